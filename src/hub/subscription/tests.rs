@@ -37,11 +37,6 @@ fn end(state: &mut Subscription, answer: Answer, now_ms: i64) -> Option<RemovalR
 }
 
 #[test]
-fn h40_the_lease_counts_from_the_verification_request() {
-    assert_eq!(active().lease_end, at(11_000));
-}
-
-#[test]
 fn h44_nothing_is_due_from_the_end_of_the_lease_on() {
     assert!(active().is_due(&B, at(10_999)));
     assert!(!active().is_due(&B, at(11_000)));
@@ -56,26 +51,6 @@ fn h44_nothing_is_due_from_the_end_of_the_lease_on() {
     );
     assert_eq!(end(&mut late, Answer::Status(500), 12_000), None);
     assert_eq!(late.check_lease(at(12_000)), ended);
-}
-
-#[test]
-fn h18_h20_a_renewal_replaces_secret_and_lease_and_leaves_what_is_owed() {
-    let secret = Secret::new("key".to_owned());
-    let mut state = begun(active(), B);
-    end(&mut state, Answer::Status(500), 3000);
-    assert!(!state.is_due(&B, at(3000)));
-    state.renew(request(secret.clone(), 100), at(4000), at(4100));
-    assert_eq!((&state.secret, state.lease_end), (&secret, at(104_000)));
-    assert_eq!(
-        (state.digest, state.acknowledged, state.failures),
-        (B, false, 0)
-    );
-    assert!(state.is_due(&B, at(4100)));
-    state.renew(request(None, 100), at(5000), at(5100));
-    assert_eq!(state.secret, None);
-    let mut under_way = begun(active(), B);
-    under_way.renew(request(None, 100), at(4000), at(4100));
-    assert!(under_way.claimed && !under_way.is_due(&A, at(4100)));
 }
 
 #[test]

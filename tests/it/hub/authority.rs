@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::sync::{Arc, LazyLock};
 
-use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use rcgen::{BasicConstraints, Certificate, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use rustls::ServerConfig;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
@@ -18,29 +18,26 @@ pub(crate) fn write_ca(path: &Path) {
     std::fs::write(path, AUTHORITY.pem()).unwrap();
 }
 
-/// Returns a server's configuration with a certificate for `names`, each a DNS name or an address.
-pub(crate) fn server_config(names: &[&str]) -> Arc<ServerConfig> {
+fn certify(names: &[&str]) -> (Certificate, KeyPair) {
     let key = KeyPair::generate().unwrap();
     let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    let certificate = CertificateParams::new(names)
-        .unwrap()
-        .signed_by(&key, &AUTHORITY)
-        .unwrap();
+    let params = CertificateParams::new(names).unwrap();
+    (params.signed_by(&key, &AUTHORITY).unwrap(), key)
+}
+
+/// Returns a server's configuration with a certificate for `names`, each a DNS name or an address.
+pub(crate) fn server_config(names: &[&str]) -> Arc<ServerConfig> {
+    let (certificate, key) = certify(names);
     configure(certificate.der().clone(), &key)
 }
 
 /// Returns a certificate for `names` and its key, in PEM.
 pub(crate) fn server_pem(names: &[&str]) -> (String, String) {
-    let key = KeyPair::generate().unwrap();
-    let names: Vec<String> = names.iter().map(ToString::to_string).collect();
-    let certificate = CertificateParams::new(names)
-        .unwrap()
-        .signed_by(&key, &AUTHORITY)
-        .unwrap();
+    let (certificate, key) = certify(names);
     (certificate.pem(), key.serialize_pem())
 }
 
-/// Returns a server's configuration with a certificate that nobody vouches for.
+/// Returns a server's configuration with a certificate that no authority has signed.
 pub(crate) fn untrusted_config(name: &str) -> Arc<ServerConfig> {
     let made = rcgen::generate_simple_self_signed(vec![name.to_owned()]).unwrap();
     configure(made.cert.der().clone(), &made.signing_key)

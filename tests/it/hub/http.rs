@@ -85,15 +85,6 @@ fn h27_a_request_that_can_be_handled_is_answered_202() {
         body.len()
     );
     assert_eq!(send(&server, &fields, &body).status, 202, "credentials");
-    // A chunked form may have 8 KiB.
-    for (bytes, status) in [(8 * 1024, 202), (8 * 1024 + 1, 413)] {
-        let body = format!("{body}&padding=");
-        let padding = "x".repeat(bytes - body.len());
-        let chunks = [&body, &padding].map(|chunk| format!("{:x}\r\n{chunk}\r\n", chunk.len()));
-        let fields = format!("Content-Type: {FORM}\r\nTransfer-Encoding: chunked\r\n");
-        let response = send(&server, &fields, &format!("{}0\r\n\r\n", chunks.concat()));
-        assert_eq!(response.status, status, "{bytes}");
-    }
 }
 
 #[test]
@@ -111,13 +102,6 @@ fn h29_h30_refusals_are_a_4xx_with_one_plain_line() {
             "hub.callback: must be https, plain http is refused",
         ),
         (FORM, &unknown, 400, "hub.topic: is not one of "),
-        (FORM, &"x".repeat(8 * 1024), 400, "hub.mode: is missing"),
-        (
-            FORM,
-            &"x".repeat(8 * 1024 + 1),
-            413,
-            "the request body must not be longer than 8192 bytes",
-        ),
         (
             "application/json",
             "{}",
@@ -139,37 +123,18 @@ fn h29_h30_refusals_are_a_4xx_with_one_plain_line() {
 }
 
 #[test]
-fn a_chunked_body_that_never_ends_is_408_and_nothing_is_created() {
-    let temp = tempfile::tempdir().unwrap();
-    let server = start_with(&temp, |config| {
-        config.limits.body_time = Duration::from_millis(300);
-    });
-    let fields = format!("Content-Type: {FORM}\r\nTransfer-Encoding: chunked\r\n");
-    let response = send(&server, &fields, "5\r\nhub.m\r\n");
-    assert_line(&response, 408, "the request body must arrive within ");
-    assert_eq!(response.field("connection"), Some("close"));
-    assert_eq!(stats(&server).accepted.value(), 0);
-}
-
-#[test]
 fn one_client_may_ask_so_often_and_is_told_when_to_come_back() {
     let temp = tempfile::tempdir().unwrap();
-    let server = start_with(&temp, |config| config.limits.rates.hub = 2);
-    for left in [1, 0] {
-        let response = subscribe(&server, "/feed.xml", CALLBACK);
-        assert_eq!(response.status, 202);
-        let policy = response.field("ratelimit-policy");
-        assert_eq!(policy, Some("\"hub\";q=2;w=60"));
-        let limit = response.field("ratelimit").unwrap();
-        let begin = format!("\"hub\";r={left};t=");
-        assert!(limit.starts_with(&begin), "{limit}");
-    }
+    let server = start_with(&temp, |config| config.limits.rates.hub = 1);
     let response = subscribe(&server, "/feed.xml", CALLBACK);
-    let line = "more than 2 requests a minute from one address";
+    assert_eq!(response.status, 202);
+    let policy = response.field("ratelimit-policy");
+    assert_eq!(policy, Some("\"hub\";q=1;w=60"));
+    let response = subscribe(&server, "/feed.xml", CALLBACK);
+    let line = "more than 1 requests a minute from one address";
     assert_line(&response, 429, line);
-    let wait_s: u32 = response.field("retry-after").unwrap().parse().unwrap();
-    assert!((1..=30).contains(&wait_s), "{wait_s}");
-    let limit = format!("\"hub\";r=0;t={wait_s}");
+    let wait = response.field("retry-after").unwrap();
+    let limit = format!("\"hub\";r=0;t={wait}");
     assert_eq!(response.field("ratelimit"), Some(limit.as_str()));
     // The form was left unread.
     assert_eq!(response.field("connection"), Some("close"));

@@ -1,7 +1,7 @@
 //! A subscriber: a blocking HTTPS server that notes every request to the byte and answers as the test wants.
 
 use std::collections::HashMap;
-use std::io::{Read, Write};
+use std::io::{self, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -44,6 +44,8 @@ pub(crate) enum Reply {
     /// The end of the connection.
     HangUp,
 }
+
+type Stream = StreamOwned<ServerConnection, TcpStream>;
 
 type Behaviour = dyn Fn(&Received) -> Reply + Send + Sync;
 
@@ -284,54 +286,105 @@ impl Shared {
         stream.set_nodelay(true).unwrap();
         if self.line.lock().unwrap().is_some() {
             // What the kernel would take by itself is not on the line.
-            SockRef::from(&stream)
-                .set_recv_buffer_size(32 * 1024)
-                .unwrap();
+            let bounded = SockRef::from(&stream).set_recv_buffer_size(32 * 1024);
+            bounded.unwrap();
         }
         let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), stream);
         let mut input = Vec::new();
-        let mut read = |stream: &mut StreamOwned<_, _>| {
-            read_request(stream, &mut input, connection, &|count| self.pass(count))
-        };
-        while let Some(request) = read(&mut stream) {
+        while let Some(request) = self.read_request(&mut stream, &mut input, connection) {
             if self.is_noting {
                 self.received.lock().unwrap().push(request.clone());
             }
             let behaviour = Arc::clone(&self.behaviour.lock().unwrap());
-            match behaviour(&request) {
-                Reply::Answer(status, body) => {
-                    let length = match status {
-                        204 => String::new(),
-                        _ => format!("Content-Length: {}\r\n", body.len()),
-                    };
-                    let head = format!("HTTP/1.1 {status} \r\n{length}\r\n").into_bytes();
-                    if stream.write_all(&[head, body].concat()).is_err() {
-                        return;
-                    }
-                }
-                Reply::Raw(bytes) => {
-                    let _gone = stream.write_all(&bytes);
-                    stream.conn.send_close_notify();
-                    let _gone = stream.flush();
-                    return;
-                }
-                Reply::Drip(bytes, pause) => {
-                    for byte in bytes {
-                        if stream.write_all(&[byte]).is_err() || self.over.load(Ordering::SeqCst) {
-                            return;
-                        }
-                        thread::sleep(pause);
-                    }
-                    return;
-                }
-                Reply::Flood(bytes) => {
-                    while stream.write_all(&bytes).is_ok() && !self.over.load(Ordering::SeqCst) {}
-                    return;
-                }
-                Reply::Silence(time) => return self.hold(time, stream),
-                Reply::HangUp => return,
+            let reply = behaviour(&request);
+            let goes_on = matches!(reply, Reply::Answer(..));
+            if self.reply(reply, &mut stream).is_err() || !goes_on {
+                return;
             }
         }
+    }
+
+    fn reply(&self, reply: Reply, stream: &mut Stream) -> io::Result<()> {
+        let is_over = || self.over.load(Ordering::SeqCst);
+        match reply {
+            Reply::Answer(status, body) => {
+                let length = match status {
+                    204 => String::new(),
+                    _ => format!("Content-Length: {}\r\n", body.len()),
+                };
+                let head = format!("HTTP/1.1 {status} \r\n{length}\r\n").into_bytes();
+                stream.write_all(&[head, body].concat())
+            }
+            Reply::Raw(bytes) => {
+                stream.write_all(&bytes)?;
+                stream.conn.send_close_notify();
+                stream.flush()
+            }
+            Reply::Drip(bytes, pause) => {
+                for byte in bytes.into_iter().take_while(|_| !is_over()) {
+                    stream.write_all(&[byte])?;
+                    thread::sleep(pause);
+                }
+                Ok(())
+            }
+            Reply::Flood(bytes) => {
+                while !is_over() {
+                    stream.write_all(&bytes)?;
+                }
+                Ok(())
+            }
+            Reply::Silence(time) => {
+                self.hold(time, ());
+                Ok(())
+            }
+            Reply::HangUp => Ok(()),
+        }
+    }
+
+    /// Reads one request with a Content-Length or without a body; `None` at the end of the connection.
+    fn read_request(
+        &self,
+        stream: &mut Stream,
+        input: &mut Vec<u8>,
+        connection: usize,
+    ) -> Option<Received> {
+        let mut more = |input: &mut Vec<u8>| {
+            let mut bytes = [0; 16 * 1024];
+            let count = stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
+            input.extend_from_slice(&bytes[..count]);
+            self.pass(count);
+            Some(())
+        };
+        let head_end = loop {
+            if let Some(at) = input.windows(4).position(|window| window == b"\r\n\r\n") {
+                break at;
+            }
+            more(input)?;
+        };
+        let head = String::from_utf8(input[..head_end].to_vec()).unwrap();
+        let mut lines = head.split("\r\n");
+        let mut words = lines.next()?.split(' ').map(str::to_owned);
+        let (method, target) = (words.next()?, words.next()?);
+        let fields: Vec<(String, String)> = lines
+            .map(|line| line.split_once(": ").unwrap())
+            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
+            .collect();
+        let length = fields.iter().find(|(name, _)| name == "content-length");
+        let length = length.map_or(0, |(_, value)| value.parse().unwrap());
+        let end = head_end + 4 + length;
+        while input.len() < end {
+            more(input)?;
+        }
+        let body = input[head_end + 4..end].to_vec();
+        input.drain(..end);
+        Some(Received {
+            method,
+            target,
+            fields,
+            body,
+            at: Instant::now(),
+            connection,
+        })
     }
 
     /// Waits until so many bytes have come through the line.
@@ -353,57 +406,5 @@ impl Shared {
             thread::sleep(Duration::from_millis(10));
         }
         drop(what);
-    }
-}
-
-/// Reads one request with a Content-Length or without a body; `None` at the end of the connection.
-fn read_request(
-    stream: &mut impl Read,
-    input: &mut Vec<u8>,
-    connection: usize,
-    pass: &dyn Fn(usize),
-) -> Option<Received> {
-    let head_end = loop {
-        if let Some(at) = input.windows(4).position(|window| window == b"\r\n\r\n") {
-            break at;
-        }
-        more(stream, input, pass)?;
-    };
-    let head = String::from_utf8(input[..head_end].to_vec()).unwrap();
-    let mut lines = head.split("\r\n");
-    let mut words = lines.next()?.split(' ').map(str::to_owned);
-    let (method, target) = (words.next()?, words.next()?);
-    let fields: Vec<(String, String)> = lines
-        .map(|line| line.split_once(": ").unwrap())
-        .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-        .collect();
-    let length = fields
-        .iter()
-        .find(|(name, _)| name == "content-length")
-        .map_or(0, |(_, value)| value.parse().unwrap());
-    while input.len() < head_end + 4 + length {
-        more(stream, input, pass)?;
-    }
-    let body = input[head_end + 4..head_end + 4 + length].to_vec();
-    input.drain(..head_end + 4 + length);
-    Some(Received {
-        method,
-        target,
-        fields,
-        body,
-        at: Instant::now(),
-        connection,
-    })
-}
-
-fn more(stream: &mut impl Read, input: &mut Vec<u8>, pass: &dyn Fn(usize)) -> Option<()> {
-    let mut bytes = [0; 16 * 1024];
-    match stream.read(&mut bytes) {
-        Ok(0) | Err(_) => None,
-        Ok(count) => {
-            input.extend_from_slice(&bytes[..count]);
-            pass(count);
-            Some(())
-        }
     }
 }
