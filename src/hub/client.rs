@@ -12,7 +12,6 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use bytes::Bytes;
 use rustix::io::Errno;
 use ureq::config::Config;
 use ureq::http::Response;
@@ -27,21 +26,16 @@ use super::store::{Delivery, DenialNotice, WaitingRequest};
 use super::transport::{HttpsConnector, Progress};
 use super::{Callback, Settings};
 use crate::clock;
-use crate::wire::date::{Timestamp, parse_http_date};
+use crate::snapshot::Topic;
+use crate::wire::date::parse_http_date;
 
-/// A topic's content and the fields that go with it, shared by all its deliveries.
-#[derive(Clone, Debug)]
+/// A topic's content and its `Link` field, shared by all its deliveries.
+#[derive(Debug)]
 pub struct Content {
-    /// SHA-256 of the body.
-    pub digest: [u8; 32],
-    /// The dataset's `updated_at`.
-    pub dated: Timestamp,
-    /// The topic's media type.
-    pub media_type: &'static str,
+    /// The content with its media type, digest and date.
+    pub topic: Topic,
     /// The value of `Link`: the topic first, since there are subscribers that read only one entry.
     pub link: String,
-    /// The full content.
-    pub body: Bytes,
 }
 
 /// What a thread is to do.
@@ -227,27 +221,28 @@ impl Client {
         progress: &Arc<Progress>,
     ) -> Exchange {
         let (agent, patience) = (self.agent(progress), self.timeout);
+        let body = &content.topic.body;
         let mut request = agent
             .post(callback.uri())
-            .header("Content-Type", content.media_type)
+            .header("Content-Type", content.topic.media_type)
             .header("Link", &content.link);
         if let Some(secret) = secret {
-            request = request.header("X-Hub-Signature", sign(secret, &content.body));
+            request = request.header("X-Hub-Signature", sign(secret, body));
         }
         let request = request
             .config()
-            .timeout_global(Some(delivery_timeout(patience, content.body.len())))
+            .timeout_global(Some(delivery_timeout(patience, body.len())))
             .timeout_resolve(Some(patience))
             .timeout_per_write(Some(patience))
             .timeout_recv_response(Some(patience));
-        match request.build().send(&content.body[..]) {
+        match request.build().send(&body[..]) {
             Ok(response) => answered(&response),
             Err(error) => {
                 let mut exchange = failure(&error, progress);
                 let is_late = exchange.answer == Some(Answer::Failed(Failure::Timeout));
                 let sent = progress.sent.load(Ordering::Relaxed);
                 let sent = usize::try_from(sent).unwrap_or(usize::MAX);
-                if is_late && exchange.contact == Contact::Reached && sent < content.body.len() {
+                if is_late && exchange.contact == Contact::Reached && sent < body.len() {
                     exchange.contact = Contact::Stalled;
                 }
                 exchange

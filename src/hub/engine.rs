@@ -235,20 +235,13 @@ impl Engine {
         let content = |topic: Topic| {
             let url = format!("{base_url}{}", topic.path);
             let link = format!("<{url}>; rel=\"self\", <{base_url}{HUB_PATH}>; rel=\"hub\"");
-            let content = Content {
-                digest: topic.digest,
-                dated: topic.updated_at,
-                media_type: topic.media_type,
-                link,
-                body: topic.body,
-            };
-            (url, Arc::new(content))
+            (url, Arc::new(Content { topic, link }))
         };
         let contents: BTreeMap<String, Arc<Content>> = topics.into_iter().map(content).collect();
+        let version = |content: &Content| (content.topic.digest, content.topic.updated_at);
         let is_known = |(url, content): (&String, &Arc<Content>)| {
             let known = self.contents.get(url);
-            known
-                .is_some_and(|known| (known.digest, known.dated) == (content.digest, content.dated))
+            known.is_some_and(|known| version(known) == version(content))
         };
         if !contents.iter().all(is_known) {
             self.contents = contents;

@@ -77,7 +77,7 @@ impl Engine {
     /// Begins a delivery, or gives its claim back when another content is served by now.
     fn deliver(&mut self, lane: Lane, delivery: Delivery) {
         let content = self.contents.get(&delivery.topic).map(Arc::clone);
-        match content.filter(|content| content.digest == delivery.digest) {
+        match content.filter(|content| content.topic.digest == delivery.digest) {
             Some(content) => self.begin(lane, Job::Deliver(delivery, content)),
             None => self.ended.push(Ended {
                 report: delivery.ended(Outcome::Deferred, Duration::ZERO, 0),

@@ -88,8 +88,8 @@ impl Engine {
         }
         let version = |(url, content): (&String, &Arc<Content>)| TopicVersion {
             url: url.clone(),
-            digest: content.digest,
-            dated: content.dated,
+            digest: content.topic.digest,
+            dated: content.topic.updated_at,
         };
         let versions: Vec<TopicVersion> = self.contents.iter().map(version).collect();
         let Some(published) = self.write_store(|store| store.publish(&versions, now)) else {
