@@ -17,8 +17,8 @@ use tracing::Level;
 use super::exit::Failure;
 use super::hub_flags::HubFlags;
 use super::values::{
-    RATE_MAX, number, one_of, parse_base_url, parse_header_value, parse_host, parse_origin,
-    parse_size, parse_time, time,
+    RATE_MAX, number, parse_base_url, parse_header_value, parse_host, parse_origin, parse_size,
+    parse_time, time,
 };
 use crate::http::{Proxies, ProxyField, Rates};
 use crate::insights::MENTIONS_MIN;
@@ -106,7 +106,7 @@ struct AddressArgs {
     #[arg(long = "trusted-proxy", value_name = "NETWORK", value_delimiter = ',', value_parser = parse_network)]
     trusted_proxies: Vec<IpNet>,
     /// Header in which trusted proxies name the client; the other one is ignored
-    #[arg(long, value_name = "FIELD", default_value = "x-forwarded-for", value_parser = one_of(&PROXY_FIELDS))]
+    #[arg(long, value_name = "FIELD", default_value = "x-forwarded-for", value_parser = proxy_field())]
     proxy_field: ProxyField,
     /// Origin whose web pages may use /mcp, such as https://app.example, besides our own and loopback; `*` allows every
     /// origin and Host header; may be repeated
@@ -118,10 +118,12 @@ struct AddressArgs {
     allowed_hosts: Vec<String>,
 }
 
-const PROXY_FIELDS: [(&str, ProxyField); 2] = [
-    ("x-forwarded-for", ProxyField::XForwardedFor),
-    ("forwarded", ProxyField::Forwarded),
-];
+fn proxy_field() -> impl TypedValueParser<Value = ProxyField> {
+    PossibleValuesParser::new(["x-forwarded-for", "forwarded"]).map(|name| match &*name {
+        "forwarded" => ProxyField::Forwarded,
+        _ => ProxyField::XForwardedFor,
+    })
+}
 
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "Process")]
@@ -142,7 +144,7 @@ struct ProcessArgs {
     #[arg(long, value_name = "FILE")]
     access_log: Option<PathBuf>,
     /// Format of the log on standard error; auto is text on a terminal and JSON elsewhere
-    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = one_of(&LOG_FORMATS))]
+    #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = log_format())]
     log_format: Format,
     /// Lowest level that is logged
     #[arg(long, value_name = "LEVEL", default_value = "info", 
@@ -150,11 +152,13 @@ struct ProcessArgs {
     log_level: Level,
 }
 
-const LOG_FORMATS: [(&str, Format); 3] = [
-    ("auto", Format::Auto),
-    ("text", Format::Text),
-    ("json", Format::Json),
-];
+fn log_format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(["auto", "text", "json"]).map(|name| match &*name {
+        "text" => Format::Text,
+        "json" => Format::Json,
+        _ => Format::Auto,
+    })
+}
 
 const LOG_LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 

@@ -81,16 +81,12 @@ impl From<StartError> for Failure {
         let status = match error {
             StartError::Load(LoadError::Read(error)) => return error.into(),
             StartError::Load(LoadError::Data(_)) => Status::Data,
-            StartError::Load(LoadError::Settings(_))
-            | StartError::Settings(_)
-            | StartError::AccessLog { .. }
-            | StartError::Tls(_)
-            | StartError::Hub(hub::StartError::Ca(_)) => Status::Config,
             StartError::Load(LoadError::Panic)
             | StartError::Listen { .. }
             | StartError::Hub(hub::StartError::Thread(_))
             | StartError::Threads(_)
             | StartError::Signals(_) => Status::Unavailable,
+            _ => Status::Config,
         };
         Failure::new(status, error.to_string())
     }

@@ -4,7 +4,7 @@
 use std::fmt;
 use std::time::Duration;
 
-use clap::builder::{PossibleValuesParser, RangedI64ValueParser, TypedValueParser};
+use clap::builder::RangedI64ValueParser;
 use clap::{ValueEnum, value_parser};
 use url::Url;
 
@@ -61,17 +61,6 @@ impl fmt::Debug for Secret {
     }
 }
 
-/// Returns a parser of one of these names, each with its value.
-pub(super) fn one_of<T: Clone + Send + Sync + 'static>(
-    choices: &'static [(&'static str, T)],
-) -> impl TypedValueParser<Value = T> {
-    let names = PossibleValuesParser::new(choices.iter().map(|(name, _)| *name));
-    names.try_map(move |name| {
-        let choice = choices.iter().find(|(known, _)| *known == name);
-        choice.map(|(_, value)| value.clone()).ok_or("unknown")
-    })
-}
-
 /// Returns a parser of a number from `min` to `max`.
 pub(super) fn number(min: i64, max: i64) -> RangedI64ValueParser<u32> {
     value_parser!(u32).range(min..=max)
@@ -115,13 +104,9 @@ fn parse_scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
 
 /// Parses a URL of `http` or `https`.
 pub(super) fn parse_http_url(text: &str) -> Result<Url, String> {
-    let url = Url::parse(text).map_err(|error| format!("is not a URL: {error}"))?;
-    match url.scheme() {
-        "http" | "https" => Ok(url),
-        scheme => Err(format!(
-            "must begin with http:// or https://, not {scheme}:"
-        )),
-    }
+    let url = Url::parse(text).ok();
+    let url = url.filter(|url| ["http", "https"].contains(&url.scheme()));
+    url.ok_or_else(|| "must be a URL that begins with http:// or https://".to_owned())
 }
 
 /// Parses the public address: `http` or `https`, a host, perhaps a port, and nothing after that.

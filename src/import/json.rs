@@ -298,29 +298,3 @@ fn lookup<'v>(object: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
     let (key, rest) = path.split_once('.')?;
     lookup(object.get(key)?.as_object()?, rest)
 }
-
-#[cfg(test)]
-mod tests {
-    use super::find_format;
-
-    #[test]
-    fn documents_are_known_by_the_keys_of_their_reviews() {
-        let ours = r#"{"id":"a","author":"Ann","author_avatar_url":null,"rating":5,"date":"2024-03-04","text":"","source":"google","source_url":null,"owner_reply":null,"verified":true}"#;
-        for (text, expected) in [
-            ("Name,Stars,Date", None),
-            (ours, Some("reviewd")),
-            (&format!("{{\n\"data\":[{ours}]}}"), Some("reviewd")),
-            ("{\"starRating\":\"FIVE\"}", Some("google")),
-            ("{\"review\":\"Good.\",\"stars\":5}", Some("jsonl")),
-            (
-                "{\"data\":[{\"rating\":5},{\"review_text\":\"\"}]}",
-                Some("facebook"),
-            ),
-            ("[\n{\"stars\":5,\"owner_reply\":null}\n]", Some("jsonl")),
-            ("{\"stars\":5,\"author\":{\"starRating\":1}}", Some("jsonl")),
-        ] {
-            let found = find_format(text).map(|format| format.flag.as_str());
-            assert_eq!(found, expected, "{text}");
-        }
-    }
-}

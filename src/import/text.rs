@@ -168,7 +168,6 @@ mod tests {
                 "Tom & Ann ’s “x”",
             ),
             ("a<script>x</script>b", "axb"),
-            ("<ul><li>one</li><li>two</li></ul>", "one\ntwo"),
             (
                 "<a href=\"https://x.example/?a=1&amp;b=2\">link</a>",
                 "link",
@@ -180,11 +179,9 @@ mod tests {
         for text in [
             "I <3 this",
             "fees < 500 & > 100",
-            "AT&T",
             "a <name> of mine",
             "&unknown; &#; &#xzz;",
             "x <p",
-            "if a<b then",
             "",
         ] {
             assert_eq!(prose(text), text);
@@ -225,8 +222,6 @@ mod tests {
                 "(Original) is a fine word",
                 None,
             ),
-            ("Muy bueno. (Translated by Google)", "Muy bueno.", None),
-            ("Muy bueno.", "Muy bueno.", None),
         ] {
             assert_eq!(
                 (prose(text).as_str(), translation(text).as_deref()),

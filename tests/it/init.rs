@@ -52,42 +52,40 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
 
 #[test]
 fn trades_become_types_of_schema_org_and_values_have_limits() {
-    for (trade, kind) in [
-        ("law", "LegalService"),
-        ("Lawyer", "LegalService"),
-        ("plumbing", "Plumber"),
-        ("HVACBusiness", "HVACBusiness"),
-        ("kite repair", "LocalBusiness"),
-    ] {
-        let parent = tempfile::tempdir().unwrap();
-        let flags = [&FLAGS[..3], &[trade], &FLAGS[4..]].concat();
-        let (status, text) = init(&parent.path().join("x"), &flags);
-        assert_eq!(status, Some(0), "{trade}: {text}");
-        let file = fs::read(parent.path().join("x/reviews.json")).unwrap();
-        let file: Value = serde_json::from_slice(&file).unwrap();
-        assert_eq!(file["business"]["type"], kind, "{trade}");
-    }
     let parent = tempfile::tempdir().unwrap();
-    // Name and trade, by their places among the flags.
-    for (at, bytes_max) in [(1, 1_024), (3, 100)] {
-        for (bytes, status) in [(bytes_max, 0), (bytes_max + 1, 64)] {
-            let mut flags = FLAGS;
-            let long = "x".repeat(bytes);
-            flags[at] = &long;
-            let folder = parent.path().join(bytes.to_string());
-            assert_eq!(init(&folder, &flags).0, Some(status), "{bytes}");
-        }
+    let (name, trade) = ("x".repeat(1_024), "x".repeat(100));
+    // The place of a value among the flags, the value, and the type that comes of it.
+    for (at, value, kind) in [
+        (3, "law", "LegalService"),
+        (3, "Lawyer", "LegalService"),
+        (3, "plumbing", "Plumber"),
+        (3, "hair salon", "HairSalon"),
+        (3, "HVACBusiness", "HVACBusiness"),
+        (3, "GardenStore", "GardenStore"),
+        (3, "kite repair", "LocalBusiness"),
+        (3, &trade, "LocalBusiness"),
+        (1, &name, "Dentist"),
+    ] {
+        let folder = parent.path().join(&value[..3]);
+        let mut flags = FLAGS;
+        flags[at] = value;
+        let (status, text) = init(&folder, &flags);
+        assert_eq!(status, Some(0), "{value}: {text}");
+        let file = fs::read(folder.join("reviews.json")).unwrap();
+        let file: Value = serde_json::from_slice(&file).unwrap();
+        assert_eq!(file["business"]["type"], kind, "{value}");
+        fs::remove_dir_all(folder).unwrap();
+    }
+    for (at, value) in [(1, name + "x"), (3, trade + "x")] {
+        let mut flags = FLAGS;
+        flags[at] = &value;
+        assert_eq!(init(&parent.path().join("y"), &flags).0, Some(64));
     }
 }
 
 #[test]
 fn a_folder_with_any_data_file_is_left_alone() {
-    for name in [
-        "reviews.json",
-        "taxonomy.json",
-        "editorial.json",
-        "ignored.json",
-    ] {
+    for name in ["reviews.json", "taxonomy.json", "ignored.json"] {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(name), "mine").unwrap();
         let (status, text) = init(folder.path(), &FLAGS);

@@ -23,52 +23,31 @@ fn refused(arguments: &[&str]) -> (Option<i32>, String) {
 }
 
 #[test]
-fn without_arguments_and_data_a_sample_is_served_with_three_commands_to_try() {
+fn without_arguments_the_directory_named_data_or_a_sample_is_served() {
     let directory = DataDir::empty();
-    let (address, printed) = run_default(&directory);
-    assert!(printed.starts_with("reviewd serves a sample"), "{printed}");
-    assert_eq!(
-        printed
-            .matches(&format!("\n  curl 'http://{address}/"))
-            .count(),
-        3,
-        "{printed}"
-    );
-    for path in ["/ ", "/developers ", "/reviews.json "] {
-        assert!(
-            printed.contains(&format!("\n  http://{address}{path}")),
-            "{path}: {printed}"
-        );
+    let mut served = "reviewd serves a sample";
+    for _ in 0..2 {
+        let mut command = command();
+        command.current_dir(directory.path()).stdout(Stdio::piped());
+        command.env("REVIEWD_LISTEN", "127.0.0.1:0");
+        command.env("REVIEWD_LOG_FORMAT", "json");
+        let program = Program::spawn(command);
+        let address = program.address();
+        assert_eq!(get(address, "/healthz", &[]).status, 200);
+        program.signal("TERM");
+        let (status, printed) = program.wait();
+        assert_eq!(status, Some(0));
+        assert!(printed.starts_with(served), "{printed}");
+        let example = format!("\n  curl 'http://{address}/");
+        assert_eq!(printed.matches(&example).count(), 3, "{printed}");
+        for path in ["/ ", "/developers ", "/reviews.json "] {
+            let line = format!("\n  http://{address}{path}");
+            assert!(printed.contains(&line), "{path}: {printed}");
+        }
+        std::fs::create_dir_all(directory.path().join("data")).unwrap();
+        directory.write("data/reviews.json", &reviews_json(2, DATE));
+        served = "reviewd serves the reviews in `data`";
     }
-}
-
-#[test]
-fn without_arguments_the_directory_named_data_is_served() {
-    let directory = DataDir::empty();
-    std::fs::create_dir(directory.path().join("data")).unwrap();
-    directory.write("data/reviews.json", &reviews_json(2, DATE));
-    let (_, printed) = run_default(&directory);
-    assert!(
-        printed.starts_with("reviewd serves the reviews in `data`"),
-        "{printed}"
-    );
-}
-
-/// Runs plain `reviewd` in `directory` until it serves, and returns its address and what it printed.
-fn run_default(directory: &DataDir) -> (String, String) {
-    let mut command = command();
-    command
-        .current_dir(directory.path())
-        .env("REVIEWD_LISTEN", "127.0.0.1:0")
-        .env("REVIEWD_LOG_FORMAT", "json")
-        .stdout(Stdio::piped());
-    let program = Program::spawn(command);
-    let address = program.address();
-    assert_eq!(get(address, "/healthz", &[]).status, 200);
-    program.signal("TERM");
-    let (status, printed) = program.wait();
-    assert_eq!(status, Some(0));
-    (address.to_string(), printed)
 }
 
 #[test]

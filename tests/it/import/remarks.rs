@@ -6,15 +6,9 @@ use super::{file, import, raw};
 
 /// The remarks of a report, one line each.
 fn remarks(report: &Value) -> Vec<String> {
-    let list = report["remarks"].as_array().expect("a list");
-    list.iter()
-        .map(|one| {
-            format!(
-                "{}: {}",
-                one["line"],
-                one["remark"].as_str().unwrap_or_default()
-            )
-        })
+    let list = report["remarks"].as_array().expect("a list").iter();
+    let text = |one: &Value| one["remark"].as_str().unwrap_or_default().to_owned();
+    list.map(|one| format!("{}: {}", one["line"], text(one)))
         .collect()
 }
 
