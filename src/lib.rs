@@ -27,13 +27,13 @@
 //!
 //! # Three ways through the code
 //!
-//! **`GET /reviews.json`**, 16 files. `server::listener` accepts, `server::connections` admits, and a worker runs
-//! `server::connection`, whose `deadline` reads the facts that `io` notes in `state`. hyper reads the request and calls
+//! **`GET /reviews.json`**, 15 files. `server::listener` accepts, `server::connections` admits, and a worker runs
+//! `server::connection`, whose `deadline` reads the facts that `io` and `service` note. hyper reads the request and calls
 //! `server::service`, whose handler in `server` calls `http::respond`: `http::head` borrows a `RequestHead`, `router`
 //! finds the route, and `http::endpoint` selects the coding (`wire::negotiate`) from `http::served_state` and
 //! evaluates the conditions (`wire::conditional`); `http::reply` writes the response, which hyper sends.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 31 files. The same as far as `http::endpoint::search`:
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 30 files. The same as far as `http::endpoint::search`:
 //! `search::query` turns the parameters (`wire::form`) into a `Query` (`filter`, `words`), or into issues (`issue`) and a
 //! 400; the entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` selects rows
 //! (`select`, `terms`, `rows`) from the `index` (`tree`), and `search::envelope` joins the reviews' stored bytes.

@@ -34,7 +34,7 @@ pub use body::Body;
 pub use client::{Proxies, ProxyField};
 pub(crate) use error::HttpError;
 pub use readiness::{Readiness, Reason};
-pub(crate) use reply::protocol_error;
+pub(crate) use reply::{close, protocol_error};
 pub use request_metrics::RequestMetrics;
 pub(crate) use request_metrics::{BOUNDS_US, STATUS_CLASSES, Searcher};
 pub(crate) use respond::internal_error;

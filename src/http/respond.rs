@@ -186,14 +186,15 @@ impl Exchange {
     }
 }
 
-/// Answers one request that hyper has read, of the client at `peer`.
+/// Answers one request that hyper has read, of the client at `peer`; it was there at `began`.
 pub async fn handle(
     app: Arc<AppState>,
     request: Request<Incoming>,
     peer: SocketAddr,
+    began: Instant,
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    match respond_to(&app, parts, !body.is_end_stream(), peer.ip()) {
+    match respond_to(&app, parts, !body.is_end_stream(), peer.ip(), began) {
         Ok(response) => response,
         // Boxed, as reads are the traffic and their futures should stay small.
         Err((parts, row, exchange)) => {
@@ -213,7 +214,7 @@ pub fn respond(
     has_body: bool,
     peer: IpAddr,
 ) -> Option<Response<Body>> {
-    respond_to(app, parts, has_body, peer).ok()
+    respond_to(app, parts, has_body, peer, clock::instant()).ok()
 }
 
 /// Answers from the head alone.
@@ -229,8 +230,8 @@ fn respond_to(
     parts: Parts,
     has_body: bool,
     peer: IpAddr,
+    began: Instant,
 ) -> Result<Response<Body>, (Parts, &'static RouteRow, Exchange)> {
-    let began = clock::instant();
     let served = app.served.load();
     let head = RequestHead::of_parts(&app.own_authority, &parts, peer);
     let path = path_of(app, &head);

@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
@@ -135,7 +135,12 @@ pub(super) fn start_access_log(
 struct Admin(MetricSources);
 
 impl Handler for Admin {
-    async fn handle(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Body> {
+    async fn handle(
+        &self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        _: Instant,
+    ) -> Response<Body> {
         admin::handle(&self.0.app, &request, peer.ip(), || self.0.render())
     }
 

@@ -1,5 +1,7 @@
 //! Points of time for measuring; the time of day is [`crate::clock`]'s.
 
+use std::time::Duration;
+
 use tokio::time::Instant;
 
 /// Returns a point of time for measuring, which no change of the clock moves; tests of timeouts may stop it.
@@ -9,5 +11,10 @@ pub(super) fn instant() -> Instant {
 
 /// Returns the milliseconds since `began`, for a log line.
 pub(super) fn elapsed_ms(began: Instant) -> u64 {
-    u64::try_from(began.elapsed().as_millis()).unwrap_or(u64::MAX)
+    micros(began.elapsed()) / 1_000
+}
+
+/// Returns whole microseconds; a duration beyond 580,000 years counts as that.
+pub(super) fn micros(duration: Duration) -> u64 {
+    u64::try_from(duration.as_micros()).unwrap_or(u64::MAX - 1)
 }

@@ -7,27 +7,27 @@ use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::Pin;
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use hyper::header::HeaderValue;
 use hyper::server::conn::{http1, http2};
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
-use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
-use tokio::time::timeout_at;
+use tokio::time::error::Elapsed;
+use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
 use crate::http::HttpError;
 
 use super::clock;
-use super::config::Config;
+use super::config::{Config, Limits};
 use super::connections::{ConnectionPermit, Leave};
 use super::counters::Counters;
-use super::deadline::{ConnectionDeadline, DeadlineAction};
+use super::deadline::{ConnectionDeadline, DeadlineAction, Ending};
 use super::io::{Socket, Stream, Watched};
-use super::service::{Handler, Link, PollBudget};
-use super::state::{ConnectionState, Ending, Protocol, Timeouts};
+use super::service::{Handler, Link};
 use super::tls;
 
 /// hyper's read buffer at its largest; it has to hold a header block, and bounds what a slow sender can occupy.
@@ -61,11 +61,14 @@ const HANDSHAKE: u8 = 22;
 /// What an HTTP/2 client with prior knowledge sends first, and no client of HTTP/1.1 (RFC 9113 §3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
+/// Bytes of the preface that tell HTTP/2: no method of HTTP/1.1 begins so (RFC 7540 §11.6), and clients send it whole.
+const PREFACE_MIN: usize = 3;
+
 /// What all connections of a server share.
 pub(super) struct Protocols<H> {
     handler: H,
-    timeouts: Timeouts,
-    requests_max: u32,
+    limits: Arc<Limits>,
+    farewell: Duration,
     counters: Arc<Counters>,
     /// `None` where HTTP is spoken without TLS.
     tls: Option<TlsAcceptor>,
@@ -109,15 +112,8 @@ impl<H: Handler> Protocols<H> {
             .auto_date_header(true);
         Protocols {
             handler,
-            timeouts: Timeouts {
-                head: limits.header_time,
-                idle: limits.idle_time,
-                stall: limits.stall_time,
-                rate_min: limits.rate_min,
-                rate_time: limits.rate_time,
-                farewell: FAREWELL.min(config.drain_time / 2),
-            },
-            requests_max: limits.connection_requests,
+            limits: Arc::new(limits.clone()),
+            farewell: FAREWELL.min(config.drain_time / 2),
             counters,
             hsts: config.hsts().filter(|_| tls.is_some()),
             tls,
@@ -132,56 +128,47 @@ impl<H: Handler> Protocols<H> {
         self: Arc<Self>,
         stream: TcpStream,
         peer: SocketAddr,
-        mut permit: ConnectionPermit,
+        permit: ConnectionPermit,
     ) {
         let accepted = clock::instant();
-        let until = accepted + self.timeouts.head;
-        let mut first = [0];
-        let begun = timeout_at(until, async {
-            match self.tls {
-                Some(_) => stream.peek(&mut first).await.is_ok_and(|length| length > 0),
-                None => stream.readable().await.is_ok(),
-            }
-        });
-        let farewell = self.timeouts.farewell;
-        if permit.unless_leaving(begun, farewell).await != Some(Ok(true)) {
+        permit.register().await;
+        let mut first = [0; PREFACE.len()];
+        let begun = self.first(accepted, &permit, stream.peek(&mut first));
+        let Some(Ok(Ok(length @ 1..))) = begun.await else {
             return;
-        }
-        let state = Arc::new(ConnectionState::new(Protocol::Http1, accepted));
-        let deadline = ConnectionDeadline::new(Arc::clone(&state), self.timeouts, permit);
+        };
+        let first = &first[..length];
+        let limits = Arc::clone(&self.limits);
+        let deadline = ConnectionDeadline::new(accepted, limits, self.farewell, permit);
+        let socket = Socket::new(stream, Arc::clone(&deadline.state));
         match self.tls.clone() {
-            None => Box::pin(self.serve_plain(stream, peer, deadline)).await,
-            Some(acceptor) => {
-                let socket = Socket::new(stream, Arc::clone(&state), Vec::new());
-                if first == [HANDSHAKE] {
-                    Box::pin(self.serve_tls(acceptor, socket, peer, deadline)).await;
-                } else {
-                    self.handler.refused(400);
-                    let refused = Watched::new(socket, state).refuse(HttpError::Plaintext);
-                    Box::pin(refused).await;
+            None => {
+                if first.len() >= PREFACE_MIN && PREFACE.starts_with(first) {
+                    deadline.state.note_http2();
                 }
+                Box::pin(self.serve_stream(socket, peer, deadline)).await;
+            }
+            Some(acceptor) if first[0] == HANDSHAKE => {
+                let handshake = self.serve_tls(acceptor, accepted, socket, peer, deadline);
+                Box::pin(handshake).await;
+            }
+            Some(_) => {
+                self.handler.refused(400);
+                let refused = Watched::new(socket, deadline.state).refuse(HttpError::Plaintext);
+                Box::pin(refused).await;
             }
         }
     }
 
-    /// Serves a connection without TLS, whose first bytes tell its protocol.
-    async fn serve_plain(
-        self: Arc<Self>,
-        mut stream: TcpStream,
-        peer: SocketAddr,
-        mut deadline: ConnectionDeadline,
-    ) {
-        let mut first = Vec::new();
-        let until = deadline.state.accepted() + self.timeouts.head;
-        let found = timeout_at(until, detect(&mut stream, &mut first));
-        let farewell = self.timeouts.farewell;
-        match deadline.permit.unless_leaving(found, farewell).await {
-            Some(Ok(Some(Protocol::Http2))) => deadline.state.note_http2(),
-            Some(Ok(Some(Protocol::Http1))) => {}
-            _ => return,
-        }
-        let socket = Socket::new(stream, Arc::clone(&deadline.state), first);
-        self.serve_stream(socket, peer, deadline).await;
+    /// Waits for `event` at most as long as a first head may take; `None` if the connection is to leave before.
+    async fn first<T>(
+        &self,
+        accepted: Instant,
+        permit: &ConnectionPermit,
+        event: impl Future<Output = T>,
+    ) -> Option<Result<T, Elapsed>> {
+        let event = timeout_at(accepted + self.limits.header_time, event);
+        permit.unless_leaving(event, self.farewell).await
     }
 
     /// Shakes hands and serves; the handshake has its time together with the first head, and a server that drains
@@ -189,14 +176,13 @@ impl<H: Handler> Protocols<H> {
     async fn serve_tls(
         self: Arc<Self>,
         acceptor: TlsAcceptor,
+        accepted: Instant,
         socket: Socket,
         peer: SocketAddr,
-        mut deadline: ConnectionDeadline,
+        deadline: ConnectionDeadline,
     ) {
-        let until = deadline.state.accepted() + self.timeouts.head;
-        let handshake = timeout_at(until, acceptor.accept(socket));
-        let farewell = self.timeouts.farewell;
-        let Some(result) = deadline.permit.unless_leaving(handshake, farewell).await else {
+        let handshake = self.first(accepted, &deadline.permit, acceptor.accept(socket));
+        let Some(result) = handshake.await else {
             return;
         };
         let Ok(Ok(stream)) = result else {
@@ -207,7 +193,6 @@ impl<H: Handler> Protocols<H> {
         if stream.get_ref().1.alpn_protocol() == Some(tls::H2) {
             deadline.state.note_http2();
         }
-        deadline.tick();
         self.serve_stream(stream, peer, deadline).await;
     }
 
@@ -220,19 +205,19 @@ impl<H: Handler> Protocols<H> {
     ) {
         let state = Arc::clone(&deadline.state);
         // What was read before hyper has it is answered and is the last.
-        if deadline.is_leaving() {
+        if deadline.permit.leave().is_some() {
             state.note_leaving();
         }
         let link = Link {
             handler: self.handler.clone(),
             peer,
             state: Arc::clone(&state),
-            requests_max: self.requests_max,
+            requests: AtomicU32::new(0),
+            requests_max: self.limits.connection_requests,
             hsts: self.hsts.clone(),
-            budget: PollBudget::default(),
         };
         let io = TokioIo::new(Watched::new(stream, Arc::clone(&state)));
-        if state.protocol() == Protocol::Http2 {
+        if state.is_http2() {
             let mut connection = Box::pin(self.http2.serve_connection(io, link.service()));
             let ended = drive(
                 &mut connection,
@@ -322,23 +307,6 @@ async fn drive<C, T>(
         }
     })
     .await
-}
-
-/// Tells the protocol from `first`, what was read so far, and reads on where that does not tell it; `None` if the peer
-/// closed or broke off.
-async fn detect(stream: &mut TcpStream, first: &mut Vec<u8>) -> Option<Protocol> {
-    loop {
-        if first.starts_with(PREFACE) {
-            return Some(Protocol::Http2);
-        } else if !PREFACE.starts_with(first) {
-            return Some(Protocol::Http1);
-        }
-        let mut more = [0; PREFACE.len()];
-        match stream.read(&mut more).await {
-            Ok(0) | Err(_) => return None,
-            Ok(length) => first.extend_from_slice(&more[..length]),
-        }
-    }
 }
 
 #[cfg(test)]

@@ -11,15 +11,14 @@ use std::net::IpAddr;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::task::{Context, Poll, Waker};
+use std::task::{Poll, Waker};
 use std::time::Duration;
 
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, timeout};
 
-use super::clock;
+use super::clock::{self, micros};
 use super::config::Limits;
-use super::state::millis;
 use crate::http::Proxies;
 use crate::wire::network::{IpNet, networks_of_client};
 
@@ -66,7 +65,7 @@ struct Table {
 #[derive(Debug)]
 struct Entry {
     link: Arc<Link>,
-    /// Wakes its task.
+    /// Wakes its task, once that runs.
     waker: Option<Waker>,
     /// Among whose connections it is counted: none for a proxy's.
     networks: [Option<IpNet>; 2],
@@ -76,7 +75,7 @@ struct Entry {
 /// What a connection and the table tell each other.
 #[derive(Debug)]
 struct Link {
-    /// Since when nothing but a request is waited for, in milliseconds since the table began; `BUSY` otherwise.
+    /// Since when nothing but a request is waited for, in microseconds since the table began; `BUSY` otherwise.
     waits_since: AtomicU64,
     /// It is to be closed for another.
     is_evicted: AtomicBool,
@@ -148,9 +147,9 @@ impl Connections {
         }
         let permit = Arc::clone(&self.permits).try_acquire_owned();
         let permit = permit.map_err(|_| LimitReached::All)?;
-        let accepted_ms = millis(self.began.elapsed());
+        let accepted_us = micros(self.began.elapsed());
         let link = Arc::new(Link {
-            waits_since: AtomicU64::new(accepted_ms),
+            waits_since: AtomicU64::new(accepted_us),
             is_evicted: AtomicBool::new(false),
         });
         let key = table.insert(Entry {
@@ -162,9 +161,8 @@ impl Connections {
         let permit = ConnectionPermit {
             connections: Arc::clone(self),
             key,
-            accepted_ms,
+            accepted_us,
             link,
-            waker: None,
         };
         Ok((permit, closed_for))
     }
@@ -205,14 +203,12 @@ impl Connections {
     /// Asks every connection to end after the next request, or a moment without one.
     pub(super) fn begin_drain(&self) {
         self.draining.store(true, Ordering::SeqCst);
-        let entries = &mut self.lock().entries;
-        let wakers: Vec<Waker> = entries
-            .values_mut()
-            .filter_map(|entry| entry.waker.take())
-            .collect();
-        for waker in wakers {
-            waker.wake();
-        }
+        let wakers: Vec<Waker> = {
+            let table = self.lock();
+            let wakers = table.entries.values().map(|entry| entry.waker.clone());
+            wakers.flatten().collect()
+        };
+        wakers.into_iter().for_each(Waker::wake);
     }
 
     /// Waits until no connection is open, at most `deadline` long; false if some still are.
@@ -281,35 +277,27 @@ impl Table {
 pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
     key: u64,
-    /// When it was accepted, in milliseconds since the table began.
-    accepted_ms: u64,
+    /// When it was accepted, in microseconds since the table began.
+    accepted_us: u64,
     link: Arc<Link>,
-    /// What the table holds for this connection, to tell without a lock that it is still right.
-    waker: Option<Waker>,
 }
 
 impl ConnectionPermit {
-    /// Is ready once the connection is to leave, and has the task woken when that begins.
-    pub(super) fn poll_leave(&mut self, context: &Context<'_>) -> Poll<Leave> {
-        let known = self.waker.as_ref();
-        if !known.is_some_and(|known| known.will_wake(context.waker())) {
-            let waker = context.waker().clone();
-            self.waker = Some(waker.clone());
+    /// Has the current task woken when the connection is to leave.
+    pub(super) async fn register(&self) {
+        poll_fn(|context| {
             if let Some(entry) = self.connections.lock().entries.get_mut(&self.key) {
-                entry.waker = Some(waker);
+                entry.waker = Some(context.waker().clone());
             }
-        }
-        // Asked after the waker is in the table: what begins now finds it there.
-        match self.leave() {
-            Some(leave) => Poll::Ready(leave),
-            None => Poll::Pending,
-        }
+            Poll::Ready(())
+        })
+        .await;
     }
 
     /// Waits for `event`; `None` if the connection is closed for another before, or the server stops and the event does
-    /// not follow within `farewell`.
+    /// not follow within `farewell`. The task has to be [registered](ConnectionPermit::register).
     pub(super) async fn unless_leaving<T>(
-        &mut self,
+        &self,
         event: impl Future<Output = T>,
         farewell: Duration,
     ) -> Option<T> {
@@ -317,7 +305,7 @@ impl ConnectionPermit {
         tokio::select! {
             biased;
             outcome = &mut event => Some(outcome),
-            leave = poll_fn(|context| self.poll_leave(context)) => match leave {
+            leave = poll_fn(|_| self.leave().map_or(Poll::Pending, Poll::Ready)) => match leave {
                 Leave::Evicted => None,
                 Leave::Drain => timeout(farewell, event).await.ok(),
             },
@@ -333,10 +321,10 @@ impl ConnectionPermit {
         is_draining.then_some(Leave::Drain)
     }
 
-    /// Notes since when nothing but a request is waited for, in milliseconds after acceptance, or that something is under
+    /// Notes since when nothing but a request is waited for, in microseconds after acceptance, or that something is under
     /// way.
     pub(super) fn note_waiting(&self, since: Option<u64>) {
-        let since = since.map_or(BUSY, |since| self.accepted_ms.saturating_add(since));
+        let since = since.map_or(BUSY, |since| self.accepted_us.saturating_add(since));
         self.link.waits_since.store(since, Ordering::Relaxed);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::{AtomicI64, AtomicU64, Ordering::Relaxed};
 
-use super::state::Ending;
+use super::deadline::Ending;
 
 /// A number that only grows.
 #[derive(Debug, Default)]

@@ -1,17 +1,324 @@
-//! Per-connection timer: enforces the timeouts and observes shutdown.
+//! The deadlines of a connection, which hyper does not have.
+//!
+//! hyper 1.12 knows one timer, from one request to the end of the next one's header: it is the header timeout and the
+//! idle timeout at once, and nothing bounds writing. So hyper gets no timer from us. The socket and the service note facts
+//! in [`ConnectionState`], [`DeadlinePolicy`] makes one deadline of them, and [`ConnectionDeadline`] keeps that beside hyper.
+//!
+//! Every state has a deadline, so no connection can stay for ever:
+//!
+//! | state | deadline | at the deadline |
+//! |---|---|---|
+//! | output is pending and the peer does not take it | [`Limits::rate_time`], and a second for each [`Limits::rate_min`] bytes taken since, at most [`CREDIT_MAX`] times the former ahead | reset |
+//! | a handler runs | [`Limits::stall_time`] after the last byte | reset |
+//! | the connection is to be closed | [`CLOSING`] after the last byte | reset |
+//! | part of a head was read | [`Limits::header_time`] after its first byte | 408, closed |
+//! | idle | [`Limits::idle_time`] after the last answer | closed |
 
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::task::{Context, Poll, Waker, ready};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering::Relaxed};
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use tokio::task::unconstrained;
-use tokio::time::{Sleep, sleep_until};
+use tokio::time::{Instant, Sleep, sleep_until};
 
-use super::clock;
+use super::clock::{self, micros};
+use super::config::Limits;
 use super::connections::{ConnectionPermit, Leave};
-use super::state::{ConnectionState, DeadlinePolicy, Ending, Protocol, Timeouts, millis};
+
+/// How long a peer may take to close its side of a connection that we are closing.
+const CLOSING: Duration = Duration::from_secs(5);
+
+/// How many times [`Limits::rate_time`] a peer can be ahead of the least rate. Our choice: clients that limit their own
+/// rate read a megabyte at once and then nothing for minutes, and one that reads much may not keep its place for ever.
+const CREDIT_MAX: u64 = 5;
+
+/// A time that has not come.
+const NEVER: u64 = u64::MAX;
+
+/// The facts about one connection, noted where they happen and read by its [`DeadlinePolicy`].
+///
+/// Plain relaxed atomics: one thread touches them, the type only has to be shareable. Times are microseconds since the
+/// connection was accepted, so that they fit an atomic.
+#[derive(Debug)]
+pub(super) struct ConnectionState {
+    accepted: Instant,
+    /// HTTP/2 shows its state through its streams, HTTP/1.1 through its bytes.
+    is_http2: AtomicBool,
+    /// The time of the current poll, read from the clock once for all the facts of that poll.
+    now: AtomicU64,
+    /// When a byte last moved in either direction.
+    last_io: AtomicU64,
+    /// When the last request was answered in full.
+    last_answer: AtomicU64,
+    /// When the first byte of a head was read, and `NEVER` while there is none.
+    head_since: AtomicU64,
+    /// When we began to close, and `NEVER` before.
+    closing_since: AtomicU64,
+    /// Bytes that the kernel has taken from us.
+    written: AtomicU64,
+    /// Handlers that have not answered yet.
+    handling: AtomicU32,
+    /// Responses whose body hyper still holds; counted on HTTP/2 only.
+    sending: AtomicU32,
+    /// The next response is to be the last.
+    is_leaving: AtomicBool,
+    /// The socket is to be reset when it is closed.
+    is_reset: AtomicBool,
+    /// The socket took no more bytes, and not everything has been flushed since.
+    is_blocked: AtomicBool,
+}
+
+impl ConnectionState {
+    /// Begins the record of a connection of HTTP/1.1 that was accepted at `accepted`.
+    pub(super) fn new(accepted: Instant) -> ConnectionState {
+        ConnectionState {
+            accepted,
+            is_http2: AtomicBool::new(false),
+            now: AtomicU64::new(0),
+            last_io: AtomicU64::new(0),
+            last_answer: AtomicU64::new(0),
+            // The first head is under way from the moment of acceptance.
+            head_since: AtomicU64::new(0),
+            closing_since: AtomicU64::new(NEVER),
+            written: AtomicU64::new(0),
+            handling: AtomicU32::new(0),
+            sending: AtomicU32::new(0),
+            is_leaving: AtomicBool::new(false),
+            is_reset: AtomicBool::new(false),
+            is_blocked: AtomicBool::new(false),
+        }
+    }
+
+    pub(super) fn is_http2(&self) -> bool {
+        self.is_http2.load(Relaxed)
+    }
+
+    /// Notes that the first bytes, or the TLS handshake, have told HTTP/2.
+    pub(super) fn note_http2(&self) {
+        self.is_http2.store(true, Relaxed);
+    }
+
+    /// Sets the time of the facts that follow.
+    pub(super) fn tick(&self, now: Instant) {
+        self.now.store(self.age(now), Relaxed);
+    }
+
+    /// Returns the microseconds from acceptance to `now`.
+    fn age(&self, now: Instant) -> u64 {
+        micros(now.saturating_duration_since(self.accepted))
+    }
+
+    /// Returns the microseconds since acceptance as of the last [`ConnectionState::tick`].
+    fn elapsed(&self) -> u64 {
+        self.now.load(Relaxed)
+    }
+
+    /// Returns the whole microseconds from the last [`ConnectionState::tick`] to `now`.
+    pub(super) fn since_tick(&self, now: Instant) -> u64 {
+        self.age(now).saturating_sub(self.elapsed())
+    }
+
+    /// Notes that bytes, or the end of them, have come from the peer.
+    pub(super) fn note_read(&self) {
+        let now = self.elapsed();
+        self.last_io.store(now, Relaxed);
+        // While a handler runs, what comes is its body or the requests behind it, and they have rules of their own.
+        // Frames of HTTP/2 may come at any time; there the first request has the deadline, later ones are idle time.
+        let starts_head = !self.is_http2()
+            && self.head_since.load(Relaxed) == NEVER
+            && self.handling.load(Relaxed) == 0;
+        if starts_head {
+            self.head_since.store(now, Relaxed);
+        }
+    }
+
+    /// Notes that the kernel has taken `bytes` bytes.
+    pub(super) fn note_written(&self, bytes: usize) {
+        self.last_io.store(self.elapsed(), Relaxed);
+        let written = self.written.load(Relaxed).wrapping_add(bytes as u64);
+        self.written.store(written, Relaxed);
+    }
+
+    /// Notes that the kernel takes no more bytes at present, or that it has taken everything that there was for it.
+    pub(super) fn note_blocked(&self, is_blocked: bool) {
+        self.is_blocked.store(is_blocked, Relaxed);
+    }
+
+    /// Notes that a handler begins.
+    pub(super) fn note_request(&self) {
+        self.head_since.store(NEVER, Relaxed);
+        add(&self.handling, 1);
+    }
+
+    /// Notes that a handler has answered, or was dropped.
+    pub(super) fn note_answer(&self) {
+        add(&self.handling, -1);
+        self.last_answer.store(self.elapsed(), Relaxed);
+    }
+
+    #[cfg(test)]
+    pub(super) fn handling(&self) -> u32 {
+        self.handling.load(Relaxed)
+    }
+
+    /// Notes that hyper holds a body whose sending the peer's window may delay.
+    pub(super) fn note_body(&self) {
+        add(&self.sending, 1);
+    }
+
+    /// Notes that hyper has let go of such a body.
+    pub(super) fn note_body_end(&self) {
+        add(&self.sending, -1);
+        self.last_answer.store(self.elapsed(), Relaxed);
+    }
+
+    /// Notes that the next response is to be the last.
+    pub(super) fn note_leaving(&self) {
+        self.is_leaving.store(true, Relaxed);
+    }
+
+    pub(super) fn is_leaving(&self) -> bool {
+        self.is_leaving.load(Relaxed)
+    }
+
+    /// Notes that no further request is welcome; the first time counts.
+    pub(super) fn note_closing(&self) {
+        if !self.is_closing() {
+            self.closing_since.store(self.elapsed(), Relaxed);
+        }
+    }
+
+    fn is_closing(&self) -> bool {
+        self.closing_since.load(Relaxed) != NEVER
+    }
+
+    /// Asks for a reset in place of an orderly close, so that the kernel lets go of unsent data at once.
+    pub(super) fn note_reset(&self) {
+        self.is_reset.store(true, Relaxed);
+    }
+
+    pub(super) fn is_reset(&self) -> bool {
+        self.is_reset.load(Relaxed)
+    }
+
+    /// Returns since when nothing but a request, or the rest of its head, is waited for; `None` while a request or its
+    /// response is under way.
+    fn waits_since(&self) -> Option<u64> {
+        let is_busy = self.is_pending() || self.handling.load(Relaxed) > 0;
+        let head_since = self.head_since.load(Relaxed);
+        (!is_busy).then(|| match head_since {
+            NEVER => self.idle_since(),
+            since => since,
+        })
+    }
+
+    /// Tells whether output waits for the peer to take it.
+    fn is_pending(&self) -> bool {
+        self.is_blocked.load(Relaxed) || self.sending.load(Relaxed) > 0
+    }
+
+    /// Returns when the connection last had something to do, of a connection that has nothing to do.
+    fn idle_since(&self) -> u64 {
+        let answered = self.last_answer.load(Relaxed);
+        match self.is_http2() {
+            // Pings are bytes as well, and would keep a connection without a request for ever.
+            true => answered,
+            // A large response goes on long after its handler has answered.
+            false => answered.max(self.last_io.load(Relaxed)),
+        }
+    }
+}
+
+/// Adds to a number that no other thread touches at the same time, so the processor need not lock it.
+fn add(number: &AtomicU32, more: i32) {
+    let sum = number.load(Relaxed).wrapping_add_signed(more);
+    number.store(sum, Relaxed);
+}
+
+/// How a connection ends that has reached its deadline.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Ending {
+    /// Nothing was under way: an orderly end.
+    Idle,
+    /// A head did not arrive in time: 408 where nothing else has been sent.
+    HeadTimeout,
+    /// The peer does not take what it asked for: a reset.
+    SlowReader,
+    /// Nothing moves although something is under way: a reset.
+    Stalled,
+}
+
+/// Turns the facts of a connection into its deadline.
+#[derive(Debug)]
+struct DeadlinePolicy {
+    limits: Arc<Limits>,
+    output: Option<PendingOutput>,
+}
+
+/// Output that is pending since then, when the kernel had taken `written` bytes.
+#[derive(Clone, Copy, Debug)]
+struct PendingOutput {
+    since: u64,
+    written: u64,
+}
+
+impl DeadlinePolicy {
+    /// Returns the deadline as of the last [`ConnectionState::tick`], in microseconds after acceptance.
+    ///
+    /// # Errors
+    /// How the connection ends, where the deadline has passed.
+    fn review(&mut self, state: &ConnectionState) -> Result<u64, Ending> {
+        let last_io = state.last_io.load(Relaxed);
+        let is_pending = state.is_pending();
+        let (until, ending) = if is_pending && self.limits.rate_min > 0 {
+            (self.output_until(state), Ending::SlowReader)
+        } else {
+            self.output = None;
+            let head_since = state.head_since.load(Relaxed);
+            let (since, allowance, ending) = if is_pending || state.handling.load(Relaxed) > 0 {
+                (last_io, self.limits.stall_time, Ending::Stalled)
+            } else if state.is_closing() {
+                let since = state.closing_since.load(Relaxed).max(last_io);
+                (since, CLOSING, Ending::Stalled)
+            } else if head_since != NEVER {
+                (head_since, self.limits.header_time, Ending::HeadTimeout)
+            } else {
+                (state.idle_since(), self.limits.idle_time, Ending::Idle)
+            };
+            (since.saturating_add(micros(allowance)), ending)
+        };
+        match state.elapsed() < until {
+            true => Ok(until),
+            false => Err(ending),
+        }
+    }
+
+    /// Returns the deadline of pending output: each byte that the kernel takes prolongs the time by what it may take at
+    /// the least rate. A mean over a fixed time would not do: the kernel takes bytes in steps, over loopback of more than
+    /// 100 KB.
+    fn output_until(&mut self, state: &ConnectionState) -> u64 {
+        let now = state.elapsed();
+        let rate_time = micros(self.limits.rate_time);
+        let written = state.written.load(Relaxed);
+        let since = now;
+        let output = self.output.get_or_insert(PendingOutput { since, written });
+        let moved = written.saturating_sub(output.written);
+        let earned = moved.saturating_mul(1_000_000) / self.limits.rate_min;
+        let latest = now.saturating_add(rate_time.saturating_mul(CREDIT_MAX));
+        let until = output
+            .since
+            .saturating_add(rate_time)
+            .saturating_add(earned);
+        if until > latest {
+            output.since = latest.saturating_sub(rate_time);
+            output.written = written;
+        }
+        until.min(latest)
+    }
+}
 
 /// What the deadline of a connection asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,39 +329,41 @@ pub(super) enum DeadlineAction {
     Abort(Ending),
 }
 
-/// Keeps a connection's deadline, and observes shutdown. Times are milliseconds after acceptance.
+/// Keeps a connection's deadline, and observes shutdown. Times are microseconds after acceptance.
 pub(super) struct ConnectionDeadline {
     pub(super) state: Arc<ConnectionState>,
     pub(super) permit: ConnectionPermit,
     policy: DeadlinePolicy,
-    sleep: Pin<Box<Sleep>>,
+    timer: Pin<Box<Sleep>>,
     /// What the timer is set to.
     set: u64,
-    /// The waker that the timer has, as it is set; no other task polls it.
-    waker: Option<Waker>,
     /// [`DeadlineAction::GracefulShutdown`] has been given.
     is_finishing: bool,
     /// When an idle connection is closed because the server stops.
     drain_ends: Option<u64>,
+    /// How long an idle connection stays open from then on.
     farewell: Duration,
 }
 
 impl ConnectionDeadline {
     pub(super) fn new(
-        state: Arc<ConnectionState>,
-        timeouts: Timeouts,
+        accepted: Instant,
+        limits: Arc<Limits>,
+        farewell: Duration,
         permit: ConnectionPermit,
     ) -> ConnectionDeadline {
         ConnectionDeadline {
+            state: Arc::new(ConnectionState::new(accepted)),
             permit,
-            policy: DeadlinePolicy::new(timeouts),
-            sleep: Box::pin(sleep_until(state.accepted() + timeouts.head)),
-            set: millis(timeouts.head),
-            waker: None,
+            policy: DeadlinePolicy {
+                limits,
+                output: None,
+            },
+            timer: Box::pin(sleep_until(accepted)),
+            set: NEVER,
             is_finishing: false,
             drain_ends: None,
-            farewell: timeouts.farewell,
-            state,
+            farewell,
         }
     }
 
@@ -63,81 +372,66 @@ impl ConnectionDeadline {
         self.state.tick(clock::instant());
     }
 
+    /// Returns what is to be done now, or has the task woken at the deadline; the same task has to poll it each time.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<DeadlineAction> {
         let waits_since = self.state.waits_since();
         self.permit.note_waiting(waits_since);
-        let leave = self.permit.poll_leave(context);
+        let leave = self.permit.leave();
         loop {
-            let leave_at = match leave {
-                Poll::Ready(leave) => self.leave_at(leave),
-                // HTTP/1.1 closes by its own header; HTTP/2 has to be told.
-                Poll::Pending => match self.state.protocol() {
-                    Protocol::Http2 if self.state.is_closing() => 0,
-                    _ => u64::MAX,
-                },
-            };
-            if !self.is_finishing && leave_at <= self.state.elapsed() {
+            let leave_at = self.leave_at(leave);
+            if leave_at <= self.state.elapsed() {
                 return Poll::Ready(self.finish());
             }
             // Its place is another's already.
-            if leave == Poll::Ready(Leave::Evicted) && waits_since.is_some() {
+            if leave == Some(Leave::Evicted) && waits_since.is_some() {
                 return Poll::Ready(DeadlineAction::Abort(Ending::Idle));
             }
             let until = match self.policy.review(&self.state) {
+                Ok(until) => until.min(leave_at),
                 Err(Ending::Idle) if !self.is_finishing => return Poll::Ready(self.finish()),
                 Err(ending) => return Poll::Ready(DeadlineAction::Abort(ending)),
-                Ok(until) if self.is_finishing => until,
-                Ok(until) => until.min(leave_at),
             };
             // A deadline that has moved away is left to the timer that is set: most connections move theirs with
             // each request, and setting the timer each time would cost more than waking once too early.
             if until < self.set {
-                self.set_timer(until);
+                self.set_timer(until, context);
             }
-            ready!(self.poll_sleep(context));
+            if !self.timer.is_elapsed() {
+                return Poll::Pending;
+            }
             self.tick();
-            self.set_timer(until);
+            self.set_timer(until, context);
         }
     }
 
-    /// Waits for the timer. The waker is registered once: with each request that would cost as much as the deadline's
-    /// own rules.
-    fn poll_sleep(&mut self, context: &mut Context<'_>) -> Poll<()> {
-        let waker = context.waker();
-        let is_known = self
-            .waker
-            .as_ref()
-            .is_some_and(|known| known.will_wake(waker));
-        if is_known && !self.sleep.is_elapsed() {
-            return Poll::Pending;
-        }
-        self.waker = Some(waker.clone());
-        // Of a task that has used up its budget a timer takes no note.
-        pin!(unconstrained(self.sleep.as_mut())).poll(context)
-    }
-
-    fn set_timer(&mut self, until: u64) {
+    /// Sets the timer, and has it wake the task.
+    fn set_timer(&mut self, until: u64, context: &mut Context<'_>) {
         self.set = until;
-        self.waker = None;
-        let deadline = self.state.accepted() + Duration::from_millis(until);
-        self.sleep.as_mut().reset(deadline);
+        let deadline = self.state.accepted + Duration::from_micros(until);
+        self.timer.as_mut().reset(deadline);
+        // Of a task that has used up its budget a timer takes no note.
+        let _elapsed = pin!(unconstrained(self.timer.as_mut())).poll(context);
     }
 
-    /// Tells whether the next request is to be the last.
-    pub(super) fn is_leaving(&self) -> bool {
-        self.is_finishing || self.permit.leave().is_some()
-    }
-
-    /// Returns when a connection that is to leave is to be closed if no further request comes; from now on the next
-    /// response is the last.
-    fn leave_at(&mut self, leave: Leave) -> u64 {
-        self.state.note_leaving();
-        // HTTP/2 has its own way to tell which requests were taken (RFC 9113 §6.8).
-        if leave == Leave::Evicted || self.state.protocol() == Protocol::Http2 {
-            return 0;
+    /// Returns when the connection is to finish if no further request comes; where it is to leave, the next response is
+    /// the last from now on.
+    fn leave_at(&mut self, leave: Option<Leave>) -> u64 {
+        if leave.is_some() {
+            self.state.note_leaving();
         }
-        let ends = self.state.elapsed().saturating_add(millis(self.farewell));
-        *self.drain_ends.get_or_insert(ends)
+        let is_http2 = self.state.is_http2();
+        match leave {
+            _ if self.is_finishing => NEVER,
+            // HTTP/2 has its own way to tell which requests were taken (RFC 9113 §6.8).
+            Some(Leave::Drain) if !is_http2 => {
+                let ends = self.state.elapsed().saturating_add(micros(self.farewell));
+                *self.drain_ends.get_or_insert(ends)
+            }
+            Some(_) => 0,
+            // HTTP/1.1 closes by its own header; HTTP/2 has to be told.
+            None if is_http2 && self.state.is_closing() => 0,
+            None => NEVER,
+        }
     }
 
     fn finish(&mut self) -> DeadlineAction {
@@ -148,60 +442,4 @@ impl ConnectionDeadline {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::future::poll_fn;
-
-    use tokio::task::consume_budget;
-    use tokio::time::timeout;
-
-    use super::*;
-    use crate::http::{Proxies, ProxyField};
-    use crate::server::config::Limits;
-    use crate::server::connections::Connections;
-
-    fn deadline(head: Duration) -> ConnectionDeadline {
-        let proxies = Proxies {
-            networks: Vec::new(),
-            field: ProxyField::Forwarded,
-        };
-        let table = Arc::new(Connections::new(&Limits::default(), proxies));
-        let (permit, _) = table.admit([127, 0, 0, 1].into()).expect("a place");
-        let timeouts = Timeouts {
-            head,
-            idle: Duration::from_secs(60),
-            stall: Duration::from_secs(60),
-            rate_min: 0,
-            rate_time: Duration::from_secs(60),
-            farewell: Duration::from_secs(1),
-        };
-        let state = Arc::new(ConnectionState::new(Protocol::Http1, clock::instant()));
-        ConnectionDeadline::new(state, timeouts, permit)
-    }
-
-    #[tokio::test]
-    async fn a_deadline_comes_also_to_a_task_that_had_used_up_its_budget() {
-        let mut deadline = deadline(Duration::from_millis(20));
-        let mut polls = 0;
-        let order = poll_fn(|context| {
-            polls += 1;
-            deadline.tick();
-            while polls == 1 && pin!(consume_budget()).poll(context).is_ready() {}
-            deadline.poll(context)
-        });
-        let order = timeout(Duration::from_secs(60), order).await;
-        assert_eq!(order, Ok(DeadlineAction::Abort(Ending::HeadTimeout)));
-    }
-
-    #[tokio::test]
-    async fn a_deadline_wakes_the_task_that_polled_last() {
-        let mut deadline = deadline(Duration::from_millis(20));
-        let mut idle = Context::from_waker(Waker::noop());
-        assert!(deadline.poll(&mut idle).is_pending());
-        let order = poll_fn(|context| {
-            deadline.tick();
-            deadline.poll(context)
-        });
-        let order = timeout(Duration::from_secs(60), order).await;
-        assert_eq!(order, Ok(DeadlineAction::Abort(Ending::HeadTimeout)));
-    }
-}
+mod tests;

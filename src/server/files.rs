@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use thiserror::Error;
 
+use super::clock;
 use crate::dataset::{Files, REVIEWS_BYTES_MAX};
 use crate::wire::date::Timestamp;
 
@@ -37,6 +38,10 @@ pub(crate) const FILE_BYTES_MAX: u64 = REVIEWS_BYTES_MAX as u64;
 
 /// How long the files have to stay unchanged to count as written.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
+
+/// How long files that go on changing are waited for before they are read all the same. Our choice: longer than a
+/// directory is copied.
+pub(super) const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// How often a file that changes while it is read is read again.
 const ATTEMPTS: u32 = 3;
@@ -92,6 +97,20 @@ pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
         }
     }
     Err(error(ReadCause::Changing))
+}
+
+/// Waits until nothing has been written for [`QUIET`], at most [`WRITTEN_WAIT_MAX`], and returns the state of the files
+/// then. `pause` waits so long, and returns whether to go on.
+pub(super) fn wait_until_written(directory: &Path, pause: impl Fn(Duration) -> bool) -> Stamps {
+    let began = clock::instant();
+    loop {
+        let stamps = Stamps::of(directory);
+        let left = stamps.time_until_quiet(crate::clock::unix_ms());
+        let left = left.filter(|_| began.elapsed() < WRITTEN_WAIT_MAX);
+        if !left.is_some_and(&pause) {
+            return stamps;
+        }
+    }
 }
 
 /// A data directory.
@@ -190,13 +209,14 @@ impl Stamps {
             .max()
     }
 
-    /// Returns how long to wait until nothing has been written for [`QUIET`], by the modification times, at a time in
-    /// milliseconds since 1970; `None` for no wait.
-    pub(super) fn time_until_quiet(&self, now_ms: i64) -> Option<Duration> {
-        let stamps = self.files.iter().flatten();
-        let written = stamps.map(|stamp| stamp.modified.0 * 1_000 + stamp.modified.1 / 1_000_000);
-        let age_ms = u64::try_from(now_ms - written.max()?).ok()?;
-        let left = QUIET.saturating_sub(Duration::from_millis(age_ms));
+    /// Returns how long to wait until nothing has been written for [`QUIET`], at a time in milliseconds since 1970; `None`
+    /// for no wait. Times ahead of the clock tell nothing.
+    fn time_until_quiet(&self, now_ms: i64) -> Option<Duration> {
+        let times = self.files.iter().flatten();
+        let times = times.flat_map(|stamp| [stamp.modified, stamp.changed]);
+        let ages = times.map(|(s, ns)| now_ms - s * 1_000 - ns / 1_000_000);
+        let youngest = ages.filter_map(|age_ms| u64::try_from(age_ms).ok()).min()?;
+        let left = QUIET.saturating_sub(Duration::from_millis(youngest));
         (!left.is_zero()).then_some(left)
     }
 
@@ -288,11 +308,18 @@ mod tests {
 
     #[test]
     fn files_are_waited_for_until_a_second_after_the_last_was_written() {
-        let folder = tempfile::tempdir().unwrap();
-        let file = File::create(folder.path().join(REVIEWS)).unwrap();
-        let written = std::time::UNIX_EPOCH + Duration::from_millis(1_700_000_000_500);
-        file.set_modified(written).unwrap();
-        let stamps = Stamps::of(folder.path());
+        let at = |modified, changed| {
+            let mut stamps = Stamps::default();
+            stamps.files[0] = Some(Stamp {
+                device: 0,
+                inode: 0,
+                length: 0,
+                modified,
+                changed,
+            });
+            stamps
+        };
+        let written = (1_700_000_000, 500_000_000);
         for (now_ms, left_ms) in [
             (1_700_000_000_500, Some(1_000)),
             (1_700_000_001_499, Some(1)),
@@ -301,7 +328,14 @@ mod tests {
             (1_700_000_000_499, None),
         ] {
             let left = left_ms.map(Duration::from_millis);
-            assert_eq!(stamps.time_until_quiet(now_ms), left, "{now_ms}");
+            // A copy may keep the time of its original, and a writer may set one that is yet to come.
+            for stamps in [
+                at(written, (0, 0)),
+                at((0, 0), written),
+                at((i64::from(i32::MAX), 0), written),
+            ] {
+                assert_eq!(stamps.time_until_quiet(now_ms), left, "{now_ms}");
+            }
         }
     }
 }

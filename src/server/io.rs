@@ -10,7 +10,6 @@ use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
-use bytes::{Buf, Bytes};
 use socket2::SockRef;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
@@ -18,7 +17,7 @@ use tokio::time::timeout;
 
 use crate::http::{HttpError, protocol_error};
 
-use super::state::ConnectionState;
+use super::deadline::ConnectionState;
 
 /// How long a connection that we have closed may take to close on the other side.
 const LINGER: Duration = Duration::from_secs(1);
@@ -34,18 +33,11 @@ const LAST_BYTES: Duration = Duration::from_secs(60);
 pub(super) struct Socket {
     stream: TcpStream,
     state: Arc<ConnectionState>,
-    /// What was read of the peer and belongs before all that is still to be read.
-    first: Bytes,
 }
 
 impl Socket {
-    /// Takes over a stream of which `first` was read already, which is read once more.
-    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>, first: Vec<u8>) -> Socket {
-        Socket {
-            stream,
-            state,
-            first: Bytes::from(first),
-        }
+    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Socket {
+        Socket { stream, state }
     }
 
     fn note(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
@@ -73,17 +65,7 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        if self.first.is_empty() {
-            return Pin::new(&mut self.stream).poll_read(context, buffer);
-        }
-        let length = self.first.len().min(buffer.remaining());
-        buffer.put_slice(&self.first[..length]);
-        self.first.advance(length);
-        if self.first.is_empty() {
-            // What is empty still holds its memory.
-            self.first = Bytes::new();
-        }
-        Poll::Ready(Ok(()))
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
@@ -166,10 +148,10 @@ impl<S: Stream> Watched<S> {
         let _result = timeout(LINGER, drained).await;
     }
 
-    /// Notes whether something is left to be taken.
+    /// Notes where the kernel takes no more at present.
     fn note<T>(&self, polled: Poll<T>) -> Poll<T> {
         if polled.is_pending() {
-            self.state.on_write_blocked();
+            self.state.note_blocked(true);
         }
         polled
     }
@@ -197,9 +179,8 @@ impl<S: Stream> AsyncRead for Watched<S> {
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        match &polled {
-            Poll::Ready(_) => self.state.note_read(),
-            Poll::Pending => self.state.note_listening(),
+        if polled.is_ready() {
+            self.state.note_read();
         }
         polled
     }
@@ -240,11 +221,9 @@ impl<S: Stream> AsyncWrite for Watched<S> {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_flush(context);
-        if polled.is_ready() {
-            self.state.note_flushed();
-        }
         // Under TLS the last part of a response may still be waiting for the kernel.
-        self.note(polled)
+        self.state.note_blocked(polled.is_pending());
+        polled
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {

@@ -6,7 +6,7 @@ use std::io::{self, Read, Write};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -14,7 +14,7 @@ use thiserror::Error;
 use tracing::{info, warn};
 
 use crate::clock;
-use crate::dataset::{self, Files, Lints, Problems, Unlinted};
+use crate::dataset::{self, Files, Problems, Unlinted};
 use crate::http::{ServedState, SettingsError};
 use crate::insights;
 use crate::model::Dataset;
@@ -25,14 +25,11 @@ use crate::wire::text::hex;
 
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
-use super::files::{self, FILE_BYTES_MAX, ReadCause, ReadError, Stamps};
+use super::files::{self, FILE_BYTES_MAX, QUIET, ReadCause, ReadError, Stamps, WRITTEN_WAIT_MAX};
 use super::process;
 
 /// Bytes of review text up to which a start waits for warnings and insights: a fifth of a second of processor time.
 const AT_ONCE_BYTES: u64 = 1 << 20;
-
-/// How long a start waits for files that are being written.
-const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Turns files into what is served, at the start and at every reload.
 #[derive(Debug)]
@@ -41,18 +38,9 @@ pub(super) struct Loader {
     base_url: String,
     search_memory: Option<u64>,
     mentions_min: u32,
-    dates: Mutex<ContentDates>,
-}
-
-/// What is left to do for the first dataset while it is served.
-#[derive(Debug)]
-pub(super) struct DeferredWork {
-    dataset: Dataset,
-    lints: Lints,
-    /// Threads that derive them.
-    threads: NonZeroUsize,
-    /// Whether the insights are still to be derived.
-    pub(super) awaits_insights: bool,
+    dates: ContentDates,
+    /// The state of the files at the last look that led to something.
+    seen: Stamps,
 }
 
 /// Why a dataset cannot be served.
@@ -87,8 +75,31 @@ impl Loader {
             base_url: base_url.to_owned(),
             search_memory: config.search_memory,
             mentions_min: config.mentions_min,
-            dates: Mutex::new(ContentDates::load(config.state.as_deref())),
+            dates: ContentDates::load(config.state.as_deref()),
+            seen: Stamps::default(),
         }
+    }
+
+    /// Returns the data directory; `None` for the embedded sample, which does not change.
+    pub(super) fn directory(&self) -> Option<&Path> {
+        match &self.source {
+            DataSource::Directory(directory) => Some(directory),
+            DataSource::Sample => None,
+        }
+    }
+
+    /// Tells whether the files have changed since [`Loader::wait_until_written`].
+    pub(super) fn has_changed(&self) -> bool {
+        let now = self.directory().map(Stamps::of).unwrap_or_default();
+        now != self.seen
+    }
+
+    /// Waits as [`files::wait_until_written`]; returns whether the directory has the one file that it needs.
+    pub(super) fn wait_until_written(&mut self, pause: impl Fn(Duration) -> bool) -> bool {
+        if let Some(directory) = self.directory() {
+            self.seen = files::wait_until_written(directory, pause);
+        }
+        self.seen.has_reviews()
     }
 
     /// Reads and checks the files by as many threads as given.
@@ -97,25 +108,21 @@ impl Loader {
     /// When a file cannot be read, or its contents are refused.
     pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Unlinted, LoadError> {
         let began = instant();
-        let files: Files = match &self.source {
-            DataSource::Directory(directory) => files::read(directory, FILE_BYTES_MAX)?,
-            DataSource::Sample => dataset::embedded(),
+        let files: Files = match self.directory() {
+            Some(directory) => files::read(directory, FILE_BYTES_MAX)?,
+            None => dataset::embedded(),
         };
         let read_ms = elapsed_ms(began);
         let mut decoded = dataset::decode_by(files, clock::now(), threads)?;
-        self.dates().date(&mut decoded.dataset);
+        self.dates.date(&mut decoded.dataset);
         let elapsed_ms = elapsed_ms(began);
         info!(read_ms, elapsed_ms, "the data files are read and checked");
         Ok(decoded)
     }
 
-    fn dates(&self) -> MutexGuard<'_, ContentDates> {
-        self.dates.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Stores the date of `snapshot`, which is about to be served.
-    pub(super) fn remember(&self, snapshot: &Snapshot) {
-        self.dates().remember(snapshot.digest, snapshot.updated_at);
+    pub(super) fn remember(&mut self, snapshot: &Snapshot) {
+        self.dates.remember(snapshot.digest, snapshot.updated_at);
     }
 
     /// Reads and checks the files like [`Loader::decode`], at a start: waits while they are being written, at most
@@ -123,21 +130,20 @@ impl Loader {
     ///
     /// # Errors
     /// As [`Loader::decode`].
-    pub(super) fn decode_when_written(&self, threads: NonZeroUsize) -> Result<Unlinted, LoadError> {
+    pub(super) fn decode_when_written(
+        &mut self,
+        threads: NonZeroUsize,
+    ) -> Result<Unlinted, LoadError> {
         let began = instant();
-        let may_wait = || began.elapsed() < WRITTEN_WAIT_MAX;
         loop {
-            if let DataSource::Directory(directory) = &self.source
-                && let Some(left) = Stamps::of(directory).time_until_quiet(clock::unix_ms())
-                && may_wait()
-            {
+            self.wait_until_written(|left| {
                 thread::sleep(left);
-                continue;
-            }
+                true
+            });
             match self.decode(threads) {
-                Err(error) if error.is_transient() && may_wait() => {
+                Err(error) if error.is_transient() && began.elapsed() < WRITTEN_WAIT_MAX => {
                     info!("waiting for the data files to be written");
-                    thread::sleep(files::QUIET);
+                    thread::sleep(QUIET);
                 }
                 decoded => return decoded,
             }
@@ -146,85 +152,25 @@ impl Loader {
 
     /// Returns the date of a dataset that was refused, if it is refused for that date alone.
     pub(super) fn time_to_come(&self) -> Option<Timestamp> {
-        let DataSource::Directory(directory) = &self.source else {
-            return None;
-        };
-        let files = files::read(directory, FILE_BYTES_MAX).ok()?;
+        let files = files::read(self.directory()?, FILE_BYTES_MAX).ok()?;
         let decoded = dataset::decode_by(files, Timestamp::MAX, NonZeroUsize::MIN).ok()?;
         Some(decoded.dataset.updated_at)
     }
 
-    /// Builds the first state, by as many threads as given. Of a large dataset, the warnings and the insights are left
-    /// for later and returned, unless the operator supplied the insights.
-    ///
-    /// # Errors
-    /// When the public address cannot be written into a header.
-    pub(super) fn build_first(
-        &self,
-        decoded: Unlinted,
-        threads: NonZeroUsize,
-    ) -> Result<(ServedState, Option<DeferredWork>), LoadError> {
-        let Unlinted { dataset, lints } = decoded;
-        let settings = self.settings(&dataset, threads);
-        let snapshot = Snapshot::build_without_insights(&dataset, &settings);
-        let is_large = text_bytes(&dataset) > AT_ONCE_BYTES;
-        let deferred = DeferredWork {
-            awaits_insights: is_large && dataset.insights.is_none(),
-            dataset,
-            lints,
-            threads,
-        };
-        if !deferred.awaits_insights {
-            let options = settings.insights(threads);
-            snapshot.set_insights(insights::document(&deferred.dataset, &options));
-        }
-        if !is_large {
-            deferred.log_warnings();
-        }
-        let served = self.served(Arc::new(snapshot))?;
-        Ok((served, is_large.then_some(deferred)))
-    }
-
-    /// Gives the first `snapshot` its insights while it is served; `false` once `cancelled`.
-    pub(super) fn derive_first(
-        &self,
-        snapshot: &Snapshot,
-        deferred: &DeferredWork,
-        cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> bool {
-        let DeferredWork {
-            dataset, threads, ..
-        } = deferred;
-        let options = self.settings(dataset, *threads).insights(*threads);
-        let document = insights::document_unless(dataset, &options, cancelled);
-        document
-            .map(|document| snapshot.set_insights(document))
-            .is_some()
-    }
-
-    /// Builds a state that replaces another, by one thread, as requests come first; `None` once `cancelled`, which has to
-    /// stay true.
-    ///
-    /// # Errors
-    /// When the public address cannot be written into a header.
+    /// Builds the snapshot, without insights and warnings yet; `None` once `cancelled`, which has to stay true.
     pub(super) fn build(
         &self,
         decoded: Unlinted,
+        threads: NonZeroUsize,
         cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Result<Option<ServedState>, LoadError> {
-        let Unlinted { dataset, lints } = decoded;
-        let settings = self.settings(&dataset, NonZeroUsize::MIN);
-        let options = settings.insights(NonZeroUsize::MIN);
-        let built = Snapshot::build_unless(&dataset, &settings, cancelled);
-        let Some((snapshot, insights)) = built.and_then(|snapshot| {
-            let insights = insights::document_unless(&dataset, &options, cancelled)?;
-            (!cancelled()).then_some((snapshot, insights))
-        }) else {
-            return Ok(None);
-        };
-        snapshot.set_insights(insights);
-        log_warnings(&lints, &dataset);
-        self.served(Arc::new(snapshot)).map(Some)
+    ) -> Option<Built> {
+        let settings = self.settings(&decoded.dataset, threads);
+        let snapshot = Snapshot::build_unless(&decoded.dataset, &settings, cancelled)?;
+        Some(Built {
+            snapshot: Arc::new(snapshot),
+            decoded,
+            options: settings.insights(threads),
+        })
     }
 
     fn settings(&self, dataset: &Dataset, threads: NonZeroUsize) -> Settings {
@@ -238,26 +184,49 @@ impl Loader {
             mentions_min: self.mentions_min,
         }
     }
+}
 
-    /// Prepares the responses of `snapshot`.
+/// A snapshot, and what its insights and warnings are derived from.
+#[derive(Debug)]
+pub(super) struct Built {
+    pub(super) snapshot: Arc<Snapshot>,
+    decoded: Unlinted,
+    options: insights::Options,
+}
+
+impl Built {
+    /// Tells whether a start waits for all of it.
+    pub(super) fn is_small(&self) -> bool {
+        text_bytes(&self.decoded.dataset) <= AT_ONCE_BYTES
+    }
+
+    /// Tells whether the operator supplied the insights, so that none have to be derived.
+    pub(super) fn has_insights(&self) -> bool {
+        self.decoded.dataset.insights.is_some()
+    }
+
+    /// Gives the snapshot its insights; `false` once `cancelled`.
+    pub(super) fn add_insights(&self, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
+        let document = insights::document_unless(&self.decoded.dataset, &self.options, cancelled);
+        document
+            .map(|document| self.snapshot.set_insights(document))
+            .is_some()
+    }
+
+    /// Logs the warnings about the dataset.
+    pub(super) fn log_warnings(&self) {
+        let Unlinted { dataset, lints } = &self.decoded;
+        for warning in lints.warnings(dataset, NonZeroUsize::MIN) {
+            warn!("{warning}");
+        }
+    }
+
+    /// Prepares the responses.
     ///
     /// # Errors
     /// When the public address cannot be written into a header.
-    pub(super) fn served(&self, snapshot: Arc<Snapshot>) -> Result<ServedState, LoadError> {
-        Ok(ServedState::new(snapshot)?)
-    }
-}
-
-impl DeferredWork {
-    /// Logs the warnings about the dataset.
-    pub(super) fn log_warnings(&self) {
-        log_warnings(&self.lints, &self.dataset);
-    }
-}
-
-fn log_warnings(lints: &Lints, dataset: &Dataset) {
-    for warning in lints.warnings(dataset, NonZeroUsize::MIN) {
-        warn!("{warning}");
+    pub(super) fn prepare(&self) -> Result<ServedState, LoadError> {
+        Ok(ServedState::new(Arc::clone(&self.snapshot))?)
     }
 }
 

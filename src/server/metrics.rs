@@ -80,7 +80,7 @@ impl MetricSources {
     fn requests(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let traffic = &self.app.traffic;
         let routes = || ROUTE_LABELS.iter().copied().enumerate();
-        let mut family = out.family("reviewd_http_requests")?;
+        let mut family = out.family("reviewd_http_requests", MetricType::Counter)?;
         for (route, label) in routes() {
             for (class, name) in STATUS_CLASSES.iter().enumerate() {
                 let labels = [("route", label), ("status", *name)];
@@ -94,7 +94,8 @@ impl MetricSources {
             (label, sum)
         });
         out.counters("reviewd_http_response_body_bytes", "route", bytes)?;
-        let mut family = out.family("reviewd_http_request_duration_seconds")?;
+        let name = "reviewd_http_request_duration_seconds";
+        let mut family = out.family(name, MetricType::Histogram)?;
         for (route, label) in routes() {
             let count = |bucket: usize| traffic.sum(|shard| &shard.routes[route].buckets[bucket]);
             let counts: [u64; BOUNDS_US.len() + 1] = std::array::from_fn(count);
@@ -191,7 +192,7 @@ impl MetricSources {
         let reasons = self.app.readiness.reasons();
         let ready = !reasons.iter().any(|reason| reason.blocking);
         out.gauge("reviewd_ready", ready)?;
-        let mut family = out.family("reviewd_ready_reason")?;
+        let mut family = out.family("reviewd_ready_reason", MetricType::Gauge)?;
         for reason in reasons.iter() {
             let labels = [("code", reason.code)];
             family.encode_family(&labels)?.encode_gauge(&1_u64)?;
@@ -255,40 +256,38 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
     out.counters("reviewd_hub_removals", "reason", removals)
 }
 
-/// Writes one metric family at a time; each is described in [`FAMILIES`].
+/// Writes one metric family at a time; each is described by [`help`].
 struct Encoder<'e>(DescriptorEncoder<'e>);
 
 impl Encoder<'_> {
-    fn family(&mut self, name: &'static str) -> Result<MetricEncoder<'_>, fmt::Error> {
-        let mut lines = FAMILIES.lines();
-        let line = lines.find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
-        let (kind, help) = line
-            .and_then(|line| line.split_once(' '))
-            .ok_or(fmt::Error)?;
-        let kind = match kind {
-            "gauge" => MetricType::Gauge,
-            "histogram" => MetricType::Histogram,
-            "info" => MetricType::Info,
-            _ => MetricType::Counter,
-        };
+    fn family(
+        &mut self,
+        name: &'static str,
+        kind: MetricType,
+    ) -> Result<MetricEncoder<'_>, fmt::Error> {
+        let help = help(name).ok_or(fmt::Error)?;
         self.0.encode_descriptor(name, help, None, kind)
     }
 
     fn info(&mut self, name: &'static str, label: (&str, &str)) -> fmt::Result {
-        self.family(name)?.encode_info(&[label])
+        self.family(name, MetricType::Info)?.encode_info(&[label])
     }
 
     fn gauge(&mut self, name: &'static str, value: impl Into<u64>) -> fmt::Result {
-        self.family(name)?.encode_gauge(&value.into())
+        self.family(name, MetricType::Gauge)?
+            .encode_gauge(&value.into())
     }
 
     fn counter(&mut self, name: &'static str, value: u64) -> fmt::Result {
-        encode_counter(&mut self.family(name)?, value)
+        encode_counter(&mut self.family(name, MetricType::Counter)?, value)
     }
 
     /// Writes a counter of time, in seconds.
     fn seconds(&mut self, name: &'static str, value_ns: u64) -> fmt::Result {
-        encode_counter(&mut self.family(name)?, seconds(value_ns))
+        encode_counter(
+            &mut self.family(name, MetricType::Counter)?,
+            seconds(value_ns),
+        )
     }
 
     /// Writes a counter for each value of a label.
@@ -298,7 +297,7 @@ impl Encoder<'_> {
         label: &str,
         values: impl IntoIterator<Item = (&'v str, u64)>,
     ) -> fmt::Result {
-        let mut family = self.family(name)?;
+        let mut family = self.family(name, MetricType::Counter)?;
         for (value, count) in values {
             let labels = [(label, value)];
             encode_counter(&mut family.encode_family(&labels)?, count)?;
@@ -320,53 +319,80 @@ fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
-/// Every metric family: its name, its type and its help.
-const FAMILIES: &str = "\
-reviewd_build info The program.
-reviewd_http_requests counter Requests answered, by route and class of status; protocol errors and timeouts are `other`.
-reviewd_http_response_body_bytes counter Bytes of response bodies, as compressed as they were sent.
-reviewd_http_request_duration_seconds histogram Time from a request's head to a response that is ready to be sent.
-reviewd_rate_limited counter Requests beyond the rate limit of their client, answered by 429.
-reviewd_searches counter Searches that were run; a request answered by 304 runs none.
-reviewd_mcp_tool_calls counter Calls of MCP tools, refused ones included.
-reviewd_access_log_entries counter Lines of the access log: written, dropped as its queue was full, or failed.
-reviewd_connections gauge Connections open now.
-reviewd_connections_limit gauge Connections that may be open at a time.
-reviewd_connections_accepted counter Connections accepted and served.
-reviewd_connections_refused counter Connections closed at once, by reason.
-reviewd_admin_connections_refused counter Connections to the administrator's port closed at once, by reason.
-reviewd_accept_errors counter Failures to accept a connection, for lack of descriptors for example.
-reviewd_connections_cut counter Connections ended for a timeout, or for a new one where a limit was reached (evicted).
-reviewd_tls_certificate_expiry_timestamp_seconds gauge The last second in which the served certificate is valid.
-reviewd_dataset info The dataset that is served.
-reviewd_dataset_reviews gauge Published reviews.
-reviewd_dataset_size_bytes gauge Bytes of /reviews.json, not compressed.
-reviewd_dataset_updated_timestamp_seconds gauge The dataset's own date, updated_at.
-reviewd_dataset_loaded_timestamp_seconds gauge When the dataset was read.
-reviewd_reloads counter Reloads, by outcome.
-reviewd_ready gauge 1 if traffic should be sent here, as /readyz says.
-reviewd_ready_reason gauge 1 for each reason that /readyz lists.
-reviewd_hub_store info Where the hub keeps its state: a directory, or a database that replicas share.
-reviewd_hub_store_usable gauge 1 if the hub can read and write its state.
-reviewd_hub_delivering gauge 1 if this process delivers; of those that share a state one does.
-reviewd_hub_paused gauge 1 while deliveries pause because most hosts cannot be reached.
-reviewd_hub_subscriptions gauge Active subscriptions.
-reviewd_hub_pending gauge Requests that wait for verification.
-reviewd_hub_owed gauge Subscriptions with a delivery that is due or waits for a retry.
-reviewd_hub_due gauge Subscriptions whose next delivery could begin, or is under way.
-reviewd_hub_oldest_due_age_seconds gauge How long the oldest of those has been due.
-reviewd_hub_exchanges gauge Requests to subscribers under way.
-reviewd_hub_requests counter Requests to subscribe or unsubscribe, by outcome.
-reviewd_hub_verifications counter Verifications of intent, by outcome.
-reviewd_hub_attempts counter Attempts to deliver, by outcome.
-reviewd_hub_delivery_seconds counter Time that acknowledged deliveries took, in all.
-reviewd_hub_removals counter Subscriptions that ended, by reason.
-reviewd_log_lines_dropped counter Lines of the log that could not be written to standard error.
-process_cpu_seconds counter Processor time used.
-process_start_time_seconds gauge When the process began.
-process_resident_memory_bytes gauge Memory in use.
-process_virtual_memory_bytes gauge Address space.
-process_threads gauge Threads.
-process_open_fds gauge Open file descriptors.
-process_max_fds gauge File descriptors that may be open.
-";
+/// Returns what a metric family says of itself.
+fn help(name: &str) -> Option<&'static str> {
+    Some(match name {
+        "reviewd_build" => "The program.",
+        "reviewd_http_requests" => {
+            "Requests answered, by route and class of status; `other` is no route of ours."
+        }
+        "reviewd_http_response_body_bytes" => {
+            "Bytes of response bodies, as compressed as they were sent."
+        }
+        "reviewd_http_request_duration_seconds" => {
+            "Time from a request's head to a response that is ready to be sent."
+        }
+        "reviewd_rate_limited" => {
+            "Requests beyond the rate limit of their client, answered by 429."
+        }
+        "reviewd_searches" => "Searches that were run; a request answered by 304 runs none.",
+        "reviewd_mcp_tool_calls" => "Calls of MCP tools, refused ones included.",
+        "reviewd_access_log_entries" => {
+            "Lines of the access log: written, dropped as its queue was full, or failed."
+        }
+        "reviewd_connections" => "Connections open now.",
+        "reviewd_connections_limit" => "Connections that may be open at a time.",
+        "reviewd_connections_accepted" => "Connections accepted and served.",
+        "reviewd_connections_refused" => "Connections closed at once, by reason.",
+        "reviewd_admin_connections_refused" => {
+            "Connections to the administrator's port closed at once, by reason."
+        }
+        "reviewd_accept_errors" => {
+            "Failures to accept a connection, for lack of descriptors for example."
+        }
+        "reviewd_connections_cut" => {
+            "Connections ended for a timeout, or for a new one where a limit was reached (evicted)."
+        }
+        "reviewd_tls_certificate_expiry_timestamp_seconds" => {
+            "The last second in which the served certificate is valid."
+        }
+        "reviewd_dataset" => "The dataset that is served.",
+        "reviewd_dataset_reviews" => "Published reviews.",
+        "reviewd_dataset_size_bytes" => "Bytes of /reviews.json, not compressed.",
+        "reviewd_dataset_updated_timestamp_seconds" => "The dataset's own date, updated_at.",
+        "reviewd_dataset_loaded_timestamp_seconds" => "When the dataset was read.",
+        "reviewd_reloads" => "Reloads, by outcome.",
+        "reviewd_ready" => "1 if traffic should be sent here, as /readyz says.",
+        "reviewd_ready_reason" => "1 for each reason that /readyz lists.",
+        "reviewd_hub_store" => {
+            "Where the hub keeps its state: a directory, or a database that replicas share."
+        }
+        "reviewd_hub_store_usable" => "1 if the hub can read and write its state.",
+        "reviewd_hub_delivering" => {
+            "1 if this process delivers; of those that share a state one does."
+        }
+        "reviewd_hub_paused" => "1 while deliveries pause because most hosts cannot be reached.",
+        "reviewd_hub_subscriptions" => "Active subscriptions.",
+        "reviewd_hub_pending" => "Requests that wait for verification.",
+        "reviewd_hub_owed" => "Subscriptions with a delivery that is due or waits for a retry.",
+        "reviewd_hub_due" => "Subscriptions whose next delivery could begin, or is under way.",
+        "reviewd_hub_oldest_due_age_seconds" => "How long the oldest of those has been due.",
+        "reviewd_hub_exchanges" => "Requests to subscribers under way.",
+        "reviewd_hub_requests" => "Requests to subscribe or unsubscribe, by outcome.",
+        "reviewd_hub_verifications" => "Verifications of intent, by outcome.",
+        "reviewd_hub_attempts" => "Attempts to deliver, by outcome.",
+        "reviewd_hub_delivery_seconds" => "Time that acknowledged deliveries took, in all.",
+        "reviewd_hub_removals" => "Subscriptions that ended, by reason.",
+        "reviewd_log_lines_dropped" => {
+            "Lines of the log that could not be written to standard error."
+        }
+        "process_cpu_seconds" => "Processor time used.",
+        "process_start_time_seconds" => "When the process began.",
+        "process_resident_memory_bytes" => "Memory in use.",
+        "process_virtual_memory_bytes" => "Address space.",
+        "process_threads" => "Threads.",
+        "process_open_fds" => "Open file descriptors.",
+        "process_max_fds" => "File descriptors that may be open.",
+        _ => return None,
+    })
+}

@@ -26,7 +26,6 @@ mod reload;
 mod running;
 mod service;
 mod start_error;
-mod state;
 pub mod systemd;
 mod threads;
 mod tls;
@@ -34,6 +33,7 @@ mod tls;
 use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::time::Instant;
 
 use hyper::body::Incoming;
 use hyper::{Request, Response};
@@ -50,7 +50,6 @@ pub use start_error::StartError;
 pub use tls::TlsError;
 
 use admin::AdminServices;
-use files::Stamps;
 use listener::ListenerGroup;
 use load::Loader;
 use metrics::MetricSources;
@@ -92,14 +91,19 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
 
     let is_public = config.base_url.is_some() || address.ip().is_loopback();
     let base_url = config.public_address(address);
-    let loader = Loader::new(&config, &base_url);
-    // Looked at before reading: what changes meanwhile is read once more, never missed.
-    let seen = match &config.data {
-        DataSource::Directory(directory) => Stamps::of(directory),
-        DataSource::Sample => Stamps::default(),
-    };
+    let mut loader = Loader::new(&config, &base_url);
     let decoded = loader.decode_when_written(config.threads)?;
-    let (served, deferred) = loader.build_first(decoded, config.threads)?;
+    let built = loader.build(decoded, config.threads, &|| false);
+    let built = built.expect("nothing cancels it");
+    // Of a large dataset insights and warnings come while it is served.
+    if built.is_small() || built.has_insights() {
+        built.add_insights(&|| false);
+    }
+    if built.is_small() {
+        built.log_warnings();
+    }
+    let served = built.prepare()?;
+    let deferred = Some(built).filter(|built| !built.is_small());
     loader.remember(served.snapshot());
     let (version, reviews) = (
         served.snapshot().version().to_owned(),
@@ -134,7 +138,6 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
         Arc::clone(&app),
         loader,
         deferred,
-        seen,
         Arc::clone(&counters),
         tls,
     );
@@ -198,8 +201,13 @@ fn warn_of_addresses(config: &Config, address: SocketAddr) {
 struct Requests(Arc<AppState>);
 
 impl Handler for Requests {
-    async fn handle(&self, request: Request<Incoming>, peer: SocketAddr) -> Response<Body> {
-        http::handle(Arc::clone(&self.0), request, peer).await
+    async fn handle(
+        &self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        began: Instant,
+    ) -> Response<Body> {
+        http::handle(Arc::clone(&self.0), request, peer, began).await
     }
 
     fn internal_error(&self) -> Response<Body> {

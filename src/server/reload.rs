@@ -7,7 +7,6 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::{Path, PathBuf};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::{self, JoinHandle};
@@ -21,17 +20,12 @@ use crate::hub::priority::{Behind, give_way};
 use crate::wire::date::Timestamp;
 
 use super::clock;
-use super::config::{Config, DataSource};
+use super::config::Config;
 use super::counters::{Counters, ReloadOutcome};
-use super::files::{QUIET, Stamps};
-use super::load::{DeferredWork, LoadError, Loader};
+use super::load::{Built, LoadError, Loader};
 use super::systemd::SdNotify;
 use super::threads::Threads;
 use super::tls::CertificateReloader;
-
-/// How many times the files are looked at, each [`QUIET`] after the last, before they are read although they go on changing:
-/// a minute. Our choice: longer than a directory is copied.
-const LOOKS_MAX: u32 = 60;
 
 /// How often the certificate is looked at whatever `--poll` is: tools that renew one send no SIGHUP.
 const CERTIFICATE_POLL: Duration = Duration::from_secs(60);
@@ -53,7 +47,7 @@ pub(super) struct Reloader {
 }
 
 impl Reloader {
-    /// Begins to look for changes of the files, which were `seen` so when the current state was built from them.
+    /// Begins to look for changes of the files that `loader` has read.
     ///
     /// # Errors
     /// When the system refuses a thread.
@@ -61,25 +55,18 @@ impl Reloader {
         config: &Config,
         app: Arc<AppState>,
         loader: Loader,
-        deferred: Option<DeferredWork>,
-        seen: Stamps,
+        deferred: Option<Built>,
         counters: Arc<Counters>,
         tls: Option<CertificateReloader>,
     ) -> io::Result<Reloader> {
         let trigger = ReloadTrigger::default();
-        let directory = match &config.data {
-            DataSource::Directory(directory) => Some(directory.clone()),
-            DataSource::Sample => None,
-        };
         let poll = Some(config.poll).filter(|poll| !poll.is_zero());
         let state = State {
             trigger: trigger.clone(),
             app,
             loader,
             deferred,
-            directory,
             poll: poll.unwrap_or(Duration::MAX),
-            seen,
             due: None,
             counters,
             tls,
@@ -108,13 +95,9 @@ struct State {
     app: Arc<AppState>,
     loader: Loader,
     /// Warnings and insights that the start of a large dataset left for later.
-    deferred: Option<DeferredWork>,
+    deferred: Option<Built>,
     trigger: ReloadTrigger,
-    /// `None` for the embedded sample, which does not change.
-    directory: Option<PathBuf>,
     poll: Duration,
-    /// The state of the files at the last look that led to something.
-    seen: Stamps,
     /// When files that were refused for their date alone are to be read again.
     due: Option<Timestamp>,
     counters: Arc<Counters>,
@@ -165,21 +148,16 @@ impl State {
 
     /// Does what the start of a large dataset left out: logs the warnings, derives the insights and serves them. Until then
     /// `/insights.json` answers 503, and changed files wait.
-    fn finish_first(&self, deferred: &DeferredWork) {
+    fn finish_first(&self, deferred: &Built) {
         deferred.log_warnings();
-        if !deferred.awaits_insights {
+        if deferred.has_insights() {
             return;
         }
         let began = clock::instant();
-        let first = self.app.current();
-        let stopping = || self.trigger.is_stopping();
-        if !self
-            .loader
-            .derive_first(first.snapshot(), deferred, &stopping)
-        {
+        if !deferred.add_insights(&|| self.trigger.is_stopping()) {
             return;
         }
-        match self.loader.served(Arc::clone(first.snapshot())) {
+        match deferred.prepare() {
             Err(error) => warn!(%error, "the insights cannot be served"),
             Ok(whole) => {
                 self.app.publish(whole);
@@ -190,43 +168,26 @@ impl State {
         }
     }
 
-    /// Reads the files if they have changed or a reload was requested.
+    /// Reads the files if they have changed or a reload was requested, once they are written.
     fn look(&mut self, requested: bool) {
-        let Some(directory) = self.directory.clone() else {
-            return;
-        };
         let is_due = self.due.is_some_and(|due| due <= crate::clock::now());
-        if Stamps::of(&directory) == self.seen && !requested && !is_due {
+        let is_wanted = requested || is_due || self.loader.has_changed();
+        if self.loader.directory().is_none() || !is_wanted {
             return;
         }
-        let stamps = self.wait_until_written(&directory);
-        if self.trigger.is_stopping() {
-            return;
-        }
-        self.seen = stamps;
-        match stamps.has_reviews() {
+        let trigger = &self.trigger;
+        let has_reviews = self.loader.wait_until_written(|time| trigger.pause(time));
+        match has_reviews {
+            _ if self.trigger.is_stopping() => {}
             true => self.reload(),
-            false => self.miss(&directory),
+            false => self.miss(),
         }
-    }
-
-    /// Waits until nothing has changed for [`QUIET`], at most [`LOOKS_MAX`] times as long or until the server stops, and
-    /// returns the state of the files.
-    fn wait_until_written(&self, directory: &Path) -> Stamps {
-        let stamps = Stamps::of(directory);
-        if stamps == self.seen {
-            return stamps;
-        }
-        settle(stamps, || {
-            self.trigger.pause(QUIET);
-            Stamps::of(directory)
-        })
     }
 
     /// Reports that the files are gone; what is served stays.
-    fn miss(&self, directory: &Path) {
+    fn miss(&self) {
         let message = "the data directory holds no reviews.json any more; what was read before is still served";
-        warn!(directory = %directory.display(), "{message}");
+        warn!(directory = ?self.loader.directory(), "{message}");
         self.record(ReloadOutcome::Gone);
         // What was wrong with files that are gone no longer matters.
         self.app.readiness.withdraw(REFUSED);
@@ -245,8 +206,7 @@ impl State {
             Err(error) => return self.refuse(&error),
         };
         if let ReloadResult::Incomplete = result {
-            // Looked at again, once they are written.
-            self.seen = Stamps::default();
+            // Read again, once they are written.
             return self.trigger.request();
         }
         self.app.readiness.withdraw(REFUSED);
@@ -264,8 +224,8 @@ impl State {
         }
     }
 
-    /// Load, validate, build, swap.
-    fn attempt(&self) -> Result<ReloadResult, LoadError> {
+    /// Load, validate, build, swap; by one thread, as requests come first.
+    fn attempt(&mut self) -> Result<ReloadResult, LoadError> {
         let decoded = match self.loader.decode(NonZeroUsize::MIN) {
             Err(error) if error.is_transient() => return Ok(ReloadResult::Incomplete),
             decoded => decoded?,
@@ -274,9 +234,12 @@ impl State {
             return Ok(ReloadResult::Same);
         }
         let stopping = || self.trigger.is_stopping();
-        let Some(served) = self.loader.build(decoded, &stopping)? else {
+        let built = self.loader.build(decoded, NonZeroUsize::MIN, &stopping);
+        let Some(built) = built.filter(|built| built.add_insights(&stopping) && !stopping()) else {
             return Ok(ReloadResult::Incomplete);
         };
+        built.log_warnings();
+        let served = built.prepare()?;
         self.loader.remember(served.snapshot());
         Ok(ReloadResult::Replaced(self.app.publish(served)))
     }
@@ -332,18 +295,6 @@ fn without_value(problem: &Problem) -> String {
         ..problem.clone()
     };
     problem.to_string()
-}
-
-/// Returns the first state that `next` finds unchanged, or the last of [`LOOKS_MAX`].
-fn settle<T: PartialEq>(mut state: T, mut next: impl FnMut() -> T) -> T {
-    for _ in 0..LOOKS_MAX {
-        let now = next();
-        if now == state {
-            break;
-        }
-        state = now;
-    }
-    state
 }
 
 /// Frees the `previous` state and compresses the documents of `served`, until that is replaced or the server is gone, on
@@ -414,9 +365,9 @@ impl ReloadTrigger {
         happened
     }
 
-    /// Waits for `time`, or until the server stops; a request stays.
-    fn pause(&self, time: Duration) {
-        drop(self.wait_while(time, |events| !events.stopping));
+    /// Waits for `time`, or until the server stops, which returns `false`; a request stays.
+    fn pause(&self, time: Duration) -> bool {
+        !self.wait_while(time, |events| !events.stopping).stopping
     }
 
     fn wait_while(

@@ -7,9 +7,9 @@ use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::task::{Context, Poll};
-use std::time::Duration;
+use std::time::Instant;
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -18,31 +18,23 @@ use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
 use tracing::error;
 
-use crate::clock;
-use crate::http::Body;
+use crate::http::{Body, close};
 
-use super::state::{ConnectionState, Protocol};
+use super::clock;
+use super::deadline::ConnectionState;
 
-/// The cost, in stored documents, after which a connection yields to others, also while more requests wait: 8 responses
-/// that are made for one request. A search may take a millisecond, and 128 of those would keep others waiting for a tenth
-/// of a second.
-const POLL_COST_MAX: usize = 128;
-
-/// Microseconds that cost as much as a stored document, most of which the kernel takes.
-const DOCUMENT_US: u128 = 8;
-
-/// Returns how many stored documents so much time would have served.
-fn documents(elapsed: Duration) -> usize {
-    usize::try_from(elapsed.as_micros() / DOCUMENT_US).unwrap_or(usize::MAX)
-}
+/// How long one poll of a connection answers requests before others are polled, in microseconds: some searches. hyper
+/// answers up to 16 pipelined requests in each poll, and tokio looks at the sockets after 61 polls.
+const POLL_US_MAX: u64 = 250;
 
 /// Answers requests: `http::handle` in the server, metrics for the administrator, smaller things in tests.
 pub(super) trait Handler: Clone + Send + Sync + 'static {
-    /// Answers one request of the client at `peer`.
+    /// Answers one request of the client at `peer`, which was there at `began`.
     fn handle(
         &self,
         request: Request<Incoming>,
         peer: SocketAddr,
+        began: Instant,
     ) -> impl Future<Output = Response<Body>> + Send;
 
     /// Returns the response to a request whose handler panicked.
@@ -58,11 +50,11 @@ pub(super) struct Link<H> {
     pub(super) handler: H,
     pub(super) peer: SocketAddr,
     pub(super) state: Arc<ConnectionState>,
-    /// Requests after which the connection is closed.
+    /// Requests that came, and those after which the connection is closed.
+    pub(super) requests: AtomicU32,
     pub(super) requests_max: u32,
     /// Strict-Transport-Security of every response.
     pub(super) hsts: Option<HeaderValue>,
-    pub(super) budget: PollBudget,
 }
 
 impl<H: Handler> Link<H> {
@@ -77,25 +69,34 @@ impl<H: Handler> Link<H> {
     > {
         let link = Arc::new(self);
         service_fn(move |request| {
-            let link = Arc::clone(&link);
-            let is_last = link.state.note_request() >= link.requests_max;
-            let handling = Handling(Arc::clone(&link.state));
+            let is_last = link.requests.fetch_add(1, Relaxed) + 1 >= link.requests_max;
+            link.state.note_request();
+            let handling = Handling(Arc::clone(&link));
             async move {
-                link.budget.wait().await;
-                let response = link.handle(request).await;
-                drop(handling);
+                let link = &handling.0;
+                let began = link.begin().await;
+                let response = link.handle(request, began).await;
                 Ok(link.finish(response, is_last))
             }
         })
     }
 
-    async fn handle(&self, request: Request<Incoming>) -> Response<Body> {
+    /// Lets others be polled where this connection has used up its time, and returns the time of the request.
+    async fn begin(&self) -> Instant {
+        let mut now = clock::instant();
+        if self.state.since_tick(now) >= POLL_US_MAX {
+            tokio::task::yield_now().await;
+            now = clock::instant();
+            self.state.tick(now);
+        }
+        now.into_std()
+    }
+
+    async fn handle(&self, request: Request<Incoming>, began: Instant) -> Response<Body> {
         // A handler owns nothing that a panic could leave half changed: shared state is swapped whole or atomic.
-        let mut response = pin!(async { self.handler.handle(request, self.peer).await });
+        let mut response = pin!(async { self.handler.handle(request, self.peer, began).await });
         poll_fn(|context| {
-            let began = clock::instant();
             let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
-            self.budget.add(1 + documents(began.elapsed()));
             polled.unwrap_or_else(|panic| {
                 report_panic(panic.as_ref());
                 let mut response = self.handler.internal_error();
@@ -122,29 +123,23 @@ impl<H: Handler> Link<H> {
         {
             state.note_closing();
         }
-        let mut body_of = None;
-        if state.protocol() == Protocol::Http2 {
+        let mut state_of = None;
+        if state.is_http2() {
             // RFC 9113 §8.2.2: there is no such field in HTTP/2; the connection ends by GOAWAY.
             headers.remove(CONNECTION);
             state.note_body();
-            body_of = Some(Arc::clone(state));
+            state_of = Some(Arc::clone(state));
         }
-        response.map(|body| Tracked { body, body_of })
+        response.map(|body| Tracked { body, state_of })
     }
 }
 
-/// Makes `response` the last of its connection.
-fn close(response: &mut Response<Body>) {
-    let close = HeaderValue::from_static("close");
-    response.headers_mut().insert(CONNECTION, close);
-}
-
 /// A request that is being answered. A stream that is reset drops it.
-struct Handling(Arc<ConnectionState>);
+struct Handling<H>(Arc<Link<H>>);
 
-impl Drop for Handling {
+impl<H> Drop for Handling<H> {
     fn drop(&mut self) {
-        self.0.note_answer();
+        self.0.state.note_answer();
     }
 }
 
@@ -158,49 +153,18 @@ fn report_panic(panic: &(dyn Any + Send)) {
     );
 }
 
-/// How much hyper may answer on one connection before others are polled.
-///
-/// tokio looks at the sockets after 61 polls of tasks, and hyper answers 16 requests in each; so a row of pipelined
-/// requests, or the streams of HTTP/2, would keep all other connections of a thread waiting for up to 976 answers.
-#[derive(Debug, Default)]
-pub(super) struct PollBudget {
-    /// What the connection has cost since others were polled.
-    cost: AtomicUsize,
-    /// How often others were polled since.
-    rounds: AtomicUsize,
-}
-
-impl PollBudget {
-    fn add(&self, cost: usize) {
-        let sum = self.cost.load(Relaxed).saturating_add(cost);
-        self.cost.store(sum, Relaxed);
-    }
-
-    /// Waits, where the budget is used up, until others were polled; of the streams that wait for that the first begins
-    /// a new round, and the others see what it has used.
-    async fn wait(&self) {
-        while self.cost.load(Relaxed) >= POLL_COST_MAX {
-            let round = self.rounds.load(Relaxed);
-            tokio::task::yield_now().await;
-            if self.rounds.load(Relaxed) == round {
-                self.rounds.store(round.wrapping_add(1), Relaxed);
-                self.cost.store(0, Relaxed);
-            }
-        }
-    }
-}
-
 /// The body of a response. On HTTP/1.1 the socket itself tells that a peer is slow. On HTTP/2 the peer may close the
 /// window of a stream while the socket is free, and only the body that hyper does not let go of shows it.
 #[derive(Debug)]
 pub(super) struct Tracked {
     body: Body,
-    body_of: Option<Arc<ConnectionState>>,
+    /// On HTTP/2 alone.
+    state_of: Option<Arc<ConnectionState>>,
 }
 
 impl Drop for Tracked {
     fn drop(&mut self) {
-        if let Some(state) = &self.body_of {
+        if let Some(state) = &self.state_of {
             state.note_body_end();
         }
     }

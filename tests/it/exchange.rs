@@ -5,7 +5,7 @@ use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::{Arc, OnceLock};
 use std::thread;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -120,7 +120,7 @@ async fn accept(listener: TcpListener, app: &Arc<AppState>) {
         let (stream, peer) = listener.accept().await.expect("loopback accepts");
         let app = app.clone();
         let service = service_fn(move |request| {
-            let response = http::handle(app.clone(), request, peer);
+            let response = http::handle(app.clone(), request, peer, Instant::now());
             async { Ok::<_, Infallible>(response.await) }
         });
         let connection = hyper::server::conn::http1::Builder::new()

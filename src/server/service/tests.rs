@@ -2,7 +2,7 @@
 
 use std::io::Write;
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use hyper::server::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -11,7 +11,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::*;
 
-/// What one answer takes: a few are a budget.
+/// What one answer takes: two of them, and others are polled.
 const ANSWER_TIME: Duration = Duration::from_micros(200);
 
 /// Notes what it answers, and has the neighbour ask while it answers the first of the row.
@@ -22,7 +22,12 @@ struct Street {
 }
 
 impl Handler for Street {
-    async fn handle(&self, request: Request<Incoming>, _: SocketAddr) -> Response<Body> {
+    async fn handle(
+        &self,
+        request: Request<Incoming>,
+        _: SocketAddr,
+        _: Instant,
+    ) -> Response<Body> {
         let path = request.uri().path().to_owned();
         self.answered.lock().expect("no panic").push(path);
         if let Some(mut stream) = self.neighbour.lock().expect("no panic").take() {
@@ -44,19 +49,19 @@ fn link<H: Handler>(handler: H, state: &Arc<ConnectionState>) -> Link<H> {
         handler,
         peer: SocketAddr::from(([127, 0, 0, 1], 1)),
         state: Arc::clone(state),
+        requests: AtomicU32::new(0),
         requests_max: u32::MAX,
         hsts: None,
-        budget: PollBudget::default(),
     }
 }
 
-fn state(protocol: Protocol) -> Arc<ConnectionState> {
-    Arc::new(ConnectionState::new(protocol, tokio::time::Instant::now()))
+fn state() -> Arc<ConnectionState> {
+    Arc::new(ConnectionState::new(tokio::time::Instant::now()))
 }
 
 /// Serves `stream` by hyper until it ends.
 async fn serve(stream: TcpStream, handler: Street) {
-    let service = link(handler, &state(Protocol::Http1)).service();
+    let service = link(handler, &state()).service();
     let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
     connection.await.expect("an end in good order");
 }
@@ -92,7 +97,7 @@ async fn a_neighbour_is_answered_before_the_end_of_a_row_that_began_before_it_as
     ));
     let answered = answered.lock().expect("no panic");
     let place = answered.iter().position(|path| path == "/neighbour");
-    // Within two budgets, if the system is quick to tell that it asked; before the end of the row in any case.
+    // After a few answers, if the system is quick to tell that it asked; before the end of the row in any case.
     assert!(place.is_some_and(|place| place < 128), "behind {place:?}");
 }
 
@@ -101,7 +106,7 @@ async fn a_neighbour_is_answered_before_the_end_of_a_row_that_began_before_it_as
 struct Stuck;
 
 impl Handler for Stuck {
-    async fn handle(&self, _: Request<Incoming>, _: SocketAddr) -> Response<Body> {
+    async fn handle(&self, _: Request<Incoming>, _: SocketAddr, _: Instant) -> Response<Body> {
         std::future::pending().await
     }
 
@@ -124,7 +129,8 @@ async fn wait_for_handling(state: &ConnectionState, count: u32) {
 #[tokio::test]
 async fn a_stream_that_is_reset_before_its_answer_leaves_nothing_in_hand() {
     let (ours, mut theirs) = tokio::io::duplex(1 << 16);
-    let state = state(Protocol::Http2);
+    let state = state();
+    state.note_http2();
     let service = link(Stuck, &state).service();
     let server = hyper::server::conn::http2::Builder::new(hyper_util::rt::TokioExecutor::new())
         .serve_connection(TokioIo::new(ours), service);

@@ -7,6 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
+use std::time::Instant;
 
 use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
@@ -65,7 +66,7 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
     let mut builder = http1::Builder::new();
     builder.half_close(true);
     let service = service_fn(|request| {
-        let response = handle(app(), request, PEER);
+        let response = handle(app(), request, PEER, Instant::now());
         async { Ok::<_, Infallible>(response.await) }
     });
     let mut connection = Box::pin(builder.serve_connection(io, service));
