@@ -5,12 +5,12 @@
 
 use std::path::PathBuf;
 
-use clap::{Args, Subcommand, ValueEnum};
+use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::exit::{Failure, Status, print, tell};
 use super::hub_flags::store_location;
-use super::values::Secret;
+use super::values::{OutputFormat, Secret};
 use crate::clock;
 use crate::hub::store::{
     AdminCommand, CopyReport, FILE_NAME, Listed, Store, StoreError, TOMBSTONES_MAX, Tombstone,
@@ -26,26 +26,14 @@ pub(super) struct HubArgs {
     #[command(subcommand)]
     action: Action,
     /// The database that replicas share, instead of the state directory
-    #[arg(
-        long,
-        global = true,
-        env = "REVIEWD_STORE",
-        value_name = "URL",
-        hide_env_values = true
-    )]
+    #[arg(long, global = true, value_name = "URL", hide_env_values = true)]
     store: Option<Secret>,
     /// The state directory
-    #[arg(
-        long,
-        global = true,
-        env = "REVIEWD_STATE",
-        value_name = "DIR",
-        default_value = "state"
-    )]
+    #[arg(long, global = true, value_name = "DIR", default_value = "state")]
     state: PathBuf,
     /// Output format: lines of text, or one JSON object
     #[arg(long, global = true, value_name = "FORMAT", default_value = "text")]
-    format: Format,
+    format: OutputFormat,
 }
 
 #[derive(Debug, Subcommand)]
@@ -77,15 +65,6 @@ enum Action {
     /// Copy the subscriptions of the state directory into the database (--store), for a hub that moves there; of two states of
     /// one subscription the later counts, so a repetition is harmless
     Copy,
-}
-
-/// Output format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Format {
-    /// One line for each subscription
-    Text,
-    /// One object
-    Json,
 }
 
 /// Runs the action and prints its result.
@@ -138,19 +117,19 @@ fn copy(place: &StoreLocation, store: &mut Store, args: &HubArgs) -> Result<Stri
         requests,
     } = store.copy_from(&mut source, now())?;
     Ok(match args.format {
-        Format::Text => format!(
+        OutputFormat::Text => format!(
             "{copied} subscriptions are copied, {known} were there before, {requests} requests wait for verification\n"
         ),
-        Format::Json => {
+        OutputFormat::Json => {
             let json = json!({"copied": copied, "known": known, "requests": requests});
             format!("{json}\n")
         }
     })
 }
 
-fn list(store: &mut Store, format: Format) -> Result<String, Failure> {
+fn list(store: &mut Store, format: OutputFormat) -> Result<String, Failure> {
     let is_paused = store.is_paused(now())?;
-    if is_paused && format == Format::Text {
+    if is_paused && format == OutputFormat::Text {
         tell("deliveries are paused: most callback hosts cannot be reached");
     }
     let (mut rows, mut after) = (Vec::new(), 0);
@@ -166,7 +145,7 @@ fn list(store: &mut Store, format: Format) -> Result<String, Failure> {
     Ok(render_list("subscriptions", rows, paused, format))
 }
 
-fn list_removed(store: &mut Store, format: Format) -> Result<String, Failure> {
+fn list_removed(store: &mut Store, format: OutputFormat) -> Result<String, Failure> {
     let row = |stone: &Tombstone| {
         let [last_status, last_at] = last_attempt(stone.last.as_ref());
         vec![
@@ -186,7 +165,7 @@ fn list_removed(store: &mut Store, format: Format) -> Result<String, Failure> {
 }
 
 /// Lists the requests that wait for verification, the oldest first.
-fn list_requests(store: &mut Store, format: Format) -> Result<String, Failure> {
+fn list_requests(store: &mut Store, format: OutputFormat) -> Result<String, Failure> {
     let row = |request: &WaitingRequest| {
         let [last_status, last_at] = last_attempt(request.state.last.as_ref());
         vec![
@@ -206,7 +185,7 @@ fn list_requests(store: &mut Store, format: Format) -> Result<String, Failure> {
 }
 
 /// Shows all that is known of one subscription.
-fn show(store: &mut Store, id: i64, format: Format) -> Result<String, Failure> {
+fn show(store: &mut Store, id: i64, format: OutputFormat) -> Result<String, Failure> {
     let found = store.list(id.saturating_sub(1), 1)?;
     let Some(listed) = found.iter().find(|listed| listed.id == id) else {
         return Err(unknown(store, id));
@@ -214,8 +193,8 @@ fn show(store: &mut Store, id: i64, format: Format) -> Result<String, Failure> {
     let row = subscription_row(listed);
     let line = |(name, value): &(&str, Value)| format!("{name}\t{}\n", text(value));
     Ok(match format {
-        Format::Json => format!("{}\n", object(row)),
-        Format::Text => row.iter().map(line).collect(),
+        OutputFormat::Json => format!("{}\n", object(row)),
+        OutputFormat::Text => row.iter().map(line).collect(),
     })
 }
 
@@ -262,8 +241,8 @@ fn last_attempt(last: Option<&Ended>) -> [(&'static str, Value); 2] {
 }
 
 /// Renders a list; `more` stands before it in JSON.
-fn render_list(key: &'static str, rows: Vec<Row>, mut more: Row, format: Format) -> String {
-    if format == Format::Json {
+fn render_list(key: &'static str, rows: Vec<Row>, mut more: Row, format: OutputFormat) -> String {
+    if format == OutputFormat::Json {
         more.push((key, rows.into_iter().map(object).collect()));
         return format!("{}\n", object(more));
     }
@@ -298,7 +277,7 @@ fn apply_admin(
     store: &mut Store,
     id: i64,
     order: AdminCommand,
-    format: Format,
+    format: OutputFormat,
 ) -> Result<String, Failure> {
     if !store.apply_admin(id, order, now())? {
         return Err(unknown(store, id));
@@ -308,8 +287,8 @@ fn apply_admin(
         AdminCommand::Retry => "due now",
     };
     Ok(match format {
-        Format::Text => format!("subscription {id} is {done}\n"),
-        Format::Json => format!("{}\n", json!({"id": id, "done": done})),
+        OutputFormat::Text => format!("subscription {id} is {done}\n"),
+        OutputFormat::Json => format!("{}\n", json!({"id": id, "done": done})),
     })
 }
 

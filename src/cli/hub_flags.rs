@@ -3,10 +3,10 @@
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use clap::{Args, value_parser};
+use clap::Args;
 
 use super::exit::{Failure, Status};
-use super::values::{RATE_MAX, Secret, time};
+use super::values::{RATE_MAX, Secret, number, time};
 use crate::hub::Settings;
 use crate::hub::StoreLocation;
 use crate::hub::guard::{Guard, Ports};
@@ -20,53 +20,39 @@ use crate::hub::subscription::Policy;
 #[command(next_help_heading = "WebSub hub")]
 pub(super) struct HubFlags {
     /// Disable the hub: its address answers 503, and it stores nothing
-    #[arg(long, env = "REVIEWD_NO_HUB")]
+    #[arg(long)]
     no_hub: bool,
     /// PostgreSQL database that replicas share, postgres://USER:PASSWORD@HOST/NAME; set the variable instead of the flag
     /// if it has a password, as other users can see flags [default: a file in --state]
-    #[arg(
-        long,
-        env = "REVIEWD_STORE",
-        value_name = "URL",
-        hide_env_values = true
-    )]
+    #[arg(long, value_name = "URL", hide_env_values = true)]
     store: Option<Secret>,
     /// Waits after the first failed delivery, the second, and so on, each plus up to 25 %; after one failure more in a
     /// row the subscription is removed
-    #[arg(long, env = "REVIEWD_RETRY_DELAYS", value_name = "TIMES", default_value = "1m,15m", value_delimiter = ',',
+    #[arg(long, value_name = "TIMES", default_value = "1m,15m", value_delimiter = ',',
         value_parser = time(Duration::from_millis(1), RETRY_DELAY_MAX))]
     retry_delays: Vec<Duration>,
     /// Time limit of a request to a callback, from the lookup of its name to the response; content gets one second more
     /// for every 32 KiB
-    #[arg(long, env = "REVIEWD_DELIVERY_TIMEOUT", value_name = "TIME", default_value = "10s",
+    #[arg(long, value_name = "TIME", default_value = "10s",
         value_parser = time(TIMEOUT_MIN, TIMEOUT_MAX))]
     delivery_timeout: Duration,
     /// File of certificate authorities (PEM) to trust for callbacks, besides the public ones
-    #[arg(long, env = "REVIEWD_CALLBACK_CA", value_name = "FILE")]
+    #[arg(long, value_name = "FILE")]
     callback_ca: Option<PathBuf>,
     /// Allow callbacks in private networks and on this machine; link-local and cloud metadata addresses stay forbidden
-    #[arg(long, env = "REVIEWD_ALLOW_PRIVATE_CALLBACKS")]
+    #[arg(long)]
     allow_private_callbacks: bool,
     /// Ports that callbacks may use
-    #[arg(
-        long,
-        env = "REVIEWD_CALLBACK_PORTS",
-        value_name = "RANGES",
-        default_value = "443,8443,1024-",
-        value_parser = Ports::parse
-    )]
+    #[arg(long, value_name = "RANGES", default_value = "443,8443,1024-", value_parser = Ports::parse)]
     callback_ports: Ports,
     /// Requests to the hub a minute of one client address, IPv6: of a /64 (429); 0 means no limit
-    #[arg(long, env = "REVIEWD_HUB_RATE", value_name = "COUNT", default_value = "60",
-        value_parser = value_parser!(u32).range(0..=RATE_MAX))]
+    #[arg(long, value_name = "COUNT", default_value = "60", value_parser = number(0, RATE_MAX))]
     hub_rate: u32,
     /// Most subscriptions (503); a hundredth as many requests may wait for verification
-    #[arg(long, env = "REVIEWD_SUBSCRIPTIONS_MAX", value_name = "COUNT", default_value = "100000",
-        value_parser = value_parser!(u32).range(1..=SUBSCRIPTIONS_MAX))]
+    #[arg(long, value_name = "COUNT", default_value = "100000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
     subscriptions_max: u32,
     /// Most subscriptions of one callback host (429); a hundredth as many requests may wait for verification
-    #[arg(long, env = "REVIEWD_SUBSCRIPTIONS_PER_HOST", value_name = "COUNT", default_value = "1000",
-        value_parser = value_parser!(u32).range(1..=SUBSCRIPTIONS_MAX))]
+    #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
     subscriptions_per_host: u32,
 }
 
