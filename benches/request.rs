@@ -116,7 +116,8 @@ fn ask(app: &AppState, parts: Parts) -> Response<Body> {
 /// The same for `/mcp`: from the bytes of a message to those of its answer.
 #[inline(never)]
 fn ask_mcp(server: &mcp::Server, catalog: &Catalog, head: &Head<'_>, message: &[u8]) -> mcp::Reply {
-    server.handle(catalog, head, black_box(message))
+    let origin = server.check_origin(head).expect("no page asks");
+    server.handle(catalog, head, origin, black_box(message))
 }
 
 /// The name of a case, its target, its header fields, and what the answer must be like.

@@ -33,10 +33,10 @@
 //! finds the route, and `http::endpoint` selects the coding (`wire::negotiate`) from `http::served_state` and
 //! evaluates the conditions (`wire::conditional`); `http::reply` writes the response, which hyper sends.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 30 files. The same as far as `http::endpoint::search`:
-//! `search::query` turns the parameters (`wire::form`) into a `Query` (`filter`, `words`), or into issues (`issue`) and a
-//! 400; the entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` selects rows
-//! (`select`, `terms`, `rows`) from the `index` (`tree`), and `search::envelope` joins the reviews' stored bytes.
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 28 files. The same as far as `http::endpoint::search`:
+//! `search::query` turns the parameters (`wire::form`) into a `Query` (`filter`), or into issues (`issue`) and a 400; the
+//! entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` selects rows (`terms`,
+//! `rows`) from the `index` (`tree`), and `search::envelope` joins the reviews' stored bytes.
 //!
 //! **A changed file until a subscriber is told**, 34 files. A timer or a signal wakes `server::reload`. `server::files`
 //! reads the files as one set, `server::load` has them checked (`dataset`: `json`, `reviews`, `review`, `business`,

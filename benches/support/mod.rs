@@ -13,11 +13,9 @@ use std::path::Path;
 use recombine::{Random, Recombined};
 use reviewd::dataset::{self, Files};
 use reviewd::model::{Rating, Review, Taxonomy, sort_newest_first};
-use reviewd::search::cursor::Cursor;
-use reviewd::search::filter::{Filter, Query, RatingSet, Sort};
+use reviewd::search::filter::{Cursor, Filter, Query, RatingSet, Sort, Words};
 use reviewd::search::fold::fold_into;
 use reviewd::search::index::IndexOptions;
-use reviewd::search::words::Words;
 use reviewd::wire::date::{Date, Timestamp};
 
 /// Reviews to search, newest first.

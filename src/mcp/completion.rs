@@ -11,7 +11,7 @@ use crate::search::fold::fold_into;
 ///
 /// What is known is offered where any of its names begins with the value, without regard to case. An argument that
 /// has nothing to offer, and a prompt or template that does not exist, get an empty list.
-pub(crate) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
+pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     let part = |object: &str, key: &str| call.param(object)?.get(key)?.as_str();
     let key = match part("ref", "type") {
         Some("ref/prompt") => "name",

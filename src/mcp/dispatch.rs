@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::catalog::Catalog;
 use super::completion;
-use super::jsonrpc::{Call, METHOD_NOT_FOUND, Request, RpcError, push_answer_head};
+use super::jsonrpc::{Call, METHOD_NOT_FOUND, Request, RpcError, open_object, push_answer_head};
 use super::prompts;
 use super::protocol::{Era, Revision};
 use super::resources;
@@ -14,7 +14,7 @@ use super::tools;
 use crate::wire::text::cut;
 
 /// Appends the answer to `initialize`.
-pub(crate) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out: &mut Vec<u8>) {
+pub(super) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out: &mut Vec<u8>) {
     push_answer_head(out, id);
     out.extend_from_slice(b"{\"protocolVersion\":\"");
     out.extend_from_slice(revision.as_str().as_bytes());
@@ -24,7 +24,7 @@ pub(crate) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out:
 }
 
 /// Appends the answer to any other request.
-pub(crate) fn dispatch(
+pub(super) fn dispatch(
     catalog: &Catalog,
     era: Era,
     request: &Request<'_>,
@@ -60,9 +60,9 @@ fn result(
 ) -> Result<bool, RpcError> {
     match (era, call.method) {
         (_, "tools/call") => tools::call(catalog, call, out)?,
-        (_, "prompts/get") => out.extend_from_slice(&open(prompts::get(catalog, call)?)),
+        (_, "prompts/get") => out.extend_from_slice(&open_object(prompts::get(catalog, call)?)),
         (_, "completion/complete") => {
-            out.extend_from_slice(&open(completion::complete(catalog, call)?));
+            out.extend_from_slice(&open_object(completion::complete(catalog, call)?));
         }
         (Era::Handshake, "ping") => out.push(b'{'),
         (_, "tools/list") => return list(&catalog.tools_list, call, out),
@@ -70,7 +70,7 @@ fn result(
         (_, "resources/templates/list") => return list(&catalog.templates_list, call, out),
         (_, "prompts/list") => return list(&catalog.prompts_list, call, out),
         (_, "resources/read") => {
-            resources::read(catalog, era, call, out)?;
+            resources::read(&catalog.snapshot, &catalog.business, era, call, out)?;
             return Ok(true);
         }
         (Era::Stateless, "server/discover") => {
@@ -97,13 +97,6 @@ fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<bool, Rpc
     }
     out.extend_from_slice(prepared);
     Ok(true)
-}
-
-/// Returns an object without its closing brace.
-pub(super) fn open(object: Value) -> Vec<u8> {
-    let mut json = object.to_string().into_bytes();
-    json.pop();
-    json
 }
 
 /// Everything here is public, and changes only when the dataset does: a minute, as the documents over GET.

@@ -1,5 +1,7 @@
 //! The parts of an HTTP request that the protocol looks at, as byte slices.
 
+use super::protocol::is_stateless_version;
+
 /// Method and header fields of a request to `/mcp`.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Head<'a> {
@@ -74,10 +76,16 @@ impl Form {
     }
 }
 
-/// Tells whether a Content-Type is `application/json`, with or without parameters.
-#[must_use]
-pub fn is_json(content_type: Field<'_>) -> bool {
-    matches!(content_type, Field::One(value) if media_type(value).eq_ignore_ascii_case(b"application/json"))
+impl Head<'_> {
+    /// Tells whether the Content-Type is `application/json`, with or without parameters.
+    pub(super) fn is_json(&self) -> bool {
+        matches!(self.content_type, Field::One(value) if media_type(value).eq_ignore_ascii_case(b"application/json"))
+    }
+
+    /// Tells whether the version header is of the stateless era.
+    pub(super) fn is_stateless(&self) -> bool {
+        matches!(self.protocol_version, Field::One(version) if is_stateless_version(version))
+    }
 }
 
 /// Returns what stands before the parameters.

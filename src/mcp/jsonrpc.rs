@@ -9,7 +9,7 @@ use crate::wire::json::push_string;
 
 /// One message, seen in a parsed value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) enum Message<'v> {
+pub(super) enum Message<'v> {
     /// Wants an answer.
     Request(Request<'v>),
     /// Wants none.
@@ -20,35 +20,35 @@ pub(crate) enum Message<'v> {
 
 /// A call that is to be answered.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Request<'v> {
+pub(super) struct Request<'v> {
     /// A string of at most 512 bytes or an integer, echoed in the answer.
-    pub(crate) id: &'v Value,
+    pub(super) id: &'v Value,
     /// What is called.
-    pub(crate) call: Call<'v>,
+    pub(super) call: Call<'v>,
 }
 
 /// A method and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Call<'v> {
+pub(super) struct Call<'v> {
     /// The method's name.
-    pub(crate) method: &'v str,
+    pub(super) method: &'v str,
     /// `null` counts as absent.
-    pub(crate) params: Option<&'v Map<String, Value>>,
+    pub(super) params: Option<&'v Map<String, Value>>,
 }
 
 impl<'v> Call<'v> {
     /// Returns a parameter.
-    pub(crate) fn param(&self, key: &str) -> Option<&'v Value> {
+    pub(super) fn param(&self, key: &str) -> Option<&'v Value> {
         self.params.and_then(|params| params.get(key))
     }
 
     /// Returns a parameter that is a string.
-    pub(crate) fn text(&self, key: &str) -> Option<&'v str> {
+    pub(super) fn text(&self, key: &str) -> Option<&'v str> {
         self.param(key).and_then(Value::as_str)
     }
 
     /// Returns the arguments of a tool or prompt, which must be an object where they are given.
-    pub(crate) fn arguments(&self) -> Result<Option<&'v Map<String, Value>>, RpcError> {
+    pub(super) fn arguments(&self) -> Result<Option<&'v Map<String, Value>>, RpcError> {
         match self.param("arguments") {
             None | Some(Value::Null) => Ok(None),
             Some(Value::Object(members)) => Ok(Some(members)),
@@ -57,27 +57,27 @@ impl<'v> Call<'v> {
     }
 
     /// Returns a member of `_meta`.
-    pub(crate) fn meta(&self, key: &str) -> Option<&'v Value> {
+    pub(super) fn meta(&self, key: &str) -> Option<&'v Value> {
         self.param("_meta").and_then(|meta| meta.get(key))
     }
 }
 
 /// An error as the client gets it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct RpcError {
+pub(super) struct RpcError {
     /// One of the codes below.
-    pub(crate) code: i32,
+    pub(super) code: i32,
     /// One line for people.
-    pub(crate) message: Cow<'static, str>,
+    pub(super) message: Cow<'static, str>,
     /// More for programs.
-    pub(crate) data: Option<Value>,
+    pub(super) data: Option<Value>,
     /// The status of the HTTP response that carries it.
-    pub(crate) status: u16,
+    pub(super) status: u16,
 }
 
 impl RpcError {
     /// Makes an error without data, which goes out with 200.
-    pub(crate) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> RpcError {
+    pub(super) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError {
             code,
             message: message.into(),
@@ -87,23 +87,23 @@ impl RpcError {
     }
 
     /// Returns the error with another status.
-    pub(crate) fn with_status(self, status: u16) -> RpcError {
+    pub(super) fn with_status(self, status: u16) -> RpcError {
         RpcError { status, ..self }
     }
 
     /// Parameters that a method cannot use.
-    pub(crate) fn params(message: impl Into<Cow<'static, str>>) -> RpcError {
+    pub(super) fn params(message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError::new(INVALID_PARAMS, message)
     }
 
     /// A message that is none, or that must not be sent here.
-    pub(crate) fn invalid(message: impl Into<Cow<'static, str>>) -> RpcError {
+    pub(super) fn invalid(message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError::new(INVALID_REQUEST, message)
     }
 }
 
 /// Reads a value as a message.
-pub(crate) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcError)> {
+pub(super) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcError)> {
     let invalid =
         |id, message: &'static str| Err((id, RpcError::invalid(message).with_status(400)));
     if !value.is_object() {
@@ -144,7 +144,7 @@ pub(crate) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcErr
 }
 
 /// Returns the id of a request that is JSON but was refused before it became a value.
-pub(crate) fn id_of_refused(text: &[u8]) -> Option<Value> {
+pub(super) fn id_of_refused(text: &[u8]) -> Option<Value> {
     /// Reading into a structure refuses an id that comes twice.
     #[derive(Deserialize)]
     struct OnlyId {
@@ -164,14 +164,21 @@ fn is_id(value: &Value) -> bool {
 }
 
 /// Appends everything of an answer before its result; the caller appends one object and `}`.
-pub(crate) fn push_answer_head(out: &mut Vec<u8>, id: &Value) {
+pub(super) fn push_answer_head(out: &mut Vec<u8>, id: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     push_id(out, id);
     out.extend_from_slice(b",\"result\":");
 }
 
+/// Returns an object without its closing brace.
+pub(super) fn open_object(object: Value) -> Vec<u8> {
+    let mut json = object.to_string().into_bytes();
+    json.pop();
+    json
+}
+
 /// Appends an error. Without an id it has no such member: MCP's schema knows no `null` there.
-pub(crate) fn push_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) {
+pub(super) fn push_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
     if let Some(id) = id {
         out.extend_from_slice(b"\"id\":");
@@ -197,20 +204,20 @@ fn push_id(out: &mut Vec<u8>, id: &Value) {
 }
 
 /// Not JSON.
-pub(crate) const PARSE_ERROR: i32 = -32_700;
+pub(super) const PARSE_ERROR: i32 = -32_700;
 /// JSON, but no message.
-pub(crate) const INVALID_REQUEST: i32 = -32_600;
+pub(super) const INVALID_REQUEST: i32 = -32_600;
 /// No such method.
-pub(crate) const METHOD_NOT_FOUND: i32 = -32_601;
+pub(super) const METHOD_NOT_FOUND: i32 = -32_601;
 /// A method with parameters that it cannot use.
-pub(crate) const INVALID_PARAMS: i32 = -32_602;
+pub(super) const INVALID_PARAMS: i32 = -32_602;
 /// No such resource, in the handshake era.
-pub(crate) const RESOURCE_NOT_FOUND: i32 = -32_002;
+pub(super) const RESOURCE_NOT_FOUND: i32 = -32_002;
 /// A session id that is not, or no longer, good: the code that SDKs use with 404, in the handshake era.
-pub(crate) const SESSION_NOT_FOUND: i32 = -32_001;
+pub(super) const SESSION_NOT_FOUND: i32 = -32_001;
 /// A header is missing or at odds with the body, in the stateless era.
-pub(crate) const HEADER_MISMATCH: i32 = -32_020;
+pub(super) const HEADER_MISMATCH: i32 = -32_020;
 /// A revision that is not served, in the stateless era.
-pub(crate) const UNSUPPORTED_VERSION: i32 = -32_022;
+pub(super) const UNSUPPORTED_VERSION: i32 = -32_022;
 /// Longest id in bytes; it is echoed, so it has a bound.
 const ID_BYTES_MAX: usize = 512;

@@ -7,7 +7,7 @@ use super::jsonrpc::{Call, RpcError};
 use crate::wire::text::cut;
 
 /// Returns the result of `prompts/get`.
-pub(crate) fn get(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
+pub(super) fn get(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     let Some(name) = call.text("name") else {
         return Err(RpcError::params("params.name must be the name of a prompt"));
     };

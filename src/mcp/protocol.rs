@@ -2,8 +2,7 @@
 
 /// A revision of the Model Context Protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-#[allow(missing_docs, reason = "each is its own date")]
-pub enum Revision {
+pub(crate) enum Revision {
     R2024_11_05 = 1,
     R2025_03_26 = 2,
     R2025_06_18 = 3,
@@ -22,25 +21,20 @@ const TABLE: [(Revision, &str); 5] = [
 
 impl Revision {
     /// What `initialize` answers to a version that it does not know, and to 2026-07-28, which has no handshake.
-    pub const HANDSHAKE_LATEST: Revision = Revision::R2025_11_25;
+    const HANDSHAKE_LATEST: Revision = Revision::R2025_11_25;
     /// What a request of the handshake era without a version is taken for (2025-06-18, transports).
-    pub const ASSUMED: Revision = Revision::R2025_03_26;
+    pub(crate) const ASSUMED: Revision = Revision::R2025_03_26;
 
-    /// Returns the dates of all revisions, oldest first.
-    #[must_use]
-    pub fn dates() -> [&'static str; 5] {
+    pub(super) fn dates() -> [&'static str; 5] {
         TABLE.map(|(_, date)| date)
     }
 
-    /// Returns the date that stands for the revision on the wire.
-    #[must_use]
-    pub fn as_str(self) -> &'static str {
+    pub(super) fn as_str(self) -> &'static str {
         TABLE[self as usize - 1].1
     }
 
     /// Returns the revision of this exact date.
-    #[must_use]
-    pub fn parse(text: &[u8]) -> Option<Revision> {
+    pub(super) fn parse(text: &[u8]) -> Option<Revision> {
         let known = TABLE.iter().find(|(_, date)| date.as_bytes() == text);
         known.map(|(revision, _)| *revision)
     }
@@ -49,32 +43,21 @@ impl Revision {
     pub(super) fn of_handshake(number: u8) -> Option<Revision> {
         let known = TABLE.iter().map(|(revision, _)| *revision);
         known
-            .filter(|revision| revision.has_handshake())
+            .filter(|revision| *revision <= Revision::HANDSHAKE_LATEST)
             .find(|revision| *revision as u8 == number)
     }
 
     /// Returns what `initialize` settles on when the client asks for `requested`.
-    #[must_use]
-    pub fn negotiate(requested: &str) -> Revision {
+    pub(super) fn negotiate(requested: &str) -> Revision {
         Revision::parse(requested.as_bytes())
-            .filter(|revision| revision.has_handshake())
+            .filter(|revision| *revision <= Revision::HANDSHAKE_LATEST)
             .unwrap_or(Revision::HANDSHAKE_LATEST)
-    }
-
-    fn has_handshake(self) -> bool {
-        self <= Revision::HANDSHAKE_LATEST
-    }
-
-    /// Tells whether an array of messages is accepted: only this one revision has them.
-    #[must_use]
-    pub fn has_batches(self) -> bool {
-        self == Revision::R2025_03_26
     }
 }
 
 /// The two ways in which clients and servers talk.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Era {
+pub(super) enum Era {
     /// 2024-11-05 to 2025-11-25: `initialize`, then requests that lean on it.
     Handshake,
     /// 2026-07-28: every request says everything about itself.
@@ -82,8 +65,7 @@ pub enum Era {
 }
 
 /// Tells whether a `MCP-Protocol-Version` belongs to the stateless era: a date from 2026-07-28 on, served or not.
-#[must_use]
-pub fn is_stateless_version(text: &[u8]) -> bool {
+pub(super) fn is_stateless_version(text: &[u8]) -> bool {
     let is_date = text.len() == 10
         && text.iter().enumerate().all(|(at, byte)| match at {
             4 | 7 => *byte == b'-',

@@ -57,34 +57,22 @@ impl Reply {
 
     /// Refuses a request of which no message was read.
     pub(crate) fn refuse(refusal: Refusal) -> Reply {
-        let (status, code, message) = match refusal {
-            Refusal::BrokenBody => (400, PARSE_ERROR, "the message did not arrive whole"),
+        let (status, message) = match refusal {
+            Refusal::BrokenBody => (400, "the message did not arrive whole"),
             Refusal::Method => (
                 405,
-                METHOD_NOT_FOUND,
                 "there is no event stream here: send messages with POST",
             ),
-            Refusal::TooSlow => (408, INVALID_REQUEST, "the message did not arrive in time"),
-            Refusal::TooLarge => (
-                413,
-                INVALID_REQUEST,
-                "the message is larger than this server takes",
-            ),
-            Refusal::MediaType => (
-                415,
-                INVALID_REQUEST,
-                "Content-Type must be application/json",
-            ),
-            Refusal::Coding => (
-                415,
-                INVALID_REQUEST,
-                "the message must be sent without a Content-Encoding",
-            ),
-            Refusal::TooMany => (
-                429,
-                INVALID_REQUEST,
-                "too many requests from this address: wait as Retry-After says",
-            ),
+            Refusal::TooSlow => (408, "the message did not arrive in time"),
+            Refusal::TooLarge => (413, "the message is larger than this server takes"),
+            Refusal::MediaType => (415, "Content-Type must be application/json"),
+            Refusal::Coding => (415, "the message must be sent without a Content-Encoding"),
+            Refusal::TooMany => (429, TOO_MANY),
+        };
+        let code = match status {
+            400 => PARSE_ERROR,
+            405 => METHOD_NOT_FOUND,
+            _ => INVALID_REQUEST,
         };
         Reply {
             allow: (status == 405).then_some(METHODS),
@@ -126,6 +114,7 @@ pub(crate) enum Refusal {
     TooMany,
 }
 
+const TOO_MANY: &str = "too many requests from this address: wait as Retry-After says";
 /// Methods of the address, for `Allow` and preflights.
 pub const METHODS: &str = "POST, DELETE, OPTIONS";
 /// Request headers that pages may send, for preflights.

@@ -5,13 +5,13 @@ use serde_json::Value;
 use super::catalog::Catalog;
 use super::dispatch;
 use super::guard::{Guard, Origin};
-use super::head::{Field, Head, is_json};
+use super::head::{Field, Head};
 use super::json::{self, JsonError};
 use super::jsonrpc::{
     METHOD_NOT_FOUND, Message, PARSE_ERROR, Request, RpcError, SESSION_NOT_FOUND, id_of_refused,
     push_error, read,
 };
-use super::protocol::{Era, Revision, is_stateless_version};
+use super::protocol::{Era, Revision};
 use super::reply::{Refusal, Reply};
 use super::session::{EndedSessions, SessionId};
 use super::stateless;
@@ -44,8 +44,9 @@ impl Server {
     /// Makes a server.
     #[must_use]
     pub fn new(settings: Settings) -> Server {
+        let (origins, hosts) = (&settings.allowed_origins, &settings.allowed_hosts);
         Server {
-            guard: Guard::new(&settings),
+            guard: Guard::new(&settings.base_url, origins, hosts),
             ended: EndedSessions::default(),
             body_bytes_max: settings.body_bytes_max,
             calls: ToolCalls::default(),
@@ -53,8 +54,7 @@ impl Server {
     }
 
     /// Returns how often each tool was called.
-    #[must_use]
-    pub fn calls(&self) -> &ToolCalls {
+    pub(crate) fn calls(&self) -> &ToolCalls {
         &self.calls
     }
 
@@ -66,40 +66,26 @@ impl Server {
         self.guard.check(head).map_err(|error| Reply::error(&error))
     }
 
-    /// Answers a request to `/mcp`; nothing is kept of it but the end of a session.
+    /// Answers a request to `/mcp` with the `origin` that [`Server::check_origin`] returned; nothing is kept of it but
+    /// the end of a session.
     #[must_use]
-    pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Reply {
-        match self.check_origin(head) {
-            Ok(origin) => self.handle_from(catalog, head, origin, body),
-            Err(reply) => reply,
-        }
-    }
-
-    /// Answers a request with the `origin` that [`Server::check_origin`] returned.
-    #[must_use]
-    pub fn handle_from(
-        &self,
-        catalog: &Catalog,
-        head: &Head<'_>,
-        origin: Origin,
-        body: &[u8],
-    ) -> Reply {
-        let mut reply = match head.method {
-            b"POST" => self.post(catalog, head, body),
+    pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, origin: Origin, body: &[u8]) -> Reply {
+        let reply = match head.method {
             b"DELETE" => self.delete(head),
             b"OPTIONS" => Reply::preflight(),
-            _ => Reply::refuse(Refusal::Method),
+            _ => match self.refuse_head(head) {
+                Some(reply) => reply,
+                None => self.post(catalog, head, body),
+            },
         };
-        reply.origin = origin;
-        reply
+        Reply { origin, ..reply }
     }
 
-    /// Refuses a request of which the head says enough, as [`Server::handle_from`] would with its body.
-    #[must_use]
-    pub fn refuse_head(&self, head: &Head<'_>) -> Option<Reply> {
+    /// Refuses a request of which the head says enough, as [`Server::handle`] would with its body.
+    pub(crate) fn refuse_head(&self, head: &Head<'_>) -> Option<Reply> {
         let refusal = match head.method {
             b"DELETE" | b"OPTIONS" => return None,
-            b"POST" if is_json(head.content_type) => return None,
+            b"POST" if head.is_json() => return None,
             b"POST" => Refusal::MediaType,
             _ => Refusal::Method,
         };
@@ -110,8 +96,7 @@ impl Server {
     ///
     /// `revision` is what the last `initialize` settled on, [`Revision::ASSUMED`] before the first: it decides whether
     /// a line may be a batch.
-    #[must_use]
-    pub fn answer_line(
+    pub(crate) fn answer_line(
         &self,
         catalog: &Catalog,
         line: &[u8],
@@ -136,13 +121,10 @@ impl Server {
     }
 
     fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Reply {
-        if let Some(reply) = self.refuse_head(head) {
-            return reply;
-        }
         if body.len() > self.body_bytes_max {
             return Reply::refuse(Refusal::TooLarge);
         }
-        let mut out = Vec::with_capacity(ANSWER_BYTES);
+        let mut out = Vec::new();
         let mut session = None;
         let status = match json::parse(body) {
             Err(error) => refuse_unreadable(body, error, &mut out),
@@ -151,8 +133,8 @@ impl Server {
                 Err(error) => refuse(&mut out, None, &error),
             },
             Ok(message) => {
-                let (status, begun) = self.answer(catalog, Some(head), &message, &mut out);
-                session = begun;
+                let status;
+                (status, session) = self.answer(catalog, Some(head), &message, &mut out);
                 status
             }
         };
@@ -173,21 +155,19 @@ impl Server {
     ) -> (u16, Option<SessionId>) {
         let status = match read(message) {
             Err((id, error)) => refuse(out, id, &error),
-            Ok(message @ (Message::Response | Message::Notification(_))) => {
-                match head.map_or(Ok(()), |head| self.check_unanswered(&message, head)) {
-                    Ok(()) => 202,
-                    Err(error) => refuse(out, None, &error),
-                }
-            }
             Ok(Message::Request(request)) => {
                 let is_initialize = request.call.method == "initialize";
                 let is_stateless = stateless::is_claimed(&request.call)
-                    || (!is_initialize && head.is_some_and(is_stateless));
+                    || (!is_initialize && head.is_some_and(Head::is_stateless));
                 match (is_stateless, is_initialize) {
                     (true, _) => self.request(catalog, head, Era::Stateless, &request, out),
                     (false, true) => return initialize(catalog, head.is_some(), &request, out),
                     (false, false) => self.request(catalog, head, Era::Handshake, &request, out),
                 }
+            }
+            Ok(message) => {
+                let checked = head.map_or(Ok(()), |head| self.check_unanswered(&message, head));
+                checked.map_or_else(|error| refuse(out, None, &error), |()| 202)
             }
         };
         (status, None)
@@ -202,40 +182,36 @@ impl Server {
         messages: &[Value],
         out: &mut Vec<u8>,
     ) -> u16 {
-        if !revision.has_batches() {
+        if revision != Revision::R2025_03_26 {
             let message = "a message must be an object: only 2025-03-26 has batches";
             return refuse(out, None, &bad_request(message));
         }
-        if messages.is_empty() || messages.len() > BATCH_MAX {
+        if !(1..=BATCH_MAX).contains(&messages.len()) {
             let message = "a batch must have 1 to 32 messages";
             return refuse(out, None, &bad_request(message));
         }
-        out.push(b'[');
         for message in messages {
-            let end = out.len();
-            if end > 1 {
-                out.push(b',');
-            }
             let start = out.len();
-            match read(message) {
-                Ok(Message::Request(request)) if request.call.method == "initialize" => {
-                    let error = RpcError::invalid("initialize must not be part of a batch");
-                    push_error(out, Some(request.id), &error);
+            out.push(if start == 0 { b'[' } else { b',' });
+            let refusal = match read(message) {
+                Ok(Message::Request(Request { id, call })) if call.method == "initialize" => {
+                    Some((id, "initialize must not be part of a batch"))
                 }
-                Ok(Message::Request(request)) if end > BATCH_BYTES_MAX => {
-                    let message =
-                        "the answers to this batch are too large: send the rest by itself";
-                    push_error(out, Some(request.id), &RpcError::invalid(message));
-                }
-                _ => drop(self.answer(catalog, head, message, out)),
+                Ok(Message::Request(Request { id, .. })) if start > BATCH_BYTES_MAX => Some((
+                    id,
+                    "the answers to this batch are too large: send the rest by itself",
+                )),
+                _ => None,
+            };
+            match refusal {
+                Some((id, message)) => push_error(out, Some(id), &RpcError::invalid(message)),
+                None => drop(self.answer(catalog, head, message, out)),
             }
-            if out.len() == start {
-                out.truncate(end);
+            if out.len() == start + 1 {
+                out.truncate(start);
             }
         }
-        if out.len() == 1 {
-            out.clear();
-        } else {
+        if !out.is_empty() {
             out.push(b']');
         }
         200
@@ -243,17 +219,17 @@ impl Server {
 
     /// Checks a message that gets no answer.
     fn check_unanswered(&self, message: &Message<'_>, head: &Head<'_>) -> Result<(), RpcError> {
+        if !head.is_stateless() {
+            return self.revision(head).map(drop);
+        }
         match (message, head.protocol_version) {
-            (Message::Response, Field::One(version)) if is_stateless_version(version) => Err(
-                bad_request("this server sends no requests that a client could answer"),
-            ),
-            (_, Field::One(version)) if is_stateless_version(version) => {
-                match Revision::parse(version) {
-                    Some(_) => Ok(()),
-                    None => Err(stateless::unsupported(&cut_lossy(version))),
-                }
+            (Message::Response, _) => Err(bad_request(
+                "this server sends no requests that a client could answer",
+            )),
+            (_, Field::One(version)) if Revision::parse(version).is_none() => {
+                Err(stateless::unsupported(&cut_lossy(version)))
             }
-            _ => self.revision(head).map(drop),
+            _ => Ok(()),
         }
     }
 
@@ -288,12 +264,11 @@ impl Server {
 
     /// Checks version and session of a request after the handshake, and returns the revision it belongs to.
     fn revision(&self, head: &Head<'_>) -> Result<Revision, RpcError> {
+        let unknown = || bad_request(VERSION_MESSAGE);
         let named = match head.protocol_version {
             Field::Absent => None,
-            Field::One(version) => {
-                Some(Revision::parse(version).ok_or_else(|| bad_request(VERSION_MESSAGE))?)
-            }
-            Field::Repeated => return Err(bad_request(VERSION_MESSAGE)),
+            Field::One(version) => Some(Revision::parse(version).ok_or_else(unknown)?),
+            Field::Repeated => return Err(unknown()),
         };
         if named == Some(Revision::R2026_07_28) {
             return Ok(Revision::R2026_07_28);
@@ -309,9 +284,9 @@ impl Server {
             Field::One(text) => SessionId::parse(text),
             Field::Repeated => None,
         };
-        match id {
-            Some(id) if !self.ended.contains(&id) => Ok(Some(id)),
-            _ => {
+        match id.filter(|id| !self.ended.contains(id)) {
+            Some(id) => Ok(Some(id)),
+            None => {
                 let message = "there is no such session: send initialize again";
                 Err(RpcError::new(SESSION_NOT_FOUND, message).with_status(404))
             }
@@ -320,12 +295,12 @@ impl Server {
 
     /// Ends a session; the stateless era has none to end.
     fn delete(&self, head: &Head<'_>) -> Reply {
-        if is_stateless(head) {
+        if head.is_stateless() {
             return Reply::refuse(Refusal::Method);
         }
         let error = match self.session(head) {
             Ok(Some(session)) => {
-                self.ended.insert(&session);
+                self.ended.insert(session);
                 return Reply::empty(204);
             }
             Ok(None) => bad_request("Mcp-Session-Id must name the session to end"),
@@ -372,15 +347,8 @@ fn refuse_unreadable(body: &[u8], error: JsonError, out: &mut Vec<u8>) -> u16 {
     refuse(out, id_of_refused(body).as_ref(), &error.with_status(400))
 }
 
-/// Tells whether the version header is of the stateless era.
-fn is_stateless(head: &Head<'_>) -> bool {
-    matches!(head.protocol_version, Field::One(version) if is_stateless_version(version))
-}
-
 const VERSION_MESSAGE: &str = "MCP-Protocol-Version must be one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 \
 and 2026-07-28, sent once";
-/// Room for a page of ten reviews with its copy; larger answers grow.
-const ANSWER_BYTES: usize = 16 << 10;
 /// Most messages of a batch; more are refused.
 const BATCH_MAX: usize = 32;
 /// Bytes of answers after which the rest of a batch is refused, so that one request cannot ask for a gigabyte.

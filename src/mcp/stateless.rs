@@ -13,20 +13,20 @@ use super::protocol::Revision;
 use crate::wire::text::cut;
 
 /// The key of `_meta` that names the revision.
-pub(crate) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 /// The key of `_meta` that lists what the client can do.
-pub(crate) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+pub(super) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Tells whether the body claims to be of the stateless era.
 ///
 /// `initialize` exists only in the other one, so it is taken for stateless only if its claim is complete.
-pub(crate) fn is_claimed(call: &Call<'_>) -> bool {
+pub(super) fn is_claimed(call: &Call<'_>) -> bool {
     let has_version = call.meta(VERSION_KEY).is_some();
     has_version && (call.method != "initialize" || is_complete(call))
 }
 
 /// Checks a request against the headers it came with; without a head (stdio) only the body is judged.
-pub(crate) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcError> {
+pub(super) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcError> {
     if let Some(head) = head {
         match head.mcp_method {
             Field::Absent => {}
@@ -58,7 +58,7 @@ pub(crate) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcE
 }
 
 /// Returns the error for a revision that is not served without a handshake.
-pub(crate) fn unsupported(requested: &str) -> RpcError {
+pub(super) fn unsupported(requested: &str) -> RpcError {
     let supported = [Revision::R2026_07_28.as_str()];
     RpcError {
         code: UNSUPPORTED_VERSION,

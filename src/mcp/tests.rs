@@ -1,9 +1,8 @@
 //! What the tests of the protocol share: the sample as a catalog, a server, and messages to send.
 //!
-//! What the standard asks for is tested here: messages, head fields, statuses and stdio in `server::tests`, the handshake,
-//! sessions and batches in its `sessions`, 2026-07-28 in its `stateless`; resources, prompts and completion in
-//! `dispatch::tests`; tools, their schemas and refusals in `tools::tests`; the order of all checks by the oracle's
-//! `check_mcp_head`; sockets and CORS in `tests/it/mcp.rs`. The official suites and SDKs run in continuous integration.
+//! What the standard asks for is tested here: messages, head fields, the handshake, sessions, batches and 2026-07-28 in
+//! `server::tests`; resources, prompts and completion in `dispatch::tests`; tools, their schemas and refusals in
+//! `tools::tests`; sockets, CORS and stdio in `tests/it/mcp.rs`. The official suites and SDKs run in continuous integration.
 
 use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
@@ -11,7 +10,7 @@ use std::sync::{Arc, OnceLock};
 use serde_json::{Value, json};
 
 use super::*;
-use crate::dataset::{self, Files};
+use crate::dataset;
 use crate::search::index::IndexOptions;
 use crate::snapshot::{self, Snapshot};
 use crate::wire::date::Timestamp;
@@ -22,13 +21,12 @@ const NOW_UNIX: i64 = 1_900_000_000;
 /// The embedded sample.
 pub(super) fn catalog() -> &'static Catalog {
     static CATALOG: OnceLock<Catalog> = OnceLock::new();
-    CATALOG.get_or_init(|| catalog_of(dataset::embedded()))
+    CATALOG.get_or_init(make_catalog)
 }
 
-pub(super) fn catalog_of(files: Files) -> Catalog {
-    let dataset = dataset::decode(files, Timestamp::from_unix(NOW_UNIX))
-        .expect("valid files")
-        .dataset;
+fn make_catalog() -> Catalog {
+    let decoded = dataset::decode(dataset::embedded(), Timestamp::from_unix(NOW_UNIX));
+    let dataset = decoded.expect("the sample is valid").dataset;
     let settings = snapshot::Settings {
         base_url: "https://reviews.example".into(),
         index: IndexOptions {
@@ -58,9 +56,32 @@ pub(super) fn head() -> Head<'static> {
     }
 }
 
+/// The same, changed.
+pub(super) fn with(change: impl FnOnce(&mut Head<'static>)) -> Head<'static> {
+    let mut head = head();
+    change(&mut head);
+    head
+}
+
+/// A head field: `-` for none, `+` for two.
+pub(super) fn field(text: &'static str) -> Field<'static> {
+    match text {
+        "-" => Field::Absent,
+        "+" => Field::Repeated,
+        text => Field::One(text.as_bytes()),
+    }
+}
+
+pub(super) fn handle(server: &Server, head: &Head<'_>, body: &[u8]) -> Reply {
+    match server.check_origin(head) {
+        Ok(origin) => server.handle(catalog(), head, origin, body),
+        Err(reply) => reply,
+    }
+}
+
 /// The status and the parsed body of the answer to `body`; `null` where there is no body.
-pub(super) fn post(head: &Head<'_>, body: &[u8]) -> (u16, Value) {
-    let reply = server().handle(catalog(), head, body);
+pub(super) fn post(head: &Head<'_>, body: impl AsRef<[u8]>) -> (u16, Value) {
+    let reply = handle(&server(), head, body.as_ref());
     let body = match reply.body.is_empty() {
         true => Value::Null,
         false => serde_json::from_slice(&reply.body).expect("the body is JSON"),
@@ -68,23 +89,31 @@ pub(super) fn post(head: &Head<'_>, body: &[u8]) -> (u16, Value) {
     (reply.status, body)
 }
 
-/// The result of a request of the handshake era.
-pub(super) fn result(catalog: &Catalog, method: &str, params: Value) -> Value {
-    let request = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params});
-    let body = request.to_string();
-    let reply = server().handle(catalog, &head(), body.as_bytes());
-    let mut answer: Value = serde_json::from_slice(&reply.body).expect("the body is JSON");
-    assert_eq!((reply.status, &answer["id"]), (200, &json!(1)), "{answer}");
-    answer["result"].take()
+/// The code of an error, 0 where there is none.
+pub(super) fn code(answer: &Value) -> i64 {
+    answer["error"]["code"].as_i64().unwrap_or(0)
+}
+
+/// A request with the id 1.
+pub(super) fn request(method: &str, params: Value) -> String {
+    json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
+}
+
+/// The answer to a request of the handshake era.
+pub(super) fn ask(method: &str, params: Value) -> Value {
+    let (status, answer) = post(&head(), request(method, params));
+    assert_eq!((status, &answer["id"]), (200, &json!(1)), "{answer}");
+    answer
 }
 
 /// The result of calling a tool.
-pub(super) fn call(catalog: &Catalog, tool: &str, arguments: Value) -> Value {
-    result(
-        catalog,
-        "tools/call",
-        json!({"name": tool, "arguments": arguments}),
-    )
+pub(super) fn call(tool: &str, arguments: Value) -> Value {
+    ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take()
+}
+
+/// The answer of a tool.
+pub(super) fn answer(tool: &str, arguments: Value) -> Value {
+    call(tool, arguments)["structuredContent"].take()
 }
 
 /// `_meta` of a stateless request.

@@ -8,8 +8,8 @@ use serde::Deserialize;
 
 use super::text::{day, encoded, link, newest, service_label, verifier};
 use crate::model::{Row, platform};
+use crate::search::filter::Term;
 use crate::search::fold::find_folded;
-use crate::search::words::Term;
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
 

@@ -13,13 +13,12 @@ use super::review::{ReviewView, read_all};
 use super::text::{count, counted, service_label, without_direction};
 use super::{Pages, mentioned, text as filters};
 use crate::model::insights::{Aspect, Evidence, Polarity};
-use crate::search::filter::Query;
+use crate::search::filter::{Query, Term, Words};
 use crate::search::hints::{Hint, hints};
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::names::NameMatch;
 use crate::search::query::{self, Buffers, Parameter};
 use crate::search::run;
-use crate::search::words::{Term, Words};
 
 /// Buffers that a thread reuses for its searches.
 #[derive(Debug, Default)]

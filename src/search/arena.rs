@@ -1,8 +1,8 @@
 //! All folded texts in one run of bytes, with marks that tell where words begin.
 
 use crate::model::Review;
+use crate::search::filter::words_after_signs;
 use crate::search::fold::fold_into;
-use crate::search::words::words_after_signs;
 use memchr::memchr;
 
 /// The folded texts of all reviews, row after row: [`START`] and the text, then [`START`] and each word of it that

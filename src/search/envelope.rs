@@ -2,7 +2,7 @@
 //!
 //! The reviews between them are bytes that were rendered when the snapshot was built, joined by commas.
 
-use super::cursor::Cursor;
+use super::filter::Cursor;
 use super::hints::{Hint, push_hints};
 use crate::wire::json::{push_strings, push_u64};
 
@@ -86,8 +86,7 @@ const IGNORED_JSON_BYTES_MAX: usize = 8 * (64 * 6 + 3) + 32;
 mod tests {
     use super::*;
     use crate::model::Rating;
-    use crate::search::cursor::ReviewId;
-    use crate::search::filter::Sort;
+    use crate::search::filter::{ReviewId, Sort};
     use crate::wire::date::Date;
 
     #[test]

@@ -1,9 +1,13 @@
-//! What a search asks for: a filter, an order, a limit and a place to go on from, all checked.
+//! What a search asks for, all checked: a filter with the words that have to occur, an order, a limit, and a place to go
+//! on from.
+
+use arrayvec::ArrayString;
+use base64::Engine;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
 use crate::model::Rating;
 use crate::model::insights::Polarity;
-use crate::search::cursor::Cursor;
-use crate::search::words::Words;
 use crate::wire::date::Date;
 
 /// A checked search.
@@ -154,4 +158,255 @@ impl Sort {
     pub fn parse(word: &str) -> Option<Sort> {
         Sort::ALL.into_iter().find(|sort| sort.as_str() == word)
     }
+}
+
+/// The last review of a page: the next page holds what comes after it in the same order.
+///
+/// It names values and not a row, so that it stays true when reviews are added or removed between two pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cursor {
+    /// The order in which the page was made.
+    pub sort: Sort,
+    /// Rating of the last review.
+    pub rating: Rating,
+    /// Date of the last review.
+    pub date: Date,
+    /// Id of the last review.
+    pub id: ReviewId,
+}
+
+impl Cursor {
+    /// Appends the cursor's text, 11 to 95 characters of `[A-Za-z0-9_-]`; allocates only where `out` lacks room.
+    pub fn render_into(&self, out: &mut Vec<u8>) {
+        let mut key = [0u8; KEY_BYTES_MAX];
+        let id = self.id.as_str().as_bytes();
+        key[0] = VERSION;
+        key[1] = self.sort as u8;
+        key[2] = self.rating.stars();
+        key[3..HEAD_BYTES].copy_from_slice(&self.date.days().to_be_bytes());
+        key[HEAD_BYTES..HEAD_BYTES + id.len()].copy_from_slice(id);
+        let mut text = [0u8; TEXT_BYTES_MAX];
+        let len = URL_SAFE_NO_PAD
+            .encode_slice(&key[..HEAD_BYTES + id.len()], &mut text)
+            .expect("the buffer holds the longest key in base64");
+        out.extend_from_slice(&text[..len]);
+    }
+
+    /// Returns the cursor's text.
+    pub fn render(&self) -> String {
+        let mut out = Vec::with_capacity(TEXT_BYTES_MAX);
+        self.render_into(&mut out);
+        String::from_utf8(out).expect("base64 is ASCII")
+    }
+
+    /// Parses what `render` wrote, or returns `None`: each cursor has exactly one text.
+    pub fn parse(text: &str) -> Option<Cursor> {
+        if text.len() > TEXT_BYTES_MAX {
+            return None;
+        }
+        // The decoder asks for room by the estimate of four characters to three bytes, rounded up.
+        let mut key = [0u8; KEY_BYTES_MAX + 3];
+        let len = URL_SAFE_NO_PAD.decode_slice(text, &mut key).ok()?;
+        let (head, id) = key[..len].split_at_checked(HEAD_BYTES)?;
+        if head[0] != VERSION {
+            return None;
+        }
+        let days = u32::from_be_bytes([head[3], head[4], head[5], head[6]]);
+        Some(Cursor {
+            sort: *Sort::ALL.get(usize::from(head[1]))?,
+            rating: Rating::new(head[2])?,
+            date: Date::from_days(days)?,
+            id: ReviewId::new(str::from_utf8(id).ok()?)?,
+        })
+    }
+}
+
+/// A review's id in place, 1 to 64 bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReviewId(ArrayString<{ ReviewId::BYTES_MAX }>);
+
+impl ReviewId {
+    /// The longest id, 64 bytes; the decoder of the dataset refuses longer ones.
+    pub const BYTES_MAX: usize = 64;
+
+    /// Copies `id`, or returns `None` where it is empty, longer than 64 bytes, or holds another byte than `[A-Za-z0-9_-]`.
+    pub fn new(id: &str) -> Option<ReviewId> {
+        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+        let is_id = !id.is_empty() && id.bytes().all(known);
+        ArrayString::from(id).ok().filter(|_| is_id).map(ReviewId)
+    }
+
+    /// Returns the id.
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+/// First byte of every cursor; a later layout gets another, and old cursors are then refused as invalid.
+const VERSION: u8 = 1;
+/// Version, sort, rating and four bytes of the date.
+const HEAD_BYTES: usize = 7;
+/// Longest key before base64.
+const KEY_BYTES_MAX: usize = HEAD_BYTES + ReviewId::BYTES_MAX;
+/// Longest text, 95 characters.
+const TEXT_BYTES_MAX: usize = (KEY_BYTES_MAX * 4).div_ceil(3);
+
+/// Most terms of `words`; more are refused.
+pub const TERMS_MAX: usize = 16;
+
+/// Longest word in bytes that is found only where a word begins; the index keeps so much of each word.
+pub(super) const WORD_BYTES_MAX: usize = 32;
+
+/// The terms of `words`, what has to occur in a text and what must not: a folded text of at most [`TERMS_MAX`] terms.
+///
+/// A word is found where a word begins, so that `miss` finds "missed" and not "dismiss". What stands in quotation
+/// marks begins and ends where words do, so that `"art of"` finds "art of" and not "smart office". A term that begins
+/// or ends with no letter or digit, or in a script that writes without spaces, may begin or end anywhere; a word of
+/// more than 32 bytes may begin anywhere. A `-` before a term excludes it. Everything is folded, so typographic quotes
+/// and dashes do as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Words<'b>(&'b str);
+
+/// One of the things that are looked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Term<'b> {
+    /// What is looked for: folded, not empty.
+    pub text: &'b str,
+    /// Whether it has to begin where a word does.
+    pub begins_word: bool,
+    /// Whether it has to end where a word does.
+    pub ends_word: bool,
+    /// Whether it must not occur.
+    pub is_excluded: bool,
+    /// The term with its quotation marks, without the `-`.
+    pub(super) as_written: &'b str,
+}
+
+impl<'b> Words<'b> {
+    /// Reads a folded text; one without terms, such as `""`, selects every review.
+    ///
+    /// # Errors
+    /// The number of terms where that is above [`TERMS_MAX`].
+    pub fn parse(folded: &'b str) -> Result<Words<'b>, usize> {
+        let words = Words(folded);
+        match words.terms().count() {
+            count if count > TERMS_MAX => Err(count),
+            _ => Ok(words),
+        }
+    }
+
+    /// Returns the folded text as it was given.
+    pub fn as_str(&self) -> &'b str {
+        self.0
+    }
+
+    /// Returns the terms in the order in which they stand.
+    pub fn terms(&self) -> impl Iterator<Item = Term<'b>> + use<'b> {
+        let mut rest = self.0;
+        std::iter::from_fn(move || {
+            loop {
+                rest = rest.trim_start();
+                if rest.is_empty() {
+                    return None;
+                }
+                let (is_excluded, after) = match rest.strip_prefix('-') {
+                    Some(after) if after.starts_with(|next: char| !next.is_whitespace()) => {
+                        (true, after)
+                    }
+                    _ => (false, rest),
+                };
+                let (text, is_quoted);
+                match after.strip_prefix('"') {
+                    // A quotation mark that is not closed ends with the text.
+                    Some(quoted) => {
+                        (text, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
+                        is_quoted = true;
+                    }
+                    None => {
+                        let end = after.find(|next: char| next.is_whitespace() || next == '"');
+                        (text, rest) = after.split_at(end.unwrap_or(after.len()));
+                        is_quoted = false;
+                    }
+                }
+                let text = text.trim();
+                if !text.is_empty() {
+                    let is_short = is_quoted || text.len() <= WORD_BYTES_MAX;
+                    return Some(Term {
+                        text,
+                        begins_word: is_short && text.starts_with(is_of_word),
+                        ends_word: is_quoted && text.ends_with(is_of_word),
+                        is_excluded,
+                        as_written: &after[..after.len() - rest.len()],
+                    });
+                }
+            }
+        })
+    }
+}
+
+impl<'b> Term<'b> {
+    /// Returns the term that `query` is: `text` anywhere.
+    pub fn anywhere(text: &'b str) -> Term<'b> {
+        Term {
+            text,
+            begins_word: false,
+            ends_word: false,
+            is_excluded: false,
+            as_written: text,
+        }
+    }
+
+    /// Tells whether the term may stand at `at` in the folded `text`, where its bytes do.
+    pub(super) fn may_stand(&self, text: &[u8], at: usize) -> bool {
+        let end = at + self.text.len();
+        (!self.begins_word || !last_character(&text[..at]).is_some_and(is_of_word))
+            && (!self.ends_word || !first_character(&text[end..]).is_some_and(is_of_word))
+    }
+}
+
+fn last_character(text: &[u8]) -> Option<char> {
+    let start = text.iter().rposition(|byte| byte & 0xc0 != 0x80)?;
+    first_character(&text[start..])
+}
+
+fn first_character(text: &[u8]) -> Option<char> {
+    let text = &text[..text.len().min(4)];
+    text.utf8_chunks().next()?.valid().chars().next()
+}
+
+/// Tells whether `character`, folded, belongs to a word as the one before it does: a letter, digit or mark of a script
+/// that separates words.
+pub fn is_of_word(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_ascii_alphanumeric();
+    }
+    let is_without_spaces = matches!(character,
+        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{9fff}'
+            | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}');
+    !is_without_spaces
+        && (character.is_alphanumeric()
+            || CanonicalCombiningClassMapBorrowed::new().get_u8(character) != 0)
+}
+
+/// Returns the words of a folded `text` that follow neither its beginning nor a space: the index keeps them behind the
+/// text, each as far as [`listed_part`] tells. Together they take at most three times its length.
+pub(super) fn words_after_signs(text: &str) -> impl Iterator<Item = &str> {
+    let mut before = ' ';
+    text.char_indices().filter_map(move |(at, character)| {
+        let last = std::mem::replace(&mut before, character);
+        let is_listed = last != ' ' && !is_of_word(last) && is_of_word(character);
+        is_listed.then(|| listed_part(&text[at..]))
+    })
+}
+
+/// Returns what is listed of the word at the beginning of `text`: its letters and digits, an apostrophe and those that
+/// follow it, at most [`WORD_BYTES_MAX`] bytes and never a part of a character.
+pub(super) fn listed_part(text: &str) -> &str {
+    let mut apostrophes = 0;
+    let end = text.char_indices().find(|(at, character)| {
+        apostrophes += usize::from(*character == '\'');
+        let goes_on = is_of_word(*character) || (*character == '\'' && apostrophes == 1);
+        !goes_on || at + character.len_utf8() > WORD_BYTES_MAX
+    });
+    &text[..end.map_or(text.len(), |(at, _)| at)]
 }

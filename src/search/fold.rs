@@ -5,7 +5,7 @@ use std::ops::Range;
 
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
-use super::words::Term;
+use super::filter::Term;
 pub use crate::wire::fold::fold_into;
 use crate::wire::text::truncate;
 
@@ -143,43 +143,28 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_found_up_to_the_count() {
-        for text in ["one ONE on One", "öne ONE on One — é"] {
-            let found = |max: usize| -> Vec<&str> {
-                let ranges = find_folded(text, &[Term::anywhere("on")], usize::MAX, max);
-                ranges.into_iter().map(|range| &text[range]).collect()
-            };
-            assert_eq!(
-                found(9),
-                match text.is_ascii() {
-                    true => ["on", "ON", "on", "On"],
-                    false => ["ön", "ON", "on", "On"],
-                }
-            );
-            assert_eq!(found(2).len(), 2);
-            assert_eq!(found(0).len(), 0);
-        }
-        let pile = "\u{1112}\u{1161}\u{11ab} cafe\u{301}s CAFÉS";
-        let ranges = find_folded(pile, &[Term::anywhere("fes")], usize::MAX, 9);
-        let parts: Vec<&str> = ranges.into_iter().map(|range| &pile[range]).collect();
-        assert_eq!(parts, ["fe\u{301}s", "FÉS"]);
-    }
-
-    #[test]
-    fn nothing_is_found_beyond_the_bound_nor_across_it() {
-        let found = |text: &str, needle: &str, bytes_max: usize| {
-            find_folded(text, &[Term::anywhere(needle)], bytes_max, 9).len()
+    fn every_place_is_found_up_to_the_count_and_none_beyond_the_bound() {
+        let found = |text: &str, needle: &str, bytes_max, count_max| -> Vec<String> {
+            let ranges = find_folded(text, &[Term::anywhere(needle)], bytes_max, count_max);
+            ranges
+                .into_iter()
+                .map(|range| text[range].to_owned())
+                .collect()
         };
+        let text = "öne ONE on One — é";
+        assert_eq!(found(text, "on", usize::MAX, 9), ["ön", "ON", "on", "On"]);
+        assert_eq!(found(text, "on", usize::MAX, 2).len(), 2);
+        let pile = "\u{1112}\u{1161}\u{11ab} cafe\u{301}s CAFÉS";
+        assert_eq!(found(pile, "fes", usize::MAX, 9), ["fe\u{301}s", "FÉS"]);
         for text in ["one two two", "öne two two"] {
-            let second = text.len();
-            assert_eq!(found(text, "two", second), 2);
-            assert_eq!(found(text, "two", second - 1), 1);
-            assert_eq!(found(text, "two", 0), 0);
+            for (less, count) in [(0, 2), (1, 1), (text.len(), 0)] {
+                assert_eq!(found(text, "two", text.len() - less, 9).len(), count);
+            }
         }
         // A letter whose accent is beyond the bound is not looked at.
-        assert_eq!(found("cafe\u{301}", "cafe", 4), 0);
-        assert_eq!(found("cafe\u{301}", "cafe", 5), 0);
-        assert_eq!(found("cafe\u{301}", "cafe", 6), 1);
+        for (bytes_max, count) in [(4, 0), (5, 0), (6, 1)] {
+            assert_eq!(found("cafe\u{301}", "cafe", bytes_max, 9).len(), count);
+        }
         assert_eq!(head("\u{301}\u{301}", 2), "");
     }
 

@@ -4,12 +4,11 @@
 
 use std::fmt;
 
-use super::filter::{Filter, Query, RatingSet, Sort};
+use super::filter::{Filter, Query, RatingSet, Sort, Words};
 use super::index::Index;
 use super::names::NameMatch;
 use super::query::Parameter;
-use super::run::{Scratch, run};
-use super::words::Words;
+use super::run::{Page, Scratch, run};
 use crate::wire::json::{Array, Object, push_strings};
 use crate::wire::text::cut;
 
@@ -51,14 +50,8 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     };
     let mut count =
         |filter| -> u32 { run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched };
-    let names = [
-        (Parameter::MentionsTechnician, filter.technician),
-        (Parameter::MentionsService, filter.service),
-        (Parameter::Aspect, filter.aspect),
-    ];
-    for (parameter, name) in names {
-        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-        let Some(name) = name else { continue };
+    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+    for (parameter, name) in filter.names() {
         match index.resolve(parameter, name) {
             Some(NameMatch::Ambiguous(names)) => {
                 add(parameter, name, Advice::Ambiguous(owned(names)));
@@ -98,58 +91,48 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     hints
 }
 
-/// Returns words of `query`, which has found nothing, that occur together, and how many reviews have them.
+/// Returns words of `query`, which has found nothing, that occur together, and the first page of the reviews that have them.
 ///
 /// The rarest word comes first; then each other word is added, from rare to common, if a review is left. Excluded words and
 /// all other filters stay. `None` where no word occurs, or where the rarest is in more than a quarter of all reviews and so
-/// says nothing. Costs at most 32 searches.
-pub fn closest_words(
-    index: &Index,
-    query: &Query<'_>,
-    scratch: &mut Scratch,
-) -> Option<(String, u32)> {
+/// says nothing. Costs at most 33 searches.
+pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Option<(String, Page)> {
     let asked = match query.filter.words {
         Some(words) => words,
         None => Words::parse(query.filter.text?).ok()?,
+    };
+    let mut search = |words: &str, limit: u8| -> Option<Page> {
+        let filter = Filter {
+            text: query.filter.words.and(query.filter.text),
+            words: Some(Words::parse(words).ok()?),
+            ..query.filter
+        };
+        let query = Query::new(filter, query.sort, limit);
+        Some(run(index, &query, scratch)).filter(|page| page.matched > 0)
     };
     let (excluded, words): (Vec<_>, Vec<_>) = asked.terms().partition(|term| term.is_excluded);
     let excluded = excluded.iter().map(|term| format!("-{} ", term.as_written));
     // In front, as a phrase without its second quotation mark would take in what follows it.
     let excluded: String = excluded.collect();
-    let mut count = |words: &str| -> u32 {
-        let query = with_words(query, words, 1);
-        query.map_or(0, |query| run(index, &query, scratch).matched)
-    };
-    let words = words
-        .iter()
-        .map(|term| format!("{excluded}{}", term.as_written));
-    let mut found: Vec<(u32, String)> = words.map(|word| (count(&word), word)).collect();
-    found.retain(|(matched, _)| *matched > 0);
+    let found = words.iter().filter_map(|term| {
+        let word = format!("{excluded}{}", term.as_written);
+        Some((search(&word, 1)?.matched, word))
+    });
+    let mut found: Vec<(u32, String)> = found.collect();
     found.sort_unstable();
-    let (mut matched, rarest) = found.first().cloned()?;
-    if matched > index.len() / 4 {
+    let (matched, rarest) = found.first()?;
+    if *matched > index.len() / 4 {
         return None;
     }
-    let mut closest = rarest;
+    let mut closest = rarest.clone();
     for (_, word) in &found[1..] {
         let longer = format!("{closest} {}", &word[excluded.len()..]);
-        let left = count(&longer);
-        if left > 0 {
-            (closest, matched) = (longer, left);
+        if search(&longer, 1).is_some() {
+            closest = longer;
         }
     }
-    Some((closest, matched))
-}
-
-/// Returns the first page of `query` with other words: in the place of its words, or of its text where it has none. `None`
-/// for more than [`TERMS_MAX`](super::words::TERMS_MAX) words.
-pub fn with_words<'w>(query: &Query<'w>, words: &'w str, limit: u8) -> Option<Query<'w>> {
-    let filter = Filter {
-        text: query.filter.words.and(query.filter.text),
-        words: Some(Words::parse(words).ok()?),
-        ..query.filter
-    };
-    Some(Query::new(filter, query.sort, limit))
+    let page = search(&closest, query.limit)?;
+    Some((closest, page))
 }
 
 /// Returns `filter` without one of its parts; the bounds of the rating are one part.

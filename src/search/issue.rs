@@ -167,34 +167,24 @@ impl std::error::Error for Issues {}
 mod tests {
     use super::*;
 
-    fn issue(path: Option<&'static str>) -> Issue {
-        Issue {
-            path: path.map(Cow::Borrowed),
-            code: Code::OutOfRange,
-            message: "must be an integer from 1 to 5".into(),
-            received: "9\"".into(),
-        }
-    }
-
     #[test]
-    fn body_names_path_code_message_and_what_was_received() {
-        let body = Issues::from(issue(Some("rating"))).render();
+    fn the_body_names_path_code_message_and_what_was_received() {
+        let message = "must be an integer from 1 to 5";
+        let issue = |path| Issue::new(path, Code::OutOfRange, message, "9\"");
+        let body = Issues::from(issue(Some("rating".into()))).render();
         let expected = concat!(
             r#"{"error":"validation_error","message":"rating: must be an integer from 1 to 5, received \"9\\\"\"","#,
             r#""issues":[{"path":["rating"],"code":"out_of_range","message":"must be an integer from 1 to 5","received":"9\""}]}"#
         );
         assert_eq!(std::str::from_utf8(&body), Ok(expected));
-    }
-
-    #[test]
-    fn message_counts_the_issues_after_the_first() {
         let mut issues = Issues::from(issue(None));
-        let one = r#"must be an integer from 1 to 5, received "9\"""#;
-        assert_eq!(issues.to_string(), one);
-        issues.push(issue(None));
-        assert_eq!(issues.to_string(), format!("{one}, and 1 more issue"));
-        issues.push(issue(None));
-        assert_eq!(issues.to_string(), format!("{one}, and 2 more issues"));
+        for more in ["", ", and 1 more issue", ", and 2 more issues"] {
+            assert_eq!(
+                issues.to_string(),
+                format!("{message}, received \"9\\\"\"{more}")
+            );
+            issues.push(issue(None));
+        }
         assert!(String::from_utf8_lossy(&issues.render()).contains(r#""path":[]"#));
     }
 }

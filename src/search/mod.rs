@@ -1,7 +1,6 @@
 //! Search: one set of rules for REST and MCP, indexes over arrays, and the rows that a filter selects.
 
 mod arena;
-pub mod cursor;
 pub mod envelope;
 pub mod filter;
 pub mod fold;
@@ -12,10 +11,8 @@ pub mod names;
 pub mod query;
 mod rows;
 pub mod run;
-mod select;
 mod terms;
 mod tree;
-pub mod words;
 
 pub use tree::Tuning;
 

@@ -9,11 +9,9 @@ use std::ops::Range;
 
 use serde_json::Value;
 
-use super::cursor::Cursor;
-use super::filter::{Filter, Query, RatingSet, Sort};
+use super::filter::{Cursor, Filter, Query, RatingSet, Sort, TERMS_MAX, Words};
 use super::fold::fold_into;
 use super::issue::{Code, Issue, Issues};
-use super::words::{TERMS_MAX, Words};
 use crate::model::Rating;
 use crate::model::insights::Polarity;
 use crate::wire::date::{Date, parse_date};
@@ -149,6 +147,20 @@ impl Parameter {
 
     fn bit(self) -> u32 {
         1 << self as u16
+    }
+}
+
+impl<'b> Filter<'b> {
+    /// Returns the names of a technician, a service and an aspect that are asked for.
+    pub fn names(&self) -> impl Iterator<Item = (Parameter, &'b str)> {
+        let names = [
+            (Parameter::MentionsTechnician, self.technician),
+            (Parameter::MentionsService, self.service),
+            (Parameter::Aspect, self.aspect),
+        ];
+        names
+            .into_iter()
+            .filter_map(|(parameter, name)| Some((parameter, name?)))
     }
 }
 

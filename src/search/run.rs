@@ -1,12 +1,18 @@
-//! From a query to the rows that answer it.
+//! From a query to the rows that answer it, and their exact number.
+//!
+//! Every condition is a range of rows, a bitmap, a list, or a term of the text ([`terms`](super::terms)). Where one of
+//! them leaves few rows, the others are tried on these one by one; otherwise bitmaps are intersected word by word. Texts
+//! are looked at last.
 
 use crate::model::{Rating, Row};
-use crate::search::cursor::{Cursor, ReviewId};
-use crate::search::filter::{Query, RatingSet, Sort};
-use crate::search::index::Index;
-use crate::search::rows::{rows_of, rows_of_backwards, unpack};
-pub use crate::search::select::Scratch;
-use crate::search::select::{BITMAPS_MAX, Rows, select};
+use crate::search::filter::{Cursor, Filter, Query, RatingSet, ReviewId, Sort, TERMS_MAX, Term};
+use crate::search::index::{Index, reply_key};
+use crate::search::rows::{
+    RowSet, Walk, count_common, has, mask, packed_count, rows_of, rows_of_backwards, unpack,
+    words_for,
+};
+use crate::search::terms::{Candidates, Memory, TermLookup};
+use crate::search::tree::Postings;
 use arrayvec::ArrayVec;
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -133,4 +139,295 @@ pub fn cursor_at(index: &Index, row: Row, sort: Sort) -> Option<Cursor> {
         date: index.date(row),
         id,
     })
+}
+
+/// Memory that a search reuses, so that it allocates nothing in the steady state; one for each thread.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    candidates: Candidates,
+    bits: Vec<u64>,
+    terms: Memory,
+}
+
+/// Rows in one of three forms.
+#[derive(Debug)]
+enum Rows<'s> {
+    /// Ascending.
+    List(&'s [u32]),
+    /// Ascending, and packed.
+    Packed(&'s [u8]),
+    /// Those of the range that are in all of the bitmaps.
+    Bitmaps(Range<u32>, Bitmaps<'s>),
+}
+
+/// Most bitmaps of a filter: one for each of the [`COLUMNS`], and those of the ratings and the text; or only one, which is
+/// intersected already.
+const BITMAPS_MAX: usize = COLUMNS + 2;
+
+/// The bitmaps whose rows have to be in all of them.
+type Bitmaps<'s> = ArrayVec<&'s [u64], BITMAPS_MAX>;
+
+/// Parts of a filter that name rows: technician, service, aspect with polarity, reply, language, source.
+const COLUMNS: usize = 6;
+
+/// What a filter comes down to.
+#[derive(Default)]
+struct Plan<'s> {
+    range: Range<u32>,
+    bitmaps: Bitmaps<'s>,
+    /// How many rows the bitmap added last has.
+    bitmap_rows: u32,
+    /// Names that few reviews mention.
+    lists: ArrayVec<&'s [u32], COLUMNS>,
+    terms: ArrayVec<TermLookup<'s, 's>, { TERMS_MAX + 1 }>,
+}
+
+/// A condition of at most one row in so many is where a search begins; of one in fewer where several terms have to be tried.
+const CANDIDATES_ONE_IN: u32 = 128;
+const CANDIDATES_OF_TERMS_ONE_IN: u32 = 384;
+
+/// Of a few reviews all are candidates.
+const CANDIDATES_MIN: u32 = 16;
+
+/// Selects the rows of `query`, and tells how many there are. Of the newest, only so many may be there as `first` tells,
+/// from its row on.
+fn select<'s>(
+    index: &'s Index,
+    query: &Query<'s>,
+    first: (u32, usize),
+    scratch: &'s mut Scratch,
+) -> (u32, Rows<'s>) {
+    let Scratch {
+        candidates,
+        bits,
+        terms,
+    } = scratch;
+    candidates.rows.clear();
+    let mut plan = Plan::default();
+    if !plan.fill(index, &query.filter, terms) {
+        return (0, Rows::List(&[]));
+    }
+    match (plan.only_postings(index), &index.tree) {
+        (Some(Postings::List(packed, count)), _) if query.sort != Sort::Oldest => {
+            let count = count.unwrap_or_else(|| packed_count(packed));
+            return (count, Rows::Packed(packed));
+        }
+        (Some(postings @ Postings::FromLeaves(node)), Some(tree)) if query.sort == Sort::Newest => {
+            let (from, wanted) = first;
+            unpack(tree.head(node), |row| {
+                candidates.rows.extend((row >= from).then_some(row));
+                candidates.rows.len() < wanted
+            });
+            if candidates.rows.len() == wanted {
+                return (postings.rows_max(), Rows::List(&candidates.rows));
+            }
+        }
+        _ => {}
+    }
+    if plan.terms.is_empty() && plan.lists.is_empty() {
+        let matched = plan.count_bitmaps(index.len());
+        return (matched, Rows::Bitmaps(plan.range, plan.bitmaps));
+    }
+    if plan.collect(index, candidates, bits, terms) {
+        let matched = candidates.rows.len() as u32;
+        return (matched, Rows::List(&candidates.rows));
+    }
+    plan.intersect(index, candidates, bits, terms);
+    let all = Bitmaps::from_iter([&**bits]);
+    (count_common(&all), Rows::Bitmaps(plan.range, all))
+}
+
+impl<'s> Plan<'s> {
+    /// Looks up every part of `filter`; `false` where one of them selects nothing. In place, as a plan has 9 kB.
+    fn fill(&mut self, index: &'s Index, filter: &Filter<'s>, memory: &mut Memory) -> bool {
+        let start = filter.until.map_or(0, |until| index.rows_after(until));
+        let end = filter
+            .since
+            .map_or(index.len(), |since| index.rows_since(since));
+        if start >= end || filter.ratings == RatingSet::EMPTY {
+            return false;
+        }
+        self.range = start..end;
+        let (aspect, polarity) = (filter.aspect, filter.polarity);
+        let aspects = || index.aspects.get()?.rows(aspect, polarity);
+        let has_reply = filter.has_reply.map(reply_key);
+        let columns: [Option<Option<&RowSet>>; COLUMNS] = [
+            filter.technician.map(|name| index.technicians.rows(name)),
+            filter.service.map(|name| index.services.rows(name)),
+            filter.needs_insights().then(aspects),
+            has_reply.map(|key| index.replies.rows_of_whole(key)),
+            filter
+                .language
+                .map(|tag| index.languages.rows_of_whole(tag)),
+            filter.source.map(|name| index.sources.rows_of_whole(name)),
+        ];
+        for set in columns.into_iter().flatten() {
+            match set {
+                Some(RowSet::Bitmap(words, count)) => self.add_bitmap(words, *count),
+                Some(RowSet::List(rows)) => self.lists.push(rows),
+                None => return false,
+            }
+        }
+        if filter.ratings != RatingSet::ALL {
+            let (words, count) = index.ratings.bitmap(filter.ratings);
+            self.add_bitmap(words, count);
+        }
+        let words = filter.words.iter().flat_map(|words| words.terms());
+        for term in words.chain(filter.text.map(Term::anywhere)) {
+            let lookup = TermLookup::new(index, term, memory);
+            if lookup.is_nowhere(index) {
+                match term.is_excluded {
+                    true => continue,
+                    false => return false,
+                }
+            }
+            match lookup.only() {
+                Some(Postings::Bitmap(words, count))
+                    if !term.is_excluded && !self.bitmaps.is_full() =>
+                {
+                    self.add_bitmap(words, count);
+                }
+                _ => self.terms.push(lookup),
+            }
+        }
+        true
+    }
+
+    fn add_bitmap(&mut self, words: &'s [u64], rows: u32) {
+        self.bitmaps.push(words);
+        self.bitmap_rows = rows;
+    }
+
+    /// Returns the postings of the only condition, where that is a term and the tree tells its rows.
+    fn only_postings(&self, index: &Index) -> Option<Postings<'s>> {
+        let is_alone =
+            self.bitmaps.is_empty() && self.lists.is_empty() && self.range == (0..index.len());
+        match &self.terms[..] {
+            [term] if is_alone && !term.term.is_excluded => term.only(),
+            _ => None,
+        }
+    }
+
+    /// Counts the rows of the range, out of `total`, that are in all bitmaps.
+    fn count_bitmaps(&self, total: u32) -> u32 {
+        let Range { start, end } = self.range;
+        match self.bitmaps.len() {
+            0 => return end - start,
+            1 if self.range == (0..total) => return self.bitmap_rows,
+            _ => {}
+        }
+        let (first, last) = ((start / 64) as usize, (end - 1) as usize / 64);
+        let within = self.bitmaps.iter().map(|words| &words[first..=last]);
+        let within: Bitmaps<'_> = within.collect();
+        // Rows of the first and last word that are out of the range.
+        let cut = |word: usize| {
+            let all = self.bitmaps.iter().map(|words| words[word]);
+            (all.fold(u64::MAX, |all, word| all & word) & !mask(&self.range, word)).count_ones()
+        };
+        let cut = cut(first) + if last > first { cut(last) } else { 0 };
+        count_common(&within) - cut
+    }
+
+    /// Fills `candidates` with all rows of the plan, beginning with those of the condition that has the fewest; `false` where
+    /// it has too many for that.
+    fn collect(
+        &mut self,
+        index: &'s Index,
+        candidates: &mut Candidates,
+        bits: &mut Vec<u64>,
+        memory: &mut Memory,
+    ) -> bool {
+        let one_in = match self.terms.len() {
+            ..=1 => CANDIDATES_ONE_IN,
+            _ => CANDIDATES_OF_TERMS_ONE_IN,
+        };
+        let few = (index.len() / one_in).max(CANDIDATES_MIN);
+        self.terms
+            .sort_unstable_by_key(|term| (term.term.is_excluded, term.rows_max()));
+        self.lists.sort_unstable_by_key(|list| list.len());
+        let first = self.terms.first();
+        let term = first.filter(|term| !term.term.is_excluded && index.tree.is_some());
+        let term_rows = term.map_or(usize::MAX, |term| term.rows_max() as usize);
+        let list = self.lists.first().copied();
+        let list_rows = list.map_or(usize::MAX, <[u32]>::len);
+        let fewest = self.range.len().min(list_rows).min(term_rows);
+        let is_leaf = term.is_some_and(TermLookup::is_leaf);
+        if fewest > few as usize && list.is_none() && !is_leaf && index.tree.is_some() {
+            return false;
+        }
+        let rows = &mut candidates.rows;
+        rows.clear();
+        // The term by which the rows were chosen, which needs no narrowing any more, and a bit that tells whether texts have to be
+        // searched for it.
+        let (mut known, mut open) = (None, 0);
+        match (term, list) {
+            (Some(term), _) if term_rows == fewest => {
+                term.collect(index, rows, bits, memory);
+                open = u32::from(!term.is_certain());
+                known = Some(0).filter(|_| open == 0 || term.has_one_needle());
+            }
+            (_, Some(list)) if list_rows == fewest => rows.extend_from_slice(list),
+            _ => rows.extend(rows_of(&self.bitmaps, self.range.clone())),
+        }
+        let mut lists: ArrayVec<Walk<'_>, COLUMNS> =
+            self.lists.iter().map(|list| Walk::new(list)).collect();
+        rows.retain(|row| {
+            self.range.contains(row)
+                && self.bitmaps.iter().all(|words| has(words, *row))
+                && lists.iter_mut().all(|list| list.find(*row).is_some())
+        });
+        open = known.map_or(0, |_| open);
+        candidates.open.clear();
+        candidates.open.resize(candidates.rows.len(), open);
+        for (number, term) in self.terms.iter().enumerate() {
+            if known != Some(number) {
+                term.narrow_candidates(index, candidates, 1 << number, memory);
+            }
+        }
+        for term in &self.terms {
+            term.narrow_by_parts(index, candidates);
+        }
+        candidates.look_at_texts(index, &self.terms);
+        true
+    }
+
+    /// Fills `bits` with all rows of the plan.
+    fn intersect(
+        &mut self,
+        index: &'s Index,
+        candidates: &mut Candidates,
+        bits: &mut Vec<u64>,
+        memory: &mut Memory,
+    ) {
+        let Some(tree) = &index.tree else { return };
+        bits.clear();
+        let mut first = 0;
+        match (self.bitmaps.split_first(), self.terms.first()) {
+            (None, Some(term)) if !term.term.is_excluded => {
+                bits.resize(words_for(index.len()), 0);
+                term.mark(tree, bits, 1, memory);
+                first = 1;
+            }
+            (None, _) => bits.resize(words_for(index.len()), u64::MAX),
+            (Some((words, others)), _) => {
+                bits.extend_from_slice(words);
+                for words in others {
+                    let both = bits.iter_mut().zip(*words);
+                    both.for_each(|(bits, word)| *bits &= word);
+                }
+            }
+        }
+        let (from, to) = (
+            (self.range.start / 64) as usize,
+            (self.range.end - 1) as usize / 64,
+        );
+        bits[..from].fill(0);
+        bits[to + 1..].fill(0);
+        bits[from] &= mask(&self.range, from);
+        bits[to] &= mask(&self.range, to);
+        for (number, term) in self.terms.iter().enumerate().skip(first) {
+            term.narrow_bits(tree, bits, 1 << number, memory);
+        }
+        candidates.settle(index, &self.terms, bits, memory);
+    }
 }

@@ -5,10 +5,10 @@
 //! needles is looked up with every byte that may follow a word.
 
 use crate::search::arena::START;
+use crate::search::filter::{Term, is_of_word, listed_part};
 use crate::search::index::Index;
 use crate::search::rows::{Walk, has, insert, remove, rows_of, unpack, words_for};
 use crate::search::tree::{Postings, Tree};
-use crate::search::words::{Term, is_of_word, listed_part};
 use crate::wire::text::truncate;
 use arrayvec::ArrayVec;
 use memchr::memmem::Finder;

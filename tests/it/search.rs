@@ -138,6 +138,7 @@ fn each_bound_holds_on_both_sides() {
         "has_reply=false",
         &format!("query={at}"),
         &format!("mentions_service={at}"),
+        &format!("words={}", "a+".repeat(16)),
         &"a=1&".repeat(64),
     ];
     for query in accepted {
@@ -183,6 +184,7 @@ fn each_bound_holds_on_both_sides() {
             "mentions_technician",
             "too_long",
         ),
+        (&format!("words={}", "a+".repeat(17)), "words", "too_many"),
         (&"a=1&".repeat(65), "", "too_many"),
     ] {
         let reply = search(query);

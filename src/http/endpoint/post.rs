@@ -83,7 +83,7 @@ pub(crate) async fn mcp(
     let reply = match &collected {
         Ok(message) => {
             let served = app.served.load();
-            server.handle_from(&served.catalog, &mcp_head(&parts), origin, message)
+            server.handle(&served.catalog, &mcp_head(&parts), origin, message)
         }
         Err(error) => mcp::Reply::refuse(match error {
             HttpError::BodyBytes(_) => mcp::Refusal::TooLarge,

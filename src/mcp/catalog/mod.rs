@@ -1,6 +1,7 @@
 //! Everything that the protocol's answers are made of, prepared once for each snapshot.
 
 mod card;
+mod insights;
 mod names;
 mod ratings;
 
@@ -8,16 +9,17 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::dispatch::open;
+use super::jsonrpc::open_object;
 use super::protocol::Revision;
-use super::resources::{self, REVIEW_CARD_URI};
-use super::tools::{fit, insights, push_result};
+use super::resources;
+use super::result::{fit, push_result};
 use crate::model::insights::Insights;
 use crate::search::query::Parameter;
 use crate::snapshot::{Resource, Snapshot};
 
-pub(crate) use names::Named;
-pub(crate) use ratings::figures as rating_figures;
+pub(super) use insights::SECTIONS;
+pub(super) use names::Named;
+pub(super) use ratings::figures as rating_figures;
 
 /// The lists, the introduction and the ready answers for one snapshot.
 #[derive(Debug)]
@@ -26,35 +28,30 @@ pub struct Catalog {
     pub server_card: Resource,
     /// `/.well-known/ai-catalog.json`.
     pub ai_catalog: Resource,
-    pub(crate) snapshot: Arc<Snapshot>,
+    pub(super) snapshot: Arc<Snapshot>,
     /// The answer to `initialize` after the version, its closing brace included.
-    pub(crate) introduction: Vec<u8>,
+    pub(super) introduction: Vec<u8>,
     /// The answer to `server/discover`, as all lists below without its closing brace.
-    pub(crate) discovery: Vec<u8>,
-    pub(crate) tools_list: Vec<u8>,
-    pub(crate) resources_list: Vec<u8>,
-    pub(crate) templates_list: Vec<u8>,
-    pub(crate) prompts_list: Vec<u8>,
+    pub(super) discovery: Vec<u8>,
+    pub(super) tools_list: Vec<u8>,
+    pub(super) resources_list: Vec<u8>,
+    pub(super) templates_list: Vec<u8>,
+    pub(super) prompts_list: Vec<u8>,
     /// `_meta` of every stateless result, a whole object.
-    pub(crate) meta: Vec<u8>,
-    pub(crate) aspects: Vec<Named>,
-    pub(crate) technicians: Vec<Named>,
-    pub(crate) services: Vec<Named>,
-    /// The JSON of `get_business`, also a resource.
-    pub(crate) business: Vec<u8>,
+    pub(super) meta: Vec<u8>,
+    pub(super) aspects: Vec<Named>,
+    pub(super) technicians: Vec<Named>,
+    pub(super) services: Vec<Named>,
     /// What the insights say in short, and each of their sections.
-    pub(crate) insights_summary: Value,
-    pub(crate) insights: Map<String, Value>,
-    pub(crate) ready: Ready,
-}
-
-/// The results of the tools that take no arguments, up to their closing braces.
-#[derive(Debug)]
-pub(crate) struct Ready {
-    pub(crate) business: Vec<u8>,
-    pub(crate) ratings: Vec<u8>,
-    pub(crate) names: Vec<u8>,
-    pub(crate) faq: Vec<u8>,
+    pub(super) insights_summary: Value,
+    pub(super) insights: Map<String, Value>,
+    /// The JSON of `get_business`, also a resource.
+    pub(super) business: Vec<u8>,
+    /// The results of the tools that take no arguments, up to their closing braces.
+    pub(super) business_result: Vec<u8>,
+    pub(super) ratings: Vec<u8>,
+    pub(super) names: Vec<u8>,
+    pub(super) faq: Vec<u8>,
 }
 
 impl Catalog {
@@ -78,50 +75,44 @@ impl Catalog {
             push_result(&mut result, json);
             result
         };
-        let list = names::list(&snapshot, &aspects, &technicians, &services);
-        let ready = Ready {
-            business: result(&business),
-            ratings: result(&fit(ratings)),
-            names: result(&fit(list)),
-            faq: result(&fit(json!({"faq": insights.faq}))),
-        };
+        let names = names::list(&snapshot, &aspects, &technicians, &services);
         let info = server_info(&snapshot);
-        let instructions = instructions(&snapshot);
-        let capabilities = json!({
-            "tools": {},
-            "resources": {},
-            "prompts": {},
-            "completions": {},
-            "extensions": {"io.modelcontextprotocol/ui": {}},
-        });
-        let introduction = json!({
-            "capabilities": capabilities,
+        let mut introduction = json!({
+            "capabilities": {
+                "tools": {},
+                "resources": {},
+                "prompts": {},
+                "completions": {},
+                "extensions": {"io.modelcontextprotocol/ui": {}},
+            },
             "serverInfo": info,
-            "instructions": instructions,
+            "instructions": instructions(&snapshot),
         });
-        let resources = resources::list(&snapshot, business.len());
+        let introduced = introduction.to_string();
+        // Clients look for the server and its revision here, too.
+        introduction["supportedVersions"] = json!(Revision::dates());
+        introduction["protocolVersion"] = json!(Revision::R2026_07_28.as_str());
+        let resources = resources::list(&snapshot, &business);
         Catalog {
             server_card: card::server_card(&snapshot),
             ai_catalog: card::ai_catalog(&snapshot),
-            introduction: introduction.to_string().as_bytes()[1..].into(),
-            discovery: open(json!({
-                "supportedVersions": Revision::dates(),
-                "capabilities": capabilities,
-                // Some clients look for these two here, too.
-                "serverInfo": info,
-                "protocolVersion": Revision::R2026_07_28.as_str(),
-                "instructions": instructions,
-            })),
-            tools_list: open(json!({"tools": tools(&technicians, &services, &aspects)})),
-            resources_list: open(json!({"resources": resources})),
-            templates_list: open(json!({"resourceTemplates": own(include_str!("templates.json"))})),
-            prompts_list: open(json!({"prompts": own(include_str!("prompts.json"))})),
+            introduction: introduced.as_bytes()[1..].into(),
+            discovery: open_object(introduction),
+            tools_list: open_object(json!({"tools": tools(&technicians, &services, &aspects)})),
+            resources_list: open_object(json!({"resources": resources})),
+            templates_list: open_object(
+                json!({"resourceTemplates": own(include_str!("templates.json"))}),
+            ),
+            prompts_list: open_object(json!({"prompts": own(include_str!("prompts.json"))})),
             meta: json!({"io.modelcontextprotocol/serverInfo": info})
                 .to_string()
                 .into(),
             insights_summary: insights::summary(insights),
             insights: insights::sections(insights),
-            ready,
+            business_result: result(&business),
+            ratings: result(&fit(ratings)),
+            names: result(&fit(names)),
+            faq: result(&fit(json!({"faq": insights.faq}))),
             business,
             aspects,
             technicians,
@@ -131,7 +122,7 @@ impl Catalog {
     }
 
     /// Returns what can be named by this parameter.
-    pub(crate) fn names(&self, parameter: Parameter) -> &[Named] {
+    pub(super) fn names(&self, parameter: Parameter) -> &[Named] {
         match parameter {
             Parameter::MentionsTechnician => &self.technicians,
             Parameter::MentionsService => &self.services,
@@ -140,7 +131,7 @@ impl Catalog {
     }
 
     /// Returns the address at which the review with this id can be read and cited.
-    pub(crate) fn review_url(&self, id: &str) -> String {
+    pub(super) fn review_url(&self, id: &str) -> String {
         format!("{}/api/reviews/{id}", self.snapshot.base_url)
     }
 }
@@ -164,9 +155,6 @@ fn tools(technicians: &[Named], services: &[Named], aspects: &[Named]) -> Vec<Va
             "idempotentHint": true,
             "openWorldHint": false,
         });
-        if tool["name"] == "search_reviews" {
-            tool["_meta"] = json!({"ui": {"resourceUri": REVIEW_CARD_URI}});
-        }
     }
     tools
 }

@@ -5,6 +5,7 @@ use serde_json::{Value, json};
 use crate::model::insights::Insights;
 use crate::search::filter::{Filter, Query, Sort};
 use crate::search::fold::fold_into;
+use crate::search::query::Parameter;
 use crate::search::run::{Scratch, run};
 use crate::snapshot::Snapshot;
 
@@ -32,28 +33,34 @@ impl Named {
             value,
         }
     }
+
+    /// Selects the reviews that mention it; `parameter` says whether it is a person or a service.
+    pub(crate) fn filter(&self, parameter: Parameter) -> Filter<'_> {
+        let name = self.folded.first().map(|name| &**name);
+        let is_person = parameter == Parameter::MentionsTechnician;
+        Filter {
+            technician: name.filter(|_| is_person),
+            service: name.filter(|_| !is_person),
+            ..Filter::ALL
+        }
+    }
 }
 
 /// Returns the people of the taxonomy with their titles, and those that only the business lists.
 pub(super) fn technicians(snapshot: &Snapshot) -> Vec<Named> {
+    let none = Vec::new();
+    let known = snapshot.taxonomy.technicians.iter();
+    let known = known.map(|person| (&person.name, &person.aliases));
     let listed = &snapshot.business.technicians;
-    let known = &snapshot.taxonomy.technicians;
-    let no_aliases = Vec::new();
-    let aliases_of = |name: &str| {
-        let found = known.iter().find(|person| person.name == name);
-        found.map_or(&no_aliases, |person| &person.aliases)
-    };
-    let unknown = listed.iter().map(|person| &person.name);
-    let unknown = unknown.filter(|name| known.iter().all(|person| person.name != **name));
-    let names = known.iter().map(|person| &person.name).chain(unknown);
-    let named = |name: &String| {
+    let unknown = listed.iter().map(|person| (&person.name, &none));
+    let unknown = unknown.filter(|(name, _)| known.clone().all(|(other, _)| other != *name));
+    let named = |(name, aliases): (&String, &Vec<String>)| {
         let title = listed.iter().find(|person| person.name == *name);
         let title = title.map(|person| &person.title);
-        let aliases = aliases_of(name);
         let value = json!({"name": name, "title": title, "aliases": aliases});
         Named::new(name, [name].into_iter().chain(aliases), value)
     };
-    names.map(named).collect()
+    known.clone().chain(unknown).map(named).collect()
 }
 
 /// Returns the services of the taxonomy, which their phrases find too, and those that only the business lists.
@@ -97,33 +104,20 @@ pub(super) fn list(
     services: &[Named],
 ) -> Value {
     let mut scratch = Scratch::default();
-    let mut counted = |named: &Named, filter: Filter<'_>| {
-        let query = Query::new(filter, Sort::Newest, 1);
-        let mut value = named.value.clone();
-        value["mention_count"] = run(&snapshot.index, &query, &mut scratch).matched.into();
-        value
+    let mut counted = |entries: &[Named], parameter| -> Vec<Value> {
+        let counted = entries.iter().take(NAMES_MAX).map(|named| {
+            let query = Query::new(named.filter(parameter), Sort::Newest, 1);
+            let mut value = named.value.clone();
+            value["mention_count"] = run(&snapshot.index, &query, &mut scratch).matched.into();
+            value
+        });
+        counted.collect()
     };
-    let services = services.iter().take(NAMES_MAX).map(|service| {
-        let filter = Filter {
-            service: Some(&service.folded[0]),
-            ..Filter::ALL
-        };
-        counted(service, filter)
-    });
-    let services: Vec<Value> = services.collect();
-    let technicians = technicians.iter().take(NAMES_MAX).map(|technician| {
-        let filter = Filter {
-            technician: Some(&technician.folded[0]),
-            ..Filter::ALL
-        };
-        counted(technician, filter)
-    });
-    let technicians: Vec<Value> = technicians.collect();
     let aspects = aspects.iter().take(NAMES_MAX).map(|aspect| &aspect.value);
     let areas = snapshot.taxonomy.service_areas.iter().take(NAMES_MAX);
     json!({
-        "services": services,
-        "technicians": technicians,
+        "services": counted(services, Parameter::MentionsService),
+        "technicians": counted(technicians, Parameter::MentionsTechnician),
         "aspects": aspects.collect::<Vec<_>>(),
         "service_areas": areas.map(|area| &area.label).collect::<Vec<_>>(),
     })

@@ -2,74 +2,49 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp::tests::{catalog, head, meta, post, result};
-use crate::mcp::{Field, Head};
-
-fn refusal(method: &str, params: Value) -> (i64, String) {
-    let body = json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string();
-    let (status, answer) = post(&head(), body.as_bytes());
-    assert_eq!(status, 200);
-    let code = answer["error"]["code"].as_i64().unwrap_or(0);
-    (
-        code,
-        answer["error"]["message"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned(),
-    )
-}
+use crate::mcp::tests::{ask, catalog, code, field, meta, post, request, with};
+use crate::model::Row;
 
 #[test]
 fn resources_hold_the_documents_that_are_served() {
     let read = |uri: &str| {
-        let answer = result(catalog(), "resources/read", json!({"uri": uri}));
-        let content = &answer["contents"][0];
-        assert_eq!(
-            (&content["uri"], &content["mimeType"]),
-            (&json!(uri), &json!("application/json"))
-        );
+        let answer = ask("resources/read", json!({"uri": uri}));
+        let content = &answer["result"]["contents"][0];
+        assert_eq!(content["uri"], uri);
         content["text"].as_str().expect("a text").to_owned()
     };
     let snapshot = &catalog().snapshot;
-    assert_eq!(
-        read("reviews://dataset").as_bytes(),
-        &snapshot.reviews.body[..]
-    );
-    assert_eq!(
-        read("reviews://insights").as_bytes(),
-        &snapshot.insights().expect("derived").body[..]
-    );
-    assert_eq!(
-        read("reviews://feed").as_bytes(),
-        &snapshot.feed_json.body[..]
-    );
+    let insights = &snapshot.insights().expect("derived").body;
+    for (uri, document) in [
+        ("reviews://dataset", &snapshot.reviews.body),
+        ("reviews://insights", insights),
+        ("reviews://feed", &snapshot.feed_json.body),
+    ] {
+        assert_eq!(read(uri).as_bytes(), document, "{uri}");
+    }
     let dataset: Value = serde_json::from_slice(&snapshot.reviews.body).expect("JSON");
     let business: Value = serde_json::from_str(&read("reviews://business")).expect("JSON");
     assert_eq!(business["business"], dataset["business"]);
     assert_eq!(business["aggregate_rating"], dataset["aggregate_rating"]);
-    assert!(business.get("reviews").is_none());
     let first = &dataset["reviews"][0];
-    let uri = format!("reviews://review/{}", first["id"].as_str().expect("an id"));
+    let [id, date] = ["id", "date"].map(|key| first[key].as_str().expect("a string"));
+    let review = read(&format!("reviews://review/{id}"));
     assert_eq!(
-        serde_json::from_str::<Value>(&read(&uri)).expect("JSON"),
+        serde_json::from_str::<Value>(&review).expect("JSON"),
         *first
     );
-    let uri = format!(
-        "reviews://since/{}",
-        first["date"].as_str().expect("a date")
-    );
-    let since: Value = serde_json::from_str(&read(&uri)).expect("JSON");
+    let since = read(&format!("reviews://since/{date}"));
+    let since: Value = serde_json::from_str(&since).expect("JSON");
     assert_eq!(
         (&since["matched"], &since["reviews"][0]),
         (&since["returned"], first)
     );
-    assert_eq!(
-        read("reviews://since/9999-12-31"),
-        r#"{"matched":0,"returned":0,"reviews":[]}"#
-    );
-    let listed = result(catalog(), "resources/list", json!({}));
-    let documents = listed["resources"].as_array().expect("a list").iter();
-    for resource in documents.filter(|resource| resource["mimeType"] == "application/json") {
+    let none = r#"{"matched":0,"returned":0,"reviews":[]}"#;
+    assert_eq!(read("reviews://since/9999-12-31"), none);
+    let listed = ask("resources/list", json!({}))["result"]["resources"].take();
+    let listed = listed.as_array().expect("a list");
+    assert_eq!(listed.len(), 5);
+    for resource in listed {
         let text = read(resource["uri"].as_str().expect("a URI"));
         assert_eq!(resource["size"], text.len());
     }
@@ -83,84 +58,57 @@ fn unknown_resources_have_the_code_of_their_era() {
         "reviews://review/",
         "reviews://since/2023-02-29",
         "",
-        "test://static-text",
         "file:///etc/passwd",
     ] {
         assert_eq!(
-            refusal("resources/read", json!({"uri": uri})).0,
+            code(&ask("resources/read", json!({"uri": uri}))),
             -32_002,
             "{uri}"
         );
-        let params = json!({"uri": uri, "_meta": meta()});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params})
-            .to_string();
-        let head = Head {
-            protocol_version: Field::One(b"2026-07-28"),
-            mcp_method: Field::One(b"resources/read"),
-            mcp_name: Field::One(uri.as_bytes()),
-            ..head()
-        };
-        let (status, answer) = post(&head, body.as_bytes());
-        assert_eq!(
-            (status, &answer["error"]["code"]),
-            (200, &json!(-32_602)),
-            "{uri}"
-        );
+        let head = with(|head| {
+            head.protocol_version = field("2026-07-28");
+            head.mcp_method = field("resources/read");
+            head.mcp_name = field(uri);
+        });
+        let body = request("resources/read", json!({"uri": uri, "_meta": meta()}));
+        let (status, answer) = post(&head, body);
+        assert_eq!((status, code(&answer)), (200, -32_602), "{uri}");
         assert_eq!(answer["error"]["data"]["uri"], uri);
     }
     for params in [json!({}), json!({"uri": 5})] {
-        assert_eq!(refusal("resources/read", params).0, -32_602);
+        assert_eq!(code(&ask("resources/read", params)), -32_602);
     }
 }
 
 #[test]
 fn prompts_are_written_out_with_their_arguments() {
-    let text = |name: &str, arguments: Value| {
-        let answer = result(
-            catalog(),
-            "prompts/get",
-            json!({"name": name, "arguments": arguments}),
-        );
-        answer["messages"][0]["content"]["text"]
-            .as_str()
-            .expect("a text")
-            .to_owned()
-    };
-    assert!(
-        text(
+    let id = catalog().snapshot.index.id(Row(0)).to_owned();
+    let longest = "x".repeat(1_024);
+    for (name, arguments, part) in [
+        (
             "summarize_reviews",
-            json!({"service": "probate", "since": ""})
-        )
-        .contains("\"probate\"")
-    );
-    assert!(
-        text(
+            json!({"service": "probate", "since": ""}),
+            "\\\"probate\\\"",
+        ),
+        ("summarize_reviews", json!({"aspect": longest}), &*longest),
+        (
             "compare_services",
-            json!({"first": "dui", "second": "probate"})
-        )
-        .contains("\"dui\" and \"probate\"")
-    );
-    let id = catalog().snapshot.index.id(crate::model::Row(0)).to_owned();
-    let reply = result(
-        catalog(),
-        "prompts/get",
-        json!({"name": "draft_reply", "arguments": {"review_id": id}}),
-    );
-    let resource = &reply["messages"][1]["content"]["resource"];
-    assert_eq!(resource["uri"], format!("reviews://review/{id}"));
-    assert!(
-        resource["text"]
-            .as_str()
-            .is_some_and(|text| text.contains(&id))
-    );
-}
-
-#[test]
-fn prompts_say_what_is_wrong_with_their_arguments() {
+            json!({"first": "dui", "second": "wills"}),
+            "\\\"dui\\\" and \\\"wills\\\"",
+        ),
+        (
+            "draft_reply",
+            json!({"review_id": id}),
+            &format!("reviews://review/{id}"),
+        ),
+    ] {
+        let params = json!({"name": name, "arguments": arguments});
+        let messages = ask("prompts/get", params)["result"]["messages"].to_string();
+        assert!(messages.contains(part), "{messages}");
+    }
     for (params, start) in [
         (json!({}), "params.name must be"),
         (json!({"name": "nothing"}), "there is no prompt"),
-        (json!({"name": "test_simple_prompt"}), "there is no prompt"),
         (
             json!({"name": "compare_services"}),
             "the argument first must be given",
@@ -178,7 +126,7 @@ fn prompts_say_what_is_wrong_with_their_arguments() {
             "since must be a string",
         ),
         (
-            json!({"name": "summarize_reviews", "arguments": {"since": "x".repeat(1_025)}}),
+            json!({"name": "summarize_reviews", "arguments": {"since": longest.clone() + "x"}}),
             "since must be a string",
         ),
         (
@@ -190,50 +138,46 @@ fn prompts_say_what_is_wrong_with_their_arguments() {
             "no published review",
         ),
     ] {
-        let (code, message) = refusal("prompts/get", params.clone());
+        let answer = ask("prompts/get", params);
+        let message = answer["error"]["message"].as_str().unwrap_or_default();
         assert!(
-            code == -32_602 && message.starts_with(start),
-            "{params}: {message}"
+            code(&answer) == -32_602 && message.starts_with(start),
+            "{answer}"
         );
     }
-}
-
-#[test]
-fn an_argument_of_a_prompt_may_have_1024_bytes() {
-    let longest = "x".repeat(1_024);
-    let params = json!({"name": "summarize_reviews", "arguments": {"aspect": longest}});
-    let answer = result(catalog(), "prompts/get", params).to_string();
-    assert!(answer.contains(&longest), "{answer}");
 }
 
 #[test]
 fn completion_offers_names_that_begin_with_the_value() {
     let complete = |kind: &str, target: &str, name: &str, value: &str| {
         let key = if kind == "ref/prompt" { "name" } else { "uri" };
-        let params =
-            json!({"ref": {"type": kind, key: target}, "argument": {"name": name, "value": value}});
-        let answer = result(catalog(), "completion/complete", params);
-        let values = answer["completion"]["values"]
-            .as_array()
-            .cloned()
-            .expect("values");
-        assert!(values.len() <= 100);
-        assert_eq!(
-            answer["completion"]["hasMore"],
-            answer["completion"]["total"] != values.len()
-        );
+        let argument = json!({"name": name, "value": value});
+        let params = json!({"ref": {"type": kind, key: target}, "argument": argument});
+        let found = ask("completion/complete", params)["result"]["completion"].take();
+        let values = found["values"].as_array().cloned().expect("values");
+        assert_eq!(found["hasMore"], found["total"] != values.len());
         values
     };
-    let people = complete("ref/prompt", "summarize_reviews", "technician", "ingr");
-    assert_eq!(people, [json!("Ingrid Thornquist")]);
-    assert_eq!(
-        complete("ref/prompt", "summarize_reviews", "technician", "THORN"),
-        people
-    );
-    assert_eq!(
-        complete("ref/prompt", "compare_services", "first", "prob"),
-        [json!("probate")]
-    );
+    for (target, name, value, expected) in [
+        (
+            "summarize_reviews",
+            "technician",
+            "ingr",
+            "Ingrid Thornquist",
+        ),
+        (
+            "summarize_reviews",
+            "technician",
+            "THORN",
+            "Ingrid Thornquist",
+        ),
+        ("compare_services", "first", "prob", "probate"),
+    ] {
+        assert_eq!(
+            complete("ref/prompt", target, name, value),
+            [json!(expected)]
+        );
+    }
     assert!(complete("ref/prompt", "summarize_reviews", "aspect", "").len() > 10);
     assert_eq!(
         complete("ref/resource", "reviews://review/{id}", "id", "").len(),
@@ -253,6 +197,6 @@ fn completion_offers_names_that_begin_with_the_value() {
         json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a"}}),
         json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "a", "value": 5}}),
     ] {
-        assert_eq!(refusal("completion/complete", params).0, -32_602);
+        assert_eq!(code(&ask("completion/complete", params)), -32_602);
     }
 }

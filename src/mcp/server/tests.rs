@@ -1,59 +1,47 @@
-//! What is sent, and the status and code that come back: messages, head fields, stdio.
-
-mod sessions;
-mod stateless;
+//! What is sent, and the status and code that come back: messages, head fields, both eras, batches, stdio.
 
 use serde_json::{Value, json};
 
 use crate::mcp::protocol::Revision;
-use crate::mcp::tests::{catalog, head, meta, post, server};
-use crate::mcp::{Field, Form, Head};
+use crate::mcp::tests::{catalog, code, field, handle, head, meta, post, request, server, with};
+use crate::mcp::{Head, Server};
 
-const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-
-fn code(answer: &Value) -> i64 {
-    answer["error"]["code"].as_i64().unwrap_or(0)
+fn ping() -> String {
+    request("ping", json!({}))
 }
 
 #[test]
 fn bodies_that_are_no_message_get_400_and_their_code() {
     let deep = [b"[".repeat(10_000), b"]".repeat(10_000)].concat();
     let wide = format!("[{}0]", "0,".repeat(20_000));
-    for body in [
+    let broken = [
         &b""[..],
         b"{",
         b"not json",
         b"\xef\xbb\xbf{}",
         b"\xff",
         &deep,
-    ] {
-        let (status, answer) = post(&head(), body);
-        assert_eq!((status, code(&answer)), (400, -32_700), "{answer}");
-        assert!(answer.get("id").is_none());
-    }
-    for body in ["{}", "1", "null", "\"ping\"", &wide] {
-        let (status, answer) = post(&head(), body.as_bytes());
-        assert_eq!((status, code(&answer)), (400, -32_600), "{answer}");
-        assert!(answer.get("id").is_none());
-    }
-    let long_id = format!("\"{}\"", "x".repeat(513));
-    let ids = [
-        "null",
-        "1.5",
-        "1e3",
-        "true",
-        "[]",
-        "{}",
-        "99999999999999999999",
-        "1,\"id\":2",
-        &long_id,
     ];
-    let without_id = ids.map(|id| format!(r#""jsonrpc":"2.0","id":{id},"method":"ping""#));
+    let others = ["{}", "1", "null", "\"ping\"", &wide].map(str::as_bytes);
+    let broken = broken.into_iter().map(|body| (body, -32_700));
+    for (body, expected) in broken.chain(others.map(|body| (body, -32_600))) {
+        let (status, answer) = post(&head(), body);
+        assert_eq!((status, code(&answer)), (400, expected), "{answer}");
+        assert!(answer.get("id").is_none());
+    }
+    // Errors name the request wherever its id could be read, and have no id at all elsewhere.
+    let long_id = format!("\"{}\"", "x".repeat(513));
+    let too_large = "99999999999999999999";
+    let ids = ["null", "1.5", "1e3", "true", "[]", "{}", too_large];
+    let ids = ids.into_iter().chain(["1,\"id\":2", &*long_id]);
+    let without_id = ids.map(|id| {
+        let members = format!(r#""jsonrpc":"2.0","id":{id},"method":"ping""#);
+        (members, None)
+    });
     let with_id = [
         r#""jsonrpc":"2.0","id":7,"method":"ping","method":"tools/list""#,
         r#""jsonrpc":"2.0","id":7,"method":"ping","params":{"x":1,"x":2}"#,
         r#""jsonrpc":"1.0","id":7,"method":"ping""#,
-        r#""jsonrpc":2.0,"id":7,"method":"ping""#,
         r#""id":7,"method":"ping""#,
         r#""jsonrpc":"2.0","id":7,"method":7"#,
         r#""jsonrpc":"2.0","id":7"#,
@@ -61,249 +49,435 @@ fn bodies_that_are_no_message_get_400_and_their_code() {
         r#""jsonrpc":"2.0","id":7,"method":"ping","params":[]"#,
     ];
     let seven = json!(7);
-    let without_id = without_id.iter().map(|members| (&**members, None));
-    let with_id = with_id.into_iter().map(|members| (members, Some(&seven)));
-    // Errors name the request wherever its id could be read, and have no id at all elsewhere.
+    let with_id = with_id.map(|members| (members.to_owned(), Some(&seven)));
     for (members, id) in without_id.chain(with_id) {
-        let (status, answer) = post(&head(), format!("{{{members}}}").as_bytes());
+        let (status, answer) = post(&head(), format!("{{{members}}}"));
         let expected = if members.ends_with("[]") {
             -32_602
         } else {
             -32_600
         };
+        assert_eq!((status, code(&answer)), (400, expected), "{members}");
         assert_eq!(
-            (status, code(&answer), answer.get("id")),
-            (400, expected, id),
+            (&answer["jsonrpc"], answer.get("id")),
+            (&json!("2.0"), id),
             "{members}"
-        );
-        assert_eq!(answer["jsonrpc"], "2.0");
-    }
-}
-
-#[test]
-fn errors_of_the_head_name_the_request_where_it_was_read() {
-    let field = |text: &'static str| Field::One(text.as_bytes());
-    for (refused, status, id) in [
-        (
-            Head {
-                protocol_version: field("1999-01-01"),
-                ..head()
-            },
-            400,
-            Some(&json!(1)),
-        ),
-        (
-            Head {
-                session: field("unknown"),
-                ..head()
-            },
-            404,
-            Some(&json!(1)),
-        ),
-        (
-            Head {
-                protocol_version: field("2026-07-28"),
-                ..head()
-            },
-            400,
-            Some(&json!(1)),
-        ),
-        (
-            Head {
-                content_type: Field::Absent,
-                ..head()
-            },
-            415,
-            None,
-        ),
-        (
-            Head {
-                content_type: Field::Repeated,
-                ..head()
-            },
-            415,
-            None,
-        ),
-        (
-            Head {
-                content_type: field("text/plain"),
-                ..head()
-            },
-            415,
-            None,
-        ),
-        (
-            Head {
-                content_type: field("application/json-rpc"),
-                ..head()
-            },
-            415,
-            None,
-        ),
-        (
-            Head {
-                host: field("evil.example"),
-                ..head()
-            },
-            403,
-            None,
-        ),
-        (
-            Head {
-                origin: field("https://evil.example"),
-                ..head()
-            },
-            403,
-            None,
-        ),
-    ] {
-        let (found, answer) = post(&refused, PING);
-        assert_eq!((found, answer.get("id")), (status, id), "{refused:?}");
-        assert!(code(&answer) < 0);
-    }
-    for value in ["Application/JSON; charset=utf-8", "application/json;"] {
-        assert_eq!(
-            post(
-                &Head {
-                    content_type: field(value),
-                    ..head()
-                },
-                PING
-            )
-            .0,
-            200
         );
     }
 }
 
 #[test]
 fn ids_come_back_as_they_were() {
+    let long = "x".repeat(512);
     for id in [
         json!(0),
         json!(-5),
         json!(u64::MAX),
         json!(""),
         json!("a\"b\u{1}😀"),
-        json!("x".repeat(512)),
+        json!(long),
     ] {
-        let body =
-            json!({"jsonrpc": "2.0", "id": id, "method": "ping", "params": null}).to_string();
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": "ping", "params": null});
         let expected = json!({"jsonrpc": "2.0", "id": id, "result": {}});
-        assert_eq!(post(&head(), body.as_bytes()), (200, expected));
-        let body = json!({"jsonrpc": "2.0", "id": id, "method": "nothing"}).to_string();
-        assert_eq!(post(&head(), body.as_bytes()).1["id"], id);
+        assert_eq!(post(&head(), body.to_string()), (200, expected));
+        let body = json!({"jsonrpc": "2.0", "id": id, "method": "nothing"});
+        assert_eq!(post(&head(), body.to_string()).1["id"], id);
     }
 }
 
 #[test]
-fn a_body_over_the_limit_is_413_and_one_at_the_limit_is_read() {
-    let padded = |bytes: usize| {
-        let mut body = PING.to_vec();
-        body.resize(bytes, b' ');
-        post(&head(), &body)
-    };
-    assert_eq!(padded(1 << 20).0, 200);
-    let (status, answer) = padded((1 << 20) + 1);
-    assert_eq!((status, code(&answer)), (413, -32_600));
-}
-
-#[test]
-fn a_client_that_accepts_only_events_gets_one_event() {
-    let head = Head {
-        form: Form::Event,
-        ..head()
-    };
-    let reply = server().handle(catalog(), &head, PING);
-    assert_eq!(reply.content_type, Some("text/event-stream"));
-    let expected = "event: message\ndata: {\"jsonrpc\":\"2.0\",\"id\":1,\"result\":{}}\n\n";
-    assert_eq!(reply.body, expected.as_bytes());
-    let refused = server().handle(catalog(), &head, b"{");
-    assert_eq!(
-        (refused.status, refused.content_type),
-        (400, Some("application/json"))
-    );
-}
-
-#[test]
-fn other_methods_get_405_in_json_options_204_and_foreign_pages_403() {
-    let reply = |method: &'static str, origin| {
-        let head = Head {
-            method: method.as_bytes(),
-            origin,
-            ..Head::default()
-        };
-        server().handle(catalog(), &head, b"")
-    };
-    for method in ["GET", "HEAD", "PUT", "PATCH", "TRACE", "post"] {
-        let reply = reply(method, Field::Absent);
-        assert_eq!(
-            (reply.status, reply.allow),
-            (405, Some("POST, DELETE, OPTIONS")),
-            "{method}"
-        );
-        let answer: Value = serde_json::from_slice(&reply.body).expect("JSON");
-        assert_eq!(
-            (code(&answer), reply.content_type),
-            (-32_601, Some("application/json"))
-        );
-    }
-    let preflight = reply("OPTIONS", Field::Absent);
-    assert_eq!(
+fn fields_of_the_head_are_checked_before_a_request_is_answered() {
+    for (head, status) in [
+        (with(|head| head.content_type = field("-")), 415),
+        (with(|head| head.content_type = field("+")), 415),
+        (with(|head| head.content_type = field("text/plain")), 415),
         (
-            preflight.status,
-            preflight.is_preflight,
-            preflight.body.is_empty()
+            with(|head| head.content_type = field("application/json-rpc")),
+            415,
         ),
-        (204, true, true)
-    );
-    for method in ["GET", "DELETE", "OPTIONS"] {
-        assert_eq!(
-            reply(method, Field::One(b"https://evil.example")).status,
+        (
+            with(|head| head.content_type = field("Application/JSON; charset=utf-8")),
+            200,
+        ),
+        (with(|head| head.host = field("evil.example")), 403),
+        (
+            with(|head| head.origin = field("https://evil.example")),
             403,
-            "{method}"
+        ),
+        (with(|head| head.session = field("unknown")), 404),
+        (
+            with(|head| head.protocol_version = field("2026-07-28")),
+            400,
+        ),
+        (
+            with(|head| head.protocol_version = field("2024-11-05")),
+            200,
+        ),
+        (
+            with(|head| head.protocol_version = field("2025-03-26")),
+            200,
+        ),
+        (
+            with(|head| head.protocol_version = field("2025-06-18")),
+            200,
+        ),
+        (
+            with(|head| head.protocol_version = field("2025-11-25")),
+            200,
+        ),
+        (
+            with(|head| head.protocol_version = field("2025-06-19")),
+            400,
+        ),
+        (
+            with(|head| head.protocol_version = field("2026-07-27")),
+            400,
+        ),
+        (with(|head| head.protocol_version = field("2026-7-28")), 400),
+        (
+            with(|head| head.protocol_version = field("2026-07-28x")),
+            400,
+        ),
+        (with(|head| head.protocol_version = field("latest")), 400),
+        (with(|head| head.protocol_version = field("")), 400),
+        (with(|head| head.protocol_version = field("+")), 400),
+    ] {
+        let (found, answer) = post(&head, ping());
+        let id = (status <= 404 && status != 403).then_some(&answer["id"]);
+        assert_eq!((found, answer.get("id")), (status, id), "{head:?}");
+        assert_eq!(code(&answer) < 0, status != 200);
+    }
+}
+
+fn initialize(version: &str) -> String {
+    let client = json!({"name": "t", "version": "1"});
+    let params = json!({"protocolVersion": version, "capabilities": {}, "clientInfo": client});
+    request("initialize", params)
+}
+
+#[test]
+fn initialize_settles_on_a_revision_and_hands_out_a_session() {
+    for (asked, settled) in [
+        ("2024-11-05", "2024-11-05"),
+        ("2025-03-26", "2025-03-26"),
+        ("2025-06-18", "2025-06-18"),
+        ("2025-11-25", "2025-11-25"),
+        ("2026-07-28", "2025-11-25"),
+        ("1999-01-01", "2025-11-25"),
+        ("", "2025-11-25"),
+    ] {
+        // The version header is not looked at here: the suite sends it already.
+        let head = with(|head| head.protocol_version = field("2026-07-28"));
+        let reply = handle(&server(), &head, initialize(asked).as_bytes());
+        let answer: Value = serde_json::from_slice(&reply.body).expect("JSON");
+        let result = &answer["result"];
+        assert_eq!(
+            (reply.status, &result["protocolVersion"]),
+            (200, &json!(settled))
         );
+        let instructions = result["instructions"].as_str();
+        assert!(instructions.is_some_and(|text| text.len() < 2_048));
+        assert!(result.get("resultType").is_none() && reply.session.is_some());
+    }
+    let body = request("initialize", json!({"protocolVersion": 5}));
+    let reply = handle(&server(), &head(), body.as_bytes());
+    assert!(reply.session.is_none());
+    assert_eq!(code(&post(&head(), body).1), -32_602);
+}
+
+#[test]
+fn sessions_are_optional_tell_the_revision_and_end_only_by_delete() {
+    let server = server();
+    let begun = handle(&server, &head(), initialize("2025-06-18").as_bytes());
+    let id: &'static str = begun.session.expect("a session").as_str().to_owned().leak();
+    let status = |server: &Server, session, body: &str| {
+        let head = with(|head| head.session = field(session));
+        handle(server, &head, body.as_bytes()).status
+    };
+    let notification = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    for (session, expected) in [
+        ("-", 200),
+        (id, 200),
+        ("unknown", 404),
+        ("", 404),
+        ("+", 404),
+    ] {
+        assert_eq!(status(&server, session, &ping()), expected, "{session}");
+    }
+    assert_eq!(status(&server, "unknown", notification), 404);
+    // A client that begins anew may still send its old id.
+    assert_eq!(status(&server, "unknown", &initialize("2025-06-18")), 200);
+    // 2025-06-18 has no batches.
+    assert_eq!(status(&server, id, "[1]"), 400);
+    // Another process, with another state directory, and at another time.
+    let other = crate::mcp::tests::server();
+    assert_eq!(status(&other, id, &ping()), 200);
+    for (session, expected) in [("-", 400), ("unknown", 404), (id, 204), (id, 404)] {
+        let mut head = with(|head| head.session = field(session));
+        head.method = b"DELETE";
+        assert_eq!(handle(&server, &head, b"").status, expected, "{session}");
+    }
+    assert_eq!(status(&server, id, &ping()), 404);
+}
+
+#[test]
+fn notifications_and_responses_get_202_without_a_body() {
+    let notification =
+        r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":1}}"#;
+    let response = r#"{"jsonrpc":"2.0","id":1,"result":{}}"#;
+    let error = r#"{"jsonrpc":"2.0","id":1,"error":{"code":-1,"message":"x"}}"#;
+    for (version, body, status, expected) in [
+        ("-", notification, 202, 0),
+        ("-", r#"{"jsonrpc":"2.0","method":"ping"}"#, 202, 0),
+        ("-", response, 202, 0),
+        ("-", error, 202, 0),
+        ("2026-07-28", notification, 202, 0),
+        ("2027-01-01", notification, 400, -32_022),
+        ("2026-07-28", response, 400, -32_600),
+        ("1999-01-01", notification, 400, -32_600),
+    ] {
+        let (found, answer) = post(&with(|head| head.protocol_version = field(version)), body);
+        assert_eq!(
+            (found, code(&answer)),
+            (status, expected),
+            "{version} {body}"
+        );
+        assert_eq!(answer.is_null(), status == 202);
     }
 }
 
 #[test]
-fn a_line_of_stdio_needs_no_headers_and_is_a_batch_where_the_handshake_allows_it() {
+fn batches_are_for_2025_03_26_alone_and_end_at_32_messages_and_a_megabyte() {
+    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
+    let quiet = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    let begin = json!({"jsonrpc": "2.0", "id": 3, "method": "initialize", "params": {"protocolVersion": "2025-03-26"}});
+    let unknown = json!({"jsonrpc": "2.0", "id": "b", "method": "nothing"});
+    let batch = json!([quiet, ping, quiet, unknown, 5, begin]).to_string();
+    for version in ["2025-03-26", "-"] {
+        let (status, answers) = post(&with(|head| head.protocol_version = field(version)), &batch);
+        assert_eq!(status, 200);
+        let answers = answers.as_array().expect("an array").iter();
+        let seen: Vec<(Value, i64)> = answers
+            .map(|answer| (answer["id"].clone(), code(answer)))
+            .collect();
+        let expected = [
+            (json!(1), 0),
+            (json!("b"), -32_601),
+            (Value::Null, -32_600),
+            (json!(3), -32_600),
+        ];
+        assert_eq!(seen, expected);
+    }
+    for later in ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"] {
+        let (status, answer) = post(&with(|head| head.protocol_version = field(later)), &batch);
+        assert_eq!((status, code(&answer)), (400, -32_600), "{later}");
+    }
+    assert_eq!(
+        post(&head(), json!([quiet]).to_string()),
+        (202, Value::Null)
+    );
+    for (count, status) in [(0, 400), (32, 200), (33, 400)] {
+        assert_eq!(
+            post(&head(), json!(vec![ping.clone(); count]).to_string()).0,
+            status
+        );
+    }
+    let params = json!({"uri": "reviews://dataset"});
+    let read = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params});
+    let (status, answers) = post(&head(), json!(vec![read; 32]).to_string());
+    let answers = answers.as_array().expect("an array");
+    assert_eq!((status, answers.len()), (200, 32));
+    let refused = answers.iter().filter(|answer| code(answer) == -32_600);
+    assert!((1..31).contains(&refused.count()));
+}
+
+#[test]
+fn a_line_of_stdio_is_a_batch_where_the_handshake_allows_it() {
     let mut revision = Revision::ASSUMED;
-    let mut line = |body: Value| {
-        let body = body.to_string();
+    let mut line = |body: String| {
         let answer = server().answer_line(catalog(), body.as_bytes(), &mut revision);
         answer.map(|answer| serde_json::from_slice::<Value>(&answer).expect("JSON"))
     };
-    let ping = json!({"jsonrpc": "2.0", "id": 1, "method": "ping"});
-    let quiet = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
-    for (version, has_batches) in [
-        ("", true),
-        ("2025-03-26", true),
-        ("2025-06-18", false),
-        ("2025-03-26", true),
-    ] {
-        if !version.is_empty() {
-            let begun = line(
-                json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {"protocolVersion": version}}),
-            );
-            assert_eq!(
-                begun.expect("an answer")["result"]["protocolVersion"],
-                version
-            );
+    let quiet = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
+    for (version, has_batches) in [("-", true), ("2025-06-18", false), ("2025-03-26", true)] {
+        if version != "-" {
+            let begun = line(initialize(version)).expect("an answer");
+            assert_eq!(begun["result"]["protocolVersion"], version);
         }
-        let answer = line(json!([ping, quiet, ping])).expect("an answer");
+        let answer = line(format!("[{},{quiet},{}]", ping(), ping())).expect("an answer");
         assert_eq!(answer.as_array().map(Vec::len), has_batches.then_some(2));
         assert_eq!(code(&answer), if has_batches { 0 } else { -32_600 });
     }
-    assert_eq!((line(quiet.clone()), line(json!([quiet]))), (None, None));
-    let stateless = |method: &str, meta: Value| json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta}});
-    let discovered = line(stateless("server/discover", meta())).expect("an answer");
-    assert_eq!(discovered["result"]["resultType"], "complete");
-    let incomplete = json!({"io.modelcontextprotocol/protocolVersion": "2026-07-28"});
-    for (body, expected) in [
-        (json!([]), -32_600),
-        (stateless("tools/list", incomplete), -32_602),
-        (json!("x"), -32_600),
-    ] {
-        assert_eq!(code(&line(body).expect("an answer")), expected);
+    assert_eq!(
+        (line(quiet.to_owned()), line(format!("[{quiet}]"))),
+        (None, None)
+    );
+    let discovered = line(request("server/discover", json!({"_meta": meta()})));
+    assert_eq!(
+        discovered.expect("an answer")["result"]["resultType"],
+        "complete"
+    );
+    for (body, expected) in [("[]", -32_600), ("\"x\"", -32_600), ("{", -32_700)] {
+        assert_eq!(code(&line(body.to_owned()).expect("an answer")), expected);
     }
+}
+
+/// Asks by the rules of 2026-07-28, with the head changed.
+fn stateless(
+    method: &'static str,
+    mut params: Value,
+    change: impl FnOnce(&mut Head<'static>),
+) -> (u16, Value) {
+    let name = params["name"].as_str().or(params["uri"].as_str());
+    let name: &'static str = name.unwrap_or("-").to_owned().leak();
+    params["_meta"] = meta();
+    let mut head = with(|head| {
+        head.protocol_version = field("2026-07-28");
+        head.mcp_method = field(method);
+        head.mcp_name = field(name);
+    });
+    change(&mut head);
+    post(&head, request(method, params))
+}
+
+#[test]
+fn stateless_results_say_that_they_are_complete_and_how_long_they_last() {
+    let (status, answer) = stateless("server/discover", json!({}), |_| {});
+    let result = &answer["result"];
+    let versions = [
+        "2024-11-05",
+        "2025-03-26",
+        "2025-06-18",
+        "2025-11-25",
+        "2026-07-28",
+    ];
+    assert_eq!(
+        (status, &result["supportedVersions"]),
+        (200, &json!(versions))
+    );
+    assert_eq!(result["protocolVersion"], "2026-07-28");
+    assert!(result["instructions"].is_string() && result["serverInfo"]["name"].is_string());
+    let nothing =
+        json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "y", "value": ""}});
+    for (method, params, is_cacheable) in [
+        ("server/discover", json!({}), true),
+        ("tools/list", json!({}), true),
+        ("prompts/list", json!({}), true),
+        ("resources/list", json!({}), true),
+        ("resources/templates/list", json!({}), true),
+        ("resources/read", json!({"uri": "reviews://business"}), true),
+        ("tools/call", json!({"name": "get_business"}), false),
+        ("prompts/get", json!({"name": "summarize_reviews"}), false),
+        ("completion/complete", nothing, false),
+    ] {
+        // Sessions are of the other era.
+        let (status, answer) = stateless(method, params, |head| head.session = field("unknown"));
+        let result = &answer["result"];
+        assert_eq!(
+            (status, &result["resultType"]),
+            (200, &json!("complete")),
+            "{method}"
+        );
+        let info = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
+        assert_eq!(info["name"], "reviewd");
+        let is_kept = result["ttlMs"].is_u64() && result["cacheScope"] == "public";
+        assert_eq!(is_kept, is_cacheable, "{method}");
+    }
+    let mut delete = with(|head| head.protocol_version = field("2026-07-28"));
+    delete.method = b"DELETE";
+    assert_eq!(handle(&server(), &delete, b"").status, 405);
+}
+
+#[test]
+fn methods_that_do_not_exist_are_404_in_one_era_and_200_in_the_other() {
+    for (method, is_of_handshake, is_stateless) in [
+        ("initialize", true, false),
+        ("ping", true, false),
+        ("server/discover", false, true),
+        ("logging/setLevel", false, false),
+        ("resources/subscribe", false, false),
+        ("nothing", false, false),
+        ("", false, false),
+    ] {
+        let (status, answer) = stateless(method, json!({}), |_| {});
+        let expected = if is_stateless {
+            (200, 0)
+        } else {
+            (404, -32_601)
+        };
+        assert_eq!((status, code(&answer)), expected, "{method}");
+        let (status, answer) = post(&head(), request(method, json!({"protocolVersion": ""})));
+        let expected = if is_of_handshake { 0 } else { -32_601 };
+        assert_eq!((status, code(&answer)), (200, expected), "{method}");
+    }
+}
+
+#[test]
+fn stateless_headers_must_agree_with_the_body() {
+    let refused = |change: &dyn Fn(&mut Head<'static>)| {
+        let (status, answer) = stateless("tools/call", json!({"name": "get_business"}), change);
+        (status, code(&answer))
+    };
+    let mismatch = (400, -32_020);
+    for text in ["-", "+", "", "tools/list", "tools/Call"] {
+        assert_eq!(
+            refused(&|head| head.mcp_method = field(text)),
+            mismatch,
+            "{text}"
+        );
+    }
+    for text in ["-", "+", "2025-06-18", "2025-11-25", "2026-07-29"] {
+        assert_eq!(
+            refused(&|head| head.protocol_version = field(text)),
+            mismatch,
+            "{text}"
+        );
+    }
+    for text in [
+        "-",
+        "+",
+        "",
+        "get_faq",
+        "Get_business",
+        "=?base64?Z2V0X2J1c2luZXNz",
+        "=?base64?Z2V0X2J1c2luZXNz=?=",
+        "=?base64?Z2V0X2J1c2luZXN!?=",
+        "=?base64?Z2V0X2J1c2luZXM?=",
+        "=?BASE64?Z2V0X2J1c2luZXNz?=",
+    ] {
+        assert_eq!(
+            refused(&|head| head.mcp_name = field(text)),
+            mismatch,
+            "{text}"
+        );
+    }
+    let encoded = field("=?base64?Z2V0X2J1c2luZXNz?=");
+    assert_eq!(refused(&|head| head.mcp_name = encoded), (200, 0));
+}
+
+#[test]
+fn the_header_alone_makes_a_request_stateless_and_its_meta_must_be_whole() {
+    let ask = |version, params: Value| {
+        let head = with(|head| head.protocol_version = field(version));
+        post(&head, request("tools/list", params))
+    };
+    const VERSION: &str = "io.modelcontextprotocol/protocolVersion";
+    const CAPABILITIES: &str = "io.modelcontextprotocol/clientCapabilities";
+    for params in [
+        json!({}),
+        json!({"_meta": 1}),
+        json!({"_meta": {VERSION: "2026-07-28"}}),
+        json!({"_meta": {VERSION: 1, CAPABILITIES: {}}}),
+        json!({"_meta": {VERSION: "2026-07-28", CAPABILITIES: []}}),
+    ] {
+        for version in ["2026-07-28", "2027-01-01", "9999-99-99"] {
+            let (status, answer) = ask(version, params.clone());
+            assert_eq!((status, code(&answer)), (400, -32_602), "{params}");
+        }
+    }
+    let later = json!({"_meta": {VERSION: "2027-01-01", CAPABILITIES: {}}});
+    let (status, answer) = ask("2027-01-01", later);
+    assert_eq!((status, code(&answer)), (400, -32_022));
+    let expected = json!({"supported": ["2026-07-28"], "requested": "2027-01-01"});
+    assert_eq!(answer["error"]["data"], expected);
 }

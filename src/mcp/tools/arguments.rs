@@ -11,14 +11,14 @@ use crate::wire::json::quote;
 use crate::wire::text::cut;
 
 /// The members of `arguments`, and what has been found wrong so far.
-pub(crate) struct Arguments<'v> {
+pub(super) struct Arguments<'v> {
     members: &'v Members,
     issues: Issues,
 }
 
 impl<'v> Arguments<'v> {
     /// Refuses every name that is not one of `known`, so that a model notices a misspelt filter.
-    pub(crate) fn new(members: &'v Members, known: &[&str]) -> Arguments<'v> {
+    pub(super) fn new(members: &'v Members, known: &[&str]) -> Arguments<'v> {
         let mut arguments = Arguments {
             members,
             issues: Issues::default(),
@@ -32,7 +32,7 @@ impl<'v> Arguments<'v> {
     }
 
     /// Returns a text that must be given: 1 to 1,024 bytes.
-    pub(crate) fn text(&mut self, name: &'static str, what: &'static str) -> &'v str {
+    pub(super) fn text(&mut self, name: &'static str, what: &'static str) -> &'v str {
         let (code, received) = match self.members.get(name) {
             Some(Value::String(text)) if text.len() > TEXT_BYTES_MAX => {
                 (Code::TooLong, Cow::Borrowed(&**text))
@@ -46,7 +46,7 @@ impl<'v> Arguments<'v> {
     }
 
     /// Returns the words of a list, or the only one, each of `choices`; empty where nothing is given.
-    pub(crate) fn words(
+    pub(super) fn words(
         &mut self,
         name: &'static str,
         choices: &[&'static str],
@@ -70,7 +70,7 @@ impl<'v> Arguments<'v> {
     }
 
     /// Adds a refusal.
-    pub(crate) fn refuse(
+    pub(super) fn refuse(
         &mut self,
         name: &'static str,
         code: Code,
@@ -82,13 +82,13 @@ impl<'v> Arguments<'v> {
     }
 
     /// Ends the reading, with everything that was wrong.
-    pub(crate) fn finish(self) -> Result<(), Issues> {
+    pub(super) fn finish(self) -> Result<(), Issues> {
         self.issues.into_result()
     }
 }
 
 /// Refuses an argument that the tool does not have.
-pub(crate) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
+pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
     let path = Some(cut(name).to_owned().into());
     let message = match known.is_empty() {
         true => "is not an argument of this tool, which takes none".into(),

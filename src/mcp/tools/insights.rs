@@ -1,23 +1,19 @@
 //! Tools that answer from the insights: the summary with its sections, and one aspect with the sentences behind it.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::Members;
 use super::arguments::Arguments;
 use super::lookup::{StoredReview, find};
-use super::{Members, fit};
-use crate::mcp::catalog::Catalog;
-use crate::model::insights::{Aspect, Evidence, Insights, Polarity};
+use crate::mcp::catalog::{Catalog, SECTIONS};
+use crate::mcp::result::fit;
+use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
 use crate::wire::text::truncate;
 
-/// The parts of the insights that can be asked for by name.
-const SECTIONS: [&str; 8] = [
-    "aspects", "entities", "topics", "temporal", "faq", "method", "coverage", "limits",
-];
-
 /// Answers with a summary of the insights, or with the sections that are asked for.
-pub(crate) fn get_insights(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn get_insights(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["sections"]);
     let sections = arguments.words("sections", &SECTIONS);
     arguments.finish()?;
@@ -31,54 +27,15 @@ pub(crate) fn get_insights(catalog: &Catalog, members: &Members) -> Result<Vec<u
     Ok(fit(answer))
 }
 
-/// Returns what the insights say as a whole, with one line for each aspect.
-pub(crate) fn summary(insights: &Insights) -> Value {
-    let aspect = |aspect: &Aspect| {
-        json!({
-            "id": aspect.id,
-            "label": aspect.label,
-            "mention_count": aspect.mention_count,
-            "positive_count": aspect.positive_count,
-            "negative_count": aspect.negative_count,
-            "score": aspect.score,
-        })
-    };
-    let topic = |topic: &crate::model::insights::Topic| json!({"phrase": topic.phrase, "polarity": topic.polarity});
-    json!({
-        "review_count": insights.review_count,
-        "date_range": insights.date_range,
-        "overall_sentiment": insights.overall_sentiment,
-        "summary": insights.summary,
-        "pull_quote": insights.pull_quote,
-        "trend": insights.temporal.trend,
-        "aspects": insights.aspects.iter().map(aspect).collect::<Vec<_>>(),
-        "topics": insights.topics.iter().map(topic).collect::<Vec<_>>(),
-        "sections": SECTIONS,
-    })
-}
-
-/// Returns every section of the insights by its name, without the figures of single reviews.
-pub(crate) fn sections(insights: &Insights) -> Map<String, Value> {
-    match serde_json::to_value(insights.brief(usize::MAX)) {
-        Ok(Value::Object(sections)) => sections,
-        _ => Map::new(),
-    }
-}
-
 /// Answers with what the insights say about one aspect, and with the newest sentences that say it.
-pub(crate) fn get_aspect_sentiment(
+pub(super) fn get_aspect_sentiment(
     catalog: &Catalog,
     members: &Members,
 ) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["aspect", "polarity"]);
-    let name = arguments.text(
-        "aspect",
-        "must be the id, the label or a phrase of an aspect",
-    );
     let polarities = arguments.words("polarity", &Polarity::ALL.map(Polarity::word));
-    let found = find(&mut arguments, "aspect", Parameter::Aspect, name, catalog);
-    arguments.finish()?;
-    let named = found.ok_or_else(Issues::default)?;
+    let what = "must be the id, the label or a phrase of an aspect";
+    let named = find(catalog, arguments, "aspect", Parameter::Aspect, what)?;
     let insights = catalog.snapshot.insights_value();
     let measured = insights.and_then(|insights| {
         let mut aspects = insights.aspects.iter();
@@ -91,25 +48,22 @@ pub(crate) fn get_aspect_sentiment(
         true => QUOTES_MAX,
         false => QUOTES_OF_ONE_MAX,
     };
-    for polarity in Polarity::ALL {
-        let word = polarity.word();
-        if polarities.is_empty() || polarities.contains(&word) {
-            let evidence = measured.and_then(|aspect| aspect.evidence.as_deref());
-            let said = evidence.unwrap_or_default().iter();
-            let mut quotes: Vec<Value> = Vec::new();
-            for quote in said
-                .filter(|evidence| evidence.polarity == polarity)
-                .filter_map(|evidence| quote(catalog, evidence))
-            {
-                if quotes.len() == quotes_max {
-                    break;
-                }
-                if !quotes.contains(&quote) {
-                    quotes.push(quote);
-                }
+    let evidence = measured.and_then(|aspect| aspect.evidence.as_deref());
+    let is_asked =
+        |polarity: &Polarity| polarities.is_empty() || polarities.contains(&polarity.word());
+    for polarity in Polarity::ALL.into_iter().filter(is_asked) {
+        let said = evidence.unwrap_or_default().iter();
+        let said = said.filter(|evidence| evidence.polarity == polarity);
+        let mut said = said.filter_map(|evidence| quote(catalog, evidence));
+        let mut quotes: Vec<Value> = Vec::new();
+        while quotes.len() < quotes_max
+            && let Some(quote) = said.next()
+        {
+            if !quotes.contains(&quote) {
+                quotes.push(quote);
             }
-            answer["quotes"][word] = quotes.into();
         }
+        answer["quotes"][polarity.word()] = quotes.into();
     }
     Ok(fit(answer))
 }

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::Members;
 use super::arguments::Arguments;
 use crate::mcp::catalog::{Catalog, Named, rating_figures};
+use crate::mcp::jsonrpc::open_object;
 use crate::mcp::lean::push_lean;
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
@@ -17,13 +18,13 @@ use crate::search::run::{Page, Scratch, run};
 use crate::snapshot::Snapshot;
 
 /// Answers with one review, whole.
-pub(crate) fn get_review(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn get_review(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
     Ok(catalog.snapshot.review(row).to_vec())
 }
 
 /// Answers with one review in the form of the tool `fetch` that connectors of ChatGPT call.
-pub(crate) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
     let review = StoredReview::read(&catalog.snapshot, row);
     let document = json!({
@@ -71,78 +72,50 @@ fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
 }
 
 /// Answers with the role of a person and what the reviews that mention them say in numbers.
-pub(crate) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
-    let what = "must be the name of a person, or a part of it";
+pub(super) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+    let arguments = Arguments::new(members, &["name"]);
     let parameter = Parameter::MentionsTechnician;
-    let technician = find_only(catalog, members, parameter, "name", what)?;
-    let filter = Filter {
-        technician: Some(&technician.folded[0]),
-        ..Filter::ALL
-    };
-    Ok(mentioned(catalog, ("technician", technician), filter))
+    let what = "must be the name of a person, or a part of it";
+    let person = find(catalog, arguments, "name", parameter, what)?;
+    Ok(mentioned(catalog, "technician", person, parameter))
 }
 
 /// Answers with what a service is and what the reviews that mention it say in numbers.
-pub(crate) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
-    let what = "must be the id or label of a service, or a part of it";
+pub(super) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+    let arguments = Arguments::new(members, &["service"]);
     let parameter = Parameter::MentionsService;
-    let service = find_only(catalog, members, parameter, "service", what)?;
-    let filter = Filter {
-        service: Some(&service.folded[0]),
-        ..Filter::ALL
-    };
-    Ok(mentioned(catalog, ("service", service), filter))
+    let what = "must be the id or label of a service, or a part of it";
+    let service = find(catalog, arguments, "service", parameter, what)?;
+    Ok(mentioned(catalog, "service", service, parameter))
 }
 
-/// Finds the entry that the only argument names; `what` says what that must be.
-fn find_only<'c>(
+/// Reads the last argument of a tool, which names a person, service or aspect, without regard to case: by a whole name, or
+/// by the part of names of one alone. Another name is refused with those that may be meant.
+pub(super) fn find<'c>(
     catalog: &'c Catalog,
-    members: &Members,
-    parameter: Parameter,
+    mut arguments: Arguments<'_>,
     argument: &'static str,
+    parameter: Parameter,
     what: &'static str,
 ) -> Result<&'c Named, Issues> {
-    let mut arguments = Arguments::new(members, &[argument]);
     let name = arguments.text(argument, what);
-    let found = find(&mut arguments, argument, parameter, name, catalog);
-    arguments.finish()?;
-    found.ok_or_else(Issues::default)
-}
-
-/// Finds the person, service or aspect that goes by `name`, without regard to case: by a whole name, or by the part of
-/// names of one alone. Another name is refused with those that may be meant.
-pub(super) fn find<'c>(
-    arguments: &mut Arguments<'_>,
-    argument: &'static str,
-    parameter: Parameter,
-    name: &str,
-    catalog: &'c Catalog,
-) -> Option<&'c Named> {
-    if name.is_empty() {
-        return None;
-    }
     let entries = catalog.names(parameter);
     let mut folded = String::with_capacity(name.len());
     fold_into(name, &mut folded);
-    let found = find_whole(entries, &folded).or_else(|| {
-        let Some(NameMatch::Unique(name)) = catalog.snapshot.index.resolve(parameter, &folded)
-        else {
-            return None;
-        };
-        entries.iter().find(|entry| entry.name == name)
-    });
-    if found.is_none() {
+    let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
+    let found = whole.or_else(
+        || match catalog.snapshot.index.resolve(parameter, &folded)? {
+            NameMatch::Unique(name) => entries.iter().find(|entry| entry.name == name),
+            _ => None,
+        },
+    );
+    if found.is_none() && !name.is_empty() {
         let message = name_problem(catalog, parameter, &folded);
         let message = message.unwrap_or_else(|| known_names(entries));
         arguments.refuse(argument, Code::UnknownValue, message, name);
     }
-    found
-}
-
-/// Finds the entry that has this folded name, whole.
-fn find_whole<'c>(entries: &'c [Named], folded: &str) -> Option<&'c Named> {
-    let has_name = |entry: &&Named| entry.folded.iter().any(|name| name == folded);
-    entries.iter().find(has_name)
+    arguments.finish()?;
+    found.ok_or_else(Issues::default)
 }
 
 /// Returns what is wrong with a folded name, for the model to choose another; `None` where it stands for one entry.
@@ -164,24 +137,21 @@ pub(super) fn name_problem(catalog: &Catalog, parameter: Parameter, name: &str) 
 
 fn known_names(entries: &[Named]) -> String {
     let known = entries.iter().take(KNOWN_MAX);
-    let known: Vec<&str> = known.map(|entry| entry.name.as_str()).collect();
+    let known: Vec<&str> = known.map(|entry| &*entry.name).collect();
+    let known = known.join(", ");
     match entries.len() {
         0 => "is unknown, and so is every other: the taxonomy lists none".to_owned(),
-        count if count > KNOWN_MAX => {
-            format!(
-                "is unknown; there are {count}, such as {}",
-                known.join(", ")
-            )
-        }
-        _ => format!("is unknown; there are {}", known.join(", ")),
+        count if count > KNOWN_MAX => format!("is unknown; there are {count}, such as {known}"),
+        _ => format!("is unknown; there are {known}"),
     }
 }
 
-/// Returns the entry with the number, ratings and dates of the reviews that `filter` selects, and the newest three.
-fn mentioned(catalog: &Catalog, (key, entry): (&str, &Named), filter: Filter<'_>) -> Vec<u8> {
+/// Returns the entry with the number, ratings and dates of the reviews that mention it, and the newest three.
+fn mentioned(catalog: &Catalog, key: &str, entry: &Named, parameter: Parameter) -> Vec<u8> {
     let snapshot = &catalog.snapshot;
     let mut scratch = Scratch::default();
     let mut search = |ratings, sort, limit| -> Page {
+        let filter = entry.filter(parameter);
         let query = Query::new(Filter { ratings, ..filter }, sort, limit);
         run(&snapshot.index, &query, &mut scratch)
     };
@@ -198,16 +168,14 @@ fn mentioned(catalog: &Catalog, (key, entry): (&str, &Named), filter: Filter<'_>
         Some(snapshot.index.date(*row).to_string())
     };
     let (rating_value, distribution) = rating_figures(counts);
-    let head = json!({
+    let mut json = open_object(json!({
         key: entry.value,
         "mention_count": newest.matched,
         "rating_value": rating_value,
         "distribution": distribution,
         "earliest": day(&oldest),
         "latest": day(&newest),
-    });
-    let mut json = head.to_string().into_bytes();
-    json.pop();
+    }));
     json.extend_from_slice(b",\"newest_reviews\":[");
     for (place, row) in newest.rows.iter().enumerate() {
         if place > 0 {

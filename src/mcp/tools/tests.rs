@@ -1,229 +1,170 @@
-//! Every tool's answer against its own schema and its bounds.
-
-mod refusals;
-mod rest;
+//! Every tool's answer against its own schema and its bounds, and what tools refuse, in words that a model can act on.
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use super::{Answer, TOOLS};
-use crate::mcp::Catalog;
-use crate::mcp::tests::{call, catalog, result};
+use super::TOOLS;
+use crate::mcp::tests::{answer, ask, call, catalog, code};
 use crate::model::Row;
 
-fn listed(catalog: &Catalog) -> Vec<Value> {
-    let mut list = result(catalog, "tools/list", json!({}));
-    match list["tools"].take() {
+fn listed() -> Vec<Value> {
+    match ask("tools/list", json!({}))["result"]["tools"].take() {
         Value::Array(tools) => tools,
         other => panic!("no list of tools but {other}"),
     }
 }
 
-fn schema(catalog: &Catalog, tool: &str, key: &str) -> Validator {
-    let tools = listed(catalog);
-    let tool = tools
-        .iter()
-        .find(|other| other["name"] == tool)
-        .expect("a tool");
-    jsonschema::draft202012::options()
-        .should_validate_formats(true)
-        .build(&tool[key])
-        .expect("a schema")
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("an array")
 }
 
-/// Calls a tool and returns its structured content, after checking it against schema, bound and the text copy.
-fn checked(catalog: &Catalog, validator: &Validator, tool: &str, arguments: &Value) -> Value {
-    let mut answer = call(catalog, tool, arguments.clone());
-    assert!(
-        answer.get("isError").is_none(),
-        "{tool} {arguments}: {answer}"
-    );
-    let text = answer["content"][0]["text"]
-        .as_str()
-        .expect("a text block")
-        .to_owned();
-    let content = answer["structuredContent"].take();
-    assert!(
-        text.len() < 50_000,
-        "{tool} {arguments}: {} bytes",
-        text.len()
-    );
-    assert_eq!(
-        serde_json::from_str::<Value>(&text).expect("the text is JSON"),
-        content
-    );
-    let problems: Vec<String> = validator
-        .iter_errors(&content)
-        .map(|error| error.to_string())
-        .collect();
-    assert!(problems.is_empty(), "{tool} {arguments}: {problems:?}");
-    content
+fn text(value: &Value) -> &str {
+    value.as_str().expect("a string")
 }
 
-fn names(catalog: &Catalog, list: &str, key: &str) -> Vec<String> {
-    let names = call(catalog, "list_services_and_technicians", json!({}));
-    let items = names["structuredContent"][list]
-        .as_array()
-        .cloned()
-        .unwrap_or_default();
-    let name = |item: &Value| item[key].as_str().map(str::to_owned);
-    items.iter().filter_map(name).collect()
-}
-
-/// Arguments for every tool: each name there is, pages of every size, and some reviews.
-fn arguments(catalog: &Catalog) -> Vec<(&'static str, Value)> {
-    let ready = TOOLS
-        .iter()
-        .filter(|(.., answer)| matches!(answer, Answer::Ready(_)));
-    let mut calls: Vec<(&'static str, Value)> =
-        ready.map(|(tool, ..)| (*tool, json!({}))).collect();
-    for name in names(catalog, "technicians", "name") {
-        calls.push(("get_technician", json!({"name": name})));
+/// Arguments for every tool: each name there is, pages of several sizes and orders, and some reviews.
+fn arguments() -> Vec<(&'static str, Value)> {
+    let names = answer("list_services_and_technicians", json!({}));
+    let names = |list_of: &str, key: &str| -> Vec<Value> {
+        list(&names[list_of])
+            .iter()
+            .map(|item| item[key].clone())
+            .collect()
+    };
+    let mut calls = vec![
+        ("get_business", json!({})),
+        ("get_rating_summary", json!({})),
+        ("list_services_and_technicians", json!({})),
+        ("get_faq", json!({})),
+        ("get_insights", json!({})),
+        (
+            "list_reviews_since",
+            json!({"date": "2020-02-29", "limit": 100}),
+        ),
+        ("list_reviews_since", json!({"date": "9999-12-31"})),
+    ];
+    for name in names("technicians", "name") {
         calls.push((
             "search_reviews",
-            json!({"mentions_technician": name.to_uppercase()}),
+            json!({"mentions_technician": text(&name).to_uppercase()}),
         ));
+        calls.push(("get_technician", json!({"name": name})));
     }
-    for id in names(catalog, "services", "id") {
-        calls.push(("get_service", json!({"service": id})));
+    for id in names("services", "id") {
         calls.push((
             "search_reviews",
             json!({"mentions_service": id, "sort": "lowest"}),
         ));
+        calls.push(("get_service", json!({"service": id})));
     }
-    for aspect in names(catalog, "aspects", "id") {
-        calls.push(("get_aspect_sentiment", json!({"aspect": aspect})));
+    for aspect in names("aspects", "id") {
         calls.push((
             "get_aspect_sentiment",
             json!({"aspect": aspect, "polarity": "negative"}),
         ));
+        calls.push(("get_aspect_sentiment", json!({"aspect": aspect})));
     }
-    for limit in [1, 20, 50, 51, 100] {
-        for sort in ["newest", "oldest", "highest", "lowest"] {
-            calls.push(("search_reviews", json!({"limit": limit, "sort": sort})));
-        }
-        calls.push((
-            "list_reviews_since",
-            json!({"date": "2020-02-29", "limit": limit}),
-        ));
+    for sort in ["newest", "oldest", "highest", "lowest"] {
+        calls.push(("search_reviews", json!({"limit": 100, "sort": sort})));
     }
     for words in ["the", "the zzzz and to of", "zzzz yyyy"] {
         calls.push(("search_reviews", json!({"query": words, "limit": 100})));
         calls.push(("search", json!({"query": words})));
     }
-    calls.push(("get_insights", json!({})));
-    for section in [
-        "aspects", "entities", "topics", "temporal", "faq", "method", "coverage", "limits",
-    ] {
+    for section in crate::mcp::catalog::SECTIONS {
         calls.push(("get_insights", json!({"sections": [section, "coverage"]})));
     }
-    calls.push(("list_reviews_since", json!({"date": "9999-12-31"})));
-    for row in 0..catalog.snapshot.len() {
+    for row in (0..catalog().snapshot.len()).step_by(9) {
         for tool in ["get_review", "fetch"] {
-            calls.push((tool, json!({"id": catalog.snapshot.index.id(Row(row))})));
+            calls.push((tool, json!({"id": catalog().snapshot.index.id(Row(row))})));
         }
     }
     calls
 }
 
 #[test]
-fn every_answer_fits_its_schema_and_its_bound() {
-    let validators = TOOLS.each_ref().map(|(tool, ..)| {
-        let schema = |key| schema(catalog(), tool, key);
-        (*tool, schema("outputSchema"), schema("inputSchema"))
-    });
-    for (tool, arguments) in arguments(catalog()) {
-        let found = validators.iter().find(|(name, ..)| *name == tool);
-        let (_, output, input) = found.expect("a tool of ours");
-        assert!(input.is_valid(&arguments), "{tool} {arguments}");
-        checked(catalog(), output, tool, &arguments);
-    }
-}
-
-#[test]
-fn the_lists_are_what_they_were() {
-    let text = |method: &str| {
-        let mut list = result(catalog(), method, json!({}));
-        for item in list["resources"].as_array_mut().into_iter().flatten() {
-            // Both change with every word of the sample.
-            item["size"] = json!("[size]");
-            item["annotations"]["lastModified"] = json!("[time]");
-        }
-        serde_json::to_string_pretty(&list).expect("JSON")
+fn every_answer_fits_its_schema_and_its_bound_in_both_copies() {
+    let schema = |tool: &Value, key: &str| -> Validator {
+        let options = jsonschema::draft202012::options().should_validate_formats(true);
+        options.build(&tool[key]).expect("a schema")
     };
-    insta::assert_snapshot!("tools_list", text("tools/list"));
-    insta::assert_snapshot!("resources_list", text("resources/list"));
-    insta::assert_snapshot!("templates_list", text("resources/templates/list"));
-    insta::assert_snapshot!("prompts_list", text("prompts/list"));
+    let both = |tool: Value| {
+        (
+            schema(&tool, "inputSchema"),
+            schema(&tool, "outputSchema"),
+            tool,
+        )
+    };
+    let tools: Vec<_> = listed().into_iter().map(both).collect();
+    for (tool, arguments) in arguments() {
+        let found = tools.iter().find(|(.., known)| known["name"] == tool);
+        let (input, output, _) = found.expect("a tool of ours");
+        assert!(input.is_valid(&arguments), "{tool} {arguments}");
+        let result = call(tool, arguments.clone());
+        assert!(
+            result.get("isError").is_none(),
+            "{tool} {arguments}: {result}"
+        );
+        let (text, content) = (
+            text(&result["content"][0]["text"]),
+            &result["structuredContent"],
+        );
+        assert!(
+            text.len() < 50_000,
+            "{tool} {arguments}: {} bytes",
+            text.len()
+        );
+        assert_eq!(serde_json::from_str::<Value>(text).expect("JSON"), *content);
+        let problems = output.iter_errors(content).map(|error| error.to_string());
+        let problems: Vec<String> = problems.collect();
+        assert!(problems.is_empty(), "{tool} {arguments}: {problems:?}");
+    }
 }
 
 #[test]
 fn tools_say_what_clients_need_of_them() {
     assert!(catalog().tools_list.len() <= 15_000);
-    let tools = listed(catalog());
-    let order: Vec<&str> = tools
-        .iter()
-        .filter_map(|tool| tool["name"].as_str())
-        .collect();
-    assert_eq!(order, TOOLS.each_ref().map(|(tool, ..)| *tool));
+    let tools = listed();
+    let order = tools.iter().map(|tool| text(&tool["name"]));
+    assert!(order.eq(TOOLS.each_ref().map(|(tool, _)| *tool)));
     for tool in &tools {
         let name = &tool["name"];
-        let description = tool["description"].as_str().unwrap_or_default();
-        assert!((100..2_048).contains(&description.len()), "{name}");
-        assert_eq!(tool["title"], tool["annotations"]["title"], "{name}");
-        let hints = [
-            "readOnlyHint",
-            "destructiveHint",
-            "idempotentHint",
-            "openWorldHint",
-        ];
-        let hints = hints.map(|hint| tool["annotations"][hint].as_bool());
-        assert_eq!(
-            hints,
-            [Some(true), Some(false), Some(true), Some(false)],
+        assert!(
+            (100..2_048).contains(&text(&tool["description"]).len()),
             "{name}"
         );
-        for key in ["inputSchema", "outputSchema"] {
-            assert_eq!(tool[key]["type"], "object", "{name}");
-            assert!(jsonschema::meta::is_valid(&tool[key]), "{name}");
-            check_portable(&tool[key]);
-        }
+        let expected = json!({
+            "title": tool["title"], "readOnlyHint": true, "destructiveHint": false, "idempotentHint": true,
+            "openWorldHint": false,
+        });
+        assert_eq!(tool["annotations"], expected, "{name}");
         assert_eq!(tool["inputSchema"]["additionalProperties"], false, "{name}");
-    }
-}
-
-/// One type for each property, nothing by reference: what the strictest clients read.
-fn check_portable(schema: &Value) {
-    match schema {
-        Value::Object(members) => {
-            assert!(!members.contains_key("$ref"), "{schema}");
+        for schema in [&tool["inputSchema"], &tool["outputSchema"]] {
+            assert_eq!(schema["type"], "object", "{name}");
+            assert!(jsonschema::meta::is_valid(schema), "{name}");
+            // One type for each property, nothing by reference: what the strictest clients read.
+            let schema = schema.to_string();
             assert!(
-                !members.get("type").is_some_and(Value::is_array),
-                "{schema}"
+                !schema.contains("\"$ref\"") && !schema.contains("\"type\":["),
+                "{name}"
             );
-            members.values().for_each(check_portable);
         }
-        Value::Array(items) => items.iter().for_each(check_portable),
-        _ => {}
     }
+    let names = &tools[1]["inputSchema"]["properties"]["mentions_technician"]["examples"];
+    assert_eq!(list(names).len(), 3);
 }
 
 #[test]
 fn pages_follow_each_other_without_gap_or_repetition() {
-    let output = schema(catalog(), "search_reviews", "outputSchema");
     for (limit, sort) in [(7, "newest"), (100, "highest")] {
         let mut seen = Vec::new();
         let mut arguments = json!({"limit": limit, "sort": sort});
         loop {
-            let page = checked(catalog(), &output, "search_reviews", &arguments);
-            let reviews = page["reviews"].as_array().expect("reviews");
+            let page = answer("search_reviews", arguments.clone());
+            let reviews = list(&page["reviews"]);
             assert_eq!(page["matched"], catalog().snapshot.len());
             assert_eq!(page["returned"], reviews.len());
-            seen.extend(
-                reviews
-                    .iter()
-                    .map(|review| review["id"].as_str().map(str::to_owned)),
-            );
+            seen.extend(reviews.iter().map(|review| text(&review["id"]).to_owned()));
             match page["next_cursor"].as_str() {
                 Some(cursor) => arguments["cursor"] = json!(cursor),
                 None => break,
@@ -233,8 +174,8 @@ fn pages_follow_each_other_without_gap_or_repetition() {
         seen.sort();
         seen.dedup();
         assert_eq!(
-            (seen.len(), count as u32),
-            (count, catalog().snapshot.len()),
+            [seen.len(), count],
+            [catalog().snapshot.len() as usize; 2],
             "{sort}"
         );
     }
@@ -242,12 +183,12 @@ fn pages_follow_each_other_without_gap_or_repetition() {
 
 #[test]
 fn fifty_reviews_take_at_most_two_thirds_of_their_stored_bytes() {
-    let page = call(catalog(), "search_reviews", json!({"limit": 50}))["structuredContent"].take();
+    let page = answer("search_reviews", json!({"limit": 50}));
     let snapshot = &catalog().snapshot;
     let stored: usize = (0..50).map(|row| snapshot.review(Row(row)).len()).sum();
     let short = page["reviews"].to_string().len();
     assert!(3 * short <= 2 * stored, "{short} of {stored} bytes");
-    for (row, review) in (0..50).zip(page["reviews"].as_array().expect("reviews")) {
+    for (row, review) in (0..50).zip(list(&page["reviews"])) {
         let whole: Value = serde_json::from_slice(snapshot.review(Row(row))).expect("JSON");
         for (key, value) in review.as_object().expect("an object") {
             assert_eq!(*value, whole[key], "{row}.{key}");
@@ -257,26 +198,23 @@ fn fifty_reviews_take_at_most_two_thirds_of_their_stored_bytes() {
 
 #[test]
 fn an_aspect_is_quoted_by_polarity_and_found_by_label_id_and_phrase() {
-    let ask = |arguments: Value| {
-        call(catalog(), "get_aspect_sentiment", arguments)["structuredContent"].take()
-    };
+    let ask = |arguments: Value| answer("get_aspect_sentiment", arguments);
     let fees = ask(json!({"aspect": "fees"}));
     assert_eq!(ask(json!({"aspect": "FEES and billing"})), fees);
     assert_eq!(ask(json!({"aspect": "invoice"})), fees);
     for polarity in ["negative", "neutral", "positive"] {
-        let quotes = fees["quotes"][polarity].as_array().expect("quotes");
+        let quotes = list(&fees["quotes"][polarity]);
         assert!((1..=5).contains(&quotes.len()), "{polarity}");
         for quote in quotes {
-            let id = quote["review_id"].as_str().expect("an id");
-            let review = &call(catalog(), "get_review", json!({"id": id}))["structuredContent"];
-            let (text, said) = (
-                review["text"].as_str(),
-                quote["quote"].as_str().expect("a quote"),
+            let id = text(&quote["review_id"]);
+            let review = answer("get_review", json!({"id": id}));
+            assert!(
+                text(&review["text"]).contains(text(&quote["quote"])),
+                "{quote}"
             );
-            assert!(text.is_some_and(|text| text.contains(said)), "{quote}");
             assert_eq!(
-                (&quote["rating"], &quote["date"]),
-                (&review["rating"], &review["date"])
+                [&quote["rating"], &quote["date"]],
+                [&review["rating"], &review["date"]]
             );
             assert_eq!(
                 quote["url"],
@@ -289,86 +227,210 @@ fn an_aspect_is_quoted_by_polarity_and_found_by_label_id_and_phrase() {
         complaints["quotes"].as_object().map(|quotes| quotes.len()),
         Some(1)
     );
-    let count = complaints["quotes"]["negative"].as_array().map(Vec::len);
-    assert!(count.is_some_and(|count| count > 5
-        && count as u64 <= fees["sentiment"]["negative_count"].as_u64().unwrap_or(0)));
+    let count = list(&complaints["quotes"]["negative"]).len() as u64;
+    let all = fees["sentiment"]["negative_count"].as_u64();
+    assert!(count > 5 && Some(count) <= all);
 }
 
 #[test]
 fn insights_are_a_summary_and_sections_by_name() {
-    let ask =
-        |arguments: Value| call(catalog(), "get_insights", arguments)["structuredContent"].take();
-    let summary = ask(json!({}));
-    assert!(
-        summary.to_string().len() < 6_000,
-        "{}",
-        summary.to_string().len()
-    );
-    assert!(
-        summary["aspects"]
-            .as_array()
-            .is_some_and(|aspects| aspects.len() > 10)
-    );
-    for section in summary["sections"].as_array().expect("sections") {
-        let section = section.as_str().expect("a name");
-        let answer = ask(json!({"sections": section}));
-        assert!(answer[section] != Value::Null, "{section}");
+    let summary = answer("get_insights", json!({}));
+    assert!(summary.to_string().len() < 6_000 && list(&summary["aspects"]).len() > 10);
+    for section in list(&summary["sections"]) {
+        let one = answer("get_insights", json!({"sections": section}));
+        assert!(!one[text(section)].is_null(), "{section}");
     }
-    let two = ask(json!({"sections": ["entities", "temporal"]}));
+    let two = answer(
+        "get_insights",
+        json!({"sections": ["entities", "temporal"]}),
+    );
     assert!(two["entities"]["technicians"].is_array() && two["temporal"]["monthly"].is_array());
 }
 
 #[test]
 fn search_and_fetch_have_the_form_that_connectors_ask_for() {
-    let found = call(catalog(), "search", json!({"query": "adoption"}));
-    let results = found["structuredContent"]["results"]
-        .as_array()
-        .expect("results");
-    assert!(!results.is_empty() && results.len() <= 10);
-    for result in results {
-        let document =
-            call(catalog(), "fetch", json!({"id": result["id"]}))["structuredContent"].take();
+    let found = answer("search", json!({"query": "adoption"}));
+    assert!((1..=10).contains(&list(&found["results"]).len()));
+    for result in list(&found["results"]) {
+        let document = answer("fetch", json!({"id": result["id"]}));
         assert_eq!(
-            (&document["id"], &document["url"]),
-            (&result["id"], &result["url"])
+            [&document["id"], &document["url"]],
+            [&result["id"], &result["url"]]
         );
-        assert!(
-            document["text"]
-                .as_str()
-                .is_some_and(|text| text.to_lowercase().contains("adoption"))
-        );
+        assert!(text(&document["text"]).to_lowercase().contains("adoption"));
         assert!(document["title"].is_string() && document["metadata"]["author"].is_string());
     }
 }
 
 #[test]
 fn the_registry_file_says_what_the_card_says() {
-    let file: Value =
-        serde_json::from_str(include_str!("../../../deploy/registry/server.json")).expect("JSON");
+    let file = include_str!("../../../deploy/registry/server.json");
+    let file: Value = serde_json::from_str(file).expect("JSON");
     let card: Value = serde_json::from_slice(&catalog().server_card.body).expect("JSON");
     for key in ["name", "description", "version"] {
         assert_eq!(file[key], card[key], "{key}");
     }
     assert_eq!(file["remotes"][0]["url"], card["remotes"][0]["url"]);
-    assert!(
-        card["description"]
-            .as_str()
-            .is_some_and(|text| text.len() <= 100)
-    );
+    assert!(text(&card["description"]).len() <= 100);
 }
 
 #[test]
 fn the_review_card_is_a_page_that_loads_nothing_from_elsewhere() {
-    let tools = listed(catalog());
-    let search = tools
-        .iter()
-        .find(|tool| tool["name"] == "search_reviews")
-        .expect("a tool");
+    let search = listed().remove(1);
     let uri = &search["_meta"]["ui"]["resourceUri"];
-    let answer = result(catalog(), "resources/read", json!({"uri": uri}));
-    let content = &answer["contents"][0];
+    let read = ask("resources/read", json!({"uri": uri}));
+    let content = &read["result"]["contents"][0];
     assert_eq!(content["mimeType"], "text/html;profile=mcp-app");
-    let page = content["text"].as_str().expect("a page");
+    let page = text(&content["text"]);
     assert!(page.starts_with("<!doctype html>") && !page.contains("http"));
     assert!(!page.contains("innerHTML") && page.contains("ui/notifications/tool-result"));
+}
+
+/// The lines of a refusal.
+fn refusal(tool: &str, arguments: Value) -> Vec<String> {
+    let answer = call(tool, arguments);
+    assert_eq!(answer["isError"], true, "{tool}: {answer}");
+    assert!(answer.get("structuredContent").is_none());
+    text(&answer["content"][0]["text"])
+        .lines()
+        .map(str::to_owned)
+        .collect()
+}
+
+#[test]
+fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
+    let lines = refusal(
+        "search_reviews",
+        json!({"rating": 9, "limit": "5", "since": "2023-02-29", "ratings": 5, "sort": "best", "min_rating": true}),
+    );
+    let expected = [
+        "rating: must be an integer from 1 to 5, received \"9\"",
+        "limit: must be an integer from 1 to 100, received \"\\\"5\\\"\"",
+        "since: must be a day that exists, from 0001-01-01 to 9999-12-31, received \"2023-02-29\"",
+        "ratings: is not an argument of this tool, which takes rating, min_rating, max_rating, since, until, \
+         query, words, mentions_technician, mentions_service, aspect, polarity, has_reply, language, source, limit, sort, \
+         cursor, received \"5\"",
+        "sort: must be one of newest, oldest, highest, lowest, received \"best\"",
+        "min_rating: must be a number from 1 to 5 with at most six decimal places, received \"true\"",
+    ];
+    assert_eq!(lines, expected);
+    let many = (0..30).map(|at| (format!("a{at}"), json!(1)));
+    let lines = refusal("search_reviews", Value::Object(many.collect()));
+    assert_eq!((lines.len(), lines[20].as_str()), (21, "and 10 more"));
+}
+
+#[test]
+fn each_tool_refuses_what_it_cannot_use() {
+    let long = "x".repeat(1_025);
+    for (tool, arguments, start) in [
+        (
+            "get_business",
+            json!({"verbose": true}),
+            "verbose: is not an argument of this tool, which takes none",
+        ),
+        ("get_review", json!({}), "id: must be the id of a review"),
+        (
+            "get_review",
+            json!({"id": "nobody"}),
+            "id: no published review has this id",
+        ),
+        (
+            "get_review",
+            json!({"id": 5}),
+            "id: must be the id of a review",
+        ),
+        (
+            "get_technician",
+            json!({"name": ""}),
+            "name: must be the name of a person",
+        ),
+        (
+            "get_technician",
+            json!({"name": "Nobody"}),
+            "name: is unknown; there are ",
+        ),
+        (
+            "get_technician",
+            json!({"name": long}),
+            "name: must be the name of a person",
+        ),
+        (
+            "get_service",
+            json!({"service": "catering"}),
+            "service: is unknown; ",
+        ),
+        (
+            "get_aspect_sentiment",
+            json!({"aspect": "catering"}),
+            "aspect: is unknown; the nearest names: ",
+        ),
+        (
+            "list_reviews_since",
+            json!({}),
+            "date: must be a string of the form YYYY-MM-DD",
+        ),
+        (
+            "list_reviews_since",
+            json!({"date": 2024}),
+            "date: must be a string of the form YYYY-MM-DD",
+        ),
+        (
+            "list_reviews_since",
+            json!({"date": "2024-13-01"}),
+            "date: must be a day that exists",
+        ),
+        (
+            "list_reviews_since",
+            json!({"date": "2024-01-01", "rating": 5}),
+            "rating: is not an argument",
+        ),
+        (
+            "list_reviews_since",
+            json!({"date": "2024-01-01", "limit": 0}),
+            "limit: must be an integer",
+        ),
+        (
+            "search_reviews",
+            json!({"cursor": "x"}),
+            "cursor: must be the next_cursor",
+        ),
+    ] {
+        let lines = refusal(tool, arguments.clone());
+        assert!(
+            lines.len() == 1 && lines[0].starts_with(start),
+            "{tool} {arguments}: {lines:?}"
+        );
+    }
+}
+
+#[test]
+fn whole_numbers_may_be_written_with_a_point_and_null_is_not_given() {
+    let count = |arguments: Value| answer("search_reviews", arguments)["matched"].clone();
+    let with_point = serde_json::from_str(r#"{"rating":5.0,"limit":1.0e0}"#).expect("JSON");
+    assert_eq!(count(with_point), count(json!({"rating": 5})));
+    assert_eq!(
+        count(json!({"min_rating": 4.5})),
+        count(json!({"rating": 5}))
+    );
+    assert_eq!(
+        count(json!({"rating": null, "query": ""})),
+        count(json!({}))
+    );
+}
+
+#[test]
+fn protocol_errors_are_for_tools_and_shapes_that_do_not_exist() {
+    for (method, params) in [
+        ("tools/call", json!({"name": "get_everything"})),
+        ("tools/call", json!({})),
+        ("tools/call", json!({"name": 5})),
+        (
+            "tools/call",
+            json!({"name": "get_business", "arguments": []}),
+        ),
+        ("tools/list", json!({"cursor": "x"})),
+        ("resources/list", json!({"cursor": 5})),
+    ] {
+        assert_eq!(code(&ask(method, params.clone())), -32_602, "{params}");
+    }
 }

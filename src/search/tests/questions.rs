@@ -48,16 +48,6 @@ fn found(index: &Index, raw: &str) -> Vec<u32> {
     page.rows.iter().map(|row| row.0).collect()
 }
 
-fn advice(index: &Index, raw: &str) -> Vec<(Parameter, String, Advice)> {
-    let mut buffers = Buffers::default();
-    let query = parse_query(raw.as_bytes(), &mut buffers).expect("it is right");
-    let hints = hints(index, &query, &mut Scratch::default());
-    hints
-        .into_iter()
-        .map(|hint| (hint.parameter, hint.value, hint.advice))
-        .collect()
-}
-
 #[test]
 fn words_are_found_in_any_order_from_their_beginning() {
     let index = index();
@@ -111,34 +101,39 @@ fn a_part_of_a_name_finds_what_it_names_alone() {
 #[test]
 fn an_empty_result_tells_what_empties_it() {
     let index = index();
-    assert_eq!(
-        advice(&index, "words=rude+espanol&max_rating=5"),
-        [
-            (Parameter::Words, "rude".to_owned(), Advice::Alone(1)),
-            (Parameter::Words, "espanol".to_owned(), Advice::Alone(1)),
-        ]
-    );
-    let without = (Parameter::Since, String::new(), Advice::Without(1));
-    let alone = (Parameter::Words, "rude".to_owned(), Advice::Alone(1));
-    assert_eq!(
-        advice(&index, "words=rude&since=2030-01-01"),
-        [without, alone]
-    );
-    assert_eq!(
-        advice(&index, "query=missed+deadline"),
-        [(
-            Parameter::Query,
-            "missed deadline".to_owned(),
-            Advice::Alone(1)
-        )]
-    );
     let names = vec!["Adaeze Okafor".to_owned()];
-    assert_eq!(
-        advice(&index, "mentions_technician=okafr"),
-        [(
-            Parameter::MentionsTechnician,
-            "okafr".to_owned(),
-            Advice::Unknown(names)
-        )]
-    );
+    let rude = (Parameter::Words, "rude", Advice::Alone(1));
+    for (raw, expected) in [
+        (
+            "words=rude+espanol&max_rating=5",
+            vec![
+                rude.clone(),
+                (Parameter::Words, "espanol", Advice::Alone(1)),
+            ],
+        ),
+        (
+            "words=rude&since=2030-01-01",
+            vec![(Parameter::Since, "", Advice::Without(1)), rude],
+        ),
+        (
+            "query=missed+deadline",
+            vec![(Parameter::Query, "missed deadline", Advice::Alone(1))],
+        ),
+        (
+            "mentions_technician=okafr",
+            vec![(
+                Parameter::MentionsTechnician,
+                "okafr",
+                Advice::Unknown(names),
+            )],
+        ),
+    ] {
+        let mut buffers = Buffers::default();
+        let query = parse_query(raw.as_bytes(), &mut buffers).expect("it is right");
+        let hints = hints(&index, &query, &mut Scratch::default());
+        let hints = hints
+            .iter()
+            .map(|hint| (hint.parameter, &*hint.value, hint.advice.clone()));
+        assert_eq!(hints.collect::<Vec<_>>(), expected, "{raw}");
+    }
 }

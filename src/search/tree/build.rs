@@ -104,7 +104,7 @@ pub(crate) fn build_tree(
 }
 
 /// What the threads that build a tree share.
-pub(super) struct Shared<'c> {
+struct Shared<'c> {
     bytes_max: u64,
     is_over: AtomicBool,
     cancelled: &'c (dyn Fn() -> bool + Sync),
@@ -141,7 +141,7 @@ impl Shared<'_> {
     }
 
     /// Keeps `words`, unless an equal bitmap is kept already, and returns its number.
-    pub(super) fn add_bitmap(&self, words: &[u64]) -> u32 {
+    fn keep_bitmap(&self, words: &[u64]) -> u32 {
         let hash = words.iter().fold(words.len() as u64, |hash, word| {
             (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
         });
@@ -195,7 +195,8 @@ fn grow_batch(
     shared: &Shared<'_>,
     [places, spare]: &mut [Vec<SuffixPos>; 2],
 ) {
-    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, shared);
+    let keep_bitmap = |words: &[u64]| shared.keep_bitmap(words);
+    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &keep_bitmap);
     collect(arena, units, places);
     let mut rest = &mut places[..];
     let mut nodes = Vec::with_capacity(units.len());
@@ -268,7 +269,8 @@ fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
 
 /// Takes the tree, and puts its units under nodes of their first bytes, and those under the root.
 fn join_units(arena: &Arena, tuning: Tuning, shared: &Shared<'_>) -> Tree {
-    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, shared);
+    let keep_bitmap = |words: &[u64]| shared.keep_bitmap(words);
+    let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &keep_bitmap);
     let mut units = {
         let mut state = shared.state();
         grower.tree = std::mem::take(&mut state.tree);

@@ -1,6 +1,5 @@
 //! The part of the tree below one short gram, by radix steps over all its places.
 
-use super::build::Shared;
 use super::{HEAD_ROWS, Node, Postings, Set, Tree, Tuning};
 use crate::search::arena::END;
 use crate::search::rows::{insert, pack, rows_of};
@@ -27,11 +26,12 @@ struct Depth {
     keys_from: u32,
 }
 
-/// Grows parts of one tree into `tree`, whose bitmaps are those of `shared`.
+/// Grows parts of one tree into `tree`.
 pub(super) struct Grower<'a> {
     arena: &'a [u8],
     tuning: Tuning,
-    shared: &'a Shared<'a>,
+    /// Keeps a bitmap, unless an equal one is kept already, and returns its number.
+    keep_bitmap: &'a dyn Fn(&[u64]) -> u32,
     pub(super) tree: Tree,
     /// Children of the nodes from the root to the one in hand.
     children: Vec<Child>,
@@ -52,12 +52,12 @@ impl<'a> Grower<'a> {
         arena: &'a [u8],
         words: usize,
         tuning: Tuning,
-        shared: &'a Shared<'a>,
+        keep_bitmap: &'a dyn Fn(&[u64]) -> u32,
     ) -> Grower<'a> {
         Grower {
             arena,
             tuning,
-            shared,
+            keep_bitmap,
             tree: Tree::default(),
             children: Vec::new(),
             bits: vec![0; words],
@@ -129,7 +129,7 @@ impl<'a> Grower<'a> {
                 (set, rows) if rows == count => set,
                 _ => {
                     distinct(places).for_each(|row| insert(&mut self.bits, row));
-                    let number = self.shared.add_bitmap(&self.bits);
+                    let number = (self.keep_bitmap)(&self.bits);
                     self.bits.fill(0);
                     Set::Bitmap(number)
                 }

@@ -36,7 +36,7 @@ pub use mcp::{check_jsonrpc, check_mcp_head};
 pub use negotiate::check_accept_encoding;
 pub use query::{check_cursor, check_query, check_since_path};
 pub use request::check_request;
-pub use search::{check_answer, check_search, search_naively};
+pub use search::check_search;
 pub use xml::check_xml;
 
 /// Every check by the name of its fuzz target, in alphabetical order; it panics where code and reference differ.

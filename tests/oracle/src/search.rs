@@ -15,16 +15,15 @@ use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed}
 use reviewd::model::insights::{Aspect, Insights, Polarity};
 use reviewd::model::{Concept, OwnerReply, Rating, Review, Row, Taxonomy, Technician};
 use reviewd::search::Tuning;
-use reviewd::search::cursor::{Cursor, ReviewId};
-use reviewd::search::filter::{Filter, Query, RatingSet, Sort};
+use reviewd::search::filter::{
+    Cursor, Filter, Query, RatingSet, ReviewId, Sort, Words, is_of_word,
+};
 use reviewd::search::index::{Index, IndexOptions};
 use reviewd::search::run::{Scratch, run};
-use reviewd::search::words::{Words, is_of_word};
 use reviewd::wire::date::Date;
 
 /// The number of reviews that `query` selects, and those of its page followed by all later ones.
-#[must_use]
-pub fn search_naively(
+fn search_naively(
     reviews: &[Review],
     taxonomy: &Taxonomy,
     insights: &Insights,
@@ -75,8 +74,9 @@ fn selects(review: &Review, taxonomy: &Taxonomy, insights: &Insights, filter: &F
         let names = [known.id.clone(), known.label.clone()];
         (known.id.clone(), names.into_iter().chain(phrases).collect())
     });
-    let is_aspect_named =
-        |aspect: &Aspect, name: &str| is_named(aspects.clone(), &[&aspect.id], name);
+    let is_aspect_named = |aspect: &Aspect, name: &str| {
+        is_named(aspects.clone(), std::slice::from_ref(&aspect.id), name)
+    };
     let says = |aspect: &Aspect| {
         let rows = match filter.polarity {
             None => &aspect.rows,
@@ -87,7 +87,6 @@ fn selects(review: &Review, taxonomy: &Taxonomy, insights: &Insights, filter: &F
             .is_none_or(|name| is_aspect_named(aspect, name));
         is_meant && rows.iter().any(|row| row.0 as usize == number(review))
     };
-    let mentioned = |names: &[String]| names.to_vec();
     let text = fold(&review.text);
     let language = review.language.as_deref().map(fold);
     filter.ratings.contains(review.rating)
@@ -97,14 +96,12 @@ fn selects(review: &Review, taxonomy: &Taxonomy, insights: &Insights, filter: &F
         && filter
             .words
             .is_none_or(|words| holds_words(&text, words.as_str()))
-        && filter.technician.is_none_or(|name| {
-            let names = mentioned(&review.mentioned_technicians);
-            is_named(technicians.clone(), &names.iter().collect::<Vec<_>>(), name)
-        })
-        && filter.service.is_none_or(|name| {
-            let names = mentioned(&review.mentioned_services);
-            is_named(services.clone(), &names.iter().collect::<Vec<_>>(), name)
-        })
+        && filter
+            .technician
+            .is_none_or(|name| is_named(technicians.clone(), &review.mentioned_technicians, name))
+        && filter
+            .service
+            .is_none_or(|name| is_named(services.clone(), &review.mentioned_services, name))
         && filter
             .has_reply
             .is_none_or(|has| review.owner_reply.is_some() == has)
@@ -127,7 +124,7 @@ fn number(review: &Review) -> usize {
 /// among `of`. An entry that is only mentioned goes by its own name.
 fn is_named(
     known: impl Iterator<Item = (String, Vec<String>)> + Clone,
-    of: &[&String],
+    of: &[String],
     name: &str,
 ) -> bool {
     let mut known: Vec<(String, Vec<String>)> = known.collect();
@@ -152,19 +149,14 @@ fn is_named(
         };
         !asked.is_empty() && names.iter().any(holds)
     };
-    let whole: Vec<&String> = known
-        .iter()
-        .filter(|(_, names)| is_whole(names))
-        .map(|(main, _)| main)
-        .collect();
-    let parts: Vec<&String> = known
-        .iter()
-        .filter(|(_, names)| is_part(names))
-        .map(|(main, _)| main)
-        .collect();
+    let named = |is_named: &dyn Fn(&[String]) -> bool| -> Vec<&String> {
+        let entries = known.iter().filter(|(_, names)| is_named(names));
+        entries.map(|(main, _)| main).collect()
+    };
+    let (whole, parts) = (named(&is_whole), named(&is_part));
     match (whole.len(), parts.len()) {
         (1.., _) => whole.iter().any(|main| of.contains(main)),
-        (0, 1) => of.contains(&parts[0]),
+        (0, 1) => of.contains(parts[0]),
         _ => false,
     }
 }
@@ -275,28 +267,8 @@ fn fold_anew(text: &str) -> String {
     composer.normalize(&out).into_owned()
 }
 
-/// Checks that `index` and the reference give the same answer to `query`, and that the next page goes on where this one ends.
-///
-/// # Panics
-/// If they differ.
-pub fn check_answer(
-    reviews: &[Review],
-    taxonomy: &Taxonomy,
-    index: &Index,
-    query: &Query<'_>,
-    scratch: &mut Scratch,
-) {
-    check_page(
-        reviews,
-        taxonomy,
-        &Insights::default(),
-        index,
-        query,
-        scratch,
-    );
-}
-
-/// As [`check_answer`], with the aspects that `index` was given; returns where the next page begins.
+/// Checks that `index`, which was given these aspects, and the reference give the same answer to `query`, and that the next
+/// page goes on where this one ends; returns where that begins.
 fn check_page(
     reviews: &[Review],
     taxonomy: &Taxonomy,
@@ -384,6 +356,28 @@ pub fn check_search(data: &[u8]) {
                 break;
             }
         }
+    }
+}
+
+/// A review that has nothing but a text.
+fn review_of(id: String, rating: Rating, date: Date, text: String) -> Review {
+    Review {
+        id,
+        author: String::new(),
+        author_avatar_url: None,
+        rating,
+        date,
+        text,
+        source: String::new(),
+        source_url: None,
+        owner_reply: None,
+        verified: true,
+        mentioned_technicians: Vec::new(),
+        mentioned_services: Vec::new(),
+        verification: None,
+        language: None,
+        media: Vec::new(),
+        translation: None,
     }
 }
 
@@ -547,24 +541,14 @@ impl Source<'_> {
         let bits = self.next();
         let technicians = taxonomy.technicians.iter().take(2).enumerate();
         let services = taxonomy.services.iter().take(2).enumerate();
+        let text = self.text(if bits & 1 == 0 { 20 } else { 5 });
+        let id = format!("{:x}-{number}", self.next());
         Review {
-            id: format!("{:x}-{number}", self.next()),
-            author: String::new(),
-            author_avatar_url: None,
-            rating: self.rating(),
-            date: self.date(),
-            text: if bits & 1 == 0 {
-                self.text(20)
-            } else {
-                self.text(5)
-            },
             source: ["google", "Yelp"][usize::from(bits & 1)].to_owned(),
-            source_url: None,
             owner_reply: (bits & 12 == 12).then(|| OwnerReply {
                 text: "Thanks".to_owned(),
                 date: self.date(),
             }),
-            verified: true,
             mentioned_technicians: technicians
                 .filter(|(place, _)| bits >> (place + 1) & 1 == 1)
                 .map(|(_, technician)| technician.name.clone())
@@ -574,11 +558,9 @@ impl Source<'_> {
                 .filter(|(place, _)| bits >> (place + 3) & 1 == 1)
                 .map(|(_, service)| service.id.clone())
                 .collect(),
-            verification: None,
             language: [None, Some("en"), Some("en-GB"), Some("es")][usize::from(bits >> 5 & 3)]
                 .map(str::to_owned),
-            media: Vec::new(),
-            translation: None,
+            ..review_of(id, self.rating(), self.date(), text)
         }
     }
 

@@ -138,7 +138,7 @@ proptest! {
     }
 
     #[test]
-    fn messages_agree_with_their_reference(
+    fn every_message_has_an_answer_that_fits(
         data in words(
             &["{", "}", "[", "]", ",", ":", "\"jsonrpc\":\"2.0\"", "\"id\":1", "\"id\":\"a\"", "\"id\":null", "\"id\":1.5",
               "\"method\":\"ping\"", "\"method\":\"tools/list\"", "\"method\":\"tools/call\"", "\"params\":{",
@@ -152,7 +152,7 @@ proptest! {
     }
 
     #[test]
-    fn the_ladder_agrees_with_its_reference(
+    fn every_head_has_an_answer_that_fits(
         method in prop::sample::select(vec!["POST", "POST", "POST", "POST", "GET", "DELETE", "OPTIONS"]),
         origin in prop::sample::select(vec!["-", "-", "-", "+", "https://reviews.example", "http://localhost:5", "http://[::1]", "https://evil.example", "null"]),
         host in prop::sample::select(vec!["-", "-", "+", "reviews.example:1", "127.0.0.1", "[::1]:8", "evil.example", "a:b:c"]),

@@ -7,8 +7,7 @@
 use std::collections::BTreeSet;
 
 use memchr::memmem::Finder;
-use reviewd::search::filter::Query;
-use reviewd::search::words::is_of_word;
+use reviewd::search::filter::{Query, is_of_word};
 use rusqlite::{Connection, params};
 use tantivy::directory::RamDirectory;
 use tantivy::query::{BooleanQuery, Query as Wanted, TermQuery};

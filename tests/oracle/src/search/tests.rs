@@ -3,15 +3,16 @@
 use std::num::NonZeroUsize;
 
 use proptest::prelude::*;
+use reviewd::model::insights::Insights;
 use reviewd::model::{Rating, Review, Taxonomy};
 use reviewd::search::Tuning;
-use reviewd::search::filter::{Filter, Query, RatingSet, Sort};
+use reviewd::search::filter::{Cursor, Filter, Query, RatingSet, Sort};
 use reviewd::search::fold::fold_into;
 use reviewd::search::index::{Index, IndexOptions};
 use reviewd::search::run::{Scratch, run};
 use reviewd::wire::date::Date;
 
-use super::{check_answer, check_search};
+use super::{check_page, check_search, review_of};
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
@@ -31,23 +32,11 @@ fn cases() -> u32 {
 /// A dataset of the given texts, newest first, on days and with ratings that differ.
 fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
     let newest = Date::new(2026, 11, 1).expect("a day").days();
-    let review = |(number, text): (usize, T)| Review {
-        id: format!("R{:07}", 9_999_999 - number),
-        author: String::new(),
-        author_avatar_url: None,
-        rating: Rating::new(1 + (number * 7 % 5) as u8).expect("a rating"),
-        date: Date::from_days(newest - number as u32 / 3).expect("a day"),
-        text: text.into(),
-        source: String::new(),
-        source_url: None,
-        owner_reply: None,
-        verified: true,
-        mentioned_technicians: Vec::new(),
-        mentioned_services: Vec::new(),
-        verification: None,
-        language: None,
-        media: Vec::new(),
-        translation: None,
+    let review = |(number, text): (usize, T)| {
+        let id = format!("R{:07}", 9_999_999 - number);
+        let rating = Rating::new(1 + (number * 7 % 5) as u8).expect("a rating");
+        let date = Date::from_days(newest - number as u32 / 3).expect("a day");
+        review_of(id, rating, date, text.into())
     };
     texts.into_iter().enumerate().map(review).collect()
 }
@@ -69,6 +58,17 @@ fn tuned(reviews: &[Review], leaf_rows_max: u32) -> Index {
     Index::build_tuned(reviews, &Taxonomy::default(), tuning, &options(u64::MAX))
 }
 
+/// Compares the answers to `query`; returns where its next page begins.
+fn check_query(
+    reviews: &[Review],
+    index: &Index,
+    query: &Query<'_>,
+    scratch: &mut Scratch,
+) -> Option<Cursor> {
+    let (taxonomy, insights) = (Taxonomy::default(), Insights::default());
+    check_page(reviews, &taxonomy, &insights, index, query, scratch)
+}
+
 fn of_text(text: &str) -> Filter<'_> {
     Filter {
         text: Some(text),
@@ -88,7 +88,7 @@ fn check(reviews: &[Review], index: &Index, needles: &[&str]) {
                 filter.ratings = RatingSet::only(Rating::MAX);
             }
             let query = Query::new(filter, sort, 20);
-            check_answer(reviews, &Taxonomy::default(), index, &query, &mut scratch);
+            check_query(reviews, index, &query, &mut scratch);
         }
     }
 }
@@ -219,8 +219,7 @@ fn a_page_of_a_long_list_equals_the_page_of_the_reference_in_every_order() {
         {
             let mut query = Query::new(of_text(text), sort, 7);
             for _ in 0..40 {
-                check_answer(&reviews, &Taxonomy::default(), &index, &query, &mut scratch);
-                query.cursor = run(&index, &query, &mut scratch).next;
+                query.cursor = check_query(&reviews, &index, &query, &mut scratch);
                 if query.cursor.is_none() {
                     break;
                 }

@@ -1,0 +1,79 @@
+//! Results of tools: one JSON object of bounded size, as `structuredContent` and inside a text block, because some clients
+//! forward only the one and some only the other.
+
+use serde_json::Value;
+
+use crate::search::issue::Issues;
+use crate::wire::json::{push_escaped, push_string};
+
+/// Appends a result that holds `json`, one object, in both copies, up to its closing brace.
+pub(super) fn push_result(out: &mut Vec<u8>, json: &[u8]) {
+    // Quotes and backslashes are about an eighth of our JSON, and each gets a backslash in the text copy.
+    out.reserve(2 * json.len() + json.len() / 6 + 256);
+    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
+    push_escaped(out, json);
+    out.extend_from_slice(b"\"}],\"structuredContent\":");
+    out.extend_from_slice(json);
+}
+
+/// Appends a result that says what was wrong with the arguments: one line for each, at most twenty.
+pub(super) fn push_refusal(out: &mut Vec<u8>, issues: &Issues) {
+    let mut all = issues.iter();
+    let lines = all.by_ref().take(REFUSAL_LINES_MAX);
+    let mut lines: Vec<String> = lines.map(ToString::to_string).collect();
+    let more = all.count();
+    if more > 0 {
+        lines.push(format!("and {more} more"));
+    }
+    push_error(out, &lines.join("\n"));
+}
+
+/// Appends a result that tells the model what went wrong, up to its closing brace.
+pub(super) fn push_error(out: &mut Vec<u8>, text: &str) {
+    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
+    push_string(out, text);
+    out.extend_from_slice(b"}],\"isError\":true");
+}
+
+/// Returns `value` as JSON of at most [`ANSWER_BYTES_MAX`] bytes.
+///
+/// What is too long loses the ends of its lists first, then of its texts, and gets the member
+/// `"shortened": true`. The order of a list says what matters, so the front is what stays.
+pub(super) fn fit(mut value: Value) -> Vec<u8> {
+    let mut json = value.to_string();
+    for items_max in [120, 60, 25, 10, 5, 2, 0] {
+        if json.len() <= ANSWER_BYTES_MAX {
+            break;
+        }
+        shorten(&mut value, items_max, 80 * items_max + 40);
+        value["shortened"] = Value::Bool(true);
+        json = value.to_string();
+    }
+    json.into_bytes()
+}
+
+fn shorten(value: &mut Value, items_max: usize, chars_max: usize) {
+    match value {
+        Value::String(text) => {
+            if let Some((end, _)) = text.char_indices().nth(chars_max) {
+                text.truncate(end);
+            }
+        }
+        Value::Array(items) => {
+            items.truncate(items_max);
+            let each = items.iter_mut();
+            each.for_each(|item| shorten(item, items_max, chars_max));
+        }
+        Value::Object(members) => {
+            let each = members.values_mut();
+            each.for_each(|member| shorten(member, items_max, chars_max));
+        }
+        _ => {}
+    }
+}
+
+/// Lines of a refusal; what is wrong after them is only counted.
+const REFUSAL_LINES_MAX: usize = 20;
+
+/// Most bytes of an answer's JSON, each copy by itself: clients cut or set aside what is longer.
+pub(super) const ANSWER_BYTES_MAX: usize = 49_000;
