@@ -16,16 +16,21 @@ use crate::wire::text::truncate;
 /// `"text_truncated": true` says that the text was cut after 2,000 bytes, or that a reply or names of that length were
 /// left out.
 pub(super) fn push_lean(out: &mut Vec<u8>, stored: &[u8]) {
-    let Some(starts) = starts(stored) else {
+    let start = out.len();
+    if push_members(out, stored).is_none() {
         // The snapshot renders every key of every review, so this is for a bug alone.
-        return out.extend_from_slice(stored);
-    };
+        out.truncate(start);
+        out.extend_from_slice(stored);
+    }
+}
+
+/// Appends the members that are kept; `None` where a key is missing.
+///
+/// They are found by their keys instead of by parsing: a quotation mark inside a string has a backslash before it, so a key
+/// with its comma and marks cannot occur in one.
+fn push_members(out: &mut Vec<u8>, stored: &[u8]) -> Option<()> {
+    let [avatar, rating, source, source_url, members @ ..] = &*KEYS;
     let [
-        avatar,
-        rating,
-        text,
-        source,
-        source_url,
         reply,
         verified,
         people,
@@ -33,58 +38,55 @@ pub(super) fn push_lean(out: &mut Vec<u8>, stored: &[u8]) {
         verification,
         language,
         media,
-    ] = starts;
-    let mut is_cut = false;
+    ] = members;
+    let find = |key: &Finder<'_>, from: usize| Some(from + key.find(&stored[from..])?);
+    let avatar = find(avatar, 0)?;
+    let rating = find(rating, avatar)?;
+    let text = rating + ",\"rating\":5,\"date\":\"2024-01-01\",\"text\":".len();
+    let source = find(source, rating)?;
+    let source_url = find(source_url, source)?;
     out.extend_from_slice(&stored[..avatar]);
-    if source - text <= BYTES_MAX {
-        out.extend_from_slice(&stored[rating..source_url]);
-    } else {
-        let value = text + ",\"text\":".len();
-        let whole: String = serde_json::from_slice(&stored[value..source]).unwrap_or_default();
+    let mut is_cut = source.checked_sub(text)? > BYTES_MAX;
+    if is_cut {
+        let whole: String = serde_json::from_slice(&stored[text..source]).unwrap_or_default();
         is_cut = whole.len() > BYTES_MAX;
-        out.extend_from_slice(&stored[rating..value]);
+        out.extend_from_slice(&stored[rating..text]);
         push_string(out, truncate(&whole, BYTES_MAX));
         out.extend_from_slice(&stored[source..source_url]);
+    } else {
+        out.extend_from_slice(&stored[rating..source_url]);
     }
-    for member in [
-        reply..verified,
-        people..services,
-        services..verification,
-        language..media,
+    let mut at = source_url;
+    for (key, next) in [
+        (reply, verified),
+        (people, services),
+        (services, verification),
+        (language, media),
     ] {
-        let member = &stored[member];
-        if member.len() > BYTES_MAX {
-            is_cut = true;
-        } else if !member.ends_with(b":null") && !member.ends_with(b":[]") {
-            out.extend_from_slice(member);
+        let start = find(key, at)?;
+        at = start + key.needle().len();
+        let value = &stored[at..];
+        if value.starts_with(b"null") || value.starts_with(b"[]") {
+            continue;
+        }
+        let end = find(next, at)?;
+        match end - start > BYTES_MAX {
+            true => is_cut = true,
+            false => out.extend_from_slice(&stored[start..end]),
         }
     }
     if is_cut {
         out.extend_from_slice(b",\"text_truncated\":true");
     }
     out.push(b'}');
-}
-
-/// Returns where the commas stand before the members that [`KEYS`] lists.
-///
-/// They are found by their keys instead of by parsing: a quotation mark inside a string has a backslash before it, so a key
-/// with its comma and marks cannot occur in one.
-fn starts(stored: &[u8]) -> Option<[usize; 12]> {
-    let mut starts = [0; 12];
-    let mut from = 0;
-    for (start, key) in starts.iter_mut().zip(KEYS.iter()) {
-        from += key.find(&stored[from..])?;
-        *start = from;
-    }
-    Some(starts)
+    Some(())
 }
 
 /// The keys at which what is kept begins or ends, in the order of a stored review.
-static KEYS: LazyLock<[Finder<'static>; 12]> = LazyLock::new(|| {
+static KEYS: LazyLock<[Finder<'static>; 11]> = LazyLock::new(|| {
     [
         ",\"author_avatar_url\":",
         ",\"rating\":",
-        ",\"text\":",
         ",\"source\":",
         ",\"source_url\":",
         ",\"owner_reply\":",

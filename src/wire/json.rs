@@ -22,45 +22,42 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
 ///
 /// `text` is expected to be UTF-8; other bytes are passed through as they are.
 pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    let mut rest = text;
-    while let Some((plain, byte, after)) = next_escape(rest) {
-        out.extend_from_slice(plain);
-        match byte {
-            b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
-            0x08 => out.extend_from_slice(b"\\b"),
-            b'\t' => out.extend_from_slice(b"\\t"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            0x0c => out.extend_from_slice(b"\\f"),
-            b'\r' => out.extend_from_slice(b"\\r"),
-            control => {
-                out.extend_from_slice(b"\\u00");
-                out.extend_from_slice(&hex_digits(control));
-            }
-        }
-        rest = after;
-    }
-    out.extend_from_slice(rest);
-}
-
-/// Splits at the first byte that must be escaped: what is before it, the byte, and what follows. Eight bytes are looked at
-/// at a time.
-fn next_escape(text: &[u8]) -> Option<(&[u8], u8, &[u8])> {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * ONES;
-    let (words, rest) = text.as_chunks::<8>();
-    let split = |at: usize| Some((&text[..at], text[at], &text[at + 1..]));
-    for (at, word) in words.iter().enumerate() {
-        let word = u64::from_le_bytes(*word);
+    let mut rest = text;
+    // Eight bytes are copied at a time, and those from the first that must be escaped are taken back.
+    while let Some(chunk) = rest.first_chunk::<8>() {
+        let word = u64::from_le_bytes(*chunk);
         let equals = |byte: u8| (word ^ (u64::from(byte) * ONES)).wrapping_sub(ONES);
         // A borrow may mark a byte wrongly, but only one behind a byte that is marked rightly. Those above ASCII are plain.
         let marks = word.wrapping_sub(0x20 * ONES) | equals(b'"') | equals(b'\\');
-        let marks = marks & HIGH & !word;
-        if marks != 0 {
-            return split(8 * at + marks.trailing_zeros() as usize / 8);
+        let plain = (marks & HIGH & !word).trailing_zeros() as usize / 8;
+        out.extend_from_slice(chunk);
+        rest = &rest[plain..];
+        if let Some(byte) = chunk.get(plain) {
+            out.truncate(out.len() - (8 - plain));
+            push_byte(out, *byte);
+            rest = &rest[1..];
         }
     }
-    let must_escape = |byte: &u8| matches!(byte, 0..0x20 | b'"' | b'\\');
-    split(8 * words.len() + rest.iter().position(must_escape)?)
+    rest.iter().for_each(|byte| push_byte(out, *byte));
+}
+
+#[inline(always)]
+fn push_byte(out: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+        0x08 => out.extend_from_slice(b"\\b"),
+        b'\t' => out.extend_from_slice(b"\\t"),
+        b'\n' => out.extend_from_slice(b"\\n"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        b'\r' => out.extend_from_slice(b"\\r"),
+        0..0x20 => {
+            out.extend_from_slice(b"\\u00");
+            out.extend_from_slice(&hex_digits(byte));
+        }
+        plain => out.push(plain),
+    }
 }
 
 /// Appends `value` in decimal, without allocating.
