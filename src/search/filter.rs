@@ -254,6 +254,11 @@ const TEXT_BYTES_MAX: usize = (KEY_BYTES_MAX * 4).div_ceil(3);
 /// Most terms of `words`; more are refused.
 pub const TERMS_MAX: usize = 16;
 
+/// Signs that are not looked for around a word without quotation marks.
+const SIGNS: &[char] = &[
+    '?', '!', '.', ',', ';', ':', '(', ')', '&', '/', '-', '¿', '¡', '…',
+];
+
 /// Longest word in bytes that is found only where a word begins; the index keeps so much of each word.
 pub(super) const WORD_BYTES_MAX: usize = 32;
 
@@ -262,8 +267,8 @@ pub(super) const WORD_BYTES_MAX: usize = 32;
 /// A word is found where a word begins, so that `miss` finds "missed" and not "dismiss". What stands in quotation
 /// marks begins and ends where words do, so that `"art of"` finds "art of" and not "smart office". A term that begins
 /// or ends with no letter or digit, or in a script that writes without spaces, may begin or end anywhere; a word of
-/// more than 32 bytes may begin anywhere. A `-` before a term excludes it. Everything is folded, so typographic quotes
-/// and dashes do as well.
+/// more than 32 bytes may begin anywhere. A `-` before a term excludes it. Commas, question marks and the like around a
+/// word are of the question and not looked for. Everything is folded, so typographic quotes and dashes do as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words<'b>(&'b str);
 
@@ -328,7 +333,10 @@ impl<'b> Words<'b> {
                         is_quoted = false;
                     }
                 }
-                let text = text.trim();
+                let text = match is_quoted {
+                    true => text.trim(),
+                    false => text.trim_matches(SIGNS),
+                };
                 if !text.is_empty() {
                     let is_short = is_quoted || text.len() <= WORD_BYTES_MAX;
                     return Some(Term {
@@ -336,7 +344,10 @@ impl<'b> Words<'b> {
                         begins_word: is_short && text.starts_with(is_of_word),
                         ends_word: is_quoted && text.ends_with(is_of_word),
                         is_excluded,
-                        as_written: &after[..after.len() - rest.len()],
+                        as_written: match is_quoted {
+                            true => &after[..after.len() - rest.len()],
+                            false => text,
+                        },
                     });
                 }
             }

@@ -41,31 +41,36 @@ pub enum Advice {
 pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint> {
     let filter = query.filter;
     let mut hints = Vec::new();
-    let mut add = |parameter, value: &str, advice| {
-        hints.push(Hint {
-            parameter,
-            value: cut(value).to_owned(),
-            advice,
-        });
+    let hint = |parameter, value: &str, advice| Hint {
+        parameter,
+        value: cut(value).to_owned(),
+        advice,
     };
     let mut count =
         |filter| -> u32 { run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched };
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
-    for (parameter, name) in filter.names() {
+    let language = filter.language.map(|tag| (Parameter::Language, tag));
+    let source = filter.source.map(|source| (Parameter::Source, source));
+    for (parameter, name) in filter.names().chain(language).chain(source) {
         match index.resolve(parameter, name) {
             Some(NameMatch::Ambiguous(names)) => {
-                add(parameter, name, Advice::Ambiguous(owned(names)));
+                hints.push(hint(parameter, name, Advice::Ambiguous(owned(names))));
             }
-            Some(NameMatch::Unknown(names)) => add(parameter, name, Advice::Unknown(owned(names))),
+            Some(NameMatch::Unknown(names)) => {
+                hints.push(hint(parameter, name, Advice::Unknown(owned(names))));
+            }
             Some(NameMatch::Unique(_)) | None => {}
         }
     }
     for parameter in Parameter::all() {
         let rest = without(filter, parameter);
-        let is_less = rest != filter && rest != Filter::ALL;
-        let found = if is_less { count(rest) } else { 0 };
+        let is_text = matches!(parameter, Parameter::Query | Parameter::Words);
+        if rest == filter || (rest == Filter::ALL && (is_text || !hints.is_empty())) {
+            continue;
+        }
+        let found = count(rest);
         if found > 0 {
-            add(parameter, "", Advice::Without(found));
+            hints.push(hint(parameter, "", Advice::Without(found)));
         }
     }
     let mut count_words = |words| {
@@ -77,7 +82,7 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     let terms = filter.words.iter().flat_map(Words::terms);
     for term in terms.filter(|term| !term.is_excluded) {
         let found = Words::parse(term.as_written).map_or(0, &mut count_words);
-        add(Parameter::Words, term.text, Advice::Alone(found));
+        hints.push(hint(Parameter::Words, term.text, Advice::Alone(found)));
     }
     if let Some(text) = filter.text
         && let Ok(words) = Words::parse(text)
@@ -85,7 +90,7 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     {
         let found = count_words(words);
         if found > 0 {
-            add(Parameter::Query, text, Advice::Alone(found));
+            hints.push(hint(Parameter::Query, text, Advice::Alone(found)));
         }
     }
     hints

@@ -101,14 +101,16 @@ impl Index {
         self.aspects.get_or_init(make);
     }
 
-    /// Tells what a name stands for: `parameter` says whether of a technician, a service or an aspect, and `folded` is
-    /// the name as [`fold_into`](crate::search::fold::fold_into) writes it. `None` for other parameters, and for
+    /// Tells what a name stands for: `parameter` says whether of a technician, a service, an aspect, a language or a source,
+    /// and `folded` is the name as [`fold_into`](crate::search::fold::fold_into) writes it. `None` for other parameters, and for
     /// aspects before the insights are there. Unknown names are compared with at most 2,000 others.
     pub fn resolve(&self, parameter: Parameter, folded: &str) -> Option<NameMatch<'_>> {
         match parameter {
             Parameter::MentionsTechnician => Some(self.technicians.resolve(folded)),
             Parameter::MentionsService => Some(self.services.resolve(folded)),
             Parameter::Aspect => Some(self.aspects.get()?.resolve(folded)),
+            Parameter::Language => Some(self.languages.resolve(folded)),
+            Parameter::Source => Some(self.sources.resolve(folded)),
             _ => None,
         }
     }

@@ -90,7 +90,7 @@ fn advise(
         let mut words = folded.split_whitespace();
         if let Some(word) = words.find(|word| aspect.folded.iter().any(|name| name == word)) {
             sentences.push(format!(
-                "get_aspect_sentiment quotes what is said of {word:?}, the aspect {}",
+                "get_aspect_sentiment quotes what is said of {word:?}, and the argument aspect={} finds its reviews",
                 aspect.name
             ));
         }

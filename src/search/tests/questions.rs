@@ -76,6 +76,8 @@ fn words_are_found_in_any_order_from_their_beginning() {
         ("words=-deadline", vec![1]),
         ("words=%22%22", vec![0, 1, 2]),
         ("words=wheelchair-acc", vec![1]),
+        ("words=%C2%BFrude,+%28staff%29+%26+care%3F", vec![0]),
+        ("words=%22staff%2C%22", vec![]),
         ("words=%22wheelchair-accessible%22", vec![1]),
     ] {
         assert_eq!(found(&index, raw), rows, "{raw}");
@@ -118,6 +120,14 @@ fn an_empty_result_tells_what_empties_it() {
         (
             "query=missed+deadline",
             vec![(Parameter::Query, "missed deadline", Advice::Alone(1))],
+        ),
+        (
+            "language=es",
+            vec![(Parameter::Language, "es", Advice::Unknown(Vec::new()))],
+        ),
+        (
+            "since=2030-01-01",
+            vec![(Parameter::Since, "", Advice::Without(3))],
         ),
         (
             "mentions_technician=okafr",

@@ -202,8 +202,12 @@ pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
             at += 1;
         }
         at += usize::from(is_quoted && at < words.len());
+        let around = |character: char| match is_quoted {
+            true => character.is_whitespace(),
+            false => "?!.,;:()&/-¿¡…".contains(character),
+        };
         let term: String = term.into_iter().collect();
-        let term: Vec<char> = term.trim().chars().collect();
+        let term: Vec<char> = term.trim_matches(around).chars().collect();
         if !term.is_empty() {
             terms.push((term, is_quoted, is_excluded));
         }
