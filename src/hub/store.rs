@@ -25,6 +25,8 @@ mod types;
 use std::fmt;
 use std::path::Path;
 
+use tracing::debug;
+
 use self::connection::{Access, Connection};
 pub use self::error::StoreError;
 #[cfg(feature = "postgres")]
@@ -85,14 +87,13 @@ impl Store {
         act: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
         let db = self.connection.as_mut();
-        let run = |db: &mut dyn Connection| {
-            db.begin(access)?;
-            let value = act(db)?;
-            db.commit()?;
-            Ok(value)
-        };
-        run(db).map_err(|error| {
-            db.roll_back();
+        let value = db.begin(access).and_then(|()| act(db));
+        let done = value.and_then(|value| db.script("COMMIT").map(|()| value));
+        done.map_err(|error| {
+            // SQLite has ended some failed transactions by itself.
+            if let Err(error) = db.script("ROLLBACK") {
+                debug!(%error, "a transaction was not rolled back");
+            }
             match error {
                 StoreError::Corrupt(place, what) if place.as_os_str().is_empty() => {
                     StoreError::Corrupt(db.place(), what)

@@ -1,33 +1,33 @@
-//! What a database must do for the store, and the values that go to it and come back.
+//! What a database must do for the store, and the rows that come back.
 //!
-//! Both databases get the same SQL, with parameters written `$1`, `$2`. A column holds a 64-bit integer, a text or bytes;
-//! a flag is the integer 0 or 1.
+//! Both databases get the same SQL, with parameters written `$1`, `$2`. The values are rusqlite's: a 64-bit integer, a text,
+//! bytes or NULL; a flag is the integer 0 or 1. Columns are read by their names.
 
-use std::borrow::Cow;
 use std::path::PathBuf;
+use std::rc::Rc;
+
+pub(super) use rusqlite::types::Value;
+use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 
 use super::error::StoreError;
-use crate::hub::{Callback, Moment};
+use crate::hub::Moment;
 
 /// A connection to a database, used by one thread that waits for every answer.
 pub(super) trait Connection: Send {
-    /// Begins a transaction. Between `begin` and `commit` of a [`Access::Write`] no other connection writes.
+    /// Begins a transaction. Until a [`Access::Write`] has ended no other connection writes.
     fn begin(&mut self, access: Access) -> Result<(), StoreError>;
 
-    /// Commits: when it returns `Ok`, the database has promised.
-    fn commit(&mut self) -> Result<(), StoreError>;
-
-    /// Ends a transaction whose work is not wanted.
-    fn roll_back(&mut self);
+    /// Runs statements without values. When `COMMIT` returns `Ok`, the database has promised.
+    fn script(&mut self, sql: &str) -> Result<(), StoreError>;
 
     /// Runs a statement and returns its rows.
-    fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError>;
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError>;
 
     /// Runs a statement and returns how many rows it changed.
-    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError>;
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError>;
 
     /// Runs a statement once for each set of values, in one exchange with a server.
-    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value<'_>>]) -> Result<(), StoreError>;
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<(), StoreError>;
 
     /// Takes the delivery role if no other process has it. It lasts as long as the connection.
     fn try_take_role(&mut self) -> Result<bool, StoreError>;
@@ -46,162 +46,101 @@ pub(super) enum Access {
     Write,
 }
 
-/// A value for a parameter, or one of a row. SQLite's NULL has no type and comes as an integer's.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Value<'a> {
-    Int(Option<i64>),
-    Text(Option<Cow<'a, str>>),
-    Bytes(Option<Cow<'a, [u8]>>),
-}
+/// Columns of a row with their values.
+pub(super) type Columns = Vec<(&'static str, Value)>;
 
-impl From<i64> for Value<'_> {
-    fn from(number: i64) -> Self {
-        Value::Int(Some(number))
+impl dyn Connection + '_ {
+    /// Returns the row of a statement that always has one.
+    pub(super) fn query_one(&mut self, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
+        let row = self.query(sql, values)?.into_iter().next();
+        row.ok_or_else(|| unreadable("row"))
+    }
+
+    pub(super) fn insert(&mut self, table: &str, row: Columns) -> Result<(), StoreError> {
+        let (names, values): (Vec<&str>, Vec<Value>) = row.into_iter().unzip();
+        let (names, parameters) = (names.join(", "), parameters(1, values.len()));
+        let sql = format!("INSERT INTO {table} ({names}) VALUES ({parameters})");
+        self.execute(&sql, &values).map(drop)
+    }
+
+    /// Replaces columns of the rows with these ids, in all of them the same.
+    pub(super) fn update(
+        &mut self,
+        table: &str,
+        rows: Vec<(i64, Columns)>,
+    ) -> Result<(), StoreError> {
+        let Some((_, first)) = rows.first() else {
+            return Ok(());
+        };
+        let set = |(index, (name, _)): (usize, &(&str, Value))| format!("{name} = ${}", index + 2);
+        let all: Vec<String> = first.iter().enumerate().map(set).collect();
+        let sql = format!("UPDATE {table} SET {} WHERE id = $1", all.join(", "));
+        let values = rows.into_iter().map(|(id, columns)| {
+            let columns = columns.into_iter().map(|(_, value)| value);
+            std::iter::once(id.into()).chain(columns).collect()
+        });
+        self.execute_each(&sql, &values.collect::<Vec<_>>())
     }
 }
 
-impl From<u32> for Value<'_> {
-    fn from(number: u32) -> Self {
-        Value::Int(Some(number.into()))
+/// Returns `count` parameters from `$first` on, separated by commas.
+pub(super) fn parameters(first: usize, count: usize) -> String {
+    let all = (first..first + count).map(|number| format!("${number}"));
+    all.collect::<Vec<_>>().join(", ")
+}
+
+/// Returns a number of rows as a parameter.
+pub(super) fn limit(rows: usize) -> Value {
+    isize::try_from(rows).unwrap_or(isize::MAX).into()
+}
+
+pub(super) fn text(text: impl Into<String>) -> Value {
+    Value::Text(text.into())
+}
+
+impl From<Moment> for Value {
+    fn from(moment: Moment) -> Value {
+        moment.unix_ms().into()
     }
 }
 
-impl From<bool> for Value<'_> {
-    fn from(flag: bool) -> Self {
-        Value::Int(Some(flag.into()))
+impl FromSql for Moment {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Moment> {
+        i64::column_result(value).map(Moment::from_unix_ms)
     }
 }
 
-impl From<usize> for Value<'_> {
-    fn from(number: usize) -> Self {
-        Value::Int(Some(i64::try_from(number).unwrap_or(i64::MAX)))
-    }
-}
-
-impl From<Moment> for Value<'_> {
-    fn from(moment: Moment) -> Self {
-        Value::Int(Some(moment.unix_ms()))
-    }
-}
-
-impl<'a> From<&'a str> for Value<'a> {
-    fn from(text: &'a str) -> Self {
-        Value::Text(Some(text.into()))
-    }
-}
-
-impl From<String> for Value<'_> {
-    fn from(text: String) -> Self {
-        Value::Text(Some(text.into()))
-    }
-}
-
-impl<'a> From<&'a [u8; 32]> for Value<'a> {
-    fn from(digest: &'a [u8; 32]) -> Self {
-        Value::Bytes(Some(Cow::Borrowed(digest)))
-    }
-}
-
-/// A row, read column by column from the first; what cannot be read is a [`StoreError::Corrupt`] that names the column.
+/// A row. What cannot be read is a [`StoreError::Corrupt`] that names the column.
 #[derive(Debug)]
-pub(super) struct Row(std::vec::IntoIter<Value<'static>>);
+pub(super) struct Row {
+    pub(super) columns: Rc<[String]>,
+    pub(super) values: Vec<Value>,
+}
 
 impl Row {
-    pub(super) fn new(values: Vec<Value<'static>>) -> Row {
-        Row(values.into_iter())
+    pub(super) fn get<T: FromSql>(&self, column: &str) -> Result<T, StoreError> {
+        let at = self.columns.iter().position(|name| name == column);
+        let value = at.and_then(|at| self.values.get(at));
+        let read = value.and_then(|value| T::column_result(value.into()).ok());
+        read.ok_or_else(|| unreadable(column))
     }
 
-    pub(super) fn int_or_null(&mut self, column: &str) -> Result<Option<i64>, StoreError> {
-        match self.0.next() {
-            Some(Value::Int(number)) => Ok(number),
-            other => null(other, column),
-        }
-    }
-
-    pub(super) fn int(&mut self, column: &str) -> Result<i64, StoreError> {
-        self.int_or_null(column)?.ok_or_else(|| unreadable(column))
-    }
-
-    /// Reads an integer of a narrower type.
-    pub(super) fn number<T: TryFrom<i64>>(&mut self, column: &str) -> Result<T, StoreError> {
-        T::try_from(self.int(column)?).map_err(|_| unreadable(column))
-    }
-
-    pub(super) fn flag(&mut self, column: &str) -> Result<bool, StoreError> {
-        Ok(self.int(column)? != 0)
-    }
-
-    pub(super) fn moment(&mut self, column: &str) -> Result<Moment, StoreError> {
-        self.int(column).map(Moment::from_unix_ms)
-    }
-
-    pub(super) fn text_or_null(&mut self, column: &str) -> Result<Option<String>, StoreError> {
-        match self.0.next() {
-            Some(Value::Text(text)) => Ok(text.map(Cow::into_owned)),
-            other => null(other, column),
-        }
-    }
-
-    pub(super) fn text(&mut self, column: &str) -> Result<String, StoreError> {
-        self.text_or_null(column)?.ok_or_else(|| unreadable(column))
+    /// Reads a count.
+    pub(super) fn count(&self, column: &str) -> Result<u64, StoreError> {
+        u64::try_from(self.get::<i64>(column)?).map_err(|_| unreadable(column))
     }
 
     /// Reads a text that `parse` understands.
     pub(super) fn parsed<T>(
-        &mut self,
+        &self,
         column: &str,
         parse: impl FnOnce(&str) -> Option<T>,
     ) -> Result<T, StoreError> {
-        parse(&self.text(column)?).ok_or_else(|| unreadable(column))
-    }
-
-    /// Reads a callback; every one was parsed before it was stored.
-    pub(super) fn callback(&mut self) -> Result<Callback, StoreError> {
-        self.parsed("callback", |text| Callback::parse(text).ok())
-    }
-
-    fn bytes_or_null(&mut self, column: &str) -> Result<Option<Cow<'static, [u8]>>, StoreError> {
-        match self.0.next() {
-            Some(Value::Bytes(bytes)) => Ok(bytes),
-            other => null(other, column),
-        }
-    }
-
-    pub(super) fn digest_or_null(&mut self, column: &str) -> Result<Option<[u8; 32]>, StoreError> {
-        let bytes = self.bytes_or_null(column)?;
-        let digest = bytes.map(|bytes| <[u8; 32]>::try_from(&*bytes));
-        digest.transpose().map_err(|_| unreadable(column))
-    }
-
-    pub(super) fn digest(&mut self, column: &str) -> Result<[u8; 32], StoreError> {
-        let digest = self.digest_or_null(column)?;
-        digest.ok_or_else(|| unreadable(column))
-    }
-
-    /// Reads the next columns as values for another statement: a letter of `kinds` for each, `i` for an integer, `t` for a
-    /// text, `b` for bytes.
-    pub(super) fn values(&mut self, kinds: &str) -> Result<Vec<Value<'static>>, StoreError> {
-        let value = |kind| {
-            let column = "a column";
-            Ok(match kind {
-                'i' => Value::Int(self.int_or_null(column)?),
-                't' => Value::Text(self.text_or_null(column)?.map(Cow::Owned)),
-                _ => Value::Bytes(self.bytes_or_null(column)?),
-            })
-        };
-        kinds.chars().map(value).collect()
-    }
-}
-
-/// Accepts a NULL in a column of another type.
-fn null<T>(value: Option<Value<'_>>, column: &str) -> Result<Option<T>, StoreError> {
-    match value {
-        Some(Value::Int(None) | Value::Text(None) | Value::Bytes(None)) => Ok(None),
-        _ => Err(unreadable(column)),
+        parse(&self.get::<String>(column)?).ok_or_else(|| unreadable(column))
     }
 }
 
 /// The error for a value that cannot be read back; the store adds the place.
-fn unreadable(column: &str) -> StoreError {
-    StoreError::Corrupt(PathBuf::new(), format!("unreadable {column}"))
+fn unreadable(what: &str) -> StoreError {
+    StoreError::Corrupt(PathBuf::new(), format!("unreadable {what}"))
 }

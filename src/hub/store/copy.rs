@@ -4,53 +4,50 @@
 //! acknowledged. An attempt under way has no acknowledgement yet, so its content is owed in the other store, as after a
 //! crash. Waiting requests and denials come along, tombstones do not.
 
-use super::connection::Connection;
-use super::{CopyReport, StoreError};
+use super::connection::Row;
+use super::{CopyReport, Store, StoreError};
 use crate::hub::Moment;
 
-/// Copies everything into `target`. Of two states of one subscription the one that was verified last counts, and of two with
-/// the same verification the one with more attempts, so that a repetition changes nothing.
-pub(super) fn copy(
-    source: &mut dyn Connection,
-    target: &mut dyn Connection,
-    now: Moment,
-) -> Result<CopyReport, StoreError> {
-    let mut report = CopyReport::default();
-    for mut row in source.query("SELECT url, digest, dated FROM topic", &[])? {
-        target.execute(INSERT_TOPIC, &row.values("tbi")?)?;
+impl Store {
+    /// Copies the subscriptions, waiting requests and denials of `source` into this store, in one transaction, all of them
+    /// in memory at once; subscriptions whose lease is over stay behind. Of two states of one subscription the one that was
+    /// verified last counts, and of two with the same verification the one with more attempts, so that a repetition changes
+    /// nothing.
+    pub fn copy_from(&mut self, source: &mut Store, now: Moment) -> Result<CopyReport, StoreError> {
+        let [topics, subscriptions, requests, notices] = source.read(|db| {
+            Ok([
+                db.query("SELECT url, digest, dated FROM topic", &[])?,
+                db.query(SUBSCRIPTIONS, &[now.into()])?,
+                db.query(REQUESTS, &[])?,
+                db.query(NOTICES, &[])?,
+            ])
+        })?;
+        self.write(|db| {
+            let mut insert = |sql, rows: &[Row]| -> Result<u64, StoreError> {
+                let changed = rows.iter().map(|row| db.execute(sql, &row.values));
+                changed.sum()
+            };
+            insert(INSERT_TOPIC, &topics)?;
+            let copied = insert(INSERT_SUBSCRIPTION, &subscriptions)?;
+            let requests = insert(INSERT_REQUEST, &requests)?;
+            insert(INSERT_NOTICE, &notices)?;
+            Ok(CopyReport {
+                copied,
+                known: subscriptions.len() as u64 - copied,
+                requests,
+            })
+        })
     }
-    let mut after = 0;
-    loop {
-        let page = source.query(SUBSCRIPTIONS, &[after.into(), now.into(), PAGE.into()])?;
-        let is_last = page.len() < PAGE;
-        for mut row in page {
-            after = row.int("id")?;
-            match target.execute(INSERT_SUBSCRIPTION, &row.values("ttttiibiiiiiiiiit")?)? {
-                0 => report.known += 1,
-                _ => report.copied += 1,
-            }
-        }
-        if is_last {
-            break;
-        }
-    }
-    for mut row in source.query(REQUESTS, &[])? {
-        report.requests += target.execute(INSERT_REQUEST, &row.values("tttttitiibit")?)?;
-    }
-    for mut row in source.query(NOTICES, &[])? {
-        target.execute(INSERT_NOTICE, &row.values("tttiii")?)?;
-    }
-    Ok(report)
 }
 
 const INSERT_TOPIC: &str =
     "INSERT INTO topic (url, digest, dated) VALUES ($1, $2, $3) ON CONFLICT (url) DO NOTHING";
 
-/// `$1` is the last id that was read, `$2` the time.
-const SUBSCRIPTIONS: &str = "SELECT s.id, t.url, s.callback, s.host, s.secret, s.lease_s, s.lease_end, s.digest,
+/// `$1` is the time.
+const SUBSCRIPTIONS: &str = "SELECT t.url, s.callback, s.host, s.secret, s.lease_s, s.lease_end, s.digest,
  s.acknowledged, s.failures, CASE s.claimed WHEN 1 THEN 0 ELSE s.next_at END, s.attempt, s.elapsed_ms, s.slow, s.created_at,
  s.verified_at, s.last_at, s.last_answer FROM subscription s JOIN topic t ON t.id = s.topic_id
- WHERE s.id > $1 AND s.lease_end > $2 ORDER BY s.id LIMIT $3";
+ WHERE s.lease_end > $1 ORDER BY s.id";
 
 /// The answer to an attempt of the state that was there must not fit an attempt of the one that comes.
 const INSERT_SUBSCRIPTION: &str = "INSERT INTO subscription (topic_id, callback, host, secret, lease_s, lease_end, digest,
@@ -78,6 +75,3 @@ const INSERT_NOTICE: &str =
     "INSERT INTO notice (topic, callback, removal, since, next_at, attempts)
  SELECT $1, $2, $3, $4, $5, $6
  WHERE NOT EXISTS (SELECT 1 FROM notice WHERE callback = $2 AND topic = $1 AND since = $4)";
-
-/// Subscriptions read at a time.
-const PAGE: usize = 1_000;

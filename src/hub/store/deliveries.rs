@@ -4,9 +4,7 @@ use std::collections::HashMap;
 
 use super::connection::Connection;
 use super::host_room::HostRoom;
-use super::{
-    Claim, Delivery, Lane, Listed, Recorded, Report, Store, StoreError, requests, rows, touch,
-};
+use super::{Claim, Delivery, Lane, Listed, Recorded, Report, Store, StoreError, requests, rows};
 use crate::hub::Moment;
 use crate::hub::subscription::Policy;
 
@@ -36,7 +34,6 @@ impl Store {
         now: Moment,
     ) -> Result<Vec<Recorded>, StoreError> {
         self.write(|db| {
-            touch(db, now)?;
             let mut recorded = vec![Recorded::Stale; reports.len()];
             record_deliveries(db, reports, &mut recorded, policy, now)?;
             for (report, recorded) in reports.iter().zip(&mut recorded) {
@@ -61,11 +58,11 @@ fn find(
     now: Moment,
 ) -> Result<(Vec<i64>, bool), StoreError> {
     let mut is_behind = false;
-    let mut topics = Vec::new();
-    for mut row in db.query("SELECT id, digest FROM topic ORDER BY id", &[])? {
-        let topic = (row.int("id")?, row.digest("digest")?);
-        match own.contains(&topic.1) {
-            true => topics.push(topic),
+    let mut topics: Vec<(i64, [u8; 32])> = Vec::new();
+    for row in db.query("SELECT id, digest FROM topic ORDER BY id", &[])? {
+        let digest = row.get("digest")?;
+        match own.contains(&digest) {
+            true => topics.push((row.get("id")?, digest)),
             false => is_behind = true,
         }
     }
@@ -73,43 +70,39 @@ fn find(
         let turn = usize::try_from(now.unix_ms().unsigned_abs()).unwrap_or(0) % topics.len();
         topics.rotate_left(turn);
     }
-    let is_slow = lane == Lane::Slow;
     let mut room = HostRoom::new(claim);
-    let mut ids = Vec::new();
     for sql in QUERIES {
         for (topic_id, digest) in &topics {
+            let is_slow = lane == Lane::Slow;
             let values = [
                 (*topic_id).into(),
                 is_slow.into(),
                 now.into(),
-                digest.into(),
+                digest.to_vec().into(),
             ];
-            let rows = room.fill(db, sql, &values)?;
-            ids.extend(rows.into_iter().map(|(id, _)| id));
+            room.fill(db, sql, &values)?;
         }
     }
-    Ok((ids, is_behind))
+    Ok((room.found, is_behind))
 }
 
 /// Begins an attempt for each of `ids` that is still due, and returns what is to be sent.
 fn begin(db: &mut dyn Connection, ids: &[i64], now: Moment) -> Result<Vec<Delivery>, StoreError> {
-    let mut begun = rows::load(db, ids)?;
-    begun.retain(|listed| listed.state.is_due(&listed.current, now));
-    let mut deliveries = Vec::with_capacity(begun.len());
-    for listed in &mut begun {
+    let mut due = rows::load(db, ids)?;
+    due.retain(|listed| listed.state.is_due(&listed.current, now));
+    let begun = rows::change(db, due, now, |listed| {
         listed.state.begin(listed.current);
-        deliveries.push(Delivery {
-            id: listed.id,
-            attempt: listed.state.attempt,
-            topic: listed.topic.clone(),
-            digest: listed.current,
-            callback: listed.callback.clone(),
-            secret: listed.state.secret.clone(),
-        });
-    }
-    let begun: Vec<_> = begun.into_iter().map(|listed| (listed, None)).collect();
-    rows::save(db, &begun, now)?;
-    Ok(deliveries)
+        None
+    })?;
+    let delivery = |(listed, _): (Listed, _)| Delivery {
+        id: listed.id,
+        attempt: listed.state.attempt,
+        topic: listed.topic,
+        digest: listed.current,
+        callback: listed.callback,
+        secret: listed.state.secret,
+    };
+    Ok(begun.into_iter().map(delivery).collect())
 }
 
 /// Stores how deliveries ended. What does not belong to the attempt under way is stale.
@@ -120,16 +113,9 @@ fn record_deliveries(
     policy: &Policy,
     now: Moment,
 ) -> Result<(), StoreError> {
-    let id = |report: &Report| match report {
-        Report::Delivered { id, .. } => Some(*id),
-        _ => None,
-    };
-    let ids: Vec<i64> = reports.iter().filter_map(id).collect();
-    let loaded = rows::load(db, &ids)?.into_iter();
-    let mut under_way: HashMap<i64, Listed> = loaded.map(|listed| (listed.id, listed)).collect();
-    let mut changed = Vec::with_capacity(ids.len());
-    for (report, recorded) in reports.iter().zip(recorded) {
-        let Report::Delivered {
+    let mut ended = HashMap::new();
+    for (index, report) in reports.iter().enumerate() {
+        if let Report::Delivered {
             id,
             attempt,
             digest,
@@ -137,24 +123,27 @@ fn record_deliveries(
             elapsed,
             jitter,
         } = report
-        else {
-            continue;
-        };
-        let is_this = |listed: &Listed| {
-            let state = &listed.state;
-            state.claimed && (state.attempt, &state.digest) == (*attempt, digest)
-        };
-        if !under_way.get(id).is_some_and(is_this) {
-            continue;
-        }
-        if let Some(mut listed) = under_way.remove(id) {
-            let removal = listed.state.end(outcome, *elapsed, *jitter, policy, now);
-            let failures = listed.state.failures;
-            *recorded = removal.map_or(Recorded::Kept { failures }, Recorded::Removed);
-            changed.push((listed, removal));
+        {
+            let end = (index, outcome, *elapsed, *jitter);
+            ended.entry((*id, *attempt, *digest)).or_insert(end);
         }
     }
-    rows::save(db, &changed, now)
+    let mut ids: Vec<i64> = ended.keys().map(|(id, ..)| *id).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    let key = |listed: &Listed| (listed.id, listed.state.attempt, listed.state.digest);
+    let mut under_way = rows::load(db, &ids)?;
+    under_way.retain(|listed| listed.state.claimed && ended.contains_key(&key(listed)));
+    rows::change(db, under_way, now, |listed| {
+        let (index, outcome, elapsed, jitter) = ended.remove(&key(listed))?;
+        let removal = listed.state.end(outcome, elapsed, jitter, policy, now);
+        let failures = listed.state.failures;
+        if let Some(recorded) = recorded.get_mut(index) {
+            *recorded = removal.map_or(Recorded::Kept { failures }, Recorded::Removed);
+        }
+        removal
+    })?;
+    Ok(())
 }
 
 /// Subscriptions whose last begun attempt was not acknowledged.

@@ -2,21 +2,20 @@
 
 use std::time::Duration;
 
-use super::connection::{Connection, Row, Value};
-use super::rows::{self, first, read_last};
+use super::connection::{Connection, Row, limit, text};
 use super::{
-    AdminCommand, CopyReport, Counts, DenialNotice, Listed, Published, Store, StoreError,
-    SweepReport, TOMBSTONES_MAX, Tombstone, TopicVersion, copy, requests, touch,
+    AdminCommand, Counts, DenialNotice, Listed, Published, Store, StoreError, SweepReport,
+    TOMBSTONES_MAX, Tombstone, TopicVersion, requests, rows, touch,
 };
 use crate::hub::Moment;
-use crate::hub::subscription::{RemovalReason, Subscription};
+use crate::hub::subscription::RemovalReason;
 
 impl Store {
     /// Makes sure that every topic in the store is one of `origin`, scheme and authority; else it is refused with both.
     pub fn check_origin(&mut self, origin: &str) -> Result<(), StoreError> {
         self.read(|db| {
-            for mut row in db.query("SELECT url FROM topic ORDER BY id", &[])? {
-                let url = row.text("url")?;
+            for row in db.query("SELECT url FROM topic ORDER BY id", &[])? {
+                let url: String = row.get("url")?;
                 let other = origin_of(&url);
                 if other != origin {
                     let what = format!(
@@ -51,32 +50,30 @@ impl Store {
     /// Takes denials that are to be sent at `now`, oldest first, out of the store.
     pub fn take_notices(
         &mut self,
-        limit: usize,
+        most: usize,
         now: Moment,
     ) -> Result<Vec<DenialNotice>, StoreError> {
-        let due = "SELECT id FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2";
-        let values = [now.into(), limit.into()];
-        if self.read(|db| db.query(due, &values))?.is_empty() {
+        let sql = "SELECT * FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2";
+        let values = [now.into(), limit(most)];
+        if self.read(|db| db.query(sql, &values))?.is_empty() {
             return Ok(Vec::new());
         }
-        let sql = format!(
-            "DELETE FROM notice WHERE id IN ({due}) RETURNING id, topic, callback, removal, since, attempts"
-        );
-        let read = |mut row: Row| {
-            let id = row.int("id")?;
-            let notice = DenialNotice {
-                topic: row.text("topic")?,
-                callback: row.callback()?,
+        let read = |row: &Row| {
+            Ok(DenialNotice {
+                topic: row.get("topic")?,
+                callback: rows::read_callback(row)?,
                 removal: row.parsed("removal", RemovalReason::from_name)?,
-                since: row.moment("since")?,
-                attempts: row.number("attempts")?,
-            };
-            Ok((id, notice))
+                since: row.get("since")?,
+                attempts: row.get("attempts")?,
+            })
         };
-        let mut taken: Vec<(i64, DenialNotice)> =
-            self.write(|db| db.query(&sql, &values)?.into_iter().map(read).collect())?;
-        taken.sort_unstable_by_key(|(id, _)| *id);
-        Ok(taken.into_iter().map(|(_, notice)| notice).collect())
+        self.write(|db| {
+            let due = db.query(sql, &values)?;
+            let ids = due.iter().map(|row| Ok(vec![row.get::<i64>("id")?.into()]));
+            let ids = ids.collect::<Result<Vec<_>, StoreError>>()?;
+            db.execute_each("DELETE FROM notice WHERE id = $1", &ids)?;
+            due.iter().map(read).collect()
+        })
     }
 
     /// Keeps a denial that could not be sent until its next attempt; `false` where that is over, or its pair has subscribed
@@ -85,53 +82,45 @@ impl Store {
         let Some(next_at) = notice.retry_at(now) else {
             return Ok(false);
         };
-        let sql = "INSERT INTO notice (topic, callback, removal, since, next_at, attempts) SELECT $1, $2, $3, $4, $5, $6
-             WHERE NOT EXISTS (SELECT 1 FROM subscription s JOIN topic t ON t.id = s.topic_id
-              WHERE s.callback = $2 AND t.url = $1)";
-        let values = [
-            notice.topic.as_str().into(),
-            notice.callback.uri().into(),
-            notice.removal.as_str().into(),
-            notice.since.into(),
-            next_at.into(),
-            notice.attempts.saturating_add(1).into(),
-        ];
-        Ok(self.write(|db| db.execute(sql, &values))? == 1)
+        self.write(|db| {
+            if rows::load_pair(db, &notice.callback, &notice.topic)?.is_some() {
+                return Ok(false);
+            }
+            let row = vec![
+                ("topic", text(&notice.topic)),
+                ("callback", text(notice.callback.uri())),
+                ("removal", text(notice.removal.as_str())),
+                ("since", notice.since.into()),
+                ("next_at", next_at.into()),
+                ("attempts", notice.attempts.saturating_add(1).into()),
+            ];
+            db.insert("notice", row).map(|()| true)
+        })
     }
 
     /// Ends leases that are over (unless a renewal is being verified), at most 1,000 at a time, and drops tombstones older
-    /// than `tombstone_age`.
+    /// than `tombstone_age`, and those beyond the newest [`TOMBSTONES_MAX`].
     pub fn sweep(
         &mut self,
         tombstone_age: Duration,
         now: Moment,
     ) -> Result<SweepReport, StoreError> {
-        let oldest = now.minus(tombstone_age);
-        let sql = format!(
-            "SELECT EXISTS ({EXPIRED} LIMIT 1) OR EXISTS (SELECT 1 FROM tombstone WHERE at < $2)
-             OR (SELECT count(*) FROM tombstone) > $3 OR (SELECT seen_at FROM meta) <= $4"
-        );
-        let seen = now.minus(SEEN_AGE).into();
-        let values = [now.into(), oldest.into(), TOMBSTONES_MAX.into(), seen];
-        if !self.read(|db| first(db.query(&sql, &values)?)?.flag("exists"))? {
-            return Ok(SweepReport::default());
-        }
         self.write(|db| {
-            touch(db, now)?;
             let mut swept = SweepReport::default();
-            let sql = format!("{EXPIRED} LIMIT {SWEEP_MAX}");
-            let over = ids(db, &sql, &[now.into()])?;
-            for removal in change(db, &over, now, |state| state.check_lease(now))? {
+            let over = rows::select(db, EXPIRED, &[now.into(), limit(SWEEP_MAX)])?;
+            for (_, removal) in rows::change(db, over, now, |one| one.state.check_lease(now))? {
                 match removal {
                     Some(RemovalReason::Unsubscribed) => swept.left += 1,
                     Some(_) => swept.expired += 1,
                     None => {}
                 }
             }
-            let sql = "DELETE FROM tombstone WHERE at < $1
-                 OR id NOT IN (SELECT id FROM tombstone ORDER BY at DESC, id DESC LIMIT $2)";
-            let dropped = db.execute(sql, &[oldest.into(), TOMBSTONES_MAX.into()])?;
-            swept.tombstones = usize::try_from(dropped).unwrap_or(usize::MAX);
+            let sql = "DELETE FROM tombstone WHERE at < $1 OR (at, id) <=
+                 (SELECT at, id FROM tombstone ORDER BY at DESC, id DESC LIMIT 1 OFFSET $2)";
+            let oldest = now.minus(tombstone_age);
+            db.execute(sql, &[oldest.into(), limit(TOMBSTONES_MAX)])?;
+            let sql = "UPDATE meta SET seen_at = $1 WHERE seen_at <= $2";
+            db.execute(sql, &[now.into(), now.minus(SEEN_AGE).into()])?;
             Ok(swept)
         })
     }
@@ -141,15 +130,16 @@ impl Store {
     /// moves back with it.
     pub fn recover(&mut self, now: Moment) -> Result<(), StoreError> {
         self.write(|db| {
-            let seen_ms = first(db.query("SELECT seen_at FROM meta", &[])?)?.int("seen_at")?;
+            let meta = db.query_one("SELECT seen_at FROM meta", &[])?;
+            let seen_ms: i64 = meta.get("seen_at")?;
             // Clocks of replicas differ by a little, which is no reason to change every row.
             if now.unix_ms() < seen_ms.saturating_sub(CLOCK_DIFFERENCE_MS) {
                 shift(db, now.unix_ms().saturating_sub(seen_ms))?;
             }
             touch(db, now)?;
-            let claimed = ids(db, "SELECT id FROM subscription WHERE claimed = 1", &[])?;
-            change(db, &claimed, now, |state| {
-                state.release();
+            let claimed = rows::select(db, "WHERE s.claimed = 1 ORDER BY s.id", &[])?;
+            rows::change(db, claimed, now, |listed| {
+                listed.state.release();
                 None
             })?;
             requests::recover(db)
@@ -175,51 +165,50 @@ impl Store {
     /// Tells whether the process that delivers has paused its deliveries.
     pub fn is_paused(&mut self, now: Moment) -> Result<bool, StoreError> {
         let sql = "SELECT paused_until FROM meta";
-        let until = self.read(|db| first(db.query(sql, &[])?)?.moment("paused_until"))?;
-        Ok(until > now)
+        let meta = self.read(|db| db.query_one(sql, &[]))?;
+        Ok(meta.get::<Moment>("paused_until")? > now)
     }
 
     /// Counts what is there, and what of it is due.
     pub fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
-        let sql = "SELECT count(*), count(*) FILTER (WHERE is_owed), count(*) FILTER (WHERE is_owed AND next_at <= $1),
-             min(next_at) FILTER (WHERE is_owed AND next_at <= $1), (SELECT count(*) FROM request)
+        let sql = "SELECT count(*) AS subscriptions, count(*) FILTER (WHERE is_owed) AS owed,
+             count(*) FILTER (WHERE is_owed AND next_at <= $1) AS due,
+             min(next_at) FILTER (WHERE is_owed AND next_at <= $1) AS due_since,
+             (SELECT count(*) FROM request) AS requests
              FROM (SELECT s.next_at, s.acknowledged = 0 OR s.digest <> t.digest AS is_owed
-              FROM subscription s JOIN topic t ON t.id = s.topic_id) AS owed";
-        self.read(|db| {
-            let mut row = first(db.query(sql, &[now.into()])?)?;
-            Ok(Counts {
-                subscriptions: row.number("count")?,
-                owed: row.number("count")?,
-                due: row.number("count")?,
-                due_since: row.int_or_null("next_at")?.map(Moment::from_unix_ms),
-                requests: row.number("count")?,
-            })
+              FROM subscription s JOIN topic t ON t.id = s.topic_id) AS states";
+        let row = self.read(|db| db.query_one(sql, &[now.into()]))?;
+        Ok(Counts {
+            subscriptions: row.count("subscriptions")?,
+            owed: row.count("owed")?,
+            due: row.count("due")?,
+            due_since: row.get("due_since")?,
+            requests: row.count("requests")?,
         })
     }
 
-    /// Lists at most `limit` subscriptions with ids above `after`, by id.
-    pub fn list(&mut self, after: i64, limit: usize) -> Result<Vec<Listed>, StoreError> {
-        self.read(|db| rows::list(db, after, limit))
+    /// Lists at most `most` subscriptions with ids above `after`, by id.
+    pub fn list(&mut self, after: i64, most: usize) -> Result<Vec<Listed>, StoreError> {
+        let clause = "WHERE s.id > $1 ORDER BY s.id LIMIT $2";
+        self.read(|db| rows::select(db, clause, &[after.into(), limit(most)]))
     }
 
-    /// Lists at most `limit` tombstones, newest first.
-    pub fn tombstones(&mut self, limit: usize) -> Result<Vec<Tombstone>, StoreError> {
-        let sql =
-            "SELECT id, topic, host, removal, at, last_at, last_answer, created_at FROM tombstone
-             ORDER BY at DESC, id DESC LIMIT $1";
-        let read = |mut row: Row| {
+    /// Lists at most `most` tombstones, newest first.
+    pub fn tombstones(&mut self, most: usize) -> Result<Vec<Tombstone>, StoreError> {
+        let sql = "SELECT * FROM tombstone ORDER BY at DESC, id DESC LIMIT $1";
+        let read = |row: &Row| {
             Ok(Tombstone {
-                id: row.int("id")?,
-                topic: row.text("topic")?,
-                host: row.text("host")?,
+                id: row.get("id")?,
+                topic: row.get("topic")?,
+                host: row.get("host")?,
                 removal: row.parsed("removal", RemovalReason::from_name)?,
-                at: row.moment("at")?,
-                last: read_last(&mut row)?,
-                created_at: row.moment("created_at")?,
+                at: row.get("at")?,
+                last: rows::read_last(row, row.get("last_at")?)?,
+                created_at: row.get("created_at")?,
             })
         };
-        let values = [limit.into()];
-        self.read(|db| db.query(sql, &values)?.into_iter().map(read).collect())
+        let rows = self.read(|db| db.query(sql, &[limit(most)]))?;
+        rows.iter().map(read).collect()
     }
 
     /// Applies the operator's command to a subscription; `false` when there is none with that id.
@@ -230,22 +219,16 @@ impl Store {
         now: Moment,
     ) -> Result<bool, StoreError> {
         self.write(|db| {
-            touch(db, now)?;
-            let changed = change(db, &[id], now, |state| match command {
-                AdminCommand::Remove => Some(state.removed(RemovalReason::Operator)),
+            let found = rows::load(db, &[id])?;
+            let changed = rows::change(db, found, now, |listed| match command {
+                AdminCommand::Remove => Some(listed.state.removed(RemovalReason::Operator)),
                 AdminCommand::Retry => {
-                    state.retry();
+                    listed.state.retry();
                     None
                 }
             })?;
             Ok(!changed.is_empty())
         })
-    }
-
-    /// Copies the subscriptions, waiting requests and denials of `source` into this store, in one transaction. Of two states
-    /// of one subscription the later counts, so a repetition changes nothing; subscriptions whose lease is over stay behind.
-    pub fn copy_from(&mut self, source: &mut Store, now: Moment) -> Result<CopyReport, StoreError> {
-        source.read(|source| self.write(|target| copy::copy(source, target, now)))
     }
 }
 
@@ -255,7 +238,6 @@ fn publish(
     is_shared: bool,
     now: Moment,
 ) -> Result<Published, StoreError> {
-    touch(db, now)?;
     let mut published = Published::default();
     for TopicVersion { url, digest, dated } in versions {
         let changed = db.execute(
@@ -263,8 +245,8 @@ fn publish(
              ON CONFLICT (url) DO UPDATE SET digest = excluded.digest, dated = excluded.dated
              WHERE topic.digest <> excluded.digest AND ($4 = 0 OR topic.dated < excluded.dated)",
             &[
-                url.as_str().into(),
-                digest.into(),
+                text(url),
+                digest.to_vec().into(),
                 dated.unix().into(),
                 is_shared.into(),
             ],
@@ -273,10 +255,12 @@ fn publish(
             published.changed.push(url.clone());
         }
     }
-    for mut row in db.query("SELECT id, url, digest FROM topic ORDER BY id", &[])? {
-        let (topic_id, url, digest) = (row.int("id")?, row.text("url")?, row.digest("digest")?);
+    for row in db.query("SELECT id, url, digest FROM topic ORDER BY id", &[])? {
+        let (topic_id, url) = (row.get("id")?, row.get::<String>("url")?);
         match versions.iter().find(|version| version.url == url) {
-            Some(version) if version.digest != digest => published.older.push(url),
+            Some(version) if version.digest != row.get::<[u8; 32]>("digest")? => {
+                published.older.push(url);
+            }
             Some(_) => {}
             // A replica with older files may not know it yet.
             None if is_shared => {}
@@ -293,37 +277,14 @@ fn withdraw(
     url: &str,
     now: Moment,
 ) -> Result<usize, StoreError> {
-    let sql = "SELECT id FROM subscription WHERE topic_id = $1 ORDER BY id";
-    let ids = ids(db, sql, &[topic_id.into()])?;
-    change(db, &ids, now, |state| {
-        Some(state.removed(RemovalReason::TopicWithdrawn))
+    let clause = "WHERE s.topic_id = $1 ORDER BY s.id";
+    let all = rows::select(db, clause, &[topic_id.into()])?;
+    let ended = rows::change(db, all, now, |listed| {
+        Some(listed.state.removed(RemovalReason::TopicWithdrawn))
     })?;
-    db.execute("DELETE FROM request WHERE topic = $1", &[url.into()])?;
+    db.execute("DELETE FROM request WHERE topic = $1", &[text(url)])?;
     db.execute("DELETE FROM topic WHERE id = $1", &[topic_id.into()])?;
-    Ok(ids.len())
-}
-
-/// Applies one change to each of these subscriptions, and returns why each one ended that did.
-fn change(
-    db: &mut dyn Connection,
-    ids: &[i64],
-    now: Moment,
-    mut change: impl FnMut(&mut Subscription) -> Option<RemovalReason>,
-) -> Result<Vec<Option<RemovalReason>>, StoreError> {
-    let loaded = rows::load(db, ids)?.into_iter();
-    let changed: Vec<_> = loaded
-        .map(|mut listed| {
-            let removal = change(&mut listed.state);
-            (listed, removal)
-        })
-        .collect();
-    rows::save(db, &changed, now)?;
-    Ok(changed.into_iter().map(|(_, removal)| removal).collect())
-}
-
-fn ids(db: &mut dyn Connection, sql: &str, values: &[Value<'_>]) -> Result<Vec<i64>, StoreError> {
-    let rows = db.query(sql, values)?;
-    rows.into_iter().map(|mut row| row.int("id")).collect()
+    Ok(ended.len())
 }
 
 fn shift(db: &mut dyn Connection, by_ms: i64) -> Result<(), StoreError> {
@@ -350,9 +311,8 @@ fn origin_of(url: &str) -> &str {
 /// Subscriptions whose lease is over, without an attempt under way, and that no waiting request would renew. `$1` is the
 /// time.
 const EXPIRED: &str =
-    "SELECT s.id FROM subscription s WHERE s.lease_end <= $1 AND s.claimed = 0 AND NOT EXISTS
- (SELECT 1 FROM request r JOIN topic t ON t.url = r.topic
-  WHERE r.callback = s.callback AND t.id = s.topic_id AND r.mode = 'subscribe')";
+    "WHERE s.lease_end <= $1 AND s.claimed = 0 AND NOT EXISTS (SELECT 1 FROM request r
+ WHERE r.callback = s.callback AND r.topic = t.url AND r.mode = 'subscribe') LIMIT $2";
 
 /// Leases ended by one sweep, so that no transaction grows without bound.
 const SWEEP_MAX: usize = 1_000;

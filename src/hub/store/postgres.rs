@@ -10,6 +10,7 @@ mod fault;
 mod tls;
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
@@ -32,8 +33,6 @@ pub(super) struct PostgresConnection {
     runtime: Option<Runtime>,
     client: Client,
     name: String,
-    /// Whether this session has the delivery role: its lock could be taken twice.
-    has_role: bool,
 }
 
 impl PostgresConnection {
@@ -76,7 +75,6 @@ impl PostgresConnection {
                 runtime: Some(runtime),
                 client,
                 name,
-                has_role: false,
             }),
             failed => {
                 // A lookup that hangs does not hang us.
@@ -91,49 +89,36 @@ impl PostgresConnection {
 
     /// Makes the tables, or takes those of an earlier version to this one, and makes sure that they may be written.
     fn prepare(&mut self) -> Result<(), StoreError> {
+        self.script(SETTINGS)?;
         self.begin(Access::Write)?;
-        let found = self.version()?;
-        let refused = |what: String| Err(StoreError::Refused(self.name.clone(), what));
+        let there = "SELECT to_regclass('reviewd.meta') IS NOT NULL AS is_there";
+        let name = self.name.clone();
+        let db: &mut dyn Connection = self;
+        let found: i64 = match db.query_one(there, &[])?.get("is_there")? {
+            true => db
+                .query_one("SELECT version FROM meta", &[])?
+                .get("version")?,
+            false => 0,
+        };
         let newest = SCHEMA_VERSION + VERSIONS_BEFORE;
         if found > newest {
-            return refused(format!(
+            let what = format!(
                 "schema {found} is newer than this program's {newest}; use the version that made it"
-            ));
-        }
-        if (1..=VERSIONS_BEFORE).contains(&found) {
-            return refused(format!(
-                "schema {found} is older than any that was released"
-            ));
-        }
-        let from = (found - VERSIONS_BEFORE).max(0);
-        if found == 0 {
-            self.script(SCHEMA)?;
-        }
-        for sql in schema::statements(from, schema::ONE_DELIVERER) {
-            self.script(&schema::in_postgres(sql))?;
+            );
+            return Err(StoreError::Refused(name, what));
         }
         if found == 0 {
-            self.script("ALTER TABLE meta ADD COLUMN version BIGINT")?;
+            db.script(SCHEMA)?;
+        }
+        for sql in schema::statements(found - VERSIONS_BEFORE, schema::ONE_DELIVERER) {
+            db.script(&schema::in_postgres(sql))?;
+        }
+        if found == 0 {
+            db.script("ALTER TABLE meta ADD COLUMN version BIGINT")?;
         }
         // Fails here where the rights would be missing later.
-        self.execute("UPDATE meta SET version = $1", &[newest.into()])?;
-        self.commit()
-    }
-
-    /// Returns the version of the schema, 0 where there is none.
-    fn version(&mut self) -> Result<i64, StoreError> {
-        let there = "SELECT 1::bigint FROM pg_catalog.pg_class c JOIN pg_catalog.pg_namespace n ON n.oid = c.relnamespace
-             WHERE n.nspname = 'reviewd' AND c.relname = 'meta'";
-        if self.query(there, &[])?.is_empty() {
-            return Ok(0);
-        }
-        let mut rows = self.query("SELECT version FROM reviewd.meta", &[])?;
-        rows.first_mut().map_or(Ok(0), |row| row.int("version"))
-    }
-
-    /// Runs statements without values.
-    fn script(&mut self, sql: &str) -> Result<(), StoreError> {
-        self.wait(self.client.batch_execute(sql))
+        db.execute("UPDATE meta SET version = $1", &[newest.into()])?;
+        db.script("COMMIT")
     }
 
     /// Waits for an answer of the server, within a bounded time.
@@ -152,71 +137,52 @@ impl PostgresConnection {
 impl Connection for PostgresConnection {
     fn begin(&mut self, access: Access) -> Result<(), StoreError> {
         match access {
-            Access::Read => self.script(&format!(
-                "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; {SETTINGS}"
-            )),
+            Access::Read => self.script("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"),
             Access::Write => self.script(&format!(
-                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; {SETTINGS};
-                 SELECT pg_advisory_xact_lock({LOCKS}, {WRITING})"
+                "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({LOCKS}, {WRITING})"
             )),
         }
     }
 
-    fn commit(&mut self) -> Result<(), StoreError> {
-        self.script("COMMIT")
+    fn script(&mut self, sql: &str) -> Result<(), StoreError> {
+        self.wait(self.client.batch_execute(sql))
     }
 
-    fn roll_back(&mut self) {
-        // When that fails the connection is of no use, which its next use says.
-        if let Err(error) = self.script("ROLLBACK") {
-            debug!(%error, "a transaction was not rolled back");
-        }
-    }
-
-    fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         let rows = self.wait(self.client.query_typed(sql, &typed(values)))?;
+        let columns = rows.first().map_or(&[][..], |row| row.columns()).iter();
+        let columns: Rc<[String]> = columns.map(|column| column.name().to_owned()).collect();
         let one = |row: &tokio_postgres::Row| {
             let values = (0..row.len()).map(|column| read(row, column));
-            values.collect::<Result<_, _>>().map(Row::new)
+            Ok(Row {
+                columns: Rc::clone(&columns),
+                values: values.collect::<Result<_, _>>()?,
+            })
         };
-        rows.iter()
-            .map(one)
-            .collect::<Result<_, _>>()
-            .map_err(|error| StoreError::Corrupt(self.place(), error.to_string()))
+        let rows: Result<_, tokio_postgres::Error> = rows.iter().map(one).collect();
+        rows.map_err(|error| StoreError::Corrupt(self.place(), error.to_string()))
     }
 
-    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
         self.wait(self.client.execute_typed(sql, &typed(values)))
     }
 
-    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value<'_>>]) -> Result<(), StoreError> {
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<(), StoreError> {
         // They are sent one after the other, without a wait for the answers between.
         let sets: Vec<_> = sets.iter().map(|values| typed(values)).collect();
-        let all = sets
-            .iter()
-            .map(|values| self.client.execute_typed(sql, values));
+        let all = sets.iter().map(|set| self.client.execute_typed(sql, set));
         self.wait(try_join_all(all)).map(drop)
     }
 
     fn try_take_role(&mut self) -> Result<bool, StoreError> {
-        if self.has_role {
-            return Ok(true);
-        }
-        // A host that loses its power says nothing. The server is to notice, or no other replica could take over.
-        self.script(
-            "SELECT set_config('tcp_keepalives_idle', '5', false), set_config('tcp_keepalives_interval', '2', false),
-             set_config('tcp_keepalives_count', '3', false)",
-        )?;
-        let sql = format!("SELECT pg_try_advisory_lock({LOCKS}, {DELIVERING})::int::bigint");
-        let mut rows = self.query(&sql, &[])?;
-        self.has_role = rows.first_mut().map_or(Ok(false), |row| row.flag("role"))?;
-        Ok(self.has_role)
+        let sql = format!("SELECT pg_try_advisory_lock({LOCKS}, {DELIVERING}) AS is_ours");
+        let db: &mut dyn Connection = self;
+        db.query_one(&sql, &[])?.get("is_ours")
     }
 
     fn give_up_role(&mut self) -> Result<(), StoreError> {
-        self.script(&format!("SELECT pg_advisory_unlock({LOCKS}, {DELIVERING})"))?;
-        self.has_role = false;
-        Ok(())
+        // A session that asked twice has it twice.
+        self.script("SELECT pg_advisory_unlock_all()")
     }
 
     fn place(&self) -> PathBuf {
@@ -233,24 +199,26 @@ impl Drop for PostgresConnection {
 }
 
 /// The values with their types: without those the server would have to be asked first.
-fn typed<'a>(values: &'a [Value<'_>]) -> Vec<(&'a (dyn ToSql + Sync), Type)> {
-    let one = |value: &'a Value<'_>| -> (&'a (dyn ToSql + Sync), Type) {
+fn typed(values: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
+    fn one(value: &Value) -> (&(dyn ToSql + Sync), Type) {
         match value {
-            Value::Int(number) => (number, Type::INT8),
+            Value::Integer(number) => (number, Type::INT8),
             Value::Text(text) => (text, Type::TEXT),
-            Value::Bytes(bytes) => (bytes, Type::BYTEA),
+            Value::Blob(bytes) => (bytes, Type::BYTEA),
+            Value::Real(number) => (number, Type::FLOAT8),
+            // The type follows from the statement.
+            Value::Null => (&None::<&str>, Type::UNKNOWN),
         }
-    };
+    }
     values.iter().map(one).collect()
 }
 
-fn read(row: &tokio_postgres::Row, column: usize) -> Result<Value<'static>, tokio_postgres::Error> {
+fn read(row: &tokio_postgres::Row, column: usize) -> Result<Value, tokio_postgres::Error> {
     Ok(match *row.columns()[column].type_() {
-        Type::TEXT => Value::Text(row.try_get::<_, Option<String>>(column)?.map(Into::into)),
-        Type::BYTEA => Value::Bytes(row.try_get::<_, Option<Vec<u8>>>(column)?.map(Into::into)),
-        Type::BOOL => Value::Int(row.try_get::<_, Option<bool>>(column)?.map(Into::into)),
-        Type::INT4 => Value::Int(row.try_get::<_, Option<i32>>(column)?.map(Into::into)),
-        _ => Value::Int(row.try_get(column)?),
+        Type::TEXT => row.try_get::<_, Option<String>>(column)?.into(),
+        Type::BYTEA => row.try_get::<_, Option<Vec<u8>>>(column)?.into(),
+        Type::BOOL => row.try_get::<_, Option<bool>>(column)?.into(),
+        _ => row.try_get::<_, Option<i64>>(column)?.into(),
     })
 }
 
@@ -260,10 +228,11 @@ fn silence(name: &str) -> StoreError {
 }
 
 /// The server's own bounds lie below ours, so that its error says what was too slow, and it does not go on with a
-/// statement whose caller has given up. Compiling a statement takes it 45 ms, and running ours less than one.
-const SETTINGS: &str = "SELECT set_config('search_path', 'reviewd', true), set_config('statement_timeout', '8s', true),
- set_config('lock_timeout', '4s', true), set_config('idle_in_transaction_session_timeout', '20s', true),
- set_config('jit', 'off', true)";
+/// statement whose caller has given up. Compiling a statement takes it 45 ms, and running ours less than one. A host that
+/// loses its power says nothing: the server is to notice, or no other replica could take over its role.
+const SETTINGS: &str = "SET search_path = reviewd; SET statement_timeout = '8s'; SET lock_timeout = '4s';
+ SET idle_in_transaction_session_timeout = '20s'; SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2;
+ SET tcp_keepalives_count = 3";
 
 /// Makes the schema, unless an operator has made it.
 const SCHEMA: &str = "

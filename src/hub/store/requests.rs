@@ -1,15 +1,14 @@
 //! Requests that wait for their verification: loaded, changed by the rules of [`Subscription`], and saved.
 
-use super::connection::{Connection, Row, Value};
+use super::connection::{Columns, Connection, Row, Value, limit, text};
 use super::host_room::HostRoom;
-use super::rows::{self, first, read_mode, read_secret, secret_value};
 use super::{
     Accept, Claim, QuotaExceeded, Quotas, Recorded, Report, Store, StoreError, WaitingRequest,
-    touch,
+    rows, touch,
 };
 use crate::hub::Moment;
 use crate::hub::request::Mode;
-use crate::hub::subscription::{Answer, Ended, Subscription};
+use crate::hub::subscription::Subscription;
 
 impl Store {
     /// Keeps each request that `quotas` leave room for; one that repeats a waiting one to the letter joins it. The answers
@@ -26,8 +25,8 @@ impl Store {
                 return Ok(Vec::new());
             }
             // Of many subscriptions the count takes its time, and no request of the batch changes it.
-            let mut row = first(db.query("SELECT count(*) FROM subscription", &[])?)?;
-            let active = row.number("count")?;
+            let row = db.query_one("SELECT count(*) AS active FROM subscription", &[])?;
+            let active = row.count("active")?;
             let one = |accept| accept_one(db, accept, quotas, active, now);
             requests.iter().map(one).collect()
         })
@@ -40,13 +39,14 @@ impl Store {
         claim: &Claim,
         now: Moment,
     ) -> Result<Vec<WaitingRequest>, StoreError> {
-        let found = self.read(|db| HostRoom::new(claim).fill(db, FIND, &[now.into()]))?;
-        if found.is_empty() {
+        let mut room = HostRoom::new(claim);
+        self.read(|db| room.fill(db, FIND, &[now.into()]))?;
+        if room.found.is_empty() {
             return Ok(Vec::new());
         }
         self.write(|db| {
-            let mut claimed = Vec::with_capacity(found.len());
-            for (id, _) in found {
+            let mut claimed = Vec::with_capacity(room.found.len());
+            for id in room.found {
                 // Another process may have been quicker.
                 let Some(mut request) = load(db, id)?.filter(|request| !request.state.claimed)
                 else {
@@ -60,14 +60,14 @@ impl Store {
         })
     }
 
-    /// Lists at most `limit` requests that wait for their verification, oldest first.
-    pub fn requests(&mut self, limit: usize) -> Result<Vec<WaitingRequest>, StoreError> {
-        let sql = format!("{SELECT} ORDER BY r.id LIMIT $1");
-        let rows = self.read(|db| db.query(&sql, &[limit.into()]))?;
-        rows.into_iter().map(read).collect()
+    /// Lists at most `most` requests that wait for their verification, oldest first.
+    pub fn requests(&mut self, most: usize) -> Result<Vec<WaitingRequest>, StoreError> {
+        self.read(|db| select(db, "ORDER BY r.id LIMIT $1", &[limit(most)]))
     }
 }
 
+/// Keeps a request unless a quota is exceeded while `active` subscriptions are there. Renewals and unsubscriptions of what
+/// is active need no room among the subscriptions.
 fn accept_one(
     db: &mut dyn Connection,
     accept: &Accept,
@@ -77,66 +77,51 @@ fn accept_one(
 ) -> Result<Result<(), QuotaExceeded>, StoreError> {
     let Accept { request, lease_s } = accept;
     let host = request.callback.host().to_string();
-    let mut values: Vec<Value<'_>> = vec![
-        request.mode.as_str().into(),
-        request.topic.as_str().into(),
-        request.topic_given.as_str().into(),
-        request.callback.uri().into(),
-        (*lease_s).into(),
-        secret_value(request.secret.as_ref()),
-    ];
-    let joined = db.query(
-        "SELECT id FROM request WHERE mode = $1 AND topic = $2 AND topic_given = $3 AND callback = $4 AND lease_s = $5
-         AND secret IS NOT DISTINCT FROM $6 AND claimed = 0 AND attempts = 0",
-        &values,
+    let secret = rows::secret_value(request.secret.as_ref());
+    let row = db.query_one(
+        QUOTAS,
+        &[
+            text(&host),
+            text(request.callback.uri()),
+            text(&request.topic),
+            text(request.mode.as_str()),
+            text(&request.topic_given),
+            (*lease_s).into(),
+            secret.clone(),
+        ],
     )?;
-    if !joined.is_empty() {
+    if row.count("same")? > 0 {
         return Ok(Ok(()));
     }
-    if let Some(exceeded) = exceeded(db, accept, &host, quotas, active)? {
+    let is_full = |count: u64, most: u32| count >= u64::from(most);
+    let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
+    let needs_room = request.mode == Mode::Subscribe && row.count("known")? == 0;
+    let exceeded = if is_full(row.count("waiting")?, quotas.requests) {
+        Some(QuotaExceeded::Requests)
+    } else if is_full(row.count("waiting_of_host")?, quotas.requests_per_host) {
+        Some(QuotaExceeded::RequestsOfHost)
+    } else if needs_room && is_full(active + row.count("asked")?, quotas.subscriptions) {
+        Some(QuotaExceeded::Subscriptions)
+    } else if needs_room && is_full(of_host, quotas.subscriptions_per_host) {
+        Some(QuotaExceeded::SubscriptionsOfHost)
+    } else {
+        None
+    };
+    if let Some(exceeded) = exceeded {
         return Ok(Err(exceeded));
     }
-    values.extend([host.into(), now.into()]);
-    db.execute(
-        "INSERT INTO request (mode, topic, topic_given, callback, lease_s, secret, host, accepted_at, digest)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, (SELECT digest FROM topic WHERE url = $2))",
-        &values,
-    )?;
-    Ok(Ok(()))
-}
-
-/// Returns which bound leaves no room for one more request, if one does, while `active` subscriptions are there. Renewals
-/// and unsubscriptions of what is active need no room among the subscriptions.
-fn exceeded(
-    db: &mut dyn Connection,
-    accept: &Accept,
-    host: &str,
-    quotas: &Quotas,
-    active: u64,
-) -> Result<Option<QuotaExceeded>, StoreError> {
-    let request = &accept.request;
-    let sql = "SELECT count(*), count(*) FILTER (WHERE host = $1), count(*) FILTER (WHERE mode = 'subscribe'),
-         count(*) FILTER (WHERE mode = 'subscribe' AND host = $1),
-         (SELECT count(*) FROM subscription WHERE host = $1) FROM request";
-    let mut row = first(db.query(sql, &[host.into()])?)?;
-    let mut next = || row.number::<u64>("count");
-    let (all, of_host, asked, asked_of_host) = (next()?, next()?, next()?, next()?);
-    let active_of_host = next()?;
-    if all >= quotas.requests.into() {
-        return Ok(Some(QuotaExceeded::Requests));
-    }
-    if of_host >= quotas.requests_per_host.into() {
-        return Ok(Some(QuotaExceeded::RequestsOfHost));
-    }
-    let mut is_there = || rows::load_pair(db, &request.callback, &request.topic);
-    if request.mode == Mode::Unsubscribe || is_there()?.is_some() {
-        return Ok(None);
-    }
-    if active + asked >= quotas.subscriptions.into() {
-        return Ok(Some(QuotaExceeded::Subscriptions));
-    }
-    let is_full = active_of_host + asked_of_host >= quotas.subscriptions_per_host.into();
-    Ok(is_full.then_some(QuotaExceeded::SubscriptionsOfHost))
+    let values = vec![
+        ("mode", text(request.mode.as_str())),
+        ("topic", text(&request.topic)),
+        ("topic_given", text(&request.topic_given)),
+        ("callback", text(request.callback.uri())),
+        ("host", text(host)),
+        ("lease_s", (*lease_s).into()),
+        ("secret", secret),
+        ("accepted_at", now.into()),
+        ("digest", row.get::<Option<Vec<u8>>>("digest")?.into()),
+    ];
+    db.insert("request", values).map(Ok)
 }
 
 /// Stores how a verification ended: the request waits again or goes, and if it was confirmed the subscription changes.
@@ -182,28 +167,30 @@ fn confirm(
     now: Moment,
 ) -> Result<Recorded, StoreError> {
     let (topic, callback) = (&request.topic, &request.callback);
-    let sql = "SELECT id FROM topic WHERE url = $1";
-    let Some(mut known) = db.query(sql, &[topic.as_str().into()])?.into_iter().next() else {
+    let known = db.query("SELECT id FROM topic WHERE url = $1", &[text(topic)])?;
+    let Some(known) = known.first() else {
         return Ok(Recorded::Rejected);
     };
-    let topic_id = known.int("id")?;
     match (rows::load_pair(db, callback, topic)?, request.mode) {
-        (Some(mut listed), Mode::Unsubscribe) => {
-            let removal = listed.state.unsubscribe(now);
-            rows::save(db, &[(listed, removal)], now)?;
+        (Some(listed), Mode::Unsubscribe) => {
+            let end = |listed: &mut super::Listed| listed.state.unsubscribe(now);
+            let changed = rows::change(db, vec![listed], now, end)?;
+            let removal = changed.first().and_then(|(_, removal)| *removal);
             Ok(removal.map_or(Recorded::Leaving, Recorded::Removed))
         }
-        (Some(mut listed), Mode::Subscribe) => {
-            listed.state.renew(request.state, asked_at, now);
-            rows::save(db, &[(listed, None)], now)?;
+        (Some(listed), Mode::Subscribe) => {
+            rows::change(db, vec![listed], now, |listed| {
+                listed.state.renew(request.state.clone(), asked_at, now);
+                None
+            })?;
             Ok(Recorded::Renewed)
         }
         (None, Mode::Unsubscribe) => Ok(Recorded::Stale),
         (None, Mode::Subscribe) => {
             let state = request.state.activate(asked_at, now);
-            rows::insert(db, topic_id, callback, &state)?;
+            rows::insert(db, known.get("id")?, callback, &state)?;
             let sql = "DELETE FROM notice WHERE callback = $1 AND topic = $2";
-            db.execute(sql, &[callback.uri().into(), topic.as_str().into()])?;
+            db.execute(sql, &[text(callback.uri()), text(topic)])?;
             Ok(Recorded::Activated)
         }
     }
@@ -211,9 +198,7 @@ fn confirm(
 
 /// Lets requests that a process which is gone had claimed wait again, unless they had all their attempts.
 pub(super) fn recover(db: &mut dyn Connection) -> Result<(), StoreError> {
-    let rows = db.query(&format!("{SELECT} WHERE r.claimed = 1"), &[])?;
-    for row in rows {
-        let mut request = read(row)?;
+    for mut request in select(db, "WHERE r.claimed = 1", &[])? {
         match request.state.recover_verification() {
             true => save(db, &request)?,
             false => drop(db.execute("DELETE FROM request WHERE id = $1", &[request.id.into()])?),
@@ -223,63 +208,68 @@ pub(super) fn recover(db: &mut dyn Connection) -> Result<(), StoreError> {
 }
 
 fn load(db: &mut dyn Connection, id: i64) -> Result<Option<WaitingRequest>, StoreError> {
-    let rows = db.query(&format!("{SELECT} WHERE r.id = $1"), &[id.into()])?;
-    rows.into_iter().next().map(read).transpose()
+    let found = select(db, "WHERE r.id = $1", &[id.into()])?;
+    Ok(found.into_iter().next())
 }
 
-fn read(mut row: Row) -> Result<WaitingRequest, StoreError> {
-    let (id, mode) = (row.int("id")?, read_mode(&mut row)?);
-    let (topic, topic_given) = (row.text("topic")?, row.text("topic_given")?);
-    let callback = row.callback()?;
-    let lease_s = row.number("lease_s")?;
-    let secret = read_secret(&mut row)?;
-    let accepted_at = row.moment("accepted_at")?;
-    let current = row.digest_or_null("topic.digest")?;
-    // A request of an earlier version has no digest of its own.
-    let digest = row
-        .digest_or_null("digest")?
-        .or(current)
-        .unwrap_or_default();
-    let mut state = Subscription::request(lease_s, secret, digest, accepted_at);
-    state.attempt = row.number("attempts")?;
-    state.claimed = row.flag("claimed")?;
-    state.next_at = row.moment("next_at")?;
-    let last = row.text_or_null("last_answer")?;
-    let at = accepted_at;
-    state.last = last
-        .and_then(|name| Answer::from_name(&name))
-        .map(|answer| Ended { at, answer });
+/// Loads requests `r`. One of an earlier version has no digest of its own.
+pub(super) fn select(
+    db: &mut dyn Connection,
+    clause: &str,
+    values: &[Value],
+) -> Result<Vec<WaitingRequest>, StoreError> {
+    let sql = format!(
+        "SELECT r.*, COALESCE(r.digest, t.digest) AS held FROM request r LEFT JOIN topic t ON t.url = r.topic {clause}"
+    );
+    db.query(&sql, values)?.iter().map(read).collect()
+}
+
+fn read(row: &Row) -> Result<WaitingRequest, StoreError> {
+    let (lease_s, accepted_at) = (row.get("lease_s")?, row.get("accepted_at")?);
+    let held = row.get::<Option<_>>("held")?.unwrap_or_default();
+    let state = Subscription {
+        claimed: row.get("claimed")?,
+        attempt: row.count("attempts")?,
+        next_at: row.get("next_at")?,
+        last: rows::read_last(row, Some(accepted_at))?,
+        ..Subscription::request(lease_s, rows::read_secret(row)?, held, accepted_at)
+    };
+    let modes = [Mode::Subscribe, Mode::Unsubscribe];
     Ok(WaitingRequest {
-        id,
-        mode,
-        topic,
-        topic_given,
-        callback,
+        id: row.get("id")?,
+        mode: row.parsed("mode", |text| {
+            modes.into_iter().find(|mode| mode.as_str() == text)
+        })?,
+        topic: row.get("topic")?,
+        topic_given: row.get("topic_given")?,
+        callback: rows::read_callback(row)?,
         lease_s,
         state,
     })
 }
 
 fn save(db: &mut dyn Connection, request: &WaitingRequest) -> Result<(), StoreError> {
-    let state = &request.state;
-    let last = state
-        .last
-        .as_ref()
-        .map(|last| last.answer.to_string().into());
-    let values = [
-        request.id.into(),
-        state.claimed.into(),
-        i64::try_from(state.attempt).unwrap_or(i64::MAX).into(),
-        state.next_at.into(),
-        Value::Text(last),
-    ];
-    let sql = "UPDATE request SET claimed = $2, attempts = $3, next_at = $4, last_answer = $5 WHERE id = $1";
-    db.execute(sql, &values).map(drop)
+    db.update("request", vec![(request.id, columns(&request.state))])
 }
 
-/// Every column that [`read`] reads, in its order.
-const SELECT: &str = "SELECT r.id, r.mode, r.topic, r.topic_given, r.callback, r.lease_s, r.secret, r.accepted_at, t.digest,
- r.digest, r.attempts, r.claimed, r.next_at, r.last_answer FROM request r LEFT JOIN topic t ON t.url = r.topic";
+/// The columns of a waiting request that change.
+fn columns(state: &Subscription) -> Columns {
+    vec![
+        ("claimed", state.claimed.into()),
+        ("attempts", rows::attempt_value(state)),
+        ("next_at", state.next_at.into()),
+        ("last_answer", rows::answer_value(state.last.as_ref())),
+    ]
+}
+
+/// What decides about a request: `$1` is the host, `$2` the callback, `$3` the topic, `$4` to `$7` the rest of it.
+const QUOTAS: &str = "SELECT count(*) AS waiting, count(*) FILTER (WHERE host = $1) AS waiting_of_host,
+ count(*) FILTER (WHERE mode = 'subscribe') AS asked, count(*) FILTER (WHERE mode = 'subscribe' AND host = $1) AS asked_of_host,
+ count(*) FILTER (WHERE callback = $2 AND topic = $3 AND mode = $4 AND topic_given = $5 AND lease_s = $6
+  AND secret IS NOT DISTINCT FROM $7 AND claimed = 0 AND attempts = 0) AS same,
+ (SELECT count(*) FROM subscription WHERE host = $1) AS active_of_host,
+ (SELECT count(*) FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.callback = $2 AND t.url = $3) AS known,
+ (SELECT digest FROM topic WHERE url = $3) AS digest FROM request";
 
 /// `$1` is the time; [`HostRoom::fill`] adds the hosts that are left out and the limit.
 const FIND: &str = "SELECT r.host, r.id FROM request r

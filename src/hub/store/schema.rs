@@ -9,7 +9,7 @@ pub const SCHEMA_VERSION: i64 = 5;
 /// Returns the statements that take tables of version `from` to [`SCHEMA_VERSION`]; `last` is the last step, in which the
 /// databases differ. Where there is nothing to do, there is no statement.
 pub(super) fn statements(from: i64, last: &'static str) -> Vec<&'static str> {
-    if from == 0 {
+    if from <= 0 {
         return vec![TABLES];
     }
     let done = usize::try_from(from - 1).unwrap_or(usize::MAX);

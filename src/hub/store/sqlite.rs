@@ -8,12 +8,14 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::types::{ToSqlOutput, Type, ValueRef};
-use rusqlite::{ErrorCode, OpenFlags, Statement, ToSql, params_from_iter};
+use rusqlite::{
+    ErrorCode, OpenFlags, Statement, Transaction, TransactionBehavior, params_from_iter,
+};
 
 use super::connection::{Access, Connection, Row, Value};
 use super::error::StoreError;
@@ -36,13 +38,13 @@ impl SqliteConnection {
         made.map_err(|error| StoreError::io(dir, &error))?;
         let path = dir.join(FILE_NAME);
         let fail = |error: std::io::Error| StoreError::io(&path, &error);
+        let mark = fs::read(dir.join(LOCK_NAME)).unwrap_or_default();
         // Held until a new store is open: SQLite does not wait for others who turn on the write-ahead log.
-        let is_used = was_used(dir);
-        let _opening = match is_used {
-            true => None,
-            false => Some(lock(dir)?),
+        let _opening = match mark.is_empty() {
+            true => Some(lock(dir)?),
+            false => None,
         };
-        check_files(dir, is_used)?;
+        check_files(dir, &mark)?;
         // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
         // alone, as a descriptor that a process closes takes along all its locks of the file.
         if !path.exists() {
@@ -52,108 +54,87 @@ impl SqliteConnection {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let real = fs::canonicalize(&path).map_err(fail)?;
-        let connection = rusqlite::Connection::open_with_flags(&real, flags)
-            .map_err(|error| translate(&path, &error))?;
-        let mut opened = SqliteConnection {
-            connection,
-            path,
-            role: None,
+        let connection = rusqlite::Connection::open_with_flags(&real, flags);
+        let mut opened = SqliteConnection::over(connection, path)?;
+        let set_up = || -> rusqlite::Result<()> {
+            opened.connection.busy_timeout(BUSY_TIMEOUT)?;
+            // The log stays when the last process closes the file, so that a log that is missing is noticed.
+            let keeps_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
+            opened.connection.set_db_config(keeps_log, true).map(drop)
         };
-        opened.set_up()?;
-        leave_mark(dir)?;
+        set_up().map_err(|error| translate(&opened.path, &error))?;
+        opened.prepare_tables()?;
+        opened.script(
+            "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
+             PRAGMA journal_size_limit = 16777216",
+        )?;
+        if !mark.ends_with(LOG_MARK) {
+            leave_mark(dir)?;
+        }
         Ok(opened)
     }
 
     /// Opens a database that lives and dies with the value.
     pub(super) fn in_memory() -> Result<SqliteConnection, StoreError> {
-        let path = PathBuf::from(":memory:");
-        let connection =
-            rusqlite::Connection::open_in_memory().map_err(|error| translate(&path, &error))?;
-        let mut opened = SqliteConnection {
-            connection,
-            path,
-            role: None,
-        };
-        opened.make_tables()?;
+        let connection = rusqlite::Connection::open_in_memory();
+        let opened = SqliteConnection::over(connection, PathBuf::from(":memory:"))?;
+        opened.prepare_tables()?;
         Ok(opened)
     }
 
-    fn set_up(&mut self) -> Result<(), StoreError> {
-        let fail = |error: rusqlite::Error| translate(&self.path, &error);
-        self.connection.busy_timeout(BUSY_TIMEOUT).map_err(fail)?;
-        // The log stays when the last process closes the file, so that a log that is missing is noticed.
-        let keeps_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-        self.connection
-            .set_db_config(keeps_log, true)
-            .map_err(fail)?;
-        self.check()?;
-        for (pragma, value) in [
-            ("journal_mode", "WAL"),
-            ("synchronous", "FULL"),
-            ("secure_delete", "ON"),
-            ("journal_size_limit", "16777216"),
-        ] {
-            self.connection
-                .pragma_update(None, pragma, value)
-                .map_err(|error| translate(&self.path, &error))?;
-        }
-        self.make_tables()
+    fn over(
+        connection: rusqlite::Result<rusqlite::Connection>,
+        path: PathBuf,
+    ) -> Result<SqliteConnection, StoreError> {
+        let connection = connection.map_err(|error| translate(&path, &error))?;
+        Ok(SqliteConnection {
+            connection,
+            path,
+            role: None,
+        })
     }
 
-    /// Makes sure that the file is empty or ours, whole, and not of a later version.
-    fn check(&self) -> Result<(), StoreError> {
-        let path = &self.path;
+    /// Makes sure that the file is empty or ours, whole, and not of a later version, and makes its tables, or takes those of
+    /// an earlier version to this one.
+    fn prepare_tables(&self) -> Result<(), StoreError> {
         // What cannot be read at all, in a file that could be opened, is damage whatever SQLite calls it.
-        let fail = |error: rusqlite::Error| match translate(path, &error) {
+        let fail = |error: rusqlite::Error| match translate(&self.path, &error) {
             StoreError::Io(path, what) => StoreError::Corrupt(path, what),
             other => other,
         };
-        // In one transaction, as another process may be making the tables right now.
-        let look = self.connection.unchecked_transaction().map_err(fail)?;
-        let pragma = |name| look.pragma_query_value(None, name, |row| row.get::<_, i64>(0));
-        let version = pragma("user_version").map_err(fail)?;
-        let application = pragma("application_id").map_err(fail)?;
-        let tables: i64 = look
-            .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
-            .map_err(fail)?;
-        look.finish().map_err(fail)?;
-        if application != APPLICATION_ID && (application != 0 || version != 0 || tables != 0) {
-            return Err(StoreError::Foreign(path.to_owned()));
+        let (connection, path) = (&self.connection, || self.path.clone());
+        let found = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
+        let found: String = found.map_err(fail)?;
+        if found != "ok" {
+            let line = found.lines().next().unwrap_or_default().to_owned();
+            return Err(StoreError::Corrupt(path(), line));
+        }
+        // Another process may be making the tables right now.
+        let making = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
+        let making = making.map_err(fail)?;
+        let number = |sql| making.query_row(sql, [], |row| row.get(0)).map_err(fail);
+        let version: i64 = number("PRAGMA user_version")?;
+        let application = number("PRAGMA application_id")?;
+        let is_new = version == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0;
+        if application != APPLICATION_ID && !(application == 0 && is_new) {
+            return Err(StoreError::Foreign(path()));
         }
         if version > SCHEMA_VERSION {
-            return Err(StoreError::Newer(path.to_owned(), version));
+            return Err(StoreError::Newer(path(), version));
         }
-        let verdict: String = self
-            .connection
-            .query_row("PRAGMA quick_check(1)", [], |row| row.get(0))
-            .map_err(fail)?;
-        if verdict != "ok" {
-            let line = verdict.lines().next().unwrap_or_default().to_owned();
-            return Err(StoreError::Corrupt(path.to_owned(), line));
-        }
-        Ok(())
-    }
-
-    /// Makes the tables of a new file, or takes those of an earlier version to this one.
-    fn make_tables(&mut self) -> Result<(), StoreError> {
-        self.begin(Access::Write)?;
-        let made = || -> rusqlite::Result<()> {
-            let connection = &self.connection;
-            let version = connection.pragma_query_value(None, "user_version", |row| row.get(0))?;
+        let make = || -> rusqlite::Result<()> {
             for sql in schema::statements(version, schema::DATED) {
-                connection.execute_batch(sql)?;
+                making.execute_batch(sql)?;
             }
-            connection.pragma_update(None, "application_id", APPLICATION_ID)?;
-            connection.pragma_update(None, "user_version", SCHEMA_VERSION)
+            making.pragma_update(None, "application_id", APPLICATION_ID)?;
+            making.pragma_update(None, "user_version", SCHEMA_VERSION)
         };
-        made().map_err(|error| translate(&self.path, &error))?;
-        self.commit()
-    }
-
-    fn script(&self, sql: &str) -> Result<(), StoreError> {
-        self.connection
-            .execute_batch(sql)
-            .map_err(|error| translate(&self.path, &error))
+        let made = match version {
+            SCHEMA_VERSION => Ok(()),
+            _ => make(),
+        };
+        let made = made.and_then(|()| making.commit());
+        made.map_err(|error| translate(&self.path, &error))
     }
 
     fn prepare(&self, sql: &str) -> rusqlite::Result<Statement<'_>> {
@@ -170,35 +151,35 @@ impl Connection for SqliteConnection {
         })
     }
 
-    fn commit(&mut self) -> Result<(), StoreError> {
-        self.script("COMMIT")
+    fn script(&mut self, sql: &str) -> Result<(), StoreError> {
+        self.connection
+            .execute_batch(sql)
+            .map_err(|error| translate(&self.path, &error))
     }
 
-    fn roll_back(&mut self) {
-        // A transaction that SQLite has ended by itself is not there any more.
-        let _ended = self.script("ROLLBACK");
-    }
-
-    fn query(&mut self, sql: &str, values: &[Value<'_>]) -> Result<Vec<Row>, StoreError> {
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
         let query = || -> rusqlite::Result<Vec<Row>> {
             let mut statement = self.prepare(sql)?;
-            let columns = statement.column_count();
+            let columns: Rc<[String]> = statement.column_names().map(str::to_owned).collect();
             let rows = statement.query_map(params_from_iter(values), |row| {
-                let values = (0..columns).map(|column| read(column, row.get_ref(column)?));
-                Ok(Row::new(values.collect::<rusqlite::Result<_>>()?))
+                let values = (0..columns.len()).map(|column| row.get(column));
+                Ok(Row {
+                    columns: Rc::clone(&columns),
+                    values: values.collect::<rusqlite::Result<_>>()?,
+                })
             })?;
             rows.collect()
         };
         query().map_err(|error| translate(&self.path, &error))
     }
 
-    fn execute(&mut self, sql: &str, values: &[Value<'_>]) -> Result<u64, StoreError> {
+    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
         let execute = || self.prepare(sql)?.execute(params_from_iter(values));
         let changed = execute().map_err(|error| translate(&self.path, &error))?;
         Ok(u64::try_from(changed).unwrap_or(u64::MAX))
     }
 
-    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value<'_>>]) -> Result<(), StoreError> {
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<(), StoreError> {
         let execute = || -> rusqlite::Result<()> {
             let mut statement = self.prepare(sql)?;
             for values in sets {
@@ -234,32 +215,6 @@ impl Connection for SqliteConnection {
     }
 }
 
-impl ToSql for Value<'_> {
-    fn to_sql(&self) -> rusqlite::Result<ToSqlOutput<'_>> {
-        let value = match self {
-            Value::Int(Some(number)) => ValueRef::Integer(*number),
-            Value::Text(Some(text)) => ValueRef::Text(text.as_bytes()),
-            Value::Bytes(Some(bytes)) => ValueRef::Blob(bytes),
-            Value::Int(None) | Value::Text(None) | Value::Bytes(None) => ValueRef::Null,
-        };
-        Ok(ToSqlOutput::Borrowed(value))
-    }
-}
-
-fn read(column: usize, value: ValueRef<'_>) -> rusqlite::Result<Value<'static>> {
-    let damage = |kind| rusqlite::Error::InvalidColumnType(column, "column".to_owned(), kind);
-    Ok(match value {
-        ValueRef::Null => Value::Int(None),
-        ValueRef::Integer(number) => number.into(),
-        ValueRef::Text(text) => match String::from_utf8(text.to_vec()) {
-            Ok(text) => text.into(),
-            Err(_) => return Err(damage(Type::Text)),
-        },
-        ValueRef::Blob(bytes) => Value::Bytes(Some(bytes.to_vec().into())),
-        ValueRef::Real(_) => return Err(damage(Type::Real)),
-    })
-}
-
 /// Moves what is in the log into the file, and empties the log, unless another process has the file open.
 impl Drop for SqliteConnection {
     fn drop(&mut self) {
@@ -271,7 +226,7 @@ impl Drop for SqliteConnection {
 /// Says what SQLite met in the operator's words.
 fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
     let path = path.to_owned();
-    if matches!(error, rusqlite::Error::InvalidColumnType(..)) {
+    if let rusqlite::Error::FromSqlConversionFailure(..) = error {
         return StoreError::Corrupt(path, error.to_string());
     }
     match error.sqlite_error_code() {
@@ -308,42 +263,25 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
     Err(StoreError::Busy(dir.join(FILE_NAME)))
 }
 
-/// Tells whether a store in the directory has been opened before, as [`leave_mark`] notes.
-fn was_used(dir: &Path) -> bool {
-    fs::metadata(dir.join(LOCK_NAME)).is_ok_and(|metadata| metadata.len() > 0)
-}
-
-/// Tells whether the program that used the directory last keeps the log of a closed file; version 0.1.0 removes it.
-fn keeps_log(dir: &Path) -> bool {
-    let mark = fs::read(dir.join(LOCK_NAME));
-    mark.is_ok_and(|mark| mark.ends_with(LOG_MARK))
-}
-
 /// Notes in the lock's file that the directory is in use, and has a log.
 fn leave_mark(dir: &Path) -> Result<(), StoreError> {
-    if keeps_log(dir) {
-        return Ok(());
-    }
     let path = dir.join(LOCK_NAME);
-    let written = private()
-        .append(true)
-        .open(&path)
-        .and_then(|mut file| file.write_all(LOG_MARK));
+    let file = private().append(true).open(&path);
+    let written = file.and_then(|mut file| file.write_all(LOG_MARK));
     written.map_err(|error| StoreError::io(&path, &error))
 }
 
-/// Refuses a file that has been cut, and one that is missing, or whose log is, where the directory has been in use. SQLite
-/// takes a very short file for a new one, and a log that is gone for an empty one, and subscriptions would be gone without a
-/// word.
-fn check_files(dir: &Path, is_used: bool) -> Result<(), StoreError> {
-    let path = dir.join(FILE_NAME);
-    let length = fs::metadata(&path).map(|metadata| metadata.len()).ok();
-    let what = match length {
-        None if is_used => "it is missing".to_owned(),
-        Some(length) if (length == 0 && is_used) || !length.is_multiple_of(PAGE_BYTES) => {
+/// Refuses a file that has been cut, and one that is missing, or whose log is, where the lock's file says that there was one.
+/// SQLite takes a very short file for a new one, and a log that is gone for an empty one, and subscriptions would be gone
+/// without a word. Version 0.1.0 leaves another mark, and no log.
+fn check_files(dir: &Path, mark: &[u8]) -> Result<(), StoreError> {
+    let (path, is_used) = (dir.join(FILE_NAME), !mark.is_empty());
+    let what = match fs::metadata(&path).map(|metadata| metadata.len()) {
+        Err(_) if is_used => "it is missing".to_owned(),
+        Ok(length) if (length == 0 && is_used) || !length.is_multiple_of(PAGE_BYTES) => {
             format!("it is {length} bytes long")
         }
-        Some(_) if keeps_log(dir) && !dir.join(LOG_NAME).exists() => {
+        Ok(_) if mark.ends_with(LOG_MARK) && !dir.join(LOG_NAME).exists() => {
             format!(
                 "{LOG_NAME} is missing; if version 0.1.0 has run here since, remove {LOCK_NAME}"
             )

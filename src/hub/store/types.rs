@@ -184,7 +184,6 @@ pub struct SweepReport {
     pub expired: usize,
     /// Subscriptions that their subscribers had ended, and whose attempt counts as lost.
     pub left: usize,
-    pub tombstones: usize,
 }
 
 /// What [`Store::copy_from`](super::Store::copy_from) did.

@@ -2,10 +2,9 @@
 
 use std::fmt;
 use std::path::PathBuf;
-use std::time::Duration;
 
 use tokio_postgres::Config;
-use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
+use tokio_postgres::config::{Host, SslMode};
 use url::form_urlencoded;
 
 /// A database, and how to speak to it.
@@ -36,19 +35,21 @@ impl Database {
                 "more than one @: write %40 for @ and %3F for ? in the password".to_owned(),
             );
         }
-        let (mut mode, mut root_cert, mut others) = (None, None, Vec::new());
+        let (mut mode, mut root_cert) = (None, None);
+        // Every wait that the operator leaves without a bound gets one, and standbys are left alone: of an option that is
+        // given twice, the last one counts.
+        let mut options = DEFAULTS.to_owned();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match form_urlencoded::parse(pair.as_bytes()).next() {
                 Some((name, value)) if name == "sslmode" => mode = Some(value.into_owned()),
                 Some((name, value)) if name == "sslrootcert" => {
                     root_cert = Some(PathBuf::from(value.into_owned()));
                 }
-                _ => others.push(pair),
+                _ => options = format!("{options}&{pair}"),
             }
         }
-        let mut config: Config = format!("{address}?{}", others.join("&"))
-            .parse()
-            .map_err(|error| super::fault::text(&error))?;
+        let parsed = format!("{address}?{options}").parse();
+        let mut config: Config = parsed.map_err(|error| super::fault::text(&error))?;
         if config.get_hosts().is_empty() {
             return Err("names no host".to_owned());
         }
@@ -67,27 +68,6 @@ impl Database {
                 ));
             }
         });
-        // Every wait that the operator has left without a bound gets one, and standbys are left alone.
-        let is_given = |name| {
-            others
-                .iter()
-                .any(|pair| pair.split('=').next() == Some(name))
-        };
-        if config.get_connect_timeout().is_none() {
-            config.connect_timeout(CONNECT_TIMEOUT);
-        }
-        if config.get_application_name().is_none() {
-            config.application_name("reviewd");
-        }
-        if !is_given("target_session_attrs") {
-            config.target_session_attrs(TargetSessionAttrs::ReadWrite);
-        }
-        if !is_given("tcp_user_timeout") {
-            config.tcp_user_timeout(SILENCE_MAX);
-        }
-        if !is_given("keepalives_idle") {
-            config.keepalives_idle(SILENCE_MAX);
-        }
         Ok(Database {
             name: name_of(&config),
             root_cert,
@@ -131,14 +111,16 @@ impl fmt::Debug for Database {
     }
 }
 
-/// How long one attempt to connect to one address may take, unless `connect_timeout` says otherwise.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A peer that is silent for so long is asked whether it is there.
-const SILENCE_MAX: Duration = Duration::from_secs(10);
+/// What holds unless the operator says otherwise. An attempt to connect to one address may take 5 s, and a peer that is
+/// silent for 10 s is asked whether it is there.
+const DEFAULTS: &str = "connect_timeout=5&application_name=reviewd&target_session_attrs=read-write&tcp_user_timeout=10&keepalives_idle=10";
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
+    use tokio_postgres::config::TargetSessionAttrs;
+
     use super::*;
 
     #[test]
@@ -213,22 +195,27 @@ mod tests {
 
     #[test]
     fn every_wait_has_a_bound_and_standbys_are_left_alone() {
-        let config = Database::parse("postgres://u@localhost")
-            .expect("address")
-            .config;
-        assert_eq!(config.get_connect_timeout(), Some(&CONNECT_TIMEOUT));
+        let config = |text| Database::parse(text).expect("address").config;
+        let usual = config("postgres://u@localhost");
+        let waits = |config: &Config| {
+            (
+                config.get_connect_timeout().copied(),
+                config.get_tcp_user_timeout().copied(),
+                config.get_keepalives_idle(),
+            )
+        };
+        let [five, ten] = [5, 10].map(Duration::from_secs);
+        assert_eq!(waits(&usual), (Some(five), Some(ten), ten));
         assert_eq!(
-            config.get_target_session_attrs(),
+            usual.get_target_session_attrs(),
             TargetSessionAttrs::ReadWrite
         );
         assert_eq!(
-            (config.get_dbname(), config.get_application_name()),
+            (usual.get_dbname(), usual.get_application_name()),
             (Some("u"), Some("reviewd"))
         );
-        let config =
-            Database::parse("postgres://u@localhost/d?target_session_attrs=any&connect_timeout=2");
-        let config = config.expect("address").config;
-        assert_eq!(config.get_target_session_attrs(), TargetSessionAttrs::Any);
-        assert_eq!(config.get_connect_timeout(), Some(&Duration::from_secs(2)));
+        let own = config("postgres://u@localhost/d?target_session_attrs=any&connect_timeout=10");
+        assert_eq!(own.get_target_session_attrs(), TargetSessionAttrs::Any);
+        assert_eq!(waits(&own), (Some(ten), Some(ten), ten));
     }
 }

@@ -58,24 +58,21 @@ fn is_lasting(error: &tokio_postgres::Error, text: &str) -> bool {
 
 /// Renders an error and its causes in one line.
 pub(super) fn text(error: &tokio_postgres::Error) -> String {
-    let mut text = match error.as_db_error() {
-        Some(error) => return error.message().replace('\n', " "),
-        None => error.to_string(),
+    let text = match error.as_db_error() {
+        Some(error) => error.message().to_owned(),
+        None => causes(error).fold(error.to_string(), |text, cause| {
+            let cause = cause.to_string();
+            match text.ends_with(&cause) {
+                true => text,
+                false => format!("{text}: {cause}"),
+            }
+        }),
     };
-    for cause in causes(error).map(ToString::to_string) {
-        if !text.ends_with(&cause) {
-            text.push_str(": ");
-            text.push_str(&cause);
-        }
-    }
     text.replace('\n', " ")
 }
 
 fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn Error + 'static)> {
-    let mut next = error.source();
-    std::iter::from_fn(move || {
-        let cause = next?;
-        next = cause.source();
-        Some(cause)
+    std::iter::successors(error.source(), |cause: &&(dyn Error + 'static)| {
+        (*cause).source()
     })
 }

@@ -18,7 +18,6 @@ impl Model {
         versions: &[TopicVersion],
         now: Moment,
     ) -> Result<Published, StoreError> {
-        self.seen_ms = now.unix_ms();
         let mut published = Published::default();
         for TopicVersion { url, digest, .. } in versions {
             if self.current(url) != Some(*digest) {
@@ -206,7 +205,6 @@ impl Model {
         policy: &Policy,
         now: Moment,
     ) -> Result<Vec<Recorded>, StoreError> {
-        self.seen_ms = now.unix_ms();
         Ok(reports
             .iter()
             .map(|report| self.book(report, policy, now))
@@ -233,11 +231,9 @@ impl Model {
             .map(|active| active.id)
             .collect();
         let oldest_ms = now.unix_ms() - i64::try_from(tombstone_age.as_millis()).expect("short");
-        let before = self.tombstones.len();
         self.tombstones
             .retain(|stone| stone.at.unix_ms() >= oldest_ms);
-        let tombstones = before - self.tombstones.len();
-        if !over.is_empty() || tombstones > 0 || self.seen_ms <= now.unix_ms() - 60_000 {
+        if self.seen_ms <= now.unix_ms() - 60_000 {
             self.seen_ms = now.unix_ms();
         }
         for id in &over {
@@ -250,7 +246,6 @@ impl Model {
         Ok(SweepReport {
             expired: over.len() - left,
             left,
-            tombstones,
         })
     }
 
@@ -364,7 +359,6 @@ impl Model {
         order: AdminCommand,
         now: Moment,
     ) -> Result<bool, StoreError> {
-        self.seen_ms = now.unix_ms();
         let Some(active) = self.subscriptions.iter_mut().find(|active| active.id == id) else {
             return Ok(false);
         };
