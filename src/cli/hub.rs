@@ -103,7 +103,7 @@ fn open(place: &StoreLocation) -> Result<Store, Failure> {
 fn copy(place: &StoreLocation, store: &mut Store, args: &HubArgs) -> Result<String, Failure> {
     if !place.is_shared() {
         let message = "--store: `hub copy` needs the database that the subscriptions move to";
-        return Err(Failure::new(Status::Usage, message.to_owned()));
+        return Err(Failure::new(Status::Usage, message));
     }
     let directory = StoreLocation::Directory(args.state.clone());
     let mut source = open(&directory)?;

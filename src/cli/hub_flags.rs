@@ -195,10 +195,6 @@ mod tests {
         let flags = ["--subscriptions-max=500000", "--subscriptions-per-host=50"];
         let quotas = settings(&flags).unwrap().quotas;
         assert_eq!((quotas.requests, quotas.requests_per_host), (5_000, 1));
-    }
-
-    #[test]
-    fn without_a_hub_there_are_no_settings() {
         assert!(settings(&["--no-hub"]).is_none());
     }
 }
