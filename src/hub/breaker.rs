@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 
 /// How far an exchange came with its host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Contact {
+pub(super) enum Contact {
     /// No connection came about.
     Lost,
     /// There was one, and it did not take the body in time.

@@ -1,7 +1,8 @@
 //! The callback URL of a subscriber: kept exactly, taken apart once, never printed in full.
 
 use std::fmt;
-use std::net::IpAddr;
+
+use url::Host;
 
 use crate::wire::text::{push_percent, quote};
 
@@ -14,16 +15,6 @@ pub struct Callback {
     uri: String,
     host: Host,
     port: u16,
-}
-
-/// The host of a callback: a DNS name in lower case, or an address written as one.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum Host {
-    /// A DNS name: lower case, labels of 1 to 63 letters, digits, `-` and `_`, at most 253 bytes, no trailing dot,
-    /// last label not a number.
-    Name(String),
-    /// An address: dotted decimal, or IPv6 in brackets without a zone.
-    Address(IpAddr),
 }
 
 impl Callback {
@@ -56,7 +47,7 @@ impl Callback {
         }
         check_characters(path)?;
         let (host, port) = split_port(authority)?;
-        let host = Host::parse(host)?;
+        let host = parse_host(host)?;
         Ok(Callback { host, port, uri })
     }
 
@@ -66,7 +57,7 @@ impl Callback {
         &self.uri
     }
 
-    /// Returns the host.
+    /// Returns the host: a name in lower case, or an address written as one.
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.host
@@ -116,32 +107,18 @@ impl fmt::Debug for Callback {
     }
 }
 
-impl Host {
-    /// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets.
-    fn parse(text: &str) -> Result<Host, String> {
-        let inner = text
-            .strip_prefix('[')
-            .and_then(|rest| rest.strip_suffix(']'));
-        if let Some(inner) = inner {
-            let address = inner.parse().map(IpAddr::V6).map(Host::Address);
-            return address.map_err(|_| format!("host {} is not an IPv6 address", quote(text)));
-        }
-        if let Ok(address) = text.parse() {
-            return Ok(Host::Address(IpAddr::V4(address)));
-        }
-        check_name(text)?;
-        Ok(Host::Name(text.to_ascii_lowercase()))
+/// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets without a zone.
+fn parse_host(text: &str) -> Result<Host, String> {
+    let bracketed = text.strip_prefix('[');
+    if let Some(inner) = bracketed.and_then(|rest| rest.strip_suffix(']')) {
+        let address = inner.parse().map(Host::Ipv6);
+        return address.map_err(|_| format!("host {} is not an IPv6 address", quote(text)));
     }
-}
-
-impl fmt::Display for Host {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Host::Name(name) => f.write_str(name),
-            Host::Address(IpAddr::V4(address)) => write!(f, "{address}"),
-            Host::Address(IpAddr::V6(address)) => write!(f, "[{address}]"),
-        }
+    if let Ok(address) = text.parse() {
+        return Ok(Host::Ipv4(address));
     }
+    check_name(text)?;
+    Ok(Host::Domain(text.to_ascii_lowercase()))
 }
 
 /// Decodes percent-escaped unreserved characters (`/%66eed.xml` is `/feed.xml`, RFC 3986 §6.2.2.2) and leaves every
@@ -216,7 +193,7 @@ fn split_port(authority: &str) -> Result<(&str, u16), String> {
     }
 }
 
-/// Checks a DNS name. The last label must not be a number: resolvers take `127.1`, `2130706433`, `017700000001` and
+/// Checks a DNS name: labels of 1 to 63 letters, digits, `-` and `_`, without a trailing dot. The last label must not be a number: resolvers take `127.1`, `2130706433`, `017700000001` and
 /// `0x7f.1` for addresses, and so would reach hosts that no one has judged.
 fn check_name(text: &str) -> Result<(), String> {
     let bytes = text.len();
@@ -246,7 +223,7 @@ fn check_name(text: &str) -> Result<(), String> {
 
 /// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times what
 /// the longest callbacks of public subscribers need, and small enough for every line of a log.
-pub const URI_BYTES: usize = 2048;
+const URI_BYTES: usize = 2048;
 
 /// Longest DNS name in text form (RFC 1035 §2.3.4).
 const NAME_BYTES: usize = 253;

@@ -31,11 +31,10 @@ use crate::wire::date::parse_http_date;
 
 /// A topic's content and its `Link` field, shared by all its deliveries.
 #[derive(Debug)]
-pub struct Content {
-    /// The content with its media type, digest and date.
-    pub topic: Topic,
-    /// The value of `Link`: the topic first, since there are subscribers that read only one entry.
-    pub link: String,
+pub(super) struct Content {
+    pub(super) topic: Topic,
+    /// The topic first, since there are subscribers that read only one entry.
+    pub(super) link: String,
 }
 
 /// What a thread is to do.
@@ -61,15 +60,15 @@ impl Job {
 
 /// What one exchange came to.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Exchange {
+pub(super) struct Exchange {
     /// The status, or why there is none; `None` when nothing was sent for a reason of ours.
-    pub answer: Option<Answer>,
+    pub(super) answer: Option<Answer>,
     /// `Retry-After` of a 429 or 503.
-    pub retry_after: Option<Duration>,
+    pub(super) retry_after: Option<Duration>,
     /// How far it came with the host.
-    pub contact: Contact,
+    pub(super) contact: Contact,
     /// Whether a verification was answered by its challenge.
-    pub confirmed: bool,
+    pub(super) confirmed: bool,
 }
 
 impl Exchange {
@@ -92,7 +91,7 @@ impl Exchange {
 
 /// The client that all exchanges share.
 #[derive(Debug)]
-pub struct Client {
+pub(super) struct Client {
     config: Config,
     tls: Arc<rustls::ClientConfig>,
     resolver: GuardedResolver,
@@ -100,9 +99,7 @@ pub struct Client {
 }
 
 impl Client {
-    /// Builds a client that names `user_agent` and asks `resolver` for addresses.
-    #[must_use]
-    pub fn new(
+    pub(super) fn new(
         user_agent: &str,
         tls: Arc<rustls::ClientConfig>,
         resolver: GuardedResolver,
@@ -213,7 +210,7 @@ impl Client {
     /// Delivers a content: POST with Content-Length; only the head of the answer is read. The time limit bounds the lookup,
     /// each wait for room in the send buffer, and the answer once the body is handed over; all of it has a second more for
     /// every 32 KiB.
-    pub fn deliver(
+    fn deliver(
         &self,
         callback: &Callback,
         content: &Content,

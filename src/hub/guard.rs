@@ -6,7 +6,9 @@
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
-use crate::hub::{Callback, Host};
+use url::Host;
+
+use super::Callback;
 
 /// What callbacks are permitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -49,11 +51,12 @@ impl Guard {
             return Err(Blocked::Port(callback.port(), self.ports.text.clone()));
         }
         match callback.host() {
-            Host::Name(name) if !self.allow_private && is_special(name) => {
+            Host::Domain(name) if !self.allow_private && is_special(name) => {
                 Err(Blocked::Name(name.clone()))
             }
-            Host::Name(_) => Ok(()),
-            Host::Address(address) => self.check_address(*address),
+            Host::Domain(_) => Ok(()),
+            Host::Ipv4(address) => self.check_address((*address).into()),
+            Host::Ipv6(address) => self.check_address((*address).into()),
         }
     }
 

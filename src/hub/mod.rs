@@ -13,29 +13,29 @@
 //! `docs/design/hub.md` has what the W3C Recommendation asks of a hub, with the tests that hold it.
 
 mod breaker;
-pub mod callback;
-pub mod client;
+mod callback;
+mod client;
 mod engine;
 pub mod guard;
 mod handle;
 pub mod in_flight;
-pub mod moment;
+mod moment;
 mod outcome;
 mod pool;
 pub mod priority;
-pub mod refusal;
+mod refusal;
 pub mod request;
-pub mod resolve;
-pub mod settings;
+mod resolve;
+mod settings;
 mod shared;
 pub mod signature;
 pub mod store;
 pub mod store_location;
 pub mod subscription;
-pub mod tls;
-pub mod transport;
+mod tls;
+mod transport;
 
-pub use callback::{Callback, Host};
+pub use callback::Callback;
 pub use handle::Hub;
 pub use moment::Moment;
 pub use refusal::{Refusal, RefusalKind};

@@ -164,14 +164,12 @@ pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
 }
 
 fn parse_mode(value: &str) -> Result<Mode, Refusal> {
-    match value {
-        "subscribe" => Ok(Mode::Subscribe),
-        "unsubscribe" => Ok(Mode::Unsubscribe),
-        _ => {
-            let what = format!("must be subscribe or unsubscribe, not {}", quote(value));
-            Err(Refusal::field(MODE, what))
-        }
-    }
+    let mut modes = [Mode::Subscribe, Mode::Unsubscribe].into_iter();
+    let mode = modes.find(|mode| mode.as_str() == value);
+    mode.ok_or_else(|| {
+        let what = format!("must be subscribe or unsubscribe, not {}", quote(value));
+        Refusal::field(MODE, what)
+    })
 }
 
 /// Decimal digits only, 1 or more; a run of digits beyond any number is as good as the largest one, since the lease

@@ -3,7 +3,7 @@
 //! The system's resolver cannot be interrupted: a lookup may take half a minute. So it runs on the thread of its exchange,
 //! which holds no place any more once it has hung for a while, and no more lookups hang than there may be exchanges.
 
-use std::fmt::Debug;
+use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
@@ -16,41 +16,23 @@ use ureq::unversioned::transport::NextTimeout;
 use super::guard::Guard;
 use super::outcome::Failure;
 
-/// Something that knows the addresses of names; blocking.
-pub trait Lookup: Debug + Send + Sync + 'static {
-    /// Returns the addresses of `host`.
-    ///
-    /// # Errors
-    /// As the resolver has them.
-    fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>>;
-}
+/// Returns the addresses of a name; blocking.
+pub(super) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// The system's resolver.
-#[derive(Clone, Copy, Debug)]
-pub struct SystemLookup;
-
-impl Lookup for SystemLookup {
-    fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-        Ok((host, 0)
-            .to_socket_addrs()?
-            .map(|address| address.ip())
-            .collect())
-    }
+/// Asks the system's resolver.
+pub(super) fn look_up(host: &str) -> io::Result<Vec<IpAddr>> {
+    let addresses = (host, 0).to_socket_addrs()?;
+    Ok(addresses.map(|address| address.ip()).collect())
 }
 
 /// Looks names up, and checks every address before one is connected to.
-#[derive(Clone, Debug)]
-pub struct GuardedResolver {
-    lookup: Arc<dyn Lookup>,
-    guard: Guard,
+#[derive(Clone)]
+pub(super) struct GuardedResolver {
+    pub(super) lookup: Lookup,
+    pub(super) guard: Guard,
 }
 
 impl GuardedResolver {
-    /// Makes a resolver of the names that `lookup` knows.
-    pub fn new(lookup: Arc<dyn Lookup>, guard: Guard) -> GuardedResolver {
-        GuardedResolver { lookup, guard }
-    }
-
     /// Returns the addresses of `host`, at most four, all of them permitted: one refused address condemns the name. An answer
     /// that took longer than `time_max` counts as none.
     ///
@@ -61,7 +43,7 @@ impl GuardedResolver {
         let began = Instant::now();
         let mut addresses = match bare.parse() {
             Ok(address) => vec![address],
-            Err(_) => self.lookup.lookup(host).map_err(|_| Failure::Resolve)?,
+            Err(_) => (self.lookup)(host).map_err(|_| Failure::Resolve)?,
         };
         if addresses.is_empty() || began.elapsed() >= time_max {
             return Err(Failure::Resolve);
@@ -95,6 +77,12 @@ impl Resolver for GuardedResolver {
     }
 }
 
+impl fmt::Debug for GuardedResolver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("GuardedResolver")
+    }
+}
+
 /// Addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 4;
 
@@ -103,18 +91,13 @@ mod tests {
     use super::*;
     use crate::hub::guard::Ports;
 
-    #[derive(Debug)]
-    struct Table;
-
-    impl Lookup for Table {
-        fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>> {
-            let address = |last| IpAddr::from([9, 9, 9, last]);
-            match host {
-                "mixed.example" => Ok(vec![address(1), IpAddr::from([10, 0, 0, 1])]),
-                "many.example" => Ok((1..=9).map(address).collect()),
-                "none.example" => Ok(vec![]),
-                _ => Err(io::Error::other("no such name")),
-            }
+    fn table(host: &str) -> io::Result<Vec<IpAddr>> {
+        let address = |last| IpAddr::from([9, 9, 9, last]);
+        match host {
+            "mixed.example" => Ok(vec![address(1), IpAddr::from([10, 0, 0, 1])]),
+            "many.example" => Ok((1..=9).map(address).collect()),
+            "none.example" => Ok(vec![]),
+            _ => Err(io::Error::other("no such name")),
         }
     }
 
@@ -125,7 +108,10 @@ mod tests {
             allow_private: false,
             ports,
         };
-        let resolver = GuardedResolver::new(Arc::new(Table), guard);
+        let resolver = GuardedResolver {
+            lookup: Arc::new(table),
+            guard,
+        };
         let long = Duration::from_secs(10);
         for (host, time_max, count) in [
             ("mixed.example", long, Err(Failure::Blocked)),

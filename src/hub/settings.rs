@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::guard::Guard;
-use super::resolve::{Lookup, SystemLookup};
+use super::resolve::{Lookup, look_up};
 use crate::clock;
 use crate::hub::StoreLocation;
 use crate::hub::store::Quotas;
@@ -72,7 +72,7 @@ impl Settings {
 /// What the hub asks the system for; a test answers in its place.
 pub struct Outside {
     /// Addresses of names.
-    pub lookup: Arc<dyn Lookup>,
+    pub lookup: Lookup,
     /// The time of day in milliseconds since 1970-01-01T00:00:00Z, which may jump.
     pub unix_ms: Box<dyn Fn() -> i64 + Send>,
 }
@@ -82,7 +82,7 @@ impl Outside {
     #[must_use]
     pub fn system() -> Outside {
         Outside {
-            lookup: Arc::new(SystemLookup),
+            lookup: Arc::new(look_up),
             unix_ms: Box::new(clock::unix_ms),
         }
     }

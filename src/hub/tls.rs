@@ -20,7 +20,7 @@ pub struct CaError {
 ///
 /// # Errors
 /// When the file cannot be read, holds no certificate, or holds one that cannot be parsed.
-pub fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, CaError> {
+pub(super) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, CaError> {
     let mut roots = public_authorities();
     if let Some(path) = ca_file {
         add_authorities(&mut roots, path)?;

@@ -51,9 +51,9 @@ impl Progress {
 
 /// Makes the connection of one exchange.
 #[derive(Debug)]
-pub(crate) struct HttpsConnector {
-    pub(crate) tls: Arc<ClientConfig>,
-    pub(crate) progress: Arc<Progress>,
+pub(super) struct HttpsConnector {
+    pub(super) tls: Arc<ClientConfig>,
+    pub(super) progress: Arc<Progress>,
 }
 
 impl Connector for HttpsConnector {
@@ -181,7 +181,7 @@ impl Write for Socket {
 
 /// A connection under TLS.
 #[derive(Debug)]
-pub(crate) struct HttpsTransport {
+pub(super) struct HttpsTransport {
     stream: StreamOwned<ClientConnection, Socket>,
     buffers: LazyBuffers,
 }

@@ -50,18 +50,6 @@ fn h8_h58_h59_h60_h65_h66_with_a_secret_every_delivery_is_signed_over_its_body()
 }
 
 #[test]
-fn the_first_push_is_the_first_change_after_the_subscription() {
-    let (rig, subscriber) = (Rig::start(), Subscriber::good());
-    rig.subscribe(&subscriber.callback("/cb"));
-    rig.change("1");
-    rig.change("2");
-    assert_eq!(subscriber.wait_delivery(1).body, b"2");
-    rig.change("2");
-    rig.wait_settled();
-    assert_eq!(subscriber.deliveries().len(), 1, "no change, no delivery");
-}
-
-#[test]
 fn changes_during_a_delivery_come_as_their_last_state_and_never_two_at_once() {
     let rig = Rig::start();
     let subscriber = Subscriber::delivering(|request| match request.body.as_slice() {

@@ -3,7 +3,7 @@
 use std::path::Path;
 use std::time::Duration;
 
-use reviewd::hub::{Settings, Stats, StoreLocation};
+use reviewd::hub::{Settings, Stats};
 use reviewd::server::{Config, DataSource};
 
 use super::rig;
@@ -194,28 +194,4 @@ fn p1_h6_h47_h48_a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
             }
         }
     }
-}
-
-#[test]
-fn readiness_names_a_state_directory_that_cannot_be_used_and_reads_go_on() {
-    let temp = tempfile::tempdir().unwrap();
-    let server = start_with(&temp, |config| {
-        let StoreLocation::Directory(directory) = &hub(config).place else {
-            panic!("the hub has no directory");
-        };
-        std::fs::write(directory, "not a directory").unwrap();
-    });
-    let is_named = || server.get("/readyz").text().contains("\"hub_store\"");
-    wait_until("the reason", is_named);
-    assert_eq!(server.get("/readyz").status, 503);
-    assert_eq!(server.get("/reviews.json").status, 200);
-    let response = subscribe(&server, "/feed.xml", CALLBACK);
-    assert_line(&response, 503, "the hub cannot store requests at present");
-    assert_eq!(response.field("retry-after"), Some("10"));
-    // Once it can be used, the hub takes requests without a restart.
-    std::fs::remove_file(temp.path().join("state")).unwrap();
-    wait_until("accepted", || {
-        subscribe(&server, "/feed.xml", CALLBACK).status == 202
-    });
-    wait_until("no reason", || !is_named());
 }

@@ -10,7 +10,6 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use reviewd::hub::guard::{Guard, Ports};
-use reviewd::hub::resolve::Lookup;
 use reviewd::hub::store::{Listed, Store, Tombstone};
 use reviewd::hub::subscription::RemovalReason;
 use reviewd::hub::{Hub, Lanes, Outside, Settings};
@@ -27,7 +26,7 @@ pub(crate) const FEED: &str = "https://reviews.example/feed.xml";
 pub(crate) const HUB: &str = "https://reviews.example/api/websub/hub";
 
 /// Addresses by name; names under `.sub.test` are 127.0.0.1 unless the test says otherwise.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct Names(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
 
 /// A running hub and its state directory.
@@ -54,10 +53,8 @@ impl Names {
         let answers = answers.iter().map(parse).collect();
         self.0.lock().unwrap().insert(name.to_owned(), answers);
     }
-}
 
-impl Lookup for Names {
-    fn lookup(&self, host: &str) -> io::Result<Vec<IpAddr>> {
+    fn look_up(&self, host: &str) -> io::Result<Vec<IpAddr>> {
         let mut names = self.0.lock().unwrap();
         match names.get_mut(host) {
             Some(answers) if answers.len() > 1 => Ok(answers.remove(0)),
@@ -100,8 +97,9 @@ impl Rig {
     /// Starts the hub (again) on a content.
     pub(crate) fn boot(&mut self, content: &str) {
         let ahead_ms = Arc::clone(&self.ahead_ms);
+        let names = self.names.clone();
         let outside = Outside {
-            lookup: Arc::new(self.names.clone()),
+            lookup: Arc::new(move |host| names.look_up(host)),
             unix_ms: Box::new(move || reviewd::clock::unix_ms() + ahead_ms.load(Ordering::SeqCst)),
         };
         *self.announced.lock().unwrap() = topics(content)[0].digest;

@@ -80,22 +80,15 @@ fn it_waits_for_a_hub_that_is_away_and_confirms_only_what_it_asked_for() {
     let mut sample = Sample(child);
     // It has found the hub away when it says so.
     let mut said = [0; 27];
-    sample
-        .0
-        .stdout
-        .as_mut()
-        .unwrap()
-        .read_exact(&mut said)
-        .unwrap();
+    let output = sample.0.stdout.as_mut().unwrap();
+    output.read_exact(&mut said).unwrap();
     assert_eq!(&said, b"the hub cannot be asked: <u");
     wait_until("it listens", || TcpStream::connect(subscriber).is_ok());
     let hub = TcpListener::bind(base.strip_prefix("http://").unwrap()).unwrap();
     let fields = take_request(&hub);
     let (callback, topic) = (value(&fields, "hub.callback"), value(&fields, "hub.topic"));
-    assert!(
-        callback.starts_with("https://you.example/reviews?"),
-        "{callback}"
-    );
+    let begin = "https://you.example/reviews?";
+    assert!(callback.starts_with(begin), "{callback}");
     let confirmed = verify(subscriber, callback, "subscribe", topic);
     assert_eq!((confirmed.status, confirmed.text()), (200, "echo"));
     assert_eq!(confirmed.field("x-content-type-options"), Some("nosniff"));
@@ -106,11 +99,8 @@ fn it_waits_for_a_hub_that_is_away_and_confirms_only_what_it_asked_for() {
         (without, "subscribe", topic),
     ] {
         let refused = verify(subscriber, callback, mode, topic);
-        assert_eq!(
-            (refused.status, refused.text()),
-            (404, ""),
-            "{callback} {mode} {topic}"
-        );
+        let answer = (refused.status, refused.text());
+        assert_eq!(answer, (404, ""), "{callback} {mode} {topic}");
     }
     assert_eq!(send(subscriber, "POST", "/reviews", &[], b"{}").status, 410);
 }
