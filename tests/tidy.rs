@@ -248,23 +248,25 @@ fn the_rules_see_what_they_look_for() {
         r##"//! "crate::http" in a comment
 use crate::{model::Review, search::{index, run}};
 fn long(text: &'static str) -> char { let _ = "crate::mcp }"; let _ = r#"crate::cli"#; '}' }
-#[cfg(test)]
-mod tests { use crate::server; fn hidden() {} }
 pub fn other() {
     super::json::push(super::super::hub::x());
 }
 trait Shape { fn area(&self) -> u32; }
+#[cfg(test)]
+mod tests {
+use crate::server; fn hidden() {}
+}
 "##,
     );
     assert_eq!(source.module(), "wire");
     assert_eq!(
         source.imports(),
-        [(2, "model"), (2, "search"), (2, "search"), (7, "hub")]
+        [(2, "model"), (2, "search"), (2, "search"), (5, "hub")]
             .map(|(line, name)| (line, name.to_owned()))
     );
-    assert_eq!(source.climbs(), [7]);
+    assert_eq!(source.climbs(), [5]);
     assert_eq!(source.product_lines, 7);
-    assert_eq!(source.words("hub"), [7]);
+    assert_eq!(source.words("hub"), [5]);
     assert_eq!(source.words("mod"), [] as [usize; 0]);
     assert_eq!(
         Source::of("src/main.rs", "fn main() { reviewd::cli::run() }").imports(),

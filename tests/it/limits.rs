@@ -159,21 +159,6 @@ fn a_limit_of_connections_that_is_reached_is_told_of_once() {
 }
 
 #[test]
-fn the_last_request_of_a_connection_says_so() {
-    let server = Server::start_with(|config| config.limits.connection_requests = 3);
-    let mut connection = server.connect();
-    for _ in 0..2 {
-        assert_eq!(connection.get("/healthz").field("connection"), None);
-    }
-    let last = connection.get("/healthz");
-    assert_eq!(
-        (last.status, last.field("connection")),
-        (200, Some("close"))
-    );
-    assert_eq!(connection.rest(), b"");
-}
-
-#[test]
 fn a_refused_body_that_is_still_coming_does_not_swallow_the_answer() {
     let server = Server::start();
     let mut connection = server.connect();

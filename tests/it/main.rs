@@ -6,7 +6,6 @@
 )]
 
 mod access_log;
-mod any_bytes;
 mod attacks;
 mod bodies;
 mod check;

@@ -72,7 +72,7 @@ fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them(
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let manager = Manager::new();
     let program = manager.start(&data);
-    for number in 2..8 {
+    for number in 2..6 {
         // A change wakes the thread, too, and may be under way when the signals come.
         data.write(
             "reviews.json",
@@ -123,8 +123,8 @@ fn a_restart_on_an_inherited_socket_loses_no_request() {
     let mut old = serve_on(&listener, &[]);
     assert_eq!(old.address(), address);
     let load = Load::on(vec![address], &["/reviews.json"]);
-    for _ in 0..3 {
-        load.wait_for(50);
+    for _ in 0..2 {
+        load.wait_for(20);
         // Both serve for a while; then the old one goes.
         let new = serve_on(&listener, &[]);
         load.wait_for(20);

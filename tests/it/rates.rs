@@ -172,15 +172,6 @@ fn a_proxy_that_may_have_been_forgotten_is_told_of_at_the_start() {
         (&[][..], Some("which --trusted-proxy does not name")),
         (&["--trusted-proxy", "127.0.0.1,::1"], None),
         (&["--hub-rate", "0", "--address-connections", "0"], None),
-        (
-            &[
-                "--trusted-proxy",
-                "10.0.0.0/8",
-                "--proxy-field",
-                "forwarded",
-            ],
-            None,
-        ),
     ] {
         let program = Program::serve(&[&public, more].concat());
         match line {

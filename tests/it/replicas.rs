@@ -57,7 +57,7 @@ fn lasting(response: Response) -> (u16, Vec<(String, String)>, Vec<u8>) {
 }
 
 #[test]
-fn three_replicas_answer_every_documented_address_with_the_same_bytes_tags_and_dates() {
+fn three_replicas_answer_as_one_with_the_same_bytes_tags_dates_and_sessions() {
     let folders = ["1", "2", "4"].map(|threads| (threads, copy_of_the_sample()));
     let replicas = folders
         .each_ref()
@@ -89,12 +89,11 @@ fn three_replicas_answer_every_documented_address_with_the_same_bytes_tags_and_d
     let fields = [("Accept-Encoding", "br")];
     let compressed = get(replicas[2].address(), "/reviews.json", &fields);
     assert_eq!(compressed.field("content-encoding"), Some("br"));
+    assert_sessions_are_shared(&replicas);
 }
 
-#[test]
-fn any_replica_answers_any_session() {
-    let folder = copy_of_the_sample();
-    let replicas = [start(folder.path(), &[]), start(folder.path(), &[])];
+/// Any replica answers a session of any other.
+fn assert_sessions_are_shared(replicas: &[Program]) {
     let post = |program: &Program, session: &[(&str, &str)], body: Value| {
         let fields = [&[("Content-Type", "application/json")], session].concat();
         let body = body.to_string();
@@ -104,10 +103,10 @@ fn any_replica_answers_any_session() {
     let params = json!({"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": client});
     let begin = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": params});
     let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
-    for minting in &replicas {
+    for minting in replicas {
         let begun = post(minting, &[], begin.clone());
         let session = begun.field("mcp-session-id").expect("a session");
-        for asked in &replicas {
+        for asked in replicas {
             let listed = post(asked, &[("Mcp-Session-Id", session)], list.clone());
             assert_eq!(listed.status, 200);
         }

@@ -4,9 +4,8 @@
 use std::io::ErrorKind;
 use std::net::TcpStream;
 use std::thread;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use crate::support::frames::{Frames, kind};
 use crate::support::{Connection, Program, Server, wait_until};
 
 /// The first part of a request whose body is still to come; it is in flight once the server asks for the rest.
@@ -31,24 +30,7 @@ pub(crate) fn begin(connection: &mut Connection) {
     assert_eq!(&first, b"HTTP/1.1 100");
 }
 
-/// Well before anything is cut.
-const SOON: Duration = Duration::from_secs(4);
-
 pub(crate) const BODY: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-
-#[test]
-fn an_idle_http2_connection_is_told_to_go() {
-    let server = Server::start();
-    let mut frames = Frames::open(server.address(), &[]);
-    frames.get(1, "/healthz");
-    frames.answer(1);
-    let began = Instant::now();
-    let end = thread::spawn(move || server.shutdown());
-    frames.wait_for(kind::GOAWAY);
-    while frames.next().is_some() {}
-    assert!(end.join().unwrap(), "nothing had to be cut");
-    assert!(began.elapsed() < SOON, "{:?}", began.elapsed());
-}
 
 #[test]
 fn a_request_in_flight_is_answered_while_new_connections_are_refused() {

@@ -63,15 +63,6 @@ fn a_head_that_trickles_gets_no_more_time() {
 }
 
 #[test]
-fn a_second_head_has_its_own_time() {
-    let server = with_header_time();
-    let mut connection = server.connect();
-    assert_eq!(connection.get("/healthz").status, 200);
-    connection.write(b"GET /healthz");
-    assert_eq!(connection.response("GET").status, 408);
-}
-
-#[test]
 fn a_first_line_in_two_parts_is_still_a_request() {
     let server = Server::start();
     let mut connection = server.connect();

@@ -49,8 +49,17 @@ fn collect(folder: &Path, paths: &mut Vec<String>) {
 
 impl Source {
     pub(crate) fn of(path: &str, text: &str) -> Source {
+        // Tests stand at the end of a file, or in one of their own.
+        let mut marks = text.match_indices("#[cfg(test)]\n");
+        let tests = marks.find_map(|(at, mark)| {
+            let line = text[at + mark.len()..].lines().next()?;
+            line.ends_with("mod tests {").then_some(at)
+        });
+        let tests = tests.unwrap_or(text.len());
         let mut code = blank_text(text.as_bytes());
-        let product_lines = text.lines().count() - blank_tests(&mut code);
+        blank(&mut code[tests..]);
+        let declared = text[..tests].matches("#[cfg(test)]\n").count();
+        let product_lines = text[..tests].lines().count() - 2 * declared;
         let code = String::from_utf8_lossy(&code).into_owned();
         Source {
             path: path.to_owned(),
@@ -227,49 +236,6 @@ fn group_items(group: &str) -> Vec<&str> {
         }
     }
     items
-}
-
-/// Where the braces end that begin after `at`, or `None` if a semicolon comes first.
-fn body_end(code: &[u8], at: usize) -> Option<usize> {
-    let mut depth = 0u32;
-    // A semicolon within brackets belongs to an array's type.
-    let mut brackets = 0u32;
-    for (offset, byte) in code[at..].iter().enumerate() {
-        match byte {
-            b'[' | b'(' => brackets += 1,
-            b']' | b')' => brackets = brackets.saturating_sub(1),
-            b';' if depth == 0 && brackets == 0 => return None,
-            b'{' => depth += 1,
-            b'}' if depth <= 1 => return Some(at + offset),
-            b'}' => depth -= 1,
-            _ => {}
-        }
-    }
-    None
-}
-
-/// Blanks every item that follows `#[cfg(test)]`, and returns how many lines these have.
-fn blank_tests(code: &mut [u8]) -> usize {
-    const MARK: &[u8] = b"#[cfg(test)]";
-    let (mut at, mut lines) = (0, 0);
-    while at + MARK.len() <= code.len() {
-        if &code[at..at + MARK.len()] != MARK {
-            at += 1;
-            continue;
-        }
-        let after = at + MARK.len();
-        let semicolon = code[after..]
-            .iter()
-            .position(|&byte| byte == b';')
-            .map(|offset| after + offset);
-        let end = body_end(code, after)
-            .or(semicolon)
-            .unwrap_or(code.len() - 1);
-        lines += 1 + code[at..end].iter().filter(|&&byte| byte == b'\n').count();
-        blank(&mut code[at..=end]);
-        at = end;
-    }
-    lines
 }
 
 /// The code without comments and the insides of strings and characters.

@@ -1,14 +1,11 @@
 //! A small HTTP/1.1 client over a plain socket: it hides nothing and repairs nothing.
 
 use std::io::{self, Read, Write};
-use std::net::{IpAddr, Shutdown, SocketAddr, TcpStream};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 
 use socket2::{Domain, Socket, Type};
 
 use super::DEADLINE;
-
-/// Most bytes that are read for one reply; a test that needs more is wrong.
-const RESPONSE_BYTES_MAX: usize = 256 << 20;
 
 /// One reply, as it came.
 #[derive(Clone, Debug)]
@@ -25,13 +22,9 @@ impl Response {
     /// Returns the value of the one field with this name (in lower case); panics if it came twice.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut values = self.fields.iter().filter(|(field, _)| field == name);
-        let value = values.next();
-        assert!(
-            values.next().is_none(),
-            "{name} came twice: {:?}",
-            self.fields
-        );
-        value.map(|(_, value)| value.as_str())
+        let value = values.next().map(|(_, value)| value.as_str());
+        assert!(values.next().is_none(), "{name} came twice: {self:?}");
+        value
     }
 
     /// Returns the entity-tag; panics if there is none.
@@ -42,13 +35,11 @@ impl Response {
     /// Asserts the status of a refusal, the word of its body, and what every refusal has in common.
     #[track_caller]
     pub(crate) fn assert_error(&self, status: u16, error: &str) {
-        assert_eq!(
-            (self.status, self.json()["error"].as_str()),
-            (status, Some(error)),
-            "{self:?}"
-        );
+        let body = self.json();
+        let found = (self.status, body["error"].as_str());
+        assert_eq!(found, (status, Some(error)), "{self:?}");
         assert!(
-            self.json()["message"]
+            body["message"]
                 .as_str()
                 .is_some_and(|message| !message.is_empty())
         );
@@ -95,9 +86,7 @@ pub(crate) fn connect_narrow(server: SocketAddr) -> TcpStream {
 
 /// Sends one GET on a connection of its own.
 pub(crate) fn get(address: SocketAddr, target: &str, fields: &[(&str, &str)]) -> Response {
-    let mut connection = Connection::open(address);
-    connection.request("GET", target, fields, b"");
-    connection.response("GET")
+    send(address, "GET", target, fields, b"")
 }
 
 /// Sends one request with a body on a connection of its own.
@@ -121,17 +110,11 @@ impl Connection {
 
     /// Takes a socket that is connected.
     pub(crate) fn over(stream: TcpStream) -> Connection {
-        stream
-            .set_read_timeout(Some(DEADLINE))
-            .expect("a timeout can be set");
-        stream
-            .set_write_timeout(Some(DEADLINE))
-            .expect("a timeout can be set");
-        stream.set_nodelay(true).expect("the option can be set");
-        Connection {
-            stream,
-            unread: Vec::new(),
-        }
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.set_write_timeout(Some(DEADLINE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let unread = Vec::new();
+        Connection { stream, unread }
     }
 
     /// Returns the socket.
@@ -169,8 +152,7 @@ impl Connection {
 
     /// Sends a GET.
     pub(crate) fn get(&mut self, target: &str) -> Response {
-        self.request("GET", target, &[], b"");
-        self.response("GET")
+        self.send("GET", target, &[])
     }
 
     /// Returns the head that [`Connection::request`] sends.
@@ -183,10 +165,7 @@ impl Connection {
     ) -> String {
         let host = self.stream.peer_addr().expect("the socket is connected");
         let mut head = format!("{method} {target} HTTP/1.1\r\n");
-        if !fields
-            .iter()
-            .any(|(name, _)| name.eq_ignore_ascii_case("host"))
-        {
+        if !fields.iter().any(|(name, _)| *name == "Host") {
             head.push_str(&format!("Host: {host}\r\n"));
         }
         for (name, value) in fields {
@@ -197,13 +176,6 @@ impl Connection {
         }
         head.push_str("\r\n");
         head
-    }
-
-    /// Tells the server that nothing more comes from us.
-    pub(crate) fn finish_writing(&mut self) {
-        self.stream
-            .shutdown(Shutdown::Write)
-            .expect("the socket is open");
     }
 
     /// Reads the reply to a request with `method`; panics if none comes.
@@ -217,8 +189,7 @@ impl Connection {
     /// Those of the socket, `UnexpectedEof` where the connection ends before the reply, and `InvalidData` where the
     /// bytes are no reply.
     pub(crate) fn try_response(&mut self, method: &str) -> io::Result<Response> {
-        let end = self.read_until(b"\r\n\r\n")?;
-        let head: Vec<u8> = self.unread.drain(..end).collect();
+        let head = self.take_until(b"\r\n\r\n")?;
         let head = String::from_utf8(head).map_err(|_| invalid("the head is not UTF-8"))?;
         let (status, fields) = parse_head(&head)?;
         if (100..200).contains(&status) {
@@ -253,49 +224,42 @@ impl Connection {
         if response.field("transfer-encoding").is_some() {
             return self.read_chunks();
         }
-        let length = response
-            .field("content-length")
-            .ok_or_else(|| invalid("there is no length"))?;
-        let length: usize = length
-            .parse()
-            .map_err(|_| invalid("the length is no number"))?;
-        while self.unread.len() < length {
-            self.fill_some()?;
-        }
-        Ok(self.unread.drain(..length).collect())
+        let length = response.field("content-length");
+        let length = length.and_then(|text| text.parse().ok());
+        self.take(length.ok_or_else(|| invalid("there is no length"))?)
     }
 
     fn read_chunks(&mut self) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
         loop {
-            let end = self.read_until(b"\r\n")?;
-            let line: Vec<u8> = self.unread.drain(..end).collect();
+            let line = self.take_until(b"\r\n")?;
             let digits = String::from_utf8_lossy(&line);
             let length =
                 usize::from_str_radix(digits.trim(), 16).map_err(|_| invalid("no chunk length"))?;
-            while self.unread.len() < length + 2 {
-                self.fill_some()?;
-            }
-            body.extend(self.unread.drain(..length));
-            self.unread.drain(..2);
+            body.extend(self.take(length)?);
+            self.take(2)?;
             if length == 0 {
                 return Ok(body);
             }
         }
     }
 
-    /// Reads until `mark` is there, and returns the place behind it.
-    fn read_until(&mut self, mark: &[u8]) -> io::Result<usize> {
+    /// Reads up to the end of `mark`.
+    fn take_until(&mut self, mark: &[u8]) -> io::Result<Vec<u8>> {
         loop {
-            if let Some(at) = self
-                .unread
-                .windows(mark.len())
-                .position(|window| window == mark)
-            {
-                return Ok(at + mark.len());
+            match memchr::memmem::find(&self.unread, mark) {
+                Some(at) => return self.take(at + mark.len()),
+                None => self.fill_some()?,
             }
+        }
+    }
+
+    /// Reads this many bytes.
+    fn take(&mut self, length: usize) -> io::Result<Vec<u8>> {
+        while self.unread.len() < length {
             self.fill_some()?;
         }
+        Ok(self.unread.drain(..length).collect())
     }
 
     fn fill_some(&mut self) -> io::Result<()> {
@@ -306,10 +270,6 @@ impl Connection {
     }
 
     fn fill(&mut self) -> io::Result<usize> {
-        assert!(
-            self.unread.len() < RESPONSE_BYTES_MAX,
-            "the reply has no end"
-        );
         let mut buffer = [0; 64 * 1024];
         let length = self.stream.read(&mut buffer)?;
         self.unread.extend_from_slice(&buffer[..length]);

@@ -70,7 +70,7 @@ fn a_certificate_that_expires_while_it_is_served_is_told() {
     let epoch = rcgen::date_time_ymd(1970, 1, 1);
     let key = KeyPair::generate().unwrap();
     let mut params = CertificateParams::new(vec!["localhost".to_owned()]).unwrap();
-    params.not_after = epoch + Duration::from_secs(now.as_secs() + 6);
+    params.not_after = epoch + Duration::from_secs(now.as_secs() + 3);
     let certificate = params.self_signed(&key).unwrap();
     std::fs::write(pair.file("key.pem"), key.serialize_pem()).unwrap();
     std::fs::write(pair.file("cert.pem"), certificate.pem()).unwrap();

@@ -52,6 +52,8 @@ proptest! {
                 "/api/reviews/since/2026-01-01", "/mcp", "*", "/?rating=9", "/%2e", " HTTP/1.1\r\n", "Host: a\r\n",
                 "Accept-Encoding:", " gzip", ": \t", "If-None-Match: *\r\n", "connection: close \r\n", "Content-Length: 2\r\n",
                 "Transfer-Encoding: chunked\r\n", "Forwarded: for=a\r\n", "name", ":", " ", "\r\n", "\r\n", "\r", "\n", "\r\n\r\n",
+                "CONNECT ", "http://a/", "localhost:443", " HTTP/1.0\r\n", "Expect: 100-continue\r\n", " folded\r\n", "gzip, chunked",
+                "Content-Type: application/json\r\n", "Upgrade: h2c\r\n", "2\r\n{}\r\n0\r\n\r\n", "{}", "\0", "Host: b\r\n",
             ],
             24,
         ),
@@ -196,6 +198,11 @@ proptest! {
     ) {
         check_insights(&data);
     }
+}
+
+proptest! {
+    // Each case is two dozen checks.
+    #![proptest_config(ProptestConfig::with_cases(48))]
 
     #[test]
     fn every_check_takes_any_bytes(data in prop::collection::vec(any::<u8>(), 0..200)) {
