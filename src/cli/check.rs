@@ -13,7 +13,6 @@ use crate::clock;
 use crate::dataset::{self, Decoded, Problem, Problems, Warning};
 use crate::server::files::{self, FILE_BYTES_MAX};
 
-/// Flags of `check`.
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
     /// Directory with reviews.json and its companions

@@ -13,7 +13,6 @@ use crate::clock;
 use crate::dataset::{Ignored, is_id};
 use crate::import::Merge;
 
-/// Flags of `forget`.
 #[derive(Debug, Args)]
 pub(super) struct ForgetArgs {
     /// Ids of the reviews; one that is not in the folder is only added to the list

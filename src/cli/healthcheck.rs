@@ -16,7 +16,6 @@ use crate::server::systemd::reachable;
 /// Time limit of the request.
 const TIME_MAX: Duration = Duration::from_secs(5);
 
-/// The flags of `healthcheck`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct HealthcheckArgs {
     /// Address to request, such as http://127.0.0.1:9090/readyz [default: /healthz at --listen]

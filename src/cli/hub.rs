@@ -20,7 +20,6 @@ use crate::hub::subscription::{Ended, Phase};
 use crate::hub::{Moment, StoreLocation};
 use crate::wire::date::Timestamp;
 
-/// Flags of `hub`.
 #[derive(Debug, Args)]
 pub(super) struct HubArgs {
     #[command(subcommand)]

@@ -15,7 +15,6 @@ use crate::hub::store::Database;
 use crate::hub::store::Quotas;
 use crate::hub::subscription::Policy;
 
-/// The hub's flags.
 #[derive(Args, Clone, Debug)]
 #[command(next_help_heading = "WebSub hub")]
 pub(super) struct HubFlags {

@@ -21,7 +21,6 @@ use crate::import::{
     parse_mapping,
 };
 
-/// Flags of `import`.
 #[derive(Debug, Args)]
 pub(super) struct ImportArgs {
     /// Files, or - for standard input

@@ -14,7 +14,6 @@ use crate::dataset::{
 use crate::import::new_file;
 use crate::server::files::{NAMES, REVIEWS, TAXONOMY};
 
-/// Flags of `init`.
 #[derive(Debug, Args)]
 pub(super) struct InitArgs {
     /// Folder to create
@@ -41,24 +40,18 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
         let message = format!("{}: has {name}, and is left alone", folder.display());
         return Err(Failure::new(Status::CannotCreate, message));
     }
-    let is_terminal = io::stdin().is_terminal() && io::stderr().is_terminal();
-    let known = |given: &Option<String>, question, parse| {
-        let given = given.clone();
-        given.or_else(|| is_terminal.then(|| ask(question, parse)).flatten())
-    };
     let missing = |flag: &str| {
         let message = format!("{flag} is missing: give it, or answer on a terminal");
         Failure::new(Status::Usage, message)
     };
-    let name = known(&args.name, "Name of the business: ", parse_name);
+    let name = args.name.clone();
+    let name = name.or_else(|| ask("Name of the business: ", parse_name));
     let name = name.ok_or_else(|| missing("--name"))?;
-    let kind = known(
-        &args.trade,
-        "What it does (law, dental, plumbing …): ",
-        parse_trade,
-    );
+    let kind = args.trade.clone();
+    let kind = kind.or_else(|| ask("What it does (law, dental, plumbing …): ", parse_trade));
     let kind = kind.unwrap_or_else(|| TYPE_DEFAULT.to_owned());
-    let site = known(&args.site, "Its website (https://…): ", parse_url);
+    let site = args.site.clone();
+    let site = site.or_else(|| ask("Its website (https://…): ", parse_url));
     let site = site.ok_or_else(|| missing("--site"))?;
     fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, &error))?;
     let trade = trade_of_type(&kind);
@@ -146,8 +139,11 @@ fn parse_url(text: &str) -> Result<String, String> {
 /// Longest answer that is read at once, 4 KiB; a longer line is read as several answers.
 const ANSWER_BYTES_MAX: u64 = 4 << 10;
 
-/// Asks until `parse` accepts the answer; `None` for an empty answer.
+/// Asks on a terminal until `parse` accepts the answer; `None` for an empty one, and where there is no terminal.
 fn ask(question: &str, parse: fn(&str) -> Result<String, String>) -> Option<String> {
+    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return None;
+    }
     loop {
         let _unwritten = write!(io::stderr(), "{question}");
         let mut answer = String::new();

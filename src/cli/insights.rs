@@ -13,7 +13,6 @@ use super::values::number;
 use crate::insights::explain::explain;
 use crate::insights::{MENTIONS_MIN, Options, document};
 
-/// Flags of `insights`.
 #[derive(Debug, Args)]
 pub(super) struct InsightsArgs {
     /// Directory with reviews.json and its companions

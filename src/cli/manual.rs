@@ -6,7 +6,6 @@ use clap_complete::Shell;
 use super::command;
 use super::exit::{Failure, Status, print};
 
-/// The flags of `completions`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct CompletionsArgs {
     /// The shell
@@ -14,7 +13,6 @@ pub(super) struct CompletionsArgs {
     shell: Shell,
 }
 
-/// The flags of `man`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct ManArgs {
     /// The command to describe, such as `serve` [default: the program]

@@ -26,7 +26,6 @@ use crate::snapshot::{self, Snapshot};
 /// Longest message in bytes; a longer one is answered with an error and skipped.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// The flags of `mcp`.
 #[derive(Args, Clone, Debug)]
 pub(super) struct McpArgs {
     /// Directory with reviews.json and its companions [default: `data` if that directory exists, else a sample]

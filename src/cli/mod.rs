@@ -66,9 +66,7 @@ enum Command {
     #[command(after_help = FORGET_AFTER_HELP)]
     Forget(forget::ForgetArgs),
     /// Print the insights that the service would publish, or the reasons for them
-    #[command(after_help = "Examples:
-  reviewd insights data | jq .aspects
-  reviewd insights data --explain fees")]
+    #[command(after_help = "Example: reviewd insights data --explain fees")]
     Insights(insights::InsightsArgs),
     /// Print every setting of `serve` with its value and origin: flag, environment or default
     #[command(after_help = "The flags are those of `serve`; secrets are not shown.")]
@@ -77,14 +75,10 @@ enum Command {
     #[command(after_help = HEALTHCHECK_AFTER_HELP)]
     Healthcheck(healthcheck::HealthcheckArgs),
     /// Print shell completions
-    #[command(after_help = "Examples:
-  reviewd completions bash > /etc/bash_completion.d/reviewd
-  reviewd completions zsh > /usr/share/zsh/site-functions/_reviewd")]
+    #[command(after_help = "Example: reviewd completions bash > /etc/bash_completion.d/reviewd")]
     Completions(manual::CompletionsArgs),
     /// Print a manual page
-    #[command(after_help = "Examples:
-  reviewd man | man -l -
-  reviewd man serve > /usr/local/share/man/man1/reviewd-serve.1")]
+    #[command(after_help = "Example: reviewd man serve | man -l -")]
     Man(manual::ManArgs),
 }
 
@@ -111,16 +105,13 @@ Signals:
   SIGUSR1           open the access log again
   SIGTERM, SIGINT   finish running requests and stop; a second one stops at once
 
-Example:
-  REVIEWD_LISTEN=[::]:8080 reviewd serve --data /srv/reviews --base-url https://reviews.example";
+Example: reviewd serve --data /srv/reviews --base-url https://reviews.example";
 
 const HUB_AFTER_HELP: &str = "\
 Secrets and the queries of callbacks are never printed.
 
 Examples:
   reviewd hub list --removed --format json
-  reviewd hub show 7
-  reviewd hub remove 7             the subscriber is notified
   reviewd hub copy --state /var/lib/reviewd --store postgres://reviewd@db.example/reviews";
 
 const IMPORT_AFTER_HELP: &str = "\

@@ -51,24 +51,18 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
 /// # Errors
 /// 78 for anything but one listening TCP socket: listening somewhere else instead would go unnoticed.
 fn inherited() -> Result<Option<Arc<TcpListener>>, Failure> {
-    let refused = |what: &str| {
-        let message = format!(
-            "LISTEN_FDS: {what}: the socket unit needs one ListenStream= with a port, and Accept=no"
-        );
-        Err(Failure::new(Status::Config, message))
-    };
     let mut passed = ListenFd::from_env();
-    match passed.len() {
-        0 => return Ok(None),
-        1 => {}
-        count => return refused(&format!("{count} sockets were passed to this process")),
-    }
-    match passed.take_tcp_listener(0) {
-        Ok(Some(listener)) if SockRef::from(&listener).is_listener().unwrap_or(false) => {
+    match (passed.len(), passed.take_tcp_listener(0)) {
+        (0, _) => Ok(None),
+        (1, Ok(Some(listener))) if SockRef::from(&listener).is_listener().unwrap_or(false) => {
             Ok(Some(Arc::new(listener)))
         }
-        _ => {
-            refused("what was passed to this process (descriptor 3) is not a listening TCP socket")
+        (count, _) => {
+            let message = format!(
+                "LISTEN_FDS: {count} passed to this process, and not one listening TCP socket: the socket unit needs one \
+                 ListenStream= with a port, and Accept=no"
+            );
+            Err(Failure::new(Status::Config, message))
         }
     }
 }

@@ -3,7 +3,6 @@
 mod bounds;
 mod folder;
 mod forget;
-mod formats;
 mod forms;
 mod remarks;
 mod runs;

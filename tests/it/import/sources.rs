@@ -1,34 +1,72 @@
-//! What each kind of export becomes.
+//! What each kind of export becomes, and which sources and rows are refused.
+
+use std::fs;
 
 use serde_json::json;
 
 use super::{file, fixture, import, imported, reasons, reviews, says, values};
+use crate::help::assert_golden;
+
+/// Exports in `tests/fixtures/import` with the flags of their import. Those of platforms hold e-mail and IP addresses,
+/// and reviews that the platform does not publish.
+const EXPORTS: &[(&str, &[&str])] = &[
+    ("trustpilot.csv", &[]),
+    ("loox.csv", &["--verified"]),
+    ("okendo.csv", &["--verified"]),
+    ("shopify.csv", &["--verified"]),
+    ("stamped.csv", &["--verified"]),
+    ("reviews-io.csv", &["--verified"]),
+    ("woocommerce.csv", &["--verified"]),
+    ("judge-me.csv", &["--verified"]),
+    ("yotpo.csv", &["--verified"]),
+    ("facebook.json", &[]),
+    ("facebook.json", &["--map", "rating=recommendation_type"]),
+    ("status.csv", &["--verified"]),
+    ("european.csv", &["--source", "ProvenExpert"]),
+    ("american.csv", &[]),
+    ("ambiguous.csv", &[]),
+    ("ambiguous.csv", &["--date-format", "dmy"]),
+    ("ambiguous.csv", &["--date-format", "%m/%d/%Y"]),
+    ("workbook.xlsx", &[]),
+];
 
 #[test]
-fn a_trustpilot_export_brings_titles_replies_and_days() {
-    let (_folder, report, reviews) = imported(&[&fixture("trustpilot.csv")]);
-    assert_eq!(report["sources"][0]["kind"], "Trustpilot CSV");
-    assert_eq!(values(&reviews[0], &["text", "rating"]), json!(["Slow", 2]));
-    let keys = [
-        "text",
-        "author",
-        "date",
-        "source",
-        "owner_reply",
-        "verified",
-        "language",
-    ];
-    // The headline is the beginning of the words, so it is not said twice.
-    let expected = json!([
-        "Kept me informed at every step.\n\nThe bill was what they said, \"to the cent\".",
-        "Renée Achterberg",
-        "2024-03-04",
-        "trustpilot",
-        {"text": "Thank you, Renée.", "date": "2024-03-05"},
-        false,
-        "en"
-    ]);
-    assert_eq!(values(&reviews[1], &keys), expected);
+fn each_export_becomes_what_the_golden_file_says() {
+    let mut golden = String::new();
+    for (name, flags) in EXPORTS {
+        let source = fixture(name);
+        let (folder, report, reviews) = imported(&[&[source.as_str()], *flags].concat());
+        let written = fs::read_to_string(folder.path().join("reviews.json")).unwrap();
+        for address in ["@", "203.0.113.", "2001:db8:"] {
+            assert!(!written.contains(address), "{address} is in {written}");
+        }
+        let keys = ["kind", "encoding", "delimiter", "date_order"];
+        let shape = values(&report["sources"][0], &keys);
+        let hidden = &report["hidden_count"];
+        let run = [&[*name], *flags].concat().join(" ");
+        golden += &format!("{run}\n{shape}, {hidden} hidden\n");
+        for refused in reasons(&report) {
+            golden += &format!("  {refused}\n");
+        }
+        let keys = [
+            "author",
+            "rating",
+            "date",
+            "text",
+            "source",
+            "source_url",
+            "verified",
+        ];
+        for review in &reviews {
+            golden += &format!("  {}\n", values(review, &keys));
+            for key in ["owner_reply", "language"] {
+                if !review[key].is_null() {
+                    golden += &format!("    {}\n", review[key]);
+                }
+            }
+        }
+    }
+    assert_golden("import.txt", &golden);
 }
 
 #[test]
@@ -66,46 +104,39 @@ fn a_takeout_without_pictures_removes_none_and_a_translation_is_kept() {
 }
 
 #[test]
-fn a_european_spreadsheet_is_read_as_it_is_meant() {
-    let (_folder, report, reviews) =
-        imported(&[&fixture("european.csv"), "--source", "ProvenExpert"]);
-    let keys = ["encoding", "delimiter", "date_order"];
-    let expected = json!(["windows-1252", ";", "day/month/year"]);
-    assert_eq!(values(&report["sources"][0], &keys), expected);
-    assert_eq!(reasons(&report), ["4: rating: is missing"]);
-    let keys = ["author", "text", "date", "rating", "source", "owner_reply"];
-    let first = json!(["Gut & schnell.\n\nGerne wieder.", "2024-04-13", 4]);
-    assert_eq!(values(&reviews[0], &keys[1..4]), first);
-    let expected = json!([
-        "Jürgen Weiß",
-        "Sehr gut;\nwirklich „sehr“ gut.",
-        "2024-04-03",
-        5,
-        "ProvenExpert",
-        {"text": "Danke!", "date": "2024-04-03"}
-    ]);
-    assert_eq!(values(&reviews[1], &keys), expected);
+fn a_review_that_its_platform_hides_later_is_no_longer_published() {
+    let folder = tempfile::tempdir().unwrap();
+    let table = |status: &str| {
+        format!("id,name,stars,date,text,status\n1,Ann,5,2024-03-04,Good.,{status}\n")
+    };
+    let source = file(folder.path(), "a.csv", table("published"));
+    let (_, report) = import(folder.path(), &[&source, "--verified"]);
+    assert_eq!(report["published_count"], 1);
+    let source = file(folder.path(), "b.csv", table("spam"));
+    says(
+        folder.path(),
+        &[&source, "--verify-existing"],
+        0,
+        "\n0 of 1 are verified and so published; 0 newly verified, 1 hidden at their source\n",
+    );
 }
 
 #[test]
-fn an_american_spreadsheet_is_read_as_it_is_meant() {
-    let (_folder, report, found) = imported(&[&fixture("american.csv")]);
-    assert_eq!(report["sources"][0]["date_order"], "month/day/year");
-    let refused = [
-        "8: rating: \"4.5\" is not a whole number of stars",
-        "9: date: \"02/30/2024\" is not a day that exists, read as month/day/year",
-    ];
-    assert_eq!(reasons(&report), refused);
-    let keys = ["text", "verified"];
-    assert_eq!(
-        values(&found[0], &["text", "date"]),
-        json!(["Gut", "2024-03-05"])
-    );
-    assert_eq!(
-        values(&found[1], &keys),
-        json!(["Good, \"very\" good", true])
-    );
-    assert_eq!(values(&found[2], &keys), json!(["I <3 this firm", false]));
+fn a_channel_is_no_platform_and_the_flag_wins() {
+    let folder = tempfile::tempdir().unwrap();
+    let table =
+        "name,stars,date,text,source\nAnn,5,2024-03-04,Good.,email\nBob,4,2024-03-05,Fair.,Yelp\n";
+    let source = file(folder.path(), "a.csv", table);
+    for (into, flags, expected) in [
+        ("a", &[][..], ["Yelp", "import"]),
+        ("b", &["--source", "provenexpert"], ["provenexpert"; 2]),
+    ] {
+        let into = folder.path().join(into);
+        let (status, report) = import(&into, &[&[source.as_str()], flags].concat());
+        assert_eq!(status, Some(0), "{report}");
+        let found = reviews(&into);
+        assert_eq!([&found[0]["source"], &found[1]["source"]], expected);
+    }
 }
 
 #[test]
@@ -182,16 +213,4 @@ fn a_row_whose_quotation_mark_closes_too_early_is_refused() {
     assert_eq!(reasons(&report), [format!("2: {why}"), format!("3: {why}")]);
     assert_eq!(reviews[0]["text"], "A \"fine\" firm");
     assert_eq!(reviews.len(), 1);
-}
-
-#[test]
-fn ambiguous_dates_are_refused_until_a_format_says_which() {
-    let source = fixture("ambiguous.csv");
-    let (_folder, report, _) = imported(&[&source, "--dry-run"]);
-    let why = "2: date: \"03/04/2024\" could be day/month or month/day: say which with --date-format dmy or mdy";
-    assert_eq!(reasons(&report), [why]);
-    for (order, date) in [("dmy", "2024-04-03"), ("%m/%d/%Y", "2024-03-04")] {
-        let (_folder, _, reviews) = imported(&[&source, "--date-format", order]);
-        assert_eq!(reviews[1]["date"], date);
-    }
 }
