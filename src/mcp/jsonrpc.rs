@@ -14,7 +14,7 @@ pub(super) enum Message<'v> {
     Request(Request<'v>),
     /// Wants none.
     Notification(Call<'v>),
-    /// Answers a request, which this server never sends.
+    /// To a request, which this server never sends.
     Response,
 }
 
@@ -23,14 +23,11 @@ pub(super) enum Message<'v> {
 pub(super) struct Request<'v> {
     /// A string of at most 512 bytes or an integer, echoed in the answer.
     pub(super) id: &'v Value,
-    /// What is called.
     pub(super) call: Call<'v>,
 }
 
-/// A method and its parameters.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Call<'v> {
-    /// The method's name.
     pub(super) method: &'v str,
     /// `null` counts as absent.
     pub(super) params: Option<&'v Map<String, Value>>,

@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::dataset;
+use crate::model::Review;
 use crate::search::index::IndexOptions;
 use crate::snapshot::{self, Snapshot};
 use crate::wire::date::Timestamp;
@@ -21,12 +22,14 @@ const NOW_UNIX: i64 = 1_900_000_000;
 /// The embedded sample.
 pub(super) fn catalog() -> &'static Catalog {
     static CATALOG: OnceLock<Catalog> = OnceLock::new();
-    CATALOG.get_or_init(make_catalog)
+    CATALOG.get_or_init(|| catalog_of(|_| {}))
 }
 
-fn make_catalog() -> Catalog {
+/// The sample with changed reviews.
+pub(super) fn catalog_of(change: impl FnMut(&mut Review)) -> Catalog {
     let decoded = dataset::decode(dataset::embedded(), Timestamp::from_unix(NOW_UNIX));
-    let dataset = decoded.expect("the sample is valid").dataset;
+    let mut dataset = decoded.expect("the sample is valid").dataset;
+    dataset.reviews.iter_mut().for_each(change);
     let settings = snapshot::Settings {
         base_url: "https://reviews.example".into(),
         index: IndexOptions {
@@ -56,10 +59,22 @@ pub(super) fn head() -> Head<'static> {
     }
 }
 
-/// The same, changed.
-pub(super) fn with(change: impl FnOnce(&mut Head<'static>)) -> Head<'static> {
+/// The same with other fields, each by the name that [`Head`] has for it.
+pub(super) fn with(fields: &[(&str, &'static str)]) -> Head<'static> {
     let mut head = head();
-    change(&mut head);
+    for (name, value) in fields {
+        match *name {
+            "method" => head.method = value.as_bytes(),
+            "origin" => head.origin = field(value),
+            "host" => head.host = field(value),
+            "content_type" => head.content_type = field(value),
+            "protocol_version" => head.protocol_version = field(value),
+            "session" => head.session = field(value),
+            "mcp_method" => head.mcp_method = field(value),
+            "mcp_name" => head.mcp_name = field(value),
+            other => panic!("no field {other}"),
+        }
+    }
     head
 }
 

@@ -1,6 +1,5 @@
-//! What stands around the reviews of an answer: head and tail, shared by REST and MCP.
-//!
-//! The reviews between them are bytes that were rendered when the snapshot was built, joined by commas.
+//! What stands around the reviews of an answer, shared by REST and MCP; they are bytes that were rendered when the
+//! snapshot was built, joined by commas.
 
 use super::filter::Cursor;
 use super::hints::{Hint, push_hints};
@@ -76,11 +75,9 @@ pub fn push_tail(out: &mut Vec<u8>, ignored: &[String]) {
     out.push(b'}');
 }
 
-/// Room in bytes that head and tail need at most, so that an answer's buffer can be made once.
-pub const ENVELOPE_BYTES_MAX: usize = 256 + IGNORED_JSON_BYTES_MAX;
-
-/// Eight names of 64 bytes, each byte at worst six in JSON, with quotes, commas and the key.
-const IGNORED_JSON_BYTES_MAX: usize = 8 * (64 * 6 + 3) + 32;
+/// Room in bytes that head and tail need at most, so that an answer's buffer can be made once: eight ignored names of 64
+/// bytes, each byte at worst six in JSON, with quotes and commas, and the rest.
+pub const ENVELOPE_BYTES_MAX: usize = 8 * (64 * 6 + 3) + 288;
 
 #[cfg(test)]
 mod tests {

@@ -160,9 +160,8 @@ impl Sort {
     }
 }
 
-/// The last review of a page: the next page holds what comes after it in the same order.
-///
-/// It names values and not a row, so that it stays true when reviews are added or removed between two pages.
+/// The last review of a page: the next page holds what comes after it in the same order. It names values and not a row,
+/// so that it stays true when reviews are added or removed between two pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// The order in which the page was made.
@@ -255,9 +254,7 @@ const TEXT_BYTES_MAX: usize = (KEY_BYTES_MAX * 4).div_ceil(3);
 pub const TERMS_MAX: usize = 16;
 
 /// Signs that are not looked for around a word without quotation marks.
-const SIGNS: &[char] = &[
-    '?', '!', '.', ',', ';', ':', '(', ')', '&', '/', '-', '¿', '¡', '…',
-];
+const SIGNS: &str = "?!.,;:()&/-¿¡…";
 
 /// Longest word in bytes that is found only where a word begins; the index keeps so much of each word.
 pub(super) const WORD_BYTES_MAX: usize = 32;
@@ -288,16 +285,10 @@ pub struct Term<'b> {
 }
 
 impl<'b> Words<'b> {
-    /// Reads a folded text; one without terms, such as `""`, selects every review.
-    ///
-    /// # Errors
-    /// The number of terms where that is above [`TERMS_MAX`].
-    pub fn parse(folded: &'b str) -> Result<Words<'b>, usize> {
+    /// Reads a folded text; one without terms, such as `""`, selects every review. `None` for too many terms.
+    pub fn parse(folded: &'b str) -> Option<Words<'b>> {
         let words = Words(folded);
-        match words.terms().count() {
-            count if count > TERMS_MAX => Err(count),
-            _ => Ok(words),
-        }
+        (words.terms().count() <= TERMS_MAX).then_some(words)
     }
 
     /// Returns the folded text as it was given.
@@ -335,7 +326,7 @@ impl<'b> Words<'b> {
                 }
                 let text = match is_quoted {
                     true => text.trim(),
-                    false => text.trim_matches(SIGNS),
+                    false => text.trim_matches(|sign| SIGNS.contains(sign)),
                 };
                 if !text.is_empty() {
                     let is_short = is_quoted || text.len() <= WORD_BYTES_MAX;

@@ -1,6 +1,5 @@
-//! Why a search has found nothing, and what to ask instead.
-//!
-//! A hint costs a search; there are as many as the request has filters and words, so at most thirty.
+//! Why a search has found nothing, and what to ask instead. A hint costs a search; there are as many as the request has
+//! filters and words, so at most thirty.
 
 use std::fmt;
 
@@ -85,7 +84,7 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
         hints.push(hint(Parameter::Words, term.text, Advice::Alone(found)));
     }
     if let Some(text) = filter.text
-        && let Ok(words) = Words::parse(text)
+        && let Some(words) = Words::parse(text)
         && words.terms().count() > 1
     {
         let found = count_words(words);
@@ -104,12 +103,12 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
 pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Option<(String, Page)> {
     let asked = match query.filter.words {
         Some(words) => words,
-        None => Words::parse(query.filter.text?).ok()?,
+        None => Words::parse(query.filter.text?)?,
     };
     let mut search = |words: &str, limit: u8| -> Option<Page> {
         let filter = Filter {
             text: query.filter.words.and(query.filter.text),
-            words: Some(Words::parse(words).ok()?),
+            words: Some(Words::parse(words)?),
             ..query.filter
         };
         let query = Query::new(filter, query.sort, limit);

@@ -6,7 +6,7 @@ use crate::search::arena::Arena;
 use crate::search::filter::RatingSet;
 use crate::search::names::{Aspects, NameMatch, Names};
 use crate::search::query::Parameter;
-use crate::search::rows::{insert, words_for};
+use crate::search::rows::{RowSet, insert, words_for};
 pub use crate::search::tree::IndexOptions;
 use crate::search::tree::{Tree, Tuning, build_tree, build_within};
 use crate::wire::date::Date;
@@ -22,7 +22,8 @@ pub struct Index {
     pub(super) services: Names,
     pub(super) languages: Names,
     pub(super) sources: Names,
-    pub(super) replies: Names,
+    /// The reviews without a reply, and those with one.
+    pub(super) replies: [RowSet; 2],
     /// Written once, when the insights are derived.
     pub(super) aspects: OnceLock<Aspects>,
     pub(super) arena: Arena,
@@ -86,8 +87,10 @@ impl Index {
                     .chain(language.map(|(language, _)| language))
             }),
             sources: Names::of(reviews, Vec::new(), |review| [&*review.source]),
-            replies: Names::of(reviews, Vec::new(), |review| {
-                [reply_key(review.owner_reply.is_some())]
+            replies: [false, true].map(|has_reply| {
+                let rows = (0..).zip(reviews);
+                let rows = rows.filter(|(_, review)| review.owner_reply.is_some() == has_reply);
+                RowSet::new(rows.map(|(row, _)| row).collect(), reviews.len() as u32)
             }),
             aspects: OnceLock::new(),
             arena,
@@ -101,9 +104,8 @@ impl Index {
         self.aspects.get_or_init(make);
     }
 
-    /// Tells what a name stands for: `parameter` says whether of a technician, a service, an aspect, a language or a source,
-    /// and `folded` is the name as [`fold_into`](crate::search::fold::fold_into) writes it. `None` for other parameters, and for
-    /// aspects before the insights are there. Unknown names are compared with at most 2,000 others.
+    /// Tells what the folded name of a technician, service, aspect, language or source stands for; `None` for other
+    /// parameters, and for aspects before the insights are there. Unknown names are compared with at most 2,000 others.
     pub fn resolve(&self, parameter: Parameter, folded: &str) -> Option<NameMatch<'_>> {
         match parameter {
             Parameter::MentionsTechnician => Some(self.technicians.resolve(folded)),
@@ -185,11 +187,6 @@ impl Index {
     pub fn tree_bytes(&self) -> u64 {
         self.tree.as_ref().map_or(0, Tree::memory)
     }
-}
-
-/// Returns the name, in [`Index::replies`], of the reviews with or without a reply.
-pub(super) fn reply_key(has_reply: bool) -> &'static str {
-    if has_reply { "true" } else { "false" }
 }
 
 /// The ids of all rows.

@@ -107,10 +107,7 @@ impl Issues {
         self.0.iter()
     }
 
-    /// Ends a check.
-    ///
-    /// # Errors
-    /// The reasons, where there are any.
+    /// Ends a check: the reasons are its error, where there are any.
     pub fn into_result(self) -> Result<(), Issues> {
         match self.0.is_empty() {
             true => Ok(()),
@@ -160,8 +157,6 @@ impl fmt::Display for Issues {
         }
     }
 }
-
-impl std::error::Error for Issues {}
 
 #[cfg(test)]
 mod tests {

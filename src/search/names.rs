@@ -206,9 +206,14 @@ impl Aspects {
     pub(super) fn of(aspects: &[Aspect], taxonomy: &Taxonomy, total: u32) -> Aspects {
         let [first, second, third] = Polarity::ALL.map(Some);
         Aspects([None, first, second, third].map(|polarity| {
-            let known = aspects
-                .iter()
-                .map(|aspect| names_of_aspect(aspect, taxonomy));
+            let known = aspects.iter().map(|aspect| {
+                let concepts = taxonomy.aspects.iter();
+                let concept = concepts.filter(|concept| concept.id == aspect.id);
+                let phrases =
+                    concept.flat_map(|concept| concept.phrases.iter().map(String::as_str));
+                let names = [&*aspect.label].into_iter().chain(phrases);
+                (&*aspect.id, names.collect())
+            });
             let mentions = aspects.iter().flat_map(|aspect| {
                 let rows = match polarity {
                     None => &aspect.rows,
@@ -235,11 +240,3 @@ impl Aspects {
 
 /// The entry of the reviews that mention any aspect; no request can name it.
 const ANY: &str = "";
-
-fn names_of_aspect<'a>(aspect: &'a Aspect, taxonomy: &'a Taxonomy) -> (&'a str, Vec<&'a str>) {
-    let concepts = taxonomy.aspects.iter();
-    let concept = concepts.filter(|concept| concept.id == aspect.id);
-    let phrases = concept.flat_map(|concept| concept.phrases.iter().map(String::as_str));
-    let names = [&*aspect.label].into_iter().chain(phrases);
-    (&aspect.id, names.collect())
-}

@@ -33,10 +33,8 @@ pub struct Buffers {
 /// Parses a raw query string, without its `?`.
 ///
 /// Unknown parameters are listed in `ignored` (the first 8 names, each once, cut at 64 bytes) and their values
-/// are not looked at: caches and campaign links add them. At most 64 pairs are read.
-///
-/// # Errors
-/// Every issue that the first 64 pairs have, and `too_many` if there are more.
+/// are not looked at: caches and campaign links add them. An error is every issue that the first 64 pairs have, and
+/// `too_many` if there are more.
 pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>, Issues> {
     let mut name = std::mem::take(&mut buffers.decoded);
     let mut builder = Builder::new(buffers);
@@ -67,11 +65,8 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
     builder.finish()
 }
 
-/// Parses the path segment of `/api/reviews/since/{date}`, percent-encoded or not; allocates only for escapes and
-/// refusals.
-///
-/// # Errors
-/// One issue with the path `date`.
+/// Parses the path segment of `/api/reviews/since/{date}`, percent-encoded or not; an error is one issue with the path
+/// `date`.
 pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
     let mut decoded = String::new();
     let parsed = parse_date(segment).or_else(|error| {
@@ -314,10 +309,8 @@ impl<'b> Builder<'b> {
         self.issues.push(issue);
     }
 
-    /// Returns the query, which borrows the buffers.
-    ///
-    /// # Errors
-    /// Every issue found, in the order in which the values came; a cursor made for another order comes last.
+    /// Returns the query, which borrows the buffers, or every issue found, in the order in which the values came; a cursor
+    /// made for another order comes last.
     pub fn finish(mut self) -> Result<Query<'b>, Issues> {
         self.check_cursor_order();
         self.issues.into_result()?;
@@ -329,7 +322,7 @@ impl<'b> Builder<'b> {
         Ok(Query {
             filter: Filter {
                 text: folded(Parameter::Query),
-                words: folded(Parameter::Words).and_then(|text| Words::parse(text).ok()),
+                words: folded(Parameter::Words).and_then(Words::parse),
                 technician: folded(Parameter::MentionsTechnician),
                 service: folded(Parameter::MentionsService),
                 aspect: folded(Parameter::Aspect),
@@ -456,7 +449,7 @@ impl<'b> Builder<'b> {
         let start = self.buffers.folded.len();
         fold_into(text, &mut self.buffers.folded);
         let folded = &self.buffers.folded[start..];
-        if parameter == Parameter::Words && Words::parse(folded).is_err() {
+        if parameter == Parameter::Words && Words::parse(folded).is_none() {
             let message = format!("must have at most {TERMS_MAX} words and phrases");
             return Err((Code::TooMany, message.into()));
         }

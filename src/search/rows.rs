@@ -167,10 +167,8 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Counts the rows that are in all of `bitmaps`, which are equally long.
-///
-/// Carry-save adders take eight words together before bits are counted, since a build for every x86-64 machine has no
-/// instruction for counting; lanes side by side become vector registers.
+/// Counts the rows that are in all of `bitmaps`, which are equally long. Carry-save adders take eight words together before
+/// bits are counted, since a build for every x86-64 machine has no instruction for counting; lanes become vector registers.
 pub(super) fn count_common(bitmaps: &[&[u64]]) -> u32 {
     let len = bitmaps.iter().map(|words| words.len()).min().unwrap_or(0);
     let [mut ones, mut twos, mut fours, mut block @ ..] = [[0; LANES]; 3 + 8];

@@ -6,7 +6,7 @@
 
 use crate::model::{Rating, Row};
 use crate::search::filter::{Cursor, Filter, Query, RatingSet, ReviewId, Sort, TERMS_MAX, Term};
-use crate::search::index::{Index, reply_key};
+use crate::search::index::Index;
 use crate::search::rows::{
     RowSet, Walk, count_common, has, mask, packed_count, rows_of, rows_of_backwards, unpack,
     words_for,
@@ -28,9 +28,7 @@ pub struct Page {
     pub next: Option<Cursor>,
 }
 
-/// Answers `query` with an exact count.
-///
-/// Allocates nothing once `scratch` has grown to what searches need.
+/// Answers `query` with an exact count; allocates nothing once `scratch` has grown to what searches need.
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
     let runs = runs(index, query);
@@ -250,12 +248,12 @@ impl<'s> Plan<'s> {
         self.range = start..end;
         let (aspect, polarity) = (filter.aspect, filter.polarity);
         let aspects = || index.aspects.get()?.rows(aspect, polarity);
-        let has_reply = filter.has_reply.map(reply_key);
+        let replies = |has_reply: bool| Some(&index.replies[usize::from(has_reply)]);
         let columns: [Option<Option<&RowSet>>; COLUMNS] = [
             filter.technician.map(|name| index.technicians.rows(name)),
             filter.service.map(|name| index.services.rows(name)),
             filter.needs_insights().then(aspects),
-            has_reply.map(|key| index.replies.rows_of_whole(key)),
+            filter.has_reply.map(replies),
             filter
                 .language
                 .map(|tag| index.languages.rows_of_whole(tag)),

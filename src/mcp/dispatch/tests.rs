@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::mcp::tests::{ask, catalog, code, field, meta, post, request, with};
+use crate::mcp::tests::{ask, catalog, code, meta, post, request, with};
 use crate::model::Row;
 
 #[test]
@@ -65,11 +65,8 @@ fn unknown_resources_have_the_code_of_their_era() {
             -32_002,
             "{uri}"
         );
-        let head = with(|head| {
-            head.protocol_version = field("2026-07-28");
-            head.mcp_method = field("resources/read");
-            head.mcp_name = field(uri);
-        });
+        let version = ("protocol_version", "2026-07-28");
+        let head = with(&[version, ("mcp_method", "resources/read"), ("mcp_name", uri)]);
         let body = request("resources/read", json!({"uri": uri, "_meta": meta()}));
         let (status, answer) = post(&head, body);
         assert_eq!((status, code(&answer)), (200, -32_602), "{uri}");

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
+use crate::mcp::Server;
 use crate::mcp::protocol::Revision;
-use crate::mcp::tests::{catalog, code, field, handle, head, meta, post, request, server, with};
-use crate::mcp::{Head, Server};
+use crate::mcp::tests::{catalog, code, handle, head, meta, post, request, server, with};
 
 fn ping() -> String {
     request("ping", json!({}))
@@ -87,64 +87,31 @@ fn ids_come_back_as_they_were() {
 
 #[test]
 fn fields_of_the_head_are_checked_before_a_request_is_answered() {
-    for (head, status) in [
-        (with(|head| head.content_type = field("-")), 415),
-        (with(|head| head.content_type = field("+")), 415),
-        (with(|head| head.content_type = field("text/plain")), 415),
-        (
-            with(|head| head.content_type = field("application/json-rpc")),
-            415,
-        ),
-        (
-            with(|head| head.content_type = field("Application/JSON; charset=utf-8")),
-            200,
-        ),
-        (with(|head| head.host = field("evil.example")), 403),
-        (
-            with(|head| head.origin = field("https://evil.example")),
-            403,
-        ),
-        (with(|head| head.session = field("unknown")), 404),
-        (
-            with(|head| head.protocol_version = field("2026-07-28")),
-            400,
-        ),
-        (
-            with(|head| head.protocol_version = field("2024-11-05")),
-            200,
-        ),
-        (
-            with(|head| head.protocol_version = field("2025-03-26")),
-            200,
-        ),
-        (
-            with(|head| head.protocol_version = field("2025-06-18")),
-            200,
-        ),
-        (
-            with(|head| head.protocol_version = field("2025-11-25")),
-            200,
-        ),
-        (
-            with(|head| head.protocol_version = field("2025-06-19")),
-            400,
-        ),
-        (
-            with(|head| head.protocol_version = field("2026-07-27")),
-            400,
-        ),
-        (with(|head| head.protocol_version = field("2026-7-28")), 400),
-        (
-            with(|head| head.protocol_version = field("2026-07-28x")),
-            400,
-        ),
-        (with(|head| head.protocol_version = field("latest")), 400),
-        (with(|head| head.protocol_version = field("")), 400),
-        (with(|head| head.protocol_version = field("+")), 400),
+    for (name, value, status) in [
+        ("content_type", "-", 415),
+        ("content_type", "+", 415),
+        ("content_type", "text/plain", 415),
+        ("content_type", "application/json-rpc", 415),
+        ("content_type", "Application/JSON; charset=utf-8", 200),
+        ("host", "evil.example", 403),
+        ("origin", "https://evil.example", 403),
+        ("session", "unknown", 404),
+        ("protocol_version", "2026-07-28", 400),
+        ("protocol_version", "2024-11-05", 200),
+        ("protocol_version", "2025-03-26", 200),
+        ("protocol_version", "2025-06-18", 200),
+        ("protocol_version", "2025-11-25", 200),
+        ("protocol_version", "2025-06-19", 400),
+        ("protocol_version", "2026-07-27", 400),
+        ("protocol_version", "2026-7-28", 400),
+        ("protocol_version", "2026-07-28x", 400),
+        ("protocol_version", "latest", 400),
+        ("protocol_version", "", 400),
+        ("protocol_version", "+", 400),
     ] {
-        let (found, answer) = post(&head, ping());
+        let (found, answer) = post(&with(&[(name, value)]), ping());
         let id = (status <= 404 && status != 403).then_some(&answer["id"]);
-        assert_eq!((found, answer.get("id")), (status, id), "{head:?}");
+        assert_eq!((found, answer.get("id")), (status, id), "{name}: {value}");
         assert_eq!(code(&answer) < 0, status != 200);
     }
 }
@@ -167,7 +134,7 @@ fn initialize_settles_on_a_revision_and_hands_out_a_session() {
         ("", "2025-11-25"),
     ] {
         // The version header is not looked at here: the suite sends it already.
-        let head = with(|head| head.protocol_version = field("2026-07-28"));
+        let head = with(&[("protocol_version", "2026-07-28")]);
         let reply = handle(&server(), &head, initialize(asked).as_bytes());
         let answer: Value = serde_json::from_slice(&reply.body).expect("JSON");
         let result = &answer["result"];
@@ -191,7 +158,7 @@ fn sessions_are_optional_tell_the_revision_and_end_only_by_delete() {
     let begun = handle(&server, &head(), initialize("2025-06-18").as_bytes());
     let id: &'static str = begun.session.expect("a session").as_str().to_owned().leak();
     let status = |server: &Server, session, body: &str| {
-        let head = with(|head| head.session = field(session));
+        let head = with(&[("session", session)]);
         handle(server, &head, body.as_bytes()).status
     };
     let notification = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
@@ -213,8 +180,7 @@ fn sessions_are_optional_tell_the_revision_and_end_only_by_delete() {
     let other = crate::mcp::tests::server();
     assert_eq!(status(&other, id, &ping()), 200);
     for (session, expected) in [("-", 400), ("unknown", 404), (id, 204), (id, 404)] {
-        let mut head = with(|head| head.session = field(session));
-        head.method = b"DELETE";
+        let head = with(&[("method", "DELETE"), ("session", session)]);
         assert_eq!(handle(&server, &head, b"").status, expected, "{session}");
     }
     assert_eq!(status(&server, id, &ping()), 404);
@@ -236,7 +202,7 @@ fn notifications_and_responses_get_202_without_a_body() {
         ("2026-07-28", response, 400, -32_600),
         ("1999-01-01", notification, 400, -32_600),
     ] {
-        let (found, answer) = post(&with(|head| head.protocol_version = field(version)), body);
+        let (found, answer) = post(&with(&[("protocol_version", version)]), body);
         assert_eq!(
             (found, code(&answer)),
             (status, expected),
@@ -254,7 +220,7 @@ fn batches_are_for_2025_03_26_alone_and_end_at_32_messages_and_a_megabyte() {
     let unknown = json!({"jsonrpc": "2.0", "id": "b", "method": "nothing"});
     let batch = json!([quiet, ping, quiet, unknown, 5, begin]).to_string();
     for version in ["2025-03-26", "-"] {
-        let (status, answers) = post(&with(|head| head.protocol_version = field(version)), &batch);
+        let (status, answers) = post(&with(&[("protocol_version", version)]), &batch);
         assert_eq!(status, 200);
         let answers = answers.as_array().expect("an array").iter();
         let seen: Vec<(Value, i64)> = answers
@@ -269,7 +235,7 @@ fn batches_are_for_2025_03_26_alone_and_end_at_32_messages_and_a_megabyte() {
         assert_eq!(seen, expected);
     }
     for later in ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"] {
-        let (status, answer) = post(&with(|head| head.protocol_version = field(later)), &batch);
+        let (status, answer) = post(&with(&[("protocol_version", later)]), &batch);
         assert_eq!((status, code(&answer)), (400, -32_600), "{later}");
     }
     assert_eq!(
@@ -322,27 +288,21 @@ fn a_line_of_stdio_is_a_batch_where_the_handshake_allows_it() {
     }
 }
 
-/// Asks by the rules of 2026-07-28, with the head changed.
-fn stateless(
-    method: &'static str,
-    mut params: Value,
-    change: impl FnOnce(&mut Head<'static>),
-) -> (u16, Value) {
+/// Asks by the rules of 2026-07-28, with another field where a name is given.
+fn stateless(method: &'static str, mut params: Value, other: (&str, &'static str)) -> (u16, Value) {
     let name = params["name"].as_str().or(params["uri"].as_str());
     let name: &'static str = name.unwrap_or("-").to_owned().leak();
     params["_meta"] = meta();
-    let mut head = with(|head| {
-        head.protocol_version = field("2026-07-28");
-        head.mcp_method = field(method);
-        head.mcp_name = field(name);
-    });
-    change(&mut head);
+    let version = ("protocol_version", "2026-07-28");
+    let head = with(&[version, ("mcp_method", method), ("mcp_name", name), other]);
     post(&head, request(method, params))
 }
 
+const AS_IT_IS: (&str, &str) = ("method", "POST");
+
 #[test]
 fn stateless_results_say_that_they_are_complete_and_how_long_they_last() {
-    let (status, answer) = stateless("server/discover", json!({}), |_| {});
+    let (status, answer) = stateless("server/discover", json!({}), AS_IT_IS);
     let result = &answer["result"];
     let versions = [
         "2024-11-05",
@@ -371,7 +331,7 @@ fn stateless_results_say_that_they_are_complete_and_how_long_they_last() {
         ("completion/complete", nothing, false),
     ] {
         // Sessions are of the other era.
-        let (status, answer) = stateless(method, params, |head| head.session = field("unknown"));
+        let (status, answer) = stateless(method, params, ("session", "unknown"));
         let result = &answer["result"];
         assert_eq!(
             (status, &result["resultType"]),
@@ -383,8 +343,7 @@ fn stateless_results_say_that_they_are_complete_and_how_long_they_last() {
         let is_kept = result["ttlMs"].is_u64() && result["cacheScope"] == "public";
         assert_eq!(is_kept, is_cacheable, "{method}");
     }
-    let mut delete = with(|head| head.protocol_version = field("2026-07-28"));
-    delete.method = b"DELETE";
+    let delete = with(&[("method", "DELETE"), ("protocol_version", "2026-07-28")]);
     assert_eq!(handle(&server(), &delete, b"").status, 405);
 }
 
@@ -399,7 +358,7 @@ fn methods_that_do_not_exist_are_404_in_one_era_and_200_in_the_other() {
         ("nothing", false, false),
         ("", false, false),
     ] {
-        let (status, answer) = stateless(method, json!({}), |_| {});
+        let (status, answer) = stateless(method, json!({}), AS_IT_IS);
         let expected = if is_stateless {
             (200, 0)
         } else {
@@ -414,51 +373,39 @@ fn methods_that_do_not_exist_are_404_in_one_era_and_200_in_the_other() {
 
 #[test]
 fn stateless_headers_must_agree_with_the_body() {
-    let refused = |change: &dyn Fn(&mut Head<'static>)| {
-        let (status, answer) = stateless("tools/call", json!({"name": "get_business"}), change);
+    let refused = |name, value| {
+        let params = json!({"name": "get_business"});
+        let (status, answer) = stateless("tools/call", params, (name, value));
         (status, code(&answer))
     };
-    let mismatch = (400, -32_020);
-    for text in ["-", "+", "", "tools/list", "tools/Call"] {
-        assert_eq!(
-            refused(&|head| head.mcp_method = field(text)),
-            mismatch,
-            "{text}"
-        );
-    }
-    for text in ["-", "+", "2025-06-18", "2025-11-25", "2026-07-29"] {
-        assert_eq!(
-            refused(&|head| head.protocol_version = field(text)),
-            mismatch,
-            "{text}"
-        );
-    }
-    for text in [
-        "-",
-        "+",
-        "",
-        "get_faq",
-        "Get_business",
-        "=?base64?Z2V0X2J1c2luZXNz",
-        "=?base64?Z2V0X2J1c2luZXNz=?=",
-        "=?base64?Z2V0X2J1c2luZXN!?=",
-        "=?base64?Z2V0X2J1c2luZXM?=",
-        "=?BASE64?Z2V0X2J1c2luZXNz?=",
+    for (name, values) in [
+        (
+            "mcp_method",
+            &["-", "+", "", "tools/list", "tools/Call"][..],
+        ),
+        ("protocol_version", &["-", "+", "2025-06-18", "2026-07-29"]),
+        ("mcp_name", &["-", "+", "", "get_faq", "Get_business"]),
+        (
+            "mcp_name",
+            &["=?base64?Z2V0X2J1c2luZXNz", "=?base64?Z2V0X2J1c2luZXNz=?="],
+        ),
+        (
+            "mcp_name",
+            &["=?base64?Z2V0X2J1c2luZXN!?=", "=?base64?Z2V0X2J1c2luZXM?="],
+        ),
+        ("mcp_name", &["=?BASE64?Z2V0X2J1c2luZXNz?="]),
     ] {
-        assert_eq!(
-            refused(&|head| head.mcp_name = field(text)),
-            mismatch,
-            "{text}"
-        );
+        for value in values {
+            assert_eq!(refused(name, value), (400, -32_020), "{name}: {value}");
+        }
     }
-    let encoded = field("=?base64?Z2V0X2J1c2luZXNz?=");
-    assert_eq!(refused(&|head| head.mcp_name = encoded), (200, 0));
+    assert_eq!(refused("mcp_name", "=?base64?Z2V0X2J1c2luZXNz?="), (200, 0));
 }
 
 #[test]
 fn the_header_alone_makes_a_request_stateless_and_its_meta_must_be_whole() {
     let ask = |version, params: Value| {
-        let head = with(|head| head.protocol_version = field(version));
+        let head = with(&[("protocol_version", version)]);
         post(&head, request("tools/list", params))
     };
     const VERSION: &str = "io.modelcontextprotocol/protocolVersion";

@@ -175,7 +175,7 @@ pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Is
 /// last review that is on it, so nothing is lost.
 fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, frame: &mut Frame) -> Vec<u8> {
     let snapshot = &catalog.snapshot;
-    let mut reviews = Vec::with_capacity(page.rows.len() * REVIEW_BYTES);
+    let mut reviews = Vec::with_capacity(page.rows.len() * 512);
     let mut returned = 0_usize;
     for row in &page.rows {
         let end = reviews.len();
@@ -217,5 +217,3 @@ struct Memory {
 
 /// Room for reviews in an answer.
 const REVIEWS_BYTES_MAX: usize = ANSWER_BYTES_MAX - ENVELOPE_BYTES_MAX;
-/// Room for one review; more grows.
-const REVIEW_BYTES: usize = 512;

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Builds the finest tree of `arena` that takes at most as many bytes as `options` tells; `None` where even the coarsest takes more, and
-/// texts are scanned. `None` as well once `cancelled`.
+/// Builds the finest tree of `arena` within the bytes of `options`; `None` where even the coarsest takes more, and texts are
+/// scanned, and once `cancelled`.
 ///
 /// A step that is unlikely to fit is left out unseen, as the number of bytes of text tells roughly what a step takes;
 /// one that is tried and does not fit is given up as soon as it passes the budget.
@@ -57,11 +57,10 @@ const BATCH_PLACES_MAX: usize = 1 << 24;
 /// two bytes on and on, have such a unit; they are scanned.
 const UNIT_PLACES_MAX: usize = 1 << 26;
 
-/// Builds the tree of `arena` with the threads and bytes of `options`; `None` where it would take more, one gram
-/// of two bytes has too many places, the arena is larger than its 32-bit positions can tell, or it was `cancelled`, which
-/// is asked for each unit. Any number of threads builds a tree of the same nodes, though in another order.
-///
-/// Each thread holds at most [`BATCH_PLACES_MAX`] places or one unit, and reads the arena once for each batch.
+/// Builds the tree of `arena` with the threads and bytes of `options`; `None` where it would take more, one gram of two
+/// bytes has too many places, the arena is larger than its 32-bit positions can tell, or it was `cancelled`, which is asked
+/// for each unit. Any number of threads builds a tree of the same nodes, though in another order. Each holds at most
+/// [`BATCH_PLACES_MAX`] places or one unit, and reads the arena once for each batch.
 pub(crate) fn build_tree(
     arena: &Arena,
     tuning: Tuning,

@@ -666,7 +666,7 @@ impl Source<'_> {
                 text: Some(needle).filter(|needle| !needle.is_empty() && more & 3 != 3),
                 technician: (bits & 96 == 96).then_some(&*names[0]),
                 service: (bits & 160 == 160).then_some(&*names[1]),
-                words: Words::parse(words).ok().filter(|_| more & 1 == 1),
+                words: Words::parse(words).filter(|_| more & 1 == 1),
                 aspect: (more & 6 == 6).then_some(&*names[2]),
                 polarity: (more & 24 == 24).then(|| Polarity::ALL[usize::from(more % 3)]),
                 has_reply: (more & 48 == 48).then_some(more & 64 == 0),
