@@ -71,8 +71,8 @@ enum Command {
     /// Print every setting of `serve` with its value and origin: flag, environment or default
     #[command(after_help = "The flags are those of `serve`; secrets are not shown.")]
     Config(Box<settings::ConfigArgs>),
-    /// Ask a running service whether it is healthy; exit status 0 or 1
-    #[command(after_help = HEALTHCHECK_AFTER_HELP)]
+    /// Ask a running service whether it is healthy: status 200 to 299
+    #[command(after_help = "The certificate is verified, except that of a loopback address.")]
     Healthcheck(healthcheck::HealthcheckArgs),
     /// Print shell completions
     #[command(after_help = "Example: reviewd completions bash > /etc/bash_completion.d/reviewd")]
@@ -119,9 +119,6 @@ const IMPORT_AFTER_HELP: &str = "\
 updated, and reviews that are missing from a source stay unless --prune. Reviews that `reviewd forget` removed are not
 added again. The file is replaced atomically, and the previous one is kept as reviews.json.bak.
 
-Fields for --map: id, author, author_avatar_url, rating, best_rating, date, text, title, source, source_url,
-owner_reply, owner_reply_date, verified, updated.
-
 Examples:
   reviewd import Takeout/*/account-*/location-*/reviews*.json --into data --verified --dry-run
   reviewd import reviews.csv --into data --map rating=Points,text='What they said' --date-format dmy --source avvo
@@ -140,10 +137,6 @@ to ignored.json; ids and days are published for mirrors, the reason is not. docs
 
 Example:
   reviewd forget 01EBE3JY0F1H7ZNVH1E8G8W00Z --reason 'asked by the author on 3 March'";
-
-const HEALTHCHECK_AFTER_HELP: &str = "\
-Any status from 200 to 299 is healthy. Without URL the service of this machine is asked, over https if --tls-cert is set,
-and its certificate is not verified; that of a URL is.";
 
 /// The flags of `serve` that its short help shows; `--help` shows all.
 const COMMON_FLAGS: [&str; 10] = [

@@ -2,7 +2,6 @@
 //! environment nothing is sent.
 
 use std::env;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::SeqCst};
 
@@ -75,34 +74,6 @@ impl SdNotify {
             && let Err(error) = sd_notify::notify(states)
         {
             warn!(%error, ?states, "the service manager cannot be notified (NOTIFY_SOCKET)");
-        }
-    }
-}
-
-/// Returns the address under which this machine reaches a listener of its own.
-#[must_use]
-pub fn reachable(listening: SocketAddr) -> SocketAddr {
-    let ip = match listening.ip() {
-        ip if !ip.is_unspecified() => ip,
-        IpAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
-        IpAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
-    };
-    SocketAddr::new(ip, listening.port())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_listener_on_every_address_is_reached_on_loopback() {
-        for (listening, reached) in [
-            ("0.0.0.0:80", "127.0.0.1:80"),
-            ("[::]:80", "[::1]:80"),
-            ("192.0.2.1:80", "192.0.2.1:80"),
-        ] {
-            let address = reachable(listening.parse().unwrap());
-            assert_eq!(address, reached.parse().unwrap());
         }
     }
 }

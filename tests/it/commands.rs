@@ -10,29 +10,15 @@ use crate::support::program::{command, run};
 fn healthcheck_ends_with_0_for_a_good_answer_and_1_for_none() {
     let program = Program::serve(&[]);
     let base = format!("http://{}", program.address());
-    for (url, status) in [("/readyz", 0), ("/nowhere", 1)] {
-        let output = run(&["healthcheck", &format!("{base}{url}")]);
-        assert_eq!(output.status.code(), Some(status), "{url}");
-    }
-    let everywhere = format!("0.0.0.0:{}", program.address().port());
-    for (listen, status) in [(everywhere.as_str(), 0), ("127.0.0.1:1", 1)] {
-        let mut command = command();
-        command.arg("healthcheck").env("REVIEWD_LISTEN", listen);
-        assert_eq!(command.output().unwrap().status.code(), Some(status));
-    }
-}
-
-#[test]
-fn healthcheck_refuses_what_it_cannot_ask() {
-    for arguments in [
-        &["nowhere"][..],
-        &["ftp://127.0.0.1/"],
-        &["http://"],
-        &["127.0.0.1:9090/readyz"],
-        &["--listen", "127.0.0.1:0"],
+    for (url, status) in [
+        (format!("{base}/readyz"), 0),
+        (format!("{base}/nowhere"), 1),
+        ("http://127.0.0.1:1/".to_owned(), 1),
+        ("ftp://127.0.0.1/".to_owned(), 64),
+        ("127.0.0.1:9090/readyz".to_owned(), 64),
     ] {
-        let output = run(&[&["healthcheck"], arguments].concat());
-        assert_eq!(output.status.code(), Some(64), "{arguments:?}");
+        let output = run(&["healthcheck", &url]);
+        assert_eq!(output.status.code(), Some(status), "{url}");
     }
 }
 
