@@ -36,7 +36,7 @@ const HUB_RULES: &[&str] = &[
 ];
 
 /// Folders whose files still form circles; none is added.
-const WITH_CIRCLES: &[&str] = &["dataset", "insights"];
+const WITH_CIRCLES: &[&str] = &["insights"];
 
 /// The file that asks for the time of day; everything else is told it.
 const CLOCK: &str = "src/clock.rs";

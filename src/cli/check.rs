@@ -10,7 +10,8 @@ use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
 use super::values::OutputFormat;
 use crate::clock;
-use crate::dataset::{self, Decoded, Problem, Problems, Warning};
+use crate::dataset::{self, Problem, Problems, Warning};
+use crate::model::Dataset;
 use crate::server::files::{self, FILE_BYTES_MAX};
 
 #[derive(Debug, Args)]
@@ -33,11 +34,13 @@ pub(super) struct CheckArgs {
 /// Checks a folder and prints what was found; fails if the service would not serve it, or if there are warnings and
 /// `--strict`.
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let mut result = dataset::decode(files::read(&args.data, FILE_BYTES_MAX)?, clock::now());
-    if let Ok(decoded) = &mut result {
+    let decoded = dataset::decode(files::read(&args.data, FILE_BYTES_MAX)?, clock::now());
+    let result = decoded.map(|decoded| {
         let is_allowed = |warning: &Warning| args.allow.iter().any(|rule| rule == warning.code);
-        decoded.warnings.retain(|warning| !is_allowed(warning));
-    }
+        let mut warnings = decoded.warnings();
+        warnings.retain(|warning| !is_allowed(warning));
+        (decoded.dataset, warnings)
+    });
     let report = match args.format {
         OutputFormat::Text => render_text(&result),
         OutputFormat::Json => format!("{}\n", render_json(&result)),
@@ -48,9 +51,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         _ => format!("{count} {noun}s"),
     };
     let (is_good, verdict) = match &result {
-        Ok(Decoded {
-            dataset, warnings, ..
-        }) => {
+        Ok((dataset, warnings)) => {
             let (published, unverified) = (dataset.reviews.len(), dataset.unverified_count);
             let is_good = warnings.is_empty() || !args.strict;
             let warnings = counted(warnings.len() as u64, "warning");
@@ -71,23 +72,26 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     }
 }
 
-fn render_text(result: &Result<Decoded, Problems>) -> String {
+/// A valid dataset with its warnings, or why it is not valid.
+type Checked = Result<(Dataset, Vec<Warning>), Problems>;
+
+fn render_text(result: &Checked) -> String {
     let warning = |warning: &Warning| format!("warning: {warning} [{}]\n", warning.code);
     let problem = |problem: &Problem| format!("error: {problem}\n");
     match result {
-        Ok(decoded) => decoded.warnings.iter().map(warning).collect(),
+        Ok((_, warnings)) => warnings.iter().map(warning).collect(),
         Err(problems) => problems.kept().iter().map(problem).collect(),
     }
 }
 
-fn render_json(result: &Result<Decoded, Problems>) -> Value {
-    let (decoded, problems) = (result.as_ref().ok(), result.as_ref().err());
+fn render_json(result: &Checked) -> Value {
+    let (valid, problems) = (result.as_ref().ok(), result.as_ref().err());
     json!({
         "valid": result.is_ok(),
-        "published_count": decoded.map(|decoded| decoded.dataset.reviews.len()),
-        "unverified_count": decoded.map(|decoded| decoded.dataset.unverified_count),
+        "published_count": valid.map(|(dataset, _)| dataset.reviews.len()),
+        "unverified_count": valid.map(|(dataset, _)| dataset.unverified_count),
         "error_count": problems.map_or(0, Problems::total),
         "errors": problems.map_or(&[][..], Problems::kept),
-        "warnings": decoded.map_or(&[][..], |decoded| &decoded.warnings),
+        "warnings": valid.map_or(&[][..], |(_, warnings)| warnings),
     })
 }

@@ -5,14 +5,11 @@
 //! some harmless sentences and miss some harmful ones. They are warnings for a person to judge; each can be suppressed
 //! with a reason. None of them removes a review.
 
-use std::collections::HashSet;
-use std::iter::once;
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
 use regex::{Regex, RegexBuilder};
 
-use super::mentions::Comparable;
 use super::reviews::in_runs;
 use crate::model::{Dataset, Review};
 use crate::wire::text::quote;
@@ -30,12 +27,11 @@ pub(super) struct Rule {
     cases: &'static [Case],
 }
 
-/// What a sentence, or a reply, is found by: all patterns match, and that of what clears it does not. A group `name` in the
-/// first pattern counts unless it is the author's name or one of the practice.
+/// What a sentence, or a reply, is found by: all patterns match, and that of what clears it does not.
 type Case = (&'static [&'static str], Option<&'static str>);
 
 /// All rules, in the order of their warnings.
-pub(super) static RULES: [Rule; 5] = [
+pub(super) static RULES: [Rule; 4] = [
     Rule {
         code: "money",
         says: "an amount of money as a result, which readers may take for what they can expect",
@@ -56,13 +52,6 @@ pub(super) static RULES: [Rule; 5] = [
             (&[PROMISE], Some(DENIED_PROMISE)),
             (&[GUARANTEE, OUTCOME], Some(DENIED_GUARANTEE)),
         ],
-    },
-    Rule {
-        code: "reply_name",
-        says: "a reply that names a person other than its reader and those of the practice",
-        of_replies: true,
-        stars_min: 1,
-        cases: &[(&[PERSON], None)],
     },
     Rule {
         code: "reply_case_number",
@@ -118,12 +107,6 @@ const DENIED_GUARANTEE: &str = r"(\b(not|no|never|cannot|nobody|without|nothing|
 const DENIED_PROMISE: &str = r"(\b(not|no|cannot|nobody|without|nothing|neither)|n['’]t)
 (\ [\w'’]+){0,6}\ (always|will|wins?|sure|certain|you|assured|promised?)\b";
 
-/// A name after a title or a relation of the reader, or in the caption of a case.
-const PERSON: &str = r"\b((mr|mrs|ms|miss|mx|dr|judge|justice|officer|detective|sr|sra|srta|señora)\.? | v\. | vs\.?
-| your\ (husband|wife|ex|ex-husband|ex-wife|spouse|partner|son|daughter|child|brother|sister|mother|father|mom|mum|dad|uncle|aunt
-|cousin|grandmother|grandfather|neighbou?r|landlord|tenant|employer|boss),?)
-\ (?<name>(?-i:(\p{Lu}\p{L}|[DO]['’]\p{Lu})[\p{L}'’-]*))";
-
 /// `2021-CV-00123` or `3:21-cr-0045`, "case no. 12345" or "matter 345/21"; "case 24/7" and "case 24-48" are hours.
 const CASE_NUMBER: &str = r"\b\d+[-:][a-z]{2,3}[-:]\d{3}
 | \b(case|docket|file|claim|matter|cause|expediente|caso)[\ :]+
@@ -155,16 +138,6 @@ fn compile(pattern: &str) -> Regex {
         .expect("the patterns of the table are valid")
 }
 
-/// What a text belongs to.
-struct Context<'c> {
-    /// Of the review; 5 for the practice's own words.
-    stars: u8,
-    /// The words of the author's name.
-    author: HashSet<Comparable>,
-    /// The words of the names of the practice and its people.
-    known: &'c HashSet<Comparable>,
-}
-
 /// Something that a rule found.
 pub(super) struct Finding<'d> {
     pub(super) rule: &'static Rule,
@@ -174,8 +147,6 @@ pub(super) struct Finding<'d> {
     pub(super) words: String,
     /// The path in `editorial.json`, "" for a review.
     pub(super) path: String,
-    /// The reviews that an answer rests on.
-    pub(super) review_ids: &'d [String],
 }
 
 /// Whether a business of this type may be a law practice that has not said so, so that nothing was looked through.
@@ -204,15 +175,8 @@ pub(super) fn findings(dataset: &Dataset, threads: NonZeroUsize) -> Vec<Finding<
     ) {
         return Vec::new();
     }
-    let people = dataset.taxonomy.technicians.iter();
-    let names = people.flat_map(|person| once(&person.name).chain(&person.aliases));
-    let staff = dataset.business.technicians.iter();
-    let names = names.chain(staff.map(|person| &person.name));
-    let known = names.chain(once(&dataset.business.name));
-    let known = &known.flat_map(|name| name_words(name)).collect();
     let parts = in_runs(&dataset.reviews, threads.get(), |run| {
-        let findings = run.iter().flat_map(|review| in_review(review, known));
-        findings.collect::<Vec<_>>()
+        run.iter().flat_map(in_review).collect::<Vec<_>>()
     });
     let mut findings: Vec<Finding<'_>> = parts.into_iter().flatten().collect();
     let editorial = &dataset.editorial;
@@ -222,90 +186,57 @@ pub(super) fn findings(dataset: &Dataset, threads: NonZeroUsize) -> Vec<Finding<
     ];
     let words = words
         .into_iter()
-        .filter_map(|(path, text)| Some((path.to_owned(), text.as_ref()?, &[][..])));
-    let answers = editorial.faq.iter().enumerate().map(|(at, question)| {
-        let path = format!("faq[{at}].answer");
-        (path, &question.answer, &question.review_ids[..])
-    });
-    let context = Context {
-        stars: 5,
-        author: HashSet::new(),
-        known,
-    };
-    for (path, text, review_ids) in words.chain(answers) {
-        findings.extend(find(text, false, &context).map(|finding| Finding {
+        .filter_map(|(path, text)| Some((path.to_owned(), text.as_ref()?)));
+    let answers = editorial.faq.iter().enumerate();
+    let answers = answers.map(|(at, question)| (format!("faq[{at}].answer"), &question.answer));
+    for (path, text) in words.chain(answers) {
+        findings.extend(find(text, 5, false).map(|(rule, words)| Finding {
+            rule,
+            review: None,
+            words,
             path: path.clone(),
-            review_ids,
-            ..finding
         }));
     }
     findings
 }
 
-fn in_review<'d>(review: &'d Review, known: &HashSet<Comparable>) -> Vec<Finding<'d>> {
-    let mut context = Context {
-        stars: review.rating.stars(),
-        author: HashSet::new(),
-        known,
-    };
-    let mut findings: Vec<_> = find(&review.text, false, &context).collect();
-    if let Some(reply) = &review.owner_reply {
-        context.stars = 5;
-        context.author = name_words(&review.author).collect();
-        findings.extend(find(&reply.text, true, &context));
-    }
-    for finding in &mut findings {
-        finding.review = Some(review);
-    }
-    findings
+fn in_review(review: &Review) -> impl Iterator<Item = Finding<'_>> {
+    let reply = review.owner_reply.iter();
+    let in_reply = reply.flat_map(|reply| find(&reply.text, 5, true));
+    let found = find(&review.text, review.rating.stars(), false).chain(in_reply);
+    found.map(move |(rule, words)| Finding {
+        rule,
+        review: Some(review),
+        words,
+        path: String::new(),
+    })
 }
 
-/// Applies the rules to a text: what each finds first.
-fn find<'d>(
-    text: &str,
-    is_reply: bool,
-    context: &Context<'_>,
-) -> impl Iterator<Item = Finding<'d>> {
+/// Applies the rules to a text of so many stars (5 for the practice's own words): what each finds first, quoted.
+fn find(text: &str, stars: u8, is_reply: bool) -> impl Iterator<Item = (&'static Rule, String)> {
     let rules = RULES.iter().zip(COMPILED.iter());
-    let rules = rules
-        .filter(move |(rule, _)| (is_reply || !rule.of_replies) && context.stars >= rule.stars_min);
+    let rules =
+        rules.filter(move |(rule, _)| (is_reply || !rule.of_replies) && stars >= rule.stars_min);
     rules.filter_map(move |(rule, cases)| {
         // Most texts hold nothing of the kind, and are looked through once.
         let mut cases = cases.iter().filter(|(all, _)| all[0].is_match(text));
-        // A title and the number of a case have full stops in them.
+        // The number of a case has full stops in it.
         let words = cases.find_map(|case| match rule.of_replies {
-            true => matched(case, text, context),
-            false => sentences(text).find(|sentence| matched(case, sentence, context).is_some()),
+            true => matched(case, text),
+            false => sentences(text).find(|sentence| matched(case, sentence).is_some()),
         })?;
-        Some(Finding {
-            rule,
-            review: None,
-            words: quote(words.trim()),
-            path: String::new(),
-            review_ids: &[],
-        })
+        Some((rule, quote(words.trim())))
     })
 }
 
 /// The words of `text` that the first pattern of a case matches, if the case is one.
-fn matched<'t>(
-    (all, unless): &CompiledCase,
-    text: &'t str,
-    context: &Context<'_>,
-) -> Option<&'t str> {
-    let is_known = |name: &str| {
-        name_words(name).all(|word| context.author.contains(&word) || context.known.contains(&word))
-    };
-    let mut found = all[0].captures_iter(text);
-    let found = found.find(|found| match found.name("name") {
-        Some(name) => !is_known(name.as_str()),
-        None => true,
-    })?;
+fn matched<'t>((all, unless): &CompiledCase, text: &'t str) -> Option<&'t str> {
+    let found = all[0].find(text)?;
     let is_case = all[1..].iter().all(|pattern| pattern.is_match(text));
     let is_cleared = unless
         .as_ref()
         .is_some_and(|pattern| pattern.is_match(text));
-    (is_case && !is_cleared).then(|| found.get_match().as_str())
+    (is_case && !is_cleared).then(|| found.as_str())
 }
 
 /// The sentences of `text`, as roughly as a warning needs them.
@@ -316,16 +247,6 @@ fn sentences(text: &str) -> impl Iterator<Item = &str> {
         before = c;
         ends
     })
-}
-
-/// The words of a name, to compare; a double name is two, and a possessive ending is none.
-fn name_words(name: &str) -> impl Iterator<Item = Comparable> {
-    let words = name.split(|c: char| !c.is_alphanumeric() && c != '\'' && c != '’');
-    let words = words.map(|word| {
-        let owner = word.strip_suffix("'s").or(word.strip_suffix("’s"));
-        owner.unwrap_or(word)
-    });
-    words.filter(|word| !word.is_empty()).map(Comparable::new)
 }
 
 #[cfg(test)]

@@ -1,14 +1,23 @@
 //! The files beside `reviews.json`: `taxonomy.json`, what reviews may speak of; `editorial.json`, what the business says in
-//! its own words; `ignored.json`, reviews that were removed for good, so that no import adds them again.
+//! its own words; `insights.json`, a complete insights document made elsewhere; `ignored.json`, reviews that were removed
+//! for good, so that no import adds them again.
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
+use super::INSIGHTS;
 use super::json::{self, Item, LIST_MAX, NameOf, Text};
-use super::problem::Problems;
-use super::reviews::Reviews;
+use super::problem::{Position, Problem, Problems};
 use super::trades::TRADES;
-use crate::model::{Concept, Editorial, Question, RemovedReview, Taxonomy, Technician};
+use crate::model::insights::Insights;
+use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy, Technician};
 use crate::wire::date::Date;
+use crate::wire::text::quote;
+
+/// The reviews that other files may refer to; none while there are problems with these.
+pub(super) type Published<'r> = Option<HashMap<&'r str, &'r Review>>;
+
+/// What is wrong with an id that stands for no review.
+const NOT_PUBLISHED: &str = "is not the id of a published review";
 
 /// Reads `taxonomy.json`, and the trade that it extends; ids and labels are unique within each list, names of people too.
 pub(super) fn taxonomy(item: Item<'_>) -> (Taxonomy, Option<&'static str>) {
@@ -52,35 +61,98 @@ fn technicians(item: Item<'_>) -> Vec<Technician> {
 }
 
 /// Reads `editorial.json`; every review that an answer leans on has to be a published one.
-pub(super) fn editorial(item: Item<'_>, reviews: &Reviews) -> Editorial {
+pub(super) fn editorial(item: Item<'_>, published: &Published<'_>) -> Editorial {
+    let review_id = |item: Item<'_>| {
+        let id = item.string(Text::Name);
+        if !id.is_empty() && !is_published(&id, published) {
+            item.refuse(NOT_PUBLISHED);
+        }
+        id
+    };
     item.object(|keys| Editorial {
         summary: keys.key("summary").optional(Text::Prose),
         pull_quote: keys.key("pull_quote").optional(Text::Prose),
-        faq: questions(keys.key("faq"), reviews),
+        faq: keys.key("faq").each(LIST_MAX, |item| {
+            item.object(|keys| Question {
+                question: keys.key("question").string(Text::Prose),
+                answer: keys.key("answer").string(Text::Prose),
+                review_ids: keys.key("review_ids").each(LIST_MAX, review_id),
+            })
+        }),
     })
 }
 
-pub(super) fn questions(item: Item<'_>, reviews: &Reviews) -> Vec<Question> {
-    item.each(LIST_MAX, |item| {
-        item.object(|keys| Question {
-            question: keys.key("question").string(Text::Prose),
-            answer: keys.key("answer").string(Text::Prose),
-            review_ids: published_ids(keys.key("review_ids"), reviews),
-        })
-    })
+fn is_published(id: &str, published: &Published<'_>) -> bool {
+    published.as_ref().is_none_or(|all| all.contains_key(id))
 }
 
-pub(super) fn published_ids(item: Item<'_>, reviews: &Reviews) -> Vec<String> {
-    item.each(LIST_MAX, |item| published_id(item, reviews))
-}
-
-pub(super) fn published_id(item: Item<'_>, reviews: &Reviews) -> String {
-    let before = item.check().count();
-    let id = item.string(Text::Name);
-    if let (true, Err(Some(message))) = (item.check().count() == before, reviews.find(&id)) {
-        item.refuse(message);
+/// Checks `insights.json` before it is published as it stands: that pages can read it, that every review it refers to is
+/// published, and that every piece of evidence is within its review's text. Further keys may hold anything.
+pub(super) fn check_insights(bytes: &[u8], published: &Published<'_>, problems: &mut Problems) {
+    if json::read(INSIGHTS, bytes, problems, |_| ()).is_none() {
+        return;
     }
-    id
+    let problem = |message| Problem::of_file(INSIGHTS.name, message);
+    let insights: Insights = match serde_json::from_slice(bytes) {
+        Ok(insights) => insights,
+        Err(error) => {
+            let text = error.to_string();
+            let reason = text.split(" at line ").next().unwrap_or_default();
+            return problems.push(|| Problem {
+                position: Some(Position::of_error(&error)),
+                ..problem(format!("cannot be published: {reason}"))
+            });
+        }
+    };
+    let Some(published) = published else {
+        return;
+    };
+    let mut found = Problems::default();
+    let mut refer = |path: String, id: &str| {
+        let review = published.get(id);
+        if review.is_none() {
+            found.push(|| Problem {
+                path,
+                value: Some(quote(id)),
+                ..problem(NOT_PUBLISHED.to_owned())
+            });
+        }
+        review
+    };
+    let mut outside = Vec::new();
+    for (at, aspect) in insights.aspects.iter().enumerate() {
+        for id in &aspect.example_review_ids {
+            refer(format!("aspects[{at}].example_review_ids"), id);
+        }
+        for (place, evidence) in aspect.evidence.iter().flatten().enumerate() {
+            let path = format!("aspects[{at}].evidence[{place}]");
+            let (start, end) = (evidence.start, evidence.end);
+            let review = refer(path.clone(), &evidence.review_id);
+            let length = review.map(|review| review.text.chars().count());
+            if let Some(length) = length.filter(|length| start >= end || end as usize > *length) {
+                outside.push((
+                    path,
+                    format!("ranges from {start} to {end} in a text of {length} characters"),
+                ));
+            }
+        }
+    }
+    for id in insights.per_review.iter().flat_map(|all| all.keys()) {
+        refer("per_review".to_owned(), id);
+    }
+    for (at, question) in insights.faq.iter().enumerate() {
+        for id in &question.review_ids {
+            refer(format!("faq[{at}].review_ids"), id);
+        }
+    }
+    for (path, message) in outside {
+        found.push(|| Problem {
+            path,
+            ..problem(message)
+        });
+    }
+    found.locate(bytes);
+    problems.append(found);
 }
 
 /// One review on the list of `ignored.json`.
@@ -117,24 +189,25 @@ pub fn render_ignored(list: &[Ignored]) -> String {
 
 pub(super) fn ignored(item: Item<'_>) -> Vec<Ignored> {
     item.object(|keys| {
-        let list = keys.key("ignored");
-        let entries = list.each(LIST_MAX, |item| {
+        keys.key("ignored").each(LIST_MAX, |item| {
             item.object(|keys| Ignored {
                 id: keys.key("id").review_id(),
                 date: keys.key("date").date(),
                 reason: keys.key("reason").string(Text::Prose),
             })
-        });
-        let mut ids = HashSet::new();
-        let ids_of = entries.iter().map(|entry| &entry.id);
-        if let Some(id) = ids_of
-            .filter(|id| !id.is_empty())
-            .find(|id| !ids.insert(*id))
-        {
-            list.refuse_unquoted(format_args!("holds {id} twice"));
-        }
-        entries
+        })
     })
+}
+
+/// Leaves out the reviews that are not verified, and those on the list; returns how many of each.
+pub(super) fn leave_out(reviews: &mut Vec<Review>, list: &[Ignored]) -> (u32, u64) {
+    let ids: HashSet<&str> = list.iter().map(|entry| entry.id.as_str()).collect();
+    let all = reviews.len();
+    reviews.retain(|review| review.verified);
+    let verified = reviews.len();
+    reviews.retain(|review| !ids.contains(review.id.as_str()));
+    let unverified = u32::try_from(all - verified).unwrap_or(u32::MAX);
+    (unverified, (verified - reviews.len()) as u64)
 }
 
 /// What is published of the list: ids and days, the newest first.
@@ -147,3 +220,6 @@ pub(super) fn removed(list: &[Ignored]) -> Vec<RemovedReview> {
     removed.sort_unstable_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));
     removed
 }
+
+#[cfg(test)]
+mod tests;

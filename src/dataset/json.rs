@@ -5,10 +5,10 @@
 //! An [`Object`] refuses keys that were not asked for and keys that come twice.
 //!
 //! simd-json unescapes strings in place, so it gets a copy of the bytes. A file that it refuses is parsed once more by
-//! serde_json, which tells the line and the reason.
+//! serde_json, which tells the line and the reason. [`Problems::locate`] finds the positions of other problems.
 
 use std::cell::RefCell;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashMap;
 use std::fmt;
 use std::ops::RangeInclusive;
 
@@ -17,7 +17,6 @@ use serde::de::IgnoredAny;
 use serde_json::Number;
 use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 
-use super::locate::locate;
 use super::mentions::Comparable;
 use super::problem::{Position, Problem, Problems};
 use crate::wire::date::{Date, DateError, Timestamp, parse_date, parse_timestamp};
@@ -67,16 +66,11 @@ pub(super) fn read<T>(
     let is_small = bytes.len() <= file.bytes_max;
     let parse = || Parser::default().parse(&[bytes], |nodes| read(Item::root(nodes, &check)));
     let value = is_small.then(parse).and_then(Result::ok);
-    let mut found = check.into_problems();
     if value.is_none() {
-        let unknown = || Problem::of_file(file.name, reason(None));
-        found.push(diagnose(file, bytes).unwrap_or_else(unknown));
+        let problem = diagnose(file, bytes);
+        check.problems.borrow_mut().push(|| problem);
     }
-    let is_valid = found.is_empty();
-    if !is_valid {
-        locate(bytes, &mut found);
-        problems.append(found);
-    }
+    let is_valid = check.finish(bytes, problems);
     value.filter(|_| is_valid)
 }
 
@@ -118,40 +112,40 @@ impl Parser {
     }
 }
 
-/// Tells why a file cannot be read, if it cannot.
-fn diagnose(file: FileSpec, bytes: &[u8]) -> Option<Problem> {
-    let at = |position: Option<Position>, message: String| {
-        Some(Problem {
-            path: position.map(|at| at.to_string()).unwrap_or_default(),
-            ..Problem::of_file(file.name, message)
-        })
+/// Tells why a file cannot be read.
+fn diagnose(file: FileSpec, bytes: &[u8]) -> Problem {
+    let (position, message) = match (bytes, str::from_utf8(bytes)) {
+        _ if bytes.len() > file.bytes_max => {
+            (None, format!("is larger than {} bytes", file.bytes_max))
+        }
+        ([0xEF, 0xBB, 0xBF, ..], _) => {
+            let message = "begins with a byte order mark: save it as UTF-8 without one";
+            (None, message.to_owned())
+        }
+        ([0xFF, 0xFE, ..] | [0xFE, 0xFF, ..], _) => {
+            (None, "is UTF-16: save it as UTF-8".to_owned())
+        }
+        _ if bytes.iter().all(u8::is_ascii_whitespace) => (None, "is empty".to_owned()),
+        (_, Err(error)) => {
+            let position = Position::of(bytes, error.valid_up_to());
+            (Some(position), "is not UTF-8".to_owned())
+        }
+        _ => {
+            // A tree tells the reason better, and takes several times the memory of the file.
+            let error = match bytes.len() > super::LISTS_BYTES_MAX {
+                true => serde_json::from_slice::<IgnoredAny>(bytes).err(),
+                false => serde_json::from_slice::<serde_json::Value>(bytes).err(),
+            };
+            (
+                error.as_ref().map(Position::of_error),
+                reason(error.as_ref()),
+            )
+        }
     };
-    let of_encoding = match bytes {
-        [0xEF, 0xBB, 0xBF, ..] => "begins with a byte order mark: save it as UTF-8 without one",
-        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "is UTF-16: save it as UTF-8",
-        _ if bytes.iter().all(u8::is_ascii_whitespace) => "is empty",
-        _ => "",
-    };
-    if bytes.len() > file.bytes_max {
-        return at(None, format!("is larger than {} bytes", file.bytes_max));
+    Problem {
+        path: position.map(|at| at.to_string()).unwrap_or_default(),
+        ..Problem::of_file(file.name, message)
     }
-    if !of_encoding.is_empty() {
-        return at(None, of_encoding.to_owned());
-    }
-    if let Err(error) = str::from_utf8(bytes) {
-        let position = Position::of(bytes, error.valid_up_to());
-        return at(Some(position), "is not UTF-8".to_owned());
-    }
-    // A tree tells the reason better, and takes several times the memory of the file.
-    let error = match bytes.len() > super::LISTS_BYTES_MAX {
-        true => serde_json::from_slice::<IgnoredAny>(bytes).err(),
-        false => serde_json::from_slice::<serde_json::Value>(bytes).err(),
-    }?;
-    let position = Position {
-        line: error.line() as u64,
-        column: error.column() as u64,
-    };
-    at(Some(position), reason(Some(&error)))
 }
 
 /// Says why serde_json cannot read a text.
@@ -176,7 +170,7 @@ pub(super) fn reason(error: Option<&serde_json::Error>) -> String {
 /// Collects the problems of one file.
 pub(super) struct Check {
     file: &'static str,
-    problems: RefCell<Problems>,
+    pub(super) problems: RefCell<Problems>,
 }
 
 impl Check {
@@ -187,22 +181,18 @@ impl Check {
         }
     }
 
-    pub(super) fn into_problems(self) -> Problems {
-        self.problems.into_inner()
-    }
-
-    pub(super) fn append(&self, problems: Problems) {
-        self.problems.borrow_mut().append(problems);
-    }
-
-    /// Returns how many problems there are so far.
-    pub(super) fn count(&self) -> u64 {
-        self.problems.borrow().total()
+    /// Adds the problems of the file, with their positions, to those of others; returns whether there was none.
+    pub(super) fn finish(self, bytes: &[u8], others: &mut Problems) -> bool {
+        let mut problems = self.problems.into_inner();
+        let is_valid = problems.is_empty();
+        problems.locate(bytes);
+        others.append(problems);
+        is_valid
     }
 
     /// Records that what is at `path`, where one helps with its `value`, is wrong.
     pub(super) fn refuse(&self, path: Path<'_>, value: Option<String>, message: impl fmt::Display) {
-        self.problems.borrow_mut().push_with(|| Problem {
+        self.problems.borrow_mut().push(|| Problem {
             file: self.file,
             path: path.to_string(),
             position: None,
@@ -270,22 +260,9 @@ impl<'a> Item<'a> {
         Item { nodes, path, check }
     }
 
-    /// A value that was refused already, so that nothing is recorded of it.
-    pub(super) fn refused(path: Path<'a>, check: &'a Check) -> Item<'a> {
-        Item::new(None, path, check)
-    }
-
-    pub(super) fn is_refused(&self) -> bool {
-        self.nodes.is_none()
-    }
-
     /// The same value at another path, for a part of a file that was parsed by itself.
     pub(super) fn at(self, path: Path<'a>) -> Item<'a> {
         Item { path, ..self }
-    }
-
-    pub(super) fn check(&self) -> &'a Check {
-        self.check
     }
 
     /// Records what is wrong, with the value.
@@ -338,21 +315,6 @@ impl<'a> Item<'a> {
         value
     }
 
-    /// Reads an object whose keys may be any: calls `read` with each.
-    pub(super) fn entries(self, mut read: impl FnMut(&str, Item<'_>)) {
-        let Some((Node::Object { .. }, mut rest)) = self.nodes.and_then(<[_]>::split_first) else {
-            return self.mismatch("an object");
-        };
-        let mut seen = HashSet::new();
-        while let Some((key, value)) = next_pair(&mut rest) {
-            let item = Item::new(Some(value), Path::Key(&self.path, key), self.check);
-            if !seen.insert(key) {
-                item.refuse_unquoted("is given twice");
-            }
-            read(key, item);
-        }
-    }
-
     /// Reads an array of any length: calls `read` with each entry.
     pub(super) fn list(self, mut read: impl FnMut(Item<'_>)) {
         let Some((Node::Array { .. }, mut rest)) = self.nodes.and_then(<[_]>::split_first) else {
@@ -391,9 +353,10 @@ impl<'a> Item<'a> {
         keys: &[(&str, NameOf<T>)],
         read: impl FnMut(Item<'_>) -> T,
     ) -> Vec<T> {
-        let before = self.check.count();
+        let count = || self.check.problems.borrow().total();
+        let before = count();
         let values = self.each(LIST_MAX, read);
-        if self.check.count() > before {
+        if count() > before {
             return values;
         }
         for (key, value_of) in keys {
@@ -466,11 +429,12 @@ impl<'a> Item<'a> {
     }
 
     /// Reads a whole number; `5.0` is 5, as in JSON Schema and in the arguments of the tools.
-    pub(super) fn whole(self, range: RangeInclusive<u64>) -> u64 {
+    pub(super) fn whole(self, range: RangeInclusive<u8>) -> u8 {
         let (min, max) = (range.start(), range.end());
         let value = self.node().and_then(number);
-        match value.and_then(|value| value.as_u64()) {
-            Some(value) if range.contains(&value) => return value,
+        let value = value.and_then(|value| value.as_u64());
+        match value.map(u8::try_from) {
+            Some(Ok(value)) if range.contains(&value) => return value,
             Some(_) => self.refuse(format_args!("is not from {min} to {max}")),
             None => self.mismatch(format_args!("a whole number from {min} to {max}")),
         }
@@ -526,15 +490,6 @@ impl<'a> Item<'a> {
             return String::new();
         }
         self.string_of("an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -", is_id)
-    }
-
-    /// Accepts any value in which no key comes twice; the depth of a file bounds the recursion.
-    pub(super) fn anything(self) {
-        match self.node() {
-            Some(Node::Object { .. }) => self.entries(|_, item| item.anything()),
-            Some(Node::Array { .. }) => self.list(|item| item.anything()),
-            _ => {}
-        }
     }
 }
 

@@ -5,18 +5,14 @@
 //! that was not checked.
 
 mod advertising;
-mod business;
 mod companions;
 mod json;
 mod lints;
-mod locate;
 pub(crate) mod mentions;
 mod problem;
 pub mod publish;
 mod review;
 mod reviews;
-mod supplied_insights;
-mod suppressions;
 mod trades;
 
 #[cfg(test)]
@@ -27,6 +23,7 @@ use std::thread;
 
 use sha2::{Digest, Sha256};
 
+use companions::Published;
 pub use companions::{Ignored, parse_ignored, render_ignored};
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub(crate) use json::{is_absolute_url, is_id};
@@ -104,22 +101,22 @@ impl Files {
     }
 }
 
-/// A dataset that passed every check, and what a careful operator would want to know about it.
-#[derive(Clone, Debug)]
-pub struct Decoded {
-    /// Everything that a snapshot is made of.
-    pub dataset: Dataset,
-    /// A bounded number in a fixed order; none of them keeps the dataset from being served.
-    pub warnings: Vec<Warning>,
-}
-
-/// A dataset that passed every check, before its warnings are looked for.
+/// A dataset that passed every check.
 #[derive(Debug)]
-pub struct Unlinted {
+pub struct Decoded {
     /// Everything that a snapshot is made of.
     pub dataset: Dataset,
     /// Finds the warnings, which takes longer than all the checks.
     pub lints: Lints,
+}
+
+impl Decoded {
+    /// Returns what a careful operator would want to know: a bounded number in a fixed order; none of it keeps the
+    /// dataset from being served.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<Warning> {
+        self.lints.warnings(&self.dataset, NonZeroUsize::MIN)
+    }
 }
 
 /// Decodes and checks the operator's files; `now` decides what is in the future. The dataset is dated by the later of
@@ -129,20 +126,14 @@ pub struct Unlinted {
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
 pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
-    let Unlinted { dataset, lints } = decode_by(files, now, NonZeroUsize::MIN)?;
-    let warnings = lints.warnings(&dataset, NonZeroUsize::MIN);
-    Ok(Decoded { dataset, warnings })
+    decode_by(files, now, NonZeroUsize::MIN)
 }
 
-/// Decodes like [`decode`], by as many threads as given where the files are large, and leaves the warnings to the caller.
+/// Decodes like [`decode`], by as many threads as given where the files are large.
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_by(
-    files: Files,
-    now: Timestamp,
-    threads: NonZeroUsize,
-) -> Result<Unlinted, Problems> {
+pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<Decoded, Problems> {
     let is_large = files.reviews.len() > LARGE_BYTES;
     let mut problems = Problems::default();
     let read_taxonomy = companions::taxonomy;
@@ -150,7 +141,7 @@ pub fn decode_by(
     let (mut taxonomy, extends) = taxonomy.unwrap_or_default();
     let matcher = Matcher::new(&taxonomy).map_err(|error| {
         let message = format!("holds too many names and phrases: {error}");
-        problems.push(Problem::of_file(TAXONOMY.name, message));
+        problems.push(|| Problem::of_file(TAXONOMY.name, message));
         std::mem::take(&mut problems)
     })?;
     let options = reviews::Options {
@@ -162,7 +153,7 @@ pub fn decode_by(
         threads: if is_large { threads } else { NonZeroUsize::MIN },
         piece_bytes: reviews::PIECE_BYTES,
     };
-    let ((file, mut reviews), digest) = thread::scope(|scope| {
+    let (mut file, digest) = thread::scope(|scope| {
         let digest = is_large.then(|| scope.spawn(|| files.digest()));
         let read = reviews::decode(&files.reviews, options, &mut problems);
         let digest = digest.map(|thread| thread.join().expect("hashing has no panic"));
@@ -171,38 +162,44 @@ pub fn decode_by(
     drop(files.reviews);
     let ignored = read(IGNORED, &files.ignored, &mut problems, companions::ignored);
     let ignored = ignored.unwrap_or_default();
-    reviews.ignore(&ignored);
+    let left_out = file.as_mut().map(|file| {
+        let left_out = companions::leave_out(&mut file.reviews, &ignored);
+        // Ids are unique, so that the order does not depend on the order of the file.
+        sort_newest_first(&mut file.reviews);
+        left_out
+    });
+    let (unverified_count, ignored_count) = left_out.unwrap_or_default();
+    let refers = files.editorial.is_some() || files.insights.is_some();
+    let published: Published<'_> = file.as_ref().filter(|_| refers).map(|file| {
+        let by_id = file
+            .reviews
+            .iter()
+            .map(|review| (review.id.as_str(), review));
+        by_id.collect()
+    });
     let editorial = read(EDITORIAL, &files.editorial, &mut problems, |item| {
-        companions::editorial(item, &reviews)
+        companions::editorial(item, &published)
     });
-    let read_suppressions = suppressions::suppressions;
-    let suppressions = read(CHECK, &files.check, &mut problems, read_suppressions);
-    let insights_at = read(INSIGHTS, &files.insights, &mut problems, |item| {
-        supplied_insights::check(item, &reviews)
-    });
+    if let Some(insights) = &files.insights {
+        companions::check_insights(insights, &published, &mut problems);
+    }
+    let suppressed = read(CHECK, &files.check, &mut problems, lints::suppressions);
     let Some(file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
     };
-    let (mut published, unverified_count, ignored_count) = reviews.into_published();
-    // Ids are unique, so that the order does not depend on the order of the file.
-    sort_newest_first(&mut published);
     let is_given = files.taxonomy.is_some();
     // The operator's own taxonomy is left as it is, unless it extends a trade.
     let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));
     if let Some(trade) = trade {
-        trades::extend(&mut taxonomy.aspects, trade, &published);
+        trades::extend(&mut taxonomy.aspects, trade, &file.reviews);
     }
     // A disk whose clock is ahead of ours must not date the content after now.
     let modified = files.modified.map(|time| time.min(now));
     let lints = Lints {
         taxonomy_given: is_given,
-        editorial_given: files.editorial.is_some(),
         matcher,
         today: now.date(),
-        insights_differ: insights_at
-            .flatten()
-            .is_some_and(|time| file.updated_at.is_some_and(|at| at != time)),
-        suppressions: suppressions.unwrap_or_default(),
+        suppressed: suppressed.unwrap_or_default(),
         ignored_count,
     };
     let dataset = Dataset {
@@ -212,7 +209,7 @@ pub fn decode_by(
             .updated_at
             .max(modified)
             .unwrap_or(Timestamp::from_unix(0)),
-        reviews: published,
+        reviews: file.reviews,
         taxonomy,
         editorial: editorial.unwrap_or_default(),
         insights: files.insights,
@@ -220,7 +217,7 @@ pub fn decode_by(
         removed: companions::removed(&ignored),
         digest,
     };
-    Ok(Unlinted { dataset, lints })
+    Ok(Decoded { dataset, lints })
 }
 
 /// Reads a file that may be absent.

@@ -1,8 +1,12 @@
-//! What is wrong with the operator's files (problems) and what deserves a look (warnings).
+//! What is wrong with the operator's files (problems), where that is, and what deserves a look (warnings).
+//!
+//! Reading keeps no positions: line and column of a value are found by its path once there is a problem to report.
 
+use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
 use serde::Serialize;
+use serde_json::value::RawValue;
 
 /// How many problems are kept; further ones are only counted.
 const KEPT_MAX: usize = 100;
@@ -56,6 +60,14 @@ impl Position {
             column: 1 + (offset - line_start) as u64,
         }
     }
+
+    /// The position at which serde_json stopped.
+    pub(super) fn of_error(error: &serde_json::Error) -> Position {
+        Position {
+            line: error.line() as u64,
+            column: error.column() as u64,
+        }
+    }
 }
 
 impl fmt::Display for Position {
@@ -72,12 +84,8 @@ pub struct Problems {
 }
 
 impl Problems {
-    pub(super) fn push(&mut self, problem: Problem) {
-        self.push_with(|| problem);
-    }
-
-    /// Like [`Problems::push`]; the problem is made only if it is kept.
-    pub(super) fn push_with(&mut self, problem: impl FnOnce() -> Problem) {
+    /// Adds a problem, which is made only if it is kept.
+    pub(super) fn push(&mut self, problem: impl FnOnce() -> Problem) {
         self.total += 1;
         if self.kept.len() < KEPT_MAX {
             self.kept.push(problem());
@@ -91,8 +99,22 @@ impl Problems {
         self.kept.extend(other.kept.into_iter().take(capacity));
     }
 
-    pub(super) fn kept_mut(&mut self) -> &mut [Problem] {
-        &mut self.kept
+    /// Adds the positions of the problems of one file: of the value, or of the nearest object or array around it where
+    /// the value is missing. A file that is no JSON has none.
+    ///
+    /// Cost: one pass over the file for each level of each path that was not met before.
+    pub(super) fn locate(&mut self, bytes: &[u8]) {
+        let Ok(text) = str::from_utf8(bytes) else {
+            return;
+        };
+        let mut known = HashMap::new();
+        for problem in &mut self.kept {
+            if let Some(value) = find(text, &problem.path, &mut known) {
+                // A raw value is a slice of the text.
+                let offset = value.as_ptr().addr() - text.as_ptr().addr();
+                problem.position = Some(Position::of(bytes, offset));
+            }
+        }
     }
 
     /// The problems kept, at most 100, in the order they were found.
@@ -114,24 +136,54 @@ impl Problems {
     }
 }
 
+/// What an object or an array holds, by key or number.
+type Members<'t> = BTreeMap<String, &'t str>;
+
+/// Returns the text of the innermost value on `path` such as `reviews[12].rating`; `known` has the members of those that
+/// were looked into, by their paths. A key in quotation marks is found nowhere, so that the object around it is named.
+fn find<'t>(
+    text: &'t str,
+    path: &str,
+    known: &mut HashMap<String, Members<'t>>,
+) -> Option<&'t str> {
+    let mut found = None;
+    let mut prefix = String::new();
+    for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
+        let step = step.strip_suffix(']').unwrap_or(step);
+        let around = found.unwrap_or(text);
+        let members = known.entry(prefix.clone());
+        let Some(value) = members.or_insert_with(|| members_of(around)).get(step) else {
+            break;
+        };
+        found = Some(*value);
+        prefix.push('.');
+        prefix.push_str(step);
+    }
+    found
+}
+
+fn members_of(text: &str) -> Members<'_> {
+    let object = serde_json::from_str::<BTreeMap<String, &RawValue>>(text).unwrap_or_default();
+    let list = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
+    let entries = (0..).map(|at: usize| at.to_string()).zip(list);
+    let members = object.into_iter().chain(entries);
+    members.map(|(key, value)| (key, value.get())).collect()
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let position = self.position.map(|position| position.to_string());
-        write_places(f, self.file, &[&position.unwrap_or_default(), &self.path])?;
+        write!(f, "{}: ", self.file)?;
+        if let Some(position) = self.position {
+            write!(f, "{position}: ")?;
+        }
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
         if let Some(value) = &self.value {
             write!(f, "{value} ")?;
         }
         f.write_str(&self.message)
     }
-}
-
-/// Writes the file and what is known of the place in it, with what separates them from a message.
-fn write_places(f: &mut fmt::Formatter<'_>, file: &str, places: &[&str]) -> fmt::Result {
-    write!(f, "{file}: ")?;
-    let known = places.iter().filter(|place| !place.is_empty());
-    known
-        .into_iter()
-        .try_for_each(|place| write!(f, "{place}: "))
 }
 
 impl fmt::Display for Problems {
@@ -164,7 +216,10 @@ pub struct Warning {
 
 impl fmt::Display for Warning {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_places(f, self.file, &[&self.path])?;
+        write!(f, "{}: ", self.file)?;
+        if !self.path.is_empty() {
+            write!(f, "{}: ", self.path)?;
+        }
         f.write_str(&self.message)
     }
 }

@@ -32,16 +32,6 @@ pub struct Published {
     pub feed_xml: Vec<u8>,
 }
 
-impl Published {
-    /// The bytes of review `row`, or `None` past the end.
-    #[must_use]
-    pub fn review(&self, row: usize) -> Option<&[u8]> {
-        let start = usize::try_from(*self.offsets.get(row)?).ok()?;
-        let end = usize::try_from(*self.offsets.get(row + 1)?).ok()?;
-        self.reviews_json.get(start..end - 1)
-    }
-}
-
 /// Renders the documents of `dataset` for the public address `base_url` (an origin, without a trailing slash).
 #[must_use]
 pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
@@ -82,17 +72,13 @@ fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
 
 /// Guesses the size of the document, a little high: keys and short fields take about 350 bytes a review.
 fn estimate(dataset: &Dataset) -> usize {
-    let reply = |review: &Review| {
-        review
-            .owner_reply
-            .as_ref()
-            .map_or(0, |reply| reply.text.len())
-    };
-    let texts = dataset
+    let replies = dataset
         .reviews
         .iter()
-        .map(|review| review.text.len() + reply(review));
-    let total: usize = texts.sum();
+        .flat_map(|review| &review.owner_reply);
+    let replies: usize = replies.map(|reply| reply.text.len()).sum();
+    let texts = dataset.reviews.iter().map(|review| review.text.len());
+    let total = texts.sum::<usize>() + replies;
     total + total / 32 + 440 * dataset.reviews.len() + 16_384
 }
 

@@ -94,8 +94,7 @@ pub(super) fn review(entry: Item<'_>, derive: &Derive<'_>, words: &mut Comparabl
 }
 
 fn rating(item: Item<'_>) -> Rating {
-    let stars = u8::try_from(item.whole(1..=5)).ok();
-    stars.and_then(Rating::new).unwrap_or(Rating::MIN)
+    Rating::new(item.whole(1..=5)).unwrap_or(Rating::MIN)
 }
 
 fn owner_reply(item: Item<'_>) -> OwnerReply {

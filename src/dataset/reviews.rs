@@ -4,22 +4,20 @@
 //! is needed for one piece of tape per thread. The rest of the file is parsed with an empty array there. A file in which
 //! no entries can be found is parsed whole, which tells what is wrong with it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::thread;
 
 use serde::Deserialize;
+use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::business;
-use super::companions::Ignored;
-use super::json::{self, Check, Item, Parser, Path, Text};
-use super::locate::locate;
+use super::json::{self, Check, Item, NameOf, Parser, Path, Text};
 use super::mentions::{Comparable, Derive};
 use super::problem::{Problem, Problems};
 use super::review::review;
 use super::{REVIEWS, REVIEWS_MAX};
-use crate::model::{Business, Review, id_order};
+use crate::model::{Address, Business, BusinessService, BusinessTechnician, Geo, Review};
 use crate::wire::date::Timestamp;
 use crate::wire::text::quote;
 
@@ -28,6 +26,8 @@ pub(super) struct ReviewsFile {
     pub(super) business: Business,
     pub(super) disclaimer: Option<String>,
     pub(super) updated_at: Option<Timestamp>,
+    /// In the order of the file.
+    pub(super) reviews: Vec<Review>,
 }
 
 /// How the file is read.
@@ -46,6 +46,9 @@ pub(super) struct Options<'d> {
 /// Bytes of reviews that are parsed at a time: their tape is twice as large and stays in the processor's cache.
 pub(super) const PIECE_BYTES: usize = 256 * 1024;
 
+/// The path of the reviews.
+const LIST: Path<'_> = Path::Key(&Path::Root, "reviews");
+
 /// The entries of the file; other keys are left aside.
 #[derive(Deserialize)]
 struct Entries<'b> {
@@ -53,54 +56,42 @@ struct Entries<'b> {
     reviews: Vec<&'b RawValue>,
 }
 
-/// Reads the file; its first part is `None` if there was a problem anywhere in it.
+/// Reads the file; `None` if there was a problem anywhere in it.
 pub(super) fn decode(
     bytes: &[u8],
     options: Options<'_>,
     problems: &mut Problems,
-) -> (Option<ReviewsFile>, Reviews) {
-    let mut reviews = Reviews::default();
+) -> Option<ReviewsFile> {
     let is_small = bytes.len() <= REVIEWS.bytes_max;
     let entries = is_small.then(|| serde_json::from_slice(bytes));
     let check = Check::new(REVIEWS.name);
-    let content = match entries {
-        Some(Ok(Entries { reviews: entries })) => {
-            let content = around(bytes, &entries, options.now, &check);
-            reviews.read(bytes, &entries, options, &check);
-            reviews.index(&check);
-            content
+    if let Some(Ok(Entries { reviews: entries })) = entries
+        && let Ok(mut content) = around(bytes, &entries, options.now, &check)
+    {
+        content.reviews = read(bytes, &entries, options, &check);
+        // The numbers of entries are known if none is missing.
+        if content.reviews.len() == entries.len() {
+            check_ids(&content.reviews, &check);
         }
-        _ => None,
-    };
-    let Some(content) = content else {
-        reviews.is_incomplete = true;
-        let content = json::read(REVIEWS, bytes, problems, |item| file(item, options.now));
-        if content.is_some() {
-            problems.push(Problem::of_file(REVIEWS.name, json::reason(None)));
-        }
-        return (None, reviews);
-    };
-    let mut found = check.into_problems();
-    let is_valid = found.is_empty();
-    if !is_valid {
-        locate(bytes, &mut found);
-        problems.append(found);
+        return check.finish(bytes, problems).then_some(content);
     }
-    (is_valid.then_some(content), reviews)
+    if json::read(REVIEWS, bytes, problems, |item| file(item, options.now)).is_some() {
+        problems.push(|| Problem::of_file(REVIEWS.name, json::reason(None)));
+    }
+    None
 }
 
-/// Reads the file without its `entries`; `None` where that is not JSON.
+/// Reads the file without its `entries`.
 fn around(
     bytes: &[u8],
     entries: &[&RawValue],
     now: Timestamp,
     check: &Check,
-) -> Option<ReviewsFile> {
+) -> Result<ReviewsFile, simd_json::Error> {
     let between = entries.first().zip(entries.last());
     let range = between.map_or(0..0, |(first, last)| range_of(bytes, first, last));
     let around = [&bytes[..range.start], &bytes[range.end..]];
-    let parsed = Parser::default().parse(&around, |nodes| file(Item::root(nodes, check), now));
-    parsed.ok()
+    Parser::default().parse(&around, |nodes| file(Item::root(nodes, check), now))
 }
 
 /// Where in the file the entries from `first` to `last` are; a raw value is a slice of the file.
@@ -113,7 +104,7 @@ fn range_of(bytes: &[u8], first: &RawValue, last: &RawValue) -> std::ops::Range<
 fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
     item.object(|file| {
         let content = ReviewsFile {
-            business: business::business(file.key("business")),
+            business: business(file.key("business")),
             disclaimer: file.key("disclaimer").optional(Text::Prose),
             // Without it the modification time of the files takes its place.
             updated_at: file.optional_key("updated_at").and_then(|item| {
@@ -123,54 +114,130 @@ fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
                 }
                 time
             }),
+            reviews: Vec::new(),
         };
         file.key("reviews").list(|_| {});
         content
     })
 }
 
+fn business(item: Item<'_>) -> Business {
+    item.object(|keys| Business {
+        name: keys.key("name").string(Text::Name),
+        kind: keys.key("type").string(Text::Name),
+        description: keys.key("description").string(Text::Words),
+        url: keys.key("url").string(Text::Url),
+        telephone: keys.key("telephone").string(Text::Line),
+        email: keys.key("email").string(Text::Line),
+        address: keys.key("address").object(|keys| Address {
+            street_address: keys.key("street_address").string(Text::Line),
+            locality: keys.key("locality").string(Text::Line),
+            region: keys.key("region").string(Text::Line),
+            postal_code: keys.key("postal_code").string(Text::Line),
+            country: keys.key("country").string(Text::Line),
+        }),
+        geo: keys.key("geo").non_null().map(|item| {
+            item.object(|keys| Geo {
+                latitude: keys.key("latitude").number(-90.0..=90.0),
+                longitude: keys.key("longitude").number(-180.0..=180.0),
+            })
+        }),
+        opening_hours: keys.key("opening_hours").strings(Text::Name),
+        service_areas: keys.key("service_areas").strings(Text::Name),
+        services: services(keys.key("services")),
+        technicians: technicians(keys.key("technicians")),
+        same_as: keys.key("same_as").strings(Text::Url),
+    })
+}
+
+fn services(item: Item<'_>) -> Vec<BusinessService> {
+    item.each_unique(&[("id", |service: &BusinessService| &service.id)], |item| {
+        item.object(|keys| BusinessService {
+            id: keys.key("id").string(Text::Name),
+            label: keys.key("label").string(Text::Name),
+        })
+    })
+}
+
+fn technicians(item: Item<'_>) -> Vec<BusinessTechnician> {
+    let unique: [(_, NameOf<BusinessTechnician>); 1] = [("name", |person| &person.name)];
+    item.each_unique(&unique, |item| {
+        item.object(|keys| BusinessTechnician {
+            name: keys.key("name").string(Text::Name),
+            title: keys.key("title").string(Text::Line),
+        })
+    })
+}
+
 /// A number of the first entry, and that and some that follow it.
 type Piece<'e, 'b> = (usize, &'e [&'b RawValue]);
+
+/// Reads the entries of the file.
+fn read(bytes: &[u8], entries: &[&RawValue], options: Options<'_>, check: &Check) -> Vec<Review> {
+    let count = entries.len();
+    let mut reviews = Vec::new();
+    if count > REVIEWS_MAX {
+        let message = format!("holds {count} entries, more than {REVIEWS_MAX}");
+        check.refuse(LIST, None, message);
+        return reviews;
+    }
+    let in_piece = (count * options.piece_bytes / bytes.len().max(1)).max(1);
+    let numbers = (0..count).step_by(in_piece);
+    let pieces: Vec<Piece<'_, '_>> = numbers.zip(entries.chunks(in_piece)).collect();
+    let threads = options.threads.get();
+    for (part, problems) in in_runs(&pieces, threads, |run| read_pieces(bytes, run, options)) {
+        match reviews.is_empty() {
+            true => reviews = part,
+            false => reviews.extend(part),
+        }
+        check.problems.borrow_mut().append(problems);
+    }
+    reviews
+}
 
 /// Reads pieces of a file.
 fn read_pieces(
     bytes: &[u8],
     pieces: &[Piece<'_, '_>],
     options: Options<'_>,
-) -> (Reviews, Problems) {
+) -> (Vec<Review>, Problems) {
     let check = Check::new(REVIEWS.name);
     let mut parser = Parser::default();
     let mut words = Comparable::default();
-    let mut reviews = Reviews::default();
-    let count: usize = pieces.iter().map(|(_, entries)| entries.len()).sum();
-    reviews.all.reserve_exact(count);
-    let parent = Path::Key(&Path::Root, "reviews");
-    let mut read = |reviews: &mut Reviews, first: usize, entries: &[&RawValue]| {
-        let text = &bytes[range_of(bytes, entries[0], entries[entries.len() - 1])];
-        parser.parse(&[b"[", text, b"]"], |nodes| {
-            let mut numbers = first..;
-            Item::root(nodes, &check).list(|entry| {
-                let path = Path::Index(&parent, numbers.next().unwrap_or_default());
-                reviews.add(entry.at(path), options.derive, &mut words);
-            });
-        })
-    };
+    let mut reviews = Vec::with_capacity(pieces.iter().map(|(_, entries)| entries.len()).sum());
     for (first, entries) in pieces {
-        if read(&mut reviews, *first, entries).is_ok() {
-            continue;
-        }
-        // It holds a number or half a character that serde_json did not look at.
-        for (at, entry) in (*first..).zip(*entries) {
-            if read(&mut reviews, at, &[entry]).is_err() {
-                let path = Path::Index(&parent, at);
-                let error = serde_json::from_str::<serde_json::Value>(entry.get()).err();
-                check.refuse(path, None, json::reason(error.as_ref()));
-                let refused = Item::refused(path, &check);
-                reviews.add(refused, options.derive, &mut Comparable::default());
-            }
+        let text = &bytes[range_of(bytes, entries[0], entries[entries.len() - 1])];
+        let parsed = parser.parse(&[b"[", text, b"]"], |nodes| {
+            let mut numbers = *first..;
+            Item::root(nodes, &check).list(|entry| {
+                let path = Path::Index(&LIST, numbers.next().unwrap_or_default());
+                reviews.push(review(entry.at(path), options.derive, &mut words));
+            });
+        });
+        if parsed.is_err() {
+            // An entry holds a number or half a character that serde_json did not look at.
+            let error = |entry: &&RawValue| serde_json::from_str::<Value>(entry.get()).err();
+            let mut errors = (*first..).zip(entries.iter().map(error));
+            let found = errors.find(|(_, error)| error.is_some());
+            let (at, error) = found.unwrap_or((*first, None));
+            check.refuse(Path::Index(&LIST, at), None, json::reason(error.as_ref()));
         }
     }
-    (reviews, check.into_problems())
+    (reviews, check.problems.into_inner())
+}
+
+/// Refuses ids of more than one entry.
+fn check_ids(reviews: &[Review], check: &Check) {
+    let mut first_of = HashMap::with_capacity(reviews.len());
+    let with_id = reviews.iter().map(|review| review.id.as_str()).enumerate();
+    for (at, id) in with_id.filter(|(_, id)| !id.is_empty()) {
+        let first = *first_of.entry(id).or_insert(at);
+        if first < at {
+            let message = format_args!("is the id of reviews[{first}] too");
+            let entry = Path::Index(&LIST, at);
+            check.refuse(Path::Key(&entry, "id"), Some(quote(id)), message);
+        }
+    }
 }
 
 /// Splits `items` into a run for each thread, and returns what `read` makes of each, in their order.
@@ -195,125 +262,6 @@ pub(super) fn in_runs<'i, T: Sync, R: Send>(
         }));
         results
     })
-}
-
-/// The reviews of a file.
-#[derive(Default)]
-pub(super) struct Reviews {
-    /// In the order of the file.
-    all: Vec<Review>,
-    /// The numbers of entries that were refused, ascending; each may be what another file refers to.
-    refused: Vec<usize>,
-    /// The numbers of all with an id, each after its [`id_order`], in the order of ids.
-    by_id: Vec<(u128, u32)>,
-    /// Ids that the operator has removed for good.
-    ignored: HashSet<String>,
-    /// Whether ids are missing, because the file is not JSON or an id was refused.
-    is_incomplete: bool,
-}
-
-impl Reviews {
-    /// Reads the entries of the file.
-    fn read(&mut self, bytes: &[u8], entries: &[&RawValue], options: Options<'_>, check: &Check) {
-        let count = entries.len();
-        if count > REVIEWS_MAX {
-            let message = format!("holds {count} entries, more than {REVIEWS_MAX}");
-            self.is_incomplete = true;
-            return check.refuse(Path::Key(&Path::Root, "reviews"), None, message);
-        }
-        let in_piece = (count * options.piece_bytes / bytes.len().max(1)).max(1);
-        let numbers = (0..count).step_by(in_piece);
-        let pieces: Vec<Piece<'_, '_>> = numbers.zip(entries.chunks(in_piece)).collect();
-        let threads = options.threads.get();
-        for (part, problems) in in_runs(&pieces, threads, |run| read_pieces(bytes, run, options)) {
-            self.is_incomplete |= part.is_incomplete;
-            let before = self.all.len();
-            self.refused
-                .extend(part.refused.iter().map(|at| before + at));
-            match self.all.is_empty() {
-                true => self.all = part.all,
-                false => self.all.extend(part.all),
-            }
-            check.append(problems);
-        }
-    }
-
-    /// Reads one entry.
-    fn add(&mut self, entry: Item<'_>, derive: &Derive<'_>, words: &mut Comparable) {
-        let before = entry.check().count();
-        let review = review(entry, derive, words);
-        if entry.is_refused() || entry.check().count() > before {
-            self.refused.push(self.all.len());
-        }
-        self.is_incomplete |= review.id.is_empty();
-        self.all.push(review);
-    }
-
-    /// Indexes the ids, and refuses those of more than one entry.
-    fn index(&mut self, check: &Check) {
-        let numbers = self.all.iter().map(|review| id_order(&review.id)).zip(0..);
-        let mut by_id: Vec<(u128, u32)> = numbers.collect();
-        let id = |at: u32| self.all[at as usize].id.as_str();
-        by_id.sort_unstable_by(|left, right| {
-            let in_order = left.0.cmp(&right.0);
-            in_order.then_with(|| (id(left.1), left.1).cmp(&(id(right.1), right.1)))
-        });
-        // Each later entry with the first of its id.
-        let mut doubles: Vec<(u32, u32)> = Vec::new();
-        for same in by_id.chunk_by(|left, right| left.0 == right.0 && id(left.1) == id(right.1)) {
-            if !id(same[0].1).is_empty() {
-                doubles.extend(same[1..].iter().map(|(_, at)| (*at, same[0].1)));
-            }
-        }
-        doubles.sort_unstable();
-        let parent = Path::Key(&Path::Root, "reviews");
-        for (at, first) in doubles {
-            let entry = Path::Index(&parent, at as usize);
-            let message = format_args!("is the id of reviews[{first}] too");
-            check.refuse(Path::Key(&entry, "id"), Some(quote(id(at))), message);
-        }
-        self.by_id = by_id;
-    }
-
-    /// Returns the published review of `id`; or why there is none, `None` where a refused entry may be it: one mistake is
-    /// one problem.
-    pub(super) fn find(&self, id: &str) -> Result<&Review, Option<&'static str>> {
-        let order = |(number, at): &(u128, u32)| {
-            let known = &self.all[*at as usize].id;
-            number
-                .cmp(&id_order(id))
-                .then_with(|| known.as_str().cmp(id))
-        };
-        let found = self.by_id.binary_search_by(order);
-        let found = found.map(|at| self.by_id[at].1 as usize);
-        match found.map(|at| (at, &self.all[at])) {
-            Ok((at, _)) if self.refused.binary_search(&at).is_ok() => Err(None),
-            Ok((_, review)) if !review.verified => Err(Some(
-                "is the id of a review that is not verified and so not published",
-            )),
-            Ok((_, review)) if !self.ignored.contains(id) => Ok(review),
-            Err(_) if self.is_incomplete => Err(None),
-            _ => Err(Some("is not the id of a review")),
-        }
-    }
-
-    /// Takes note of the reviews that are not to be published though the file has them.
-    pub(super) fn ignore(&mut self, ignored: &[Ignored]) {
-        self.ignored = ignored.iter().map(|entry| entry.id.clone()).collect();
-    }
-
-    /// Returns the reviews to be published, and how many were left out as not verified and as ignored.
-    pub(super) fn into_published(mut self) -> (Vec<Review>, u32, u64) {
-        let count = self.all.len();
-        self.all.retain(|review| review.verified);
-        let verified = self.all.len();
-        if !self.ignored.is_empty() {
-            self.all.retain(|review| !self.ignored.contains(&review.id));
-        }
-        let unverified = u32::try_from(count - verified).unwrap_or(u32::MAX);
-        let ignored = (verified - self.all.len()) as u64;
-        (self.all, unverified, ignored)
-    }
 }
 
 #[cfg(test)]

@@ -1,11 +1,6 @@
 //! What the reviews say, as a value: made once for each dataset, written as `/insights.json` by serde, read by pages and
 //! MCP. The order of the fields is that of the document.
 
-#![allow(
-    missing_docs,
-    reason = "the keys of the document, described in docs and OpenAPI"
-)]
-
 use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
@@ -48,10 +43,9 @@ impl Polarity {
     }
 }
 
-/// The document. One that the operator made elsewhere is published as its bytes stand; of its value, parts of another
-/// shape than ours are empty.
+/// The document. One that the operator made elsewhere is published as its bytes stand; of its value, parts that are left to
+/// the method are empty where their shape is not ours.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Insights {
     pub version: u64,
     pub generated_at: String,
@@ -64,9 +58,7 @@ pub struct Insights {
     pub limits: String,
     pub review_count: u64,
     pub date_range: DateRange,
-    #[serde(deserialize_with = "or_default")]
     pub overall_sentiment: Option<Overall>,
-    #[serde(deserialize_with = "those_of_our_shape")]
     pub aspects: Vec<Aspect>,
     #[serde(deserialize_with = "or_default")]
     pub entities: Entities,
@@ -170,7 +162,6 @@ pub struct Overall {
 
 /// A subject of praise and complaint.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct Aspect {
     pub id: String,
     pub label: String,
@@ -184,9 +175,9 @@ pub struct Aspect {
     pub example_review_ids: Vec<String>,
     pub interval: Option<[f64; 2]>,
     /// Newest first; `None` where the value is written in brief.
-    #[serde(skip_serializing_if = "Option::is_none", deserialize_with = "evidence")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub evidence: Option<Vec<Evidence>>,
-    #[serde(deserialize_with = "those_of_our_shape")]
+    #[serde(default, deserialize_with = "those_of_our_shape")]
     pub quarterly: Vec<Quarter>,
     /// One sentence, where the share of praise has changed more than chance explains.
     pub change: Option<String>,
@@ -375,8 +366,4 @@ fn those_of_our_shape<'de, D: Deserializer<'de>, T: DeserializeOwned>(
         .into_iter()
         .filter_map(|value| serde_json::from_value(value).ok())
         .collect())
-}
-
-fn evidence<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Vec<Evidence>>, D::Error> {
-    those_of_our_shape(deserializer).map(Some)
 }

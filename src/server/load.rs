@@ -14,7 +14,7 @@ use thiserror::Error;
 use tracing::{info, warn};
 
 use crate::clock;
-use crate::dataset::{self, Files, Problems, Unlinted};
+use crate::dataset::{self, Decoded, Files, Problems};
 use crate::http::{ServedState, SettingsError};
 use crate::insights;
 use crate::model::Dataset;
@@ -106,7 +106,7 @@ impl Loader {
     ///
     /// # Errors
     /// When a file cannot be read, or its contents are refused.
-    pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Unlinted, LoadError> {
+    pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Decoded, LoadError> {
         let began = instant();
         let files: Files = match self.directory() {
             Some(directory) => files::read(directory, FILE_BYTES_MAX)?,
@@ -133,7 +133,7 @@ impl Loader {
     pub(super) fn decode_when_written(
         &mut self,
         threads: NonZeroUsize,
-    ) -> Result<Unlinted, LoadError> {
+    ) -> Result<Decoded, LoadError> {
         let began = instant();
         loop {
             self.wait_until_written(|left| {
@@ -160,7 +160,7 @@ impl Loader {
     /// Builds the snapshot, without insights and warnings yet; `None` once `cancelled`, which has to stay true.
     pub(super) fn build(
         &self,
-        decoded: Unlinted,
+        decoded: Decoded,
         threads: NonZeroUsize,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Built> {
@@ -190,7 +190,7 @@ impl Loader {
 #[derive(Debug)]
 pub(super) struct Built {
     pub(super) snapshot: Arc<Snapshot>,
-    decoded: Unlinted,
+    decoded: Decoded,
     options: insights::Options,
 }
 
@@ -215,7 +215,7 @@ impl Built {
 
     /// Logs the warnings about the dataset.
     pub(super) fn log_warnings(&self) {
-        let Unlinted { dataset, lints } = &self.decoded;
+        let Decoded { dataset, lints } = &self.decoded;
         for warning in lints.warnings(dataset, NonZeroUsize::MIN) {
             warn!("{warning}");
         }

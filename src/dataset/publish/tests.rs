@@ -1,36 +1,16 @@
 use super::*;
-use crate::dataset::{Files, decode, embedded};
+use crate::dataset::{Files, decode};
 use crate::wire::date::Timestamp;
 
 const BASE_URL: &str = "https://reviews.example";
 
-fn sample() -> Dataset {
-    decode(embedded(), Timestamp::from_unix(4_000_000_000))
-        .expect("the sample is valid")
-        .dataset
-}
-
-#[test]
-fn offsets_cut_out_each_review_as_it_is_rendered_alone() {
-    let dataset = sample();
-    let published = publish(&dataset, BASE_URL);
-    assert_eq!(published.offsets.len(), dataset.reviews.len() + 1);
-    for (row, review) in dataset.reviews.iter().enumerate() {
-        let mut alone = Vec::new();
-        push_json(&mut alone, review);
-        assert_eq!(published.review(row), Some(alone.as_slice()));
-    }
-    assert_eq!(published.review(dataset.reviews.len()), None);
-}
-
 #[test]
 fn without_reviews_there_is_one_offset_and_an_empty_array() {
-    let mut dataset = sample();
+    let mut dataset = tiny();
     dataset.reviews.clear();
     let published = publish(&dataset, BASE_URL);
     assert!(published.reviews_json.ends_with(b"\"reviews\":[]}"));
     assert_eq!(published.offsets, [published.reviews_json.len() as u64 - 2]);
-    assert_eq!(published.review(0), None);
 }
 
 #[test]

@@ -7,8 +7,8 @@ use crate::dataset::mentions::Matcher;
 use crate::dataset::tests::{NOW, REVIEW, reviews_file};
 use crate::model::Taxonomy;
 
-/// What comes of `text`, read by so many threads: whether it is accepted, what was read, and the problems.
-fn read(text: &str, threads: usize, piece_bytes: usize) -> (bool, Reviews, Vec<String>) {
+/// The reviews of `text`, read by so many threads, or the problems.
+fn read(text: &str, threads: usize, piece_bytes: usize) -> Result<Vec<Review>, Vec<String>> {
     let taxonomy = Taxonomy::default();
     let options = Options {
         derive: &Derive {
@@ -20,23 +20,17 @@ fn read(text: &str, threads: usize, piece_bytes: usize) -> (bool, Reviews, Vec<S
         piece_bytes,
     };
     let mut problems = Problems::default();
-    let (file, reviews) = decode(text.as_bytes(), options, &mut problems);
-    assert_eq!(file.is_some(), problems.is_empty());
+    let file = decode(text.as_bytes(), options, &mut problems);
     let lines = problems.kept().iter().map(ToString::to_string);
-    (file.is_some(), reviews, lines.collect())
+    file.map(|file| file.reviews).ok_or_else(|| lines.collect())
 }
 
 /// Asserts that `text` gives the same in one piece and in many; tells whether it is accepted.
 fn agree(text: &str, threads: usize, piece_bytes: usize) -> bool {
-    let (is_accepted, whole, problems) = read(text, 1, 1 << 30);
-    let (_, pieces, problems_of_pieces) = read(text, threads, piece_bytes);
-    assert_eq!(problems, problems_of_pieces, "{text}");
-    assert_eq!(whole.all, pieces.all);
-    for at in 0..60 {
-        let id = format!("r{at}");
-        assert_eq!(whole.find(&id).err(), pieces.find(&id).err(), "{id}");
-    }
-    is_accepted
+    let whole = read(text, 1, 1 << 30);
+    assert_eq!(whole, read(text, threads, piece_bytes), "{text}");
+    assert_ne!(whole, Err(Vec::new()));
+    whole.is_ok()
 }
 
 fn entries(count: usize) -> Vec<String> {
@@ -58,7 +52,7 @@ fn any_number_of_pieces_and_threads_gives_the_same() {
         for (threads, piece_bytes) in [(1, 1_000), (2, 300), (3, 1), (8, 5_000)] {
             assert!(agree(&text, threads, piece_bytes), "{count} {threads}");
         }
-        assert_eq!(read(&text, 2, 300).1.all.len(), count);
+        assert_eq!(read(&text, 2, 300).map(|all| all.len()), Ok(count));
     }
     let text = reviews_file(&entries(50).join(","));
     let (head, reviews) = text.split_once(",\"reviews\":").expect("the last key");
@@ -82,14 +76,6 @@ fn what_is_refused_in_pieces_has_the_same_problems() {
             "reviews[14].id: \"r7\" is the id of reviews[7] too",
         ),
         (
-            changed(7, ":5,", ":6,"),
-            "reviews[7].rating: 6 is not from 1 to 5",
-        ),
-        (
-            changed(7, "{", "{\"id\":\"r7\","),
-            "reviews[7].id: is given twice",
-        ),
-        (
             changed(7, ":5,", ":1e999,"),
             "reviews[7]: is not JSON that can be read: number out of range",
         ),
@@ -106,7 +92,7 @@ fn what_is_refused_in_pieces_has_the_same_problems() {
         for (threads, piece_bytes) in [(1, 1), (2, 1_000), (5, 100)] {
             assert!(!agree(&text, threads, piece_bytes), "{problem}");
         }
-        let (_, _, problems) = read(&text, 2, 1_000);
+        let problems = read(&text, 2, 1_000).expect_err("refused");
         assert!(problems[0].contains(problem), "{problems:?}");
     }
 }

@@ -104,7 +104,7 @@ fn a_folder_that_is_not_valid_is_left_alone() {
     let source = fixture("trustpilot.csv");
     let editorial = r#"{"summary":null,"pull_quote":null,"faq":[{"question":"q","answer":"a","review_ids":["gone"]}]}"#;
     file(folder.path(), "editorial.json", editorial);
-    let why = "is not valid, so nothing was changed\neditorial.json: line 1, column 85: faq[0].review_ids[0]: \"gone\" is not the id of a review";
+    let why = "is not valid, so nothing was changed\neditorial.json: line 1, column 85: faq[0].review_ids[0]: \"gone\" is not the id of a published review";
     says(folder.path(), &[&source], 65, why);
     assert!(reviews(folder.path()).is_empty());
 }
