@@ -257,3 +257,26 @@ pub enum AdminCommand {
     /// Send what is owed now.
     Retry,
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day() {
+        let mut notice = DenialNotice {
+            topic: String::new(),
+            callback: Callback::parse("https://s.example/").expect("URL"),
+            removal: RemovalReason::Gone,
+            since: Moment::ZERO,
+            attempts: 0,
+        };
+        let at = |s: i64| Moment::from_unix_ms(s * 1000);
+        for minutes in [1, 4, 16, 60, 60] {
+            assert_eq!(notice.retry_at(at(7)), Some(at(7 + minutes * 60)));
+            notice.attempts += 1;
+        }
+        assert!(notice.retry_at(at(86_399)).is_some());
+        assert_eq!(notice.retry_at(at(86_400)), None);
+    }
+}

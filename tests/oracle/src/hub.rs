@@ -9,7 +9,10 @@ mod sequence;
 pub use conformance::{check_shared_store, check_store};
 pub use sequence::{check_hub_sequence, check_shared_hub_sequence};
 
-use reviewd::hub::request;
+use std::collections::HashMap;
+
+use reviewd::hub::store::{Accept, Claim, Quotas};
+use reviewd::hub::{Callback, HubRequest, Mode, Secret, request};
 
 /// Parses `body` as a hub request and checks what must hold of whatever comes out.
 ///
@@ -74,6 +77,37 @@ fn form_urlencoded(pairs: &[(&str, &str)]) -> String {
         .collect::<Vec<_>>()
         .join("&")
 }
+
+/// A request for a subscription, or to end one.
+fn ask(mode: Mode, callback: &str, topic: &str, secret: Option<&str>, lease_s: u32) -> Accept {
+    let secret = secret.and_then(|secret| Secret::new(secret.to_owned()));
+    let request = HubRequest {
+        mode,
+        topic_given: topic.to_owned(),
+        topic: topic.to_owned(),
+        callback: Callback::parse(callback).expect("a URL"),
+        lease_asked_s: None,
+        secret,
+    };
+    Accept { request, lease_s }
+}
+
+/// A claim that no host bounds.
+fn claim(limit: usize) -> Claim {
+    Claim {
+        limit,
+        per_host: usize::MAX,
+        busy: HashMap::new(),
+    }
+}
+
+/// Room for whatever is asked.
+const UNBOUNDED: Quotas = Quotas {
+    requests: u32::MAX,
+    requests_per_host: u32::MAX,
+    subscriptions: u32::MAX,
+    subscriptions_per_host: u32::MAX,
+};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 

@@ -4,11 +4,12 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use super::{UNBOUNDED, ask, claim};
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::in_flight::InFlight;
-use reviewd::hub::store::{Accept, Delivery, Lane, Quotas, Report, Store, TopicVersion};
+use reviewd::hub::store::{Accept, Delivery, Lane, Report, Store, TopicVersion, WaitingRequest};
 use reviewd::hub::subscription::{Answer, Failure, Outcome};
-use reviewd::hub::{Callback, HubRequest, Mode, Moment, Settings, StoreLocation};
+use reviewd::hub::{Callback, Mode, Moment, Settings, StoreLocation};
 use reviewd::wire::date::Timestamp;
 
 /// Callbacks that hang, on hosts of their own unless `host` names one.
@@ -70,41 +71,24 @@ impl World {
     }
 
     fn ask(&mut self, callbacks: impl Iterator<Item = String>) {
-        let accept = |callback: String| Accept {
-            request: HubRequest {
-                mode: Mode::Subscribe,
-                topic: TOPIC.to_owned(),
-                topic_given: TOPIC.to_owned(),
-                callback: Callback::parse(&callback).expect("URL"),
-                lease_asked_s: None,
-                secret: None,
-            },
-            lease_s: 864_000,
-        };
-        let accepts: Vec<Accept> = callbacks.map(accept).collect();
-        let quotas = Quotas {
-            requests: u32::MAX,
-            requests_per_host: u32::MAX,
-            ..self.settings.quotas
-        };
-        self.store
-            .accept(&accepts, &quotas, self.now())
-            .expect("answered");
+        let one = |callback: String| ask(Mode::Subscribe, &callback, TOPIC, None, 864_000);
+        let all: Vec<Accept> = callbacks.map(one).collect();
+        let answers = self.store.accept(&all, &UNBOUNDED, self.now());
+        answers.expect("answered");
     }
 
     /// Subscribes them, all confirmed at once.
     fn subscribe(&mut self, callbacks: impl Iterator<Item = String>) {
         self.ask(callbacks);
-        let mut all = self.table.room(Lane::Ask, self.start);
-        (all.limit, all.per_host) = (usize::MAX >> 1, usize::MAX);
         let now = self.now();
-        let claimed = self.store.claim_requests(&all, now).expect("claimed");
-        let confirmed = |id| Report::Verified {
-            id,
+        let claimed = self.store.claim_requests(&claim(usize::MAX), now);
+        let confirmed = |asked: WaitingRequest| Report::Verified {
+            id: asked.id,
             asked_at: now,
             confirmed: true,
         };
-        let reports: Vec<Report> = claimed.iter().map(|one| confirmed(one.id)).collect();
+        let claimed = claimed.expect("claimed").into_iter();
+        let reports: Vec<Report> = claimed.map(confirmed).collect();
         self.store
             .record(&reports, &self.settings.policy, now)
             .expect("recorded");

@@ -1,136 +1,184 @@
-//! What must hold of any store of the hub, whatever keeps the bytes.
-
-mod common;
-mod shared;
+//! What must hold of any store of the hub beyond what a random sequence meets, and between two replicas that share one.
 
 use std::collections::HashMap;
+use std::thread;
 use std::time::Duration;
 
+use super::{UNBOUNDED, ask, claim};
 use reviewd::hub::store::{
-    Accept, AdminCommand, Claim, Delivery, Lane, Quotas, Recorded, Report, Store, TopicVersion,
-    WaitingRequest,
+    Accept, Claim, Delivery, Lane, Recorded, Report, Store, TopicVersion, WaitingRequest,
 };
-use reviewd::hub::subscription::{Answer, Outcome, Policy};
-use reviewd::hub::{Callback, HubRequest, Mode, Moment, Secret};
+use reviewd::hub::subscription::Policy;
+use reviewd::hub::{Mode, Moment};
 use reviewd::wire::date::Timestamp;
 
-/// Runs every check on stores of one process that `open` makes, each empty.
+/// Runs the checks on empty stores that `open` makes.
 ///
 /// # Panics
 /// At the first thing that does not hold, naming it.
 pub fn check_store(mut open: impl FnMut() -> Store) {
-    for check in COMMON {
-        let mut store = open();
-        publish_first(&mut store);
-        check(&mut store);
-    }
+    a_request_has_five_attempts_in_its_life(open());
+    busy_hosts_are_passed_over(open());
 }
 
-/// Runs every check on stores that replicas share: `open` opens an empty one twice.
+/// Runs the checks on stores that replicas share: `open` opens an empty one twice.
 ///
 /// # Panics
 /// At the first thing that does not hold, naming it.
 pub fn check_shared_store(mut open: impl FnMut() -> [Store; 2]) {
-    for check in COMMON {
-        let [mut store, _other] = open();
-        publish_first(&mut store);
-        check(&mut store);
-    }
-    for check in shared::CHECKS {
-        let [mut one, mut other] = open();
-        publish_first(&mut one);
-        publish_first(&mut other);
-        check(&mut one, &mut other);
-    }
+    check_store(|| {
+        let [store, _other] = open();
+        store
+    });
+    two_that_claim_at_once_never_claim_the_same(open());
+    a_change_is_published_once_however_many_notice_it(open());
+    an_older_version_changes_nothing_and_is_not_delivered(open());
 }
 
-fn publish_first(store: &mut Store) {
-    let versions = [version("a", 1, 0), version("b", 1, 0)];
-    store.publish(&versions, at(0)).expect("published");
+fn a_request_has_five_attempts_in_its_life(mut store: Store) {
+    accept(&mut store, &["x"]);
+    let first = verifications(&mut store, 10);
+    let unsent = record(&mut store, Report::Unsent { id: first[0].id });
+    assert_eq!(unsent, Recorded::Waiting);
+    for crash in 1..=5 {
+        let claimed = verifications(&mut store, 10).len();
+        assert_eq!(claimed, 1, "before crash {crash}");
+        store.recover(at(1 + crash)).expect("recovered");
+    }
+    assert_eq!(verifications(&mut store, 10), []);
+    assert_eq!(store.counts(at(7)).expect("counted").requests, 0);
 }
 
-/// What holds of any store.
-const COMMON: [fn(&mut Store); 7] = [
-    common::a_request_has_five_attempts_in_its_life,
-    common::busy_hosts_are_passed_over,
-    common::a_returning_subscriber_waits_for_the_attempt_under_way,
-    common::a_change_is_due_once_and_begun_before_it_is_sent,
-    common::lanes_part_quick_from_slow,
-    common::a_denial_that_cannot_be_sent_is_sent_again_for_a_day,
-    common::tombstones_are_dropped_when_they_are_old,
-];
-
-fn accept(store: &mut Store, mode: Mode, name: &str, topic: &str) {
-    let quotas = Quotas {
-        requests: 100,
-        requests_per_host: 100,
-        subscriptions: 100,
-        subscriptions_per_host: 100,
+fn busy_hosts_are_passed_over(mut store: Store) {
+    let all = ["x", "x/1", "x/2", "y"];
+    accept(&mut store, &all);
+    let busy = HashMap::from([("x.example".to_owned(), 1)]);
+    let few = Claim {
+        limit: 10,
+        per_host: 2,
+        busy,
     };
-    let answers = store
-        .accept(&[request(mode, name, topic, Some("key"))], &quotas, at(0))
-        .expect("answered");
-    assert_eq!(answers, [Ok(())]);
-}
-
-fn activate(store: &mut Store, name: &str, topic: &str) {
-    accept(store, Mode::Subscribe, name, topic);
-    for found in verifications(store, 100) {
-        record(store, confirmed(&found, true), 1);
-    }
-}
-
-fn request(mode: Mode, name: &str, name_of_topic: &str, secret: Option<&str>) -> Accept {
-    let (host, path) = name.split_once('/').unwrap_or((name, ""));
-    let callback = Callback::parse(&format!("https://{host}.example/{path}")).expect("URL");
-    let topic = topic(name_of_topic);
-    let secret = secret
-        .filter(|_| mode == Mode::Subscribe)
-        .and_then(|key| Secret::new(key.to_owned()));
-    let request = HubRequest {
-        mode,
-        topic_given: topic.clone(),
-        topic,
-        callback,
-        lease_asked_s: None,
-        secret,
+    let claimed = store.claim_requests(&few, at(0)).expect("claimed");
+    let uris: Vec<&str> = claimed.iter().map(|found| found.callback.uri()).collect();
+    assert_eq!(uris, ["https://x.example/", "https://y.example/"]);
+    confirm(&mut store, &claimed);
+    let rest = verifications(&mut store, 10);
+    confirm(&mut store, &rest);
+    change(&mut store, 2, 5);
+    let mut claimed = |claim: &Claim| {
+        let claimed = store.claim_deliveries(Lane::Slow, claim, at(6));
+        claimed.expect("claimed").len()
     };
-    Accept {
-        request,
-        lease_s: 600,
+    assert_eq!(claimed(&few), 2);
+    assert_eq!(claimed(&claim(1)), 1);
+    assert_eq!(claimed(&claim(9)), 1);
+}
+
+fn two_that_claim_at_once_never_claim_the_same([mut one, mut other]: [Store; 2]) {
+    let names: Vec<String> = (0..60).map(|number| format!("x/{number}")).collect();
+    accept(&mut one, &names);
+    let asked = verifications(&mut one, 100);
+    confirm(&mut one, &asked);
+    change(&mut one, 2, 3);
+    change(&mut other, 2, 3);
+    let mut ids = Vec::new();
+    while ids.len() < names.len() {
+        let before = ids.len();
+        let few = |store: &mut Store| store.claim_deliveries(Lane::Slow, &claim(7), at(4));
+        let (left, right) = at_once(&mut one, &mut other, few);
+        let claimed = [left.expect("claimed"), right.expect("claimed")].concat();
+        assert!(claimed.iter().all(|delivery| delivery.attempt == 1));
+        ids.extend(claimed.iter().map(|delivery| delivery.id));
+        assert!(ids.len() > before, "nothing is claimed though much is due");
     }
+    ids.sort_unstable();
+    ids.dedup();
+    assert_eq!(ids.len(), names.len(), "each once");
+    assert_eq!(deliveries(&mut other, 4), []);
+}
+
+fn a_change_is_published_once_however_many_notice_it([mut one, mut other]: [Store; 2]) {
+    let versions = [version("a", 2, 10), version("b", 1, 10)];
+    let publish = |store: &mut Store| store.publish(&versions, at(1)).expect("published");
+    let (left, right) = at_once(&mut one, &mut other, publish);
+    let mut changed = [left.changed, right.changed].concat();
+    changed.sort_unstable();
+    assert_eq!(changed, [topic("a"), topic("b")]);
+    assert!(left.older.is_empty() && right.older.is_empty());
+}
+
+fn an_older_version_changes_nothing_and_is_not_delivered([mut one, mut other]: [Store; 2]) {
+    accept(&mut one, &["x"]);
+    let asked = verifications(&mut one, 10);
+    confirm(&mut one, &asked);
+    change(&mut one, 2, 10);
+    let versions = [version("a", 1, 9), version("c", 1, 9)];
+    let again = other.publish(&versions, at(11)).expect("published");
+    assert_eq!((again.changed, again.withdrawn), (vec![topic("c")], 0));
+    assert_eq!(again.older, [topic("a")]);
+    assert_eq!(deliveries(&mut other, 12), [], "its content is behind");
+    // With older files, in which there is no such topic.
+    let fewer = other.publish(&[version("b", 1, -1)], at(12));
+    assert_eq!(fewer.expect("published").withdrawn, 0);
+    assert_eq!(deliveries(&mut other, 12), []);
+    let sent = deliveries(&mut one, 13);
+    assert_eq!(sent[0].digest, [2; 32]);
+}
+
+/// Does the same with both stores at the same time.
+fn at_once<T: Send>(
+    one: &mut Store,
+    other: &mut Store,
+    act: impl Fn(&mut Store) -> T + Sync,
+) -> (T, T) {
+    thread::scope(|scope| {
+        let left = scope.spawn(|| act(one));
+        let right = scope.spawn(|| act(other));
+        (left.join().expect("joined"), right.join().expect("joined"))
+    })
+}
+
+/// Publishes the first version of the topic and asks for subscriptions to it, of hosts and paths with these names.
+fn accept(store: &mut Store, names: &[impl AsRef<str>]) {
+    change(store, 1, 0);
+    let one = |name: &str| {
+        let (host, path) = name.split_once('/').unwrap_or((name, ""));
+        let callback = format!("https://{host}.example/{path}");
+        ask(Mode::Subscribe, &callback, &topic("a"), None, 600)
+    };
+    let all: Vec<Accept> = names.iter().map(|name| one(name.as_ref())).collect();
+    let answers = store.accept(&all, &UNBOUNDED, at(0)).expect("answered");
+    assert!(answers.iter().all(Result::is_ok));
 }
 
 fn verifications(store: &mut Store, limit: usize) -> Vec<WaitingRequest> {
     store.claim_requests(&claim(limit), at(0)).expect("claimed")
 }
 
-fn deliveries(store: &mut Store, now_ms: i64) -> Vec<Delivery> {
-    let mut claimed = store
-        .claim_deliveries(Lane::Fast, &claim(100), at(now_ms))
-        .expect("claimed");
-    claimed.extend(
-        store
-            .claim_deliveries(Lane::Slow, &claim(100), at(now_ms))
-            .expect("claimed"),
-    );
-    claimed.sort_by_key(|delivery| delivery.id);
-    claimed
-}
-
-fn claim(limit: usize) -> Claim {
-    Claim {
-        limit,
-        per_host: 100,
-        busy: HashMap::new(),
+fn confirm(store: &mut Store, asked: &[WaitingRequest]) {
+    for found in asked {
+        let report = Report::Verified {
+            id: found.id,
+            asked_at: at(1),
+            confirmed: true,
+        };
+        assert_eq!(record(store, report), Recorded::Activated);
     }
 }
 
-fn change(store: &mut Store, name: &str, content: u8, now_ms: i64) {
-    let other = if name == "a" { "b" } else { "a" };
-    let versions = [version(name, content, now_ms), version(other, 1, now_ms)];
-    let published = store.publish(&versions, at(now_ms)).expect("published");
-    assert_eq!(published.changed, [topic(name)]);
+fn record(store: &mut Store, report: Report) -> Recorded {
+    let policy = Policy {
+        failures_max: 3,
+        retry_delays: vec![Duration::from_secs(30)],
+        retry_after_max: Duration::from_secs(60),
+    };
+    let recorded = store.record(&[report], &policy, at(1));
+    recorded.expect("recorded")[0]
+}
+
+fn change(store: &mut Store, content: u8, now_ms: i64) {
+    let versions = [version("a", content, now_ms)];
+    store.publish(&versions, at(now_ms)).expect("published");
 }
 
 /// A content of a topic, with a date.
@@ -142,60 +190,18 @@ fn version(name: &str, content: u8, dated_s: i64) -> TopicVersion {
     }
 }
 
-fn record(store: &mut Store, report: Report, now_ms: i64) -> Recorded {
-    store
-        .record(&[report], &policy(), at(now_ms))
-        .expect("recorded")[0]
-}
-
-fn confirmed(found: &WaitingRequest, confirmed: bool) -> Report {
-    Report::Verified {
-        id: found.id,
-        asked_at: at(1),
-        confirmed,
-    }
-}
-
-fn ended(delivery: &Delivery, status: u16) -> Report {
-    let outcome = Outcome::Attempted {
-        answer: Answer::Status(status),
-        retry_after: None,
-    };
-    Report::Delivered {
-        id: delivery.id,
-        attempt: delivery.attempt,
-        digest: delivery.digest,
-        outcome,
-        elapsed: Duration::from_millis(5),
-        jitter: 0,
-    }
-}
-
-fn uris<'a>(callbacks: impl Iterator<Item = &'a Callback>) -> Vec<&'a str> {
-    callbacks.map(Callback::uri).collect()
+fn deliveries(store: &mut Store, now_ms: i64) -> Vec<Delivery> {
+    let claimed = store.claim_deliveries(Lane::Slow, &claim(100), at(now_ms));
+    claimed.expect("claimed")
 }
 
 fn topic(name: &str) -> String {
     format!("https://r.example/{name}")
 }
 
-fn policy() -> Policy {
-    Policy {
-        failures_max: 3,
-        retry_delays: vec![Duration::from_secs(30)],
-        retry_after_max: Duration::from_secs(60),
-    }
-}
-
 fn at(ms: i64) -> Moment {
-    Moment::from_unix_ms(BASE_MS.saturating_add(ms))
+    Moment::from_unix_ms(1_800_000_000_000 + ms)
 }
-
-/// Where the checks' time begins.
-const BASE_MS: i64 = 1_800_000_000_000;
-
-/// How long the checks keep tombstones.
-const AGE: Duration = Duration::from_secs(3_600);
 
 #[cfg(test)]
 mod tests {

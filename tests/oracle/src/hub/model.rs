@@ -1,22 +1,25 @@
 //! A hub's store as a few lists, every question answered by looking at all of them. It shares no transition with the
-//! real ones: it is their judge.
+//! real one: it is its judge. It is in memory, so "on disk" means nothing here; a crash is `recover`.
 
-mod store;
+use std::cmp::Reverse;
+use std::time::Duration;
 
 use reviewd::hub::store::{
-    Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Tombstone, WaitingRequest,
+    Accept, AdminCommand, Claim, Counts, Delivery, DenialNotice, Lane, Listed, Published,
+    QuotaExceeded, Quotas, Recorded, Report, SweepReport, Tombstone, TopicVersion, WaitingRequest,
 };
 use reviewd::hub::subscription::{
     Answer, Ended, Outcome, Phase, Policy, RemovalReason, Subscription,
 };
 use reviewd::hub::{Callback, Mode, Moment};
 
-/// The naive store. It is in memory, so "on disk" means nothing here; a crash is `recover`.
+/// The naive store, with the methods of [`Store`](reviewd::hub::store::Store).
 #[derive(Clone, Debug, Default)]
 pub(super) struct Model {
     topics: Vec<(String, [u8; 32])>,
-    requests: Vec<Waiting>,
-    subscriptions: Vec<Active>,
+    requests: Vec<WaitingRequest>,
+    /// What follows from the topic is filled in by `list`.
+    subscriptions: Vec<Listed>,
     tombstones: Vec<Tombstone>,
     /// With the moment before which none is sent.
     notices: Vec<(DenialNotice, Moment)>,
@@ -25,162 +28,194 @@ pub(super) struct Model {
     seen_ms: i64,
 }
 
-#[derive(Clone, Debug)]
-struct Waiting {
-    id: i64,
-    accept: Accept,
-    attempts: u64,
-    claimed: bool,
-    next_at: Moment,
-    accepted_at: Moment,
-    last: Option<Answer>,
-    /// What the topic held when it was accepted.
-    digest: [u8; 32],
-}
-
-impl Waiting {
-    fn as_request(&self) -> WaitingRequest {
-        let Accept { request, lease_s } = self.accept.clone();
-        let at = self.accepted_at;
-        WaitingRequest {
-            id: self.id,
-            mode: request.mode,
-            topic: request.topic,
-            topic_given: request.topic_given,
-            callback: request.callback,
-            lease_s,
-            state: Subscription {
-                attempt: self.attempts,
-                claimed: self.claimed,
-                next_at: self.next_at,
-                last: self.last.map(|answer| Ended { at, answer }),
-                ..Subscription::request(lease_s, request.secret, self.digest, at)
-            },
-        }
-    }
-}
-
-#[derive(Clone, Debug)]
-struct Active {
-    id: i64,
-    topic: String,
-    callback: Callback,
-    state: Subscription,
-}
-
 impl Model {
-    fn current(&self, topic: &str) -> Option<[u8; 32]> {
-        self.topics
+    pub(super) fn publish(&mut self, versions: &[TopicVersion], now: Moment) -> Published {
+        let changed = versions
             .iter()
-            .find(|(url, _)| url == topic)
-            .map(|(_, digest)| *digest)
-    }
-
-    fn is_owed(&self, active: &Active) -> bool {
-        !active.state.acknowledged || Some(active.state.digest) != self.current(&active.topic)
-    }
-
-    fn end(&mut self, id: i64, removal: RemovalReason, now: Moment) {
-        let at = self
-            .subscriptions
-            .iter()
-            .position(|active| active.id == id)
-            .expect("known id");
-        let active = self.subscriptions.remove(at);
-        let removal = match active.state.phase {
-            Phase::Unsubscribing => RemovalReason::Unsubscribed,
-            Phase::Active { .. } | Phase::Pending { .. } => removal,
+            .filter(|version| self.current(&version.url) != Some(version.digest));
+        let changed = changed.map(|version| version.url.clone()).collect();
+        let were: Vec<String> = self.topics.iter().map(|(url, _)| url.clone()).collect();
+        let is_gone = |topic: &String| {
+            were.contains(topic) && !versions.iter().any(|version| version.url == *topic)
         };
-        self.tombstones.push(Tombstone {
-            id,
-            topic: active.topic.clone(),
-            host: active.callback.host().to_string(),
-            removal,
-            at: now,
-            last: active.state.last,
-            created_at: active.state.created_at,
-        });
-        if !matches!(
-            removal,
-            RemovalReason::Unsubscribed | RemovalReason::LeaseEnded
-        ) {
-            let notice = DenialNotice {
-                topic: active.topic,
-                callback: active.callback,
-                removal,
-                since: now,
-                attempts: 0,
+        self.requests.retain(|waiting| !is_gone(&waiting.topic));
+        let withdrawn = self.ids(|listed| is_gone(&listed.topic));
+        for id in &withdrawn {
+            self.end(*id, RemovalReason::TopicWithdrawn, now);
+        }
+        let versions = versions.iter();
+        self.topics = versions
+            .map(|version| (version.url.clone(), version.digest))
+            .collect();
+        Published {
+            changed,
+            older: Vec::new(),
+            withdrawn: withdrawn.len(),
+        }
+    }
+
+    pub(super) fn accept(
+        &mut self,
+        requests: &[Accept],
+        quotas: &Quotas,
+        now: Moment,
+    ) -> Vec<Result<(), QuotaExceeded>> {
+        self.seen_ms = now.unix_ms();
+        let one = |Accept { request, lease_s }: &Accept| {
+            let digest = self.current(&request.topic).unwrap_or_default();
+            let waiting = WaitingRequest {
+                id: self.requests_ever + 1,
+                mode: request.mode,
+                topic: request.topic.clone(),
+                topic_given: request.topic_given.clone(),
+                callback: request.callback.clone(),
+                lease_s: *lease_s,
+                state: Subscription::request(*lease_s, request.secret.clone(), digest, now),
             };
-            self.notices.push((notice, Moment::ZERO));
-        }
+            let what = |one: &WaitingRequest| {
+                let given = (
+                    one.topic.clone(),
+                    one.topic_given.clone(),
+                    one.state.secret.clone(),
+                );
+                (one.mode, given, one.callback.clone(), one.lease_s)
+            };
+            let joins = self.requests.iter().any(|other| {
+                !other.state.claimed && other.state.attempt == 0 && what(other) == what(&waiting)
+            });
+            if joins {
+                return Ok(());
+            }
+            if let Some(exceeded) = self.exceeded(&waiting, quotas) {
+                return Err(exceeded);
+            }
+            self.requests_ever += 1;
+            self.requests.push(waiting);
+            Ok(())
+        };
+        requests.iter().map(one).collect()
     }
 
-    fn confirm(&mut self, waiting: Waiting, asked_at: Moment, now: Moment) -> Recorded {
-        let Accept { request, lease_s } = waiting.accept;
-        if self.current(&request.topic).is_none() {
-            return Recorded::Rejected;
-        }
-        let lease_end = Moment::from_unix_ms(asked_at.unix_ms() + i64::from(lease_s) * 1000);
-        let found = self.subscriptions.iter().position(|active| {
-            active.topic == request.topic && active.callback == request.callback
-        });
-        match (request.mode, found) {
-            (Mode::Unsubscribe, None) => Recorded::Stale,
-            (Mode::Unsubscribe, Some(at)) if self.subscriptions[at].state.claimed => {
-                let state = &mut self.subscriptions[at].state;
-                state.phase = Phase::Unsubscribing;
-                state.lease_end = now;
-                state.verified_at = now;
-                Recorded::Leaving
-            }
-            (Mode::Unsubscribe, Some(at)) => {
-                self.end(self.subscriptions[at].id, RemovalReason::Unsubscribed, now);
-                Recorded::Removed(RemovalReason::Unsubscribed)
-            }
-            (Mode::Subscribe, Some(at)) => {
-                let state = &mut self.subscriptions[at].state;
-                state.secret = request.secret;
-                state.phase = Phase::Active { lease_s };
-                state.lease_end = lease_end;
-                state.verified_at = now;
-                state.failures = 0;
-                if !state.claimed {
-                    state.next_at = Moment::ZERO;
-                }
-                Recorded::Renewed
-            }
-            (Mode::Subscribe, None) => {
-                self.subscriptions_ever += 1;
-                self.notices.retain(|(notice, _)| {
-                    notice.topic != request.topic || notice.callback != request.callback
-                });
-                let state = Subscription {
-                    phase: Phase::Active { lease_s },
-                    secret: request.secret,
-                    lease_end,
-                    digest: waiting.digest,
-                    acknowledged: true,
-                    failures: 0,
-                    next_at: Moment::ZERO,
-                    claimed: false,
-                    attempt: 0,
-                    elapsed_ms: 0,
-                    created_at: now,
-                    verified_at: now,
-                    last: None,
-                };
-                self.subscriptions.push(Active {
-                    id: self.subscriptions_ever,
-                    topic: request.topic,
-                    callback: request.callback,
-                    state,
-                });
-                Recorded::Activated
-            }
-        }
+    fn exceeded(&self, request: &WaitingRequest, quotas: &Quotas) -> Option<QuotaExceeded> {
+        let of_host = |callback: &Callback| callback.host() == request.callback.host();
+        let waiting = |counts: &dyn Fn(&WaitingRequest) -> bool| {
+            self.requests.iter().filter(|one| counts(one)).count()
+        };
+        let asks = |one: &WaitingRequest| one.mode == Mode::Subscribe;
+        let active_of_host = self.ids(|listed| of_host(&listed.callback)).len();
+        let subscriptions = self.subscriptions.len() + waiting(&asks);
+        let of_host_in_all = active_of_host + waiting(&|one| asks(one) && of_host(&one.callback));
+        let is_new = request.mode == Mode::Subscribe
+            && self.find(&request.topic, &request.callback).is_none();
+        let rules = [
+            (
+                waiting(&|_| true),
+                quotas.requests,
+                true,
+                QuotaExceeded::Requests,
+            ),
+            (
+                waiting(&|one| of_host(&one.callback)),
+                quotas.requests_per_host,
+                true,
+                QuotaExceeded::RequestsOfHost,
+            ),
+            (
+                subscriptions,
+                quotas.subscriptions,
+                is_new,
+                QuotaExceeded::Subscriptions,
+            ),
+            (
+                of_host_in_all,
+                quotas.subscriptions_per_host,
+                is_new,
+                QuotaExceeded::SubscriptionsOfHost,
+            ),
+        ];
+        let broken =
+            |(count, most, holds, _): &&(usize, u32, bool, _)| *holds && *count >= *most as usize;
+        rules.iter().find(broken).map(|rule| rule.3)
     }
 
-    fn book(&mut self, report: &Report, policy: &Policy, now: Moment) -> Recorded {
+    pub(super) fn claim_requests(&mut self, claim: &Claim, now: Moment) -> Vec<WaitingRequest> {
+        let mut busy = claim.busy.clone();
+        let mut in_turn = self.requests.clone();
+        in_turn.sort_by_key(|one| (self.find(&one.topic, &one.callback).is_none(), one.id));
+        let is_first = |one: &WaitingRequest| {
+            let pair = |other: &&WaitingRequest| {
+                (&other.topic, &other.callback) == (&one.topic, &one.callback)
+            };
+            self.requests.iter().find(pair).map(|first| first.id) == Some(one.id)
+        };
+        let mut found = Vec::new();
+        for mut one in in_turn {
+            let taken = busy.entry(one.callback.host().to_string()).or_default();
+            let may = !one.state.claimed && one.state.next_at <= now && is_first(&one);
+            if may && found.len() < claim.limit && *taken < claim.per_host {
+                *taken += 1;
+                one.state.claimed = true;
+                one.state.attempt += 1;
+                found.push(one);
+            }
+        }
+        for claimed in &found {
+            let is_it = |one: &&mut WaitingRequest| one.id == claimed.id;
+            *self.requests.iter_mut().find(is_it).expect("known") = claimed.clone();
+        }
+        found
+    }
+
+    pub(super) fn claim_deliveries(
+        &mut self,
+        lane: Lane,
+        claim: &Claim,
+        now: Moment,
+    ) -> Vec<Delivery> {
+        let mut busy = claim.busy.clone();
+        let topics = self.topics.clone();
+        let mut found = Vec::new();
+        for listed in &mut self.subscriptions {
+            let topic = topics.iter().find(|(url, _)| *url == listed.topic);
+            let digest = topic.expect("a known topic").1;
+            let state = &mut listed.state;
+            let is_slow = state.attempt == 0 || state.failures > 0 || state.elapsed_ms >= 1000;
+            let is_owed = !state.acknowledged || state.digest != digest;
+            let is_due = is_owed && !state.claimed && state.next_at <= now && now < state.lease_end;
+            let taken = busy.entry(listed.callback.host().to_string()).or_default();
+            let has_room = found.len() < claim.limit && *taken < claim.per_host;
+            if is_due && has_room && is_slow == (lane == Lane::Slow) {
+                *taken += 1;
+                state.digest = digest;
+                state.acknowledged = false;
+                state.claimed = true;
+                state.attempt += 1;
+                found.push(Delivery {
+                    id: listed.id,
+                    attempt: state.attempt,
+                    topic: listed.topic.clone(),
+                    digest,
+                    callback: listed.callback.clone(),
+                    secret: state.secret.clone(),
+                });
+            }
+        }
+        found
+    }
+
+    pub(super) fn record(
+        &mut self,
+        reports: &[Report],
+        policy: &Policy,
+        now: Moment,
+    ) -> Vec<Recorded> {
+        reports
+            .iter()
+            .map(|report| self.record_one(report, policy, now))
+            .collect()
+    }
+
+    fn record_one(&mut self, report: &Report, policy: &Policy, now: Moment) -> Recorded {
         let Report::Delivered {
             id,
             attempt,
@@ -190,155 +225,377 @@ impl Model {
             jitter,
         } = report
         else {
-            return self.book_request(report, now);
+            return self.record_verification(report, now);
         };
-        let Some(active) = self
-            .subscriptions
-            .iter_mut()
-            .find(|active| active.id == *id)
-        else {
+        let is_it = |listed: &&mut Listed| {
+            let state = &listed.state;
+            (listed.id, state.claimed, state.attempt, state.digest)
+                == (*id, true, *attempt, *digest)
+        };
+        let Some(listed) = self.subscriptions.iter_mut().find(is_it) else {
             return Recorded::Stale;
         };
-        let state = &mut active.state;
-        if !state.claimed || state.attempt != *attempt || state.digest != *digest {
-            return Recorded::Stale;
-        }
+        let state = &mut listed.state;
         state.claimed = false;
         state.elapsed_ms = u32::try_from(elapsed.as_millis()).expect("short");
-        let is_leaving = state.phase == Phase::Unsubscribing;
-        let Outcome::Attempted {
-            answer,
-            retry_after,
-        } = outcome
-        else {
-            if is_leaving {
-                return self.book_removal(*id, RemovalReason::Unsubscribed, now);
+        if let Outcome::Attempted { answer, .. } = *outcome {
+            state.last = Some(Ended { at: now, answer });
+        }
+        let removal = match *outcome {
+            _ if state.phase == Phase::Unsubscribing => RemovalReason::Unsubscribed,
+            Outcome::Deferred => {
+                state.next_at = moved(now, 1000);
+                return Recorded::Kept {
+                    failures: state.failures,
+                };
             }
-            state.next_at = Moment::from_unix_ms(now.unix_ms() + 1000);
-            return Recorded::Kept {
-                failures: state.failures,
-            };
-        };
-        state.last = Some(Ended {
-            at: now,
-            answer: *answer,
-        });
-        match answer {
-            _ if is_leaving => return self.book_removal(*id, RemovalReason::Unsubscribed, now),
-            Answer::Status(status) if status / 100 == 2 => {
+            Outcome::Attempted {
+                answer: Answer::Status(200..=299),
+                ..
+            } => {
                 state.acknowledged = true;
                 state.failures = 0;
                 state.next_at = Moment::ZERO;
                 return Recorded::Kept { failures: 0 };
             }
-            Answer::Status(410) => return self.book_removal(*id, RemovalReason::Gone, now),
-            _ => {}
-        }
-        state.failures += 1;
-        let failures = state.failures;
-        if failures >= policy.failures_max {
-            return self.book_removal(*id, RemovalReason::Failures, now);
-        }
-        let delay_ms = policy.retry_delays
-            [(failures as usize - 1).min(policy.retry_delays.len() - 1)]
-        .as_nanos();
-        let delay_ms = (delay_ms + delay_ms * u128::from(*jitter) / (4 * 65535)) / 1_000_000;
-        let wish_ms = retry_after.map_or(0, |wish| wish.min(policy.retry_after_max).as_millis());
-        state.next_at = Moment::from_unix_ms(
-            now.unix_ms() + i64::try_from(delay_ms.max(wish_ms)).expect("short"),
-        );
-        Recorded::Kept { failures }
-    }
-
-    fn book_removal(&mut self, id: i64, removal: RemovalReason, now: Moment) -> Recorded {
-        self.end(id, removal, now);
+            Outcome::Attempted {
+                answer: Answer::Status(410),
+                ..
+            } => RemovalReason::Gone,
+            Outcome::Attempted { retry_after, .. } => {
+                state.failures += 1;
+                let failures = state.failures;
+                if failures < policy.failures_max {
+                    let last = policy.retry_delays.len() - 1;
+                    let delay = policy.retry_delays[(failures as usize - 1).min(last)].as_nanos();
+                    let delay_ms = (delay + delay * u128::from(*jitter) / (4 * 65535)) / 1_000_000;
+                    let wish =
+                        retry_after.map_or(0, |wish| wish.min(policy.retry_after_max).as_millis());
+                    state.next_at = moved(now, i64::try_from(delay_ms.max(wish)).expect("short"));
+                    return Recorded::Kept { failures };
+                }
+                RemovalReason::Failures
+            }
+        };
+        self.end(*id, removal, now);
         Recorded::Removed(removal)
     }
 
-    fn book_request(&mut self, report: &Report, now: Moment) -> Recorded {
+    fn record_verification(&mut self, report: &Report, now: Moment) -> Recorded {
         let (Report::Verified { id, .. }
         | Report::Unreached { id, .. }
         | Report::Unsent { id }
         | Report::Delivered { id, .. }) = report;
-        let Some(at) = self
+        let at = self
             .requests
             .iter()
-            .position(|waiting| waiting.id == *id && waiting.claimed)
-        else {
+            .position(|one| one.id == *id && one.state.claimed);
+        let Some(at) = at else {
             return Recorded::Stale;
         };
-        match report {
+        let state = &mut self.requests[at].state;
+        match *report {
+            Report::Unreached { delay, answer, .. } if state.attempt < 3 => {
+                // Stored without its time.
+                state.last = Some(Ended {
+                    at: state.created_at,
+                    answer,
+                });
+                state.claimed = false;
+                state.next_at = now.plus(delay);
+                Recorded::Waiting
+            }
+            Report::Unsent { .. } => {
+                state.claimed = false;
+                state.attempt -= 1;
+                Recorded::Waiting
+            }
             Report::Verified {
-                confirmed,
                 asked_at,
+                confirmed: true,
                 ..
             } => {
-                let waiting = self.requests.remove(at);
-                if *confirmed {
-                    self.confirm(waiting, *asked_at, now)
-                } else {
-                    Recorded::Rejected
-                }
-            }
-            Report::Unreached { .. } if self.requests[at].attempts >= 3 => {
-                self.requests.remove(at);
-                Recorded::Rejected
-            }
-            Report::Unreached { delay, answer, .. } => {
-                self.requests[at].last = Some(*answer);
-                let delay_ms = i64::try_from(delay.as_millis()).expect("short");
-                self.requests[at].claimed = false;
-                self.requests[at].next_at = Moment::from_unix_ms(now.unix_ms() + delay_ms);
-                Recorded::Waiting
+                let request = self.requests.remove(at);
+                self.confirm(request, asked_at, now)
             }
             _ => {
-                self.requests[at].claimed = false;
-                self.requests[at].attempts -= 1;
-                Recorded::Waiting
+                self.requests.remove(at);
+                Recorded::Rejected
             }
         }
     }
 
-    fn full(&self, accept: &Accept, quotas: &Quotas) -> Option<QuotaExceeded> {
-        let request = &accept.request;
-        let host = request.callback.host();
-        let of_host = |callback: &Callback| callback.host() == host;
-        if self.requests.len() >= quotas.requests as usize {
-            return Some(QuotaExceeded::Requests);
+    fn confirm(&mut self, request: WaitingRequest, asked_at: Moment, now: Moment) -> Recorded {
+        if self.current(&request.topic).is_none() {
+            return Recorded::Rejected;
         }
-        if self
-            .requests
-            .iter()
-            .filter(|waiting| of_host(&waiting.accept.request.callback))
-            .count()
-            >= quotas.requests_per_host as usize
-        {
-            return Some(QuotaExceeded::RequestsOfHost);
-        }
-        let known = self
-            .subscriptions
-            .iter()
-            .any(|active| active.topic == request.topic && active.callback == request.callback);
-        if known || request.mode == Mode::Unsubscribe {
-            return None;
-        }
-        let asked = || {
-            self.requests
-                .iter()
-                .filter(|waiting| waiting.accept.request.mode == Mode::Subscribe)
+        let known = self.find(&request.topic, &request.callback);
+        let lease_end = moved(asked_at, i64::from(request.lease_s) * 1000);
+        let phase = Phase::Active {
+            lease_s: request.lease_s,
         };
-        if self.subscriptions.len() + asked().count() >= quotas.subscriptions as usize {
-            return Some(QuotaExceeded::Subscriptions);
+        match (request.mode, known) {
+            (Mode::Unsubscribe, None) => Recorded::Stale,
+            (Mode::Unsubscribe, Some(at)) if self.subscriptions[at].state.claimed => {
+                let state = &mut self.subscriptions[at].state;
+                (state.phase, state.lease_end, state.verified_at) =
+                    (Phase::Unsubscribing, now, now);
+                Recorded::Leaving
+            }
+            (Mode::Unsubscribe, Some(at)) => {
+                self.end(self.subscriptions[at].id, RemovalReason::Unsubscribed, now);
+                Recorded::Removed(RemovalReason::Unsubscribed)
+            }
+            (Mode::Subscribe, Some(at)) => {
+                let state = &mut self.subscriptions[at].state;
+                (state.phase, state.lease_end, state.verified_at) = (phase, lease_end, now);
+                state.secret = request.state.secret;
+                state.failures = 0;
+                if !state.claimed {
+                    state.next_at = Moment::ZERO;
+                }
+                Recorded::Renewed
+            }
+            (Mode::Subscribe, None) => {
+                self.subscriptions_ever += 1;
+                let is_other = |notice: &DenialNotice| {
+                    (&notice.topic, &notice.callback) != (&request.topic, &request.callback)
+                };
+                self.notices.retain(|(notice, _)| is_other(notice));
+                self.subscriptions.push(Listed {
+                    id: self.subscriptions_ever,
+                    topic: request.topic,
+                    callback: request.callback,
+                    current: [0; 32],
+                    owed: false,
+                    state: Subscription {
+                        phase,
+                        lease_end,
+                        verified_at: now,
+                        created_at: now,
+                        next_at: Moment::ZERO,
+                        claimed: false,
+                        attempt: 0,
+                        last: None,
+                        ..request.state
+                    },
+                });
+                Recorded::Activated
+            }
         }
-        let active = self
-            .subscriptions
-            .iter()
-            .filter(|active| of_host(&active.callback))
-            .count();
-        let asked = asked()
-            .filter(|waiting| of_host(&waiting.accept.request.callback))
-            .count();
-        (active + asked >= quotas.subscriptions_per_host as usize)
-            .then_some(QuotaExceeded::SubscriptionsOfHost)
     }
+
+    pub(super) fn take_notices(&mut self, limit: usize, now: Moment) -> Vec<DenialNotice> {
+        let mut taken = Vec::new();
+        self.notices.retain(|(notice, next_at)| {
+            let is_taken = *next_at <= now && taken.len() < limit;
+            if is_taken {
+                taken.push(notice.clone());
+            }
+            !is_taken
+        });
+        taken
+    }
+
+    pub(super) fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> bool {
+        let is_over = now.since(notice.since) >= Duration::from_secs(86_400);
+        if is_over || self.find(&notice.topic, &notice.callback).is_some() {
+            return false;
+        }
+        let minutes = [1, 4, 16].get(notice.attempts as usize).unwrap_or(&60);
+        let mut notice = notice.clone();
+        notice.attempts += 1;
+        self.notices.push((notice, moved(now, minutes * 60_000)));
+        true
+    }
+
+    pub(super) fn sweep(&mut self, tombstone_age: Duration, now: Moment) -> SweepReport {
+        let is_asked = |listed: &Listed| {
+            let mut requests = self
+                .requests
+                .iter()
+                .filter(|one| one.mode == Mode::Subscribe);
+            requests.any(|one| (&one.topic, &one.callback) == (&listed.topic, &listed.callback))
+        };
+        let over = self.ids(|listed| {
+            listed.state.lease_end <= now && !listed.state.claimed && !is_asked(listed)
+        });
+        let oldest = now.minus(tombstone_age);
+        self.tombstones.retain(|stone| stone.at >= oldest);
+        for id in &over {
+            self.end(*id, RemovalReason::LeaseEnded, now);
+        }
+        if self.seen_ms <= now.unix_ms() - 60_000 {
+            self.seen_ms = now.unix_ms();
+        }
+        let ended = self.tombstones.iter().rev().take(over.len());
+        let left = ended
+            .filter(|stone| stone.removal == RemovalReason::Unsubscribed)
+            .count();
+        SweepReport {
+            expired: over.len() - left,
+            left,
+        }
+    }
+
+    pub(super) fn recover(&mut self, now: Moment) {
+        if now.unix_ms() + 5_000 < self.seen_ms {
+            self.shift(now.unix_ms() - self.seen_ms);
+        }
+        self.seen_ms = now.unix_ms();
+        for listed in &mut self.subscriptions {
+            if listed.state.claimed {
+                listed.state.claimed = false;
+                listed.state.next_at = Moment::ZERO;
+            }
+        }
+        self.requests
+            .retain(|one| !(one.state.claimed && one.state.attempt >= 5));
+        for waiting in &mut self.requests {
+            waiting.state.claimed = false;
+        }
+    }
+
+    pub(super) fn shift(&mut self, by_ms: i64) {
+        self.seen_ms += by_ms;
+        let mut all: Vec<&mut Moment> = Vec::new();
+        for Listed { state, .. } in &mut self.subscriptions {
+            all.extend([
+                &mut state.lease_end,
+                &mut state.next_at,
+                &mut state.created_at,
+                &mut state.verified_at,
+            ]);
+            all.extend(state.last.iter_mut().map(|last| &mut last.at));
+        }
+        for WaitingRequest { state, .. } in &mut self.requests {
+            all.extend([
+                &mut state.lease_end,
+                &mut state.next_at,
+                &mut state.created_at,
+                &mut state.verified_at,
+            ]);
+            all.extend(state.last.iter_mut().map(|last| &mut last.at));
+        }
+        for (notice, next_at) in &mut self.notices {
+            all.extend([&mut notice.since, next_at]);
+        }
+        for stone in &mut self.tombstones {
+            all.extend([&mut stone.at, &mut stone.created_at]);
+            all.extend(stone.last.iter_mut().map(|last| &mut last.at));
+        }
+        for moment in all {
+            *moment = moved(*moment, by_ms);
+        }
+    }
+
+    pub(super) fn counts(&mut self, now: Moment) -> Counts {
+        let owed: Vec<Moment> = self
+            .list(0, usize::MAX)
+            .into_iter()
+            .filter(|listed| listed.owed)
+            .map(|listed| listed.state.next_at)
+            .collect();
+        let due = || owed.iter().filter(|next_at| **next_at <= now);
+        Counts {
+            subscriptions: self.subscriptions.len() as u64,
+            requests: self.requests.len() as u64,
+            owed: owed.len() as u64,
+            due: due().count() as u64,
+            due_since: due().min().copied(),
+        }
+    }
+
+    pub(super) fn list(&mut self, after: i64, limit: usize) -> Vec<Listed> {
+        let filled = |listed: &Listed| {
+            let current = self.current(&listed.topic).expect("a known topic");
+            let owed = !listed.state.acknowledged || listed.state.digest != current;
+            Listed {
+                current,
+                owed,
+                ..listed.clone()
+            }
+        };
+        let found = self.subscriptions.iter().filter(|listed| listed.id > after);
+        found.take(limit).map(filled).collect()
+    }
+
+    pub(super) fn requests(&mut self, limit: usize) -> Vec<WaitingRequest> {
+        self.requests.iter().take(limit).cloned().collect()
+    }
+
+    pub(super) fn tombstones(&mut self, limit: usize) -> Vec<Tombstone> {
+        let mut stones = self.tombstones.clone();
+        stones.sort_by_key(|stone| Reverse((stone.at, stone.id)));
+        stones.truncate(limit);
+        stones
+    }
+
+    pub(super) fn apply_admin(&mut self, id: i64, command: AdminCommand, now: Moment) -> bool {
+        let Some(listed) = self.subscriptions.iter_mut().find(|listed| listed.id == id) else {
+            return false;
+        };
+        match command {
+            AdminCommand::Remove => self.end(id, RemovalReason::Operator, now),
+            AdminCommand::Retry if !listed.state.claimed => listed.state.next_at = Moment::ZERO,
+            AdminCommand::Retry => {}
+        }
+        true
+    }
+
+    fn current(&self, topic: &str) -> Option<[u8; 32]> {
+        let mut topics = self.topics.iter();
+        topics
+            .find(|(url, _)| url == topic)
+            .map(|(_, digest)| *digest)
+    }
+
+    fn find(&self, topic: &str, callback: &Callback) -> Option<usize> {
+        let mut all = self.subscriptions.iter();
+        all.position(|listed| listed.topic == topic && listed.callback == *callback)
+    }
+
+    fn ids(&self, is_meant: impl Fn(&Listed) -> bool) -> Vec<i64> {
+        let meant = self.subscriptions.iter().filter(|listed| is_meant(listed));
+        meant.map(|listed| listed.id).collect()
+    }
+
+    fn end(&mut self, id: i64, removal: RemovalReason, now: Moment) {
+        use RemovalReason::{LeaseEnded, Unsubscribed};
+        let at = self.subscriptions.iter().position(|listed| listed.id == id);
+        let Listed {
+            topic,
+            callback,
+            state,
+            ..
+        } = self.subscriptions.remove(at.expect("known id"));
+        let removal = match state.phase {
+            Phase::Unsubscribing => Unsubscribed,
+            Phase::Active { .. } | Phase::Pending { .. } => removal,
+        };
+        self.tombstones.push(Tombstone {
+            id,
+            topic: topic.clone(),
+            host: callback.host().to_string(),
+            removal,
+            at: now,
+            last: state.last,
+            created_at: state.created_at,
+        });
+        if !matches!(removal, Unsubscribed | LeaseEnded) {
+            let notice = DenialNotice {
+                topic,
+                callback,
+                removal,
+                since: now,
+                attempts: 0,
+            };
+            self.notices.push((notice, Moment::ZERO));
+        }
+    }
+}
+
+/// Returns the moment moved by `by_ms`, backwards when it is negative.
+pub(super) fn moved(moment: Moment, by_ms: i64) -> Moment {
+    Moment::from_unix_ms(moment.unix_ms().saturating_add(by_ms))
 }
