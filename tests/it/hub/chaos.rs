@@ -1,20 +1,25 @@
-//! What the tests in which processes die at random moments share: what is asked and changed meanwhile, and the promises
-//! that are checked afterwards.
+//! Processes that die at random moments while subscriptions come and go and the content changes: what the tests of it ask,
+//! and the promises that are checked afterwards. Nothing that was answered 202 or confirmed is lost, each subscriber that is
+//! still active has the newest content, and none got an older one after a newer one.
 
 use std::collections::{HashMap, HashSet};
-use std::io;
-use std::net::{SocketAddr, TcpStream};
-use std::time::Duration;
+use std::net::SocketAddr;
+use std::thread;
+use std::time::{Duration, Instant};
 
+use super::authority;
+use super::rig::now;
 use super::subscriber::{Received, Reply, Subscriber};
-use crate::support::{Connection, Response};
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::{Connection, Program, Response, get};
+use reviewd::hub::StoreLocation;
 use reviewd::hub::store::Store;
 use reviewd::wire::date::{Timestamp, parse_timestamp};
 
 pub(super) const TOPIC: &str = "https://reviews.example/reviews.json";
 
 /// The time of version 0: 2020-01-01T00:00:00Z.
-pub(super) const FIRST_S: i64 = 1_577_836_800;
+const FIRST_S: i64 = 1_577_836_800;
 
 /// The flags of every process: a hub that removes no subscription, and that takes any number of requests from here.
 pub(super) const FLAGS: [&str; 9] = [
@@ -45,39 +50,182 @@ pub(super) fn seconds((variable, usual): (&str, u64)) -> Duration {
 /// Numbers that look random, the same in every run.
 pub(super) struct Random(u64);
 
-/// What is done next.
-pub(super) enum Step {
-    /// A request of this mode.
-    Ask(&'static str),
-    Change,
-    /// Nothing for a moment.
-    Rest,
-}
-
 impl Random {
-    pub(super) fn new() -> Random {
-        Random(42)
-    }
-
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;
         usize::try_from(self.0 % bound as u64).unwrap()
     }
+}
 
-    pub(super) fn step(&mut self) -> Step {
-        match self.below(10) {
-            0..=4 => Step::Ask("subscribe"),
-            5 => Step::Ask("unsubscribe"),
-            6 | 7 => Step::Change,
-            _ => Step::Rest,
+/// A process with files of its own.
+pub(super) struct Replica {
+    data: DataDir,
+    pub(super) program: Option<Program>,
+}
+
+/// Processes on one store, and their subscribers.
+pub(super) struct World {
+    temp: tempfile::TempDir,
+    location: StoreLocation,
+    /// The flags that name the store.
+    flags: [String; 2],
+    pub(super) replicas: Vec<Replica>,
+    subscribers: Vec<Subscriber>,
+    /// The newest content, on some of the replicas. It stands in the time of the data, so that minutes of changes do not
+    /// make them any longer.
+    version: usize,
+    /// Leases of the requests that were answered 202, each used once.
+    accepted: Vec<u32>,
+    asked: u32,
+    pub(super) kills: usize,
+    pub(super) random: Random,
+}
+
+impl World {
+    /// Prepares `count` processes, none of which runs yet.
+    pub(super) fn new(location: StoreLocation, flags: [&str; 2], count: usize) -> World {
+        let temp = tempfile::tempdir().unwrap();
+        authority::write_ca(&temp.path().join("ca.pem"));
+        let replica = |_| Replica {
+            data: DataDir::with_reviews(1, &updated_at(1)),
+            program: None,
+        };
+        World {
+            temp,
+            location,
+            flags: flags.map(str::to_owned),
+            replicas: (0..count).map(replica).collect(),
+            subscribers: subscribers(),
+            version: 1,
+            accepted: Vec::new(),
+            asked: 0,
+            kills: 0,
+            random: Random(42),
         }
+    }
+
+    pub(super) fn boot(&mut self, number: usize) {
+        let ca = self.temp.path().join("ca.pem");
+        let replica = &mut self.replicas[number];
+        let [flag, store] = &self.flags;
+        let own = [
+            "--data",
+            replica.data.path().to_str().unwrap(),
+            flag,
+            store,
+            "--callback-ca",
+            ca.to_str().unwrap(),
+            "--delivery-timeout",
+            "3s",
+        ];
+        replica.program = Some(Program::serve(&[&own[..], &FLAGS].concat()));
+    }
+
+    /// Kills a process, in the middle of whatever it is at.
+    pub(super) fn kill(&mut self, number: usize) {
+        self.replicas[number].program = None;
+        self.kills += 1;
+    }
+
+    fn address(&self, number: usize) -> SocketAddr {
+        self.replicas[number].program.as_ref().unwrap().address()
+    }
+
+    /// Asks and changes for so long.
+    pub(super) fn act_for(&mut self, time: Duration) {
+        let began = Instant::now();
+        while began.elapsed() < time {
+            match self.random.below(10) {
+                0..=4 => self.ask("subscribe"),
+                5 => self.ask("unsubscribe"),
+                6 | 7 => {
+                    self.version += 1;
+                    // The others stay behind.
+                    for _ in 0..self.replicas.len().min(2) {
+                        let number = self.random.below(self.replicas.len());
+                        self.give(number);
+                    }
+                }
+                _ => thread::sleep(Duration::from_millis(20)),
+            }
+        }
+    }
+
+    /// Asks any process for or against one of the callbacks; every request has a lease of its own, so each can be told apart.
+    /// While there is no database it says so, and promises nothing.
+    fn ask(&mut self, mode: &str) {
+        let subscriber = self.random.below(4);
+        let path = format!("/{}", self.random.below(8));
+        let callback = self.subscribers[subscriber].callback(&path);
+        self.asked += 1;
+        let lease_s = 100_000 + self.asked;
+        let number = self.random.below(self.replicas.len());
+        let response = post(self.address(number), mode, &callback, lease_s);
+        match response.status {
+            202 if mode == "subscribe" => self.accepted.push(lease_s),
+            202 => {}
+            503 if self.location.is_shared() => {
+                assert_eq!(response.field("retry-after"), Some("10"));
+            }
+            _ => panic!("{response:?}"),
+        }
+    }
+
+    /// Gives a process the newest content.
+    fn give(&self, number: usize) {
+        let text = reviews_json(1, &updated_at(self.version));
+        self.replicas[number].data.write("reviews.json", &text);
+    }
+
+    /// Waits until nothing is asked or owed: what a dead process had claimed returns first.
+    fn settle(&self, store: &mut Store) {
+        wait_long("settled", || {
+            let counts = store.counts(now()).unwrap();
+            counts.requests == 0 && counts.owed == 0
+        });
+    }
+
+    /// Gives the first process a last content and checks that everything promised is kept.
+    pub(super) fn finish(&mut self) {
+        let mut store = self.location.open().unwrap();
+        self.settle(&mut store);
+        let mut held = || store.list(0, 1).unwrap()[0].current;
+        let before = held();
+        self.version += 1;
+        self.give(0);
+        wait_long("published", || held() != before);
+        self.settle(&mut store);
+        let served = |number| version_of(&get(self.address(number), "/reviews.json", &[]).body);
+        let last = self.version;
+        assert_eq!(served(0), last);
+        let others: Vec<usize> = (1..self.replicas.len()).map(served).collect();
+        assert!(others.iter().all(|served| *served < last), "{others:?}");
+        let active = callbacks(&mut store);
+        let (deliveries, duplicates) = check(&self.subscribers, &self.accepted, &active, last);
+        println!(
+            "{} kills, {} requests ({} to subscribe answered 202), {last} contents, {} active at the end, {deliveries} deliveries, {duplicates} of them of a content that the subscriber had been sent before (retries included)",
+            self.kills,
+            self.asked,
+            self.accepted.len(),
+            active.len()
+        );
+        assert!(!active.is_empty() && deliveries > active.len());
+    }
+}
+
+/// Waits longer than tests do elsewhere: a database may have to come back first.
+fn wait_long(what: &str, mut condition: impl FnMut() -> bool) {
+    let began = Instant::now();
+    while !condition() {
+        assert!(began.elapsed() < Duration::from_secs(180), "never {what}");
+        thread::sleep(Duration::from_millis(50));
     }
 }
 
 /// Three subscribers that take everything, and one that refuses or hangs up now and then.
-pub(super) fn subscribers() -> Vec<Subscriber> {
+fn subscribers() -> Vec<Subscriber> {
     let flapping = |request: &Received| match (
         request.method.as_str(),
         request.at.elapsed().subsec_nanos() % 5,
@@ -96,16 +244,6 @@ pub(super) fn subscribers() -> Vec<Subscriber> {
 
 /// Asks a hub for or against a callback.
 pub(super) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32) -> Response {
-    try_post(address, mode, callback, lease_s).expect("an answer")
-}
-
-/// As [`post`], of a hub that may be gone.
-pub(super) fn try_post(
-    address: SocketAddr,
-    mode: &str,
-    callback: &str,
-    lease_s: u32,
-) -> io::Result<Response> {
     let body = url::form_urlencoded::Serializer::new(String::new())
         .extend_pairs([
             ("hub.mode", mode),
@@ -114,23 +252,19 @@ pub(super) fn try_post(
             ("hub.lease_seconds", &lease_s.to_string()),
         ])
         .finish();
-    let mut connection = Connection::over(TcpStream::connect(address)?);
-    let request = format!(
-        "POST /api/websub/hub HTTP/1.1\r\nHost: reviews.example\r\nConnection: close\r\n\
-         Content-Type: application/x-www-form-urlencoded\r\nContent-Length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    connection.try_write(request.as_bytes())?;
-    connection.try_response("POST")
+    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
+    let mut connection = Connection::open(address);
+    connection.request("POST", "/api/websub/hub", &fields, body.as_bytes());
+    connection.response("POST")
 }
 
 /// A time for each version, a second after the one before.
-pub(super) fn updated_at(version: usize) -> String {
+fn updated_at(version: usize) -> String {
     Timestamp::from_unix(FIRST_S + i64::try_from(version).unwrap()).to_string()
 }
 
 /// The version of a document.
-pub(super) fn version_of(document: &[u8]) -> usize {
+fn version_of(document: &[u8]) -> usize {
     let document: serde_json::Value = serde_json::from_slice(document).unwrap();
     let updated_at = document["updated_at"].as_str().unwrap();
     let time = parse_timestamp(updated_at.as_bytes()).unwrap();
@@ -138,7 +272,7 @@ pub(super) fn version_of(document: &[u8]) -> usize {
 }
 
 /// Returns the callbacks of all active subscriptions.
-pub(super) fn callbacks(store: &mut Store) -> HashSet<String> {
+fn callbacks(store: &mut Store) -> HashSet<String> {
     let listed = store.list(0, 1_000).unwrap();
     listed
         .into_iter()
@@ -148,7 +282,7 @@ pub(super) fn callbacks(store: &mut Store) -> HashSet<String> {
 
 /// Checks that what was promised is kept: requests `accepted` with these leases, and `active` callbacks that must have
 /// the content `last`. Returns how many deliveries there were, and how many of them repeated the one before.
-pub(super) fn check(
+fn check(
     subscribers: &[Subscriber],
     accepted: &[u32],
     active: &HashSet<String>,

@@ -2,11 +2,10 @@
 //! delivers, and the other takes over when that one lets go, whether it ends in good order or is killed.
 
 use super::authority;
+use super::chaos::post;
 use super::subscriber::Subscriber;
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::{Connection, Program, get};
-
-const TOPIC: &str = "https://reviews.example/reviews.json";
+use crate::support::{Program, get};
 
 fn serve(temp: &tempfile::TempDir, data: &DataDir) -> Program {
     let path = |name: &str| temp.path().join(name).to_str().unwrap().to_owned();
@@ -23,21 +22,6 @@ fn serve(temp: &tempfile::TempDir, data: &DataDir) -> Program {
     ])
 }
 
-fn subscribe(program: &Program, callback: &str) {
-    let body = url::form_urlencoded::Serializer::new(String::new())
-        .extend_pairs([
-            ("hub.mode", "subscribe"),
-            ("hub.topic", TOPIC),
-            ("hub.callback", callback),
-        ])
-        .finish();
-    let mut connection = Connection::open(program.address());
-    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
-    connection.request("POST", "/api/websub/hub", &fields, body.as_bytes());
-    let response = connection.response("POST");
-    assert_eq!(response.status, 202, "{}", response.text());
-}
-
 /// Starts an old process and a new one with a newer content, ends the old one as `end` says, and checks who delivers.
 fn hand_over(end: impl FnOnce(Program)) {
     let temp = tempfile::tempdir().unwrap();
@@ -47,13 +31,20 @@ fn hand_over(end: impl FnOnce(Program)) {
     let subscriber = Subscriber::good();
 
     let old = serve(&temp, &old_data);
-    subscribe(&old, &subscriber.callback("/old"));
+    let subscribe = |program: &Program, path| {
+        let callback = subscriber.callback(path);
+        assert_eq!(
+            post(program.address(), "subscribe", &callback, 1000).status,
+            202
+        );
+    };
+    subscribe(&old, "/old");
     old.wait_for_log("a subscription is active");
 
     // The new one serves and accepts at once; what it accepts, the old one verifies.
     let new = serve(&temp, &new_data);
     let served = get(new.address(), "/reviews.json", &[]).body;
-    subscribe(&new, &subscriber.callback("/new"));
+    subscribe(&new, "/new");
     old.wait_for_log("a subscription is active");
     assert_eq!(subscriber.verifications().len(), 2);
 
