@@ -21,7 +21,6 @@ use super::breaker::Contact;
 use super::outcome::{Answer, Failure};
 use super::request::Secret;
 use super::resolve::GuardedResolver;
-use super::signature::sign;
 use super::store::{Delivery, DenialNotice, WaitingRequest};
 use super::transport::{HttpsConnector, Progress};
 use super::{Callback, Settings};
@@ -224,7 +223,7 @@ impl Client {
             .header("Content-Type", content.topic.media_type)
             .header("Link", &content.link);
         if let Some(secret) = secret {
-            request = request.header("X-Hub-Signature", sign(secret, body));
+            request = request.header("X-Hub-Signature", secret.sign(body));
         }
         let request = request
             .config()

@@ -28,7 +28,6 @@ pub mod request;
 mod resolve;
 mod settings;
 mod shared;
-pub mod signature;
 pub mod store;
 pub mod store_location;
 pub mod subscription;

@@ -17,18 +17,14 @@ pub(super) struct Pool {
 
 impl Pool {
     /// Makes a pool of at most `threads_max` threads called `name`, `behind` others in priority.
-    pub(super) fn new(
-        name: &'static str,
-        threads_max: usize,
-        behind: Option<Behind>,
-    ) -> io::Result<Pool> {
+    pub(super) fn new(name: &'static str, threads_max: usize, behind: Behind) -> io::Result<Pool> {
         let mut builder = Builder::new_current_thread();
         builder
             .thread_name(name)
             .thread_stack_size(STACK_BYTES)
             .thread_keep_alive(IDLE_TIME)
             .max_blocking_threads(threads_max)
-            .on_thread_start(move || behind.into_iter().for_each(give_way));
+            .on_thread_start(move || give_way(behind));
         Ok(Pool {
             runtime: Some(builder.build()?),
         })

@@ -6,10 +6,13 @@
 
 use std::fmt;
 
+use hmac::{Hmac, KeyInit, Mac};
+use sha2::Sha256;
+
 use super::callback::{Callback, normalize};
 use super::refusal::Refusal;
 use crate::wire::form;
-use crate::wire::text::quote;
+use crate::wire::text::{hex, quote};
 
 /// What the subscriber asks for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -61,10 +64,20 @@ impl Secret {
             .then_some(Secret(text))
     }
 
-    /// Returns the bytes, for the signature and the store only.
+    /// Returns the key, for the store only.
     #[must_use]
     pub fn reveal(&self) -> &str {
         &self.0
+    }
+
+    /// Returns `X-Hub-Signature` of `body`: `sha256=` and 64 hexadecimal digits (WebSub §7.1). It proves to the subscriber
+    /// that the content is from the hub that it gave this key to.
+    #[must_use]
+    pub fn sign(&self, body: &[u8]) -> String {
+        let key = Hmac::<Sha256>::new_from_slice(self.0.as_bytes());
+        let mut mac = key.expect("HMAC takes keys of any length");
+        mac.update(body);
+        format!("sha256={}", hex(&mac.finalize().into_bytes()))
     }
 }
 

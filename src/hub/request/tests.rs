@@ -95,6 +95,14 @@ fn h16_a_secret_of_199_bytes_is_taken_of_200_refused_and_an_empty_one_is_none() 
 }
 
 #[test]
+fn h60_h61_the_signature_is_hmac_sha256_over_the_body() {
+    // RFC 4231, test case 2.
+    let secret = Secret::new("Jefe".to_owned()).expect("4 bytes");
+    let signature = "sha256=5bdcc146bf60754e6a042426089575c75a003f089d2739839dec58b964ec3843";
+    assert_eq!(secret.sign(b"what do ya want for nothing?"), signature);
+}
+
+#[test]
 fn h17_unknown_fields_are_ignored_repeated_or_not() {
     let tail =
         "hub.verify=sync&hub.verify=async&foo=bar&foo=bar&hub.verify_token=%zz&%zz=1&&=&novalue";

@@ -5,7 +5,6 @@ use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use reviewd::hub::Secret;
-use reviewd::hub::signature::sign;
 
 use super::rig::{FEED, HUB, Rig};
 use super::subscriber::{Reply, Subscriber};
@@ -41,7 +40,7 @@ fn h8_h58_h59_h60_h65_h66_with_a_secret_every_delivery_is_signed_over_its_body()
     for (number, content) in [(1, "2"), (2, "3")] {
         rig.change(content);
         let delivery = subscriber.wait_delivery(number);
-        let signature = sign(&secret, content.as_bytes());
+        let signature = secret.sign(content.as_bytes());
         assert_eq!(delivery.field("x-hub-signature"), Some(signature.as_str()));
         rig.wait_settled();
     }

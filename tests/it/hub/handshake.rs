@@ -3,7 +3,6 @@
 use std::time::Duration;
 
 use reviewd::hub::Secret;
-use reviewd::hub::signature::sign;
 use reviewd::hub::subscription::{Phase, RemovalReason};
 
 use super::rig::{BASE, FEED, Rig};
@@ -145,7 +144,7 @@ fn h4_h18_h20_a_renewal_switches_secret_and_lease_and_keeps_one_subscription() {
         rig.wait_settled();
         rig.change(secret);
         let delivery = subscriber.wait_delivery(number);
-        let signature = Secret::new(secret.to_owned()).map(|key| sign(&key, secret.as_bytes()));
+        let signature = Secret::new(secret.to_owned()).map(|key| key.sign(secret.as_bytes()));
         assert_eq!(delivery.field("x-hub-signature"), signature.as_deref());
         rig.wait_settled();
     }
