@@ -62,10 +62,7 @@ fn the_store_conforms_and_so_do_two_at_once() {
     };
     postgres.database("hub");
     let url = postgres.url("reviewd", "hub");
-    let open = || {
-        let database = Database::parse(&url).unwrap();
-        Store::in_database(&database).unwrap()
-    };
+    let open = || open(&url).unwrap();
     let empty = || postgres.query("hub", "DROP SCHEMA IF EXISTS reviewd CASCADE");
     check_shared_store(|| {
         empty();
@@ -154,21 +151,21 @@ fn unrecoverable_database_errors_exit_78() {
     };
     postgres.database("hub");
     let url = postgres.url("reviewd", "hub");
-    assert_refused(
-        "mysql://u:secret@127.0.0.1/hub",
-        78,
-        "--store: must begin with postgres://",
-    );
-    assert_refused(&url.replace("/hub", "/hub?colour=red"), 78, "colour");
     let wrong = url.replace(":secret@", ":secret2@");
-    assert_refused(&wrong, 78, "password authentication failed");
-    let none = url.replace(":secret@", "@");
-    assert_refused(&none, 78, "password missing");
-    assert_refused(
-        &postgres.url("reviewd", "nowhere"),
-        78,
-        "\"nowhere\" does not exist",
-    );
+    for (url, what) in [
+        (
+            "mysql://u:secret@127.0.0.1/hub",
+            "--store: must begin with postgres://",
+        ),
+        (&wrong, "password authentication failed"),
+        (&url.replace(":secret@", "@"), "password missing"),
+        (
+            &postgres.url("reviewd", "nowhere"),
+            "\"nowhere\" does not exist",
+        ),
+    ] {
+        assert_refused(url, 78, what);
+    }
     // Neither the right to make the schema, nor the one to use it when it is there.
     let guest = postgres.url("guest", "hub");
     assert_refused(&guest, 78, "permission denied");
@@ -179,27 +176,17 @@ fn unrecoverable_database_errors_exit_78() {
         "GRANT USAGE ON SCHEMA reviewd TO guest; GRANT SELECT ON ALL TABLES IN SCHEMA reviewd TO guest",
     );
     assert_refused(&guest, 78, "permission denied");
-    // A schema of that name that is somebody else's.
-    for (name, tables, what) in [
-        (
-            "other",
-            "CREATE TABLE reviewd.topic (x INT)",
-            "\"topic\" already exists",
-        ),
-        (
-            "broken",
-            "CREATE TABLE reviewd.meta (x INT)",
-            "\"version\" does not exist",
-        ),
+    // A schema of that name that is another program's.
+    for (name, table, what) in [
+        ("other", "topic", "\"topic\" already exists"),
+        ("broken", "meta", "\"version\" does not exist"),
     ] {
         postgres.database(name);
-        let all = "ALL ON ALL TABLES IN SCHEMA reviewd";
-        postgres.query(
-            name,
-            &format!(
-                "CREATE SCHEMA reviewd AUTHORIZATION reviewd; {tables}; GRANT {all} TO reviewd"
-            ),
+        let sql = format!(
+            "CREATE SCHEMA reviewd AUTHORIZATION reviewd; CREATE TABLE reviewd.{table} (x INT);
+             GRANT ALL ON ALL TABLES IN SCHEMA reviewd TO reviewd"
         );
+        postgres.query(name, &sql);
         assert_refused(&postgres.url("reviewd", name), 78, what);
     }
     // TLS: one that is not spoken, one whose authority is another, and one that is right.
@@ -230,7 +217,7 @@ fn a_database_that_is_not_there_at_the_start_is_waited_for_and_then_69() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     let url = format!("postgres://u:secret@{address}/hub?connect_timeout=1");
-    // Somebody who never says a word, and then nobody at all.
+    // A server that never says a word, and then none at all.
     let began = Instant::now();
     assert_refused(&url, 69, "does not answer");
     drop(free);

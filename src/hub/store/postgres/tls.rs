@@ -5,8 +5,8 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use rustls::RootCertStore;
 use rustls::pki_types::{InvalidDnsNameError, ServerName};
-use rustls::{ClientConfig, RootCertStore};
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio_postgres::Socket;
 use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
@@ -17,13 +17,10 @@ use crate::hub::tls::{CaError, add_authorities, config_with, public_authorities}
 
 /// Makes handshakes.
 #[derive(Clone)]
-pub(super) struct Security(Arc<ClientConfig>);
+pub(super) struct Security(TlsConnector);
 
 /// A handshake with a server of that name.
-pub(super) struct Handshake {
-    config: Arc<ClientConfig>,
-    name: ServerName<'static>,
-}
+pub(super) struct Handshake(TlsConnector, ServerName<'static>);
 
 /// A connection under TLS.
 pub(super) struct Secured(Box<client::TlsStream<Socket>>);
@@ -40,7 +37,8 @@ impl Security {
             }
         };
         // What `sslnegotiation=direct` needs, and other servers pass over.
-        Ok(Security(Arc::new(config_with(roots, b"postgresql"))))
+        let config = config_with(roots, b"postgresql");
+        Ok(Security(Arc::new(config).into()))
     }
 }
 
@@ -50,10 +48,8 @@ impl MakeTlsConnect<Socket> for Security {
     type Error = InvalidDnsNameError;
 
     fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, InvalidDnsNameError> {
-        Ok(Handshake {
-            config: Arc::clone(&self.0),
-            name: ServerName::try_from(domain.to_owned())?,
-        })
+        let name = ServerName::try_from(domain.to_owned())?;
+        Ok(Handshake(self.0.clone(), name))
     }
 }
 
@@ -63,9 +59,8 @@ impl TlsConnect<Socket> for Handshake {
     type Future = Pin<Box<dyn Future<Output = io::Result<Secured>> + Send>>;
 
     fn connect(self, socket: Socket) -> Self::Future {
-        let connector = TlsConnector::from(self.config);
         Box::pin(async move {
-            let stream = connector.connect(self.name, socket).await?;
+            let stream = self.0.connect(self.1, socket).await?;
             Ok(Secured(Box::new(stream)))
         })
     }
