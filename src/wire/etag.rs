@@ -155,17 +155,6 @@ mod tests {
     }
 
     #[test]
-    fn each_coding_has_its_own_tag_whatever_suffix_was_there_before() {
-        let tag = EntityTag::of(&[b"abc"]);
-        let brotli = tag.with_coding(Coding::Brotli);
-        let bare = "ba7816bf8f01cfea414140de5dae2223";
-        assert_eq!(brotli.as_str(), format!("\"{bare}-br\""));
-        let gzip = brotli.with_coding(Coding::Gzip);
-        assert_eq!(gzip.as_str(), format!("\"{bare}-gz\""));
-        assert_eq!(gzip.with_coding(Coding::Identity), tag);
-    }
-
-    #[test]
     fn a_query_tag_is_siphash_2_4_of_the_query_under_the_key() {
         let tags = QueryTags {
             key: [0x0706_0504_0302_0100, 0x0f0e_0d0c_0b0a_0908],

@@ -10,23 +10,6 @@ const OK: u8 = 0x88;
 const ENHANCE_YOUR_CALM: u32 = 0xb;
 
 #[test]
-fn streams_of_one_connection_are_answered_side_by_side() {
-    let server = Server::start();
-    let mut frames = Frames::open(server.address(), &[]);
-    for stream in (1..64).step_by(2) {
-        frames.get(stream, "/healthz");
-    }
-    let mut answered = 0;
-    while answered < 32 {
-        let frame = frames.next().expect("the answers come");
-        if frame.kind == kind::HEADERS {
-            assert_eq!(frame.payload[0], OK);
-        }
-        answered += usize::from(frame.kind <= kind::HEADERS && frame.flags & END_STREAM != 0);
-    }
-}
-
-#[test]
 fn the_last_request_of_a_connection_is_followed_by_goaway() {
     let server = Server::start_with(|config| config.limits.connection_requests = 2);
     let mut frames = Frames::open(server.address(), &[]);

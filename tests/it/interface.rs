@@ -8,15 +8,23 @@ fn description() -> Value {
     service().get("/openapi.json").json()
 }
 
-/// Fills the parameters of a path with their examples.
-fn target(path: &str, item: &Value) -> String {
-    let mut target = path.to_owned();
-    for parameter in item["parameters"].as_array().into_iter().flatten() {
-        let name = parameter["name"].as_str().expect("a name");
-        let example = parameter["example"].as_str().expect("an example");
-        target = target.replace(&format!("{{{name}}}"), example);
-    }
-    target
+/// Returns the description's reads: each operation, and its address filled with the examples of its parameters.
+pub(crate) fn reads(description: &Value) -> Vec<(&Value, String)> {
+    let paths = description["paths"].as_object().expect("paths");
+    let filled = |path: &str, item: &Value| {
+        let mut target = path.to_owned();
+        for parameter in item["parameters"].as_array().into_iter().flatten() {
+            let [name, example] = ["name", "example"].map(|key| parameter[key].as_str());
+            let name = format!("{{{}}}", name.expect("a name"));
+            target = target.replace(&name, example.expect("an example"));
+        }
+        target
+    };
+    let reads = paths.iter().filter_map(|(path, item)| {
+        let operation = item.get("get")?;
+        Some((operation, filled(path, item)))
+    });
+    reads.collect()
 }
 
 /// Returns what `value` stands for, itself or by reference.
@@ -30,12 +38,9 @@ fn resolved<'d>(document: &'d Value, value: &'d Value) -> &'d Value {
 #[test]
 fn every_described_read_answers_as_described() {
     let document = description();
-    let mut count = 0;
-    for (path, item) in document["paths"].as_object().expect("paths") {
-        let Some(operation) = item.get("get") else {
-            continue;
-        };
-        let target = target(path, item);
+    let reads = reads(&document);
+    assert!(reads.len() > 20, "{reads:?}");
+    for (operation, target) in reads {
         let reply = service().get(&target);
         assert_eq!(reply.status, 200, "{target}");
         let answer = &operation["responses"]["200"];
@@ -70,23 +75,6 @@ fn every_described_read_answers_as_described() {
                 .map(|fault| format!("{}: {fault}", fault.instance_path()))
                 .collect();
             assert_eq!(faults, Vec::<String>::new(), "{target}");
-        }
-        count += 1;
-    }
-    assert!(count > 20, "{count}");
-}
-
-#[test]
-fn every_described_address_has_its_methods() {
-    let document = description();
-    for (path, item) in document["paths"].as_object().expect("paths") {
-        let target = target(path, item);
-        let reply = service().send("OPTIONS", &target, &[]);
-        let allowed: Vec<&str> = reply.field("allow").expect("Allow").split(", ").collect();
-        assert_eq!(reply.status, 204, "{target}");
-        for method in ["GET", "HEAD", "POST", "PUT", "DELETE", "PATCH", "OPTIONS"] {
-            let is_described = item.get(method.to_lowercase()).is_some();
-            assert_eq!(allowed.contains(&method), is_described, "{method} {target}");
         }
     }
 }

@@ -87,7 +87,10 @@ const OTHERS: [(&str, &str); 23] = [
     ),
     ("POST /reviews.json HTTP/1.1", "x"),
     ("DELETE /api/reviews/search HTTP/1.1", ""),
-    ("OPTIONS /reviews.json HTTP/1.1", ""),
+    (
+        "OPTIONS /reviews.json HTTP/1.1\r\nOrigin: https://elsewhere.example\r\nAccess-Control-Request-Method: GET",
+        "",
+    ),
     ("OPTIONS * HTTP/1.1", ""),
     (
         "OPTIONS /mcp HTTP/1.1\r\nOrigin: http://localhost:3000\r\nAccess-Control-Request-Method: POST",
