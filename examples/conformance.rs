@@ -31,7 +31,7 @@ async fn main() {
     let serve = Arguments::parse().serve;
     let mut config = serve.config().unwrap_or_else(|failure| panic!("{failure}"));
     let address = std::mem::replace(&mut config.listen, ([127, 0, 0, 1], 0).into());
-    let running = server::start(config).unwrap_or_else(|error| panic!("{error}"));
+    let running = server::start(config, None).unwrap_or_else(|error| panic!("{error}"));
     let inner = running.local_addr();
     let listener = tokio::net::TcpListener::bind(address)
         .await

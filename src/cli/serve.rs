@@ -36,7 +36,7 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     let mut signals = Signals::install().map_err(StartError::Signals)?;
     let requests = config.hub.as_ref().map_or(0, |hub| hub.lanes.sockets());
     process::allow_connections(config.limits.connections, requests);
-    let running = server::start_obeying(config.clone(), &mut signals)?;
+    let running = server::start(config.clone(), Some(&mut signals))?;
     if is_bare || io::stdout().is_terminal() {
         let text = welcome(&config.data, &config.origin_at(running.local_addr()));
         // A closed standard output is no reason not to serve.

@@ -118,9 +118,6 @@ pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
 /// Reads a request's body, at most `bytes_max` long and complete within `time_max`.
 ///
 /// A declared length is checked before a byte is read: `Limited` alone would wait for bytes that are refused anyway.
-///
-/// # Errors
-/// `BodyBytes`, `BodyTime` or `BodyBroken`.
 pub(crate) async fn collect(
     body: Incoming,
     bytes_max: usize,

@@ -31,9 +31,6 @@ pub(crate) enum HostError {
 ///
 /// `own` is the authority of the public address. An absolute target may name it, this machine's own name for itself,
 /// or an address literal; any other name is another server's.
-///
-/// # Errors
-/// The first fault found.
 pub(crate) fn check(
     version: Version,
     uri: &Uri,

@@ -112,9 +112,6 @@ impl Exchange {
     }
 
     /// Decides what to reply. Allocates nothing for a stored document.
-    ///
-    /// # Errors
-    /// The row of an endpoint that reads a body first.
     fn respond<'s>(
         &mut self,
         app: &AppState,
@@ -218,9 +215,6 @@ pub fn respond(
 }
 
 /// Answers from the head alone.
-///
-/// # Errors
-/// The request and what was noted of it, where the endpoint reads a body.
 #[allow(
     clippy::result_large_err,
     reason = "the error is the way of the few requests that have a body"

@@ -248,9 +248,6 @@ pub(crate) struct Path<'a> {
 /// Checks the form of a target of so many bytes, and returns its path, or `None` for the `*` of OPTIONS.
 ///
 /// Allocates only for a path that has escapes, which none of our own addresses has.
-///
-/// # Errors
-/// The first fault found, the length first.
 pub(crate) fn parse_target<'a>(
     method: &Method,
     path: &'a str,

@@ -24,9 +24,6 @@ use super::threads::Threads;
 const BATCH_BYTES: usize = 64 << 10;
 
 /// Opens the log and starts its writer, which ends after [`AccessLog::stop`].
-///
-/// # Errors
-/// When the file cannot be opened, or the system refuses a thread.
 pub(super) fn start(
     target: &AccessLogTarget,
     threads: &Threads,
@@ -55,9 +52,7 @@ struct Writer {
     stats: Arc<WriterStats>,
     /// Whole lines that are to be written.
     batch: Vec<u8>,
-    /// The file ends in the middle of a line.
-    is_torn: bool,
-    /// The last write failed, which was logged.
+    /// The last write failed, which was logged, perhaps in the middle of a line.
     is_failing: bool,
 }
 
@@ -68,7 +63,6 @@ impl Writer {
             out,
             stats,
             batch: Vec::with_capacity(BATCH_BYTES * 2),
-            is_torn: false,
             is_failing: false,
         }
     }
@@ -101,22 +95,25 @@ impl Writer {
         self.write();
     }
 
-    /// Writes the batch, and counts the lines that were written whole and those that were not. The rest of a failed write
-    /// is not tried again: it would delay later lines.
+    /// Writes the batch. Where that fails all its lines count as lost; the rest is not tried again: it would delay later
+    /// lines.
     fn write(&mut self) {
         if self.batch.is_empty() {
             return;
         }
-        let mut written = 0;
-        let result = self.attempt(&mut written);
-        let taken = self.batch.get(..written).unwrap_or_default();
-        let (whole, all) = (count_lines(taken), count_lines(&self.batch));
-        if let Some(last) = taken.last() {
-            self.is_torn = *last != b'\n';
-        }
+        let lines = self.batch.iter().filter(|byte| **byte == b'\n').count() as u64;
+        let result = match self.is_failing {
+            // A line that the failure has torn is ended first.
+            true => self.out.write_all(b"\n"),
+            false => Ok(()),
+        };
+        let result = result.and_then(|()| self.out.write_all(&self.batch));
         self.batch.clear();
-        self.stats.written.fetch_add(whole, Relaxed);
-        self.stats.failed.fetch_add(all - whole, Relaxed);
+        let count = match result {
+            Ok(()) => &self.stats.written,
+            Err(_) => &self.stats.failed,
+        };
+        count.fetch_add(lines, Relaxed);
         match result {
             Err(error) if !self.is_failing => {
                 self.is_failing = true;
@@ -130,18 +127,6 @@ impl Writer {
         }
     }
 
-    /// Writes the batch, and adds to `written` how much of it was. A line that a failure has torn is ended first.
-    fn attempt(&mut self, written: &mut usize) -> io::Result<()> {
-        if self.is_torn {
-            write_some(&mut self.out, b"\n")?;
-            self.is_torn = false;
-        }
-        while let Some(rest) = self.batch.get(*written..).filter(|rest| !rest.is_empty()) {
-            *written += write_some(&mut self.out, rest)?;
-        }
-        Ok(())
-    }
-
     /// Opens the file again under its name; if that fails the old file is written on.
     fn reopen(&mut self) {
         let Some(path) = &self.path else {
@@ -150,8 +135,6 @@ impl Writer {
         match open(path) {
             Ok(file) => {
                 info!(file = %path.display(), "the access log was opened anew");
-                // An incomplete last line is still there when the same file was opened again.
-                self.is_torn &= file.metadata().is_ok_and(|data| data.len() > 0);
                 self.out = Box::new(file);
             }
             Err(error) => {
@@ -159,21 +142,6 @@ impl Writer {
             }
         }
     }
-}
-
-/// Writes some of `bytes`, and returns how many.
-fn write_some(out: &mut impl Write, bytes: &[u8]) -> io::Result<usize> {
-    loop {
-        match out.write(bytes) {
-            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            result => return result,
-        }
-    }
-}
-
-fn count_lines(bytes: &[u8]) -> u64 {
-    bytes.iter().filter(|byte| **byte == b'\n').count() as u64
 }
 
 /// Appends one line.

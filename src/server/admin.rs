@@ -14,7 +14,7 @@ use tracing::info;
 use crate::http::{AppState, Body, Proxies, admin};
 
 use super::config::{AccessLogTarget, Config, Limits};
-use super::listener::{ListenerGroup, ShutdownPhase};
+use super::listener::{ListenerGroup, ShutdownPhase, set_phase};
 use super::metrics::MetricSources;
 use super::service::Handler;
 use super::threads::Threads;
@@ -46,13 +46,13 @@ pub(super) struct AdminServices {
 impl AdminServices {
     /// Returns the address of the listener.
     pub(super) fn address(&self) -> Option<SocketAddr> {
-        self.listener.as_ref().map(ListenerGroup::address)
+        self.listener.as_ref().map(|group| group.address)
     }
 
     /// Ends them.
     pub(super) fn stop(self, app: &AppState) {
         if let Some(listener) = self.listener {
-            listener.set_phase(ShutdownPhase::Drain);
+            set_phase(&listener.phase, ShutdownPhase::Drain);
             // Scrapes that do not end in time are cut.
             let _cut = listener.join();
         }
@@ -69,9 +69,6 @@ impl AdminServices {
 }
 
 /// Begins to answer the administrator on `listener`.
-///
-/// # Errors
-/// When the system refuses threads or descriptors.
 pub(super) fn start(
     listener: TcpListener,
     config: &Config,
@@ -102,14 +99,11 @@ pub(super) fn start(
     let handler = Admin(sources);
     let group = ListenerGroup::start(listener, handler, &config, None, counters, threads);
     let group = group.map_err(StartError::Threads)?;
-    info!(address = %group.address(), "metrics and health are served to the administrator");
+    info!(address = %group.address, "metrics and health are served to the administrator");
     Ok(group)
 }
 
 /// Begins to log requests, if they are to be logged.
-///
-/// # Errors
-/// When the log cannot be opened.
 pub(super) fn start_access_log(
     config: &Config,
     app: &AppState,

@@ -87,8 +87,8 @@ const BUSY: u64 = u64::MAX;
 /// A limit that is reached: that of all connections, or that of an address or its /48.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitReached {
-    All,
-    Address,
+    All = 0,
+    Address = 1,
 }
 
 /// Why a connection is to end although its client may go on.
@@ -116,11 +116,8 @@ impl Connections {
         }
     }
 
-    /// Takes a place for one more connection, from `peer`; tells which limit was reached, if another was closed for it.
-    ///
-    /// # Errors
-    /// The limit that is reached, where no connection of the sample waits for a request, or [`CLOSING_MAX`] are still being
-    /// closed.
+    /// Takes a place for one more connection, from `peer`; tells which limit was reached, if another was closed for it. The
+    /// limit is the error where no connection of the sample waits for a request, or [`CLOSING_MAX`] are still being closed.
     pub(super) fn admit(
         self: &Arc<Self>,
         peer: IpAddr,

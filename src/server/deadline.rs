@@ -266,10 +266,8 @@ struct PendingOutput {
 }
 
 impl DeadlinePolicy {
-    /// Returns the deadline as of the last [`ConnectionState::tick`], in microseconds after acceptance.
-    ///
-    /// # Errors
-    /// How the connection ends, where the deadline has passed.
+    /// Returns the deadline as of the last [`ConnectionState::tick`], in microseconds after acceptance, or how the
+    /// connection ends where it has passed.
     fn review(&mut self, state: &ConnectionState) -> Result<u64, Ending> {
         let last_io = state.last_io.load(Relaxed);
         let is_pending = state.is_pending();

@@ -149,9 +149,6 @@ impl DataDir<'_> {
 }
 
 /// Reads a file of at most `bytes_max` bytes as it stood at one moment; `None` if there is none.
-///
-/// # Errors
-/// When it is too large, unreadable, or still being written.
 pub(super) fn read_settled(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadCause> {
     for _ in 0..ATTEMPTS {
         let file = match open(path) {

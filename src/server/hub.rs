@@ -10,9 +10,6 @@ use crate::http::{AppState, Readiness, Reason};
 use crate::hub::{Health, Hub, Outside};
 
 /// Starts the hub if there is to be one, and if the public address is one that subscribers can use.
-///
-/// # Errors
-/// When the hub cannot be started.
 pub(super) fn start(
     config: &Config,
     app: &Arc<AppState>,

@@ -11,7 +11,6 @@
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
-use std::num::NonZeroUsize;
 use std::pin::pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -65,9 +64,6 @@ pub(super) enum ShutdownPhase {
 }
 
 /// Binds `address`, which `flag` names, without listening yet: a port in use is reported before the dataset is read.
-///
-/// # Errors
-/// When the address is in use, not one of this machine, or forbidden.
 pub(super) fn bind(flag: &'static str, address: SocketAddr) -> Result<Socket, StartError> {
     let bind = || {
         let domain = Domain::for_address(address);
@@ -86,9 +82,6 @@ pub(super) fn bind(flag: &'static str, address: SocketAddr) -> Result<Socket, St
 }
 
 /// Returns the inherited socket, or else binds the public address.
-///
-/// # Errors
-/// As [`bind`].
 pub(super) fn bind_public(config: &Config) -> Result<Socket, StartError> {
     let Some(listener) = &config.inherited else {
         return bind("--listen", config.listen);
@@ -109,9 +102,6 @@ fn set_options(socket: &Socket) -> io::Result<()> {
 }
 
 /// Begins to listen.
-///
-/// # Errors
-/// When another process has begun to listen on the same address since [`bind`].
 pub(super) fn listen(flag: &'static str, socket: Socket) -> Result<TcpListener, StartError> {
     socket.listen(BACKLOG).map_err(|cause| {
         let address = socket.local_addr().ok().and_then(|own| own.as_socket());
@@ -124,18 +114,17 @@ pub(super) fn listen(flag: &'static str, socket: Socket) -> Result<TcpListener, 
 /// A listener that is being served.
 #[derive(Debug)]
 pub(super) struct ListenerGroup {
-    address: SocketAddr,
-    phase: watch::Sender<ShutdownPhase>,
-    connections: Arc<Connections>,
+    /// What is listened on.
+    pub(super) address: SocketAddr,
+    /// Moved by [`set_phase`].
+    pub(super) phase: watch::Sender<ShutdownPhase>,
+    pub(super) connections: Arc<Connections>,
     /// Returns whether every connection ended by itself.
     thread: JoinHandle<bool>,
 }
 
 impl ListenerGroup {
     /// Begins to serve `listener` by `handler`, under TLS if `tls` is given.
-    ///
-    /// # Errors
-    /// When the system refuses threads or descriptors.
     pub(super) fn start<H: Handler>(
         listener: TcpListener,
         handler: H,
@@ -147,7 +136,10 @@ impl ListenerGroup {
         let address = listener.local_addr()?;
         let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
         let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
-        let workers = Workers::start(config.threads, &Arc::new(protocols), &threads)?;
+        let protocols = Arc::new(protocols);
+        let start = |number| Worker::start(number, Arc::clone(&protocols), &threads);
+        let workers = (0..config.threads.get()).map(start);
+        let workers = workers.collect::<io::Result<Vec<Worker>>>()?;
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -162,7 +154,16 @@ impl ListenerGroup {
         };
         let thread = threads.spawn("accept", move || {
             let clean = runtime.block_on(acceptor.run(listener));
-            acceptor.workers.stop();
+            // All threads are told before the first is waited for, and end every connection that is still open.
+            let threads: Vec<_> = acceptor
+                .workers
+                .into_iter()
+                .map(|worker| worker.thread)
+                .collect();
+            for thread in threads {
+                // A worker's tasks catch their panics; what is left of one that did not is ended all the same.
+                let _panic = thread.join();
+            }
             clean
         })?;
         Ok(ListenerGroup {
@@ -173,30 +174,7 @@ impl ListenerGroup {
         })
     }
 
-    /// Returns the address that is listened on.
-    pub(super) fn address(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Returns the open connections.
-    pub(super) fn connections(&self) -> &Arc<Connections> {
-        &self.connections
-    }
-
-    /// Asks for a later phase.
-    pub(super) fn set_phase(&self, phase: ShutdownPhase) {
-        set_phase(&self.phase, phase);
-    }
-
-    /// Returns what asks for a later phase from elsewhere, by [`set_phase`].
-    pub(super) fn control(&self) -> watch::Sender<ShutdownPhase> {
-        self.phase.clone()
-    }
-
     /// Waits for the end; false if connections had to be cut.
-    ///
-    /// # Errors
-    /// When the thread has panicked, which ends every connection.
     pub(super) fn join(self) -> io::Result<bool> {
         let ended = self.thread.join();
         ended.map_err(|_| io::Error::other("the thread that accepts connections has panicked"))
@@ -216,7 +194,7 @@ pub(super) fn set_phase(phase: &watch::Sender<ShutdownPhase>, next: ShutdownPhas
 struct Acceptor {
     connections: Arc<Connections>,
     counters: Arc<Counters>,
-    workers: Workers,
+    workers: Vec<Worker>,
     drain_time: Duration,
     /// Logged where connections were cut: there are two groups.
     address: SocketAddr,
@@ -237,8 +215,7 @@ impl Acceptor {
     async fn accept(&self, listener: TcpListener) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let mut failures = LogThrottle::every(FAILURE_LOG_INTERVAL);
-        let mut limits = [LimitReached::All, LimitReached::Address]
-            .map(|limit| (limit, LogThrottle::every(LIMIT_LOG_INTERVAL)));
+        let mut limits = [LIMIT_LOG_INTERVAL; 2].map(LogThrottle::every);
         let mut draining = pin!(self.reached(ShutdownPhase::Drain));
         loop {
             let accepted = tokio::select! {
@@ -274,16 +251,11 @@ impl Acceptor {
 
     /// Hands the connection to a worker, or closes it at once where a limit is reached: cheaper for both sides than a
     /// queue that only grows.
-    fn admit(
-        &self,
-        stream: TcpStream,
-        peer: SocketAddr,
-        limits: &mut [(LimitReached, LogThrottle); 2],
-    ) {
+    fn admit(&self, stream: TcpStream, peer: SocketAddr, limits: &mut [LogThrottle; 2]) {
         let reached = match self.connections.admit(peer.ip()) {
             Ok((permit, closed_for)) => {
                 self.counters.accepted.count();
-                self.workers.dispatch(stream, peer, permit);
+                self.dispatch(stream, peer, permit);
                 closed_for
             }
             Err(reached) => {
@@ -294,13 +266,20 @@ impl Acceptor {
                 Some(reached)
             }
         };
-        let now = clock::instant();
-        for (limit, throttle) in limits {
-            if Some(*limit) == reached
-                && let Some(since_last) = throttle.take(now)
-            {
-                log_limit(*limit, self.connections.max(), since_last);
-            }
+        if let Some(limit) = reached
+            && let Some(since_last) = limits[limit as usize].take(clock::instant())
+        {
+            log_limit(limit, self.connections.max(), since_last);
+        }
+    }
+
+    /// Gives a connection to the worker that has the fewest.
+    fn dispatch(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
+        let open = |worker: &&Worker| Arc::strong_count(&worker.open);
+        if let Some(worker) = self.workers.iter().min_by_key(open) {
+            let counted = Arc::clone(&worker.open);
+            // A worker that is gone has no use for a connection; dropping it closes it.
+            let _closed = worker.sender.send((stream, peer, permit, counted));
         }
     }
 
@@ -334,52 +313,13 @@ impl Acceptor {
 /// A connection on its way to a worker; their number is bounded by the limit of connections.
 type Accepted = (TcpStream, SocketAddr, ConnectionPermit, Arc<()>);
 
-/// The threads that serve.
-#[derive(Debug)]
-struct Workers(Vec<Worker>);
-
+/// A thread that serves.
 #[derive(Debug)]
 struct Worker {
     sender: mpsc::UnboundedSender<Accepted>,
     /// Held by each connection of this worker, which counts them.
     open: Arc<()>,
     thread: JoinHandle<()>,
-}
-
-impl Workers {
-    /// Starts `threads` threads.
-    ///
-    /// # Errors
-    /// When the system refuses a thread or a runtime's descriptors.
-    fn start<H: Handler>(
-        threads: NonZeroUsize,
-        protocols: &Arc<Protocols<H>>,
-        starter: &Threads,
-    ) -> io::Result<Workers> {
-        let start = |number| Worker::start(number, Arc::clone(protocols), starter);
-        let workers = (0..threads.get()).map(start);
-        Ok(Workers(workers.collect::<io::Result<_>>()?))
-    }
-
-    /// Gives a connection to the worker that has the fewest.
-    fn dispatch(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
-        let open = |worker: &&Worker| Arc::strong_count(&worker.open);
-        if let Some(worker) = self.0.iter().min_by_key(open) {
-            let counted = Arc::clone(&worker.open);
-            // A worker that is gone has no use for a connection; dropping it closes it.
-            let _closed = worker.sender.send((stream, peer, permit, counted));
-        }
-    }
-
-    /// Ends the threads, and with them every connection that is still open.
-    fn stop(self) {
-        // All are told before the first is waited for.
-        let threads: Vec<_> = self.0.into_iter().map(|worker| worker.thread).collect();
-        for thread in threads {
-            // A worker's tasks catch their panics; what is left of one that did not is ended all the same.
-            let _panic = thread.join();
-        }
-    }
 }
 
 impl Worker {

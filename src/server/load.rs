@@ -1,8 +1,8 @@
 //! From the operator's files to what is served: read, check, date, build. Runs at the start and at every reload, never on
 //! a thread that serves.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Read, Write};
+use std::fs::{self, DirBuilder, OpenOptions};
+use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -103,9 +103,6 @@ impl Loader {
     }
 
     /// Reads and checks the files by as many threads as given.
-    ///
-    /// # Errors
-    /// When a file cannot be read, or its contents are refused.
     pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Decoded, LoadError> {
         let began = instant();
         let files: Files = match self.directory() {
@@ -127,9 +124,6 @@ impl Loader {
 
     /// Reads and checks the files like [`Loader::decode`], at a start: waits while they are being written, at most
     /// [`WRITTEN_WAIT_MAX`].
-    ///
-    /// # Errors
-    /// As [`Loader::decode`].
     pub(super) fn decode_when_written(
         &mut self,
         threads: NonZeroUsize,
@@ -222,9 +216,6 @@ impl Built {
     }
 
     /// Prepares the responses.
-    ///
-    /// # Errors
-    /// When the public address cannot be written into a header.
     pub(super) fn prepare(&self) -> Result<ServedState, LoadError> {
         Ok(ServedState::new(Arc::clone(&self.snapshot))?)
     }
@@ -246,7 +237,6 @@ struct ContentDates {
     /// `None` without a state directory.
     path: Option<PathBuf>,
     last: Option<ContentDate>,
-    is_stored: bool,
 }
 
 /// The SHA-256 of a content that was served, in hexadecimal digits, and its date.
@@ -259,9 +249,6 @@ struct ContentDate {
 /// The file in the state directory: a date (RFC 3339), a space, a digest, a line feed.
 const DATE_FILE: &str = "content-date";
 
-/// More bytes than the file ever has.
-const DATE_FILE_BYTES_MAX: u64 = 128;
-
 impl ContentDates {
     /// Reads what was served last by a process with the same state directory.
     fn load(state: Option<&Path>) -> ContentDates {
@@ -272,11 +259,7 @@ impl ContentDates {
                 None
             })
         });
-        ContentDates {
-            is_stored: last.is_some(),
-            path,
-            last,
-        }
+        ContentDates { path, last }
     }
 
     /// Gives `dataset` the date under which it is to be served.
@@ -298,15 +281,13 @@ impl ContentDates {
             digest: hex(&digest),
             date,
         };
-        if self.is_stored && self.last.as_ref() == Some(&next) {
+        if self.last.as_ref() == Some(&next) {
             return;
         }
-        if let Some(path) = &self.path {
-            let written = next.write(path);
-            self.is_stored = written.is_ok();
-            if let Err(error) = written {
-                warn!(file = %path.display(), %error, "the date of the content cannot be stored for the next start");
-            }
+        if let Some(path) = &self.path
+            && let Err(error) = next.write(path)
+        {
+            warn!(file = %path.display(), %error, "the date of the content cannot be stored for the next start");
         }
         self.last = Some(next);
     }
@@ -314,11 +295,9 @@ impl ContentDates {
 
 impl ContentDate {
     fn read(path: &Path) -> io::Result<Option<ContentDate>> {
-        let mut text = String::new();
-        match File::open(path) {
-            Ok(file) => file.take(DATE_FILE_BYTES_MAX).read_to_string(&mut text)?,
+        let text = match fs::read_to_string(path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(error),
+            text => text?,
         };
         let parsed = ContentDate::parse(&text).ok_or_else(|| io::Error::other("it is damaged"))?;
         Ok(Some(parsed))

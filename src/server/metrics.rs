@@ -22,7 +22,6 @@ use crate::mcp::TOOL_NAMES;
 
 use super::connections::Connections;
 use super::counters::{Counter, Counters};
-use super::logs;
 use super::process;
 use super::tls::CertificateResolver;
 
@@ -203,7 +202,6 @@ impl MetricSources {
     fn process(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let usage = process::usage();
         let started_s = unsigned(self.started_ms / 1_000);
-        out.counter("reviewd_log_lines_dropped", logs::dropped_lines())?;
         out.seconds("process_cpu_seconds", usage.cpu_ns)?;
         out.gauge("process_start_time_seconds", started_s)?;
         out.gauge("process_resident_memory_bytes", usage.resident_bytes)?;
@@ -323,39 +321,21 @@ fn unsigned(value: i64) -> u64 {
 fn help(name: &str) -> Option<&'static str> {
     Some(match name {
         "reviewd_build" => "The program.",
-        "reviewd_http_requests" => {
-            "Requests answered, by route and class of status; `other` is no route of ours."
-        }
-        "reviewd_http_response_body_bytes" => {
-            "Bytes of response bodies, as compressed as they were sent."
-        }
-        "reviewd_http_request_duration_seconds" => {
-            "Time from a request's head to a response that is ready to be sent."
-        }
-        "reviewd_rate_limited" => {
-            "Requests beyond the rate limit of their client, answered by 429."
-        }
+        "reviewd_http_requests" => "Requests by route and class of status; `other` is no route.",
+        "reviewd_http_response_body_bytes" => "Bytes of response bodies as they were sent.",
+        "reviewd_http_request_duration_seconds" => "Time from a head to a ready response.",
+        "reviewd_rate_limited" => "Requests beyond the rate of their client, answered by 429.",
         "reviewd_searches" => "Searches that were run; a request answered by 304 runs none.",
         "reviewd_mcp_tool_calls" => "Calls of MCP tools, refused ones included.",
-        "reviewd_access_log_entries" => {
-            "Lines of the access log: written, dropped as its queue was full, or failed."
-        }
+        "reviewd_access_log_entries" => "Lines of the access log: written, dropped or failed.",
         "reviewd_connections" => "Connections open now.",
         "reviewd_connections_limit" => "Connections that may be open at a time.",
         "reviewd_connections_accepted" => "Connections accepted and served.",
         "reviewd_connections_refused" => "Connections closed at once, by reason.",
-        "reviewd_admin_connections_refused" => {
-            "Connections to the administrator's port closed at once, by reason."
-        }
-        "reviewd_accept_errors" => {
-            "Failures to accept a connection, for lack of descriptors for example."
-        }
-        "reviewd_connections_cut" => {
-            "Connections ended for a timeout, or for a new one where a limit was reached (evicted)."
-        }
-        "reviewd_tls_certificate_expiry_timestamp_seconds" => {
-            "The last second in which the served certificate is valid."
-        }
+        "reviewd_admin_connections_refused" => "The same of the administrator's port.",
+        "reviewd_accept_errors" => "Failed accepts, for lack of descriptors for example.",
+        "reviewd_connections_cut" => "Connections ended for a timeout or for a new one.",
+        "reviewd_tls_certificate_expiry_timestamp_seconds" => "The end of the certificate.",
         "reviewd_dataset" => "The dataset that is served.",
         "reviewd_dataset_reviews" => "Published reviews.",
         "reviewd_dataset_size_bytes" => "Bytes of /reviews.json, not compressed.",
@@ -364,13 +344,9 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_reloads" => "Reloads, by outcome.",
         "reviewd_ready" => "1 if traffic should be sent here, as /readyz says.",
         "reviewd_ready_reason" => "1 for each reason that /readyz lists.",
-        "reviewd_hub_store" => {
-            "Where the hub keeps its state: a directory, or a database that replicas share."
-        }
+        "reviewd_hub_store" => "Where the hub keeps its state: a directory, or a database.",
         "reviewd_hub_store_usable" => "1 if the hub can read and write its state.",
-        "reviewd_hub_delivering" => {
-            "1 if this process delivers; of those that share a state one does."
-        }
+        "reviewd_hub_delivering" => "1 if this process delivers; one of a database's does.",
         "reviewd_hub_paused" => "1 while deliveries pause because most hosts cannot be reached.",
         "reviewd_hub_subscriptions" => "Active subscriptions.",
         "reviewd_hub_pending" => "Requests that wait for verification.",
@@ -383,9 +359,6 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_hub_attempts" => "Attempts to deliver, by outcome.",
         "reviewd_hub_delivery_seconds" => "Time that acknowledged deliveries took, in all.",
         "reviewd_hub_removals" => "Subscriptions that ended, by reason.",
-        "reviewd_log_lines_dropped" => {
-            "Lines of the log that could not be written to standard error."
-        }
         "process_cpu_seconds" => "Processor time used.",
         "process_start_time_seconds" => "When the process began.",
         "process_resident_memory_bytes" => "Memory in use.",

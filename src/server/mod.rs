@@ -59,23 +59,12 @@ use service::Handler;
 use threads::Threads;
 use tls::CertificateReloader;
 
-/// Starts a server; when it returns, the first request can be sent.
+/// Starts a server; when it returns, the first request can be sent. The `signals` of a process that stops by them are
+/// caught before the first client is answered.
 ///
 /// # Errors
-/// When an address cannot be bound, the data cannot be used, or a setting cannot.
-pub fn start(config: Config) -> Result<Running, StartError> {
-    start_with(config, None)
-}
-
-/// As [`start`], for a process that stops by signals: they are caught before the first client is answered.
-///
-/// # Errors
-/// As [`start`], and when signals cannot be caught.
-pub fn start_obeying(config: Config, signals: &mut Signals) -> Result<Running, StartError> {
-    start_with(config, Some(signals))
-}
-
-fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, StartError> {
+/// When an address cannot be bound, the data or a setting cannot be used, or signals cannot be caught.
+pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
     let tls = config.tls.as_ref().map(CertificateReloader::load);
     let tls = tls.transpose()?;
@@ -147,7 +136,7 @@ fn start_with(config: Config, signals: Option<&mut Signals>) -> Result<Running, 
         counters: Arc::clone(&counters),
         admin_counters: Arc::default(),
         certificate,
-        connections: Arc::clone(group.connections()),
+        connections: Arc::clone(&group.connections),
         started_ms,
     };
     let start_admin = |listener| admin::start(listener, &config, sources);

@@ -48,9 +48,6 @@ pub(super) struct Reloader {
 
 impl Reloader {
     /// Begins to look for changes of the files that `loader` has read.
-    ///
-    /// # Errors
-    /// When the system refuses a thread.
     pub(super) fn start(
         config: &Config,
         app: Arc<AppState>,

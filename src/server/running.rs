@@ -3,7 +3,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -50,7 +49,7 @@ impl Running {
         Running {
             app,
             counters,
-            address: parts.group.address(),
+            address: parts.group.address,
             admin_address: parts.admin.address(),
             drain_time: config.drain_time,
             systemd: config.systemd.clone(),
@@ -86,7 +85,7 @@ impl Running {
     #[must_use]
     pub fn open_connections(&self) -> u32 {
         let parts = self.parts.as_ref();
-        parts.map_or(0, |parts| parts.group.connections().open())
+        parts.map_or(0, |parts| parts.group.connections.open())
     }
 
     /// Reads the data again, as SIGHUP does; returns at once.
@@ -100,7 +99,7 @@ impl Running {
     /// connections had to be cut.
     #[must_use]
     pub fn shutdown(mut self) -> bool {
-        self.end(ShutdownPhase::Drain)
+        self.end(Some(ShutdownPhase::Drain)).unwrap_or(false)
     }
 
     /// Serves until SIGTERM or SIGINT, then drains; a second signal ends at once. SIGHUP reads the data again.
@@ -108,10 +107,10 @@ impl Running {
     /// # Errors
     /// When the system refuses a thread, or the one that accepts connections has panicked.
     pub fn run_until_signal(mut self, signals: Signals) -> io::Result<()> {
-        let Some(parts) = self.parts.take() else {
+        let Some(parts) = &self.parts else {
             return Ok(());
         };
-        let (phase, reload) = (parts.group.control(), parts.reloader.trigger());
+        let (phase, reload) = (parts.group.phase.clone(), parts.reloader.trigger());
         let (app, systemd) = (Arc::clone(&self.app), self.systemd.clone());
         let obey = move |order| match order {
             Order::Reload => {
@@ -139,27 +138,29 @@ impl Running {
                 error!(%error, "signals cannot be received, SIGTERM ends the program without draining");
             }
         })?;
-        let ended = parts.group.join();
-        let clean = ended.as_ref().is_ok_and(|clean| *clean);
-        // A reload under way ends with the process.
-        parts.reloader.trigger().stop();
-        self.stop_hub(clean);
-        parts.admin.stop(&self.app);
-        ended.map(drop)
+        self.end(None).map(drop)
     }
 
-    fn end(&mut self, phase: ShutdownPhase) -> bool {
+    /// Ends the server by `phase`, or waits until a signal has done that; returns whether every connection ended by itself.
+    fn end(&mut self, phase: Option<ShutdownPhase>) -> io::Result<bool> {
         let Some(parts) = self.parts.take() else {
-            return true;
+            return Ok(true);
         };
-        self.systemd.stopping();
-        report_draining(&self.app);
-        parts.group.set_phase(phase);
-        let clean = parts.group.join().unwrap_or(false);
-        parts.reloader.stop();
-        self.stop_hub(clean && phase == ShutdownPhase::Drain);
+        if let Some(phase) = phase {
+            self.systemd.stopping();
+            report_draining(&self.app);
+            set_phase(&parts.group.phase, phase);
+        }
+        let ended = parts.group.join();
+        match phase {
+            Some(_) => parts.reloader.stop(),
+            // A reload under way ends with the process.
+            None => parts.reloader.trigger().stop(),
+        }
+        let is_clean = matches!(ended, Ok(true)) && phase != Some(ShutdownPhase::Quit);
+        self.stop_hub(is_clean);
         parts.admin.stop(&self.app);
-        clean
+        ended
     }
 
     /// Stops the hub, after the requests: what it has answered 202 to is on disk by then. It waits for subscribers only
@@ -179,7 +180,8 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        self.end(ShutdownPhase::Quit);
+        // There is no caller left to tell.
+        let _ended = self.end(Some(ShutdownPhase::Quit));
     }
 }
 
@@ -265,13 +267,7 @@ impl Signals {
                     _ = interrupt.recv() => (Order::Stop, "SIGINT: stopping"),
                 };
                 info!("{text}");
-                // After a panic the next signal, SIGTERM perhaps, is obeyed all the same.
-                if catch_unwind(AssertUnwindSafe(|| obey(order))).is_err() {
-                    error!(
-                        ?order,
-                        "obeying a signal panicked, which is an error in reviewd"
-                    );
-                }
+                obey(order);
             }
         })
     }

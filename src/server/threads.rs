@@ -32,9 +32,6 @@ impl Threads {
     }
 
     /// Starts a thread.
-    ///
-    /// # Errors
-    /// When the system refuses one.
     pub(super) fn spawn<T: Send + 'static>(
         &self,
         name: &str,

@@ -94,9 +94,6 @@ fn stamps(files: &TlsFiles) -> Stamps {
 impl CertificateReloader {
     /// Reads the first pair: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1 by ALPN, resumption by tickets that take no memory
     /// here.
-    ///
-    /// # Errors
-    /// See [`TlsError`]; an expired certificate is one.
     pub(super) fn load(files: &TlsFiles) -> Result<CertificateReloader, TlsError> {
         // Looked at before reading: what changes meanwhile is read once more, never missed.
         let seen = stamps(files);

@@ -105,9 +105,6 @@ fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
 }
 
 /// Tells whether a request to `/mcp` is of a page that gets to see the answer.
-///
-/// # Errors
-/// The answer to a page that may not ask.
 pub(crate) fn check_mcp_origin(app: &AppState, parts: &Parts) -> Result<mcp::Origin, mcp::Reply> {
     match &app.mcp {
         Some(server) => server.check_origin(&mcp_head(parts)),

@@ -117,7 +117,7 @@ impl Served {
     }
 
     fn connect(&self) -> TcpStream {
-        let client = TcpStream::connect(self.listeners.as_ref().unwrap().address()).unwrap();
+        let client = TcpStream::connect(self.listeners.as_ref().unwrap().address).unwrap();
         client.set_read_timeout(Some(DEADLINE)).unwrap();
         client
     }
@@ -164,7 +164,7 @@ impl Served {
 impl Drop for Served {
     fn drop(&mut self) {
         if let Some(listeners) = self.listeners.take() {
-            listeners.set_phase(ShutdownPhase::Quit);
+            listener::set_phase(&listeners.phase, ShutdownPhase::Quit);
             let _ended = listeners.join();
         }
     }

@@ -50,7 +50,8 @@ impl Server {
     pub(crate) fn start_with(change: impl FnOnce(&mut Config)) -> Server {
         let mut config = config();
         change(&mut config);
-        let running = server::start(config).unwrap_or_else(|error| panic!("no server: {error}"));
+        let running =
+            server::start(config, None).unwrap_or_else(|error| panic!("no server: {error}"));
         Server { running }
     }
 
