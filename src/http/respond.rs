@@ -1,10 +1,9 @@
 //! From the head of a request to its response: the one path that all requests take.
 //!
-//! hyper's head becomes a [`RequestHead`], [`Routed::find`] routes it, and an [`Exchange`] decides on the [`Reply`] and
+//! hyper's head becomes a [`RequestHead`], [`find_route`] routes it, and an [`Exchange`] decides on the [`Reply`] and
 //! tells the counters and the access log of it.
 
 use std::net::{IpAddr, SocketAddr};
-use std::sync::Arc;
 use std::time::Instant;
 
 use hyper::body::{Body as _, Incoming};
@@ -26,59 +25,51 @@ use crate::clock;
 use crate::mcp;
 use crate::wire::negotiate::prefers_html;
 
-/// What a request asks for, found once.
-struct Routed<'p> {
-    /// `None` for the `*` of OPTIONS.
-    matched: Result<Option<Matched<'p>>, HttpError>,
-    /// The rate limit that the request counts against before anything else is looked at, if any.
-    scope: Option<RateLimitScope>,
-}
+/// What a path leads to; `None` for the `*` of OPTIONS.
+type Found<'p> = Result<Option<Matched<'p>>, HttpError>;
 
-/// A path as the target has it.
-type FoundPath<'p> = Result<Option<Path<'p>>, TargetError>;
-
-/// Cuts and decodes the path of a request.
-fn path_of<'r>(app: &AppState, head: &RequestHead<'r>) -> FoundPath<'r> {
-    let bytes_max = app.limits.target_bytes;
-    router::parse_target(head.method, head.path, head.target_bytes, bytes_max)
-}
-
-impl<'p> Routed<'p> {
-    /// Routes a request with this path, and checks what needs no route, in the order that `mod.rs` names.
-    fn find(app: &AppState, head: &RequestHead<'_>, path: &'p FoundPath<'_>) -> Routed<'p> {
-        let matched = match path {
-            Ok(Some(path)) => route_of(path).map(Some),
-            Ok(None) => Ok(None),
-            Err(error) => Err(HttpError::Target(*error)),
-        };
-        let scope = match &matched {
-            // A page cannot leave this question out, and the request that it asks about is counted.
-            _ if head.is_preflight() => None,
-            // These are counted when their head is checked.
-            Ok(Some(matched)) if matched.action(head.method) == Action::Write => None,
-            Ok(Some(matched)) => matched.row.scope,
-            _ => Some(RateLimitScope::Reads),
-        };
-        let matched = match head.host {
-            _ if head.field_count > app.limits.header_fields => {
-                Err(HttpError::Fields(app.limits.header_fields))
-            }
-            Err(error) => Err(HttpError::Host(error)),
-            _ if !head.is_transfer_encoding_known() => Err(HttpError::TransferEncoding),
-            _ if *head.method == Method::CONNECT => Err(HttpError::Connect),
-            Ok(()) => matched,
-        };
-        Routed { matched, scope }
-    }
-}
-
-fn route_of<'p>(path: &'p Path<'_>) -> Result<Matched<'p>, HttpError> {
+fn find_route<'p>(path: &'p Result<Option<Path<'_>>, TargetError>) -> Found<'p> {
+    let path = match path {
+        Ok(Some(path)) => path,
+        Ok(None) => return Ok(None),
+        Err(error) => return Err(HttpError::Target(*error)),
+    };
     if let Some(matched) = router::route_of_date(&path.parent, path.raw) {
-        return Ok(matched);
+        return Ok(Some(matched));
     }
     match &path.last {
-        Ok(last) => router::route(&path.parent, last).ok_or(HttpError::UnknownPath),
+        Ok(last) => match router::route(&path.parent, last) {
+            Some(matched) => Ok(Some(matched)),
+            None => Err(HttpError::UnknownPath),
+        },
         Err(error) => Err(HttpError::Target(*error)),
+    }
+}
+
+/// Returns the rate limit that a request counts against before anything else is looked at, if any.
+fn scope_of(head: &RequestHead<'_>, found: &Found<'_>) -> Option<RateLimitScope> {
+    match found {
+        // A page cannot leave this question out, and the request that it asks about is counted.
+        _ if head.is_preflight() => None,
+        // These are counted when their head is checked.
+        Ok(Some(matched)) if matched.action(head.method) == Action::Write => None,
+        Ok(Some(matched)) => matched.row.scope,
+        _ => Some(RateLimitScope::Reads),
+    }
+}
+
+/// Checks what needs no route, in the order that `mod.rs` names.
+fn check_head(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
+    if head.field_count > app.limits.header_fields {
+        return Err(HttpError::Fields(app.limits.header_fields));
+    }
+    head.host.map_err(HttpError::Host)?;
+    if !head.is_transfer_encoding_known() {
+        return Err(HttpError::TransferEncoding);
+    }
+    match *head.method == Method::CONNECT {
+        true => Err(HttpError::Connect),
+        false => Ok(()),
     }
 }
 
@@ -96,13 +87,13 @@ impl Exchange {
     fn begin(
         app: &AppState,
         head: &RequestHead<'_>,
-        routed: &Routed<'_>,
+        found: &Found<'_>,
         began: Instant,
     ) -> Exchange {
         let log = app.access_log.get();
         Exchange {
             began,
-            route_id: match routed.matched {
+            route_id: match found {
                 Ok(Some(matched)) => matched.route_id,
                 _ => router::UNMATCHED,
             },
@@ -117,15 +108,15 @@ impl Exchange {
         app: &AppState,
         served: &'s ServedState,
         head: &RequestHead<'_>,
-        routed: Routed<'_>,
+        found: Found<'_>,
+        scope: Option<RateLimitScope>,
     ) -> Result<Reply<'s>, &'static RouteRow> {
-        let Routed { matched, scope } = routed;
-        let matched = match scope.and_then(|scope| self.count(app, head, scope)) {
+        let found = match scope.and_then(|scope| self.count(app, head, scope)) {
             Some(error) => Err(error),
-            None => matched,
+            None => found,
         };
         let options = |allow, preflight| Reply::Options { allow, preflight };
-        let error = match matched {
+        let error = match found {
             Ok(None) => return Ok(options(router::ALLOW_ALL, false)),
             Ok(Some(matched)) => match matched.action(head.method) {
                 Action::Write => return Err(matched.row),
@@ -185,13 +176,13 @@ impl Exchange {
 
 /// Answers one request that hyper has read, of the client at `peer`; it was there at `began`.
 pub async fn handle(
-    app: Arc<AppState>,
+    app: &AppState,
     request: Request<Incoming>,
     peer: SocketAddr,
     began: Instant,
 ) -> Response<Body> {
     let (parts, body) = request.into_parts();
-    match respond_to(&app, parts, !body.is_end_stream(), peer.ip(), began) {
+    match respond_to(app, parts, !body.is_end_stream(), peer.ip(), began) {
         Ok(response) => response,
         // Boxed, as reads are the traffic and their futures should stay small.
         Err((parts, row, exchange)) => {
@@ -228,10 +219,13 @@ fn respond_to(
 ) -> Result<Response<Body>, (Parts, &'static RouteRow, Exchange)> {
     let served = app.served.load();
     let head = RequestHead::of_parts(&app.own_authority, &parts, peer);
-    let path = path_of(app, &head);
-    let routed = Routed::find(app, &head, &path);
-    let mut exchange = Exchange::begin(app, &head, &routed, began);
-    let reply = exchange.respond(app, &served, &head, routed);
+    let bytes_max = app.limits.target_bytes;
+    let path = router::parse_target(head.method, head.path, head.target_bytes, bytes_max);
+    let found = find_route(&path);
+    let scope = scope_of(&head, &found);
+    let found = check_head(app, &head).and(found);
+    let mut exchange = Exchange::begin(app, &head, &found, began);
+    let reply = exchange.respond(app, &served, &head, found, scope);
     let unread = has_body || head.has(Field::TransferEncoding);
     drop(path);
     match reply {
@@ -266,7 +260,7 @@ fn encode(app: &AppState, parts: Parts, reply: Reply<'_>, unread: bool) -> Respo
 /// Answers a request whose body is read first. Rate and origin are checked before, so that a flood costs no more than its
 /// heads; the origin first: a page of a foreign one does not spend the rate of the browser that shows it.
 async fn respond_to_body(
-    app: Arc<AppState>,
+    app: &AppState,
     parts: Parts,
     body: Incoming,
     peer: IpAddr,
@@ -278,27 +272,27 @@ async fn respond_to_body(
     let chunked = parts.headers.contains_key(header::TRANSFER_ENCODING);
     let has_body = !body.is_end_stream();
     let origin = match row.route {
-        Route::Mcp => endpoint::check_mcp_origin(&app, &parts),
+        Route::Mcp => endpoint::check_mcp_origin(app, &parts),
         _ => Ok(mcp::Origin::Absent),
     };
     let head = RequestHead::of_parts(&app.own_authority, &parts, peer);
     let scope = row.scope.filter(|_| origin.is_ok() && !head.is_preflight());
-    let exceeded = scope.and_then(|scope| exchange.count(&app, &head, scope));
+    let exceeded = scope.and_then(|scope| exchange.count(app, &head, scope));
     let (mut response, is_read) = match (origin, row.route, exceeded) {
         (Err(reply), ..) => (reply::render_mcp(reply, parts.headers), false),
-        (Ok(origin), Route::Mcp, None) => endpoint::mcp(&app, parts, origin, body).await,
+        (Ok(origin), Route::Mcp, None) => endpoint::mcp(app, parts, origin, body).await,
         (Ok(origin), Route::Mcp, Some(_)) => {
             let mut reply = mcp::Reply::refuse(mcp::Refusal::TooMany);
             reply.origin = origin;
             (reply::render_mcp(reply, parts.headers), false)
         }
-        (Ok(_), _, None) => endpoint::hub(&app, parts, body).await,
+        (Ok(_), _, None) => endpoint::hub(app, parts, body).await,
         (Ok(_), _, Some(error)) => (reply::render_error_line(&error, parts.headers), false),
     };
     if is_http1 && (chunked || (has_body && !is_read)) {
         reply::close(&mut response);
     }
-    exchange.end(&app, &mut response);
+    exchange.end(app, &mut response);
     response
 }
 

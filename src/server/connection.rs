@@ -26,7 +26,7 @@ use super::config::{Config, Limits};
 use super::connections::{ConnectionPermit, Leave};
 use super::counters::Counters;
 use super::deadline::{ConnectionDeadline, DeadlineAction, Ending};
-use super::io::{Socket, Stream, Watched};
+use super::io::{Replaced, Socket, Stream};
 use super::service::{Handler, Link};
 use super::tls;
 
@@ -154,8 +154,7 @@ impl<H: Handler> Protocols<H> {
             }
             Some(_) => {
                 self.handler.refused(400);
-                let refused = Watched::new(socket, deadline.state).refuse(HttpError::Plaintext);
-                Box::pin(refused).await;
+                Box::pin(Replaced(socket).refuse(HttpError::Plaintext)).await;
             }
         }
     }
@@ -216,7 +215,7 @@ impl<H: Handler> Protocols<H> {
             requests_max: self.limits.connection_requests,
             hsts: self.hsts.clone(),
         };
-        let io = TokioIo::new(Watched::new(stream, Arc::clone(&state)));
+        let io = TokioIo::new(Replaced(stream));
         if state.is_http2() {
             let mut connection = Box::pin(self.http2.serve_connection(io, link.service()));
             let ended = drive(
@@ -255,7 +254,7 @@ impl<H: Handler> Protocols<H> {
     /// Closes a connection of HTTP/1.1 in good order, or as the deadline that has passed demands.
     async fn end_http1<S: Stream>(
         &self,
-        io: Watched<S>,
+        io: Replaced<S>,
         deadline: &ConnectionDeadline,
         ending: Option<Ending>,
     ) {

@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
-use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use super::clock::{self, micros};
@@ -37,7 +37,8 @@ const CLOSING_MAX: u32 = 32;
 #[derive(Debug)]
 pub(super) struct Connections {
     draining: AtomicBool,
-    permits: Arc<Semaphore>,
+    /// Notified when the last connection has ended.
+    ended: Notify,
     /// How many may be open at a time.
     max: u32,
     /// How many one client may have; 0 for any number.
@@ -69,7 +70,6 @@ struct Entry {
     waker: Option<Waker>,
     /// Among whose connections it is counted: none for a proxy's.
     networks: [Option<IpNet>; 2],
-    _permit: OwnedSemaphorePermit,
 }
 
 /// What a connection and the table tell each other.
@@ -103,11 +103,10 @@ pub(super) enum Leave {
 impl Connections {
     /// Returns an empty table for as many connections as `limits` permit.
     pub(super) fn new(limits: &Limits, proxies: Proxies) -> Connections {
-        let max = limits.connections;
         Connections {
             draining: AtomicBool::new(false),
-            permits: Arc::new(Semaphore::new(max as usize)),
-            max,
+            ended: Notify::new(),
+            max: limits.connections,
             per_address_max: limits.connections_per_address,
             proxies,
             began: clock::instant(),
@@ -138,12 +137,10 @@ impl Connections {
                 closed_for = Some(LimitReached::Address);
             }
         }
-        if self.permits.available_permits() == 0 {
+        if table.entries.len() >= self.max as usize {
             self.evict(&mut table, None).ok_or(LimitReached::All)?;
             closed_for = Some(LimitReached::All);
         }
-        let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| LimitReached::All)?;
         let accepted_us = micros(self.began.elapsed());
         let link = Arc::new(Link {
             waits_since: AtomicU64::new(accepted_us),
@@ -153,7 +150,6 @@ impl Connections {
             link: Arc::clone(&link),
             waker: None,
             networks,
-            _permit: permit,
         });
         let permit = ConnectionPermit {
             connections: Arc::clone(self),
@@ -188,8 +184,7 @@ impl Connections {
 
     /// Returns how many connections are open.
     pub(super) fn open(&self) -> u32 {
-        let free = u32::try_from(self.permits.available_permits()).unwrap_or(self.max);
-        self.max.saturating_sub(free)
+        u32::try_from(self.lock().entries.len()).unwrap_or(u32::MAX)
     }
 
     /// Returns how many may be open at a time.
@@ -210,9 +205,12 @@ impl Connections {
 
     /// Waits until no connection is open, at most `deadline` long; false if some still are.
     pub(super) async fn drained(&self, deadline: Duration) -> bool {
-        timeout(deadline, self.permits.acquire_many(self.max))
-            .await
-            .is_ok()
+        let ended = async {
+            while self.open() > 0 {
+                self.ended.notified().await;
+            }
+        };
+        timeout(deadline, ended).await.is_ok()
     }
 
     /// Locks the table; a panic elsewhere cannot leave it half changed.
@@ -332,6 +330,9 @@ impl Drop for ConnectionPermit {
         // One that was evicted is gone already.
         if table.remove(self.key).is_none() {
             table.closing = table.closing.saturating_sub(1);
+        }
+        if table.entries.is_empty() {
+            self.connections.ended.notify_one();
         }
     }
 }

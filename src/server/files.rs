@@ -79,24 +79,42 @@ pub enum ReadCause {
 /// # Errors
 /// When `reviews.json` is missing, or any file is too large, unreadable, or still being written.
 pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
-    let error = |cause| ReadError {
-        path: directory.join(REVIEWS),
-        cause,
-    };
     for _ in 0..ATTEMPTS {
-        let data = DataDir::open(directory);
-        let before = Stamps::of(&data.found);
-        let reviews = data.read(REVIEWS, bytes_max)?;
-        let files = Files {
-            reviews: reviews.ok_or_else(|| error(ReadCause::Missing))?,
-            modified: before.modified(),
-            ..data.read_companions(bytes_max)?
-        };
-        if Stamps::of(&data.found) == before {
-            return Ok(files);
+        // A missing directory is reported when its files are read.
+        let found = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
+        let before = Stamps::of(&found);
+        let files = read_once(directory, &found, bytes_max)?;
+        if Stamps::of(&found) == before {
+            let modified = before.modified();
+            return Ok(Files { modified, ..files });
         }
     }
-    Err(error(ReadCause::Changing))
+    Err(ReadError {
+        path: directory.join(REVIEWS),
+        cause: ReadCause::Changing,
+    })
+}
+
+/// Reads the files of the directory that was `found` under a path as it was `named` by the operator.
+fn read_once(named: &Path, found: &Path, bytes_max: u64) -> Result<Files, ReadError> {
+    let error = |name: &str, cause| ReadError {
+        path: named.join(name),
+        cause,
+    };
+    let read = |name| {
+        let bytes = read_file(&found.join(name), bytes_max);
+        bytes.map_err(|cause| error(name, cause))
+    };
+    let reviews = read(REVIEWS)?;
+    Ok(Files {
+        reviews: reviews.ok_or_else(|| error(REVIEWS, ReadCause::Missing))?,
+        taxonomy: read(TAXONOMY)?,
+        editorial: read(EDITORIAL)?,
+        insights: read(INSIGHTS)?,
+        check: read(CHECK)?,
+        ignored: read(IGNORED)?,
+        ..Files::default()
+    })
 }
 
 /// Waits until nothing has been written for [`QUIET`], at most [`WRITTEN_WAIT_MAX`], and returns the state of the files
@@ -113,65 +131,26 @@ pub(super) fn wait_until_written(directory: &Path, pause: impl Fn(Duration) -> b
     }
 }
 
-/// A data directory.
-struct DataDir<'d> {
-    /// The path as the operator gave it, for messages.
-    named: &'d Path,
-    /// The same without links.
-    found: PathBuf,
-}
-
-impl DataDir<'_> {
-    fn open(named: &Path) -> DataDir<'_> {
-        // A missing directory is reported when its files are read.
-        let found = fs::canonicalize(named).unwrap_or_else(|_| named.to_owned());
-        DataDir { named, found }
+/// Reads a file of at most `bytes_max` bytes; `None` if there is none.
+pub(super) fn read_file(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadCause> {
+    let file = match open(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        file => file.map_err(ReadCause::System)?,
+    };
+    let length = file.metadata().map_err(ReadCause::System)?.len();
+    if length > bytes_max {
+        return Err(ReadCause::TooLarge(bytes_max));
     }
-
-    fn read_companions(&self, bytes_max: u64) -> Result<Files, ReadError> {
-        Ok(Files {
-            taxonomy: self.read(TAXONOMY, bytes_max)?,
-            editorial: self.read(EDITORIAL, bytes_max)?,
-            insights: self.read(INSIGHTS, bytes_max)?,
-            check: self.read(CHECK, bytes_max)?,
-            ignored: self.read(IGNORED, bytes_max)?,
-            ..Files::default()
-        })
+    // One byte more, so that the read that finds the end does not make the buffer grow.
+    let capacity = usize::try_from(length).unwrap_or(0);
+    let mut bytes = Vec::with_capacity(capacity.saturating_add(1));
+    // A file may grow while it is read.
+    let mut bounded = file.take(bytes_max.saturating_add(1));
+    bounded.read_to_end(&mut bytes).map_err(ReadCause::System)?;
+    match bytes.len() as u64 > bytes_max {
+        true => Err(ReadCause::TooLarge(bytes_max)),
+        false => Ok(Some(bytes)),
     }
-
-    /// Reads one file; `None` if there is none.
-    fn read(&self, name: &str, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadError> {
-        read_settled(&self.found.join(name), bytes_max).map_err(|cause| ReadError {
-            path: self.named.join(name),
-            cause,
-        })
-    }
-}
-
-/// Reads a file of at most `bytes_max` bytes as it stood at one moment; `None` if there is none.
-pub(super) fn read_settled(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadCause> {
-    for _ in 0..ATTEMPTS {
-        let file = match open(path) {
-            Ok(file) => file,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-            Err(error) => return Err(ReadCause::System(error)),
-        };
-        let before = file.metadata().map_err(ReadCause::System)?;
-        if before.len() > bytes_max {
-            return Err(ReadCause::TooLarge(bytes_max));
-        }
-        // One byte more, so that the read that finds the end does not make the buffer grow.
-        let length = usize::try_from(before.len()).unwrap_or(0);
-        let mut bytes = Vec::with_capacity(length.saturating_add(1));
-        // A file may grow while it is read.
-        let mut bounded = (&file).take(bytes_max.saturating_add(1));
-        bounded.read_to_end(&mut bytes).map_err(ReadCause::System)?;
-        let after = file.metadata().map_err(ReadCause::System)?;
-        if Stamp::of(&before) == Stamp::of(&after) && bytes.len() as u64 == after.len() {
-            return Ok(Some(bytes));
-        }
-    }
-    Err(ReadCause::Changing)
 }
 
 /// Opens a regular file; the type is checked before, since opening a pipe waits for a writer.
@@ -293,11 +272,10 @@ mod tests {
             fs::create_dir(&path).unwrap();
             fs::write(path.join(TAXONOMY), name).unwrap();
         }
-        symlink(directory.path().join("one"), &link).unwrap();
-        let data = DataDir::open(&link);
-        fs::remove_file(&link).unwrap();
+        let found = directory.path().join("one");
+        fs::write(found.join(REVIEWS), "{}").unwrap();
         symlink(directory.path().join("two"), &link).unwrap();
-        let files = data.read_companions(100).unwrap();
+        let files = read_once(&link, &found, 100).unwrap();
         assert_eq!(files.taxonomy.as_deref(), Some(&b"one"[..]));
         let error = read(&link, 100).unwrap_err();
         assert_eq!(error.path, link.join(REVIEWS));

@@ -1,8 +1,5 @@
-//! The socket as hyper sees it, plain or under TLS: every operation is noted in the connection's [`ConnectionState`].
-//!
-//! Two layers, one of them below TLS. What the kernel takes is counted where it takes it, at the [`Socket`]: TLS holds up
-//! to 64 KiB that it has said to have written. What hyper waits for is seen by [`Watched`]: under TLS there are bytes that
-//! are no news to it, and a peer that sends only those is idle.
+//! The socket as hyper sees it, plain or under TLS. Below TLS a [`Socket`] notes in the connection's [`ConnectionState`] what
+//! comes and what the kernel takes; above it [`Replaced`] sends our own responses in place of hyper's.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -28,7 +25,7 @@ const LINGER_BYTES: usize = 256 * 1024;
 /// How long the kernel goes on sending to a peer that takes nothing, after the connection is closed.
 const LAST_BYTES: Duration = Duration::from_secs(60);
 
-/// A socket that counts what the kernel takes.
+/// A socket that notes what comes, and what the kernel takes: TLS holds up to 64 KiB that it has said to have written.
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: TcpStream,
@@ -40,9 +37,11 @@ impl Socket {
         Socket { stream, state }
     }
 
-    fn note(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
-        if let Poll::Ready(Ok(bytes)) = &polled {
-            self.state.note_written(*bytes);
+    fn note_write(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
+        match &polled {
+            Poll::Ready(Ok(bytes)) => self.state.note_written(*bytes),
+            Poll::Ready(Err(_)) => {}
+            Poll::Pending => self.state.note_blocked(true),
         }
         polled
     }
@@ -65,7 +64,11 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_read(context, buffer)
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if polled.is_ready() {
+            self.state.note_read();
+        }
+        polled
     }
 }
 
@@ -76,7 +79,7 @@ impl AsyncWrite for Socket {
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write(context, bytes);
-        self.note(polled)
+        self.note_write(polled)
     }
 
     fn poll_write_vectored(
@@ -85,7 +88,7 @@ impl AsyncWrite for Socket {
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
         let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.note(polled)
+        self.note_write(polled)
     }
 
     fn is_write_vectored(&self) -> bool {
@@ -93,7 +96,9 @@ impl AsyncWrite for Socket {
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_flush(context)
+        let polled = Pin::new(&mut self.stream).poll_flush(context);
+        self.state.note_blocked(polled.is_pending());
+        polled
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
@@ -106,24 +111,17 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
 
-/// A stream of which is noted what hyper waits for. It adds a few relaxed stores to each operation and copies nothing.
+/// A stream that sends our own responses in place of those that hyper makes of bytes that are no request.
 #[derive(Debug)]
-pub(super) struct Watched<S> {
-    stream: S,
-    state: Arc<ConnectionState>,
-}
+pub(super) struct Replaced<S>(pub(super) S);
 
-impl<S: Stream> Watched<S> {
-    pub(super) fn new(stream: S, state: Arc<ConnectionState>) -> Watched<S> {
-        Watched { stream, state }
-    }
-
-    /// Sends the response to `error` if it is taken at once, and closes like [`linger`](Watched::linger).
+impl<S: Stream> Replaced<S> {
+    /// Sends the response to `error` if it is taken at once, and closes like [`linger`](Replaced::linger).
     pub(super) async fn refuse(mut self, error: HttpError) {
         let response = protocol_error(error);
         // The connection ends whether or not these words arrive.
-        let _sent = Pin::new(&mut self.stream)
-            .poll_write(&mut Context::from_waker(Waker::noop()), &response);
+        let _sent =
+            Pin::new(&mut self.0).poll_write(&mut Context::from_waker(Waker::noop()), &response);
         self.linger().await;
     }
 
@@ -133,11 +131,11 @@ impl<S: Stream> Watched<S> {
     /// response that it has not read yet: a client that is refused its body would see an error and no 413.
     pub(super) async fn linger(mut self) {
         let drained = async {
-            self.stream.shutdown().await?;
+            self.0.shutdown().await?;
             let mut scrap = [0; 1024];
             let mut taken = 0;
             while taken < LINGER_BYTES {
-                match self.stream.read(&mut scrap).await? {
+                match self.0.read(&mut scrap).await? {
                     0 => break,
                     bytes => taken += bytes,
                 }
@@ -146,14 +144,6 @@ impl<S: Stream> Watched<S> {
         };
         // Either result ends with the socket closed; there is no peer left to tell.
         let _result = timeout(LINGER, drained).await;
-    }
-
-    /// Notes where the kernel takes no more at present.
-    fn note<T>(&self, polled: Poll<T>) -> Poll<T> {
-        if polled.is_pending() {
-            self.state.note_blocked(true);
-        }
-        polled
     }
 }
 
@@ -172,35 +162,30 @@ fn error_of_hyper(bytes: &[u8]) -> Option<HttpError> {
     is_bare.then_some(error)
 }
 
-impl<S: Stream> AsyncRead for Watched<S> {
+impl<S: Stream> AsyncRead for Replaced<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if polled.is_ready() {
-            self.state.note_read();
-        }
-        polled
+        Pin::new(&mut self.0).poll_read(context, buffer)
     }
 }
 
-impl<S: Stream> AsyncWrite for Watched<S> {
+impl<S: Stream> AsyncWrite for Replaced<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let stream = Pin::new(&mut self.stream);
-        let polled = match error_of_hyper(bytes) {
+        let stream = Pin::new(&mut self.0);
+        match error_of_hyper(bytes) {
             None => stream.poll_write(context, bytes),
             Some(error) => {
                 let polled = stream.poll_write(context, &protocol_error(error));
                 polled.map_ok(|_| bytes.len())
             }
-        };
-        self.note(polled)
+        }
     }
 
     fn poll_write_vectored(
@@ -208,25 +193,21 @@ impl<S: Stream> AsyncWrite for Watched<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        if let [only] = slices {
-            return self.poll_write(context, only);
+        match slices {
+            [only] => self.poll_write(context, only),
+            slices => Pin::new(&mut self.0).poll_write_vectored(context, slices),
         }
-        let polled = Pin::new(&mut self.stream).poll_write_vectored(context, slices);
-        self.note(polled)
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.stream.is_write_vectored()
+        self.0.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.stream).poll_flush(context);
-        // Under TLS the last part of a response may still be waiting for the kernel.
-        self.state.note_blocked(polled.is_pending());
-        polled
+        Pin::new(&mut self.0).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.stream).poll_shutdown(context)
+        Pin::new(&mut self.0).poll_shutdown(context)
     }
 }

@@ -196,7 +196,7 @@ impl Handler for Requests {
         peer: SocketAddr,
         began: Instant,
     ) -> Response<Body> {
-        http::handle(Arc::clone(&self.0), request, peer, began).await
+        http::handle(&self.0, request, peer, began).await
     }
 
     fn internal_error(&self) -> Response<Body> {

@@ -67,7 +67,7 @@ impl Reloader {
             due: None,
             counters,
             tls,
-            systemd: config.systemd.clone(),
+            systemd: config.systemd,
         };
         let threads = Threads::new(&state.app.readiness, "");
         let thread = threads.spawn("reload", move || state.run())?;
@@ -139,7 +139,9 @@ impl State {
                 tls.look(&self.app.readiness, events.requested);
             }
             // A request since then is taken in the next iteration.
-            self.systemd.reloaded();
+            if events.requested {
+                self.systemd.ready();
+            }
         }
     }
 

@@ -52,7 +52,7 @@ impl Running {
             address: parts.group.address,
             admin_address: parts.admin.address(),
             drain_time: config.drain_time,
-            systemd: config.systemd.clone(),
+            systemd: config.systemd,
             parts: Some(parts),
         }
     }
@@ -111,7 +111,7 @@ impl Running {
             return Ok(());
         };
         let (phase, reload) = (parts.group.phase.clone(), parts.reloader.trigger());
-        let (app, systemd) = (Arc::clone(&self.app), self.systemd.clone());
+        let (app, systemd) = (Arc::clone(&self.app), self.systemd);
         let obey = move |order| match order {
             Order::Reload => {
                 reopen_access_log(&app);

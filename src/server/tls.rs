@@ -20,7 +20,7 @@ use tracing::{error, info};
 
 use super::certificate::{Validity, parse_validity};
 use super::config::TlsFiles;
-use super::files::{ReadCause, Stamp, read_settled};
+use super::files::{ReadCause, Stamp, read_file};
 use crate::clock;
 use crate::http::{Readiness, Reason};
 use crate::wire::date::Timestamp;
@@ -240,7 +240,7 @@ fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp,
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    match read_settled(path, FILE_BYTES_MAX) {
+    match read_file(path, FILE_BYTES_MAX) {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err(ReadCause::Missing.to_string()),
         Err(ReadCause::TooLarge(most)) => Err(format!("is larger than {most} bytes")),

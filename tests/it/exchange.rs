@@ -120,8 +120,11 @@ async fn accept(listener: TcpListener, app: &Arc<AppState>) {
         let (stream, peer) = listener.accept().await.expect("loopback accepts");
         let app = app.clone();
         let service = service_fn(move |request| {
-            let response = http::handle(app.clone(), request, peer, Instant::now());
-            async { Ok::<_, Infallible>(response.await) }
+            let app = app.clone();
+            async move {
+                let response = http::handle(&app, request, peer, Instant::now());
+                Ok::<_, Infallible>(response.await)
+            }
         });
         let connection = hyper::server::conn::http1::Builder::new()
             .timer(TokioTimer::new())

@@ -65,9 +65,11 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
     };
     let mut builder = http1::Builder::new();
     builder.half_close(true);
-    let service = service_fn(|request| {
-        let response = handle(app(), request, PEER, Instant::now());
-        async { Ok::<_, Infallible>(response.await) }
+    let app = app();
+    let app = &*app;
+    let service = service_fn(|request| async move {
+        let response = handle(app, request, PEER, Instant::now());
+        Ok::<_, Infallible>(response.await)
     });
     let mut connection = Box::pin(builder.serve_connection(io, service));
     let mut context = Context::from_waker(Waker::noop());
