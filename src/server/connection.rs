@@ -144,7 +144,7 @@ impl<H: Handler> Protocols<H> {
         match self.tls.clone() {
             None => {
                 if first.len() >= PREFACE_MIN && PREFACE.starts_with(first) {
-                    deadline.state.note_http2();
+                    deadline.state.is_http2.set(true);
                 }
                 Box::pin(self.serve_stream(socket, peer, deadline)).await;
             }
@@ -190,7 +190,7 @@ impl<H: Handler> Protocols<H> {
             return;
         };
         if stream.get_ref().1.alpn_protocol() == Some(tls::H2) {
-            deadline.state.note_http2();
+            deadline.state.is_http2.set(true);
         }
         self.serve_stream(stream, peer, deadline).await;
     }
@@ -205,7 +205,7 @@ impl<H: Handler> Protocols<H> {
         let state = Arc::clone(&deadline.state);
         // What was read before hyper has it is answered and is the last.
         if deadline.permit.leave().is_some() {
-            state.note_leaving();
+            state.is_leaving.set(true);
         }
         let link = Link {
             handler: self.handler.clone(),
@@ -216,7 +216,7 @@ impl<H: Handler> Protocols<H> {
             hsts: self.hsts.clone(),
         };
         let io = TokioIo::new(Replaced(stream));
-        if state.is_http2() {
+        if state.is_http2.get() {
             let mut connection = Box::pin(self.http2.serve_connection(io, link.service()));
             let ended = drive(
                 &mut connection,
@@ -228,7 +228,7 @@ impl<H: Handler> Protocols<H> {
                 ended.await
             {
                 self.counters.count_ending(ending);
-                state.note_reset();
+                state.is_reset.set(true);
             }
             return;
         }
@@ -270,7 +270,7 @@ impl<H: Handler> Protocols<H> {
             }
             Some(ending) => {
                 self.counters.count_ending(ending);
-                deadline.state.note_reset();
+                deadline.state.is_reset.set(true);
             }
         }
     }

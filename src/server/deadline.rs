@@ -38,6 +38,20 @@ const CREDIT_MAX: u64 = 5;
 /// A time that has not come.
 const NEVER: u64 = u64::MAX;
 
+/// A fact that is so or not.
+#[derive(Debug, Default)]
+pub(super) struct Flag(AtomicBool);
+
+impl Flag {
+    pub(super) fn set(&self, value: bool) {
+        self.0.store(value, Relaxed);
+    }
+
+    pub(super) fn get(&self) -> bool {
+        self.0.load(Relaxed)
+    }
+}
+
 /// The facts about one connection, noted where they happen and read by its [`DeadlinePolicy`].
 ///
 /// Plain relaxed atomics: one thread touches them, the type only has to be shareable. Times are microseconds since the
@@ -45,8 +59,8 @@ const NEVER: u64 = u64::MAX;
 #[derive(Debug)]
 pub(super) struct ConnectionState {
     accepted: Instant,
-    /// HTTP/2 shows its state through its streams, HTTP/1.1 through its bytes.
-    is_http2: AtomicBool,
+    /// HTTP/2 shows its state through its streams, HTTP/1.1 through its bytes. Not known at first.
+    pub(super) is_http2: Flag,
     /// The time of the current poll, read from the clock once for all the facts of that poll.
     now: AtomicU64,
     /// When a byte last moved in either direction.
@@ -64,11 +78,11 @@ pub(super) struct ConnectionState {
     /// Responses whose body hyper still holds; counted on HTTP/2 only.
     sending: AtomicU32,
     /// The next response is to be the last.
-    is_leaving: AtomicBool,
-    /// The socket is to be reset when it is closed.
-    is_reset: AtomicBool,
-    /// The socket took no more bytes, and not everything has been flushed since.
-    is_blocked: AtomicBool,
+    pub(super) is_leaving: Flag,
+    /// The socket is to be reset when it is closed, so that the kernel lets go of unsent data at once.
+    pub(super) is_reset: Flag,
+    /// The kernel took no more bytes, and not everything has been flushed since.
+    pub(super) is_blocked: Flag,
 }
 
 impl ConnectionState {
@@ -76,7 +90,7 @@ impl ConnectionState {
     pub(super) fn new(accepted: Instant) -> ConnectionState {
         ConnectionState {
             accepted,
-            is_http2: AtomicBool::new(false),
+            is_http2: Flag::default(),
             now: AtomicU64::new(0),
             last_io: AtomicU64::new(0),
             last_answer: AtomicU64::new(0),
@@ -86,19 +100,10 @@ impl ConnectionState {
             written: AtomicU64::new(0),
             handling: AtomicU32::new(0),
             sending: AtomicU32::new(0),
-            is_leaving: AtomicBool::new(false),
-            is_reset: AtomicBool::new(false),
-            is_blocked: AtomicBool::new(false),
+            is_leaving: Flag::default(),
+            is_reset: Flag::default(),
+            is_blocked: Flag::default(),
         }
-    }
-
-    pub(super) fn is_http2(&self) -> bool {
-        self.is_http2.load(Relaxed)
-    }
-
-    /// Notes that the first bytes, or the TLS handshake, have told HTTP/2.
-    pub(super) fn note_http2(&self) {
-        self.is_http2.store(true, Relaxed);
     }
 
     /// Sets the time of the facts that follow.
@@ -127,7 +132,7 @@ impl ConnectionState {
         self.last_io.store(now, Relaxed);
         // While a handler runs, what comes is its body or the requests behind it, and they have rules of their own.
         // Frames of HTTP/2 may come at any time; there the first request has the deadline, later ones are idle time.
-        let starts_head = !self.is_http2()
+        let starts_head = !self.is_http2.get()
             && self.head_since.load(Relaxed) == NEVER
             && self.handling.load(Relaxed) == 0;
         if starts_head {
@@ -140,11 +145,6 @@ impl ConnectionState {
         self.last_io.store(self.elapsed(), Relaxed);
         let written = self.written.load(Relaxed).wrapping_add(bytes as u64);
         self.written.store(written, Relaxed);
-    }
-
-    /// Notes that the kernel takes no more bytes at present, or that it has taken everything that there was for it.
-    pub(super) fn note_blocked(&self, is_blocked: bool) {
-        self.is_blocked.store(is_blocked, Relaxed);
     }
 
     /// Notes that a handler begins.
@@ -175,15 +175,6 @@ impl ConnectionState {
         self.last_answer.store(self.elapsed(), Relaxed);
     }
 
-    /// Notes that the next response is to be the last.
-    pub(super) fn note_leaving(&self) {
-        self.is_leaving.store(true, Relaxed);
-    }
-
-    pub(super) fn is_leaving(&self) -> bool {
-        self.is_leaving.load(Relaxed)
-    }
-
     /// Notes that no further request is welcome; the first time counts.
     pub(super) fn note_closing(&self) {
         if !self.is_closing() {
@@ -193,15 +184,6 @@ impl ConnectionState {
 
     fn is_closing(&self) -> bool {
         self.closing_since.load(Relaxed) != NEVER
-    }
-
-    /// Asks for a reset in place of an orderly close, so that the kernel lets go of unsent data at once.
-    pub(super) fn note_reset(&self) {
-        self.is_reset.store(true, Relaxed);
-    }
-
-    pub(super) fn is_reset(&self) -> bool {
-        self.is_reset.load(Relaxed)
     }
 
     /// Returns since when nothing but a request, or the rest of its head, is waited for; `None` while a request or its
@@ -217,13 +199,13 @@ impl ConnectionState {
 
     /// Tells whether output waits for the peer to take it.
     fn is_pending(&self) -> bool {
-        self.is_blocked.load(Relaxed) || self.sending.load(Relaxed) > 0
+        self.is_blocked.get() || self.sending.load(Relaxed) > 0
     }
 
     /// Returns when the connection last had something to do, of a connection that has nothing to do.
     fn idle_since(&self) -> u64 {
         let answered = self.last_answer.load(Relaxed);
-        match self.is_http2() {
+        match self.is_http2.get() {
             // Pings are bytes as well, and would keep a connection without a request for ever.
             true => answered,
             // A large response goes on long after its handler has answered.
@@ -415,9 +397,9 @@ impl ConnectionDeadline {
     /// the last from now on.
     fn leave_at(&mut self, leave: Option<Leave>) -> u64 {
         if leave.is_some() {
-            self.state.note_leaving();
+            self.state.is_leaving.set(true);
         }
-        let is_http2 = self.state.is_http2();
+        let is_http2 = self.state.is_http2.get();
         match leave {
             _ if self.is_finishing => NEVER,
             // HTTP/2 has its own way to tell which requests were taken (RFC 9113 §6.8).

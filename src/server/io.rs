@@ -41,7 +41,7 @@ impl Socket {
         match &polled {
             Poll::Ready(Ok(bytes)) => self.state.note_written(*bytes),
             Poll::Ready(Err(_)) => {}
-            Poll::Pending => self.state.note_blocked(true),
+            Poll::Pending => self.state.is_blocked.set(true),
         }
         polled
     }
@@ -51,7 +51,7 @@ impl Drop for Socket {
     fn drop(&mut self) {
         // Without either the socket would wait in FIN-WAIT-1 for minutes, its unsent data with it; if the option is
         // refused the kernel does just that.
-        let _refused = match self.state.is_reset() {
+        let _refused = match self.state.is_reset.get() {
             true => self.stream.set_zero_linger(),
             false => SockRef::from(&self.stream).set_tcp_user_timeout(Some(LAST_BYTES)),
         };
@@ -97,7 +97,7 @@ impl AsyncWrite for Socket {
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
         let polled = Pin::new(&mut self.stream).poll_flush(context);
-        self.state.note_blocked(polled.is_pending());
+        self.state.is_blocked.set(polled.is_pending());
         polled
     }
 

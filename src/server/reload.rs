@@ -7,8 +7,10 @@
 use std::io;
 use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::Ordering::Relaxed;
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
@@ -56,7 +58,7 @@ impl Reloader {
         counters: Arc<Counters>,
         tls: Option<CertificateReloader>,
     ) -> io::Result<Reloader> {
-        let trigger = ReloadTrigger::default();
+        let (trigger, requests) = ReloadTrigger::new();
         let poll = Some(config.poll).filter(|poll| !poll.is_zero());
         let state = State {
             trigger: trigger.clone(),
@@ -70,7 +72,7 @@ impl Reloader {
             systemd: config.systemd,
         };
         let threads = Threads::new(&state.app.readiness, "");
-        let thread = threads.spawn("reload", move || state.run())?;
+        let thread = threads.spawn("reload", move || state.run(&requests))?;
         Ok(Reloader { trigger, thread })
     }
 
@@ -114,7 +116,7 @@ enum ReloadResult {
 }
 
 impl State {
-    fn run(mut self) {
+    fn run(mut self, requests: &Receiver<()>) {
         // Requests come before a build.
         give_way(Behind::Well);
         self.after_publishing(None);
@@ -124,22 +126,23 @@ impl State {
         let mut looked = clock::instant();
         loop {
             let wait = self.poll.saturating_sub(looked.elapsed());
-            let events = self.trigger.wait(wait.min(CERTIFICATE_POLL));
-            if events.stopping {
+            let request = requests.recv_timeout(wait.min(CERTIFICATE_POLL));
+            let is_requested = request.is_ok();
+            if self.trigger.is_stopping() {
                 return;
             }
-            if events.requested {
+            if is_requested {
                 self.systemd.reloading();
             }
-            if events.requested || looked.elapsed() >= self.poll {
-                self.look(events.requested);
+            if is_requested || looked.elapsed() >= self.poll {
+                self.look(is_requested);
                 looked = clock::instant();
             }
             if let Some(tls) = &mut self.tls {
-                tls.look(&self.app.readiness, events.requested);
+                tls.look(&self.app.readiness, is_requested);
             }
             // A request since then is taken in the next iteration.
-            if events.requested {
+            if is_requested {
                 self.systemd.ready();
             }
         }
@@ -175,7 +178,10 @@ impl State {
             return;
         }
         let trigger = &self.trigger;
-        let has_reviews = self.loader.wait_until_written(|time| trigger.pause(time));
+        let has_reviews = self.loader.wait_until_written(|time| {
+            thread::sleep(time);
+            !trigger.is_stopping()
+        });
         match has_reviews {
             _ if self.trigger.is_stopping() => {}
             true => self.reload(),
@@ -325,62 +331,38 @@ fn drop_when_unshared<T>(shared: Arc<T>, wait_max: Duration, cancelled: impl Fn(
 }
 
 /// Requests a reload, or the end of the thread; clones reach the same one.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub(super) struct ReloadTrigger {
-    shared: Arc<(Mutex<Events>, Condvar)>,
-}
-
-/// What was asked of the thread.
-#[derive(Clone, Copy, Debug, Default)]
-struct Events {
-    /// Read the files even if they look unchanged.
-    requested: bool,
-    /// The server stops; once set, it stays.
-    stopping: bool,
+    /// Holds one request: several before one begins are one, and it begins after the last of them.
+    requests: SyncSender<()>,
+    is_stopping: Arc<AtomicBool>,
 }
 
 impl ReloadTrigger {
-    /// Requests a reload. Several requests before one begins are one, and it begins after the last of them.
+    /// Returns a trigger, and what it wakes.
+    fn new() -> (ReloadTrigger, Receiver<()>) {
+        let (requests, receiver) = sync_channel(1);
+        let is_stopping = Arc::default();
+        let trigger = ReloadTrigger {
+            requests,
+            is_stopping,
+        };
+        (trigger, receiver)
+    }
+
+    /// Requests that the files are read even if they look unchanged.
     pub(super) fn request(&self) {
-        self.events().requested = true;
-        self.shared.1.notify_all();
+        let _full = self.requests.try_send(());
     }
 
     /// Ends the thread.
     pub(super) fn stop(&self) {
-        self.events().stopping = true;
-        self.shared.1.notify_all();
+        self.is_stopping.store(true, SeqCst);
+        self.request();
     }
 
     fn is_stopping(&self) -> bool {
-        self.events().stopping
-    }
-
-    /// Waits for a request or the stop, at most for `time`, and takes the request.
-    fn wait(&self, time: Duration) -> Events {
-        let mut events = self.wait_while(time, |events| !events.requested && !events.stopping);
-        let happened = *events;
-        events.requested = false;
-        happened
-    }
-
-    /// Waits for `time`, or until the server stops, which returns `false`; a request stays.
-    fn pause(&self, time: Duration) -> bool {
-        !self.wait_while(time, |events| !events.stopping).stopping
-    }
-
-    fn wait_while(
-        &self,
-        time: Duration,
-        is_quiet: impl Fn(&Events) -> bool,
-    ) -> MutexGuard<'_, Events> {
-        let changed = &self.shared.1;
-        let waited = changed.wait_timeout_while(self.events(), time, |events| is_quiet(events));
-        waited.unwrap_or_else(PoisonError::into_inner).0
-    }
-
-    fn events(&self) -> MutexGuard<'_, Events> {
-        self.shared.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.is_stopping.load(SeqCst)
     }
 }
 

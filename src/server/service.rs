@@ -110,7 +110,7 @@ impl<H: Handler> Link<H> {
     /// Closes the connection if the response is the last or says so.
     fn finish(&self, mut response: Response<Body>, is_last: bool) -> Response<Tracked> {
         let state = &self.state;
-        if is_last || state.is_leaving() {
+        if is_last || state.is_leaving.get() {
             close(&mut response);
         }
         let headers = response.headers_mut();
@@ -124,7 +124,7 @@ impl<H: Handler> Link<H> {
             state.note_closing();
         }
         let mut state_of = None;
-        if state.is_http2() {
+        if state.is_http2.get() {
             // RFC 9113 §8.2.2: there is no such field in HTTP/2; the connection ends by GOAWAY.
             headers.remove(CONNECTION);
             state.note_body();

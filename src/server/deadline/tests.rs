@@ -60,7 +60,7 @@ impl Bench {
         state.note_request();
         state.note_answer();
         state.note_written(500);
-        state.note_blocked(false);
+        state.is_blocked.set(false);
     }
 }
 
@@ -84,7 +84,7 @@ fn a_reader_below_the_least_rate_is_dropped_when_its_bytes_are_used_up() {
     owe(&bench, s(1));
     bench.review(s(1)).unwrap();
     bench.at(s(10)).note_written(4_096 * 5 - 1);
-    bench.state.note_blocked(true);
+    bench.state.is_blocked.set(true);
     let earned = Duration::from_micros((4_096 * 5 - 1) * 1_000_000 / 4_096);
     let deadline = s(1) + WINDOW + earned;
     bench.assert_ends(deadline, Ending::SlowReader);
@@ -96,7 +96,7 @@ fn a_burst_earns_five_times_the_time_and_no_more() {
     owe(&bench, s(1));
     bench.review(s(1)).unwrap();
     bench.at(s(2)).note_written(100 << 20);
-    bench.state.note_blocked(true);
+    bench.state.is_blocked.set(true);
     assert_eq!(bench.review(s(2)), Ok(micros(s(2) + WINDOW * 5)));
     bench.assert_ends(s(2) + WINDOW * 5, Ending::SlowReader);
 }
@@ -115,14 +115,14 @@ fn a_large_reply_does_not_use_up_idle_time() {
     owe(&bench, s(1));
     let state = bench.at(s(300));
     state.note_written(1 << 20);
-    state.note_blocked(false);
+    state.is_blocked.set(false);
     bench.assert_ends(s(360), Ending::Idle);
 }
 
 #[test]
 fn pings_do_not_keep_an_http2_connection_without_requests() {
     let mut bench = Bench::new();
-    bench.state.note_http2();
+    bench.state.is_http2.set(true);
     bench.exchange(s(3));
     for second in (5..60).step_by(5) {
         let state = bench.at(s(second));
@@ -139,7 +139,7 @@ fn owe(bench: &Bench, now: Duration) {
     state.note_request();
     state.note_answer();
     state.note_written(131_072);
-    state.note_blocked(true);
+    state.is_blocked.set(true);
 }
 
 #[tokio::test]

@@ -7,18 +7,15 @@ use std::thread::ThreadId;
 const LONG: Duration = Duration::from_secs(600);
 
 #[test]
-fn requests_are_merged_and_outlast_a_pause_and_every_wait_ends_at_the_stop() {
-    let trigger = ReloadTrigger::default();
+fn requests_are_merged_and_a_stop_wakes() {
+    let (trigger, requests) = ReloadTrigger::new();
     trigger.request();
     trigger.request();
-    assert!(trigger.pause(Duration::ZERO));
-    assert!(trigger.wait(LONG).requested);
-    assert!(!trigger.wait(Duration::ZERO).requested);
+    assert_eq!(requests.try_iter().count(), 1);
     let other = trigger.clone();
     thread::spawn(move || other.stop());
-    assert!(trigger.wait(LONG).stopping);
-    assert!(!trigger.pause(LONG));
-    assert!(trigger.wait(LONG).stopping);
+    requests.recv_timeout(LONG).expect("it is woken");
+    assert!(trigger.is_stopping());
 }
 
 /// Reports on which thread it is freed.

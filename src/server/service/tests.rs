@@ -130,7 +130,7 @@ async fn wait_for_handling(state: &ConnectionState, count: u32) {
 async fn a_stream_that_is_reset_before_its_answer_leaves_nothing_in_hand() {
     let (ours, mut theirs) = tokio::io::duplex(1 << 16);
     let state = state();
-    state.note_http2();
+    state.is_http2.set(true);
     let service = link(Stuck, &state).service();
     let server = hyper::server::conn::http2::Builder::new(hyper_util::rt::TokioExecutor::new())
         .serve_connection(TokioIo::new(ours), service);
