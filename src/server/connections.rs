@@ -40,13 +40,14 @@ pub(super) struct Connections {
     /// Notified when the last connection has ended.
     ended: Notify,
     /// How many may be open at a time.
-    max: u32,
+    pub(super) max: u32,
     /// How many one client may have; 0 for any number.
     per_address_max: u32,
     /// Clients that may have any number.
     proxies: Proxies,
     began: Instant,
-    evicted: AtomicU64,
+    /// How many were closed for another.
+    pub(super) evicted: AtomicU64,
     table: Mutex<Table>,
 }
 
@@ -177,19 +178,9 @@ impl Connections {
         Some(())
     }
 
-    /// Returns how many connections were closed for another.
-    pub(super) fn evicted(&self) -> u64 {
-        self.evicted.load(Ordering::Relaxed)
-    }
-
     /// Returns how many connections are open.
     pub(super) fn open(&self) -> u32 {
         u32::try_from(self.lock().entries.len()).unwrap_or(u32::MAX)
-    }
-
-    /// Returns how many may be open at a time.
-    pub(super) fn max(&self) -> u32 {
-        self.max
     }
 
     /// Asks every connection to end after the next request, or a moment without one.

@@ -269,7 +269,7 @@ impl Acceptor {
         if let Some(limit) = reached
             && let Some(since_last) = limits[limit as usize].take(clock::instant())
         {
-            log_limit(limit, self.connections.max(), since_last);
+            log_limit(limit, self.connections.max, since_last);
         }
     }
 

@@ -151,10 +151,10 @@ impl MetricSources {
             ("head_timeout", counters.head_timeouts.get()),
             ("slow_reader", counters.slow_readers.get()),
             ("stalled", counters.stalls.get()),
-            ("evicted", connections.evicted()),
+            ("evicted", connections.evicted.load(Relaxed)),
         ];
         out.gauge("reviewd_connections", connections.open())?;
-        out.gauge("reviewd_connections_limit", connections.max())?;
+        out.gauge("reviewd_connections_limit", connections.max)?;
         out.counter("reviewd_connections_accepted", counters.accepted.get())?;
         out.counters("reviewd_connections_refused", "reason", refused(counters))?;
         let refused = refused(&self.admin_counters);
@@ -163,7 +163,7 @@ impl MetricSources {
         out.counters("reviewd_connections_cut", "reason", cut)?;
         if let Some(certificate) = &self.certificate {
             let name = "reviewd_tls_certificate_expiry_timestamp_seconds";
-            out.gauge(name, unsigned(certificate.ends()))?;
+            out.gauge(name, unsigned(certificate.ends.load(Relaxed)))?;
         }
         Ok(())
     }

@@ -69,7 +69,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let tls = config.tls.as_ref().map(CertificateReloader::load);
     let tls = tls.transpose()?;
     let acceptor = tls.as_ref().map(CertificateReloader::acceptor);
-    let certificate = tls.as_ref().map(CertificateReloader::resolver);
+    let certificate = tls.as_ref().map(|tls| Arc::clone(&tls.resolver));
     // Bound before the data are read, so that a port in use is reported at once.
     let socket = listener::bind_public(&config)?;
     let bound = socket.local_addr().ok().and_then(|bound| bound.as_socket());

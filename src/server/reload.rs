@@ -44,7 +44,7 @@ const GONE: &str = "data_missing";
 /// The thread that reloads.
 #[derive(Debug)]
 pub(super) struct Reloader {
-    trigger: ReloadTrigger,
+    pub(super) trigger: ReloadTrigger,
     thread: JoinHandle<()>,
 }
 
@@ -64,7 +64,6 @@ impl Reloader {
             trigger: trigger.clone(),
             app,
             loader,
-            deferred,
             poll: poll.unwrap_or(Duration::MAX),
             due: None,
             counters,
@@ -72,13 +71,8 @@ impl Reloader {
             systemd: config.systemd,
         };
         let threads = Threads::new(&state.app.readiness, "");
-        let thread = threads.spawn("reload", move || state.run(&requests))?;
+        let thread = threads.spawn("reload", move || state.run(&requests, deferred))?;
         Ok(Reloader { trigger, thread })
-    }
-
-    /// Returns what requests a reload.
-    pub(super) fn trigger(&self) -> ReloadTrigger {
-        self.trigger.clone()
     }
 
     /// Ends the thread, after the reload that is under way.
@@ -93,8 +87,6 @@ impl Reloader {
 struct State {
     app: Arc<AppState>,
     loader: Loader,
-    /// Warnings and insights that the start of a large dataset left for later.
-    deferred: Option<Built>,
     trigger: ReloadTrigger,
     poll: Duration,
     /// When files that were refused for their date alone are to be read again.
@@ -116,11 +108,12 @@ enum ReloadResult {
 }
 
 impl State {
-    fn run(mut self, requests: &Receiver<()>) {
+    /// Looks for changes until the server stops; `deferred` is what the start of a large dataset left for later.
+    fn run(mut self, requests: &Receiver<()>, deferred: Option<Built>) {
         // Requests come before a build.
         give_way(Behind::Well);
         self.after_publishing(None);
-        if let Some(deferred) = self.deferred.take() {
+        if let Some(deferred) = deferred {
             self.finish_first(&deferred);
         }
         let mut looked = clock::instant();

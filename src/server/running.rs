@@ -91,7 +91,7 @@ impl Running {
     /// Reads the data again, as SIGHUP does; returns at once.
     pub fn reload(&self) {
         if let Some(parts) = &self.parts {
-            parts.reloader.trigger().request();
+            parts.reloader.trigger.request();
         }
     }
 
@@ -110,7 +110,7 @@ impl Running {
         let Some(parts) = &self.parts else {
             return Ok(());
         };
-        let (phase, reload) = (parts.group.phase.clone(), parts.reloader.trigger());
+        let (phase, reload) = (parts.group.phase.clone(), parts.reloader.trigger.clone());
         let (app, systemd) = (Arc::clone(&self.app), self.systemd);
         let obey = move |order| match order {
             Order::Reload => {
@@ -155,7 +155,7 @@ impl Running {
         match phase {
             Some(_) => parts.reloader.stop(),
             // A reload under way ends with the process.
-            None => parts.reloader.trigger().stop(),
+            None => parts.reloader.trigger.stop(),
         }
         let is_clean = matches!(ended, Ok(true)) && phase != Some(ShutdownPhase::Quit);
         self.stop_hub(is_clean);

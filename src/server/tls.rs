@@ -54,15 +54,8 @@ pub struct TlsError {
 #[derive(Debug)]
 pub(super) struct CertificateResolver {
     key: ArcSwap<CertifiedKey>,
-    /// The last second in which the certificate is valid.
-    ends: AtomicI64,
-}
-
-impl CertificateResolver {
-    /// Returns the last second in which the certificate that is served is valid, since 1970.
-    pub(super) fn ends(&self) -> i64 {
-        self.ends.load(Relaxed)
-    }
+    /// The last second in which the certificate is valid, since 1970.
+    pub(super) ends: AtomicI64,
 }
 
 impl ResolvesServerCert for CertificateResolver {
@@ -75,7 +68,7 @@ impl ResolvesServerCert for CertificateResolver {
 #[derive(Debug)]
 pub(super) struct CertificateReloader {
     files: TlsFiles,
-    resolver: Arc<CertificateResolver>,
+    pub(super) resolver: Arc<CertificateResolver>,
     config: Arc<ServerConfig>,
     has_logged_expiry: bool,
     /// The files as they were when they were last read.
@@ -130,18 +123,13 @@ impl CertificateReloader {
         TlsAcceptor::from(Arc::clone(&self.config))
     }
 
-    /// Returns the pair that is served.
-    pub(super) fn resolver(&self) -> Arc<CertificateResolver> {
-        Arc::clone(&self.resolver)
-    }
-
     /// Reads the pair if its files have changed or a reload was requested, and reports faults to `readiness` and the log.
     pub(super) fn look(&mut self, readiness: &Readiness, requested: bool) {
         let stamps = stamps(&self.files);
         if stamps != self.seen || requested {
             self.renew(readiness, stamps, requested);
         }
-        let ends = Timestamp::from_unix(self.resolver.ends());
+        let ends = Timestamp::from_unix(self.resolver.ends.load(Relaxed));
         if clock::now() > ends && !self.has_logged_expiry {
             self.has_logged_expiry = true;
             error!(%ends, "the certificate that is served has expired: put a renewed one there");
