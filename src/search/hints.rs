@@ -98,8 +98,7 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
 /// Returns words of `query`, which has found nothing, that occur together, and the first page of the reviews that have them.
 ///
 /// The rarest word comes first; then each other word is added, from rare to common, if a review is left. Excluded words and
-/// all other filters stay. `None` where no word occurs, or where the rarest is in more than a quarter of all reviews and so
-/// says nothing. Costs at most 33 searches.
+/// all other filters stay. `None` where no word occurs in at most a quarter of all reviews. Costs at most 33 searches.
 pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Option<(String, Page)> {
     let asked = match query.filter.words {
         Some(words) => words,
@@ -122,12 +121,12 @@ pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Optio
         let word = format!("{excluded}{}", term.as_written);
         Some((search(&word, 1)?.matched, word))
     });
-    let mut found: Vec<(u32, String)> = found.collect();
+    // What a quarter of all reviews have says nothing, such as "the".
+    let mut found: Vec<(u32, String)> = found
+        .filter(|(matched, _)| *matched <= index.len() / 4)
+        .collect();
     found.sort_unstable();
-    let (matched, rarest) = found.first()?;
-    if *matched > index.len() / 4 {
-        return None;
-    }
+    let (_, rarest) = found.first()?;
     let mut closest = rarest.clone();
     for (_, word) in &found[1..] {
         let longer = format!("{closest} {}", &word[excluded.len()..]);

@@ -1,13 +1,14 @@
 //! What needs the inside of the index; answers are compared with a linear scan in `tests/oracle`.
 
-mod questions;
-
 use std::num::NonZeroUsize;
 
-use crate::model::{Rating, Review, Taxonomy};
+use crate::model::{Rating, Review, Taxonomy, Technician};
 use crate::search::Tuning;
 use crate::search::arena::Arena;
+use crate::search::hints::{Advice, hints};
 use crate::search::index::{Index, IndexOptions};
+use crate::search::names::NameMatch;
+use crate::search::query::{Buffers, Parameter, parse_query};
 use crate::search::run::Scratch;
 use crate::search::tree::build_tree;
 use crate::wire::date::Date;
@@ -36,36 +37,114 @@ pub(super) fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Ve
     texts.into_iter().enumerate().map(review).collect()
 }
 
-fn options(memory_bytes: u64) -> IndexOptions {
-    IndexOptions {
-        memory_bytes,
-        threads: NonZeroUsize::MIN,
-    }
-}
-
-fn tuning(leaf_rows_max: u32) -> Tuning {
-    Tuning {
-        leaf_rows_max,
-        bitmap_rows_min: 24,
-        union_steps_max: 16,
-    }
-}
-
 #[test]
 fn the_size_of_the_tree_does_not_depend_on_the_number_of_threads() {
     let reviews = reviews(
         (0..3_000).map(|number| format!("Great. Großartig {} {}", number % 14, number * number)),
     );
     let arena = Arena::build(&reviews);
+    let tuning = Tuning {
+        leaf_rows_max: 40,
+        bitmap_rows_min: 24,
+        union_steps_max: 16,
+    };
     let grow = |threads| {
-        let options = IndexOptions {
-            threads: NonZeroUsize::new(threads).expect("threads"),
-            ..options(u64::MAX)
-        };
-        let tree = build_tree(&arena, tuning(40), &options, &|| false);
+        let tree = build_tree(&arena, tuning, &options(threads), &|| false);
         tree.expect("it fits").memory()
     };
     let one = grow(1);
     assert!(one > 0);
     assert_eq!([one; 2], [grow(2), grow(5)]);
+}
+
+fn options(threads: usize) -> IndexOptions {
+    IndexOptions {
+        memory_bytes: u64::MAX,
+        threads: NonZeroUsize::new(threads).expect("threads"),
+    }
+}
+
+/// Three reviews, and as many people of whom two share a name.
+fn index() -> Index {
+    let mut reviews = reviews([
+        "They missed a filing deadline. Rude, and the staff (all) couldn\u{2019}t care.",
+        "Se habla espa\u{f1}ol; \u{201c}wheelchair-accessible\u{201d} office",
+        "Dismissed my case by the deadlines",
+    ]);
+    reviews[0].mentioned_technicians = vec!["Adaeze Okafor".to_owned()];
+    let people = [
+        "Adaeze Okafor",
+        "Dr. Ji\u{159}\u{ed} Dvo\u{159}\u{e1}k",
+        "Ada Dvorak",
+    ];
+    let technician = |name: &str| Technician {
+        name: name.to_owned(),
+        aliases: Vec::new(),
+    };
+    let taxonomy = Taxonomy {
+        technicians: people.map(technician).into(),
+        ..Taxonomy::default()
+    };
+    Index::build(&reviews, &taxonomy, &options(1))
+}
+
+#[test]
+fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
+    let index = index();
+    let resolve = |name| index.resolve(Parameter::MentionsTechnician, name);
+    assert_eq!(resolve("okafor"), Some(NameMatch::Unique("Adaeze Okafor")));
+    let several = vec!["Dr. Ji\u{159}\u{ed} Dvo\u{159}\u{e1}k", "Ada Dvorak"];
+    assert_eq!(resolve("dvorak"), Some(NameMatch::Ambiguous(several)));
+    let near = vec!["Adaeze Okafor"];
+    assert_eq!(resolve("okafr"), Some(NameMatch::Unknown(near)));
+    assert_eq!(resolve("..."), Some(NameMatch::Unknown(Vec::new())));
+    assert_eq!(index.resolve(Parameter::Query, "okafor"), None);
+}
+
+#[test]
+fn an_empty_result_tells_what_empties_it() {
+    let index = index();
+    let names = vec!["Adaeze Okafor".to_owned()];
+    let rude = (Parameter::Words, "rude", Advice::Alone(1));
+    for (raw, expected) in [
+        (
+            "words=rude+espanol&max_rating=5",
+            vec![
+                rude.clone(),
+                (Parameter::Words, "espanol", Advice::Alone(1)),
+            ],
+        ),
+        (
+            "words=rude&since=2030-01-01",
+            vec![(Parameter::Since, "", Advice::Without(1)), rude],
+        ),
+        (
+            "query=missed+deadline",
+            vec![(Parameter::Query, "missed deadline", Advice::Alone(1))],
+        ),
+        (
+            "language=es",
+            vec![(Parameter::Language, "es", Advice::Unknown(Vec::new()))],
+        ),
+        (
+            "since=2030-01-01",
+            vec![(Parameter::Since, "", Advice::Without(3))],
+        ),
+        (
+            "mentions_technician=okafr",
+            vec![(
+                Parameter::MentionsTechnician,
+                "okafr",
+                Advice::Unknown(names),
+            )],
+        ),
+    ] {
+        let mut buffers = Buffers::default();
+        let query = parse_query(raw.as_bytes(), &mut buffers).expect("it is right");
+        let hints = hints(&index, &query, &mut Scratch::default());
+        let hints = hints
+            .iter()
+            .map(|hint| (hint.parameter, &*hint.value, hint.advice.clone()));
+        assert_eq!(hints.collect::<Vec<_>>(), expected, "{raw}");
+    }
 }

@@ -104,25 +104,6 @@ fn fields_of_the_head_reach_the_protocol() {
 }
 
 #[test]
-fn an_empty_cursor_is_the_first_page_of_a_list() {
-    let server = Server::start();
-    let list = |method, params| post(&server, &[], &request(method, params)).json();
-    for method in [
-        "tools/list",
-        "resources/list",
-        "resources/templates/list",
-        "prompts/list",
-    ] {
-        let first = list(method, json!({"cursor": ""}));
-        assert_eq!(first["result"], list(method, json!({}))["result"]);
-        assert_eq!(
-            list(method, json!({"cursor": "x"}))["error"]["code"],
-            -32_602
-        );
-    }
-}
-
-#[test]
 fn pages_get_cors_for_their_own_origin_and_403_for_others() {
     let server = Server::start_with(|config| {
         config.mcp.allowed_origins = vec!["https://app.example".to_owned()];
@@ -305,7 +286,7 @@ fn questions_are_answered_in_one_call_or_get_a_hint() {
             json!({"words": "green card", "min_rating": 4}),
             "green card",
         ),
-        (json!({"words": "terrible parking"}), "Terrible parking"),
+        (json!({"words": "(terrible) parking?"}), "Terrible parking"),
         (
             json!({"words": "\"phone at 9\" adoption"}),
             "adoption papers",

@@ -431,4 +431,6 @@ fn protocol_errors_are_for_tools_and_shapes_that_do_not_exist() {
     ] {
         assert_eq!(code(&ask(method, params.clone())), -32_602, "{params}");
     }
+    let [first, all] = [json!({"cursor": ""}), json!({})].map(|params| ask("tools/list", params));
+    assert_eq!(first, all);
 }
