@@ -130,17 +130,18 @@ impl Folder {
 
 /// Locks the directory itself, so that no file is left behind.
 fn lock(path: &Path) -> Result<File, Failure> {
-    let failed = |status, what: &str| Failure::new(status, format!("{}: {what}", path.display()));
-    let folder = File::open(path).map_err(|error| failed(Status::Io, &error.to_string()))?;
-    match folder.try_lock() {
-        Ok(()) => Ok(folder),
-        Err(TryLockError::WouldBlock) => {
-            Err(failed(Status::Unavailable, "another import is under way"))
-        }
-        Err(TryLockError::Error(error)) => {
-            Err(failed(Status::Io, &format!("cannot be locked: {error}")))
-        }
-    }
+    let locked = File::open(path).map_err(TryLockError::Error);
+    let locked = locked.and_then(|folder| folder.try_lock().map(|()| folder));
+    locked.map_err(|error| {
+        let (status, why) = match error {
+            TryLockError::WouldBlock => (
+                Status::Unavailable,
+                "another import is under way".to_owned(),
+            ),
+            TryLockError::Error(error) => (Status::Io, format!("cannot be locked: {error}")),
+        };
+        Failure::new(status, format!("{}: {why}", path.display()))
+    })
 }
 
 /// Replaces a file as a whole: the new one is complete on disk before it takes the name. It gets the owner and the mode

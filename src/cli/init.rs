@@ -96,23 +96,17 @@ const TRADES: [(&str, &str); 10] = [
 /// The type of a business of which nothing more is known.
 const TYPE_DEFAULT: &str = "LocalBusiness";
 
-/// Longest trade in bytes.
-const TRADE_BYTES_MAX: usize = 100;
-
 /// The type of schema.org that a trade means: itself, if it is spelt like one, else the first that begins with it, else
 /// that of a local business.
 fn parse_trade(trade: &str) -> Result<String, String> {
-    let trade = trade.trim();
-    if trade.is_empty() || trade.len() > TRADE_BYTES_MAX {
-        return Err(format!("must have 1 to {TRADE_BYTES_MAX} bytes"));
-    }
+    let trade = parse_name(trade)?;
     let is_upper = |letter: char| letter.is_ascii_uppercase();
     let is_type = trade.starts_with(is_upper)
         && trade[1..].contains(is_upper)
         && trade.contains(|letter: char| letter.is_ascii_lowercase())
         && trade.bytes().all(|byte| byte.is_ascii_alphanumeric());
     if is_type {
-        return Ok(trade.to_owned());
+        return Ok(trade);
     }
     let word = trade.to_lowercase().replace(' ', "");
     let known = TRADES.iter().find(|(start, _)| word.starts_with(start));

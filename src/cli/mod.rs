@@ -206,26 +206,23 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     let shared = serve.flat_map(|serve| serve.get_arguments().map(|flag| flag.get_id().clone()));
     let shared: HashSet<clap::Id> = shared.collect();
     program.mut_subcommands(|command| {
-        let of_command = command.get_name().to_owned();
+        let command_name = command.get_name().to_owned();
         command.mut_args(|flag| {
             let is_shared = shared.contains(flag.get_id());
-            let prefix = match is_shared {
-                true => String::new(),
-                false => format!("{of_command}_"),
-            };
             let positional = is_shared.then(|| flag.get_id().as_str());
-            let variable = flag.get_long().or(positional).map(|name| {
-                let name = format!("reviewd_{prefix}{name}");
-                name.replace('-', "_").to_uppercase()
-            });
-            let is_common = flag
-                .get_long()
-                .is_some_and(|name| COMMON_FLAGS.contains(&name));
-            let flag = flag.hide_short_help(of_command == "serve" && !is_common);
-            let flag = with_usual_values(flag);
-            match variable.filter(|variable| is_used(variable)) {
-                Some(variable) => flag.env(variable),
-                None => flag.env(None::<&str>),
+            let Some(name) = flag.get_long().or(positional) else {
+                return flag;
+            };
+            let is_rare = command_name == "serve" && !COMMON_FLAGS.contains(&name);
+            let variable = match is_shared {
+                true => format!("reviewd_{name}"),
+                false => format!("reviewd_{command_name}_{name}"),
+            };
+            let variable = variable.replace('-', "_").to_uppercase();
+            let flag = with_usual_values(flag).hide_short_help(is_rare);
+            match is_used(&variable) {
+                true => flag.env(variable),
+                false => flag.env(None::<&str>),
             }
         })
     })

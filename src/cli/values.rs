@@ -8,9 +8,6 @@ use clap::builder::RangedI64ValueParser;
 use clap::{ValueEnum, value_parser};
 use url::Url;
 
-/// Longest time that a flag takes, a year: sums with a longer one could overflow.
-const TIME_MAX: Duration = Duration::from_secs(366 * 24 * 60 * 60);
-
 /// Most requests a minute that a rate limit can be set to.
 pub(super) const RATE_MAX: i64 = 1_000_000;
 
@@ -84,8 +81,7 @@ pub(super) fn parse_time(text: &str) -> Result<Duration, String> {
         text => parse_scaled(text, &TIME_UNITS),
     };
     let time = ms.map(Duration::from_millis);
-    let time = time.filter(|time| *time <= TIME_MAX);
-    time.ok_or_else(|| "must be a whole number with ms, s, m, h or d, at most 366d".to_owned())
+    time.ok_or_else(|| "must be a whole number with ms, s, m, h or d".to_owned())
 }
 
 /// Parses a size: a whole number, and `B`, `KiB`, `MiB` or `GiB`; a bare number is bytes.

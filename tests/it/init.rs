@@ -53,7 +53,7 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
 #[test]
 fn trades_become_types_of_schema_org_and_values_have_limits() {
     let parent = tempfile::tempdir().unwrap();
-    let (name, trade) = ("x".repeat(1_024), "x".repeat(100));
+    let [name, trade] = ["x".repeat(1_024), "x".repeat(1_024)];
     // The place of a value among the flags, the value, and the type that comes of it.
     for (at, value, kind) in [
         (3, "law", "LegalService"),
