@@ -11,6 +11,7 @@ use std::sync::LazyLock;
 use regex::{Regex, RegexBuilder};
 
 use super::reviews::in_runs;
+use super::trades;
 use crate::model::{Dataset, Review};
 use crate::wire::text::quote;
 
@@ -149,30 +150,10 @@ pub(super) struct Finding<'d> {
     pub(super) path: String,
 }
 
-/// Whether a business of this type may be a law practice that has not said so, so that nothing was looked through.
-pub(super) fn may_be_law(kind: &str) -> bool {
-    is_type(
-        kind,
-        &["LocalBusiness", "ProfessionalService", "Organization"],
-    )
-}
-
-/// Whether `kind` is one of `types`, without regard to case, by its name or its address.
-fn is_type(kind: &str, types: &[&str]) -> bool {
-    let kind = kind.trim().to_ascii_lowercase();
-    let prefixes = ["https://schema.org/", "http://schema.org/"];
-    let name = prefixes.iter().find_map(|prefix| kind.strip_prefix(prefix));
-    let name = name.unwrap_or(&kind);
-    types.iter().any(|known| known.eq_ignore_ascii_case(name))
-}
-
 /// Looks through reviews, replies and the editorial of a practice, by as many threads as given; nothing for other kinds
 /// of business.
 pub(super) fn findings(dataset: &Dataset, threads: NonZeroUsize) -> Vec<Finding<'_>> {
-    if !is_type(
-        &dataset.business.kind,
-        &["LegalService", "Attorney", "Notary"],
-    ) {
+    if trades::of_type(&dataset.business.kind) != "legal" {
         return Vec::new();
     }
     let parts = in_runs(&dataset.reviews, threads.get(), |run| {

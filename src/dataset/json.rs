@@ -154,13 +154,7 @@ pub(super) fn reason(error: Option<&serde_json::Error>) -> String {
         return "is not JSON that can be read".to_owned();
     };
     let text = error.to_string();
-    let reason = match text.split(" at line ").next().unwrap_or_default() {
-        // What serde_json calls half of a surrogate pair.
-        "lone leading surrogate in hex escape" | "unexpected end of hex escape" => {
-            "an escape such as \\ud800 is half a character; write both halves, or the character itself"
-        }
-        reason => reason,
-    };
+    let reason = text.split(" at line ").next().unwrap_or_default();
     match error.is_eof() {
         true => format!("ends too early, as a half-written file does ({reason})"),
         false => format!("is not JSON that can be read: {reason}"),

@@ -39,7 +39,10 @@ const RULES: [Rule; 12] = [
         let message = format!(
             "is {kind}: the rules of a law practice were not looked at; set LegalService if it is one"
         );
-        advertising::may_be_law(kind).then_some(message)
+        let name = kind.rsplit('/').next().unwrap_or(kind);
+        let mut open = ["LocalBusiness", "ProfessionalService", "Organization"].into_iter();
+        let is_open = open.any(|one| one.eq_ignore_ascii_case(name));
+        is_open.then_some(message)
     }),
     ("no_disclaimer", REVIEWS, "disclaimer", |_, dataset| {
         let message = "is null: many bars ask for a line saying that past results promise nothing";

@@ -3,17 +3,16 @@
 //! Rendering is a pure function of the dataset and the public address, without clock, hash order or locale, so
 //! that two replicas with the same files give the same bytes.
 
-mod atom;
-mod feed;
-
 #[cfg(test)]
 pub(crate) mod tests;
 
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::model::{Business, Dataset, Review};
 use crate::wire::date::Timestamp;
 use crate::wire::json::Object;
+use crate::wire::xml::{push_attribute, push_text};
 
 /// Reviews in each feed: the 50 newest.
 pub const FEED_REVIEWS_MAX: usize = 50;
@@ -39,8 +38,8 @@ pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
     Published {
         reviews_json,
         offsets,
-        feed_json: feed::render(dataset, base_url),
-        feed_xml: atom::render(dataset, base_url),
+        feed_json: json_feed(dataset, base_url),
+        feed_xml: atom_feed(dataset, base_url),
     }
 }
 
@@ -160,4 +159,125 @@ fn entry_id(host: &str, review: &Review) -> String {
 fn updated(review: &Review) -> Timestamp {
     let reply = review.owner_reply.as_ref().map(|reply| reply.date);
     review.date.max(reply.unwrap_or(review.date)).timestamp()
+}
+
+/// Renders `/api/feed.json`: JSON Feed 1.1 (<https://www.jsonfeed.org/version/1.1/>) of the newest reviews.
+///
+/// Optional keys of the format are left out where there is nothing to say, as it asks for. Each item carries the
+/// whole review as `_review`, an extension by the format's own rule.
+fn json_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
+    let host = host(&dataset.business);
+    let newest = dataset.reviews.iter().take(FEED_REVIEWS_MAX);
+    let items: Vec<Value> = newest
+        .map(|review| feed_item(review, &host, base_url))
+        .collect();
+    let feed = json!({
+        "version": "https://jsonfeed.org/version/1.1",
+        "title": format!("Reviews of {}", dataset.business.name),
+        "home_page_url": dataset.business.url,
+        "feed_url": format!("{base_url}/api/feed.json"),
+        "description": subtitle(dataset),
+        "hubs": [{"type": "WebSub", "url": format!("{base_url}/api/websub/hub")}],
+        "items": items,
+    });
+    feed.to_string().into_bytes()
+}
+
+fn feed_item(review: &Review, host: &str, base_url: &str) -> Value {
+    let mut item = json!({
+        "id": entry_id(host, review),
+        "url": format!("{base_url}/api/reviews/{}", review.id),
+    });
+    if let Some(url) = &review.source_url {
+        item["external_url"] = json!(url);
+    }
+    item["title"] = json!(headline(review));
+    item["content_text"] = json!(review.text);
+    item["date_published"] = json!(review.date.timestamp().to_string());
+    item["date_modified"] = json!(updated(review).to_string());
+    let mut author = json!({"name": review.author});
+    if let Some(avatar) = &review.author_avatar_url {
+        author["avatar"] = json!(avatar);
+    }
+    item["authors"] = json!([author]);
+    if !review.mentioned_services.is_empty() {
+        item["tags"] = json!(review.mentioned_services);
+    }
+    item["_review"] = json!(review);
+    item
+}
+
+/// Renders `/feed.xml`: Atom (RFC 4287) of the newest reviews; every value is escaped, and what XML cannot hold is dropped.
+fn atom_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
+    let mut out = b"<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n".to_vec();
+    let business = &dataset.business;
+    let host = host(business);
+    let newest = || dataset.reviews.iter().take(FEED_REVIEWS_MAX);
+    push_element(&mut out, "id", &format!("tag:{host},2019:reviews"));
+    push_element(&mut out, "title", &format!("Reviews of {}", business.name));
+    let subtitle = subtitle(dataset);
+    if !subtitle.is_empty() {
+        push_element(&mut out, "subtitle", &subtitle);
+    }
+    // The latest of its entries (RFC 4287 §4.2.15), so that a change elsewhere leaves the feed as it is.
+    let latest = newest().map(updated).max().unwrap_or(dataset.updated_at);
+    push_element(&mut out, "updated", &latest.to_string());
+    let own = format!("{base_url}/feed.xml");
+    let hub = format!("{base_url}/api/websub/hub");
+    let atom = ("type", "application/atom+xml");
+    push_empty(&mut out, "link", &[("rel", "self"), atom, ("href", &own)]);
+    push_empty(&mut out, "link", &[("rel", "hub"), ("href", &hub)]);
+    let html = [
+        ("rel", "alternate"),
+        ("type", "text/html"),
+        ("href", &business.url),
+    ];
+    push_empty(&mut out, "link", &html);
+    newest().for_each(|review| push_entry(&mut out, review, &host, base_url));
+    out.extend_from_slice(b"</feed>\n");
+    out
+}
+
+fn push_entry(out: &mut Vec<u8>, review: &Review, host: &str, base_url: &str) {
+    out.extend_from_slice(b"<entry>\n");
+    push_element(out, "id", &entry_id(host, review));
+    push_element(out, "title", &headline(review));
+    push_element(out, "published", &review.date.timestamp().to_string());
+    push_element(out, "updated", &updated(review).to_string());
+    out.extend_from_slice(b"<author>");
+    push_element(out, "name", &review.author);
+    out.extend_from_slice(b"</author>\n");
+    let url = format!("{base_url}/api/reviews/{}", review.id);
+    let json = [
+        ("rel", "alternate"),
+        ("type", "application/json"),
+        ("href", url.as_str()),
+    ];
+    push_empty(out, "link", &json);
+    if let Some(url) = &review.source_url {
+        push_empty(out, "link", &[("rel", "via"), ("href", url)]);
+    }
+    for service in &review.mentioned_services {
+        push_empty(out, "category", &[("term", service)]);
+    }
+    push_element(out, "content", &review.text);
+    out.extend_from_slice(b"</entry>\n");
+}
+
+/// Appends `<name>text</name>` and a line break; without a type attribute, text is what Atom takes it for.
+fn push_element(out: &mut Vec<u8>, name: &str, text: &str) {
+    out.extend_from_slice(format!("<{name}>").as_bytes());
+    push_text(out, text);
+    out.extend_from_slice(format!("</{name}>\n").as_bytes());
+}
+
+/// Appends `<name attribute="value" …/>` and a line break.
+fn push_empty(out: &mut Vec<u8>, name: &str, attributes: &[(&str, &str)]) {
+    out.extend_from_slice(format!("<{name}").as_bytes());
+    for (attribute, value) in attributes {
+        out.extend_from_slice(format!(" {attribute}=\"").as_bytes());
+        push_attribute(out, value);
+        out.push(b'"');
+    }
+    out.extend_from_slice(b"/>\n");
 }

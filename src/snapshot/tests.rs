@@ -32,24 +32,6 @@ fn build(dataset: Dataset) -> Snapshot {
 }
 
 #[test]
-fn each_review_is_the_object_of_the_stored_array() {
-    let dataset = sample();
-    let ids: Vec<String> = dataset
-        .reviews
-        .iter()
-        .map(|review| review.id.clone())
-        .collect();
-    let snapshot = build(dataset);
-    assert_eq!(snapshot.len() as usize, ids.len());
-    for (row, id) in (0..).map(Row).zip(&ids) {
-        let review: serde_json::Value =
-            serde_json::from_slice(snapshot.review(row)).expect("one object");
-        assert_eq!(review["id"], id.as_str());
-        assert_eq!(snapshot.review_shared(row), snapshot.review(row));
-    }
-}
-
-#[test]
 fn variants_arrive_once_and_decode_to_the_document() {
     let snapshot = build(sample());
     assert!(snapshot.reviews.encoded(Coding::Gzip).is_none());

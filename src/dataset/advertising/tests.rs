@@ -111,7 +111,7 @@ fn own_words_are_held_to_the_same_with_their_place_and_only_those_of_a_practice(
         .map(|found| (found.rule.code, found.path.as_str()));
     let places: Vec<(&str, &str)> = places.collect();
     assert_eq!(places, [("promise", "summary"), ("money", "faq[1].answer")]);
-    dataset.business.kind = "https://other.example/LegalService".to_owned();
+    dataset.business.kind = "Restaurant".to_owned();
     assert!(findings(&dataset, NonZeroUsize::MIN).is_empty());
 }
 

@@ -81,7 +81,7 @@ fn what_is_refused_in_pieces_has_the_same_problems() {
         ),
         (
             changed(7, "Good", "\\ud800"),
-            "reviews[7]: is not JSON that can be read: an escape",
+            "reviews[7]: is not JSON that can be read: unexpected end of hex escape",
         ),
         (
             changed(7, "}", "]"),

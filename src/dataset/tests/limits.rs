@@ -49,7 +49,17 @@ fn a_hundred_problems_are_kept_and_all_are_counted() {
 }
 
 #[test]
-fn a_list_has_at_most_10000_entries() {
+fn a_list_has_at_most_10000_entries_and_one_of_media_32() {
+    let media = |count: usize| {
+        let each = r#"{"url":"https://a.example/a","alt":"","type":"video/mp4"}"#;
+        format!(
+            r#"["wills"],"language":"abcdefgh-abcdefgh-abcdefgh-12345678","media":[{}]"#,
+            vec![each; count].join(",")
+        )
+    };
+    accepts(r#"["wills"]"#, &media(32));
+    let expected = ".media: holds 33 entries, more than 32";
+    assert_eq!(review_problems(r#"["wills"]"#, &media(33)), expected);
     let with = |count: usize| {
         let mentions = vec!["\"Ann Lee\""; count].join(",");
         outcome(files(reviews_file(

@@ -23,6 +23,11 @@ const OF_REVIEWS: &str = r##"
 "text":"Good", =>  => .text: is missing
 "verified":true => "verified":"yes" => .verified: "yes" is not true or false
 ["wills"] => "wills" => .mentioned_services: "wills" is not an array
+["wills"] => [],"verification":{"by":"x"} => .verification.method: is missing
+["wills"] => [],"language":"english language" => .language: "english language" is not a language tag such as "en" or "pt-BR"
+["wills"] => [],"language":"abcdefgh-abcdefgh-abcdefgh-12345678x" => .language: "abcdefgh-abcdefgh-abcdefgh-12345678x" is not a language tag such as "en" or "pt-BR"
+["wills"] => [],"media":[{"url":"/a","alt":"","type":"image/png"}] => .media[0].url: "/a" is not an absolute http or https URL
+["wills"] => [],"media":[{"url":"https://a.example/a","alt":"","type":"text/html"}] => .media[0].type: "text/html" is not a media type of an image, a video or a recording, such as "image/jpeg"
 "##;
 
 /// The same for the rest of the file.
@@ -135,7 +140,7 @@ fn files_that_are_no_json_are_refused_with_the_place() {
         ),
         (
             b"{\"updated_at\":\"\\ud800\"}",
-            "line 1, column 22: is not JSON that can be read: an escape such as \\ud800 is half a character; write both halves, or the character itself",
+            "line 1, column 22: is not JSON that can be read: unexpected end of hex escape",
         ),
         (
             b"{\"updated_at\":\"\n\"}",
