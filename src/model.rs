@@ -19,9 +19,7 @@ pub mod insights;
 pub struct Rating(u8);
 
 impl Rating {
-    /// The lowest rating, 1.
     pub const MIN: Rating = Rating(1);
-    /// The highest rating, 5.
     pub const MAX: Rating = Rating(5);
 
     /// Returns the rating for `stars`, or `None` outside 1 to 5.
@@ -46,13 +44,10 @@ pub struct Row(pub u32);
 pub struct Review {
     /// Unique and stable, 1 to 64 characters of `[A-Za-z0-9_-]`, never `search` or `since`.
     pub id: String,
-    /// The author's name as published.
     pub author: String,
     /// An absolute URL of a picture.
     pub author_avatar_url: Option<String>,
-    /// 1 to 5.
     pub rating: Rating,
-    /// The day the review was written.
     #[serde(serialize_with = "day")]
     pub date: Date,
     /// The words, `""` for a rating without words.
@@ -61,9 +56,7 @@ pub struct Review {
     pub source: String,
     /// An absolute URL of the review at its source.
     pub source_url: Option<String>,
-    /// The owner's public answer.
     pub owner_reply: Option<OwnerReply>,
-    /// Only verified reviews are published.
     pub verified: bool,
     /// Names of people in the taxonomy, given by the file or derived from the text.
     pub mentioned_technicians: Vec<String>,
@@ -73,7 +66,6 @@ pub struct Review {
     pub verification: Option<Verification>,
     /// The language of the text, a BCP 47 tag such as "en" or "pt-BR".
     pub language: Option<String>,
-    /// Pictures and films that belong to the review.
     pub media: Vec<Media>,
     /// An English translation that a source brought along; not published, and read where the text cannot be.
     #[serde(skip)]
@@ -121,7 +113,6 @@ pub fn platform(name: &str) -> Option<&'static str> {
 /// A review that the operator has removed for good.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedReview {
-    /// The id that it had.
     pub id: String,
     /// The day of its removal.
     pub date: Date,
@@ -169,9 +160,7 @@ pub fn sort_newest_first(reviews: &mut [Review]) {
 /// The owner's public answer to a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwnerReply {
-    /// The words.
     pub text: String,
-    /// The day of the answer.
     #[serde(serialize_with = "day")]
     pub date: Date,
 }
@@ -260,7 +249,6 @@ pub struct Technician {
 /// The hand-written parts of the insights.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Editorial {
-    /// A summary in the business's own words.
     pub summary: Option<String>,
     /// One sentence to show large.
     pub pull_quote: Option<String>,
@@ -273,14 +261,12 @@ pub struct Editorial {
 pub struct Question {
     pub question: String,
     pub answer: String,
-    /// Ids of published reviews.
     pub review_ids: Vec<String>,
 }
 
 /// The operator's files, decoded and checked: everything that a snapshot is made of.
 #[derive(Clone, Debug)]
 pub struct Dataset {
-    /// The business.
     pub business: Business,
     /// Shown wherever reviews are.
     pub disclaimer: Option<String>,

@@ -19,7 +19,8 @@ use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 
 use super::mentions::Comparable;
 use super::problem::{Position, Problem, Problems};
-use crate::wire::date::{Date, DateError, Timestamp, parse_date, parse_timestamp};
+use crate::model::Rating;
+use crate::wire::date::{Date, Timestamp, parse_date, parse_timestamp};
 use crate::wire::text::quote;
 
 /// Names, labels, ids, phrases and other short strings: at most 1,024 bytes, as no filter can ask for longer ones.
@@ -404,86 +405,78 @@ impl<'a> Item<'a> {
 
     /// Reads a string of which `is_valid` tells whether it is what is `wanted`.
     pub(super) fn string_of(self, wanted: &str, is_valid: impl Fn(&str) -> bool) -> String {
-        match self.node() {
-            Some(Node::String(text)) if is_valid(text) => (*text).to_owned(),
-            _ => {
-                self.mismatch(wanted);
-                String::new()
-            }
+        let valid = |text: &str| is_valid(text).then(|| text.to_owned());
+        self.text_of(wanted, valid).unwrap_or_default()
+    }
+
+    /// Reads a string of which `parse` makes what is `wanted`.
+    fn text_of<T>(self, wanted: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
+        self.value_of(wanted, |node| match node {
+            Node::String(text) => parse(text),
+            _ => None,
+        })
+    }
+
+    /// Reads a value of which `parse` makes what is `wanted`.
+    fn value_of<T>(
+        self,
+        wanted: impl fmt::Display,
+        parse: impl FnOnce(&Node<'_>) -> Option<T>,
+    ) -> Option<T> {
+        let value = self.node().and_then(parse);
+        if value.is_none() {
+            self.mismatch(wanted);
         }
+        value
     }
 
     /// Reads true or false.
     pub(super) fn boolean(self) -> bool {
-        if let Some(Node::Static(StaticNode::Bool(value))) = self.node() {
-            return *value;
-        }
-        self.mismatch("true or false");
-        false
+        let value = self.value_of("true or false", |node| match node {
+            Node::Static(StaticNode::Bool(value)) => Some(*value),
+            _ => None,
+        });
+        value.unwrap_or_default()
     }
 
-    /// Reads a whole number; `5.0` is 5, as in JSON Schema and in the arguments of the tools.
-    pub(super) fn whole(self, range: RangeInclusive<u8>) -> u8 {
-        let (min, max) = (range.start(), range.end());
-        let value = self.node().and_then(number);
-        let value = value.and_then(|value| value.as_u64());
-        match value.map(u8::try_from) {
-            Some(Ok(value)) if range.contains(&value) => return value,
-            Some(_) => self.refuse(format_args!("is not from {min} to {max}")),
-            None => self.mismatch(format_args!("a whole number from {min} to {max}")),
-        }
-        *min
+    /// Reads a number of stars; `5.0` is 5, as in JSON Schema and in the arguments of the tools.
+    pub(super) fn rating(self) -> Rating {
+        let value = self.value_of("a whole number from 1 to 5", |node| {
+            let stars = number(node)?.as_u64()?;
+            Rating::new(u8::try_from(stars).ok()?)
+        });
+        value.unwrap_or(Rating::MIN)
     }
 
     /// Reads a number.
     pub(super) fn number(self, range: RangeInclusive<f64>) -> Number {
-        let number = self.node().and_then(number);
-        let value = number.as_ref().and_then(Number::as_f64);
-        if !value.is_some_and(|value| range.contains(&value)) {
-            let (min, max) = (range.start(), range.end());
-            self.mismatch(format_args!("a number from {min} to {max}"));
-        }
-        number.unwrap_or_else(|| Number::from(0))
+        let (min, max) = (range.start(), range.end());
+        let wanted = format_args!("a number from {min} to {max}");
+        let is_within = |number: &Number| number.as_f64().is_some_and(|it| range.contains(&it));
+        let value = self.value_of(wanted, |node| number(node).filter(is_within));
+        value.unwrap_or_else(|| Number::from(0))
     }
 
     /// Reads a day, exactly `YYYY-MM-DD`.
     pub(super) fn date(self) -> Date {
-        let Some(Node::String(text)) = self.node() else {
-            self.mismatch("a day such as \"2026-11-21\"");
-            return Date::MIN;
-        };
-        parse_date(text.as_bytes()).unwrap_or_else(|error| {
-            self.mismatch(match error {
-                DateError::Shape => "a day of the form YYYY-MM-DD",
-                DateError::NoSuchDay => "a day that exists",
-            });
-            Date::MIN
-        })
+        let wanted = "a day that exists, such as \"2026-11-21\"";
+        let date = self.text_of(wanted, |text| parse_date(text.as_bytes()).ok());
+        date.unwrap_or(Date::MIN)
     }
 
     /// Reads a time in whole seconds (RFC 3339).
     pub(super) fn timestamp(self) -> Option<Timestamp> {
-        let time = match self.node() {
-            Some(Node::String(text)) => parse_timestamp(text.as_bytes()),
-            _ => None,
-        };
-        if time.is_none() {
-            self.mismatch("a time in whole seconds such as \"2026-11-21T09:00:00Z\"");
-        }
-        time
+        let wanted = "a time in whole seconds such as \"2026-11-21T09:00:00Z\"";
+        self.text_of(wanted, |text| parse_timestamp(text.as_bytes()))
     }
 
-    /// Reads the id of a review: 1 to 64 characters of `[A-Za-z0-9_-]`, not one of the two that are addresses.
+    /// Reads the id of a review. It is a part of an address, and two addresses beside it have names.
     pub(super) fn review_id(self) -> String {
-        let Some(Node::String(text)) = self.node() else {
-            self.mismatch("a string");
-            return String::new();
-        };
-        if matches!(*text, "search" | "since") {
-            self.refuse("is an address of the service and cannot be an id");
-            return String::new();
-        }
-        self.string_of("an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -", is_id)
+        let wanted =
+            "an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\" or \"since\"";
+        self.string_of(wanted, |text| {
+            is_id(text) && !matches!(text, "search" | "since")
+        })
     }
 }
 

@@ -22,7 +22,7 @@ pub struct Problem {
     /// Where in the file that is, unless the path itself says so.
     #[serde(flatten)]
     pub position: Option<Position>,
-    /// What is wrong, beginning with a verb: "is not from 1 to 5".
+    /// What is wrong, beginning with a verb: "is not a day that exists".
     pub message: String,
     /// The value in question as JSON-like text, at most 64 bytes of a string, where one helps.
     pub value: Option<String>,

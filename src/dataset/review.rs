@@ -4,7 +4,7 @@ use super::REVIEWS_BYTES_MAX;
 use super::json::{self, FileSpec, Item, Text};
 use super::mentions::{Comparable, Derive, Matcher};
 use super::problem::Problems;
-use crate::model::{Media, OwnerReply, Rating, Review, Taxonomy, Verification};
+use crate::model::{Media, OwnerReply, Review, Taxonomy, Verification};
 
 /// Entries of `media` of one review, at most: 32; more are refused.
 pub const MEDIA_MAX: usize = 32;
@@ -53,7 +53,7 @@ pub(super) fn review(entry: Item<'_>, derive: &Derive<'_>, words: &mut Comparabl
             id: keys.key("id").review_id(),
             author: keys.key("author").string(Text::Name),
             author_avatar_url: keys.key("author_avatar_url").optional(Text::Url),
-            rating: rating(keys.key("rating")),
+            rating: keys.key("rating").rating(),
             date: keys.key("date").date(),
             text: keys.key("text").optional(Text::Words).unwrap_or_default(),
             source: keys.key("source").string(Text::Name),
@@ -91,10 +91,6 @@ pub(super) fn review(entry: Item<'_>, derive: &Derive<'_>, words: &mut Comparabl
         review.translation = translation.and_then(|item| item.optional(Text::Words));
         review
     })
-}
-
-fn rating(item: Item<'_>) -> Rating {
-    Rating::new(item.whole(1..=5)).unwrap_or(Rating::MIN)
 }
 
 fn owner_reply(item: Item<'_>) -> OwnerReply {

@@ -122,6 +122,8 @@ fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
 }
 
 fn business(item: Item<'_>) -> Business {
+    let by_id: [(_, NameOf<BusinessService>); 1] = [("id", |service| &service.id)];
+    let by_name: [(_, NameOf<BusinessTechnician>); 1] = [("name", |person| &person.name)];
     item.object(|keys| Business {
         name: keys.key("name").string(Text::Name),
         kind: keys.key("type").string(Text::Name),
@@ -144,28 +146,19 @@ fn business(item: Item<'_>) -> Business {
         }),
         opening_hours: keys.key("opening_hours").strings(Text::Name),
         service_areas: keys.key("service_areas").strings(Text::Name),
-        services: services(keys.key("services")),
-        technicians: technicians(keys.key("technicians")),
+        services: keys.key("services").each_unique(&by_id, |item| {
+            item.object(|keys| BusinessService {
+                id: keys.key("id").string(Text::Name),
+                label: keys.key("label").string(Text::Name),
+            })
+        }),
+        technicians: keys.key("technicians").each_unique(&by_name, |item| {
+            item.object(|keys| BusinessTechnician {
+                name: keys.key("name").string(Text::Name),
+                title: keys.key("title").string(Text::Line),
+            })
+        }),
         same_as: keys.key("same_as").strings(Text::Url),
-    })
-}
-
-fn services(item: Item<'_>) -> Vec<BusinessService> {
-    item.each_unique(&[("id", |service: &BusinessService| &service.id)], |item| {
-        item.object(|keys| BusinessService {
-            id: keys.key("id").string(Text::Name),
-            label: keys.key("label").string(Text::Name),
-        })
-    })
-}
-
-fn technicians(item: Item<'_>) -> Vec<BusinessTechnician> {
-    let unique: [(_, NameOf<BusinessTechnician>); 1] = [("name", |person| &person.name)];
-    item.each_unique(&unique, |item| {
-        item.object(|keys| BusinessTechnician {
-            name: keys.key("name").string(Text::Name),
-            title: keys.key("title").string(Text::Line),
-        })
     })
 }
 

@@ -104,7 +104,7 @@ fn all_problems_of_all_files_are_reported_at_once() {
     files.editorial = Some(EDITORIAL_TEXT.replace("\"A\"", "\"\"").into());
     let expected = "taxonomy.json: technicians[0].name: \"\" is empty\n\
         reviews.json: business.url: \"a.example\" is not an absolute http or https URL\n\
-        reviews.json: reviews[1].rating: 9 is not from 1 to 5\n\
+        reviews.json: reviews[1].rating: 9 is not a whole number from 1 to 5\n\
         reviews.json: reviews[1].id: \"r1\" is the id of reviews[0] too\n\
         editorial.json: faq[0].answer: \"\" is empty";
     assert_eq!(outcome(files).map(|_| ()), Err(expected.to_owned()));

@@ -12,16 +12,13 @@ use super::{Question, Row};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Polarity {
-    /// A complaint.
     Negative,
     /// No opinion, or none that is clear.
     Neutral,
-    /// Praise.
     Positive,
 }
 
 impl Polarity {
-    /// All three, in order.
     pub const ALL: [Polarity; 3] = [Polarity::Negative, Polarity::Neutral, Polarity::Positive];
 
     /// The word that documents and parameters use.
@@ -144,14 +141,12 @@ pub struct LanguageCoverage {
     pub evidence: Vec<String>,
 }
 
-/// First and last day.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DateRange {
     pub earliest: Option<String>,
     pub latest: Option<String>,
 }
 
-/// All reviews together.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Overall {
     pub score: f64,
@@ -222,13 +217,10 @@ impl Aspect {
 /// The words that a count rests on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
-    /// The review.
     pub review_id: String,
     /// Code point of its text where the mention begins.
     pub start: u32,
-    /// Exclusive.
     pub end: u32,
-    /// What it says.
     pub polarity: Polarity,
 }
 
@@ -245,7 +237,6 @@ pub struct Quarter {
     pub interval: [f64; 2],
 }
 
-/// People, services, complaints and places.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Entities {
@@ -255,7 +246,6 @@ pub struct Entities {
     pub service_areas: Vec<Entity>,
 }
 
-/// A person who is named.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Person {
     pub name: String,
@@ -286,7 +276,6 @@ pub struct Topic {
     pub review_ids: Vec<String>,
 }
 
-/// Months, and where they lead.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Temporal {
@@ -294,7 +283,6 @@ pub struct Temporal {
     pub trend: Option<String>,
 }
 
-/// The reviews of one month.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Month {
     pub month: String,
@@ -304,7 +292,6 @@ pub struct Month {
     pub mean_rating: Option<f64>,
 }
 
-/// What one review says.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct ReviewInsights {

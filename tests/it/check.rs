@@ -87,7 +87,10 @@ fn an_error_of_a_value_names_its_line_and_column() {
     let found = lines(&output);
     for (part, message) in [
         ("\"url\": \"//", "business.url: "),
-        ("\"rating\": 7", "].rating: 7 is not from 1 to 5\n"),
+        (
+            "\"rating\": 7",
+            "].rating: 7 is not a whole number from 1 to 5\n",
+        ),
     ] {
         let place = format!("error: reviews.json: line {}, column ", line(part));
         let is_it = |line: &str| line.starts_with(&place) && format!("{line}\n").contains(message);

@@ -103,7 +103,7 @@ fn a_broken_file_changes_nothing_but_readyz_until_it_is_mended() {
     assert_eq!(details.len(), 2, "{details:?}");
     for line in details {
         let line = line.as_str().unwrap();
-        let is_without_value = line.ends_with("].rating: is not from 1 to 5");
+        let is_without_value = line.ends_with("].rating: is not a whole number from 1 to 5");
         assert!(is_without_value, "{line}");
     }
     data.write("reviews.json", &whole);

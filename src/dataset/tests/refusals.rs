@@ -4,18 +4,18 @@ use super::*;
 
 /// What is replaced in a review, by what, and what is said of it.
 const OF_REVIEWS: &str = r##"
-"rating":5 => "rating":7 => .rating: 7 is not from 1 to 5
+"rating":5 => "rating":7 => .rating: 7 is not a whole number from 1 to 5
 "rating":5 => "rating":4.5 => .rating: 4.5 is not a whole number from 1 to 5
 "rating":5 => "rating":1e300 => .rating: 1e+300 is not a whole number from 1 to 5
 "rating":5 => "rating":18446744073709551616 => .rating: 1.8446744073709552e+19 is not a whole number from 1 to 5
 "rating":5 => "rating":5,"rating":4 => .rating: is given twice
 "rating":5 => "rating":5,"Autor":4 => .Autor: is not a known key; did you mean "author"?
 "rating":5 => "rating":5,"\u001b[1m":4 => ["\u{1b}[1m"]: is not a known key
-"date":"2026-01-02" => "date":"2026-02-30" => .date: "2026-02-30" is not a day that exists
-"date":"2026-01-02" => "date":"02.01.2026" => .date: "02.01.2026" is not a day of the form YYYY-MM-DD
-"id":"r1" => "id":"a b" => .id: "a b" is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -
-"id":"r1" => "id":"search" => .id: "search" is an address of the service and cannot be an id
-"id":"r1" => "id":1 => .id: 1 is not a string
+"date":"2026-01-02" => "date":"2026-02-30" => .date: "2026-02-30" is not a day that exists, such as "2026-11-21"
+"date":"2026-01-02" => "date":"02.01.2026" => .date: "02.01.2026" is not a day that exists, such as "2026-11-21"
+"id":"r1" => "id":"a b" => .id: "a b" is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search" or "since"
+"id":"r1" => "id":"search" => .id: "search" is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search" or "since"
+"id":"r1" => "id":1 => .id: 1 is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search" or "since"
 "author":"Bo" => "author":"  " => .author: "  " is empty
 "author":"Bo" => "author":"B\no" => .author: "B\no" holds a control character
 "author_avatar_url":null => "author_avatar_url":"/a.png" => .author_avatar_url: "/a.png" is not an absolute http or https URL
