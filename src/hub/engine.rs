@@ -14,7 +14,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::warn;
 
-use self::messages::Ended;
+use self::messages::FinishedExchange;
 use self::storage::Role;
 use super::breaker::Breaker;
 use super::client::{Client, Content, Exchange, Job};
@@ -80,7 +80,7 @@ pub(super) struct Engine {
     /// When a topic last got new content, or when this process began.
     published_at: Moment,
     /// Ends of exchanges that the store does not have yet.
-    ended: Vec<Ended>,
+    ended: Vec<FinishedExchange>,
     /// The clock, and what it showed when it was last looked at.
     unix_ms: Box<dyn Fn() -> i64 + Send>,
     anchor: (Instant, i64),

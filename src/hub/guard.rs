@@ -112,17 +112,13 @@ impl Ports {
 
 /// Takes the IPv4 address out of the IPv6 forms that carry one to the IPv4 internet.
 fn unwrap(address: IpAddr) -> IpAddr {
-    let IpAddr::V6(v6) = address else {
-        return address;
-    };
-    let segments = v6.segments();
-    let [.., a, b, c, d] = v6.octets();
-    let is_mapped = segments[..5] == [0; 5] && segments[5] == 0xffff;
-    let is_nat64 = segments[..6] == [0x64, 0xff9b, 0, 0, 0, 0];
-    if is_mapped || is_nat64 {
-        IpAddr::V4(Ipv4Addr::new(a, b, c, d))
-    } else {
-        address
+    match address.to_canonical() {
+        // NAT64 (RFC 6052).
+        IpAddr::V6(v6) if v6.segments()[..6] == [0x64, 0xff9b, 0, 0, 0, 0] => {
+            let [.., a, b, c, d] = v6.octets();
+            Ipv4Addr::new(a, b, c, d).into()
+        }
+        canonical => canonical,
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use tracing::{error, info};
 
-use super::{Ended, Engine, Message};
+use super::{Engine, FinishedExchange, Message};
 use crate::hub::Moment;
 use crate::hub::breaker::{PROBE_WAIT_MAX, PROBES};
 use crate::hub::client::Job;
@@ -79,7 +79,7 @@ impl Engine {
         let content = self.contents.get(&delivery.topic).map(Arc::clone);
         match content.filter(|content| content.topic.digest == delivery.digest) {
             Some(content) => self.begin(lane, Job::Deliver(delivery, content)),
-            None => self.ended.push(Ended {
+            None => self.ended.push(FinishedExchange {
                 report: delivery.ended(Outcome::Deferred, Duration::ZERO, 0),
                 host: delivery.callback.host().to_string(),
                 topic: delivery.topic,

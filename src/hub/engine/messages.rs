@@ -13,7 +13,7 @@ use crate::hub::store::{Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, R
 use crate::hub::{Callback, Moment, Refusal};
 
 /// The end of an exchange for the store, and what the log says of it.
-pub(super) struct Ended {
+pub(super) struct FinishedExchange {
     pub(super) report: Report,
     pub(super) topic: String,
     pub(super) host: String,
@@ -87,7 +87,7 @@ impl Engine {
         };
         // What was cut with the role says nothing of its subscriber.
         if self.role.is_ours || matches!(answer, Some(Answer::Status(_))) {
-            self.ended.push(Ended {
+            self.ended.push(FinishedExchange {
                 report,
                 topic,
                 host: callback.host().to_string(),
@@ -177,7 +177,7 @@ impl Engine {
     }
 
     /// Counts and logs what the end of an exchange changed.
-    fn log(&self, ended: &Ended, recorded: Recorded) {
+    fn log(&self, ended: &FinishedExchange, recorded: Recorded) {
         let stats = &self.shared.stats;
         let (request, subscription) = match ended.report {
             Report::Delivered { id, .. } => (None, Some(id)),
