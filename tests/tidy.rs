@@ -35,9 +35,6 @@ const HUB_RULES: &[&str] = &[
     "src/hub/subscription",
 ];
 
-/// Folders whose files still form circles; none is added.
-const WITH_CIRCLES: &[&str] = &["insights"];
-
 /// The file that asks for the time of day; everything else is told it.
 const CLOCK: &str = "src/clock.rs";
 /// The modules that measure durations, for deadlines and for logs.
@@ -120,19 +117,7 @@ fn import_table() -> Vec<(String, Vec<String>)> {
 
 #[test]
 fn sibling_modules_form_no_circles() {
-    let of_old = |fault: &String| {
-        WITH_CIRCLES
-            .iter()
-            .any(|folder| fault.starts_with(&format!("src/{folder}/")))
-    };
-    let (old, new): (Vec<String>, Vec<String>) =
-        circles::faults(&sources()).into_iter().partition(of_old);
-    println!(
-        "{} circles in {WITH_CIRCLES:?}\n{}",
-        old.len(),
-        old.join("\n")
-    );
-    report(new);
+    report(circles::faults(&sources()));
 }
 
 #[test]

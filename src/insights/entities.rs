@@ -18,7 +18,11 @@ struct List<'d> {
 }
 
 impl<'d> List<'d> {
-    fn new(entries: impl Iterator<Item = (&'d String, &'d String)>) -> List<'d> {
+    /// Lists pairs of id and label; `aliases` are further spellings of ids, which count where no id is spelled so.
+    fn new(
+        entries: impl Iterator<Item = (&'d String, &'d String)>,
+        aliases: impl Iterator<Item = (&'d String, &'d String)>,
+    ) -> List<'d> {
         let mut list = List::default();
         for (id, label) in entries {
             list.places.entry(Comparable::new(id)).or_insert_with(|| {
@@ -26,26 +30,14 @@ impl<'d> List<'d> {
                 Some(list.entries.len() - 1)
             });
         }
-        list
-    }
-
-    /// The people by name, and by the aliases that are of one of them only.
-    fn of_people(dataset: &'d Dataset) -> List<'d> {
-        let known = dataset.taxonomy.technicians.iter();
-        let others = dataset.business.technicians.iter().map(|one| &one.name);
-        let names = known.clone().map(|one| &one.name).chain(others);
-        let mut list = List::new(names.map(|name| (name, name)));
-        let mut aliases: HashMap<Comparable, Option<usize>> = HashMap::new();
-        for person in known {
-            let owner = list.places[&Comparable::new(&person.name)];
-            for alias in &person.aliases {
-                let known = aliases.entry(Comparable::new(alias)).or_insert(owner);
-                *known = known.filter(|one| Some(*one) == owner);
-            }
+        let mut places: HashMap<Comparable, Option<usize>> = HashMap::new();
+        for (alias, id) in aliases {
+            let owner = list.places[&Comparable::new(id)];
+            let known = places.entry(Comparable::new(alias)).or_insert(owner);
+            *known = known.filter(|one| Some(*one) == owner);
         }
-        for (alias, owner) in aliases {
-            list.places.entry(alias).or_insert(owner);
-        }
+        places.extend(list.places);
+        list.places = places;
         list
     }
 
@@ -62,10 +54,14 @@ impl<'d> List<'d> {
 /// are of reviews with any of the first three.
 pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64; 3]) {
     let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
-    let mut people = List::of_people(dataset);
+    let people = taxonomy.technicians.iter().map(|one| &one.name);
+    let others = business.technicians.iter().map(|one| &one.name);
+    let aliases = taxonomy.technicians.iter();
+    let aliases = aliases.flat_map(|one| one.aliases.iter().map(|alias| (alias, &one.name)));
+    let mut people = List::new(people.chain(others).map(|name| (name, name)), aliases);
     let known = taxonomy.services.iter().map(|one| (&one.id, &one.label));
     let offered = business.services.iter().map(|one| (&one.id, &one.label));
-    let mut services = List::new(known.chain(offered));
+    let mut services = List::new(known.chain(offered), std::iter::empty());
     let areas = taxonomy.service_areas.iter();
     let areas = areas.map(|area| (&*area.id, &*area.label, Vec::new()));
     let mut areas: Vec<(&str, &str, Vec<Row>)> = areas.collect();

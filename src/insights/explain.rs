@@ -7,10 +7,10 @@ use std::collections::BTreeMap;
 use whatlang::Lang;
 
 use super::Options;
-use super::evidence::{OPINION, stars};
+use super::evidence::{Context, OPINION, stars};
 use super::language::is_function_word;
 use super::read::{Derived, Mention};
-use super::text::sentences;
+use super::text::{Words, sentences};
 use super::text_model::{Sentence, UNIT};
 use crate::model::Dataset;
 
@@ -38,7 +38,7 @@ pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<
 }
 
 /// The mention in its sentence and what decided: first what spoke for the answer, the strongest first, then what spoke
-/// against it.
+/// against it. What a word adds is what is missing where a word that says nothing stands in its place.
 fn explanation(
     dataset: &Dataset,
     derived: &Derived,
@@ -50,52 +50,54 @@ fn explanation(
     let rest = &review.text[mention.sentence..];
     let sentence = &rest[sentences(rest).next().unwrap_or_default()];
     let range = mention.range.start - mention.sentence..mention.range.end - mention.sentence;
-    read.read(sentence);
-    // Words with what they add, and the own reviews with them: of one or two stars, and of five.
-    let mut of_items: Vec<(usize, i32, Option<[u32; 2]>)> = Vec::new();
-    let total = read.tilt(Some(&range), context, |feature, tilt| {
-        of_items.extend(feature.item.map(|item| (usize::from(item), tilt, None)));
-    });
-    let words = &read.words;
-    let own = derived.known[&lang].own.iter();
-    let own = own.flat_map(|own| own.reasons(row, words));
-    of_items.extend(own.map(|(at, tilt, counts)| (at, tilt, Some(counts))));
+    let own = derived.known[&lang].own.as_ref();
+    let mut tenths = |sentence: &str| {
+        read.read(sentence);
+        let own = own.map_or(0, |own| own.log_odds(own.sum(row, &read.words)));
+        read.tilt(Some(&range), &Context { own, ..*context }) * 10 / UNIT
+    };
+    let total = tenths(sentence);
+    let mut words = Words::default();
+    words.read(sentence);
     // By word, as one may stand in the sentence twice.
-    let mut by_word: BTreeMap<&str, (i32, Option<[u32; 2]>)> = BTreeMap::new();
-    for (item, tilt, counts) in of_items {
-        let item = &words.items()[item];
+    let mut by_word: BTreeMap<&str, i32> = BTreeMap::new();
+    for item in words.items() {
         let word = words.lower(item);
         if item.is_word && !is_function_word(lang.unwrap_or(Lang::Eng), word) {
-            let known = by_word.entry(word).or_default();
-            *known = (known.0 + tilt, known.1.or(counts));
+            let mut without = sentence.to_owned();
+            without.replace_range(item.start..item.end, &"x".repeat(item.end - item.start));
+            *by_word.entry(word).or_default() += total - tenths(&without);
         }
     }
-    let tenths = |tilt: i32| tilt * 10 / UNIT;
-    let word = |(word, (tilt, counts)): (&str, (i32, Option<[u32; 2]>))| {
-        let of_reviews = |[low, high]: [u32; 2]| {
+    // Each with what it adds, in tenths, and the own reviews with it.
+    let mut reasons: Vec<(String, i32, String)> = Vec::new();
+    for (word, tenths) in by_word {
+        let of_reviews = own.and_then(|own| own.counts(word)).map(|[low, high]| {
             let all = low + high;
             format!(" (in {all} reviews, {low} of them with one or two stars)")
-        };
-        let of_reviews = counts.map_or_else(String::new, of_reviews);
-        (format!("\"{word}\""), tenths(tilt), of_reviews)
-    };
-    let mut reasons: Vec<(String, i32, String)> = by_word.into_iter().map(word).collect();
+        });
+        reasons.push((
+            format!("\"{word}\""),
+            tenths,
+            of_reviews.unwrap_or_default(),
+        ));
+    }
     reasons.sort_by_key(|(_, tenths, _)| Reverse(tenths.abs()));
     reasons.truncate(WORDS_MAX);
-    let phrase = format!("the phrase \"{}\"", sentence[range.clone()].to_lowercase());
     let mut add = |what: String, tenths| reasons.push((what, tenths, String::new()));
-    add(phrase, tenths(i32::from(context.opinion) * OPINION));
-    add("the stars".to_owned(), tenths(stars(context.rating)));
-    let (total, shown) = (tenths(total), reasons.iter().map(|one| one.1).sum::<i32>());
+    let phrase = format!("the phrase \"{}\"", sentence[range.clone()].to_lowercase());
+    add(phrase, i32::from(context.opinion) * OPINION * 10 / UNIT);
+    add("the stars".to_owned(), stars(context.rating) * 10 / UNIT);
+    let shown: i32 = reasons.iter().map(|one| one.1).sum();
     let rest = "the rest of the sentence".to_owned();
     reasons.push((rest, total - shown, String::new()));
     reasons.retain(|(_, tenths, _)| *tenths != 0);
     let side = if total < 0 { 1 } else { -1 };
     reasons.sort_by_key(|(_, tenths, _)| (tenths * side > 0, Reverse(tenths.abs())));
-    let reasons: Vec<String> = reasons
-        .iter()
-        .map(|(what, tenths, counts)| format!("{} {}{counts}", printable(what), signed(*tenths)))
-        .collect();
+    let reason = |(what, tenths, of_reviews): &(String, i32, String)| {
+        format!("{} {}{of_reviews}", printable(what), signed(*tenths))
+    };
+    let reasons: Vec<String> = reasons.iter().map(reason).collect();
     format!(
         "{:8}  {}  {}  {} of 5\n  {}[{}]{}\n  for praise (+) or complaint (-), in log-odds: {}; together {}\n\n",
         mention.polarity.word(),

@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use rust_stemmers::{Algorithm, Stemmer};
 use whatlang::Lang;
 
-use super::read::over_chunks;
+use super::chunks::over_chunks;
 use crate::model::Review;
 use crate::wire::text::truncate;
 
@@ -25,9 +25,9 @@ pub(super) fn detect_all(
         (!cancelled()).then(|| reviews.iter().map(detect).collect::<Vec<_>>())
     };
     let parts = over_chunks(reviews.len(), threads, detect).into_iter();
-    let certain = parts.collect::<Option<Vec<_>>>()?.concat();
+    let mut languages = parts.collect::<Option<Vec<_>>>()?.concat();
     let mut counts: HashMap<Lang, usize> = HashMap::new();
-    for lang in certain.iter().flatten() {
+    for lang in languages.iter().flatten() {
         *counts.entry(*lang).or_default() += 1;
     }
     let told: usize = counts.values().sum();
@@ -35,45 +35,42 @@ pub(super) fn detect_all(
     let mut usual: Vec<Lang> = Lang::all().iter().rev().copied().collect();
     usual.retain(|lang| counts.get(lang).is_some_and(|count| count * 20 >= told));
     usual.sort_by_key(|lang| counts[lang]);
-    let rows = reviews.iter().zip(certain);
-    let guess =
-        |(review, certain): (&Review, Option<Lang>)| certain.or_else(|| guess(review, &usual));
-    Some(rows.map(guess).collect())
+    for (lang, review) in languages.iter_mut().zip(reviews) {
+        *lang = lang.or_else(|| guess(head(review), &usual));
+    }
+    Some(languages)
 }
 
 /// The language of `review` where its tag or its words leave no doubt.
 fn detect(review: &Review) -> Option<Lang> {
-    let language = review
-        .language
-        .as_deref()
-        .unwrap_or_default()
-        .split('-')
-        .next();
+    let tag = review.language.as_deref().unwrap_or_default();
+    let language = tag.split('-').next();
     let tagged = LANGUAGES.lines().find_map(|line| {
         let mut fields = line.split(' ');
         let code = fields.next()?;
         (fields.next() == language).then(|| Lang::from_code(code))?
     });
-    if tagged.is_some() {
-        return tagged;
-    }
-    let info = whatlang::detect(truncate(&review.text, HEAD_BYTES))?;
-    (info.is_reliable() && review.text.len() >= 20).then(|| info.lang())
+    tagged.or_else(|| {
+        let info = whatlang::detect(head(review))?;
+        (info.is_reliable() && review.text.len() >= 20).then(|| info.lang())
+    })
 }
 
-/// The language of `review`, by the function words of the `usual` languages, of which the last is the most frequent.
-fn guess(review: &Review, usual: &[Lang]) -> Option<Lang> {
-    let text = truncate(&review.text, HEAD_BYTES);
-    if !text.contains(char::is_alphabetic) {
-        return None;
-    }
+/// The language of `text` by the function words of the `usual` languages, of which the last is the most frequent.
+fn guess(text: &str, usual: &[Lang]) -> Option<Lang> {
     let lower = text.to_lowercase();
-    let count = |lang: &Lang| {
+    let count = |lang: &&Lang| {
         let words = lower.split(|letter: char| !letter.is_alphanumeric() && letter != '\'');
-        words.filter(|word| is_function_word(*lang, word)).count()
+        words.filter(|word| is_function_word(**lang, word)).count()
     };
-    let best = usual.iter().copied().max_by_key(count);
-    best.or_else(|| whatlang::detect(text).map(|info| info.lang()))
+    let best = usual.iter().max_by_key(count).copied();
+    let best = best.or_else(|| whatlang::detect_lang(text));
+    best.filter(|_| text.contains(char::is_alphabetic))
+}
+
+/// What tells the language of a review.
+fn head(review: &Review) -> &str {
+    truncate(&review.text, HEAD_BYTES)
 }
 
 /// The stemmer of a language, if there is one.
@@ -103,9 +100,10 @@ const LANGUAGES: &str = include_str!("languages.txt");
 /// Function words by code, and determiners.
 static WORDS: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {
     let lines = LANGUAGES.lines().filter_map(|line| line.split_once(' '));
-    lines
-        .flat_map(|(code, words)| words.split(' ').skip(1).map(move |word| (code, word)))
-        .collect()
+    let words = |(code, words): (&'static str, &'static str)| {
+        words.split(' ').skip(1).map(move |word| (code, word))
+    };
+    lines.flat_map(words).collect()
 });
 
 /// Bytes of a text that tell its language.

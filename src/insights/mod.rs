@@ -7,6 +7,7 @@
 //! is the value [`Insights`], written once by serde. It depends on nothing but the dataset, so replicas agree.
 
 mod aspect;
+mod chunks;
 mod entities;
 pub mod evidence;
 pub(crate) mod explain;
@@ -22,6 +23,7 @@ mod totals;
 #[cfg(test)]
 mod tests;
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::num::NonZeroUsize;
 
@@ -29,7 +31,7 @@ use sha2::{Digest, Sha256};
 use whatlang::Lang;
 
 use crate::model::insights::{
-    Coverage, DateRange, Insights, LanguageCoverage, Method, Polarity, ReviewInsights, Temporal,
+    Coverage, DateRange, Insights, LanguageCoverage, Method, ReviewInsights, Temporal,
 };
 use crate::model::{Dataset, Row};
 use crate::wire::text::hex;
@@ -42,7 +44,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-4";
+const MODEL: &str = "reviewd-evidence-5";
 
 /// Mentions from which on an aspect is scored, unless told otherwise.
 pub const MENTIONS_MIN: u32 = 5;
@@ -99,29 +101,26 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
     let mut insights: Insights = serde_json::from_slice(given).unwrap_or_default();
     let ids = dataset.reviews.iter().map(|review| review.id.as_str());
     let rows: HashMap<&str, Row> = ids.zip((0..).map(Row)).collect();
-    let sorted = |rows: &mut dyn Iterator<Item = Row>| -> Vec<Row> {
-        let rows: BTreeSet<Row> = rows.collect();
-        rows.into_iter().collect()
-    };
     // Such a document may name more reviews in one of the two places than in the other.
-    let mut by_aspect: HashMap<&str, Vec<Row>> = HashMap::new();
+    let mut by_aspect: HashMap<&str, BTreeSet<Row>> = HashMap::new();
     for (id, review) in insights.per_review.iter().flatten() {
         for aspect in &review.aspects {
-            let named = by_aspect.entry(aspect).or_default();
-            named.extend(rows.get(id.as_str()));
+            by_aspect
+                .entry(aspect)
+                .or_default()
+                .extend(rows.get(id.as_str()));
         }
     }
     for aspect in &mut insights.aspects {
-        let row = |id: &String| rows.get(id.as_str()).copied();
-        let evidence = aspect.evidence.iter().flatten();
-        let shown = evidence.filter_map(|one| Some((one.polarity, row(&one.review_id)?)));
-        aspect.rows_by_polarity = Polarity::ALL.map(|polarity| {
-            let of_polarity = shown.clone().filter(|(one, _)| *one == polarity);
-            sorted(&mut of_polarity.map(|(_, row)| row))
-        });
-        let named = by_aspect.remove(aspect.id.as_str()).unwrap_or_default();
-        let named = named.into_iter().chain(shown.map(|(_, row)| row));
-        aspect.rows = sorted(&mut { named });
+        let mut all = by_aspect.remove(aspect.id.as_str()).unwrap_or_default();
+        let mut by_polarity: [BTreeSet<Row>; 3] = Default::default();
+        for shown in aspect.evidence.iter().flatten() {
+            let row = rows.get(shown.review_id.as_str());
+            all.extend(row);
+            by_polarity[shown.polarity as usize].extend(row);
+        }
+        aspect.rows = all.into_iter().collect();
+        aspect.rows_by_polarity = by_polarity.map(|rows| rows.into_iter().collect());
     }
     insights
 }
@@ -153,7 +152,9 @@ fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights
         overall_sentiment,
         aspects,
         entities,
-        topics: topics::topics(dataset, derived),
+        topics: topics::topics(dataset, &derived.phrases, |lang| {
+            &derived.known[&Some(lang)].phrases
+        }),
         temporal: Temporal {
             monthly: summary::months(reviews, &derived.scores),
             trend: summary::trend(reviews).map(str::to_owned),
@@ -184,26 +185,27 @@ fn method(summary: &str, mentions_min: u32) -> Method {
 fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
     let mut rows: Vec<u32> = derived.mentions.iter().map(|mention| mention.row).collect();
     rows.dedup();
-    let mut languages: BTreeMap<&str, LanguageCoverage> = BTreeMap::new();
+    let mut counts: HashMap<Option<Lang>, u64> = HashMap::new();
     for (review, lang) in dataset.reviews.iter().zip(&derived.languages) {
-        if review.text.trim().is_empty() {
-            continue;
+        if !review.text.trim().is_empty() {
+            *counts.entry(*lang).or_default() += 1;
         }
-        let code = lang.map_or("und", |lang| lang.code());
-        let language = languages.entry(code).or_insert_with(|| {
-            let own_stars = derived.known[lang].own.as_ref();
-            let text_model = (*lang == Some(Lang::Eng)).then_some("text_model");
-            let evidence = [text_model, own_stars.map(|_| "own_stars"), Some("stars")];
-            LanguageCoverage {
-                language: code.to_owned(),
-                reviews: 0,
-                evidence: evidence.into_iter().flatten().map(str::to_owned).collect(),
-            }
-        });
-        language.reviews += 1;
     }
-    let mut languages: Vec<LanguageCoverage> = languages.into_values().collect();
-    languages.sort_by_key(|one| std::cmp::Reverse(one.reviews));
+    let language = |(lang, reviews): (Option<Lang>, u64)| {
+        let evidence = [
+            ("text_model", lang == Some(Lang::Eng)),
+            ("own_stars", derived.known[&lang].own.is_some()),
+            ("stars", true),
+        ];
+        let evidence = evidence.into_iter().filter(|(_, is_used)| *is_used);
+        LanguageCoverage {
+            language: lang.map_or("und", |lang| lang.code()).to_owned(),
+            reviews,
+            evidence: evidence.map(|(name, _)| name.to_owned()).collect(),
+        }
+    };
+    let mut languages: Vec<LanguageCoverage> = counts.into_iter().map(language).collect();
+    languages.sort_by_key(|one| (Reverse(one.reviews), one.language.clone()));
     Coverage {
         with_text: languages.iter().map(|one| one.reviews).sum(),
         scored: derived.scores.len() as u64,

@@ -1,11 +1,10 @@
 //! Which words go with low and high stars in this very dataset: a logistic regression over words and pairs of words,
 //! trained on its own ratings for each language with enough of them. It needs no lexicon and no translation.
 //!
-//! Reviews of five stars are set against those of one and two, each side counting the same in all; four stars come with
-//! too many complaints. Three models are trained, each without a third of the rows, and a review is read by the one that
-//! has not seen it, so its own stars do not count twice. How far the stars of unseen reviews are predicted decides how
-//! much the models may say, down to nothing. The order is fixed, one thread trains, and only sums, products and roots are
-//! used, so every machine arrives at the same weights.
+//! Reviews of five stars are set against those of one and two; four stars come with too many complaints. Three models are
+//! trained, each without a third of the rows, and a review is read by the one that has not seen it, so its own stars do
+//! not count twice. How well they predict the stars of unseen reviews decides how much they may say, down to nothing. The
+//! order is fixed and only sums, products and roots are used, so every machine arrives at the same weights.
 
 use std::collections::HashMap;
 
@@ -68,7 +67,7 @@ impl OwnStars {
                 let mut keys = Vec::new();
                 for range in sentences(&review.text).take(SENTENCES_MAX) {
                     words.read(&review.text[range]);
-                    keys.extend(grams(&words).into_iter().map(|(_, key)| key));
+                    keys.extend(grams(&words));
                 }
                 keys.sort_unstable();
                 keys.dedup();
@@ -83,11 +82,11 @@ impl OwnStars {
         let mut order: Vec<u64> = known.keys().copied().collect();
         order.sort_unstable();
         let index = |key: &u64| order.binary_search(key).ok().map(|at| at as u32);
-        let mut examples: Vec<Example> = Vec::with_capacity(read.len());
-        for (row, keys, side) in read {
+        let example = |(row, keys, side): (usize, Vec<u64>, usize)| {
             let grams = keys.iter().filter_map(index).collect();
-            examples.push(Example { row, grams, side });
-        }
+            Example { row, grams, side }
+        };
+        let mut examples: Vec<Example> = read.into_iter().map(example).collect();
         // High and low mixed, in the same order on every machine.
         examples.sort_by_key(|one| (one.row as u32).wrapping_mul(0x9e37_79b1));
         let models: [Vec<f32>; FOLDS] =
@@ -99,17 +98,13 @@ impl OwnStars {
         (trust > 0.0).then_some(OwnStars { grams, trust })
     }
 
-    /// The known grams of `words`, each with the index of its longer word.
-    fn known<'s>(&'s self, words: &Words) -> impl Iterator<Item = (usize, &'s Gram)> {
-        let known = |(at, key)| Some((at, self.grams.get(&key)?));
-        grams(words).into_iter().filter_map(known)
-    }
-
     /// Adds up the weights of the grams of `words`, which are of the review of `row`.
     pub(super) fn sum(&self, row: usize, words: &Words) -> OwnSum {
-        let add =
-            |sum: OwnSum, (_, gram): (usize, &Gram)| (sum.0 + gram.weights[row % FOLDS], sum.1 + 1);
-        self.known(words).fold((0.0, 0), add)
+        let known = grams(words)
+            .into_iter()
+            .filter_map(|key| self.grams.get(&key));
+        let add = |sum: OwnSum, gram: &Gram| (sum.0 + gram.weights[row % FOLDS], sum.1 + 1);
+        known.fold((0.0, 0), add)
     }
 
     /// The log-odds of high stars for a text with this sum, in [`UNIT`]s; 0 where no gram is known.
@@ -118,60 +113,52 @@ impl OwnStars {
         (odds.clamp(-ODDS_MAX, ODDS_MAX) * UNIT as f32).round() as i32
     }
 
-    /// The known grams of `words`: the index of the longer word of each, what it adds to the log-odds, in [`UNIT`]s, and
-    /// the training reviews with it, of low and of high stars.
-    pub(super) fn reasons(&self, row: usize, words: &Words) -> Vec<(usize, i32, [u32; 2])> {
-        let factor = self.trust / norm(self.known(words).count()) * UNIT as f32;
-        let tilt = |gram: &Gram| (gram.weights[row % FOLDS] * factor) as i32;
-        let reasons = self.known(words);
-        reasons
-            .map(|(at, gram)| (at, tilt(gram), gram.counts))
-            .collect()
+    /// The training reviews with this word in lower case: of one or two stars, and of five.
+    pub(super) fn counts(&self, word: &str) -> Option<[u32; 2]> {
+        Some(self.grams.get(&key(word))?.counts)
     }
 }
 
-/// Every word and pair of neighbours: the index of its longer word, and its key.
-fn grams(words: &Words) -> Vec<(usize, u64)> {
-    let length = |at: usize| words.items()[at].end - words.items()[at].start;
+/// The keys of every word and pair of neighbours.
+fn grams(words: &Words) -> Vec<u64> {
     let mut grams = Vec::new();
-    let mut before: Option<(usize, u64)> = None;
-    for (at, item) in words.items().iter().enumerate() {
+    let mut before: Option<u64> = None;
+    for item in words.items() {
         if !item.is_word && item.entry.valence.is_none() {
             before = None;
             continue;
         }
-        let add = |key: u64, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-        let key = words.lower(item).bytes().fold(0xcbf2_9ce4_8422_2325, add);
-        grams.push((at, key));
-        if let Some((place, first)) = before {
-            let pair = first.rotate_left(23) ^ key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            let longer = if length(place) > length(at) {
-                place
-            } else {
-                at
-            };
-            grams.push((longer, pair));
-        }
-        before = Some((at, key));
+        let key = key(words.lower(item));
+        let pair = |first: u64| first.rotate_left(23) ^ key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        grams.push(key);
+        grams.extend(before.replace(key).map(pair));
     }
     grams
+}
+
+/// FNV-1a.
+fn key(word: &str) -> u64 {
+    let add = |key: u64, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    word.bytes().fold(0xcbf2_9ce4_8422_2325, add)
 }
 
 /// How far the models predict the stars of the examples that they have not seen: the factor with the least squared error.
 fn trust(examples: &[Example], models: &[Vec<f32>; FOLDS]) -> f32 {
     let sides = balance(examples.iter());
     let error = |factor: f32| -> f32 {
-        let loss = examples.iter().map(|one| {
+        let loss = |one: &Example| {
             let odds = odds(&one.grams, &models[one.row % FOLDS]);
             let miss = share(odds * factor) - one.side as f32;
             miss * miss * sides[one.side]
-        });
-        loss.sum()
+        };
+        examples.iter().map(loss).sum()
     };
-    // The first of equals is the smallest.
     let factors = FACTORS.map(|factor| (error(factor), factor));
-    let least = |best: (f32, f32), one| if one < best { one } else { best };
-    factors.into_iter().fold((f32::INFINITY, 0.0), least).1
+    // Of equals the smallest.
+    let least = factors
+        .into_iter()
+        .min_by(|one, other| one.0.total_cmp(&other.0));
+    least.map_or(0.0, |(_, factor)| factor)
 }
 
 /// Stochastic gradient descent with steps that shrink, over the examples of the rows that do not leave the remainder

@@ -1,16 +1,14 @@
 //! One pass over the reviews: what each says about what, once their languages are known and their own stars are learnt.
 
 use std::collections::{HashMap, HashSet};
-use std::num::NonZeroUsize;
 use std::ops::Range;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::thread;
 
 use tracing::info;
 use whatlang::Lang;
 
 use super::Options;
 use super::aspect::{Found, Phrases};
+use super::chunks::{CHUNK_ROWS, over_chunks};
 use super::evidence::{Context, review_score};
 use super::language::detect_all;
 use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
@@ -155,58 +153,21 @@ impl Derived {
                 });
             }
             if tilts.len() < SENTENCES_MAX {
-                tilts.push(sentence.tilt(None, &of_text, |_, _| ()));
+                tilts.push(sentence.tilt(None, &of_text));
             }
         }
-        if let Some(translation) = review
-            .translation
-            .as_deref()
-            .filter(|_| !of_text.is_english)
-        {
-            tilts.clear();
+        let translation = review.translation.as_ref().filter(|_| !of_text.is_english);
+        if let Some(translation) = translation {
             of_text.is_english = true;
-            for range in sentences(translation).take(SENTENCES_MAX) {
+            let sentences = sentences(translation).take(SENTENCES_MAX);
+            let tilt = |range| {
                 sentence.read(&translation[range]);
-                tilts.push(sentence.tilt(None, &of_text, |_, _| ()));
-            }
+                sentence.tilt(None, &of_text)
+            };
+            tilts = sentences.map(tilt).collect();
         }
         let mean = tilts.iter().sum::<i32>() / tilts.len().max(1) as i32;
         let score = review_score(review.rating, mean, own_odds(own_sum));
         self.scores.push(score);
     }
-}
-
-/// Rows that one piece of work takes. Fixed, so that what depends on the pieces does not depend on the threads.
-pub(super) const CHUNK_ROWS: usize = 2_048;
-
-/// Runs `work` over the rows `0..count` in chunks and returns what it made of each, in order. Threads take the next chunk
-/// when they are free, and reuse their state.
-pub(super) fn over_chunks<S: Default, T: Send>(
-    count: usize,
-    threads: NonZeroUsize,
-    work: impl Fn(&mut S, Range<usize>) -> T + Sync,
-) -> Vec<T> {
-    let next = AtomicUsize::new(0);
-    let run = || {
-        let mut state = S::default();
-        let chunk = || {
-            let start = next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
-            let rows = start..(start + CHUNK_ROWS).min(count);
-            (start < count).then(|| (start, work(&mut state, rows)))
-        };
-        std::iter::from_fn(chunk).collect::<Vec<_>>()
-    };
-    let mut done = thread::scope(|scope| {
-        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run);
-        let others = 1..threads.get().min(count.div_ceil(CHUNK_ROWS));
-        // Where the system refuses a thread, the others do its work.
-        let others: Vec<_> = others.flat_map(spawn).collect();
-        let mut done = run();
-        for other in others {
-            done.extend(other.join().expect("reading reviews does not panic"));
-        }
-        done
-    });
-    done.sort_unstable_by_key(|(start, _)| *start);
-    done.into_iter().map(|(_, made)| made).collect()
 }

@@ -104,17 +104,20 @@ pub(super) fn summary(
         let count = |aspect: &Aspect| aspect.count(Some(polarity));
         let scored = aspects.iter().filter(|one| one.score.is_some());
         // What is mostly criticized is not praise.
+        let is_criticism = polarity == Polarity::Negative;
         let is_named = |one: &&Aspect| {
-            polarity == Polarity::Negative || one.positive_count > one.negative_count
+            count(one) > 0 && (is_criticism || one.positive_count > one.negative_count)
         };
-        let scored = scored.filter(is_named);
-        let mut named: Vec<&Aspect> = scored.filter(|one| count(one) > 0).collect();
+        let mut named: Vec<&Aspect> = scored.filter(is_named).collect();
         named.sort_by_key(|aspect| Reverse(count(aspect)));
         named.truncate(NAMED_MAX);
         let name = |aspect: &&Aspect| {
             let (count, all) = (count(aspect), aspect.mention_count);
-            let noun = if all == 1 { "mention" } else { "mentions" };
-            format!("{} ({count} of {all} {noun})", aspect.label)
+            format!(
+                "{} ({count} of {all} mention{})",
+                aspect.label,
+                if all == 1 { "" } else { "s" }
+            )
         };
         let names: Vec<String> = named.iter().map(name).collect();
         if !names.is_empty() {

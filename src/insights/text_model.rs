@@ -1,15 +1,13 @@
 //! What the words of an English sentence say about a mention: a linear model over hashed features.
 //!
-//! Words, their stems, pairs and triples count by zone (the mention's phrase, its clause, beyond), by side and distance,
-//! and by whether they are negated; words and sequences also count wherever they stand. Lexicon words count by their
-//! sign alone, so that a word that training never saw still speaks, and the lexicon's scores of phrase, clause and
-//! sentence count in levels. Without a mention the sentence as a whole is the phrase.
+//! Words, stems, pairs and triples count by zone, side, distance and negation, and wherever they stand; lexicon words by
+//! their sign alone, so that a word that training never saw still speaks; the lexicon's scores in levels. Without a
+//! mention the sentence as a whole is the phrase.
 //!
 //! `text_model.bin` is written by the example `train-polarity` from MAMS, TSA-MD and the UCI sentences (`LICENSES/`): the
 //! number of features as four bytes, little end first; where each of 4,096 buckets ends (by the upper 12 bits of the
-//! hash); the lower 16 bits of every hash; its weights for negative, neutral and positive. A feature that training
-//! never saw is found by mistake about once in 5,000. All sums are whole numbers: the same text gives the same answer
-//! on every machine.
+//! hash); the lower 16 bits of every hash; its weights for negative, neutral and positive. All sums are whole numbers:
+//! the same text gives the same answer on every machine.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -41,22 +39,13 @@ pub(super) static WEIGHTS: LazyLock<HashMap<u32, [i8; 3]>> = LazyLock::new(|| {
 /// The file.
 pub(super) const BYTES: &[u8] = include_bytes!("text_model.bin");
 
-/// One feature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Feature {
-    /// 28 bits that name it.
-    pub hash: u32,
-    /// Index of the word that it is about: of a sequence the longest, of a score the strongest.
-    pub item: Option<u16>,
-}
-
 /// A sentence that mentions are judged in; buffers are reused from one to the next.
 #[derive(Debug, Default)]
 pub struct Sentence {
     pub(super) words: Words,
     /// The first and the last item of the mention.
     target: Option<(usize, usize)>,
-    features: Vec<Feature>,
+    features: Vec<u32>,
 }
 
 impl Sentence {
@@ -65,65 +54,87 @@ impl Sentence {
         self.words.read(sentence);
     }
 
-    /// Returns the features of the mention in the bytes `target` of the sentence, each once and by hash; of the sentence
-    /// as a whole where there is no target or none of its words is looked at.
-    pub fn features(&mut self, target: Option<Range<usize>>) -> &[Feature] {
+    /// Returns the features of the mention in the bytes `target` of the sentence, each once, as 28 bits that name it; of
+    /// the sentence as a whole where there is no target or none of its words is looked at.
+    pub fn features(&mut self, target: Option<Range<usize>>) -> &[u32] {
         self.features.clear();
         self.target = target.and_then(|range| {
             let inside = |item: &Item| item.start < range.end && item.end > range.start;
             let mut items = self.words.items().iter();
             Some((items.clone().position(inside)?, items.rposition(inside)?))
         });
-        self.add(Hash::new(b'0', &[u8::from(self.target.is_some())]), None);
+        self.add(Hash::new(b'0', &[u8::from(self.target.is_some())]));
         self.add_scores();
         self.add_words();
         self.add_sequences();
-        self.add_signs();
-        self.features.sort_unstable_by_key(|feature| feature.hash);
-        self.features.dedup_by_key(|feature| feature.hash);
+        self.features.sort_unstable();
+        self.features.dedup();
         &self.features
     }
 
     /// The lexicon's scores of sentence, phrase and clause, alone and in pairs.
     fn add_scores(&mut self) {
-        let items = self.words.items();
-        let valence = |at: usize| Some((items[at].entry.valence?.abs(), at));
-        let valences = (0..items.len()).filter_map(valence);
-        let strongest = valences.max_by(|one, other| one.0.total_cmp(&other.0));
-        let strongest = strongest.map(|(_, at)| at);
         let whole = level(self.words.score(|_| true));
-        let of = self.target.map(|(first, _)| items[first]);
-        self.add(Hash::new(b'V', &[2, whole]), strongest);
-        let Some(of) = of else { return };
+        self.add(Hash::new(b'V', &[2, whole]));
+        let Some((first, _)) = self.target else {
+            return;
+        };
+        let of = self.words.items()[first];
         let phrase = level(self.words.score(|item| item.phrase == of.phrase));
         let clause = level(self.words.score(|item| item.clause == of.clause));
-        self.add(Hash::new(b'V', &[0, phrase, 0]), strongest);
-        self.add(Hash::new(b'V', &[1, clause, 0]), strongest);
-        self.add(Hash::new(b'V', &[3, clause, whole]), strongest);
-        self.add(Hash::new(b'V', &[4, phrase, clause]), strongest);
+        for marks in [
+            [0, phrase, 0],
+            [1, clause, 0],
+            [3, clause, whole],
+            [4, phrase, clause],
+        ] {
+            self.add(Hash::new(b'V', &marks));
+        }
     }
 
+    /// Words and their stems; and lexicon words by sign alone: by zone and side, the nearest on each side, and how many of
+    /// each sign there are.
     fn add_words(&mut self) {
+        let mut nearest = [(usize::MAX, 0u8); 2];
+        let mut counts = [[0u8; 2]; 4];
         for at in 0..self.words.items().len() {
             let item = self.words.items()[at];
             let (zone, side, distance) = self.place(at);
             let negated = u8::from(item.negated);
             let word = self.words.lower(&item);
-            let hash =
-                |kind, marks: &[u8], word: &str| Hash::new(kind, marks).with(word.as_bytes());
-            let hashes = [
-                Some(hash(b'U', &[zone, negated], word)),
-                Some(hash(b'S', &[negated], word)),
-                Some(hash(b'Z', &[zone, negated], stem(word))),
-                (zone <= 1).then(|| hash(b'R', &[zone, side, negated], word)),
-                (1..=8)
-                    .contains(&distance)
-                    .then(|| hash(b'D', &[side, reach(distance)], word)),
-            ];
-            for hash in hashes.into_iter().flatten() {
-                self.add(hash, Some(at));
+            let of_word = |kind, marks: &[u8]| Hash::new(kind, marks).with(word.as_bytes());
+            let of_stem = Hash::new(b'Z', &[zone, negated]).with(stem(word).as_bytes());
+            let near = of_word(b'R', &[zone, side, negated]);
+            let around = of_word(b'D', &[side, reach(distance)]);
+            let [anywhere, zoned] = [of_word(b'S', &[negated]), of_word(b'U', &[zone, negated])];
+            self.features
+                .extend([anywhere, zoned, of_stem].map(Hash::finish));
+            if zone <= 1 {
+                self.add(near);
+            }
+            if (1..=8).contains(&distance) {
+                self.add(around);
+            }
+            let Some(valence) = item.entry.valence else {
+                continue;
+            };
+            let is_praise = (valence > 0.0) != item.negated;
+            let sign = if is_praise { b'+' } else { b'-' };
+            let size = if valence.abs() >= 2.0 { b'2' } else { b'1' };
+            self.add(Hash::new(b'L', &[zone, side, sign, size, reach(distance)]));
+            self.add(Hash::new(b'L', &[zone, sign]));
+            let count = &mut counts[usize::from(zone.min(3))][usize::from(!is_praise)];
+            *count = (*count + 1).min(3);
+            let nearest = &mut nearest[usize::from(side.min(1))];
+            if zone <= 2 && distance < nearest.0 {
+                *nearest = (distance, sign);
             }
         }
+        self.add(Hash::new(b'N', &nearest.map(|(_, sign)| sign)));
+        for (zone, [praise, complaints]) in (0u8..).zip(counts) {
+            self.add(Hash::new(b'C', &[zone, praise, complaints]));
+        }
+        self.add(Hash::new(b'c', &[counts[0], counts[1]].concat()));
     }
 
     /// Pairs and triples of neighbours, the mention standing as one item for all of its words.
@@ -134,63 +145,26 @@ impl Sentence {
         let target = self.target.map(|(first, _)| first);
         for (kind, length, zone_max) in [(b'B', 2, u8::MAX), (b'T', 3, 1)] {
             for window in shown.windows(length) {
-                let zone = self
-                    .place(window[0])
-                    .0
-                    .max(self.place(window[length - 1]).0);
-                self.add_sequence(Hash::new(b'G', &[]), window, None);
+                let [first, last] = [window[0], window[length - 1]].map(|at| self.place(at).0);
+                let zone = first.max(last);
+                self.add(self.sequence(Hash::new(b'G', &[]), window, None));
                 if zone <= zone_max {
-                    self.add_sequence(Hash::new(kind, &[zone]), window, target);
+                    self.add(self.sequence(Hash::new(kind, &[zone]), window, target));
                 }
             }
         }
     }
 
-    /// Adds the words of `window`, in which `target` stands for any mention.
-    fn add_sequence(&mut self, hash: Hash, window: &[usize], target: Option<usize>) {
-        let (words, items) = (&self.words, self.words.items());
-        let last = window[window.len() - 1];
-        let mut hash = hash.with(&[u8::from(items[last].negated)]);
-        for &at in window {
-            let word = match target == Some(at) {
-                true => &[0xfe],
-                false => words.lower(&items[at]).as_bytes(),
-            };
-            hash = hash.with(&[0xff]).with(word);
-        }
-        let others = window.iter().copied().filter(|at| target != Some(*at));
-        let longest = others.max_by_key(|at| items[*at].end - items[*at].start);
-        self.add(hash, longest);
-    }
-
-    /// Lexicon words by sign alone: by zone and side, the nearest on each side, and how many of each sign there are.
-    fn add_signs(&mut self) {
-        let mut nearest = [(usize::MAX, 0u8); 2];
-        let mut counts = [[0u8; 2]; 4];
-        for at in 0..self.words.items().len() {
-            let item = self.words.items()[at];
-            let Some(valence) = item.entry.valence else {
-                continue;
-            };
-            let is_praise = (valence > 0.0) != item.negated;
-            let sign = if is_praise { b'+' } else { b'-' };
-            let size = if valence.abs() >= 2.0 { b'2' } else { b'1' };
-            let (zone, side, distance) = self.place(at);
-            let marks = [zone, side, sign, size, reach(distance)];
-            self.add(Hash::new(b'L', &marks), Some(at));
-            self.add(Hash::new(b'L', &[zone, sign]), Some(at));
-            let count = &mut counts[usize::from(zone.min(3))][usize::from(!is_praise)];
-            *count = (*count + 1).min(3);
-            let nearest = &mut nearest[usize::from(side.min(1))];
-            if zone <= 2 && distance < nearest.0 {
-                *nearest = (distance, sign);
-            }
-        }
-        self.add(Hash::new(b'N', &[nearest[0].1, nearest[1].1]), None);
-        for (zone, [praise, complaints]) in (0u8..).zip(counts) {
-            self.add(Hash::new(b'C', &[zone, praise, complaints]), None);
-        }
-        self.add(Hash::new(b'c', &[counts[0], counts[1]].concat()), None);
+    /// The words of `window`, in which `target` stands for any mention.
+    fn sequence(&self, hash: Hash, window: &[usize], target: Option<usize>) -> Hash {
+        let items = self.words.items();
+        let negated = items[window[window.len() - 1]].negated;
+        let word = |at: &usize| match target == Some(*at) {
+            true => &[0xfe],
+            false => self.words.lower(&items[*at]).as_bytes(),
+        };
+        let add = |hash: Hash, at| hash.with(&[0xff]).with(word(at));
+        window.iter().fold(hash.with(&[u8::from(negated)]), add)
     }
 
     /// Where an item stands towards the mention. The zone: 0 in its phrase, 1 in the next, 2 in its clause, 3 in a
@@ -214,11 +188,8 @@ impl Sentence {
         }
     }
 
-    fn add(&mut self, hash: Hash, item: Option<usize>) {
-        self.features.push(Feature {
-            hash: hash.finish(),
-            item: item.and_then(|at| u16::try_from(at).ok()),
-        });
+    fn add(&mut self, hash: Hash) {
+        self.features.push(hash.finish());
     }
 }
 

@@ -11,8 +11,8 @@ use std::collections::{HashMap, HashSet};
 
 use whatlang::Lang;
 
+use super::aspect::Phrases;
 use super::language::{is_determiner, is_function_word};
-use super::read::Derived;
 use super::text::{Item, Words};
 use crate::model::insights::{Polarity, Topic};
 use crate::model::{Dataset, Review};
@@ -65,6 +65,7 @@ pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, 
     };
     let content: Vec<bool> = items.iter().map(is_content).collect();
     let is_determined = |at: usize| at > 0 && is_determiner(words.lower(&items[at - 1]));
+    let bare = |item: &Item| words.lower(item).trim_end_matches("'s");
     for last in 0..items.len() {
         let is_end = !content.get(last + 1).is_some_and(|is_content| *is_content);
         let is_noun = is_end && (lang != Lang::Deu || items[last].is_capital);
@@ -72,7 +73,6 @@ pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, 
             if !content[first] {
                 break;
             }
-            let bare = |item: &Item| words.lower(item).trim_end_matches("'s");
             let phrase: Vec<&str> = items[first..=last].iter().map(bare).collect();
             let starts = is_determined(first)
                 || (first > 0 && content[first - 1] && is_determined(first - 1));
@@ -100,17 +100,21 @@ fn group(review: &Review) -> Option<usize> {
     }
 }
 
-/// Returns the strongest topics of each sign, praise first.
-pub(super) fn topics(dataset: &Dataset, derived: &Derived) -> Vec<Topic> {
+/// Returns the strongest topics of each sign, praise first; `listed` has what the taxonomy lists in a language.
+pub(super) fn topics<'p>(
+    dataset: &Dataset,
+    counts: &Counts,
+    listed: impl Fn(Lang) -> &'p Phrases,
+) -> Vec<Topic> {
     let mut totals = [0; 2];
     let with_text = dataset.reviews.iter().filter(|one| !one.text.is_empty());
-    with_text
-        .filter_map(group)
-        .for_each(|group| totals[group] += 1);
-    let names = names(dataset, &derived.phrases);
+    for group in with_text.filter_map(group) {
+        totals[group] += 1;
+    }
+    let names = names(dataset, counts);
     let (mut known, mut found) = (Words::default(), Vec::new());
     let mut weighed: Vec<(i64, &str, Lang, &Count)> = Vec::new();
-    for ((lang, phrase), count) in &derived.phrases {
+    for ((lang, phrase), count) in counts {
         let weight = weight(count.groups, totals);
         let (part, weight_min) = match phrase.contains(' ') {
             true => (4, WEIGHT_MIN),
@@ -125,8 +129,7 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived) -> Vec<Topic> {
         }
         // The taxonomy may list it, in whichever inflection.
         known.read(phrase);
-        let phrases = &derived.known[&Some(*lang)].phrases;
-        phrases.find(&known, &mut found);
+        listed(*lang).find(&known, &mut found);
         if found.iter().all(|one| one.range != (0..phrase.len())) {
             weighed.push((weight, phrase, *lang, count));
         }
@@ -141,9 +144,9 @@ pub(super) fn topics(dataset: &Dataset, derived: &Derived) -> Vec<Topic> {
         let first = topics.len();
         for (weight, phrase, _, count) in &weighed {
             let of_sign = (*weight > 0) == (polarity == Polarity::Positive);
-            let mut told = topics[first..].iter();
-            if !of_sign || told.len() == TOPICS_MAX || told.any(|one| overlaps(&one.phrase, phrase))
-            {
+            let told = &topics[first..];
+            let is_new = told.iter().all(|one| !overlaps(&one.phrase, phrase));
+            if !of_sign || !is_new || told.len() == TOPICS_MAX {
                 continue;
             }
             let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
@@ -175,12 +178,14 @@ fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
         .iter()
         .flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
     let words = words.filter(|word| word.starts_with(char::is_uppercase));
-    let is_capital = |count: &Count| count.within > 0 && count.capitals * 10 >= count.within * 6;
-    let capitals = counts.iter().filter(|((lang, phrase), count)| {
-        *lang != Lang::Deu && !phrase.contains(' ') && is_capital(count)
-    });
-    let capitals = capitals.map(|((_, word), _)| word.clone());
-    words.map(str::to_lowercase).chain(capitals).collect()
+    let mut names: HashSet<String> = words.map(str::to_lowercase).collect();
+    for ((lang, phrase), count) in counts {
+        let is_capital = count.within > 0 && count.capitals * 10 >= count.within * 6;
+        if is_capital && *lang != Lang::Deu && !phrase.contains(' ') {
+            names.insert(phrase.clone());
+        }
+    }
+    names
 }
 
 /// Whether one phrase holds all words of the other.
@@ -209,8 +214,7 @@ fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
 const PRIOR: f64 = 0.5;
 /// Reviews of five or at most three stars that have to use a phrase.
 const COUNT_MIN: u32 = 3;
-/// The least weight shown, in hundredths: what chance exceeds in one direction once in twenty phrases, and, as single words
-/// say less, once in a hundred of those.
+/// The least weight shown, in hundredths: what chance exceeds once in twenty phrases, and once in a hundred single words.
 const WEIGHT_MIN: i64 = 164;
 const SINGLE_WEIGHT_MIN: i64 = 233;
 /// Topics of each sign.

@@ -15,23 +15,18 @@ pub(super) fn aspects(dataset: &Dataset, derived: &Derived, options: &Options) -
     for mention in &derived.mentions {
         by_aspect[usize::from(mention.aspect)].push(mention);
     }
-    let mentions_min = options.mentions_min.into();
+    let min = options.mentions_min.into();
     let pairs = concepts.iter().zip(&by_aspect);
     pairs
-        .map(|(concept, mentions)| aspect(dataset, mentions_min, concept, mentions))
+        .map(|(concept, mentions)| aspect(dataset, min, concept, mentions))
         .collect()
 }
 
-fn aspect(
-    dataset: &Dataset,
-    mentions_min: u64,
-    concept: &Concept,
-    mentions: &[&Mention],
-) -> Aspect {
+fn aspect(dataset: &Dataset, min: u64, concept: &Concept, mentions: &[&Mention]) -> Aspect {
     let of = |sign| mentions.iter().filter(move |one| one.polarity == sign);
     let [negative, neutral, positive] = Polarity::ALL.map(|sign| of(sign).count() as u64);
     let all = mentions.len() as u64;
-    let is_scored = all > 0 && all >= mentions_min;
+    let is_scored = all > 0 && all >= min;
     let share = |part: f64| is_scored.then(|| part / all as f64);
     let examples = [Polarity::Positive, Polarity::Negative].map(|sign| clearest(of(sign)));
     let examples = examples.concat();
@@ -94,15 +89,21 @@ fn clearest<'m>(mentions: impl Iterator<Item = &'m &'m Mention>) -> Vec<&'m Ment
 /// The words by which reviews mention an aspect most often, in lower case.
 fn top_phrases(dataset: &Dataset, mentions: &[&Mention]) -> Vec<String> {
     let mut uses: HashMap<String, u32> = HashMap::new();
-    for mention in mentions.iter().take(PHRASE_MENTIONS_MAX) {
+    for mention in mentions {
         let text = &dataset.reviews[mention.row as usize].text;
         let phrase = text[mention.range.clone()].to_lowercase();
         *uses.entry(phrase).or_default() += 1;
     }
-    let mut phrases: Vec<String> = uses.keys().cloned().collect();
-    phrases.sort_by_key(|phrase| (Reverse(uses[phrase]), phrase.clone()));
-    phrases.truncate(PHRASES_MAX);
+    let mut phrases: Vec<(Reverse<u32>, String)> = uses
+        .into_iter()
+        .map(|(phrase, uses)| (Reverse(uses), phrase))
+        .collect();
+    phrases.sort_unstable();
     phrases
+        .into_iter()
+        .take(PHRASES_MAX)
+        .map(|(_, phrase)| phrase)
+        .collect()
 }
 
 /// The quarters with a mention, oldest first.
@@ -113,9 +114,8 @@ fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Quarter> {
         let quarter = format!("{}-Q{}", date.year(), (date.month() - 1) / 3 + 1);
         quarters.entry(quarter).or_default()[mention.polarity as usize] += 1;
     }
-    let quarter = |(quarter, counts): (String, [u64; 3])| {
-        let [negative_count, neutral_count, positive_count] = counts;
-        let mention_count = counts.iter().sum();
+    let quarter = |(quarter, [negative_count, neutral_count, positive_count]): (_, [u64; 3])| {
+        let mention_count = negative_count + neutral_count + positive_count;
         Quarter {
             quarter,
             mention_count,
@@ -152,15 +152,9 @@ fn change(quarters: &[Quarter]) -> Option<String> {
         let verb = if difference > 0.0 { "rose" } else { "fell" };
         let share = |praise: f64, all: f64| format!("{:.0} % of {all}", praise * 100.0 / all);
         let (old, new) = (share(praise, all), share(new_praise, new_all));
-        let (year, number) = quarter.quarter.split_once("-Q").unwrap_or_default();
-        let ordinal = match number {
-            "1" => "first",
-            "2" => "second",
-            "3" => "third",
-            _ => "fourth",
-        };
-        let since = format!("since the {ordinal} quarter of {year}");
-        let sentence = format!("Favorable mentions {verb} from {old} to {new} {since}.");
+        let (year, since) = quarter.quarter.split_once('-').unwrap_or_default();
+        let sentence =
+            format!("Favorable mentions {verb} from {old} to {new} since {since} {year}.");
         best = (errors, Some(sentence));
     }
     best.1
@@ -207,9 +201,8 @@ const METHOD_ERROR: f64 = 0.08;
 pub(super) const EVIDENCE_MAX: usize = 200;
 /// Examples of each sign.
 pub(super) const EXAMPLES_MAX: usize = 3;
-/// Phrases shown of an aspect, and mentions that they are counted in.
+/// Phrases shown of an aspect.
 const PHRASES_MAX: usize = 5;
-const PHRASE_MENTIONS_MAX: usize = 5_000;
 /// The least change of a mean rating, or of a share, that counts.
 pub(super) const CHANGE_MIN: f64 = 0.1;
 /// Mentions before and after a change, and by how many standard errors it differs: quarters are many.
