@@ -5,7 +5,6 @@
 //! where `REVIEWD_ABSA` names their folder. Which sets the constants were chosen by is part of each name.
 
 use std::collections::BTreeMap;
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 use reviewd::dataset::{decode, embedded};
@@ -23,18 +22,11 @@ mod cases;
 #[path = "../fixtures/vader/reference.rs"]
 mod vader;
 
-use cases::Part;
+use cases::{Case, Part};
 use vader::Vader;
 
-/// A labelled mention.
-struct Labelled {
-    text: String,
-    target: Option<Range<usize>>,
-    rating: Option<Rating>,
-    gold: usize,
-}
-
-fn fixture(name: &str) -> Vec<Labelled> {
+/// The labelled mentions of a set of this project.
+fn fixture(name: &str) -> Vec<Case> {
     let path = root("tests/fixtures/polarity").join(name);
     let lines = std::fs::read_to_string(path).unwrap();
     lines.lines().map(labelled).collect()
@@ -44,7 +36,7 @@ fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn labelled(line: &str) -> Labelled {
+fn labelled(line: &str) -> Case {
     let value: Value = serde_json::from_str(line).unwrap();
     let text = value["text"].as_str().unwrap().to_owned();
     let byte = |key: &str| {
@@ -52,35 +44,31 @@ fn labelled(line: &str) -> Labelled {
         let byte = text.char_indices().nth(point);
         byte.map_or(text.len(), |(at, _)| at)
     };
-    Labelled {
+    Case {
+        set: String::new(),
         target: Some(byte("from")..byte("to")),
-        rating: value["rating"]
-            .as_u64()
-            .and_then(|stars| Rating::new(stars as u8)),
         gold: Polarity::parse(value["gold"].as_str().unwrap()).unwrap() as usize,
+        weight: 1.0,
+        stars: value["rating"].as_u64().map(|stars| stars as u8),
         text,
     }
 }
 
-/// The cases of `part` by set; `None` without the folder.
-fn external(part: Part) -> Option<BTreeMap<String, Vec<Labelled>>> {
-    let folder = std::env::var_os("REVIEWD_ABSA")?;
-    let mut sets: BTreeMap<String, Vec<Labelled>> = BTreeMap::new();
-    for case in cases::read(Path::new(&folder), part).unwrap() {
-        sets.entry(case.set).or_default().push(Labelled {
-            text: case.text,
-            target: case.target,
-            rating: case.stars.and_then(Rating::new),
-            gold: case.gold,
-        });
+/// The cases of `part` by set; none without the folder.
+fn external(part: Part) -> BTreeMap<String, Vec<Case>> {
+    let mut sets: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+    if let Some(folder) = std::env::var_os("REVIEWD_ABSA") {
+        for case in cases::read(Path::new(&folder), part).unwrap() {
+            sets.entry(case.set.clone()).or_default().push(case);
+        }
     }
-    Some(sets)
+    sets
 }
 
 /// How often each class was answered (second index) to each label (first).
 type Table = [[f64; 3]; 3];
 
-fn tally(cases: &[Labelled], mut answer: impl FnMut(&Labelled) -> usize) -> Table {
+fn tally(cases: &[Case], mut answer: impl FnMut(&Case) -> usize) -> Table {
     let mut table = Table::default();
     for case in cases {
         table[case.gold][answer(case)] += 1.0;
@@ -113,17 +101,17 @@ fn baseline(name: &str, table: &Table) -> Baseline {
 }
 
 /// The product's answer: what it lists where it has the stars, else the likeliest class.
-fn product(judge: &mut Sentence, case: &Labelled, rating: Option<Rating>) -> usize {
+fn product(judge: &mut Sentence, case: &Case, has_stars: bool) -> usize {
     judge.read(&case.text);
     let context = Context {
         is_english: true,
-        rating,
+        rating: Rating::new(case.stars.unwrap_or(3)).filter(|_| has_stars),
         ..Context::default()
     };
     let judgement = judge.judge(case.target.as_ref(), &context);
-    match rating {
-        Some(_) => judgement.polarity as usize,
-        None => judgement.best as usize,
+    match has_stars {
+        true => judgement.polarity as usize,
+        false => judgement.best as usize,
     }
 }
 
@@ -135,19 +123,40 @@ fn sign(compound: f64) -> usize {
     }
 }
 
-fn vader(vader: &mut Vader, case: &Labelled) -> f64 {
-    f64::from(vader.compound(&case.text)) / 10_000.0
+/// VADER's answer, with 0.15 for each star from three where it is told the stars.
+fn vader(vader: &mut Vader, case: &Case, has_stars: bool) -> usize {
+    let stars = if has_stars { 0.15 * stars(case) } else { 0.0 };
+    sign(f64::from(vader.compound(&case.text)) / 10_000.0 + stars)
 }
 
 /// Stars from three; a case without any counts as one of three.
-fn stars(case: &Labelled) -> f64 {
-    case.rating.map_or(0.0, |one| f64::from(one.stars()) - 3.0)
+fn stars(case: &Case) -> f64 {
+    case.stars.map_or(0.0, |stars| f64::from(stars) - 3.0)
 }
 
-fn figure(measured_on: String, product: &Table, baselines: Vec<Baseline>) -> Figure {
-    let own = baseline("", product);
+fn figure(set: &str, cases: &[Case], has_stars: bool) -> Figure {
+    let (mut judge, mut lexicon) = (Sentence::default(), Vader::default());
+    let of = |class: &usize| cases.iter().filter(|case| case.gold == *class).count();
+    let majority = (0..3).max_by_key(of).unwrap_or(1);
+    let by_vader = tally(cases, |case| vader(&mut lexicon, case, has_stars));
+    let (what, baselines) = match has_stars {
+        true => {
+            let by_stars = tally(cases, |case| sign(stars(case)));
+            let both = baseline("VADER and stars", &by_vader);
+            ("with stars", vec![baseline("stars alone", &by_stars), both])
+        }
+        false => {
+            let most = tally(cases, |_| majority);
+            let most = baseline("majority class", &most);
+            ("text only", vec![baseline("VADER", &by_vader), most])
+        }
+    };
+    let own = baseline(
+        "",
+        &tally(cases, |case| product(&mut judge, case, has_stars)),
+    );
     Figure {
-        measured_on,
+        measured_on: format!("{set}, {what}"),
         accuracy: own.accuracy,
         macro_f1: own.macro_f1,
         negative_recall: own.negative_recall,
@@ -155,52 +164,23 @@ fn figure(measured_on: String, product: &Table, baselines: Vec<Baseline>) -> Fig
     }
 }
 
-fn by_text(set: &str, cases: &[Labelled]) -> Figure {
-    let (mut judge, mut lexicon) = (Sentence::default(), Vader::default());
-    let of = |class: &usize| cases.iter().filter(|case| case.gold == *class).count();
-    let majority = (0..3).max_by_key(of).unwrap_or(1);
-    let baselines = vec![
-        baseline("VADER", &tally(cases, |one| sign(vader(&mut lexicon, one)))),
-        baseline("majority class", &tally(cases, |_| majority)),
-    ];
-    let own = tally(cases, |case| product(&mut judge, case, None));
-    figure(format!("{set}, text only"), &own, baselines)
-}
-
-fn by_text_and_stars(set: &str, cases: &[Labelled]) -> Figure {
-    let (mut judge, mut lexicon) = (Sentence::default(), Vader::default());
-    let both = |one: &Labelled| sign(vader(&mut lexicon, one) + 0.15 * stars(one));
-    let baselines = vec![
-        baseline("stars alone", &tally(cases, |case| sign(stars(case)))),
-        baseline("VADER and stars", &tally(cases, both)),
-    ];
-    let own = tally(cases, |case| {
-        product(&mut judge, case, case.rating.or(Rating::new(3)))
-    });
-    figure(format!("{set}, with stars"), &own, baselines)
-}
-
 /// Every figure that can be measured here.
 fn measured() -> Vec<Figure> {
-    let practice = fixture("practice.jsonl");
-    let home = fixture("home-services.jsonl");
-    let law =
-        "345 mentions about a law practice, of this project, used to choose the weight of stars";
-    let services =
-        "56 mentions about home services, of this project, used to choose the weight of stars";
-    let mut figures = vec![
-        by_text_and_stars(law, &practice),
-        by_text(law, &practice),
-        by_text_and_stars(services, &home),
-        by_text(services, &home),
-    ];
+    let mut figures = Vec::new();
+    for (name, set) in [
+        ("practice.jsonl", "345 mentions about a law practice"),
+        ("home-services.jsonl", "56 mentions about home services"),
+    ] {
+        let set = format!("{set}, of this project, used to choose the weight of stars");
+        figures.extend([true, false].map(|has_stars| figure(&set, &fixture(name), has_stars)));
+    }
     for (part, what) in [(Part::Test, "held out"), (Part::Development, "development")] {
-        for (set, cases) in external(part).into_iter().flatten() {
+        for (set, mut cases) in external(part) {
             let name = format!("{set}, {} mentions, {what}", cases.len());
-            figures.push(by_text(&name, &cases));
-            if cases.iter().any(|case| case.rating.is_some()) {
-                let rated = cases.into_iter().filter(|case| case.rating.is_some());
-                figures.push(by_text_and_stars(&name, &rated.collect::<Vec<_>>()));
+            figures.push(figure(&name, &cases, false));
+            cases.retain(|case| case.stars.is_some());
+            if !cases.is_empty() {
+                figures.push(figure(&name, &cases, true));
             }
         }
     }
@@ -238,9 +218,6 @@ fn published_figures_are_those_measured() {
         serde_json::from_slice(&std::fs::read(&path).unwrap()).unwrap();
     let page = std::fs::read_to_string(&docs).unwrap();
     let measured = measured();
-    if external(Part::Test).is_none() {
-        println!("REVIEWD_ABSA is not set: only the sets of this project are measured");
-    }
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         if std::env::var_os("REVIEWD_ABSA").is_some() {
             published.clear();
@@ -284,42 +261,18 @@ const END: &str = "<!-- end of figures -->\n";
 fn listed_complaints_are_complaints() {
     let mut judge = Sentence::default();
     for name in ["home-services.jsonl", "practice.jsonl"] {
-        let cases = fixture(name);
-        let own = tally(&cases, |case| {
-            product(&mut judge, case, case.rating.or(Rating::new(3)))
-        });
+        let own = tally(&fixture(name), |case| product(&mut judge, case, true));
         assert!(precision(&own, 0) >= 0.8, "{name}: {own:?}");
         assert!(recall(&own, 0) >= 0.6, "{name}: {own:?}");
     }
 }
 
-#[test]
-fn formats_of_held_out_sets_are_read() {
-    let xml = r#"<Reviews><Review rid="1"><sentences>
-        <sentence><text>Nice &amp; clean room.</text><Opinions>
-            <Opinion target="room" category="ROOMS" polarity="positive" from="13" to="17"/></Opinions></sentence>
-        <sentence><text>Slow staff.</text><Opinions>
-            <Opinion target="NULL" category="SERVICE" polarity="negative" from="0" to="0"/></Opinions></sentence>
-        </sentences></Review></Reviews>"#;
-    let cases = cases::xml_cases(xml.as_bytes()).unwrap();
-    assert_eq!(cases[0].text, "Nice & clean room.");
-    assert_eq!(
-        (cases[0].target.clone(), cases[0].stars),
-        (Some(13..17), Some(1))
-    );
-    assert_eq!((cases[1].target.clone(), cases[1].stars), (None, Some(5)));
-    let json = r#"[{"text": "Near LOCATION1 it is safe.", "opinions": [
-        {"sentiment": "Positive", "aspect": "safety", "target_entity": "LOCATION1"}]}]"#;
-    let cases = cases::json_cases(json.as_bytes()).unwrap();
-    assert_eq!((cases[0].target.clone(), cases[0].gold), (Some(5..14), 2));
-}
-
 /// Groups of mentions that are judged as an aspect is, with the weight of each class and whether stars count.
-fn groups() -> Vec<(String, Vec<Labelled>, [f64; 3], bool)> {
+fn groups() -> Vec<(String, Vec<Case>, [f64; 3], bool)> {
     let taxonomy = decode(embedded(), Timestamp::from_unix(4_000_000_000)).unwrap();
     let mut groups = Vec::new();
     for aspect in &taxonomy.dataset.taxonomy.aspects {
-        let is_of = |case: &Labelled| {
+        let is_of = |case: &Case| {
             let target = case.text[case.target.clone().unwrap()].to_lowercase();
             let known = |phrase: &String| target.contains(&phrase.to_lowercase());
             aspect.phrases.iter().any(known)
@@ -328,11 +281,11 @@ fn groups() -> Vec<(String, Vec<Labelled>, [f64; 3], bool)> {
         cases.retain(is_of);
         groups.push((aspect.label.clone(), cases, [1.0; 3], true));
     }
-    let mut by_term: BTreeMap<String, Vec<Labelled>> = BTreeMap::new();
-    let development = external(Part::Development).into_iter().flatten();
-    for case in development
-        .filter(|(set, _)| set == "MAMS")
-        .flat_map(|(_, cases)| cases)
+    let mut by_term: BTreeMap<String, Vec<Case>> = BTreeMap::new();
+    for case in external(Part::Development)
+        .remove("MAMS")
+        .into_iter()
+        .flatten()
     {
         let term = case.text[case.target.clone().unwrap()].to_lowercase();
         by_term.entry(term).or_default().push(case);
@@ -346,7 +299,7 @@ fn groups() -> Vec<(String, Vec<Labelled>, [f64; 3], bool)> {
 }
 
 /// The share of mentions that `class` tells to be praise.
-fn share(cases: &[Labelled], weights: [f64; 3], mut class: impl FnMut(&Labelled) -> usize) -> f64 {
+fn share(cases: &[Case], weights: [f64; 3], mut class: impl FnMut(&Case) -> usize) -> f64 {
     let all: f64 = cases.iter().map(|case| weights[case.gold]).sum();
     let praise = cases.iter().filter(|case| class(case) == 2);
     praise.map(|case| weights[case.gold]).sum::<f64>() / all
@@ -365,14 +318,8 @@ fn intervals_hold_the_true_share_of_nine_in_ten_aspects() {
         let groups: Vec<_> = groups.collect();
         for (name, cases, weights, _) in &groups {
             let gold = share(cases, *weights, |case| case.gold);
-            let own = share(cases, *weights, |case| {
-                let rating = case.rating.or(Rating::new(3)).filter(|_| has_stars);
-                product(&mut judge, case, rating)
-            });
-            let by_vader = share(cases, *weights, |case| {
-                let stars = if has_stars { 0.15 * stars(case) } else { 0.0 };
-                sign(vader(&mut lexicon, case) + stars)
-            });
+            let own = share(cases, *weights, |case| product(&mut judge, case, has_stars));
+            let by_vader = share(cases, *weights, |case| vader(&mut lexicon, case, has_stars));
             let by_stars = share(cases, *weights, |case| sign(stars(case)));
             for (error, share) in errors.iter_mut().zip([own, by_vader, by_stars]) {
                 *error += (share - gold).abs() / groups.len() as f64;
