@@ -35,7 +35,7 @@ pub(crate) fn snapshot_of(dataset: model::Dataset) -> Snapshot {
 }
 
 /// Returns settings like those of the program, with less time for a body.
-pub(crate) fn settings() -> Settings {
+fn settings() -> Settings {
     let mut settings = oracle::service::settings();
     settings.limits.body_time = BODY_TIME;
     settings
