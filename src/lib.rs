@@ -33,7 +33,7 @@
 //! finds the route, and `http::endpoint` selects the coding (`wire::negotiate`) from `http::served_state` and
 //! evaluates the conditions (`wire::conditional`); `http::reply` writes the response, which hyper sends.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 28 files. The same as far as `http::endpoint::search`:
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 26 files. The same as far as `http::endpoint::search`:
 //! `search::query` turns the parameters (`wire::form`) into a `Query` (`filter`), or into issues (`issue`) and a 400; the
 //! entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` selects rows (`terms`,
 //! `rows`) from the `index` (`tree`), and `search::envelope` joins the reviews' stored bytes.
