@@ -319,13 +319,13 @@ fn unknown(store: &mut Store, id: i64) -> Failure {
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         use StoreError::{
-            Busy, Corrupt, Foreign, Io, Newer, QuotaExceeded, ReadOnly, Refused, Unreachable,
+            Busy, Corrupt, DiskFull, Foreign, Io, Newer, ReadOnly, Refused, Unreachable,
         };
         let status = match error {
             Corrupt(..) | Foreign(_) | Newer(..) => Status::Data,
             Busy(_) | Unreachable(..) => Status::Unavailable,
             Refused(..) => Status::Config,
-            QuotaExceeded(_) | ReadOnly(_) | Io(..) => Status::Io,
+            DiskFull(_) | ReadOnly(_) | Io(..) => Status::Io,
         };
         Failure::new(status, error.to_string())
     }

@@ -170,7 +170,7 @@ impl Engine {
         }
         self.health.store_error = Some(text);
         self.health.is_off = !self.health.is_open && !error.may_pass();
-        if !matches!(error, StoreError::QuotaExceeded(_) | StoreError::Busy(_)) {
+        if !matches!(error, StoreError::DiskFull(_) | StoreError::Busy(_)) {
             self.store = None;
             if std::mem::take(&mut self.role.is_ours) {
                 self.in_flight.cut();

@@ -128,9 +128,7 @@ fn record_deliveries(
             ended.entry((*id, *attempt, *digest)).or_insert(end);
         }
     }
-    let mut ids: Vec<i64> = ended.keys().map(|(id, ..)| *id).collect();
-    ids.sort_unstable();
-    ids.dedup();
+    let ids: Vec<i64> = ended.keys().map(|(id, ..)| *id).collect();
     let key = |listed: &Listed| (listed.id, listed.state.attempt, listed.state.digest);
     let mut under_way = rows::load(db, &ids)?;
     under_way.retain(|listed| listed.state.claimed && ended.contains_key(&key(listed)));

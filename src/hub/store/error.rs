@@ -10,7 +10,7 @@ use super::schema::SCHEMA_VERSION;
 pub enum StoreError {
     /// The operator makes room, then all goes on by itself.
     #[error("{}: the disk is full", .0.display())]
-    QuotaExceeded(PathBuf),
+    DiskFull(PathBuf),
     /// The operator changes permissions or the mount.
     #[error("{}: cannot be written (permissions or a read-only mount)", .0.display())]
     ReadOnly(PathBuf),
@@ -48,7 +48,7 @@ impl StoreError {
     pub(super) fn io(path: &Path, error: &Error) -> StoreError {
         let path = path.to_owned();
         match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::QuotaExceeded(path),
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::DiskFull(path),
             ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
                 StoreError::ReadOnly(path)
             }

@@ -1,6 +1,6 @@
 //! Requests that wait for their verification: loaded, changed by the rules of [`Subscription`], and saved.
 
-use super::connection::{Columns, Connection, Row, Value, limit, text};
+use super::connection::{Connection, Row, Value, limit, text};
 use super::host_room::HostRoom;
 use super::{
     Accept, Claim, QuotaExceeded, Quotas, Recorded, Report, Store, StoreError, WaitingRequest,
@@ -213,7 +213,7 @@ fn load(db: &mut dyn Connection, id: i64) -> Result<Option<WaitingRequest>, Stor
 }
 
 /// Loads requests `r`. One of an earlier version has no digest of its own.
-pub(super) fn select(
+fn select(
     db: &mut dyn Connection,
     clause: &str,
     values: &[Value],
@@ -249,17 +249,14 @@ fn read(row: &Row) -> Result<WaitingRequest, StoreError> {
 }
 
 fn save(db: &mut dyn Connection, request: &WaitingRequest) -> Result<(), StoreError> {
-    db.update("request", vec![(request.id, columns(&request.state))])
-}
-
-/// The columns of a waiting request that change.
-fn columns(state: &Subscription) -> Columns {
-    vec![
+    let state = &request.state;
+    let changed = vec![
         ("claimed", state.claimed.into()),
         ("attempts", rows::attempt_value(state)),
         ("next_at", state.next_at.into()),
         ("last_answer", rows::answer_value(state.last.as_ref())),
-    ]
+    ];
+    db.update("request", vec![(request.id, changed)])
 }
 
 /// What decides about a request: `$1` is the host, `$2` the callback, `$3` the topic, `$4` to `$7` the rest of it.

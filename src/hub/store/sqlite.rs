@@ -230,7 +230,7 @@ fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
         return StoreError::Corrupt(path, error.to_string());
     }
     match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => StoreError::QuotaExceeded(path),
+        Some(ErrorCode::DiskFull) => StoreError::DiskFull(path),
         Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
             StoreError::ReadOnly(path)
         }

@@ -135,7 +135,7 @@ fn what_others_keep_locked_is_given_up_by_the_server_itself_and_asked_again() {
 }
 
 #[test]
-fn of_two_contents_with_one_date_the_first_is_everybodys_until_a_later_one_comes() {
+fn of_two_contents_with_one_date_the_first_holds_for_all_until_a_later_one_comes() {
     let Some(shared) = Shared::begin() else {
         return;
     };
@@ -173,7 +173,7 @@ fn of_two_contents_with_one_date_the_first_is_everybodys_until_a_later_one_comes
     wait_until("the subscription is active", || {
         postgres.query("hub", "SELECT count(*) FROM reviewd.subscription") == "1"
     });
-    // A later one, on whichever replica, is everybody's again.
+    // A later one, on whichever replica, holds for all again.
     second.write("reviews.json", &reviews_json(3, "2026-01-02T00:00:00Z"));
     let delivery = subscriber.wait_delivery(1);
     assert_eq!(delivery.body, whole(&other));

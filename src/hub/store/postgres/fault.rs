@@ -26,7 +26,7 @@ pub(super) fn translate(error: &tokio_postgres::Error, name: &str) -> StoreError
         | SqlState::UNDEFINED_TABLE
         | SqlState::DUPLICATE_TABLE => StoreError::Refused(name, text),
         _ if class == "28" => StoreError::Refused(name, text),
-        SqlState::DISK_FULL => StoreError::QuotaExceeded(place),
+        SqlState::DISK_FULL => StoreError::DiskFull(place),
         // Another transaction was in the way: try again.
         SqlState::T_R_SERIALIZATION_FAILURE
         | SqlState::T_R_DEADLOCK_DETECTED

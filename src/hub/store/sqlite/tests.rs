@@ -145,7 +145,7 @@ fn a_full_or_read_only_disk_is_named_and_costs_nothing_that_was_promised() {
     let pages = pages.and_then(|row| row.get("page_count")).expect("pages");
     set(&mut store, "max_page_count", pages);
     let error = accept(&mut store, 1..90).expect_err("full");
-    assert!(matches!(error, StoreError::QuotaExceeded(_)), "{error:?}");
+    assert!(matches!(error, StoreError::DiskFull(_)), "{error:?}");
     assert_eq!(waiting(&mut store), 1);
     set(&mut store, "max_page_count", 1_000_000);
     accept(&mut store, 1..90).expect("room");
@@ -173,10 +173,8 @@ fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
     let most = TOMBSTONES_MAX as i64;
     for (ids, oldest) in [(1..most + 1, 1), (most + 1..most + 2, 2)] {
         let rows: Vec<_> = ids.map(|id| vec![id.into(), at(id).into()]).collect();
-        store
-            .connection
-            .execute_each(insert, &rows)
-            .expect("put up");
+        let inserted = store.write(|db| db.execute_each(insert, &rows));
+        inserted.expect("inserted");
         let swept = store.sweep(Duration::from_secs(3_600), at(20_000));
         swept.expect("swept");
         let kept = store.tombstones(usize::MAX).expect("tombstones");
