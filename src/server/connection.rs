@@ -296,8 +296,13 @@ async fn drive<C, T>(
     poll_fn(|context| {
         loop {
             deadline.tick();
+            let was_blocked = deadline.state.is_blocked.get();
             if let Poll::Ready(ended) = poll(connection, context) {
                 return Poll::Ready(Ok(ended));
+            }
+            // hyper 1.12 forgets a request that it has read while the socket was full.
+            if was_blocked && !deadline.state.is_blocked.get() {
+                continue;
             }
             match ready!(deadline.poll(context)) {
                 DeadlineAction::GracefulShutdown => graceful_shutdown(connection),
