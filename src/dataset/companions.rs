@@ -2,19 +2,17 @@
 //! its own words; `insights.json`, a complete insights document made elsewhere; `ignored.json`, reviews that were removed
 //! for good, so that no import adds them again.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use super::INSIGHTS;
 use super::json::{self, Item, LIST_MAX, NameOf, Text};
 use super::problem::{Position, Problem, Problems};
+use super::reviews::Published;
 use super::trades::TRADES;
 use crate::model::insights::Insights;
 use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy, Technician};
 use crate::wire::date::Date;
 use crate::wire::text::quote;
-
-/// The reviews that other files may refer to; none while there are problems with these.
-pub(super) type Published<'r> = Option<HashMap<&'r str, &'r Review>>;
 
 /// What is wrong with an id that stands for no review.
 const NOT_PUBLISHED: &str = "is not the id of a published review";
@@ -60,11 +58,12 @@ fn technicians(item: Item<'_>) -> Vec<Technician> {
     })
 }
 
-/// Reads `editorial.json`; every review that an answer leans on has to be a published one.
-pub(super) fn editorial(item: Item<'_>, published: &Published<'_>) -> Editorial {
+/// Reads `editorial.json`; every review that an answer leans on has to be a published one, if these are known.
+pub(super) fn editorial(item: Item<'_>, published: Option<&Published<'_>>) -> Editorial {
     let review_id = |item: Item<'_>| {
         let id = item.string(Text::Name);
-        if !id.is_empty() && !is_published(&id, published) {
+        let is_missing = published.is_some_and(|published| published.get(&id).is_none());
+        if is_missing && !id.is_empty() {
             item.refuse(NOT_PUBLISHED);
         }
         id
@@ -82,13 +81,13 @@ pub(super) fn editorial(item: Item<'_>, published: &Published<'_>) -> Editorial 
     })
 }
 
-fn is_published(id: &str, published: &Published<'_>) -> bool {
-    published.as_ref().is_none_or(|all| all.contains_key(id))
-}
-
 /// Checks `insights.json` before it is published as it stands: that pages can read it, that every review it refers to is
 /// published, and that every piece of evidence is within its review's text. Further keys may hold anything.
-pub(super) fn check_insights(bytes: &[u8], published: &Published<'_>, problems: &mut Problems) {
+pub(super) fn check_insights(
+    bytes: &[u8],
+    published: Option<&Published<'_>>,
+    problems: &mut Problems,
+) {
     if json::read(INSIGHTS, bytes, problems, |_| ()).is_none() {
         return;
     }
@@ -199,9 +198,14 @@ pub(super) fn ignored(item: Item<'_>) -> Vec<Ignored> {
     })
 }
 
+/// The ids on the list.
+pub(super) fn ids(list: &[Ignored]) -> HashSet<&str> {
+    list.iter().map(|entry| entry.id.as_str()).collect()
+}
+
 /// Leaves out the reviews that are not verified, and those on the list; returns how many of each.
 pub(super) fn leave_out(reviews: &mut Vec<Review>, list: &[Ignored]) -> (u32, u64) {
-    let ids: HashSet<&str> = list.iter().map(|entry| entry.id.as_str()).collect();
+    let ids = ids(list);
     let all = reviews.len();
     reviews.retain(|review| review.verified);
     let verified = reviews.len();

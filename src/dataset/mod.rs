@@ -23,7 +23,6 @@ use std::thread;
 
 use sha2::{Digest, Sha256};
 
-use companions::Published;
 pub use companions::{Ignored, parse_ignored, render_ignored};
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub(crate) use json::{is_absolute_url, is_id};
@@ -37,6 +36,7 @@ use crate::model::{Dataset, sort_newest_first};
 use crate::wire::date::Timestamp;
 use json::{FileSpec, Item};
 use mentions::{Derive, Matcher};
+use reviews::Published;
 
 /// Reviews in one file: at most 10,000,000, which keeps every row far within 32 bits.
 pub const REVIEWS_MAX: usize = 10_000_000;
@@ -153,7 +153,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         threads: if is_large { threads } else { NonZeroUsize::MIN },
         piece_bytes: reviews::PIECE_BYTES,
     };
-    let (mut file, digest) = thread::scope(|scope| {
+    let (file, digest) = thread::scope(|scope| {
         let digest = is_large.then(|| scope.spawn(|| files.digest()));
         let read = reviews::decode(&files.reviews, options, &mut problems);
         let digest = digest.map(|thread| thread.join().expect("hashing has no panic"));
@@ -162,31 +162,23 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     drop(files.reviews);
     let ignored = read(IGNORED, &files.ignored, &mut problems, companions::ignored);
     let ignored = ignored.unwrap_or_default();
-    let left_out = file.as_mut().map(|file| {
-        let left_out = companions::leave_out(&mut file.reviews, &ignored);
-        // Ids are unique, so that the order does not depend on the order of the file.
-        sort_newest_first(&mut file.reviews);
-        left_out
-    });
-    let (unverified_count, ignored_count) = left_out.unwrap_or_default();
-    let refers = files.editorial.is_some() || files.insights.is_some();
-    let published: Published<'_> = file.as_ref().filter(|_| refers).map(|file| {
-        let by_id = file
-            .reviews
-            .iter()
-            .map(|review| (review.id.as_str(), review));
-        by_id.collect()
+    let published = file.as_ref().map(|file| Published {
+        file,
+        ignored: companions::ids(&ignored),
     });
     let editorial = read(EDITORIAL, &files.editorial, &mut problems, |item| {
-        companions::editorial(item, &published)
+        companions::editorial(item, published.as_ref())
     });
     if let Some(insights) = &files.insights {
-        companions::check_insights(insights, &published, &mut problems);
+        companions::check_insights(insights, published.as_ref(), &mut problems);
     }
     let suppressed = read(CHECK, &files.check, &mut problems, lints::suppressions);
-    let Some(file) = file.filter(|_| problems.is_empty()) else {
+    let Some(mut file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
     };
+    let (unverified_count, ignored_count) = companions::leave_out(&mut file.reviews, &ignored);
+    // Ids are unique, so that the order does not depend on the order of the file.
+    sort_newest_first(&mut file.reviews);
     let is_given = files.taxonomy.is_some();
     // The operator's own taxonomy is left as it is, unless it extends a trade.
     let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));

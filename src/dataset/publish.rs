@@ -4,7 +4,7 @@
 //! that two replicas with the same files give the same bytes.
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use serde::Serialize;
 use serde_json::{Value, json};

@@ -4,7 +4,7 @@
 //! is needed for one piece of tape per thread. The rest of the file is parsed with an empty array there. A file in which
 //! no entries can be found is parsed whole, which tells what is wrong with it.
 
-use std::collections::HashMap;
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::thread;
 
@@ -17,7 +17,7 @@ use super::mentions::{Comparable, Derive};
 use super::problem::{Problem, Problems};
 use super::review::review;
 use super::{REVIEWS, REVIEWS_MAX};
-use crate::model::{Address, Business, BusinessService, BusinessTechnician, Geo, Review};
+use crate::model::{Address, Business, BusinessService, BusinessTechnician, Geo, Review, id_order};
 use crate::wire::date::Timestamp;
 use crate::wire::text::quote;
 
@@ -28,6 +28,29 @@ pub(super) struct ReviewsFile {
     pub(super) updated_at: Option<Timestamp>,
     /// In the order of the file.
     pub(super) reviews: Vec<Review>,
+    /// The numbers of all, each after its [`id_order`], in the order of ids.
+    by_id: Vec<(u128, u32)>,
+}
+
+/// The reviews that other files may refer to.
+pub(super) struct Published<'r> {
+    pub(super) file: &'r ReviewsFile,
+    /// Ids that the operator has removed for good.
+    pub(super) ignored: HashSet<&'r str>,
+}
+
+impl<'r> Published<'r> {
+    /// Returns the published review of `id`: O(log reviews).
+    pub(super) fn get(&self, id: &str) -> Option<&'r Review> {
+        let (reviews, by_id) = (&self.file.reviews, &self.file.by_id);
+        let order = |(number, at): &(u128, u32)| {
+            let known = reviews[*at as usize].id.as_str();
+            number.cmp(&id_order(id)).then_with(|| known.cmp(id))
+        };
+        let at = by_id.binary_search_by(order).ok()?;
+        let review = &reviews[by_id[at].1 as usize];
+        (review.verified && !self.ignored.contains(id)).then_some(review)
+    }
 }
 
 /// How the file is read.
@@ -71,7 +94,7 @@ pub(super) fn decode(
         content.reviews = read(bytes, &entries, options, &check);
         // The numbers of entries are known if none is missing.
         if content.reviews.len() == entries.len() {
-            check_ids(&content.reviews, &check);
+            content.index(&check);
         }
         return check.finish(bytes, problems).then_some(content);
     }
@@ -115,6 +138,7 @@ fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
                 time
             }),
             reviews: Vec::new(),
+            by_id: Vec::new(),
         };
         file.key("reviews").list(|_| {});
         content
@@ -219,17 +243,29 @@ fn read_pieces(
     (reviews, check.problems.into_inner())
 }
 
-/// Refuses ids of more than one entry.
-fn check_ids(reviews: &[Review], check: &Check) {
-    let mut first_of = HashMap::with_capacity(reviews.len());
-    let with_id = reviews.iter().map(|review| review.id.as_str()).enumerate();
-    for (at, id) in with_id.filter(|(_, id)| !id.is_empty()) {
-        let first = *first_of.entry(id).or_insert(at);
-        if first < at {
-            let message = format_args!("is the id of reviews[{first}] too");
-            let entry = Path::Index(&LIST, at);
-            check.refuse(Path::Key(&entry, "id"), Some(quote(id)), message);
+impl ReviewsFile {
+    /// Indexes the ids, and refuses those of more than one entry. Sorting a million takes half the time of hashing them.
+    fn index(&mut self, check: &Check) {
+        let id = |at: u32| self.reviews[at as usize].id.as_str();
+        let orders = self.reviews.iter().map(|review| id_order(&review.id));
+        let mut by_id: Vec<(u128, u32)> = orders.zip(0..).collect();
+        by_id.sort_unstable_by(|left, right| {
+            let alike = || (id(left.1), left.1).cmp(&(id(right.1), right.1));
+            left.0.cmp(&right.0).then_with(alike)
+        });
+        // Each later entry with the first of its id.
+        let mut doubles: Vec<(u32, u32)> = Vec::new();
+        for same in by_id.chunk_by(|left, right| left.0 == right.0 && id(left.1) == id(right.1)) {
+            doubles.extend(same[1..].iter().map(|(_, at)| (*at, same[0].1)));
         }
+        doubles.retain(|(at, _)| !id(*at).is_empty());
+        doubles.sort_unstable();
+        for (at, first) in doubles {
+            let message = format_args!("is the id of reviews[{first}] too");
+            let entry = Path::Index(&LIST, at as usize);
+            check.refuse(Path::Key(&entry, "id"), Some(quote(id(at))), message);
+        }
+        self.by_id = by_id;
     }
 }
 

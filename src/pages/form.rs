@@ -261,21 +261,4 @@ mod tests {
         let beyond = made(ENTRIES_MAX + 1);
         assert!(matches!(field(&beyond, "x"), Field::Text("x")));
     }
-
-    #[test]
-    fn known_parameters_are_kept_in_order_and_repeated_in_links() {
-        let given =
-            QueryParams::read(b"utm=x&query=a+b%26&rating=&cursor=zz&rating=5&%zz=1&since=%zz");
-        let values: Vec<_> = given.iter().collect();
-        assert_eq!(
-            values,
-            [("query", "a b&"), ("cursor", "zz"), ("rating", "5")]
-        );
-        assert_eq!(given.href_without(&[]), "/?query=a+b%26&rating=5");
-        assert_eq!(given.href_without(&["query", "rating"]), "/");
-        assert_eq!(
-            given.href_after("c-_"),
-            "/?query=a+b%26&rating=5&cursor=c-_"
-        );
-    }
 }

@@ -258,14 +258,4 @@ mod tests {
         assert_eq!(labels, ["Jan 2000", "Mar 2000"]);
         assert_eq!((chart.means[0].mean, chart.columns.len()), (4.0, 2));
     }
-
-    #[test]
-    fn years_are_labelled_as_many_as_there_is_room_for() {
-        let quarters = (0..36).map(|at| span(24_000 + 3 * at, 1, 4)).collect();
-        let chart = Chart::of(&stats(quarters, 3)).expect("many spans");
-        // Nine years, every second one.
-        let years: Vec<u32> = chart.years.iter().map(|(_, year)| *year).collect();
-        assert_eq!(years, [2000, 2002, 2004, 2006, 2008]);
-        assert_eq!(chart.means[35].label, "Oct to Dec 2008");
-    }
 }

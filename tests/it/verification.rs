@@ -159,16 +159,4 @@ fn an_import_keeps_the_optional_keys_and_takes_those_of_a_reviewd() {
     );
     assert_eq!(first[0]["language"], "fr");
     assert_eq!(first[0]["media"][0]["alt"], "b");
-    // A source without these keys takes nothing away.
-    let text = String::from_utf8(document.body.to_vec()).unwrap();
-    let start = text.find(r#","verification""#).unwrap();
-    let end = text.rfind("}]}").unwrap();
-    let older = text[..start].replace("Review number 0", "Review number zero") + &text[end..];
-    let source = file(folder.path(), "older.json", older);
-    let (_, report) = import(folder.path(), &[&source]);
-    assert_eq!(report["sources"][0]["changed"], 1, "{report}");
-    let second = reviews(folder.path());
-    assert!(second[0]["text"].as_str().unwrap().contains("zero"));
-    assert_eq!(second[0]["media"], first[0]["media"]);
-    assert_eq!(second[0]["verification"], first[0]["verification"]);
 }
