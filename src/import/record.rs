@@ -3,6 +3,7 @@
 use std::fmt;
 
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 /// A field of a review, or what helps to read one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -142,34 +143,17 @@ pub struct Refusal {
 }
 
 /// Why a source could not be read to its end: half a file, another kind of file.
-#[derive(Debug)]
-pub struct ReadError {
-    /// From 1, or 0 for the whole source.
-    line: u64,
-    message: String,
-}
+#[derive(Debug, Error)]
+#[error("{0}")]
+pub struct ReadError(String);
 
 impl ReadError {
-    pub(super) fn at(line: u64, message: impl Into<String>) -> ReadError {
-        ReadError {
-            line,
-            message: message.into(),
-        }
+    pub(super) fn at(line: u64, message: impl fmt::Display) -> ReadError {
+        ReadError(format!("line {line}: {message}"))
     }
 
     /// An error of the source as a whole.
     pub(super) fn whole(message: impl Into<String>) -> ReadError {
-        ReadError::at(0, message)
+        ReadError(message.into())
     }
 }
-
-impl fmt::Display for ReadError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self.line {
-            0 => formatter.write_str(&self.message),
-            line => write!(formatter, "line {line}: {}", self.message),
-        }
-    }
-}
-
-impl std::error::Error for ReadError {}
