@@ -14,6 +14,9 @@ use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy
 use crate::wire::date::Date;
 use crate::wire::text::quote;
 
+/// Characters of an error that are shown, as it may quote the file: at most 200.
+const REASON_CHARS_MAX: usize = 200;
+
 /// What is wrong with an id that stands for no review.
 const NOT_PUBLISHED: &str = "is not the id of a published review";
 
@@ -97,6 +100,9 @@ pub(super) fn check_insights(
         Err(error) => {
             let text = error.to_string();
             let reason = text.split(" at line ").next().unwrap_or_default();
+            // It may quote the file, unescaped and at any length.
+            let plain = reason.chars().filter(|character| !character.is_control());
+            let reason: String = plain.take(REASON_CHARS_MAX).collect();
             return problems.push(|| Problem {
                 position: Some(Position::of_error(&error)),
                 ..problem(format!("cannot be published: {reason}"))
@@ -107,7 +113,7 @@ pub(super) fn check_insights(
         return;
     };
     let mut found = Problems::default();
-    let mut refer = |path: String, id: &str| {
+    let refer = |found: &mut Problems, path: String, id: &str| {
         let review = published.get(id);
         if review.is_none() {
             found.push(|| Problem {
@@ -118,37 +124,32 @@ pub(super) fn check_insights(
         }
         review
     };
-    let mut outside = Vec::new();
     for (at, aspect) in insights.aspects.iter().enumerate() {
         for id in &aspect.example_review_ids {
-            refer(format!("aspects[{at}].example_review_ids"), id);
+            refer(&mut found, format!("aspects[{at}].example_review_ids"), id);
         }
         for (place, evidence) in aspect.evidence.iter().flatten().enumerate() {
             let path = format!("aspects[{at}].evidence[{place}]");
             let (start, end) = (evidence.start, evidence.end);
-            let review = refer(path.clone(), &evidence.review_id);
+            let review = refer(&mut found, path.clone(), &evidence.review_id);
             let length = review.map(|review| review.text.chars().count());
             if let Some(length) = length.filter(|length| start >= end || end as usize > *length) {
-                outside.push((
+                let message =
+                    format!("ranges from {start} to {end} in a text of {length} characters");
+                found.push(|| Problem {
                     path,
-                    format!("ranges from {start} to {end} in a text of {length} characters"),
-                ));
+                    ..problem(message)
+                });
             }
         }
     }
     for id in insights.per_review.iter().flat_map(|all| all.keys()) {
-        refer("per_review".to_owned(), id);
+        refer(&mut found, "per_review".to_owned(), id);
     }
     for (at, question) in insights.faq.iter().enumerate() {
         for id in &question.review_ids {
-            refer(format!("faq[{at}].review_ids"), id);
+            refer(&mut found, format!("faq[{at}].review_ids"), id);
         }
-    }
-    for (path, message) in outside {
-        found.push(|| Problem {
-            path,
-            ..problem(message)
-        });
     }
     found.locate(bytes);
     problems.append(found);

@@ -123,24 +123,35 @@ impl<'p> Form<'p> {
 
     /// Tells whether a field is used that is folded away otherwise.
     pub(super) fn is_open(&self) -> bool {
-        self.given.iter().any(|(name, _)| {
-            let is_mention = matches!(name, "mentions_technician" | "mentions_service");
-            is_mention || matches!(name, "since" | "until" | "aspect" | "polarity")
-        })
+        self.given.iter().any(|(name, _)| FOLDED.contains(&name))
     }
 
     /// Returns the parameters that the form has no field for.
     pub(super) fn hidden(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.given.iter().filter(|(name, _)| {
-            let is_rating = matches!(*name, "min_rating" | "max_rating");
-            is_rating
-                || matches!(
-                    *name,
-                    "query" | "has_reply" | "language" | "source" | "limit"
-                )
-        })
+        self.given.iter().filter(|(name, _)| HIDDEN.contains(name))
     }
 }
+
+/// Parameters whose fields are folded away unless one is used.
+const FOLDED: [&str; 6] = [
+    "mentions_technician",
+    "mentions_service",
+    "since",
+    "until",
+    "aspect",
+    "polarity",
+];
+
+/// Parameters without a field.
+const HIDDEN: [&str; 7] = [
+    "min_rating",
+    "max_rating",
+    "query",
+    "has_reply",
+    "language",
+    "source",
+    "limit",
+];
 
 impl Field<'_> {
     /// Tells whether there is anything to choose.

@@ -70,12 +70,7 @@ fn atom_feed_has_the_fifty_newest_and_links_to_the_hub() {
     let latest = all("feed/entry/updated").into_iter().max();
     assert_eq!(all("feed/updated"), [latest.expect("entries")]);
     let ids = all("feed/entry/id");
-    let counts = [
-        ids.len(),
-        all("feed/entry/updated").len(),
-        all("feed/entry/title").len(),
-    ];
-    assert_eq!(counts, [50; 3]);
+    assert_eq!((ids.len(), all("feed/entry/title").len()), (50, 50));
     for (id, review) in ids.iter().zip(newest()) {
         let review = review["id"].as_str().expect("an id").to_owned();
         assert!(id.ends_with(&format!(",2019:review/{review}")), "{id}");
