@@ -2,6 +2,8 @@
 //!
 //! One message a line, as the stdio transport has it; only responses go to standard output.
 
+mod remote;
+
 use std::io::{self, BufRead, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -28,6 +30,9 @@ const LINE_BYTES_MAX: usize = 1 << 20;
 
 #[derive(Args, Clone, Debug)]
 pub(super) struct McpArgs {
+    /// Public address of a running reviewd to ask, in place of data on this machine
+    #[arg(long, value_name = "URL", conflicts_with = "data", value_parser = parse_address)]
+    url: Option<String>,
     /// Directory with reviews.json and its companions [default: `data` if that directory exists, else a sample]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -36,11 +41,33 @@ pub(super) struct McpArgs {
     base_url: String,
 }
 
-/// Answers messages until standard input ends, from the files as they are at each message.
+/// Takes the address of a reviewd, with or without the `/mcp` that set-up pages show.
+fn parse_address(text: &str) -> Result<String, String> {
+    parse_base_url(text.strip_suffix("/mcp").unwrap_or(text))
+}
+
+/// Answers messages until standard input ends: another reviewd does, or this process, from the files as they are at each
+/// message.
 ///
 /// # Errors
 /// When the data cannot be used, or standard output is gone.
 pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
+    let ended = match &args.url {
+        Some(url) => {
+            let mut remote = remote::Remote::new(url);
+            let ended = converse(&mut io::stdin().lock(), &mut io::stdout().lock(), |line| {
+                remote.answer(line)
+            });
+            remote.end();
+            ended
+        }
+        None => answer_here(args)?,
+    };
+    ended.map_err(|error| Failure::new(Status::Io, error.to_string()))
+}
+
+/// Answers from the files of this machine.
+fn answer_here(args: &McpArgs) -> Result<io::Result<()>, Failure> {
     let directory = data_directory(args.data.as_deref());
     let stamps = || directory.map(Stamps::of).unwrap_or_default();
     let mut seen = stamps();
@@ -65,8 +92,11 @@ pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
         }
         server.answer_line(&catalog, line, &mut revision)
     };
-    let ended = converse(&mut io::stdin().lock(), &mut io::stdout().lock(), answer);
-    ended.map_err(|error| Failure::new(Status::Io, error.to_string()))
+    Ok(converse(
+        &mut io::stdin().lock(),
+        &mut io::stdout().lock(),
+        answer,
+    ))
 }
 
 /// Builds what is served from the files of a directory, or from the sample.

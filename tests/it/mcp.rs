@@ -187,6 +187,118 @@ fn the_card_and_the_catalog_are_documents_like_others() {
     );
 }
 
+/// What `reviewd mcp` with these arguments answers to these lines.
+fn over_stdio(arguments: &[&str], lines: &[Value]) -> Vec<Value> {
+    let mut child = program::command()
+        .arg("mcp")
+        .args(arguments)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap();
+    let mut input = child.stdin.take().unwrap();
+    for line in lines {
+        writeln!(input, "{line}").unwrap();
+    }
+    drop(input);
+    let output = child.wait_with_output().unwrap();
+    assert!(output.status.success());
+    let text = String::from_utf8(output.stdout).unwrap();
+    text.lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect()
+}
+
+#[test]
+fn the_same_server_answers_over_stdio_here_and_at_a_distance() {
+    let data = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let server = Server::start_on(data.as_ref());
+    let address = format!("http://{}/mcp", server.address());
+    let meta = json!({
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientCapabilities": {},
+    });
+    let lines = [
+        initialize(),
+        json!({"jsonrpc": "2.0", "method": "notifications/initialized"}),
+        request(
+            "tools/call",
+            json!({"name": "search_reviews", "arguments": {"limit": 2}}),
+        ),
+        request("resources/read", json!({"uri": "reviews://nothing é"})),
+        request("tools/call", json!({"name": "get_faq", "_meta": meta})),
+        request(
+            "resources/read",
+            json!({"uri": "reviews://nothing é", "_meta": meta}),
+        ),
+    ];
+    let base_url = address.trim_end_matches("/mcp");
+    let local = over_stdio(&["--data", data, "--base-url", base_url], &lines);
+    let remote = over_stdio(&["--url", &address], &lines);
+    assert_eq!(local.len(), 5);
+    assert_eq!(local[1]["result"]["structuredContent"]["returned"], 2);
+    assert_eq!(local[2]["error"]["code"], -32_002);
+    assert_eq!(local[3]["result"]["resultType"], "complete");
+    assert_eq!(local[4]["error"]["code"], -32_602);
+    assert_eq!(local, remote);
+}
+
+#[test]
+fn a_server_that_is_not_there_is_an_error_for_each_request() {
+    let line = request("ping", json!({}));
+    let answers = over_stdio(&["--url", "http://127.0.0.1:1"], &[line]);
+    assert_eq!(
+        (&answers[0]["id"], &answers[0]["error"]["code"]),
+        (&json!(2), &json!(-32_603))
+    );
+}
+
+#[test]
+fn what_the_server_refuses_over_http_is_an_error_for_each_request_over_stdio() {
+    let limited = Server::start_with(|config| {
+        config.limits.mcp_body_bytes = 4_096;
+        config.limits.rates.mcp = 3;
+    });
+    let address = format!("http://{}", limited.address());
+    let large = request("ping", json!({"padding": "x".repeat(5_000)}));
+    let ping = request("ping", json!({}));
+    let quiet = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+    // The rate is used up by three messages, and the next would have to wait for 20 seconds more than once.
+    let batch = json!([ping, quiet, ping]);
+    let answers = over_stdio(&["--url", &address], &[large, batch, quiet.clone()]);
+    assert_eq!(
+        (&answers[0]["id"], &answers[0]["error"]["code"]),
+        (&json!(2), &json!(-32_600))
+    );
+    let ids: Vec<&Value> = answers[1]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|answer| &answer["id"])
+        .collect();
+    assert_eq!((ids, answers.len()), (vec![&json!(2); 2], 2));
+}
+
+#[test]
+fn a_rate_that_is_used_up_is_waited_for_or_told_with_the_id() {
+    // One message a second after the first sixty, and one a minute after the first.
+    for (rate, messages, is_refused) in [(60, 61, false), (1, 2, true)] {
+        let limited = Server::start_with(|config| config.limits.rates.mcp = rate);
+        let address = format!("http://{}", limited.address());
+        let answers = over_stdio(
+            &["--url", &address],
+            &vec![request("ping", json!({})); messages],
+        );
+        let last = &answers[messages - 1];
+        assert_eq!(
+            (&last["id"], last["error"].is_object()),
+            (&json!(2), is_refused),
+            "{last}"
+        );
+    }
+}
+
 #[test]
 fn stdio_takes_both_eras_and_batches_and_reads_changed_data_again() {
     let folder = tempfile::tempdir().unwrap();

@@ -1,0 +1,214 @@
+//! `reviewd mcp --url`: a reviewd elsewhere is asked over HTTP for each line; header fields are made of what messages say.
+//!
+//! Each request gets a response, whatever comes back: an error without an id, or what is no JSON, as from a proxy, becomes an
+//! error with the id of the request, so that no client waits for a response that never comes.
+
+use std::io::Read;
+use std::thread;
+use std::time::Duration;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use serde_json::{Value, json};
+use ureq::http::{Response, StatusCode};
+use ureq::{Agent, Body};
+
+use crate::clock;
+
+/// The connection to a server, and what its handshake settled on.
+pub(super) struct Remote {
+    agent: Agent,
+    url: String,
+    session: Option<String>,
+    version: Option<String>,
+}
+
+impl Remote {
+    /// Prepares to ask the server at this public address.
+    pub(super) fn new(base_url: &str) -> Remote {
+        let config = Agent::config_builder()
+            .timeout_global(Some(TIME_MAX))
+            .http_status_as_error(false)
+            .max_redirects(0)
+            .user_agent(concat!("reviewd/", env!("CARGO_PKG_VERSION")))
+            .build();
+        Remote {
+            agent: config.into(),
+            url: format!("{base_url}/mcp"),
+            session: None,
+            version: None,
+        }
+    }
+
+    /// Hands a message on and returns what came back; `None` where no answer is due.
+    pub(super) fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
+        let message: Value = match serde_json::from_slice(line) {
+            Ok(message) => message,
+            Err(error) => return Some(failure(-32_700, &error.to_string()).to_string().into()),
+        };
+        let answered = self.exchange(line, &message);
+        let (status, body) = match answered {
+            Ok(answered) => answered,
+            Err(error) => return answer_all(&message, &failure(-32_603, &error)),
+        };
+        // What stands between may answer too, so only JSON is passed on, on one line.
+        match serde_json::from_slice::<Value>(&body) {
+            Ok(answer) if is_whole(&message, &answer) => {
+                if message["method"] == "initialize"
+                    && let Some(version) = answer["result"]["protocolVersion"].as_str()
+                {
+                    self.version = Some(version.to_owned());
+                }
+                // The bytes as they came, so that both copies of a result stay equal; a line break would end the message.
+                Some(match body.contains(&b'\n') {
+                    true => answer.to_string().into_bytes(),
+                    false => body,
+                })
+            }
+            Ok(answer) if answer["error"].is_object() => answer_all(&message, &answer),
+            _ => {
+                let error = format!("{} answered {status} and no message", self.url);
+                answer_all(&message, &failure(-32_603, &error))
+            }
+        }
+    }
+
+    /// Ends the session, if there is one.
+    pub(super) fn end(&mut self) {
+        if let Some(session) = self.session.take() {
+            let request = self
+                .agent
+                .delete(&self.url)
+                .header("Mcp-Session-Id", &session);
+            drop(request.call());
+        }
+    }
+
+    /// Sends a message until it is neither too early (429) nor for a session that was ended (404), within [`TIME_MAX`].
+    fn exchange(&mut self, line: &[u8], message: &Value) -> Result<(StatusCode, Vec<u8>), String> {
+        let deadline = clock::instant() + TIME_MAX;
+        let mut response = loop {
+            let left = deadline.saturating_duration_since(clock::instant());
+            let response = self.post(line, message, left)?;
+            match response.status() {
+                // Sessions are optional, so the message is as good without one.
+                StatusCode::NOT_FOUND if self.session.take().is_some() => {}
+                StatusCode::TOO_MANY_REQUESTS => match retry_after(&response) {
+                    Some(wait) if clock::instant() + wait < deadline => thread::sleep(wait),
+                    _ => break response,
+                },
+                _ => break response,
+            }
+        };
+        let session = response.headers().get("mcp-session-id");
+        if let Some(session) = session.and_then(|value| value.to_str().ok()) {
+            self.session = Some(session.to_owned());
+        }
+        let mut body = Vec::new();
+        let reader = response.body_mut().as_reader();
+        let read = reader.take(ANSWER_BYTES_MAX + 1).read_to_end(&mut body);
+        read.map_err(|error| error.to_string())?;
+        match body.len() as u64 > ANSWER_BYTES_MAX {
+            true => Err(format!(
+                "the answer is larger than {ANSWER_BYTES_MAX} bytes"
+            )),
+            false => Ok((response.status(), body)),
+        }
+    }
+
+    fn post(&self, line: &[u8], message: &Value, time: Duration) -> Result<Response<Body>, String> {
+        let mut request = self
+            .agent
+            .post(&self.url)
+            .config()
+            .timeout_global(Some(time))
+            .build()
+            .content_type("application/json")
+            .header("Accept", "application/json");
+        let method = message["method"].as_str().unwrap_or_default();
+        let params = &message["params"];
+        let claim = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        if let Some(version) = claim {
+            request = request
+                .header("MCP-Protocol-Version", version)
+                .header("Mcp-Method", method);
+            let name = params["name"].as_str().or(params["uri"].as_str());
+            if let Some(name) = name {
+                request = request.header("Mcp-Name", header_text(name));
+            }
+        } else if method != "initialize" {
+            if let Some(version) = &self.version {
+                request = request.header("MCP-Protocol-Version", version);
+            }
+            if let Some(session) = &self.session {
+                request = request.header("Mcp-Session-Id", session);
+            }
+        }
+        request.send(line).map_err(|error| error.to_string())
+    }
+}
+
+/// A name as a header carries it: in base64 where a header could not carry it as it is.
+fn header_text(name: &str) -> String {
+    let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic()) && !name.starts_with("=?");
+    match is_plain {
+        true => name.to_owned(),
+        false => format!("=?base64?{}?=", STANDARD.encode(name)),
+    }
+}
+
+/// How long a server asks to wait, where it says so in seconds.
+fn retry_after(response: &Response<Body>) -> Option<Duration> {
+    let value = response.headers().get("retry-after")?.to_str().ok()?;
+    let seconds: u64 = value.parse().ok()?;
+    // Not at once again, whatever the server says.
+    Some(Duration::from_secs(seconds.max(1)))
+}
+
+/// Tells whether `answer` is what `message` waits for.
+fn is_whole(message: &Value, answer: &Value) -> bool {
+    match message {
+        Value::Array(_) => answer.is_array(),
+        _ => answer["id"] == message["id"] && !answer["id"].is_null(),
+    }
+}
+
+/// Answers each request of `message` by the same error; `None` where no answer is due.
+fn answer_all(message: &Value, error: &Value) -> Option<Vec<u8>> {
+    let is_request = |message: &&Value| message["method"].is_string() && !message["id"].is_null();
+    let answer = |request: &Value| {
+        let mut answer = error.clone();
+        answer["id"] = request["id"].clone();
+        answer
+    };
+    let answers = match message {
+        Value::Array(messages) => {
+            let answers: Vec<Value> = messages.iter().filter(is_request).map(answer).collect();
+            (!answers.is_empty()).then(|| Value::Array(answers))
+        }
+        one => Some(one).filter(is_request).map(answer),
+    };
+    answers.map(|answers| answers.to_string().into_bytes())
+}
+
+fn failure(code: i32, message: &str) -> Value {
+    json!({"jsonrpc": "2.0", "error": {"code": code, "message": message}})
+}
+
+/// Time for one message and its answer, waiting as the server asks included.
+const TIME_MAX: Duration = Duration::from_secs(30);
+/// Largest answer in bytes.
+const ANSWER_BYTES_MAX: u64 = 32 << 20;
+
+#[cfg(test)]
+mod tests {
+    use super::header_text;
+
+    #[test]
+    fn names_that_no_header_carries_are_in_base64() {
+        assert_eq!(header_text("reviews://review/01J"), "reviews://review/01J");
+        assert_eq!(header_text("é"), "=?base64?w6k=?=");
+        assert_eq!(header_text("a b"), "=?base64?YSBi?=");
+        assert_eq!(header_text("=?base64?x?="), "=?base64?PT9iYXNlNjQ/eD89?=");
+    }
+}
