@@ -1,8 +1,10 @@
 //! Logs: one line for each event, for people or for machines, on standard error.
 //!
-//! A line that cannot be written (the disk is full, the terminal or the reader of the pipe is gone) is dropped.
+//! A line that cannot be written (the disk is full, the terminal or the reader of the pipe is gone) is dropped and
+//! counted. No writer ever sees an error: the logging library would print it to standard error, and so panic.
 
-use std::io::{self, IsTerminal};
+use std::io::{self, IsTerminal, Write};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
 use tracing::Level;
 use tracing::subscriber::{SetGlobalDefaultError, set_global_default};
@@ -19,6 +21,31 @@ pub enum Format {
     Json,
 }
 
+/// Lines that could not be written, of this process.
+static DROPPED_LINES: AtomicU64 = AtomicU64::new(0);
+
+/// Returns how many lines of the log could not be written.
+pub(super) fn dropped_lines() -> u64 {
+    DROPPED_LINES.load(Relaxed)
+}
+
+/// Writes each line whole, or drops and counts it.
+struct LossyWriter<W>(W);
+
+impl<W: Write> Write for LossyWriter<W> {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        if self.0.write_all(line).is_err() {
+            DROPPED_LINES.fetch_add(1, Relaxed);
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        // Standard error has no buffer.
+        Ok(())
+    }
+}
+
 /// Sends the events of this process to standard error, those of `level` and above.
 ///
 /// # Errors
@@ -32,8 +59,7 @@ pub fn set_up(format: Format, level: Level) -> Result<(), SetGlobalDefaultError>
     };
     let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
     let builder = tracing_subscriber::fmt()
-        .with_writer(io::stderr)
-        // It would print them to standard error as well, and so panic.
+        .with_writer(|| LossyWriter(io::stderr()))
         .log_internal_errors(false)
         .with_max_level(LevelFilter::from_level(level))
         .with_target(false);

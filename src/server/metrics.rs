@@ -22,6 +22,7 @@ use crate::mcp::TOOL_NAMES;
 
 use super::connections::Connections;
 use super::counters::{Counter, Counters};
+use super::logs;
 use super::process;
 use super::tls::CertificateResolver;
 
@@ -202,6 +203,7 @@ impl MetricSources {
     fn process(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let usage = process::usage();
         let started_s = unsigned(self.started_ms / 1_000);
+        out.counter("reviewd_log_lines_dropped", logs::dropped_lines())?;
         out.seconds("process_cpu_seconds", usage.cpu_ns)?;
         out.gauge("process_start_time_seconds", started_s)?;
         out.gauge("process_resident_memory_bytes", usage.resident_bytes)?;
@@ -359,6 +361,7 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_hub_attempts" => "Attempts to deliver, by outcome.",
         "reviewd_hub_delivery_seconds" => "Time that acknowledged deliveries took, in all.",
         "reviewd_hub_removals" => "Subscriptions that ended, by reason.",
+        "reviewd_log_lines_dropped" => "Lines of the log that standard error did not take.",
         "process_cpu_seconds" => "Processor time used.",
         "process_start_time_seconds" => "When the process began.",
         "process_resident_memory_bytes" => "Memory in use.",

@@ -1,4 +1,4 @@
-//! A log that cannot be written: its lines are dropped, and nothing else follows from it.
+//! A log that cannot be written: its lines are dropped and counted, and nothing else follows from it.
 
 use std::fs::OpenOptions;
 use std::net::{SocketAddr, TcpListener};
@@ -43,19 +43,22 @@ fn a_full_disk_under_the_log_ends_nothing() {
 }
 
 #[test]
-fn a_log_whose_reader_has_gone_ends_nothing() {
+fn a_log_whose_reader_has_gone_ends_nothing_and_its_lines_are_counted() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let flags = ["--data", data.path().to_str().unwrap(), "--poll", "100ms"];
     let mut program = Program::serve(&[&flags[..], &["--admin-listen", ANY_PORT]].concat());
     let line: serde_json::Value =
         serde_json::from_str(program.seen("to the administrator")).unwrap();
     let admin = line["address"].as_str().unwrap().parse().unwrap();
+    assert_eq!(metrics(admin)["reviewd_log_lines_dropped_total"], 0.0);
     program.stop_reading_the_log();
     // The first line may still find room in the pipe.
     for count in 2..4 {
         change(&data, program.address(), count);
     }
-    assert_eq!(metrics(admin)["reviewd_ready"], 1.0);
+    let counted = metrics(admin);
+    assert!(counted["reviewd_log_lines_dropped_total"] > 0.0);
+    assert_eq!(counted["reviewd_ready"], 1.0);
     program.signal("TERM");
     assert_eq!(program.wait().0, Some(0));
 }
