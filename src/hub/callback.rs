@@ -18,7 +18,7 @@ pub struct Callback {
 }
 
 impl Callback {
-    /// Parses an absolute https URL of at most [`URI_BYTES`] bytes in RFC 3986 characters (and the few more that
+    /// Parses an absolute https URL of at most `URI_BYTES` bytes in RFC 3986 characters (and the few more that
     /// queries in the wild carry), without credentials and fragment. Percent-escaped unreserved characters are
     /// decoded (WebSub §5.1.1), everything else is kept byte for byte.
     ///

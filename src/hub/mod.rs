@@ -6,8 +6,8 @@
 //! know neither a socket nor the clock: `now` comes in as a [`Moment`].
 //!
 //! [`Hub`] is the handle. Behind it one thread has the store and decides (`engine`), and a pool (`pool`) of threads of its
-//! own, never shared with requests, does the exchanges with callbacks: [`client`] sends, [`resolve`] and [`guard`] say
-//! where to, [`transport`] connects. [`in_flight`] tells how many exchanges may begin, and `breaker` faults of callbacks
+//! own, never shared with requests, does the exchanges with callbacks: `client` sends, `resolve` and [`guard`] say
+//! where to, `transport` connects. [`in_flight`] tells how many exchanges may begin, and `breaker` faults of callbacks
 //! from ours.
 //!
 //! `docs/design/hub.md` has what the W3C Recommendation asks of a hub, with the tests that hold it.

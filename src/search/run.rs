@@ -1,6 +1,6 @@
 //! From a query to the rows that answer it, and their exact number.
 //!
-//! Every condition is a range of rows, a bitmap, a list, or a term of the text ([`terms`](super::terms)). Where one of
+//! Every condition is a range of rows, a bitmap, a list, or a term of the text (`terms.rs`). Where one of
 //! them leaves few rows, the others are tried on these one by one; otherwise bitmaps are intersected word by word. Texts
 //! are looked at last.
 

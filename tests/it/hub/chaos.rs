@@ -7,6 +7,8 @@ use std::net::SocketAddr;
 use std::thread;
 use std::time::{Duration, Instant};
 
+use sha2::{Digest, Sha256};
+
 use super::authority;
 use super::rig::now;
 use super::subscriber::{Received, Reply, Subscriber};
@@ -191,16 +193,18 @@ impl World {
     pub(super) fn finish(&mut self) {
         let mut store = self.location.open().unwrap();
         self.settle(&mut store);
-        let mut held = || store.list(0, 1).unwrap()[0].current;
-        let before = held();
         self.version += 1;
         self.give(0);
-        wait_long("published", || held() != before);
-        self.settle(&mut store);
-        let served = |number| version_of(&get(self.address(number), "/reviews.json", &[]).body);
+        let served = |number| get(self.address(number), "/reviews.json", &[]).body;
         let last = self.version;
-        assert_eq!(served(0), last);
-        let others: Vec<usize> = (1..self.replicas.len()).map(served).collect();
+        wait_long("published", || {
+            let body = served(0);
+            let digest: [u8; 32] = Sha256::digest(&body).into();
+            version_of(&body) == last && store.list(0, 1).unwrap()[0].current == digest
+        });
+        self.settle(&mut store);
+        let others = (1..self.replicas.len()).map(|number| version_of(&served(number)));
+        let others: Vec<usize> = others.collect();
         assert!(others.iter().all(|served| *served < last), "{others:?}");
         let active = callbacks(&mut store);
         let (deliveries, duplicates) = check(&self.subscribers, &self.accepted, &active, last);
