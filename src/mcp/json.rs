@@ -1,21 +1,26 @@
 //! JSON that clients send (RFC 8259), read strictly into serde_json's values.
 //!
-//! No object may have a key twice: a gateway that reads the first and a server that reads the last would disagree about
-//! which tool is called. The number of values is bounded before any is made, so that a message of one megabyte cannot
-//! take hundreds.
+//! Besides the syntax it is checked that no object has a key twice: a gateway that reads the first and a server that
+//! reads the last would disagree about which tool is called. The number of values is bounded, so that a message of
+//! one megabyte cannot take hundreds. serde_json's own `Value` would do neither; and with the crate's feature `raw_value`
+//! it parses the string behind one private key again, so that nesting in strings has no bound.
 
-use serde_json::Value;
+use std::cell::Cell;
+use std::fmt;
 
-/// Most commas and opening brackets of a message, which are at least as many as its values but for one; more are refused.
-const VALUES_MAX: usize = 16_384;
+use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
+use serde_json::{Map, Number, Value};
+
+/// Most values of a message, each member and item counted; more are refused.
+const VALUES_MAX: u32 = 16_384;
 
 /// Why a text is refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JsonError {
     /// Not JSON, not UTF-8, or nested more than 127 levels deep; with line and column.
     Syntax(String),
-    /// A key twice in one object, or too many values.
-    Refused(&'static str),
+    /// JSON, but with a key twice in one object, or with too many values.
+    Refused(String),
 }
 
 /// Parses exactly one JSON value, with white space around it. Members keep their order.
@@ -23,36 +28,87 @@ pub enum JsonError {
 /// # Errors
 /// `Syntax` and `Refused` as they say; nesting is bounded by serde_json at 127 levels.
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
-    let (mut in_string, mut is_escaped) = (false, false);
-    let (mut values, mut colons) = (0, 0);
-    for byte in text {
-        match byte {
-            _ if is_escaped => is_escaped = false,
-            b'\\' => is_escaped = in_string,
-            b'"' => in_string = !in_string,
-            b',' | b'[' | b'{' if !in_string => values += 1,
-            b':' if !in_string => colons += 1,
-            _ => {}
+    let values = Cell::new(0);
+    let mut reader = serde_json::Deserializer::from_slice(text);
+    Strict { values: &values }
+        .deserialize(&mut reader)
+        .and_then(|value| reader.end().map(|()| value))
+        .map_err(|error| match error.is_data() {
+            true => JsonError::Refused(error.to_string()),
+            false => JsonError::Syntax(error.to_string()),
+        })
+}
+
+/// Reads a value and counts it.
+#[derive(Clone, Copy)]
+struct Strict<'c> {
+    values: &'c Cell<u32>,
+}
+
+impl<'de> DeserializeSeed<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn deserialize<D: serde::Deserializer<'de>>(self, reader: D) -> Result<Value, D::Error> {
+        let values = self.values.get() + 1;
+        if values > VALUES_MAX {
+            return Err(D::Error::custom(format_args!(
+                "more than {VALUES_MAX} values"
+            )));
         }
-    }
-    if values >= VALUES_MAX {
-        return Err(JsonError::Refused("there are more than 16384 values"));
-    }
-    let value = serde_json::from_slice(text);
-    let value = value.map_err(|error| JsonError::Syntax(error.to_string()))?;
-    // A key that comes twice has two colons, and is one member.
-    match colons == members(&value) {
-        true => Ok(value),
-        false => Err(JsonError::Refused("an object has a key twice")),
+        self.values.set(values);
+        reader.deserialize_any(self)
     }
 }
 
-/// Counts the members of all objects in `value`, which is at most 127 levels deep.
-fn members(value: &Value) -> usize {
-    match value {
-        Value::Array(items) => items.iter().map(members).sum(),
-        Value::Object(entries) => entries.len() + entries.values().map(members).sum::<usize>(),
-        _ => 0,
+impl<'de> Visitor<'de> for Strict<'_> {
+    type Value = Value;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("a JSON value")
+    }
+
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(Value::Bool(value))
+    }
+
+    fn visit_u64<E>(self, value: u64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_i64<E>(self, value: i64) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_f64<E>(self, value: f64) -> Result<Value, E> {
+        Ok(Number::from_f64(value).map_or(Value::Null, Value::Number))
+    }
+
+    fn visit_str<E>(self, value: &str) -> Result<Value, E> {
+        Ok(value.into())
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut array = Vec::new();
+        while let Some(item) = items.next_element_seed(self)? {
+            array.push(item);
+        }
+        Ok(Value::Array(array))
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut members = Map::new();
+        while let Some(key) = entries.next_key::<String>()? {
+            if members.contains_key(&key) {
+                let key = crate::wire::text::cut(&key);
+                return Err(A::Error::custom(format_args!("the key {key:?} twice")));
+            }
+            members.insert(key, entries.next_value_seed(self)?);
+        }
+        Ok(Value::Object(members))
     }
 }
 
@@ -60,34 +116,47 @@ fn members(value: &Value) -> usize {
 mod tests {
     use super::*;
 
-    #[test]
-    fn a_key_twice_is_refused_also_behind_escapes() {
-        for text in [
-            r#"{"a":1,"a":2}"#,
-            r#"{"x":[{"a":1,"\u0061":2}]}"#,
-            r#"{"\":":{"b":1},"\":":2}"#,
-        ] {
-            let refused = JsonError::Refused("an object has a key twice");
-            assert_eq!(parse(text.as_bytes()), Err(refused), "{text}");
-        }
-        for text in [r#"{"a":{"a":1},"b":{"a":2}}"#, r#" {":\\":":,\":"} "#] {
-            let value = serde_json::from_str(text).expect("JSON");
-            assert_eq!(parse(text.as_bytes()), Ok(value));
+    fn refusal(text: &str) -> String {
+        match parse(text.as_bytes()) {
+            Err(JsonError::Refused(reason)) => reason,
+            other => panic!("{text}: {other:?}"),
         }
     }
 
     #[test]
-    fn values_and_levels_are_counted_to_their_limits() {
+    fn values_are_what_serde_json_reads() {
+        let text =
+            r#" {"b":[1,-2,0.5,null,true,false,"x\n\u00e9"],"a":{"":18446744073709551615}} "#;
+        let value = parse(text.as_bytes()).expect("JSON");
+        assert_eq!(value, serde_json::from_str::<Value>(text).expect("JSON"));
+        assert_eq!(value.to_string().replace("é", "\\u00e9"), text.trim());
+    }
+
+    #[test]
+    fn a_key_twice_is_refused_also_behind_escapes() {
+        assert!(refusal(r#"{"a":1,"a":2}"#).contains("the key \"a\" twice"));
+        assert!(refusal(r#"{"x":[{"a":1,"\u0061":2}]}"#).contains("twice"));
+        let long = "k".repeat(100);
+        assert!(refusal(&format!(r#"{{"{long}":1,"{long}":2}}"#)).len() < 130);
+        assert!(parse(br#"{"a":{"a":1},"b":{"a":2}}"#).is_ok());
+    }
+
+    #[test]
+    fn values_are_counted_to_their_limit() {
         let list = |items: usize| format!("[{}0]", "0,".repeat(items - 1));
         assert!(parse(list(16_383).as_bytes()).is_ok());
-        assert!(matches!(
-            parse(list(16_384).as_bytes()),
-            Err(JsonError::Refused(_))
-        ));
+        assert!(refusal(&list(16_384)).contains("more than 16384 values"));
+    }
+
+    #[test]
+    fn nesting_is_bounded_and_what_follows_a_value_is_an_error() {
         let nested = |levels: usize| [b"[".repeat(levels), b"]".repeat(levels)].concat();
         assert!(parse(&nested(127)).is_ok());
         for text in [&nested(128)[..], b"1 2", b"{}x", b"", b"\xff", b"1e999"] {
             assert!(matches!(parse(text), Err(JsonError::Syntax(_))));
         }
+        let private = br#"{"$serde_json::private::RawValue":"[[1]]"}"#;
+        let value = parse(private).expect("JSON");
+        assert!(value["$serde_json::private::RawValue"].is_string());
     }
 }

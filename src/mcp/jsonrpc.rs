@@ -145,10 +145,21 @@ pub(super) fn id_of_refused(text: &[u8]) -> Option<Value> {
     /// Reading into a structure refuses an id that comes twice.
     #[derive(Deserialize)]
     struct OnlyId {
-        id: Value,
+        id: Id,
+    }
+    /// Not a `Value`, for the reason that `json.rs` has.
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum Id {
+        Text(String),
+        Number(serde_json::Number),
     }
     let read: OnlyId = serde_json::from_slice(text).ok()?;
-    is_id(&read.id).then_some(read.id)
+    let id = match read.id {
+        Id::Text(text) => Value::String(text),
+        Id::Number(number) => Value::Number(number),
+    };
+    is_id(&id).then_some(id)
 }
 
 /// Fractions, `null` and everything else are no ids.

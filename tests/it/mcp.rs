@@ -161,6 +161,33 @@ fn a_message_over_the_limit_is_413_that_the_client_gets_to_read() {
     }
 }
 
+/// serde_json parses the string behind a key of its own again, and strings in it, without a bound for all their levels.
+#[test]
+fn json_in_strings_is_not_parsed_however_deep() {
+    let server = Server::start();
+    let mut body = "[]".to_owned();
+    for _ in 0..300 {
+        let text = format!("{}{body}{}", "[".repeat(100), "]".repeat(100));
+        let text = text.replace('\\', "\\u005c").replace('"', "\\u0022");
+        body = format!(r#"{{"$serde_json::private::RawValue":"{text}"}}"#);
+        if body.len() > 900_000 {
+            break;
+        }
+    }
+    let message = format!(r#"{{"jsonrpc":"2.0","id":{body},"id":{body},"method":"ping"}}"#);
+    for message in [&body, &message[..message.len().min(1 << 20)]] {
+        let response = send(
+            server.address(),
+            "POST",
+            "/mcp",
+            &[JSON],
+            message.as_bytes(),
+        );
+        assert_eq!(response.status, 400);
+    }
+    assert_eq!(server.get("/healthz").status, 200);
+}
+
 #[test]
 fn the_card_and_the_catalog_are_documents_like_others() {
     let server = Server::start();

@@ -20,8 +20,11 @@ use reviewd::wire::date::Timestamp;
 /// # Panics
 /// If our reader and serde_json's differ, or if an answer is not one that JSON-RPC allows.
 pub fn check_jsonrpc(data: &[u8]) {
+    // serde_json parses the string behind a key of its own again, which must never happen to what clients send.
+    let has_private_key = memchr::memmem::find(data, b"serde_json::private").is_some();
     match (json::parse(data), serde_json::from_slice::<Value>(data)) {
-        (Ok(ours), Ok(theirs)) => assert_eq!(ours, theirs),
+        (Ok(ours), Ok(theirs)) => assert!(has_private_key || ours == theirs, "{ours} {theirs}"),
+        (Ok(_), Err(_)) if has_private_key => {}
         (Ok(ours), Err(error)) => panic!("{ours:?} is not JSON: {error}"),
         (Err(JsonError::Syntax(reason)), Ok(theirs)) => panic!("{theirs} is JSON: {reason}"),
         (Err(_), _) => {}
