@@ -9,26 +9,26 @@
 use std::convert::Infallible;
 use std::time::Duration;
 
-use clap::Parser;
+use clap::FromArgMatches;
 use http_body_util::{BodyExt, Full};
 use hyper::body::{Bytes, Incoming};
 use hyper::http::request::Parts;
 use hyper::service::service_fn;
 use hyper::{Request, Response, header};
 use hyper_util::rt::TokioIo;
-use reviewd::cli::ServeArgs;
+use reviewd::cli::{ServeArgs, command};
 use reviewd::server;
 use serde_json::{Map, Value, json};
 
-#[derive(Debug, Parser)]
-struct Arguments {
-    #[command(flatten)]
-    serve: ServeArgs,
-}
-
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    let serve = Arguments::parse().serve;
+    // As `reviewd serve` takes them, from the environment, too.
+    let arguments = ["reviewd", "serve"].map(Into::into).into_iter();
+    let matches = command().get_matches_from(arguments.chain(std::env::args_os().skip(1)));
+    let serve = matches
+        .subcommand_matches("serve")
+        .expect("it is asked for");
+    let serve = ServeArgs::from_arg_matches(serve).unwrap_or_else(|error| error.exit());
     let mut config = serve.config().unwrap_or_else(|failure| panic!("{failure}"));
     let address = std::mem::replace(&mut config.listen, ([127, 0, 0, 1], 0).into());
     let running = server::start(config, None).unwrap_or_else(|error| panic!("{error}"));
