@@ -9,7 +9,7 @@ use clap::Args;
 use super::exit::{Failure, Status, print};
 use crate::clock;
 use crate::dataset::{
-    NAME_BYTES_MAX, URL_BYTES_MAX, is_absolute_url, trade_of_type, type_beginning_with,
+    NAME_BYTES_MAX, URL_BYTES_MAX, is_absolute_url, trade_of_type, type_in_words,
 };
 use crate::import::new_file;
 use crate::server::files::{NAMES, REVIEWS, TAXONOMY};
@@ -79,25 +79,47 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     print(report.as_bytes())
 }
 
-/// The beginnings of trades that are called otherwise than their types of schema.org; the first counts.
-const TRADES: [(&str, &str); 10] = [
+/// Beginnings of everyday words for trades, with the types of schema.org that they mean; the first counts.
+const STEMS: [(&str, &str); 32] = [
     ("lawn", "HomeAndConstructionBusiness"),
     ("law", "LegalService"),
-    ("consult", "ProfessionalService"),
-    ("dental", "Dentist"),
-    ("doctor", "Physician"),
-    ("gym", "ExerciseGym"),
-    ("paint", "HousePainter"),
-    ("plumb", "Plumber"),
-    ("shop", "Store"),
+    ("legal", "LegalService"),
+    ("anwalt", "LegalService"),
+    ("account", "AccountingService"),
+    ("auto", "AutoRepair"),
+    ("bake", "Bakery"),
+    ("beauty", "BeautySalon"),
+    ("salon", "BeautySalon"),
+    ("cafe", "CafeOrCoffeeShop"),
     ("spa", "DaySpa"),
+    ("dent", "Dentist"),
+    ("zahn", "Dentist"),
+    ("tutor", "EducationalOrganization"),
+    ("electric", "Electrician"),
+    ("gym", "ExerciseGym"),
+    ("hvac", "HVACBusiness"),
+    ("hair", "HairSalon"),
+    ("paint", "HousePainter"),
+    ("insurance", "InsuranceAgency"),
+    ("clinic", "MedicalClinic"),
+    ("medic", "MedicalClinic"),
+    ("mover", "MovingCompany"),
+    ("moving", "MovingCompany"),
+    ("notar", "Notary"),
+    ("doctor", "Physician"),
+    ("plumb", "Plumber"),
+    ("consult", "ProfessionalService"),
+    ("real", "RealEstateAgent"),
+    ("roof", "RoofingContractor"),
+    ("shop", "Store"),
+    ("travel", "TravelAgency"),
 ];
 
 /// The type of a business of which nothing more is known.
 const TYPE_DEFAULT: &str = "LocalBusiness";
 
-/// The type of schema.org that a trade means: itself, if it is spelt like one, else the first that begins with it, else
-/// that of a local business.
+/// The type of schema.org that a trade means: itself, if it is spelt like one, else the one that it names in words, else
+/// that of a stem, else that of a local business.
 fn parse_trade(trade: &str) -> Result<String, String> {
     let trade = parse_name(trade)?;
     let is_upper = |letter: char| letter.is_ascii_uppercase();
@@ -108,10 +130,9 @@ fn parse_trade(trade: &str) -> Result<String, String> {
     if is_type {
         return Ok(trade);
     }
-    let word = trade.to_lowercase().replace(' ', "");
-    let known = TRADES.iter().find(|(start, _)| word.starts_with(start));
-    let known = known.map(|(_, kind)| *kind);
-    let kind = known.or_else(|| type_beginning_with(&word));
+    let words = trade.to_lowercase();
+    let stem = STEMS.iter().find(|(stem, _)| words.starts_with(stem));
+    let kind = type_in_words(&words).or(stem.map(|(_, kind)| *kind));
     Ok(kind.unwrap_or(TYPE_DEFAULT).to_owned())
 }
 
@@ -119,9 +140,7 @@ pub(super) fn parse_name(text: &str) -> Result<String, String> {
     let name = text.trim();
     let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control);
     let name = fits.then(|| name.to_owned());
-    name.ok_or(format!(
-        "must be one line of at most {NAME_BYTES_MAX} bytes"
-    ))
+    name.ok_or(format!("must be one line of 1 to {NAME_BYTES_MAX} bytes"))
 }
 
 fn parse_url(text: &str) -> Result<String, String> {

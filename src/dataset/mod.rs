@@ -30,7 +30,7 @@ pub use lints::{Lints, rules};
 pub use problem::{Position, Problem, Problems, Warning};
 pub use review::MEDIA_MAX;
 pub(crate) use review::{KEYS, KEYS_REQUIRED, check_review, is_language_tag};
-pub(crate) use trades::{of_type as trade_of_type, type_beginning_with};
+pub(crate) use trades::{of_type as trade_of_type, type_in_words};
 
 use crate::model::{Dataset, sort_newest_first};
 use crate::wire::date::Timestamp;

@@ -46,10 +46,28 @@ pub(crate) fn of_type(kind: &str) -> &'static str {
     found.map_or("professional", |(name, _)| name)
 }
 
-/// Returns the first type of schema.org of a trade that begins with `word`, in any case.
-pub(crate) fn type_beginning_with(word: &str) -> Option<&'static str> {
+/// Returns the first type of schema.org of a trade whose words, or first words, are those that `name` begins with: "hair"
+/// and "hair salons" mean `HairSalon`.
+pub(crate) fn type_in_words(name: &str) -> Option<&'static str> {
+    let begins = |longer: &str, shorter: &str| {
+        longer.strip_prefix(shorter).is_some_and(|rest| {
+            let rest = rest.strip_prefix('s').unwrap_or(rest);
+            rest.is_empty() || rest.starts_with(' ')
+        })
+    };
     let mut types = TRADES.iter().flat_map(|(_, file)| words(file, "types"));
-    types.find(|kind| kind.to_lowercase().starts_with(word))
+    types.find(|kind| {
+        let mut in_words = String::new();
+        for letter in kind.chars() {
+            let is_next_word = in_words.ends_with(|last: char| last.is_ascii_lowercase());
+            if letter.is_ascii_uppercase() && is_next_word {
+                in_words.push(' ');
+            }
+            in_words.push(letter);
+        }
+        in_words.make_ascii_lowercase();
+        begins(name, &in_words) || begins(&in_words, name)
+    })
 }
 
 /// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews`.

@@ -62,11 +62,29 @@ fn trades_become_types_of_schema_org_and_values_have_limits() {
         (3, "hair salon", "HairSalon"),
         (3, "HVACBusiness", "HVACBusiness"),
         (3, "GardenStore", "GardenStore"),
+        (3, "attorneys", "Attorney"),
+        (3, "attorney at law", "Attorney"),
+        (3, "legal services", "LegalService"),
+        (3, "Dentists", "Dentist"),
+        (3, "dentist office", "Dentist"),
+        (3, "accountant", "AccountingService"),
+        (3, "clinic", "MedicalClinic"),
+        (3, "hotels", "Hotel"),
+        (3, "restaurants", "Restaurant"),
+        (3, "realtor", "RealEstateAgent"),
+        (3, "roofer", "RoofingContractor"),
+        (3, "salon", "BeautySalon"),
+        (3, "insurance broker", "InsuranceAgency"),
+        (3, "auto", "AutoRepair"),
+        (3, "auto dealer", "AutoDealer"),
+        (3, "shop", "Store"),
+        (3, "hospitality", "LocalBusiness"),
+        (3, "a", "LocalBusiness"),
         (3, "kite repair", "LocalBusiness"),
         (3, &trade, "LocalBusiness"),
         (1, &name, "Dentist"),
     ] {
-        let folder = parent.path().join(&value[..3]);
+        let folder = parent.path().join("new");
         let mut flags = FLAGS;
         flags[at] = value;
         let (status, text) = init(&folder, &flags);
@@ -76,10 +94,15 @@ fn trades_become_types_of_schema_org_and_values_have_limits() {
         assert_eq!(file["business"]["type"], kind, "{value}");
         fs::remove_dir_all(folder).unwrap();
     }
-    for (at, value) in [(1, name + "x"), (3, trade + "x")] {
+    for (at, value) in [(1, String::new()), (1, name + "x"), (3, trade + "x")] {
         let mut flags = FLAGS;
         flags[at] = &value;
-        assert_eq!(init(&parent.path().join("y"), &flags).0, Some(64));
+        let (status, text) = init(&parent.path().join("y"), &flags);
+        assert_eq!(status, Some(64), "{text}");
+        assert!(
+            text.contains("must be one line of 1 to 1024 bytes"),
+            "{text}"
+        );
     }
 }
 
