@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::{self, Read};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
@@ -80,6 +80,12 @@ fn parse_encoding(text: &str) -> Result<&'static Encoding, &'static str> {
 /// Reads the sources, merges them and writes the folder, or reports what would come of it.
 pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let wrong = |error: String| Failure::new(Status::Data, error);
+    for (at, (field, _)) in args.map.iter().enumerate() {
+        if args.map[..at].iter().any(|(known, _)| known == field) {
+            let message = format!("--map: {field} is given twice");
+            return Err(Failure::new(Status::Usage, message));
+        }
+    }
     let options = Options {
         format: args.from,
         mapping: args.map.clone(),
@@ -139,6 +145,15 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
 
 /// Reads a file, or standard input (`-`), no larger than a data file may be.
 fn read(name: &str) -> Result<Vec<u8>, Failure> {
+    let failure = |status, message: &str| Failure::new(status, format!("{name}: {message}"));
+    if name.starts_with("https://") || name.starts_with("http://") {
+        let message = "addresses are not fetched: curl -fsS ADDRESS | reviewd import - --into DIR";
+        return Err(failure(Status::Usage, message));
+    }
+    if Path::new(name).is_dir() {
+        let message = "is a directory: name the files in it";
+        return Err(failure(Status::NoInput, message));
+    }
     let input: io::Result<Box<dyn Read>> = match name {
         "-" => Ok(Box::new(io::stdin())),
         path => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
@@ -150,7 +165,7 @@ fn read(name: &str) -> Result<Vec<u8>, Failure> {
             io::ErrorKind::FileTooLarge => Status::Data,
             _ => Status::Io,
         };
-        Failure::new(status, format!("{name}: {error}"))
+        failure(status, &error.to_string())
     })
 }
 

@@ -193,7 +193,19 @@ fn sources_that_cannot_be_read_end_the_import_with_what_to_do() {
         says(folder.path(), &[&source], 65, why);
         assert!(reviews(folder.path()).is_empty());
     }
+    let address = "https://weiss.example/reviews.csv";
+    let remedy = "not fetched: curl -fsS ADDRESS | reviewd import - --into DIR";
+    says(folder.path(), &[address], 64, remedy);
+    let within = folder.path().to_str().unwrap();
+    says(
+        folder.path(),
+        &[within],
+        66,
+        "is a directory: name the files in it",
+    );
     let source = file(folder.path(), "a.csv", &wrong);
+    let mapped = [&source, "--map", "rating=A,rating=B"];
+    says(folder.path(), &mapped, 64, "--map: rating is given twice");
     imported(&[&source, "--encoding", "windows-1252", "--dry-run"]);
     let source = file(
         folder.path(),
