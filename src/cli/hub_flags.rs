@@ -71,7 +71,10 @@ impl HubFlags {
         }
         let failures_max = u32::try_from(self.retry_delays.len() + 1).unwrap_or(u32::MAX);
         if failures_max > RETRY_DELAYS_MAX + 1 {
-            let message = format!("--retry-delays: must be at most {RETRY_DELAYS_MAX} times");
+            let count = self.retry_delays.len();
+            let message = format!(
+                "--retry-delays: takes at most {RETRY_DELAYS_MAX} times, and {count} are given"
+            );
             return Err(Failure::new(Status::Usage, message));
         }
         let guard = Guard {
@@ -182,10 +185,13 @@ mod tests {
         let policy = settings(&["--retry-delays", "1s,200ms,5s"]).unwrap().policy;
         assert_eq!(policy.retry_delays.len(), 3);
         assert_eq!(policy.failures_max, 4);
-        for (count, fits) in [(1_000, true), (1_001, false)] {
+        let why = "--retry-delays: takes at most 1000 times, and 1001 are given";
+        for (count, refused) in [(1_000, None), (1_001, Some(why))] {
             let delays = vec!["1s"; count].join(",");
             let line = Line::parse_from(["reviewd", "--retry-delays", &delays]);
-            assert_eq!(line.hub.settings(Path::new("state")).is_ok(), fits);
+            let failure = line.hub.settings(Path::new("state")).err();
+            let message = failure.map(|failure| failure.message);
+            assert_eq!(message.as_deref(), refused);
         }
     }
 
