@@ -198,8 +198,8 @@ pub fn command() -> clap::Command {
 
 /// Returns the command line, its flags with those of their variables that `is_used` accepts.
 ///
-/// Each flag has one: `REVIEWD_POLL` for a flag of `serve`, whichever command takes it, and `REVIEWD_IMPORT_STRICT` for one
-/// that only `import` has.
+/// Each flag has one, but those of the actions of `hub`: `REVIEWD_POLL` for a flag of `serve`, whichever command takes it,
+/// and `REVIEWD_IMPORT_STRICT` for one that only `import` has.
 fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     let program = Cli::command();
     let serve = program.find_subcommand("serve").into_iter();

@@ -110,6 +110,9 @@ fn an_empty_variable_counts_as_unset_and_a_switch_takes_every_common_word() {
     // The help names the variables all the same.
     let help = with(&["serve", "--help"], "");
     assert!(help.contains("[env: REVIEWD_POLL=]"), "{help}");
+    // Of a flag that `serve` has not, with the command's name.
+    let help = with(&["mcp", "--help"], "");
+    assert!(help.contains("[env: REVIEWD_MCP_URL=]"), "{help}");
 }
 
 #[test]
