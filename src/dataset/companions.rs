@@ -5,17 +5,20 @@
 use std::collections::HashSet;
 
 use super::INSIGHTS;
-use super::json::{self, Item, LIST_MAX, NameOf, Text};
+use super::json::{self, Item, LIST_MAX, NameOf, TIME, Text};
 use super::problem::{Position, Problem, Problems};
 use super::reviews::Published;
 use super::trades::TRADES;
 use crate::model::insights::Insights;
 use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy, Technician};
-use crate::wire::date::Date;
+use crate::wire::date::{Date, parse_timestamp};
 use crate::wire::text::quote;
 
 /// Characters of an error that are shown, as it may quote the file: at most 200.
 const REASON_CHARS_MAX: usize = 200;
+
+/// Counts of a finished document: at most 2^53 - 1, up to which every JSON reader is exact.
+const COUNT_MAX: u64 = 9_007_199_254_740_991;
 
 /// What is wrong with an id that stands for no review.
 const NOT_PUBLISHED: &str = "is not the id of a published review";
@@ -84,8 +87,9 @@ pub(super) fn editorial(item: Item<'_>, published: Option<&Published<'_>>) -> Ed
     })
 }
 
-/// Checks `insights.json` before it is published as it stands: that pages can read it, that every review it refers to is
-/// published, and that every piece of evidence is within its review's text. Further keys may hold anything.
+/// Checks `insights.json` before it is published as it stands: that pages can read it and add up its counts, that every
+/// review it refers to is published, and that every piece of evidence is within its review's text. Further keys may hold
+/// anything.
 pub(super) fn check_insights(
     bytes: &[u8],
     published: Option<&Published<'_>>,
@@ -109,10 +113,60 @@ pub(super) fn check_insights(
             });
         }
     };
-    let Some(published) = published else {
-        return;
-    };
     let mut found = Problems::default();
+    if parse_timestamp(insights.generated_at.as_bytes()).is_none() {
+        found.push(|| Problem {
+            path: "generated_at".to_owned(),
+            value: Some(quote(&insights.generated_at)),
+            ..problem(format!("is not {TIME}"))
+        });
+    }
+    for (path, count) in counts(&insights).filter(|(_, count)| *count > COUNT_MAX) {
+        found.push(|| Problem {
+            path,
+            value: Some(count.to_string()),
+            ..problem(format!("is not a whole number from 0 to {COUNT_MAX}"))
+        });
+    }
+    if let Some(published) = published {
+        check_references(&insights, published, &mut found);
+    }
+    found.locate(bytes);
+    problems.append(found);
+}
+
+/// The counts of the document, but for those in what is left to the method, and their paths.
+fn counts(insights: &Insights) -> impl Iterator<Item = (String, u64)> {
+    let whole = [
+        ("version", insights.version),
+        ("review_count", insights.review_count),
+    ];
+    let whole = whole.map(|(key, count)| (key.to_owned(), count));
+    let aspects = insights.aspects.iter().enumerate();
+    whole.into_iter().chain(aspects.flat_map(|(at, aspect)| {
+        let quarters = aspect.quarterly.iter();
+        let of_quarters = quarters.flat_map(move |quarter| {
+            let counts = [
+                quarter.mention_count,
+                quarter.positive_count,
+                quarter.neutral_count,
+                quarter.negative_count,
+            ];
+            counts.map(|count| (format!("aspects[{at}].quarterly"), count))
+        });
+        let of_aspect = [
+            ("mention_count", aspect.mention_count),
+            ("positive_count", aspect.positive_count),
+            ("neutral_count", aspect.neutral_count),
+            ("negative_count", aspect.negative_count),
+        ];
+        let of_aspect = of_aspect.map(|(key, count)| (format!("aspects[{at}].{key}"), count));
+        of_aspect.into_iter().chain(of_quarters)
+    }))
+}
+
+fn check_references(insights: &Insights, published: &Published<'_>, found: &mut Problems) {
+    let problem = |message| Problem::of_file(INSIGHTS.name, message);
     let refer = |found: &mut Problems, path: String, id: &str| {
         let review = published.get(id);
         if review.is_none() {
@@ -126,12 +180,12 @@ pub(super) fn check_insights(
     };
     for (at, aspect) in insights.aspects.iter().enumerate() {
         for id in &aspect.example_review_ids {
-            refer(&mut found, format!("aspects[{at}].example_review_ids"), id);
+            refer(found, format!("aspects[{at}].example_review_ids"), id);
         }
         for (place, evidence) in aspect.evidence.iter().flatten().enumerate() {
             let path = format!("aspects[{at}].evidence[{place}]");
             let (start, end) = (evidence.start, evidence.end);
-            let review = refer(&mut found, path.clone(), &evidence.review_id);
+            let review = refer(found, path.clone(), &evidence.review_id);
             let length = review.map(|review| review.text.chars().count());
             if let Some(length) = length.filter(|length| start >= end || end as usize > *length) {
                 let message =
@@ -144,15 +198,13 @@ pub(super) fn check_insights(
         }
     }
     for id in insights.per_review.iter().flat_map(|all| all.keys()) {
-        refer(&mut found, "per_review".to_owned(), id);
+        refer(found, "per_review".to_owned(), id);
     }
     for (at, question) in insights.faq.iter().enumerate() {
         for id in &question.review_ids {
-            refer(&mut found, format!("faq[{at}].review_ids"), id);
+            refer(found, format!("faq[{at}].review_ids"), id);
         }
     }
-    found.locate(bytes);
-    problems.append(found);
 }
 
 /// One review on the list of `ignored.json`.

@@ -38,6 +38,9 @@ pub const ID_BYTES_MAX: usize = 64;
 /// Lists other than the reviews: at most 10,000 entries.
 pub const LIST_MAX: usize = 10_000;
 
+/// What a time has to be.
+pub(super) const TIME: &str = "a time in whole seconds such as \"2026-11-21T09:00:00Z\"";
+
 /// Arrays and objects within each other: at most 127, as serde_json has it.
 const DEPTH_MAX: usize = 127;
 
@@ -466,8 +469,7 @@ impl<'a> Item<'a> {
 
     /// Reads a time in whole seconds (RFC 3339).
     pub(super) fn timestamp(self) -> Option<Timestamp> {
-        let wanted = "a time in whole seconds such as \"2026-11-21T09:00:00Z\"";
-        self.text_of(wanted, |text| parse_timestamp(text.as_bytes()))
+        self.text_of(TIME, |text| parse_timestamp(text.as_bytes()))
     }
 
     /// Reads the id of a review. It is a part of an address, and two addresses beside it have names.

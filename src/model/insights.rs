@@ -41,7 +41,7 @@ impl Polarity {
 }
 
 /// The document. One that the operator made elsewhere is published as its bytes stand; of its value, parts that are left to
-/// the method are empty where their shape is not ours.
+/// the method are empty where their shape is not ours. `Option::deserialize` is named where a key may be null but not missing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Insights {
     pub version: u64,
@@ -55,6 +55,7 @@ pub struct Insights {
     pub limits: String,
     pub review_count: u64,
     pub date_range: DateRange,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub overall_sentiment: Option<Overall>,
     pub aspects: Vec<Aspect>,
     #[serde(deserialize_with = "or_default")]
@@ -64,10 +65,15 @@ pub struct Insights {
     #[serde(deserialize_with = "or_default")]
     pub temporal: Temporal,
     /// What single reviews say, by id; `None` once the document is written, as it is most of it.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "Option::deserialize"
+    )]
     pub per_review: Option<BTreeMap<String, ReviewInsights>>,
     pub faq: Vec<Question>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub summary: Option<String>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub pull_quote: Option<String>,
 }
 
@@ -143,7 +149,9 @@ pub struct LanguageCoverage {
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct DateRange {
+    #[serde(deserialize_with = "Option::deserialize")]
     pub earliest: Option<String>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub latest: Option<String>,
 }
 
@@ -164,13 +172,19 @@ pub struct Aspect {
     pub positive_count: u64,
     pub neutral_count: u64,
     pub negative_count: u64,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub positive_pct: Option<f64>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub score: Option<f64>,
     pub top_phrases: Vec<String>,
     pub example_review_ids: Vec<String>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub interval: Option<[f64; 2]>,
     /// Newest first; `None` where the value is written in brief.
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        deserialize_with = "Option::deserialize"
+    )]
     pub evidence: Option<Vec<Evidence>>,
     #[serde(default, deserialize_with = "those_of_our_shape")]
     pub quarterly: Vec<Quarter>,
@@ -293,10 +307,10 @@ pub struct Month {
 }
 
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
-#[serde(default)]
 pub struct ReviewInsights {
     #[serde(deserialize_with = "or_default")]
     pub sentiment: Option<Polarity>,
+    #[serde(deserialize_with = "Option::deserialize")]
     pub score: Option<f64>,
     #[serde(deserialize_with = "those_of_our_shape")]
     pub aspects: Vec<String>,

@@ -54,7 +54,26 @@ const FAULTS: &str = r##"
 "polarity":"positive" => "polarity":"good\u001b" => cannot be published: unknown variant `good`, expected one of `negative`, `neutral`, `positive`
 "review_id":" => "review_id":"zz => aspects[0].evidence[0]: "zz
 "example_review_ids":[" => "example_review_ids":["zz => aspects[0].example_review_ids: "zz
-"per_review":{ => "per_review":{"zz":{}, => per_review: "zz" is not the id of a published review
+"per_review":{ => "per_review":{"zz":{"sentiment":null,"score":null,"aspects":[],"technicians":[],"services":[]}, => per_review: "zz" is not the id of a published review
+"per_review":{ => "per_review":{"zz":{"sentiment":null}, => cannot be published: missing field `score`
+"overall_sentiment": => "other": => cannot be published: missing field `overall_sentiment`
+"earliest": => "other": => cannot be published: missing field `earliest`
+"latest": => "other": => cannot be published: missing field `latest`
+"per_review": => "other": => cannot be published: missing field `per_review`
+],"summary": => ],"other": => cannot be published: missing field `summary`
+"pull_quote": => "other": => cannot be published: missing field `pull_quote`
+"positive_pct":100.0,"score" => "score" => cannot be published: missing field `positive_pct`
+"score":0.5, =>  => cannot be published: missing field `score`
+"interval":[0.2,1], =>  => cannot be published: missing field `interval`
+"evidence":[{"review_id" => "other":[{"review_id" => cannot be published: missing field `evidence`
+"generated_at":"2026-11-20T09:00:00Z" => "generated_at":"2026-11-20" => generated_at: "2026-11-20" is not a time in whole seconds
+"version":1 => "version":9007199254740992 => version: 9007199254740992 is not a whole number from 0 to 9007199254740991
+"review_count": => "review_count":9007199254740992,"other": => review_count: 9007199254740992 is not a whole number from 0 to 9007199254740991
+"mention_count":1 => "mention_count":18446744073709551615 => aspects[0].mention_count: 18446744073709551615 is not a whole number from 0 to 9007199254740991
+"positive_count":1 => "positive_count":9007199254740992 => aspects[0].positive_count: 9007199254740992 is not
+"neutral_count":0 => "neutral_count":9007199254740992 => aspects[0].neutral_count: 9007199254740992 is not
+"negative_count":0 => "negative_count":9007199254740992 => aspects[0].negative_count: 9007199254740992 is not
+"interval":[0.2,1] => "interval":[0.2,1],"quarterly":[{"quarter":"2026-Q1","mention_count":1,"positive_count":9007199254740992,"neutral_count":0,"negative_count":0,"interval":[0,1]}] => aspects[0].quarterly: 9007199254740992 is not
 "version":1 => "version":1,"version":1 => cannot be published: duplicate field `version`
 "##;
 
