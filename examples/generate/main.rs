@@ -34,14 +34,11 @@ struct Arguments {
     from: Option<PathBuf>,
 }
 
-/// Largest data file that is read: 1 GiB.
-const FILE_BYTES_MAX: u64 = 1 << 30;
-
 fn main() -> Result<(), Box<dyn Error>> {
     let arguments = Arguments::parse();
     let files = match &arguments.from {
         None => dataset::embedded(),
-        Some(directory) => files::read(directory, FILE_BYTES_MAX)?,
+        Some(directory) => files::read(directory)?,
     };
     let taxonomy = files.taxonomy.clone();
     let given = dataset::decode(files, clock::now())

@@ -12,7 +12,7 @@ use super::values::OutputFormat;
 use crate::clock;
 use crate::dataset::{self, Problem, Problems, Warning};
 use crate::model::Dataset;
-use crate::server::files::{self, FILE_BYTES_MAX};
+use crate::server::files;
 
 #[derive(Debug, Args)]
 pub(super) struct CheckArgs {
@@ -34,7 +34,7 @@ pub(super) struct CheckArgs {
 /// Checks a folder and prints what was found; fails if the service would not serve it, or if there are warnings and
 /// `--strict`.
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
-    let decoded = dataset::decode(files::read(&args.data, FILE_BYTES_MAX)?, clock::now());
+    let decoded = dataset::decode(files::read(&args.data)?, clock::now());
     let result = decoded.map(|decoded| {
         let is_allowed = |warning: &Warning| args.allow.iter().any(|rule| rule == warning.code);
         let mut warnings = decoded.warnings();

@@ -11,7 +11,7 @@ use super::exit::{Failure, Status};
 use crate::clock;
 use crate::dataset::{self, Decoded, Files, Ignored, Problems};
 use crate::import::Merge;
-use crate::server::files::{self, FILE_BYTES_MAX, IGNORED, REVIEWS};
+use crate::server::files::{self, IGNORED, REVIEWS};
 use crate::wire::date::Timestamp;
 
 /// The previous file's name.
@@ -19,7 +19,7 @@ pub(super) const BACKUP: &str = "reviews.json.bak";
 
 /// Reads and checks the files of a directory, as the service does.
 pub(super) fn read_dataset(path: &Path) -> Result<Decoded, Failure> {
-    let decoded = dataset::decode(files::read(path, FILE_BYTES_MAX)?, clock::now());
+    let decoded = dataset::decode(files::read(path)?, clock::now());
     decoded.map_err(|problems| invalid(path, "is not valid", &problems))
 }
 
@@ -48,7 +48,7 @@ impl Folder {
             return Err(Failure::new(Status::NoInput, message));
         }
         let lock = if is_dry { None } else { Some(lock(path)?) };
-        let mut files = files::read(path, FILE_BYTES_MAX)?;
+        let mut files = files::read(path)?;
         let folder = Folder {
             path: path.to_owned(),
             reviews: take(&mut files.reviews),

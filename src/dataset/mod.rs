@@ -44,7 +44,7 @@ pub const REVIEWS_MAX: usize = 10_000_000;
 /// Size of `reviews.json` above which it is refused: 1 GiB, some 1,500,000 reviews.
 pub const REVIEWS_BYTES_MAX: usize = 1 << 30;
 
-/// Size of `taxonomy.json` or `editorial.json` above which it is refused: 16 MiB.
+/// Size of `taxonomy.json`, `editorial.json`, `check.json` or `ignored.json` above which it is refused: 16 MiB.
 pub const LISTS_BYTES_MAX: usize = 16 << 20;
 
 /// Size of `insights.json` above which it is refused: 256 MiB.

@@ -9,7 +9,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::clock;
-use crate::dataset::{Files, REVIEWS_BYTES_MAX};
+use crate::dataset::{Files, INSIGHTS_BYTES_MAX, LISTS_BYTES_MAX, REVIEWS_BYTES_MAX};
 use crate::wire::date::Timestamp;
 
 /// The file that has to be there.
@@ -33,8 +33,15 @@ pub(crate) const IGNORED: &str = "ignored.json";
 /// All the files of a data directory; the first is the one that has to be there.
 pub(crate) const NAMES: [&str; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
 
-/// Largest file that is read, which is the largest that is decoded.
-pub(crate) const FILE_BYTES_MAX: u64 = REVIEWS_BYTES_MAX as u64;
+/// Size of a file above which it is not read, which is the largest that is decoded.
+fn bytes_max(name: &str) -> u64 {
+    let bytes_max = match name {
+        REVIEWS => REVIEWS_BYTES_MAX,
+        INSIGHTS => INSIGHTS_BYTES_MAX,
+        _ => LISTS_BYTES_MAX,
+    };
+    bytes_max as u64
+}
 
 /// How long the files have to stay unchanged to count as written.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
@@ -73,17 +80,17 @@ pub enum ReadCause {
     System(io::Error),
 }
 
-/// Reads the files of `directory`, each at most `bytes_max` bytes, as they stood at one moment. Links in the path are
-/// followed once, so that all files are of one directory.
+/// Reads the files of `directory` as they stood at one moment. Links in the path are followed once, so that all files are
+/// of one directory.
 ///
 /// # Errors
 /// When `reviews.json` is missing, or any file is too large, unreadable, or still being written.
-pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
+pub fn read(directory: &Path) -> Result<Files, ReadError> {
     for _ in 0..ATTEMPTS {
         // A missing directory is reported when its files are read.
         let found = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
         let before = Stamps::of(&found);
-        let files = read_once(directory, &found, bytes_max)?;
+        let files = read_once(directory, &found)?;
         if Stamps::of(&found) == before {
             let modified = before.modified();
             return Ok(Files { modified, ..files });
@@ -96,13 +103,13 @@ pub fn read(directory: &Path, bytes_max: u64) -> Result<Files, ReadError> {
 }
 
 /// Reads the files of the directory that was `found` under a path as it was `named` by the operator.
-fn read_once(named: &Path, found: &Path, bytes_max: u64) -> Result<Files, ReadError> {
+fn read_once(named: &Path, found: &Path) -> Result<Files, ReadError> {
     let error = |name: &str, cause| ReadError {
         path: named.join(name),
         cause,
     };
     let read = |name| {
-        let bytes = read_file(&found.join(name), bytes_max);
+        let bytes = read_file(&found.join(name), bytes_max(name));
         bytes.map_err(|cause| error(name, cause))
     };
     let reviews = read(REVIEWS)?;
@@ -242,12 +249,27 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         fs::write(directory.path().join(REVIEWS), [b'x'; 100]).unwrap();
         fs::write(directory.path().join(EDITORIAL), "e").unwrap();
-        let files = read(directory.path(), 100).unwrap();
+        let files = read(directory.path()).unwrap();
         assert_eq!(files.reviews.len(), 100);
         assert_eq!(files.editorial.as_deref(), Some(&b"e"[..]));
         assert_eq!(files.taxonomy, None);
-        let error = read(directory.path(), 99).unwrap_err();
-        assert!(matches!(error.cause, ReadCause::TooLarge(99)));
+        for (name, mib) in [
+            (TAXONOMY, 16),
+            (EDITORIAL, 16),
+            (CHECK, 16),
+            (IGNORED, 16),
+            (INSIGHTS, 256),
+            (REVIEWS, 1_024),
+        ] {
+            // Files without content on disk; the largest ones are not read within their size.
+            let file = File::create(directory.path().join(name)).unwrap();
+            file.set_len((mib << 20) + 1).unwrap();
+            let error = read(directory.path()).unwrap_err().to_string();
+            let expected = format!("{name}: is larger than {} bytes", mib << 20);
+            assert!(error.ends_with(&expected), "{error}");
+            file.set_len(if mib == 16 { mib << 20 } else { 2 }).unwrap();
+            read(directory.path()).unwrap();
+        }
     }
 
     #[test]
@@ -257,7 +279,7 @@ mod tests {
         for command in ["mkdir", "mkfifo"] {
             let made = Command::new(command).arg(&path).status();
             assert!(made.unwrap().success());
-            let error = read(directory.path(), 100).unwrap_err().to_string();
+            let error = read(directory.path()).unwrap_err().to_string();
             assert!(error.ends_with("it is not a regular file"), "{error}");
             let _either = fs::remove_dir(&path).or_else(|_| fs::remove_file(&path));
         }
@@ -275,9 +297,9 @@ mod tests {
         let found = directory.path().join("one");
         fs::write(found.join(REVIEWS), "{}").unwrap();
         symlink(directory.path().join("two"), &link).unwrap();
-        let files = read_once(&link, &found, 100).unwrap();
+        let files = read_once(&link, &found).unwrap();
         assert_eq!(files.taxonomy.as_deref(), Some(&b"one"[..]));
-        let error = read(&link, 100).unwrap_err();
+        let error = read(&link).unwrap_err();
         assert_eq!(error.path, link.join(REVIEWS));
     }
 

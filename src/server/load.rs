@@ -25,7 +25,7 @@ use crate::wire::text::hex;
 
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
-use super::files::{self, FILE_BYTES_MAX, QUIET, ReadCause, ReadError, Stamps, WRITTEN_WAIT_MAX};
+use super::files::{self, QUIET, ReadCause, ReadError, Stamps, WRITTEN_WAIT_MAX};
 use super::process;
 
 /// Bytes of review text up to which a start waits for warnings and insights: a fifth of a second of processor time.
@@ -106,7 +106,7 @@ impl Loader {
     pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Decoded, LoadError> {
         let began = instant();
         let files: Files = match self.directory() {
-            Some(directory) => files::read(directory, FILE_BYTES_MAX)?,
+            Some(directory) => files::read(directory)?,
             None => dataset::embedded(),
         };
         let read_ms = elapsed_ms(began);
@@ -146,7 +146,7 @@ impl Loader {
 
     /// Returns the date of a dataset that was refused, if it is refused for that date alone.
     pub(super) fn time_to_come(&self) -> Option<Timestamp> {
-        let files = files::read(self.directory()?, FILE_BYTES_MAX).ok()?;
+        let files = files::read(self.directory()?).ok()?;
         let decoded = dataset::decode_by(files, Timestamp::MAX, NonZeroUsize::MIN).ok()?;
         Some(decoded.dataset.updated_at)
     }
