@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use serde_json::value::RawValue;
 
 /// How many problems are kept; further ones are only counted.
@@ -20,7 +20,7 @@ pub struct Problem {
     #[serde(rename = "place")]
     pub path: String,
     /// Where in the file that is, unless the path itself says so.
-    #[serde(flatten)]
+    #[serde(flatten, serialize_with = "line_and_column")]
     pub position: Option<Position>,
     /// What is wrong, beginning with a verb: "is not a day that exists".
     pub message: String,
@@ -42,7 +42,7 @@ impl Problem {
 }
 
 /// A line and a column of a file, both counted from 1, columns in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Position {
     /// The line.
     pub line: u64,
@@ -68,6 +68,12 @@ impl Position {
             column: error.column() as u64,
         }
     }
+}
+
+/// Writes both keys, as null where there is no position.
+fn line_and_column<S: Serializer>(at: &Option<Position>, serializer: S) -> Result<S::Ok, S::Error> {
+    let (line, column) = (at.map(|at| at.line), at.map(|at| at.column));
+    serializer.collect_map([("line", line), ("column", column)])
 }
 
 impl fmt::Display for Position {

@@ -103,4 +103,11 @@ fn an_error_of_a_value_names_its_line_and_column() {
     // A file that is no JSON has one position, that of the parser.
     std::fs::write(&path, &reviews[..reviews.len() - 3]).unwrap();
     assert!(lines(&check(&[text(directory.path())])).contains("ends too early"));
+    // An empty one has none, and no key is missing.
+    std::fs::write(&path, "").unwrap();
+    let output = check(&[text(directory.path()), "--format", "json"]);
+    let expected = serde_json::json!({"file": "reviews.json", "place": "", "line": null, "column": null,
+        "message": "is empty", "value": null});
+    let value: serde_json::Value = serde_json::from_str(&lines(&output)).unwrap();
+    assert_eq!(value["errors"][0], expected);
 }
