@@ -117,7 +117,7 @@ impl ConnectionState {
     }
 
     /// Returns the microseconds since acceptance as of the last [`ConnectionState::tick`].
-    fn elapsed(&self) -> u64 {
+    pub(super) fn elapsed(&self) -> u64 {
         self.now.load(Relaxed)
     }
 

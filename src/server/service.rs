@@ -84,10 +84,14 @@ impl<H: Handler> Link<H> {
     /// Lets others be polled where this connection has used up its time, and returns the time of the request.
     async fn begin(&self) -> Instant {
         let mut now = clock::instant();
-        if self.state.since_tick(now) >= POLL_US_MAX {
+        while self.state.since_tick(now) >= POLL_US_MAX {
+            let seen = self.state.elapsed();
             tokio::task::yield_now().await;
             now = clock::instant();
-            self.state.tick(now);
+            // Of the streams that wait here the first begins a new time, and the others see what it has used.
+            if self.state.elapsed() == seen {
+                self.state.tick(now);
+            }
         }
         now.into_std()
     }

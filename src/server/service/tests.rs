@@ -1,4 +1,4 @@
-//! Fairness of a row of pipelined requests, and streams that are reset.
+//! Fairness of a row of pipelined requests and of streams, and streams that are reset.
 
 use std::io::Write;
 use std::sync::Mutex;
@@ -113,6 +113,30 @@ impl Handler for Stuck {
     fn internal_error(&self) -> Response<Body> {
         Response::new(Body::empty())
     }
+}
+
+#[tokio::test]
+async fn the_streams_of_one_connection_share_the_time_after_which_it_yields() {
+    const STREAMS: usize = 64;
+    let link = Arc::new(link(Stuck, &state()));
+    let answered = Arc::new(AtomicU32::new(0));
+    for _ in 0..STREAMS {
+        let (link, answered) = (Arc::clone(&link), Arc::clone(&answered));
+        tokio::spawn(async move {
+            let began = link.begin().await;
+            while began.elapsed() < ANSWER_TIME {}
+            answered.fetch_add(1, Relaxed);
+        });
+    }
+    // What is answered between two turns of another task.
+    let (mut before, mut most) = (0, 0);
+    while before < STREAMS as u32 {
+        tokio::task::yield_now().await;
+        let now = answered.load(Relaxed);
+        most = most.max(now - before);
+        before = now;
+    }
+    assert!(most <= 4, "{most} streams in a row");
 }
 
 /// Waits, a bounded time, until so many requests are in hand.
