@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use thiserror::Error;
+use tokio::time::Instant;
 
-use super::clock;
 use crate::dataset::{Files, INSIGHTS_BYTES_MAX, LISTS_BYTES_MAX, REVIEWS_BYTES_MAX};
 use crate::wire::date::Timestamp;
 
@@ -124,17 +124,22 @@ fn read_once(named: &Path, found: &Path) -> Result<Files, ReadError> {
     })
 }
 
-/// Waits until nothing has been written for [`QUIET`], at most [`WRITTEN_WAIT_MAX`], and returns the state of the files
-/// then. `pause` waits so long, and returns whether to go on.
-pub(super) fn wait_until_written(directory: &Path, pause: impl Fn(Duration) -> bool) -> Stamps {
-    let began = clock::instant();
+/// Waits until nothing has been written for [`QUIET`], at most until [`WRITTEN_WAIT_MAX`] after `began`, and returns the
+/// state of the files then; `last` is that of the last look. `pause` waits so long, and returns whether to go on.
+pub(super) fn wait_until_written(
+    directory: &Path,
+    mut last: Stamps,
+    began: Instant,
+    pause: impl Fn(Duration) -> bool,
+) -> Stamps {
     loop {
         let stamps = Stamps::of(directory);
-        let left = stamps.time_until_quiet(crate::clock::unix_ms());
+        let left = stamps.time_until_quiet(&last, crate::clock::unix_ms());
         let left = left.filter(|_| began.elapsed() < WRITTEN_WAIT_MAX);
         if !left.is_some_and(&pause) {
             return stamps;
         }
+        last = stamps;
     }
 }
 
@@ -193,8 +198,12 @@ impl Stamps {
     }
 
     /// Returns how long to wait until nothing has been written for [`QUIET`], at a time in milliseconds since 1970; `None`
-    /// for no wait. Times ahead of the clock tell nothing.
-    fn time_until_quiet(&self, now_ms: i64) -> Option<Duration> {
+    /// for no wait. A shared volume may have another clock, and times ahead of ours tell nothing; so files that are not as
+    /// they were at the `last` look are looked at again.
+    fn time_until_quiet(&self, last: &Stamps, now_ms: i64) -> Option<Duration> {
+        if self != last {
+            return Some(QUIET);
+        }
         let times = self.files.iter().flatten();
         let times = times.flat_map(|stamp| [stamp.modified, stamp.changed]);
         let ages = times.map(|(s, ns)| now_ms - s * 1_000 - ns / 1_000_000);
@@ -331,8 +340,11 @@ mod tests {
                 at((0, 0), written),
                 at((i64::from(i32::MAX), 0), written),
             ] {
-                assert_eq!(stamps.time_until_quiet(now_ms), left, "{now_ms}");
+                assert_eq!(stamps.time_until_quiet(&stamps, now_ms), left, "{now_ms}");
             }
+            // Whatever the clock of the volume says.
+            let changed = at(written, written).time_until_quiet(&at(written, (0, 0)), now_ms);
+            assert_eq!(changed, Some(QUIET));
         }
     }
 }

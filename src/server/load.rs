@@ -11,6 +11,7 @@ use std::thread;
 use std::time::Duration;
 
 use thiserror::Error;
+use tokio::time::Instant;
 use tracing::{info, warn};
 
 use crate::clock;
@@ -25,7 +26,7 @@ use crate::wire::text::hex;
 
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
-use super::files::{self, QUIET, ReadCause, ReadError, Stamps, WRITTEN_WAIT_MAX};
+use super::files::{self, ReadCause, ReadError, Stamps, WRITTEN_WAIT_MAX};
 use super::process;
 
 /// Bytes of review text up to which a start waits for warnings and insights: a fifth of a second of processor time.
@@ -95,11 +96,20 @@ impl Loader {
     }
 
     /// Waits as [`files::wait_until_written`]; returns whether the directory has the one file that it needs.
-    pub(super) fn wait_until_written(&mut self, pause: impl Fn(Duration) -> bool) -> bool {
+    pub(super) fn wait_until_written(
+        &mut self,
+        began: Instant,
+        pause: impl Fn(Duration) -> bool,
+    ) -> bool {
         if let Some(directory) = self.directory() {
-            self.seen = files::wait_until_written(directory, pause);
+            self.seen = files::wait_until_written(directory, self.seen, began, pause);
         }
         self.seen.has_reviews()
+    }
+
+    /// Has the next [`Loader::wait_until_written`] wait at least a second: the files changed while they were read.
+    pub(super) fn forget(&mut self) {
+        self.seen = Stamps::default();
     }
 
     /// Reads and checks the files by as many threads as given.
@@ -123,21 +133,23 @@ impl Loader {
     }
 
     /// Reads and checks the files like [`Loader::decode`], at a start: waits while they are being written, at most
-    /// [`WRITTEN_WAIT_MAX`].
+    /// [`WRITTEN_WAIT_MAX`] in all.
     pub(super) fn decode_when_written(
         &mut self,
         threads: NonZeroUsize,
     ) -> Result<Decoded, LoadError> {
         let began = instant();
+        // Files that were written long ago are read at once.
+        self.seen = self.directory().map(Stamps::of).unwrap_or_default();
         loop {
-            self.wait_until_written(|left| {
+            self.wait_until_written(began, |left| {
                 thread::sleep(left);
                 true
             });
             match self.decode(threads) {
                 Err(error) if error.is_transient() && began.elapsed() < WRITTEN_WAIT_MAX => {
                     info!("waiting for the data files to be written");
-                    thread::sleep(QUIET);
+                    self.forget();
                 }
                 decoded => return decoded,
             }

@@ -171,7 +171,7 @@ impl State {
             return;
         }
         let trigger = &self.trigger;
-        let has_reviews = self.loader.wait_until_written(|time| {
+        let has_reviews = self.loader.wait_until_written(clock::instant(), |time| {
             thread::sleep(time);
             !trigger.is_stopping()
         });
@@ -205,6 +205,7 @@ impl State {
         };
         if let ReloadResult::Incomplete = result {
             // Read again, once they are written.
+            self.loader.forget();
             return self.trigger.request();
         }
         self.app.readiness.withdraw(REFUSED);
