@@ -52,8 +52,10 @@ struct Writer {
     stats: Arc<WriterStats>,
     /// Whole lines that are to be written.
     batch: Vec<u8>,
-    /// The last write failed, which was logged, perhaps in the middle of a line.
+    /// The last write failed, which was logged.
     is_failing: bool,
+    /// The file may end in the middle of a line.
+    is_torn: bool,
 }
 
 impl Writer {
@@ -64,6 +66,7 @@ impl Writer {
             stats,
             batch: Vec::with_capacity(BATCH_BYTES * 2),
             is_failing: false,
+            is_torn: false,
         }
     }
 
@@ -102,13 +105,14 @@ impl Writer {
             return;
         }
         let lines = self.batch.iter().filter(|byte| **byte == b'\n').count() as u64;
-        let result = match self.is_failing {
+        let result = match self.is_torn {
             // A line that the failure has torn is ended first.
             true => self.out.write_all(b"\n"),
             false => Ok(()),
         };
         let result = result.and_then(|()| self.out.write_all(&self.batch));
         self.batch.clear();
+        self.is_torn = result.is_err();
         let count = match result {
             Ok(()) => &self.stats.written,
             Err(_) => &self.stats.failed,
@@ -135,6 +139,7 @@ impl Writer {
         match open(path) {
             Ok(file) => {
                 info!(file = %path.display(), "the access log was opened anew");
+                self.is_torn &= file.metadata().is_ok_and(|data| data.len() > 0);
                 self.out = Box::new(file);
             }
             Err(error) => {

@@ -132,3 +132,25 @@ fn after_a_full_disk_each_line_stands_alone() {
         assert_eq!(format!("{}\n", lines[at]), line(&entry(path)));
     }
 }
+
+#[test]
+fn after_a_failure_a_line_begins_at_the_top_of_a_new_file_and_on_a_line_of_its_own_in_an_old_one() {
+    let directory = tempfile::tempdir().unwrap();
+    let whole = line(&entry("/2"));
+    for (name, before, expected) in [
+        ("new", None, whole.clone()),
+        ("old", Some("{\"ti"), format!("{{\"ti\n{whole}")),
+    ] {
+        let path = directory.path().join(name);
+        if let Some(text) = before {
+            std::fs::write(&path, text).unwrap();
+        }
+        let (mut writer, _) = writer(Some(path.clone()), Disk::default());
+        put(&mut writer, "/1");
+        writer.write();
+        writer.reopen();
+        put(&mut writer, "/2");
+        writer.write();
+        assert_eq!(std::fs::read_to_string(&path).unwrap(), expected, "{name}");
+    }
+}
