@@ -3,6 +3,7 @@
 
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -267,7 +268,13 @@ impl Signals {
                     _ = interrupt.recv() => (Order::Stop, "SIGINT: stopping"),
                 };
                 info!("{text}");
-                obey(order);
+                // After a panic the next signal, SIGTERM perhaps, is obeyed all the same.
+                if catch_unwind(AssertUnwindSafe(|| obey(order))).is_err() {
+                    error!(
+                        ?order,
+                        "obeying a signal panicked, which is an error in reviewd"
+                    );
+                }
             }
         })
     }
