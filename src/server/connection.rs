@@ -93,7 +93,7 @@ impl<H: Handler> Protocols<H> {
             .half_close(true)
             .max_header_size(limits.header_bytes)
             .max_buf_size(BUFFER_BYTES.max(limits.header_bytes * 2))
-            // The watch has better timers, and without hyper's a request costs no timer at all.
+            // `ConnectionDeadline` has better timers, and without hyper's a request costs no timer at all.
             .header_read_timeout(None)
             .pipeline_flush(false)
             .auto_date_header(true);
@@ -154,7 +154,11 @@ impl<H: Handler> Protocols<H> {
             }
             Some(_) => {
                 self.handler.refused(400);
-                Box::pin(Replaced(socket).refuse(HttpError::Plaintext)).await;
+                let stream = Replaced {
+                    stream: socket,
+                    state: deadline.state,
+                };
+                Box::pin(stream.refuse(HttpError::Plaintext)).await;
             }
         }
     }
@@ -215,7 +219,10 @@ impl<H: Handler> Protocols<H> {
             requests_max: self.limits.connection_requests,
             hsts: self.hsts.clone(),
         };
-        let io = TokioIo::new(Replaced(stream));
+        let io = TokioIo::new(Replaced {
+            stream,
+            state: Arc::clone(&state),
+        });
         if state.is_http2.get() {
             let mut connection = Box::pin(self.http2.serve_connection(io, link.service()));
             let ended = drive(

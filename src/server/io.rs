@@ -1,5 +1,5 @@
 //! The socket as hyper sees it, plain or under TLS. Below TLS a [`Socket`] notes in the connection's [`ConnectionState`] what
-//! comes and what the kernel takes; above it [`Replaced`] sends our own responses in place of hyper's.
+//! the kernel takes; above it [`Replaced`] notes what comes, and sends our own responses in place of hyper's.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -25,7 +25,7 @@ const LINGER_BYTES: usize = 256 * 1024;
 /// How long the kernel goes on sending to a peer that takes nothing, after the connection is closed.
 const LAST_BYTES: Duration = Duration::from_secs(60);
 
-/// A socket that notes what comes, and what the kernel takes: TLS holds up to 64 KiB that it has said to have written.
+/// A socket that notes what the kernel takes: TLS holds up to 64 KiB that it has said to have written.
 #[derive(Debug)]
 pub(super) struct Socket {
     stream: TcpStream,
@@ -64,11 +64,7 @@ impl AsyncRead for Socket {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
-        if polled.is_ready() {
-            self.state.note_read();
-        }
-        polled
+        Pin::new(&mut self.stream).poll_read(context, buffer)
     }
 }
 
@@ -111,17 +107,21 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
 
-/// A stream that sends our own responses in place of those that hyper makes of bytes that are no request.
+/// A stream that sends our own responses in place of those that hyper makes of bytes that are no request. It notes what
+/// comes: of a peer that sends records of TLS without data hyper gets nothing, so that peer is idle.
 #[derive(Debug)]
-pub(super) struct Replaced<S>(pub(super) S);
+pub(super) struct Replaced<S> {
+    pub(super) stream: S,
+    pub(super) state: Arc<ConnectionState>,
+}
 
 impl<S: Stream> Replaced<S> {
     /// Sends the response to `error` if it is taken at once, and closes like [`linger`](Replaced::linger).
     pub(super) async fn refuse(mut self, error: HttpError) {
         let response = protocol_error(error);
         // The connection ends whether or not these words arrive.
-        let _sent =
-            Pin::new(&mut self.0).poll_write(&mut Context::from_waker(Waker::noop()), &response);
+        let _sent = Pin::new(&mut self.stream)
+            .poll_write(&mut Context::from_waker(Waker::noop()), &response);
         self.linger().await;
     }
 
@@ -131,11 +131,11 @@ impl<S: Stream> Replaced<S> {
     /// response that it has not read yet: a client that is refused its body would see an error and no 413.
     pub(super) async fn linger(mut self) {
         let drained = async {
-            self.0.shutdown().await?;
+            self.stream.shutdown().await?;
             let mut scrap = [0; 1024];
             let mut taken = 0;
             while taken < LINGER_BYTES {
-                match self.0.read(&mut scrap).await? {
+                match self.stream.read(&mut scrap).await? {
                     0 => break,
                     bytes => taken += bytes,
                 }
@@ -168,7 +168,11 @@ impl<S: Stream> AsyncRead for Replaced<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_read(context, buffer)
+        let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
+        if polled.is_ready() {
+            self.state.note_read();
+        }
+        polled
     }
 }
 
@@ -178,7 +182,7 @@ impl<S: Stream> AsyncWrite for Replaced<S> {
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let stream = Pin::new(&mut self.0);
+        let stream = Pin::new(&mut self.stream);
         match error_of_hyper(bytes) {
             None => stream.poll_write(context, bytes),
             Some(error) => {
@@ -195,19 +199,19 @@ impl<S: Stream> AsyncWrite for Replaced<S> {
     ) -> Poll<io::Result<usize>> {
         match slices {
             [only] => self.poll_write(context, only),
-            slices => Pin::new(&mut self.0).poll_write_vectored(context, slices),
+            slices => Pin::new(&mut self.stream).poll_write_vectored(context, slices),
         }
     }
 
     fn is_write_vectored(&self) -> bool {
-        self.0.is_write_vectored()
+        self.stream.is_write_vectored()
     }
 
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_flush(context)
+        Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Pin::new(&mut self.0).poll_shutdown(context)
+        Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }
