@@ -33,7 +33,8 @@ const SAMPLE: usize = 32;
 /// Connections that may be open beyond the limit: evicted ones whose task has not closed them yet.
 const CLOSING_MAX: u32 = 32;
 
-/// Every open connection. The table is locked when one opens or closes and when the server drains, never for a request.
+/// Every open connection. The table is locked when one opens or closes, when the server drains and when `/metrics` is
+/// read, never for another request.
 #[derive(Debug)]
 pub(super) struct Connections {
     draining: AtomicBool,

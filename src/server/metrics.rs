@@ -323,7 +323,9 @@ fn unsigned(value: i64) -> u64 {
 fn help(name: &str) -> Option<&'static str> {
     Some(match name {
         "reviewd_build" => "The program.",
-        "reviewd_http_requests" => "Requests by route and class of status; `other` is no route.",
+        "reviewd_http_requests" => {
+            "Requests by route and class of status; `other` has no route: protocol errors, timeouts."
+        }
         "reviewd_http_response_body_bytes" => "Bytes of response bodies as they were sent.",
         "reviewd_http_request_duration_seconds" => "Time from a head to a ready response.",
         "reviewd_rate_limited" => "Requests beyond the rate of their client, answered by 429.",
@@ -334,7 +336,9 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_connections_limit" => "Connections that may be open at a time.",
         "reviewd_connections_accepted" => "Connections accepted and served.",
         "reviewd_connections_refused" => "Connections closed at once, by reason.",
-        "reviewd_admin_connections_refused" => "The same of the administrator's port.",
+        "reviewd_admin_connections_refused" => {
+            "Connections to the administrator's port closed at once, by reason."
+        }
         "reviewd_accept_errors" => "Failed accepts, for lack of descriptors for example.",
         "reviewd_connections_cut" => "Connections ended for a timeout or for a new one.",
         "reviewd_tls_certificate_expiry_timestamp_seconds" => "The end of the certificate.",

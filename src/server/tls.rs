@@ -231,7 +231,6 @@ fn read(path: &Path) -> Result<Vec<u8>, String> {
     match read_file(path, FILE_BYTES_MAX) {
         Ok(Some(bytes)) => Ok(bytes),
         Ok(None) => Err(ReadCause::Missing.to_string()),
-        Err(ReadCause::TooLarge(most)) => Err(format!("is larger than {most} bytes")),
         Err(cause) => Err(cause.to_string()),
     }
 }
