@@ -20,7 +20,7 @@ use ureq::{Agent, Body, Timeout};
 use super::breaker::Contact;
 use super::outcome::{Answer, Failure};
 use super::request::Secret;
-use super::resolve::GuardedResolver;
+use super::resolve::{GuardedResolver, LookupError};
 use super::store::{Delivery, DenialNotice, WaitingRequest};
 use super::transport::{HttpsConnector, Progress};
 use super::{Callback, Settings};
@@ -299,7 +299,11 @@ fn failure(error: &ureq::Error, progress: &Progress) -> Exchange {
     };
     let failure = match error {
         ureq::Error::Io(error) => return of_io(error, contact),
-        ureq::Error::Other(other) => *other.downcast_ref().unwrap_or(&Failure::Protocol),
+        ureq::Error::Other(other) => match other.downcast_ref() {
+            Some(LookupError::TooMany) => return Exchange::WITHHELD,
+            Some(LookupError::Failed(failure)) => *failure,
+            None => Failure::Protocol,
+        },
         ureq::Error::Timeout(Timeout::Resolve) | ureq::Error::HostNotFound => Failure::Resolve,
         ureq::Error::Timeout(_) => Failure::Timeout,
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) => Failure::Tls,

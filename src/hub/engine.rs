@@ -103,10 +103,8 @@ impl Engine {
         let lanes = settings.lanes;
         let tls = client_config(settings.ca_file.as_deref())?;
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
-        let resolver = GuardedResolver {
-            lookup: outside.lookup,
-            guard: settings.guard.clone(),
-        };
+        let guard = settings.guard.clone();
+        let resolver = GuardedResolver::new(outside.lookup, guard, lanes.sockets());
         let client = Client::new(&agent, tls, resolver, &settings);
         let pool =
             |name, threads, behind| Pool::new(name, threads, behind).map_err(StartError::Thread);

@@ -54,4 +54,4 @@ impl Drop for Pool {
 const IDLE_TIME: Duration = Duration::from_secs(30);
 
 /// Enough for TLS and HTTP in a build without optimization; only what is touched costs memory.
-const STACK_BYTES: usize = 512 * 1024;
+pub(super) const STACK_BYTES: usize = 512 * 1024;

@@ -1,20 +1,24 @@
 //! Names to addresses that the guard permits.
 //!
-//! The system's resolver cannot be interrupted: a lookup may take half a minute. So it runs on the thread of its exchange,
-//! which holds no place any more once it has hung for a while, and no more lookups hang than there may be exchanges.
+//! The system's resolver cannot be interrupted: a lookup may take half a minute. So it runs on a thread of its own, which is
+//! left alone when its time is over, and no more lookups hang than there may be exchanges.
 
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::sync::mpsc::sync_channel;
+use std::thread;
+use std::time::Duration;
 
+use tokio::sync::Semaphore;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
 use super::guard::Guard;
 use super::outcome::Failure;
+use super::pool::STACK_BYTES;
 
 /// Returns the addresses of a name; blocking.
 pub(super) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
@@ -25,35 +29,77 @@ pub(super) fn look_up(host: &str) -> io::Result<Vec<IpAddr>> {
     Ok(addresses.map(|address| address.ip()).collect())
 }
 
+/// Why there is no address to connect to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub(super) enum LookupError {
+    #[error(transparent)]
+    Failed(#[from] Failure),
+    /// No fault of the subscriber.
+    #[error("too many lookups hang")]
+    TooMany,
+}
+
 /// Looks names up, and checks every address before one is connected to.
 #[derive(Clone)]
 pub(super) struct GuardedResolver {
-    pub(super) lookup: Lookup,
-    pub(super) guard: Guard,
+    lookup: Lookup,
+    guard: Guard,
+    /// A permit for each lookup under way, whether or not it is still waited for.
+    permits: Arc<Semaphore>,
 }
 
 impl GuardedResolver {
-    /// Returns the addresses of `host`, at most four, all of them permitted: one refused address condemns the name. An answer
-    /// that took longer than `time_max` counts as none.
+    /// Makes a resolver with at most `lookups_max` lookups under way.
+    pub(super) fn new(lookup: Lookup, guard: Guard, lookups_max: usize) -> GuardedResolver {
+        GuardedResolver {
+            lookup,
+            guard,
+            permits: Arc::new(Semaphore::new(lookups_max)),
+        }
+    }
+
+    /// Returns the addresses of `host`, at most four, all of them permitted: one refused address condemns the name.
     ///
     /// # Errors
-    /// [`Failure::Resolve`] or [`Failure::Blocked`].
-    pub(super) fn addresses(&self, host: &str, time_max: Duration) -> Result<Vec<IpAddr>, Failure> {
+    /// See [`LookupError`]; not later than `time_max` after the call.
+    pub(super) fn addresses(
+        &self,
+        host: &str,
+        time_max: Duration,
+    ) -> Result<Vec<IpAddr>, LookupError> {
         let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let began = Instant::now();
         let mut addresses = match bare.parse() {
             Ok(address) => vec![address],
-            Err(_) => (self.lookup)(host).map_err(|_| Failure::Resolve)?,
+            Err(_) => self.look_up(host, time_max)?,
         };
-        if addresses.is_empty() || began.elapsed() >= time_max {
-            return Err(Failure::Resolve);
+        if addresses.is_empty() {
+            return Err(Failure::Resolve.into());
         }
         let is_permitted = |address: &IpAddr| self.guard.check_address(*address).is_ok();
         if !addresses.iter().all(is_permitted) {
-            return Err(Failure::Blocked);
+            return Err(Failure::Blocked.into());
         }
         addresses.truncate(ADDRESSES_MAX);
         Ok(addresses)
+    }
+
+    fn look_up(&self, host: &str, time_max: Duration) -> Result<Vec<IpAddr>, LookupError> {
+        let permit = Arc::clone(&self.permits).try_acquire_owned();
+        let permit = permit.map_err(|_| LookupError::TooMany)?;
+        let (lookup, host) = (Arc::clone(&self.lookup), host.to_owned());
+        let (answer, answered) = sync_channel(1);
+        let run = move || {
+            let _permit = permit;
+            // The exchange may wait no longer.
+            let _given_up = answer.try_send(lookup(&host));
+        };
+        let builder = thread::Builder::new().name("hub-lookup".to_owned());
+        let spawned = builder.stack_size(STACK_BYTES).spawn(run);
+        spawned.map_err(|_| LookupError::TooMany)?;
+        match answered.recv_timeout(time_max) {
+            Ok(Ok(addresses)) => Ok(addresses),
+            _ => Err(Failure::Resolve.into()),
+        }
     }
 }
 
@@ -68,7 +114,7 @@ impl Resolver for GuardedResolver {
         let host = uri.host().ok_or(ureq::Error::HostNotFound)?;
         let port = uri.port_u16().unwrap_or(443);
         let addresses = self.addresses(host, *timeout.after);
-        let addresses = addresses.map_err(|failure| ureq::Error::Other(Box::new(failure)))?;
+        let addresses = addresses.map_err(|error| ureq::Error::Other(Box::new(error)))?;
         let mut resolved = self.empty();
         for address in addresses {
             resolved.push(SocketAddr::new(address, port));
@@ -90,6 +136,17 @@ const ADDRESSES_MAX: usize = 4;
 mod tests {
     use super::*;
     use crate::hub::guard::Ports;
+    use std::sync::{Mutex, PoisonError};
+    use std::time::Instant;
+
+    const LONG: Duration = Duration::from_secs(10);
+
+    fn guard() -> Guard {
+        Guard {
+            allow_private: false,
+            ports: Ports::parse("443").expect("ports"),
+        }
+    }
 
     fn table(host: &str) -> io::Result<Vec<IpAddr>> {
         let address = |last| IpAddr::from([9, 9, 9, last]);
@@ -103,27 +160,42 @@ mod tests {
 
     #[test]
     fn every_address_is_checked_and_four_are_tried_at_most() {
-        let ports = Ports::parse("443").expect("ports");
-        let guard = Guard {
-            allow_private: false,
-            ports,
-        };
-        let resolver = GuardedResolver {
-            lookup: Arc::new(table),
-            guard,
-        };
-        let long = Duration::from_secs(10);
-        for (host, time_max, count) in [
-            ("mixed.example", long, Err(Failure::Blocked)),
-            ("[::1]", long, Err(Failure::Blocked)),
-            ("1.1.1.1", long, Ok(1)),
-            ("many.example", long, Ok(4)),
-            ("none.example", long, Err(Failure::Resolve)),
-            ("other.example", long, Err(Failure::Resolve)),
-            ("many.example", Duration::ZERO, Err(Failure::Resolve)),
+        let resolver = GuardedResolver::new(Arc::new(table), guard(), 8);
+        for (host, count) in [
+            ("mixed.example", Err(Failure::Blocked)),
+            ("[::1]", Err(Failure::Blocked)),
+            ("1.1.1.1", Ok(1)),
+            ("many.example", Ok(4)),
+            ("none.example", Err(Failure::Resolve)),
+            ("other.example", Err(Failure::Resolve)),
         ] {
-            let found = resolver.addresses(host, time_max);
-            assert_eq!(found.map(|found| found.len()), count, "{host}");
+            let found = resolver.addresses(host, LONG).map(|found| found.len());
+            assert_eq!(found, count.map_err(LookupError::Failed), "{host}");
+        }
+    }
+
+    #[test]
+    fn a_lookup_that_hangs_ends_in_time_and_holds_its_permit() {
+        let (end, ends) = sync_channel::<()>(0);
+        let ends = Mutex::new(ends);
+        let lookup = move |host: &str| {
+            if host == "hangs.example" {
+                let ends = ends.lock().unwrap_or_else(PoisonError::into_inner);
+                let _ended = ends.recv_timeout(LONG);
+            }
+            table("many.example")
+        };
+        let resolver = GuardedResolver::new(Arc::new(lookup), guard(), 1);
+        let began = Instant::now();
+        let late = resolver.addresses("hangs.example", Duration::from_millis(1));
+        assert_eq!(late, Err(Failure::Resolve.into()));
+        assert!(began.elapsed() < LONG, "it was not waited for");
+        let next = || resolver.addresses("many.example", LONG);
+        assert_eq!(next(), Err(LookupError::TooMany));
+        drop(end);
+        while next().is_err() {
+            assert!(began.elapsed() < LONG, "the permit comes back");
+            thread::yield_now();
         }
     }
 }
