@@ -79,6 +79,8 @@ pub(super) struct Engine {
     unpublished: bool,
     /// When a topic last got new content, or when this process began.
     published_at: Moment,
+    /// Topics of which the log says that another replica's content stays.
+    older: Vec<String>,
     /// Ends of exchanges that the store does not have yet.
     ended: Vec<FinishedExchange>,
     /// The clock, and what it showed when it was last looked at.
@@ -128,6 +130,7 @@ impl Engine {
             contents: BTreeMap::new(),
             unpublished: false,
             published_at: Moment::from_unix_ms(now_ms),
+            older: Vec::new(),
             ended: Vec::new(),
             anchor: (now, now_ms),
             unix_ms: outside.unix_ms,

@@ -102,12 +102,14 @@ impl Engine {
         for topic in &published.changed {
             info!(topic, "the topic has new content");
         }
-        for topic in &published.older {
+        let is_news = published.older != self.older;
+        for topic in published.older.iter().filter(|_| is_news) {
             warn!(
                 topic,
                 "the content that another replica has published stays, as what is served here is not newer"
             );
         }
+        self.older = published.older;
         let subscriptions = published.withdrawn;
         if subscriptions > 0 {
             let stats = &self.shared.stats;
