@@ -1,5 +1,7 @@
 //! The hub as the rest of the program sees it: hand in a request, say that topics changed, ask how it is, stop.
 
+use std::collections::hash_map::DefaultHasher;
+use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, PoisonError};
@@ -113,7 +115,8 @@ impl Hub {
             return Err(Refusal::field("hub.topic", what));
         }
         self.check_callback(&request.callback)?;
-        let lease_s = settings.leases.grant(request.lease_asked_s);
+        let jitter = lease_jitter(&request);
+        let lease_s = settings.leases.grant(request.lease_asked_s, jitter);
         let (reply, answer) = oneshot::channel();
         let accept = Accept { request, lease_s };
         match self
@@ -204,6 +207,13 @@ fn stop_now(sender: &SyncSender<Message>) {
     let (done, _stopped) = sync_channel(1);
     let until = Instant::now();
     let _full = sender.try_send(Message::Stop { until, done });
+}
+
+/// The same request gets the same lease, so that one which is repeated joins the one that waits.
+fn lease_jitter(request: &HubRequest) -> u16 {
+    let mut hasher = DefaultHasher::new();
+    (request.callback.uri(), &request.topic).hash(&mut hasher);
+    u16::try_from(hasher.finish() >> 48).unwrap_or_default()
 }
 
 /// Messages that wait for the hub's thread; one more request is refused.

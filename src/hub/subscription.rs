@@ -281,11 +281,15 @@ pub struct Leases {
 }
 
 impl Leases {
-    /// Returns the seconds granted: what was asked, clamped, else the default.
-    pub(super) fn grant(&self, asked_s: Option<u64>) -> u32 {
-        let asked_s = asked_s.unwrap_or(self.default_s.into());
-        let asked_s = u32::try_from(asked_s).unwrap_or(u32::MAX);
-        asked_s.clamp(self.min_s, self.max_s)
+    /// Returns the seconds granted: what was asked, clamped; else the default, shortened by up to 5 % so that leases
+    /// granted together do not end together. `jitter` is random, all values alike.
+    pub(super) fn grant(&self, asked_s: Option<u64>, jitter: u16) -> u32 {
+        let default_s = u64::from(self.default_s);
+        let most = default_s * LEASE_JITTER_PCT / 100;
+        let less = most * u64::from(jitter) / u64::from(u16::MAX);
+        let lease_s = asked_s.unwrap_or(default_s - less);
+        let lease_s = u32::try_from(lease_s).unwrap_or(u32::MAX);
+        lease_s.clamp(self.min_s, self.max_s)
     }
 }
 
@@ -316,6 +320,9 @@ pub const VERIFICATIONS_MAX: u64 = 5;
 
 /// Attempts to verify one request whose callback host is not reached.
 pub const UNREACHED_MAX: u64 = 3;
+
+/// How much a default lease may be shortened.
+const LEASE_JITTER_PCT: u64 = 5;
 
 /// An attempt that took this long sends the next one to the slow lane.
 const SLOW_MS: u32 = 1000;

@@ -68,20 +68,21 @@ fn h53_any_2xx_acknowledges_and_every_other_status_fails() {
 }
 
 #[test]
-fn h43_h45_h62_leases_are_clamped_and_the_default_is_ten_days() {
+fn h43_h45_h62_leases_are_clamped_and_only_the_default_is_jittered() {
     let leases = Leases {
         min_s: 300,
         default_s: 864_000,
         max_s: 2_592_000,
     };
     for (asked_s, granted_s) in [
-        (None, 864_000),
-        (Some(299), 300),
-        (Some(301), 301),
-        (Some(2_592_000), 2_592_000),
-        (Some(u64::MAX), 2_592_000),
+        (Some(299), [300; 2]),
+        (Some(301), [301; 2]),
+        (Some(2_592_000), [2_592_000; 2]),
+        (Some(u64::MAX), [2_592_000; 2]),
+        (None, [864_000, 820_800]),
     ] {
-        assert_eq!(leases.grant(asked_s), granted_s);
+        let granted = [0, u16::MAX].map(|jitter| leases.grant(asked_s, jitter));
+        assert_eq!(granted, granted_s);
     }
 }
 
