@@ -38,7 +38,7 @@ impl Hub {
     /// end). `on_health` is called, on the hub's thread, whenever its health changes.
     ///
     /// A state directory that cannot be used does not keep the hub from starting: it refuses requests, says why in
-    /// its health, and tries again every few seconds.
+    /// its health, and tries again every second.
     ///
     /// # Errors
     /// See [`StartError`].

@@ -51,7 +51,7 @@ impl Engine {
         if claim.limit == 0 {
             return true;
         }
-        // Recording and publishing may have taken a while, which the lease of an attempt is not to lack.
+        // Recording and publishing may have taken a while, in which leases may have ended and waits passed.
         let now = now.plus(self.anchor.0.elapsed());
         let mut begun = 0;
         if lane == Lane::Ask {
