@@ -262,6 +262,27 @@ fn silence_half_a_handshake_and_half_a_head_end_after_the_header_time() {
 }
 
 #[test]
+fn records_without_data_are_no_head() {
+    let pair = Pair::new();
+    let short = Duration::from_millis(300);
+    let server = pair.server_with(|config| config.limits.header_time = short);
+    let mut stream = shake(server.address(), &pair.certificate, &["http/1.1"]).unwrap();
+    let head = b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
+    stream.write_all(head).unwrap();
+    let mut reply = Vec::new();
+    while !reply.ends_with(b"\r\n\r\n") {
+        let mut byte = [0];
+        stream.read_exact(&mut byte).unwrap();
+        reply.extend(byte);
+    }
+    stream.conn.refresh_traffic_keys().unwrap();
+    stream.flush().unwrap();
+    std::thread::sleep(short * 2);
+    let reply = ask(stream, "/healthz").unwrap();
+    assert!(reply.starts_with("HTTP/1.1 200 "), "{reply}");
+}
+
+#[test]
 fn a_reader_that_takes_nothing_is_dropped_under_tls_as_well() {
     let pair = Pair::new();
     let short = Duration::from_millis(300);
