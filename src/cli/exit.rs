@@ -49,7 +49,7 @@ impl From<Status> for ExitCode {
     }
 }
 
-/// A command's end that was not a success.
+/// Why a command failed: its exit status and a message.
 #[derive(Debug, Error)]
 #[error("{message}")]
 pub struct Failure {

@@ -197,7 +197,7 @@ fn show(store: &mut Store, id: i64, format: OutputFormat) -> Result<String, Fail
     })
 }
 
-/// Names and values; of each row of a list text shows the first [`COLUMNS`].
+/// A row as names and values. JSON has all of them; a list printed as text has the first [`COLUMNS`].
 type Row = Vec<(&'static str, Value)>;
 
 fn subscription_row(listed: &Listed) -> Row {
@@ -239,7 +239,7 @@ fn last_attempt(last: Option<&Ended>) -> [(&'static str, Value); 2] {
     [("last_status", json!(status)), ("last_at", at)]
 }
 
-/// Renders a list; `more` stands before it in JSON.
+/// Renders a list. In JSON, the members of `more` come before it.
 fn render_list(key: &'static str, rows: Vec<Row>, mut more: Row, format: OutputFormat) -> String {
     if format == OutputFormat::Json {
         more.push((key, rows.into_iter().map(object).collect()));

@@ -193,7 +193,7 @@ fn in_review(review: &Review) -> impl Iterator<Item = Finding<'_>> {
     })
 }
 
-/// Applies the rules to a text of so many stars (5 for the practice's own words): what each finds first, quoted.
+/// Applies the rules to a text with this number of stars (5 for the practice's own words), and quotes the first match of each.
 fn find(text: &str, stars: u8, is_reply: bool) -> impl Iterator<Item = (&'static Rule, String)> {
     let rules = RULES.iter().zip(COMPILED.iter());
     let rules =

@@ -30,11 +30,11 @@ pub struct Health {
     pub store_error: Option<String>,
     /// Whether the store was never opened, for a reason that only the operator can mend.
     pub is_off: bool,
-    /// Whether this process delivers; another one that shares the state directory may.
+    /// Whether this process delivers. Where several share a store, only one does.
     pub delivering: bool,
     /// Whether deliveries pause because most hosts could not be reached at once.
     pub paused: bool,
-    /// Whether the hub's thread has ended by a panic: requests are refused and nothing is delivered.
+    /// Whether the hub's thread has panicked. Requests are refused then, and nothing is delivered.
     pub panicked: bool,
 }
 

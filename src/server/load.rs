@@ -40,7 +40,7 @@ pub(super) struct Loader {
     search_memory: Option<u64>,
     mentions_min: u32,
     dates: ContentDates,
-    /// The state of the files at the last look that led to something.
+    /// The state of the files when they were last read, or were last found missing.
     seen: Stamps,
 }
 

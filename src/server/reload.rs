@@ -223,7 +223,8 @@ impl State {
         }
     }
 
-    /// Load, validate, build, swap; by one thread, as requests come first.
+    /// Reads and checks the files, builds the new state and puts it in place of the old one. One thread does this, so that
+    /// requests have the other cores.
     fn attempt(&mut self) -> Result<ReloadResult, LoadError> {
         let decoded = match self.loader.decode(NonZeroUsize::MIN) {
             Err(error) if error.is_transient() => return Ok(ReloadResult::Incomplete),
@@ -324,10 +325,10 @@ fn drop_when_unshared<T>(shared: Arc<T>, wait_max: Duration, cancelled: impl Fn(
     }
 }
 
-/// Requests a reload, or the end of the thread; clones reach the same one.
+/// Requests a reload, or the end of the reloading thread. All clones speak to the same thread.
 #[derive(Clone, Debug)]
 pub(super) struct ReloadTrigger {
-    /// Holds one request: several before one begins are one, and it begins after the last of them.
+    /// A channel with room for one request: requests that come before the next reload begins lead to one reload.
     requests: SyncSender<()>,
     is_stopping: Arc<AtomicBool>,
 }

@@ -11,7 +11,7 @@ use tracing::error;
 
 use crate::http::{Readiness, Reason};
 
-/// Under this code `/readyz` tells that a thread has ended by a panic.
+/// The code on `/readyz` of a thread that has panicked.
 const PANICKED: &str = "thread_panicked";
 
 /// Starts the threads of one part of the server.
@@ -63,7 +63,7 @@ impl Drop for PanicGuard {
     }
 }
 
-/// Reports to the log and `/readyz` that the thread `name` has ended by a panic; `/readyz` names the last one, the log each.
+/// Reports in the log and on `/readyz` that the thread `name` has panicked. The log names each such thread, `/readyz` the last.
 pub(super) fn report(readiness: &Readiness, name: &str) {
     let message = format!(
         "the thread {name} has panicked, which is an error in reviewd; restart the process"

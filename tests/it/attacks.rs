@@ -3,10 +3,10 @@
 //! Each attack has a short form that every `cargo test` runs against a server in this process with short times: all
 //! others are answered, and the server gets rid of the attacker by itself. The long form is in [`measured`].
 
-mod bystander;
 mod http1;
 mod http2;
 mod measured;
+mod other_clients;
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -157,7 +157,7 @@ fn attack_shortly((name, attack): &Attack) {
         round: short / 10,
         until: Instant::now() + short * 2,
     };
-    let others = bystander::begin(target.address);
+    let others = other_clients::begin(target.address);
     let held = attack(&target);
     assert!(!others.end().is_empty(), "{name}");
     // Whatever the attacker still holds, the server has let go of it.

@@ -53,7 +53,7 @@ pub(super) fn half_prefaces(target: &Target) -> Vec<TcpStream> {
     crowd(target, &PREFACE[..PREFACE.len() / 2], b"")
 }
 
-/// A crowd of which every tenth asks for more than the sockets hold, and that reads nothing.
+/// Many clients that read nothing. Every tenth asks for more than the buffers of its socket hold.
 pub(super) fn slow_readers(target: &Target) -> Vec<TcpStream> {
     let held = target.crowd(|number, connection| {
         let requests = if number % 10 == 0 { 40 } else { 1 };

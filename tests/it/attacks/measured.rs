@@ -11,7 +11,7 @@ use std::process::Command;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::{ATTACKS, Attack, Target, bystander, is_ended};
+use super::{ATTACKS, Attack, Target, is_ended, other_clients};
 use crate::support::Program;
 use crate::support::program::command;
 
@@ -65,12 +65,12 @@ fn others_wait_no_more_than_twice_as_long_and_memory_returns() {
 /// whether the others waited at most twice as long.
 fn measure(program: &Program, attack: &Attack, window: Duration) -> bool {
     // What a first request brings into memory is no attack's doing.
-    bystander::begin(program.address()).end();
+    other_clients::begin(program.address()).end();
     let before = rss(program);
     let (mut calm, mut attacked) = (Vec::new(), Vec::new());
     let (mut peak, mut ended, mut total) = (before, 0, 0);
     for _ in 0..ROUNDS {
-        let others = bystander::begin(program.address());
+        let others = other_clients::begin(program.address());
         thread::sleep(window / 2);
         calm.push(p99(&others.end()));
         let target = Target {
@@ -79,7 +79,7 @@ fn measure(program: &Program, attack: &Attack, window: Duration) -> bool {
             round: Duration::from_secs(1),
             until: Instant::now() + window,
         };
-        let others = bystander::begin(program.address());
+        let others = other_clients::begin(program.address());
         let mut held = run_with_low_priority(attack, &target);
         attacked.push(p99(&others.end()));
         peak = peak.max(rss(program));
@@ -127,7 +127,7 @@ fn settle(program: &Program, before: u64) {
     let began = Instant::now();
     while rss(program) > before + NOISE_BYTES && began.elapsed() < SETTLED {
         // It does so while it works: on each of the threads that serve.
-        bystander::begin(program.address()).end();
+        other_clients::begin(program.address()).end();
         thread::sleep(Duration::from_millis(200));
     }
 }

@@ -125,7 +125,7 @@ impl World {
         replica.program = Some(Program::serve(&[&own[..], &FLAGS].concat()));
     }
 
-    /// Kills a process, in the middle of whatever it is at.
+    /// Kills a process by SIGKILL, whatever it is doing.
     pub(super) fn kill(&mut self, number: usize) {
         self.replicas[number].program = None;
         self.kills += 1;
