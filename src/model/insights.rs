@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::value::RawValue;
 
 use super::{Question, Row};
 
@@ -200,22 +201,6 @@ pub struct Aspect {
 }
 
 impl Aspect {
-    /// Returns the value without evidence, with at most `items_max` items in each list.
-    #[must_use]
-    pub fn brief(&self, items_max: usize) -> Aspect {
-        let mut brief = Aspect {
-            evidence: None,
-            rows: Vec::new(),
-            rows_by_polarity: Default::default(),
-            ..self.clone()
-        };
-        brief.top_phrases.truncate(items_max);
-        brief.example_review_ids.truncate(items_max);
-        let old = brief.quarterly.len().saturating_sub(items_max);
-        brief.quarterly.drain(..old);
-        brief
-    }
-
     /// Returns how many mentions there are, of one polarity where that is asked for.
     #[must_use]
     pub fn count(&self, polarity: Option<Polarity>) -> u64 {
@@ -320,51 +305,19 @@ pub struct ReviewInsights {
     pub services: Vec<String>,
 }
 
-impl Insights {
-    /// Returns the value without evidence and single reviews, with at most `items_max` items in each list.
-    #[must_use]
-    pub fn brief(&self, items_max: usize) -> Insights {
-        let mut brief = Insights {
-            per_review: None,
-            ..self.clone()
-        };
-        brief.aspects.truncate(items_max);
-        for aspect in &mut brief.aspects {
-            *aspect = aspect.brief(items_max);
-        }
-        brief.topics.truncate(items_max);
-        for topic in &mut brief.topics {
-            topic.review_ids.truncate(items_max);
-        }
-        brief.entities.technicians.truncate(items_max);
-        for list in [
-            &mut brief.entities.services,
-            &mut brief.entities.problems,
-            &mut brief.entities.service_areas,
-        ] {
-            list.truncate(items_max);
-        }
-        let old = brief.temporal.monthly.len().saturating_sub(items_max);
-        brief.temporal.monthly.drain(..old);
-        brief.faq.truncate(items_max);
-        brief
-    }
-}
-
-/// What another method wrote here may have any shape.
+/// What another method wrote here may have any shape. It is read from its text: a [`serde_json::Value`] of it would parse
+/// what stands under a key of serde_json's own, without a bound on depth.
 fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
-    let value = serde_json::Value::deserialize(deserializer)?;
-    Ok(serde_json::from_value(value).unwrap_or_default())
+    let text = Box::<RawValue>::deserialize(deserializer)?;
+    Ok(serde_json::from_str(text.get()).unwrap_or_default())
 }
 
 fn those_of_our_shape<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
-    let values: Vec<serde_json::Value> = or_default(deserializer)?;
-    Ok(values
-        .into_iter()
-        .filter_map(|value| serde_json::from_value(value).ok())
-        .collect())
+    let texts: Vec<Box<RawValue>> = or_default(deserializer)?;
+    let values = texts.iter().map(|text| serde_json::from_str(text.get()));
+    Ok(values.filter_map(Result::ok).collect())
 }

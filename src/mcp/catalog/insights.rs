@@ -35,9 +35,14 @@ pub(super) fn summary(insights: &Insights) -> Value {
     })
 }
 
-/// Returns every section of the insights by its name, without the figures of single reviews.
+/// Returns every section of the insights by its name, without evidence and the figures of single reviews.
 pub(super) fn sections(insights: &Insights) -> Map<String, Value> {
-    match serde_json::to_value(insights.brief(usize::MAX)) {
+    let mut insights = insights.clone();
+    insights.per_review = None;
+    for aspect in &mut insights.aspects {
+        aspect.evidence = None;
+    }
+    match serde_json::to_value(insights) {
         Ok(Value::Object(sections)) => sections,
         _ => Map::new(),
     }
