@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use crate::model::{Business, Dataset, Review};
 use crate::wire::date::Timestamp;
 use crate::wire::json::Object;
-use crate::wire::xml::{push_attribute, push_text};
+use crate::wire::xml::{escape_attribute, escape_text};
 
 /// Reviews in each feed: the 50 newest.
 pub const FEED_REVIEWS_MAX: usize = 50;
@@ -71,13 +71,11 @@ fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
 
 /// Guesses the size of the document, a little high: keys and short fields take about 350 bytes a review.
 fn estimate(dataset: &Dataset) -> usize {
-    let replies = dataset
-        .reviews
-        .iter()
-        .flat_map(|review| &review.owner_reply);
-    let replies: usize = replies.map(|reply| reply.text.len()).sum();
-    let texts = dataset.reviews.iter().map(|review| review.text.len());
-    let total = texts.sum::<usize>() + replies;
+    let texts = dataset.reviews.iter().map(|review| {
+        let reply = review.owner_reply.as_ref();
+        review.text.len() + reply.map_or(0, |reply| reply.text.len())
+    });
+    let total: usize = texts.sum();
     total + total / 32 + 440 * dataset.reviews.len() + 16_384
 }
 
@@ -97,11 +95,8 @@ pub fn render_aggregate(out: &mut Vec<u8>, reviews: &[Review]) {
         distribution[usize::from(review.rating.stars() - 1)] += 1;
         with_text += u64::from(!review.text.is_empty());
     }
-    let stars = distribution
-        .iter()
-        .zip(1..)
-        .map(|(count, stars)| count * stars);
-    let sum = stars.sum();
+    let sum = (1..).zip(distribution).map(|(stars, count)| stars * count);
+    let sum = sum.sum();
     let mut object = Object::begin(out);
     push_mean(object.key("rating_value"), sum, reviews.len() as u64);
     object
@@ -184,100 +179,86 @@ fn json_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
 }
 
 fn feed_item(review: &Review, host: &str, base_url: &str) -> Value {
-    let mut item = json!({
+    let tags = &review.mentioned_services;
+    without_nulls(json!({
         "id": entry_id(host, review),
         "url": format!("{base_url}/api/reviews/{}", review.id),
-    });
-    if let Some(url) = &review.source_url {
-        item["external_url"] = json!(url);
+        "external_url": review.source_url,
+        "title": headline(review),
+        "content_text": review.text,
+        "date_published": review.date.timestamp().to_string(),
+        "date_modified": updated(review).to_string(),
+        "authors": [without_nulls(json!({
+            "name": review.author,
+            "avatar": review.author_avatar_url,
+        }))],
+        "tags": (!tags.is_empty()).then_some(tags),
+        "_review": review,
+    }))
+}
+
+/// Removes the keys of an object whose value is null.
+fn without_nulls(mut object: Value) -> Value {
+    if let Value::Object(keys) = &mut object {
+        keys.retain(|_, value| !value.is_null());
     }
-    item["title"] = json!(headline(review));
-    item["content_text"] = json!(review.text);
-    item["date_published"] = json!(review.date.timestamp().to_string());
-    item["date_modified"] = json!(updated(review).to_string());
-    let mut author = json!({"name": review.author});
-    if let Some(avatar) = &review.author_avatar_url {
-        author["avatar"] = json!(avatar);
-    }
-    item["authors"] = json!([author]);
-    if !review.mentioned_services.is_empty() {
-        item["tags"] = json!(review.mentioned_services);
-    }
-    item["_review"] = json!(review);
-    item
+    object
 }
 
 /// Renders `/feed.xml`: Atom (RFC 4287) of the newest reviews; every value is escaped, and what XML cannot hold is dropped.
 fn atom_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
-    let mut out = b"<?xml version=\"1.0\" encoding=\"utf-8\"?>\n<feed xmlns=\"http://www.w3.org/2005/Atom\">\n".to_vec();
     let business = &dataset.business;
-    let host = host(business);
+    let host = escape_text(&host(business));
     let newest = || dataset.reviews.iter().take(FEED_REVIEWS_MAX);
-    push_element(&mut out, "id", &format!("tag:{host},2019:reviews"));
-    push_element(&mut out, "title", &format!("Reviews of {}", business.name));
-    let subtitle = subtitle(dataset);
-    if !subtitle.is_empty() {
-        push_element(&mut out, "subtitle", &subtitle);
-    }
     // The latest of its entries (RFC 4287 §4.2.15), so that a change elsewhere leaves the feed as it is.
     let latest = newest().map(updated).max().unwrap_or(dataset.updated_at);
-    push_element(&mut out, "updated", &latest.to_string());
-    let own = format!("{base_url}/feed.xml");
-    let hub = format!("{base_url}/api/websub/hub");
-    let atom = ("type", "application/atom+xml");
-    push_empty(&mut out, "link", &[("rel", "self"), atom, ("href", &own)]);
-    push_empty(&mut out, "link", &[("rel", "hub"), ("href", &hub)]);
-    let html = [
-        ("rel", "alternate"),
-        ("type", "text/html"),
-        ("href", &business.url),
-    ];
-    push_empty(&mut out, "link", &html);
-    newest().for_each(|review| push_entry(&mut out, review, &host, base_url));
-    out.extend_from_slice(b"</feed>\n");
-    out
+    let name = escape_text(&business.name);
+    let subtitle = match &*subtitle(dataset) {
+        "" => String::new(),
+        subtitle => format!("<subtitle>{}</subtitle>\n", escape_text(subtitle)),
+    };
+    let (url, base) = (escape_attribute(&business.url), escape_attribute(base_url));
+    let entries: String = newest().map(|review| entry(review, &host, &base)).collect();
+    let feed = format!(
+        r#"<?xml version="1.0" encoding="utf-8"?>
+<feed xmlns="http://www.w3.org/2005/Atom">
+<id>tag:{host},2019:reviews</id>
+<title>Reviews of {name}</title>
+{subtitle}<updated>{latest}</updated>
+<link rel="self" type="application/atom+xml" href="{base}/feed.xml"/>
+<link rel="hub" href="{base}/api/websub/hub"/>
+<link rel="alternate" type="text/html" href="{url}"/>
+{entries}</feed>
+"#
+    );
+    feed.into_bytes()
 }
 
-fn push_entry(out: &mut Vec<u8>, review: &Review, host: &str, base_url: &str) {
-    out.extend_from_slice(b"<entry>\n");
-    push_element(out, "id", &entry_id(host, review));
-    push_element(out, "title", &headline(review));
-    push_element(out, "published", &review.date.timestamp().to_string());
-    push_element(out, "updated", &updated(review).to_string());
-    out.extend_from_slice(b"<author>");
-    push_element(out, "name", &review.author);
-    out.extend_from_slice(b"</author>\n");
-    let url = format!("{base_url}/api/reviews/{}", review.id);
-    let json = [
-        ("rel", "alternate"),
-        ("type", "application/json"),
-        ("href", url.as_str()),
-    ];
-    push_empty(out, "link", &json);
-    if let Some(url) = &review.source_url {
-        push_empty(out, "link", &[("rel", "via"), ("href", url)]);
-    }
-    for service in &review.mentioned_services {
-        push_empty(out, "category", &[("term", service)]);
-    }
-    push_element(out, "content", &review.text);
-    out.extend_from_slice(b"</entry>\n");
-}
-
-/// Appends `<name>text</name>` and a line break; without a type attribute, text is what Atom takes it for.
-fn push_element(out: &mut Vec<u8>, name: &str, text: &str) {
-    out.extend_from_slice(format!("<{name}>").as_bytes());
-    push_text(out, text);
-    out.extend_from_slice(format!("</{name}>\n").as_bytes());
-}
-
-/// Appends `<name attribute="value" …/>` and a line break.
-fn push_empty(out: &mut Vec<u8>, name: &str, attributes: &[(&str, &str)]) {
-    out.extend_from_slice(format!("<{name}").as_bytes());
-    for (attribute, value) in attributes {
-        out.extend_from_slice(format!(" {attribute}=\"").as_bytes());
-        push_attribute(out, value);
-        out.push(b'"');
-    }
-    out.extend_from_slice(b"/>\n");
+/// An entry of the feed; without a type attribute, its content is plain text.
+fn entry(review: &Review, host: &str, base: &str) -> String {
+    let (id, title) = (&review.id, escape_text(&headline(review)));
+    let (published, updated) = (review.date.timestamp(), updated(review));
+    let (author, text) = (escape_text(&review.author), escape_text(&review.text));
+    let via = review.source_url.iter().map(|url| {
+        let url = escape_attribute(url);
+        format!("<link rel=\"via\" href=\"{url}\"/>\n")
+    });
+    let categories = review.mentioned_services.iter().map(|service| {
+        let term = escape_attribute(service);
+        format!("<category term=\"{term}\"/>\n")
+    });
+    let links: String = via.chain(categories).collect();
+    format!(
+        r#"<entry>
+<id>tag:{host},2019:review/{id}</id>
+<title>{title}</title>
+<published>{published}</published>
+<updated>{updated}</updated>
+<author><name>{author}</name>
+</author>
+<link rel="alternate" type="application/json" href="{base}/api/reviews/{id}"/>
+{links}<content>{text}</content>
+</entry>
+"#
+    )
 }
