@@ -25,11 +25,12 @@ pub(super) struct Rule {
     of_replies: bool,
     /// Reviews of fewer stars are not held to it.
     stars_min: u8,
-    cases: &'static [Case],
+    /// Compiled when they are first needed.
+    cases: LazyLock<Vec<Case>>,
 }
 
 /// What a sentence, or a reply, is found by: all patterns match, and that of what clears it does not.
-type Case = (&'static [&'static str], Option<&'static str>);
+type Case = (Vec<Regex>, Option<Regex>);
 
 /// All rules, in the order of their warnings.
 pub(super) static RULES: [Rule; 4] = [
@@ -39,34 +40,38 @@ pub(super) static RULES: [Rule; 4] = [
         of_replies: false,
         // A complaint about a sum promises none.
         stars_min: 3,
-        cases: &[
-            (&[AMOUNT, RESULT], Some(PENSION)),
-            (&[AMOUNT, GAIN], Some(EXPENSE)),
-        ],
+        cases: LazyLock::new(|| {
+            vec![
+                case(&[AMOUNT, RESULT], Some(PENSION)),
+                case(&[AMOUNT, GAIN], Some(EXPENSE)),
+            ]
+        }),
     },
     Rule {
         code: "promise",
         says: "a promise of an outcome, which bar rules forbid in advertising, in a client's words too",
         of_replies: false,
         stars_min: 1,
-        cases: &[
-            (&[PROMISE], Some(DENIED_PROMISE)),
-            (&[GUARANTEE, OUTCOME], Some(DENIED_GUARANTEE)),
-        ],
+        cases: LazyLock::new(|| {
+            vec![
+                case(&[PROMISE], Some(DENIED_PROMISE)),
+                case(&[GUARANTEE, OUTCOME], Some(DENIED_GUARANTEE)),
+            ]
+        }),
     },
     Rule {
         code: "reply_case_number",
         says: "a reply with what looks like the number of a case",
         of_replies: true,
         stars_min: 1,
-        cases: &[(&[CASE_NUMBER], None)],
+        cases: LazyLock::new(|| vec![case(&[CASE_NUMBER], None)]),
     },
     Rule {
         code: "reply_matter",
         says: "a reply that tells what the matter was, which is confidential even where the review tells it",
         of_replies: true,
         stars_min: 1,
-        cases: &[(&[MATTER], Some(HEARING_AID))],
+        cases: LazyLock::new(|| vec![case(&[MATTER], Some(HEARING_AID))]),
     },
 ];
 
@@ -120,23 +125,17 @@ const MATTER: &str = r"\b(your|su|tu)\ ([\w'’-]+\ )?(divorce|custody|arrest|co
 
 const HEARING_AID: &str = r"hearing\ aid";
 
-/// The cases of each rule with their patterns compiled.
-static COMPILED: LazyLock<Vec<Vec<CompiledCase>>> = LazyLock::new(|| {
-    let patterns = |all: &[&str]| all.iter().map(|pattern| compile(pattern)).collect();
-    let case = |(all, unless): &Case| (patterns(all), unless.map(compile));
-    let cases = |rule: &Rule| rule.cases.iter().map(case).collect();
-    RULES.iter().map(cases).collect()
-});
-
-type CompiledCase = (Vec<Regex>, Option<Regex>);
-
-fn compile(pattern: &str) -> Regex {
-    // Where words end by Unicode's rules, a text with accents would be searched ten times as slowly.
-    let mut builder = RegexBuilder::new(&pattern.replace(r"\b", r"(?-u:\b)"));
-    builder.case_insensitive(true).ignore_whitespace(true);
-    builder
-        .build()
-        .expect("the patterns of the table are valid")
+fn case(patterns: &[&str], unless: Option<&str>) -> Case {
+    let compile = |pattern: &str| {
+        // Where words end by Unicode's rules, a text with accents would be searched ten times as slowly.
+        let mut builder = RegexBuilder::new(&pattern.replace(r"\b", r"(?-u:\b)"));
+        builder.case_insensitive(true).ignore_whitespace(true);
+        builder
+            .build()
+            .expect("the patterns of the table are valid")
+    };
+    let patterns = patterns.iter().map(|pattern| compile(pattern));
+    (patterns.collect(), unless.map(compile))
 }
 
 /// Something that a rule found.
@@ -160,23 +159,23 @@ pub(super) fn findings(dataset: &Dataset, threads: NonZeroUsize) -> Vec<Finding<
         run.iter().flat_map(in_review).collect::<Vec<_>>()
     });
     let mut findings: Vec<Finding<'_>> = parts.into_iter().flatten().collect();
-    let editorial = &dataset.editorial;
-    let words = [
-        ("summary", &editorial.summary),
-        ("pull_quote", &editorial.pull_quote),
-    ];
-    let words = words
-        .into_iter()
-        .filter_map(|(path, text)| Some((path.to_owned(), text.as_ref()?)));
-    let answers = editorial.faq.iter().enumerate();
-    let answers = answers.map(|(at, question)| (format!("faq[{at}].answer"), &question.answer));
-    for (path, text) in words.chain(answers) {
+    let mut add = |path: String, text: &str| {
         findings.extend(find(text, 5, false).map(|(rule, words)| Finding {
             rule,
             review: None,
             words,
             path: path.clone(),
         }));
+    };
+    let editorial = &dataset.editorial;
+    for (path, text) in [
+        ("summary", &editorial.summary),
+        ("pull_quote", &editorial.pull_quote),
+    ] {
+        add(path.to_owned(), text.as_deref().unwrap_or_default());
+    }
+    for (at, question) in editorial.faq.iter().enumerate() {
+        add(format!("faq[{at}].answer"), &question.answer);
     }
     findings
 }
@@ -195,12 +194,11 @@ fn in_review(review: &Review) -> impl Iterator<Item = Finding<'_>> {
 
 /// Applies the rules to a text with this number of stars (5 for the practice's own words), and quotes the first match of each.
 fn find(text: &str, stars: u8, is_reply: bool) -> impl Iterator<Item = (&'static Rule, String)> {
-    let rules = RULES.iter().zip(COMPILED.iter());
-    let rules =
-        rules.filter(move |(rule, _)| (is_reply || !rule.of_replies) && stars >= rule.stars_min);
-    rules.filter_map(move |(rule, cases)| {
+    let rules = RULES.iter();
+    let rules = rules.filter(move |rule| (is_reply || !rule.of_replies) && stars >= rule.stars_min);
+    rules.filter_map(move |rule| {
         // Most texts hold nothing of the kind, and are looked through once.
-        let mut cases = cases.iter().filter(|(all, _)| all[0].is_match(text));
+        let mut cases = rule.cases.iter().filter(|(all, _)| all[0].is_match(text));
         // The number of a case has full stops in it.
         let words = cases.find_map(|case| match rule.of_replies {
             true => matched(case, text),
@@ -211,7 +209,7 @@ fn find(text: &str, stars: u8, is_reply: bool) -> impl Iterator<Item = (&'static
 }
 
 /// The words of `text` that the first pattern of a case matches, if the case is one.
-fn matched<'t>((all, unless): &CompiledCase, text: &'t str) -> Option<&'t str> {
+fn matched<'t>((all, unless): &Case, text: &'t str) -> Option<&'t str> {
     let found = all[0].find(text)?;
     let is_case = all[1..].iter().all(|pattern| pattern.is_match(text));
     let is_cleared = unless

@@ -6,7 +6,7 @@
 //! that fits two people is not recognised, as a wrong name in a law practice's reviews is worse than none. Inside a
 //! longer name or phrase that fits, a shorter one does not count: "Daniel Kim" is not the Daniel who is an alias.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::{AhoCorasick, BuildError};
 
@@ -49,8 +49,8 @@ impl Matcher {
         let (names, ambiguous) = names(&taxonomy.technicians);
         Ok(Matcher {
             technicians: Finder::new(names, true)?,
-            services: Finder::new(with_inflections(phrases(&taxonomy.services)), false)?,
-            service_areas: Finder::new(phrases(&taxonomy.service_areas), false)?,
+            services: Finder::new(phrases(&taxonomy.services, true), false)?,
+            service_areas: Finder::new(phrases(&taxonomy.service_areas, false), false)?,
             ambiguous,
         })
     }
@@ -176,31 +176,24 @@ impl Finder {
     }
 }
 
-/// The patterns of services or places: each label and phrase; of two that share one the first owns it.
-fn phrases(concepts: &[Concept]) -> BTreeMap<String, Option<usize>> {
+/// The patterns of services or places: each label and phrase, and, where asked for, the inflections of all; of two that
+/// share a pattern the first owns it, and one that is given outright comes before one that is inflected.
+fn phrases(concepts: &[Concept], inflected: bool) -> BTreeMap<String, Option<usize>> {
     let mut patterns = BTreeMap::new();
-    for (owner, concept) in concepts.iter().enumerate() {
-        for phrase in std::iter::once(&concept.label).chain(&concept.phrases) {
-            let phrase = Comparable::new(phrase).text;
-            patterns.entry(phrase).or_insert(Some(owner));
+    let mut add = |forms: fn(&str) -> Vec<String>| {
+        for (owner, concept) in concepts.iter().enumerate() {
+            for phrase in std::iter::once(&concept.label).chain(&concept.phrases) {
+                for form in forms(&Comparable::new(phrase).text) {
+                    patterns.entry(form).or_insert(Some(owner));
+                }
+            }
         }
+    };
+    add(|phrase| vec![phrase.to_owned()]);
+    if inflected {
+        add(inflections);
     }
     patterns.remove("");
-    patterns
-}
-
-/// Adds the inflections of `patterns`; what the taxonomy gives outright keeps its owner.
-fn with_inflections(
-    mut patterns: BTreeMap<String, Option<usize>>,
-) -> BTreeMap<String, Option<usize>> {
-    let mut given: Vec<_> = patterns.clone().into_iter().collect();
-    // Of two inflections that are the same, the one of the concept that comes first in the taxonomy counts.
-    given.sort_by_key(|(_, owner)| *owner);
-    for (phrase, owner) in given {
-        for form in inflections(&phrase) {
-            patterns.entry(form).or_insert(owner);
-        }
-    }
     patterns
 }
 
@@ -233,25 +226,26 @@ pub(crate) fn inflections(phrase: &str) -> Vec<String> {
 
 /// The patterns of people, and the names among those given that fit more than one person.
 fn names(people: &[Technician]) -> (BTreeMap<String, Option<usize>>, Vec<Ambiguity>) {
-    let mut given: BTreeMap<String, Vec<usize>> = BTreeMap::new();
-    let mut titled: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    let mut given: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
+    let mut titled: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (owner, person) in people.iter().enumerate() {
         for name in std::iter::once(&person.name).chain(&person.aliases) {
-            let name = Comparable::new(name).text;
-            for variant in title_variants(name) {
-                claim(&mut given, variant, owner);
+            for variant in title_variants(Comparable::new(name).text) {
+                given.entry(variant).or_default().insert(owner);
             }
         }
         let name = Comparable::new(&person.name).text;
         if let Some(surname) = surname(&name) {
             for title in TITLES.split(' ') {
-                claim(&mut titled, format!("{title} {surname}"), owner);
-                claim(&mut titled, format!("{title}. {surname}"), owner);
+                for name in [format!("{title} {surname}"), format!("{title}. {surname}")] {
+                    titled.entry(name).or_default().insert(owner);
+                }
             }
         }
     }
-    let of_two = |(name, owners): (&String, &Vec<usize>)| {
-        let people = *owners.first_chunk()?;
+    let of_two = |(name, owners): (&String, &BTreeSet<usize>)| {
+        let mut owners = owners.iter().copied();
+        let people = [owners.next()?, owners.next()?];
         let name = name.clone();
         Some(Ambiguity { name, people })
     };
@@ -261,39 +255,28 @@ fn names(people: &[Technician]) -> (BTreeMap<String, Option<usize>>, Vec<Ambigui
     let mut patterns = titled;
     patterns.extend(given);
     patterns.remove("");
-    let sole = |owners: Vec<usize>| (owners.len() == 1).then(|| owners[0]);
-    let patterns = patterns
-        .into_iter()
-        .map(|(name, owners)| (name, sole(owners)));
+    let sole = |owners: BTreeSet<usize>| owners.first().copied().filter(|_| owners.len() == 1);
+    let patterns = patterns.into_iter();
+    let patterns = patterns.map(|(name, owners)| (name, sole(owners)));
     (patterns.collect(), ambiguous)
-}
-
-fn claim(patterns: &mut BTreeMap<String, Vec<usize>>, name: String, owner: usize) {
-    let owners = patterns.entry(name).or_default();
-    if owners.last() != Some(&owner) {
-        owners.push(owner);
-    }
 }
 
 /// A name that begins with a title, with and without the full stop; any other name alone.
 fn title_variants(name: String) -> Vec<String> {
-    let variant = name.split_once(' ').and_then(|(first, rest)| {
-        let title = first.strip_suffix('.').unwrap_or(first);
-        let dot = if title == first { "." } else { "" };
-        TITLES
-            .split(' ')
-            .any(|known| known == title)
-            .then(|| format!("{title}{dot} {rest}"))
-    });
-    std::iter::once(name).chain(variant).collect()
+    let Some((first, rest)) = name.split_once(' ') else {
+        return vec![name];
+    };
+    let title = first.strip_suffix('.').unwrap_or(first);
+    match TITLES.split(' ').any(|known| known == title) {
+        true => vec![format!("{title} {rest}"), format!("{title}. {rest}")],
+        false => vec![name],
+    }
 }
 
 /// The last word of a name of several words, suffixes such as "Jr." left aside.
 fn surname(name: &str) -> Option<&str> {
-    let words = name
-        .split(' ')
-        .skip(1)
-        .map(|word| word.trim_end_matches(','));
+    let words = name.split(' ').skip(1);
+    let words = words.map(|word| word.trim_end_matches(','));
     words
         .filter(|word| SUFFIXES.split(' ').all(|suffix| suffix != *word))
         .last()
