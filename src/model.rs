@@ -82,22 +82,8 @@ pub struct Verification {
 }
 
 /// Platforms that publish reviews, or verify them.
-const PLATFORMS: [&str; 14] = [
-    "Avvo",
-    "Facebook",
-    "Google",
-    "Judge.me",
-    "Lawyers.com",
-    "Loox",
-    "Martindale",
-    "Okendo",
-    "Reviews.io",
-    "Stamped",
-    "Tripadvisor",
-    "Trustpilot",
-    "Yelp",
-    "Yotpo",
-];
+const PLATFORMS: &str = "Avvo Facebook Google Judge.me Lawyers.com Loox Martindale Okendo Reviews.io Stamped Tripadvisor \
+Trustpilot Yelp Yotpo";
 
 /// Returns the name of the platform that `name` means, whatever its case, dots and blanks; `None` where it is not known.
 #[must_use]
@@ -106,7 +92,7 @@ pub fn platform(name: &str) -> Option<&'static str> {
         let plain = name.chars().filter(|character| character.is_alphanumeric());
         plain.flat_map(char::to_lowercase)
     }
-    let mut platforms = PLATFORMS.into_iter();
+    let mut platforms = PLATFORMS.split(' ');
     platforms.find(|platform| plain(platform).eq(plain(name)))
 }
 
@@ -116,6 +102,8 @@ pub struct RemovedReview {
     pub id: String,
     /// The day of its removal.
     pub date: Date,
+    /// Why, for the operator alone: ids and days are published, so that mirrors can remove their copies.
+    pub reason: String,
 }
 
 /// A picture, a film or a recording that belongs to a review.

@@ -9,8 +9,9 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Failure, Status};
 use crate::clock;
-use crate::dataset::{self, Decoded, Files, Ignored, Problems};
+use crate::dataset::{self, Decoded, Files, Problems};
 use crate::import::Merge;
+use crate::model::RemovedReview;
 use crate::server::files::{self, IGNORED, REVIEWS};
 use crate::wire::date::Timestamp;
 
@@ -69,7 +70,7 @@ impl Folder {
     }
 
     /// The reviews that were removed for good.
-    pub(super) fn ignored(&self) -> Result<Vec<Ignored>, Failure> {
+    pub(super) fn ignored(&self) -> Result<Vec<RemovedReview>, Failure> {
         let list = self.companions.ignored.as_deref();
         let list = list.map(dataset::parse_ignored).transpose();
         let list = list.map_err(|problems| invalid(&self.path, "is not valid", &problems))?;
@@ -98,7 +99,7 @@ impl Folder {
     pub(super) fn write(
         &self,
         merge: &Merge<'_>,
-        ignored: Option<&[Ignored]>,
+        ignored: Option<&[RemovedReview]>,
     ) -> Result<Timestamp, Failure> {
         let updated_at = clock::now();
         let text = merge.render(updated_at);

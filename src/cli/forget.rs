@@ -10,8 +10,9 @@ use super::exit::{Failure, Status, print};
 use super::folder::Folder;
 use super::init::parse_name;
 use crate::clock;
-use crate::dataset::{Ignored, is_id};
+use crate::dataset::is_id;
 use crate::import::Merge;
+use crate::model::RemovedReview;
 
 #[derive(Debug, Args)]
 pub(super) struct ForgetArgs {
@@ -50,7 +51,7 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
         };
         report.push_str(&format!("{id}: {outcome}\n"));
         if is_new {
-            list.push(Ignored {
+            list.push(RemovedReview {
                 id: id.clone(),
                 date: clock::now().date(),
                 reason: args.reason.clone(),

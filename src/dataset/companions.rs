@@ -2,16 +2,15 @@
 //! its own words; `insights.json`, a complete insights document made elsewhere; `ignored.json`, reviews that were removed
 //! for good, so that no import adds them again.
 
-use std::collections::HashSet;
+use std::fmt;
 
 use super::INSIGHTS;
-use super::json::{self, Item, LIST_MAX, NameOf, TIME, Text};
-use super::problem::{Position, Problem, Problems};
-use super::reviews::Published;
+use super::json::{self, Check, Item, LIST_MAX, NameOf, TIME, Text};
+use super::problem::{Problem, Problems};
 use super::trades::TRADES;
 use crate::model::insights::Insights;
 use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy, Technician};
-use crate::wire::date::{Date, parse_timestamp};
+use crate::wire::date::parse_timestamp;
 use crate::wire::text::quote;
 
 /// Characters of an error that are shown, as it may quote the file: at most 200.
@@ -64,11 +63,14 @@ fn technicians(item: Item<'_>) -> Vec<Technician> {
     })
 }
 
+/// Finds a published review by its id.
+pub(super) type Published<'p, 'r> = &'p dyn Fn(&str) -> Option<&'r Review>;
+
 /// Reads `editorial.json`; every review that an answer leans on has to be a published one, if these are known.
-pub(super) fn editorial(item: Item<'_>, published: Option<&Published<'_>>) -> Editorial {
+pub(super) fn editorial(item: Item<'_>, published: Option<Published<'_, '_>>) -> Editorial {
     let review_id = |item: Item<'_>| {
         let id = item.string(Text::Name);
-        let is_missing = published.is_some_and(|published| published.get(&id).is_none());
+        let is_missing = published.is_some_and(|published| published(&id).is_none());
         if is_missing && !id.is_empty() {
             item.refuse(NOT_PUBLISHED);
         }
@@ -92,146 +94,119 @@ pub(super) fn editorial(item: Item<'_>, published: Option<&Published<'_>>) -> Ed
 /// anything.
 pub(super) fn check_insights(
     bytes: &[u8],
-    published: Option<&Published<'_>>,
+    published: Option<Published<'_, '_>>,
     problems: &mut Problems,
 ) {
     if json::read(INSIGHTS, bytes, problems, |_| ()).is_none() {
         return;
     }
-    let problem = |message| Problem::of_file(INSIGHTS.name, message);
-    let insights: Insights = match serde_json::from_slice(bytes) {
-        Ok(insights) => insights,
-        Err(error) => {
-            let text = error.to_string();
-            let reason = text.split(" at line ").next().unwrap_or_default();
+    let check = Check::new(INSIGHTS);
+    match serde_json::from_slice(bytes) {
+        Ok(insights) => {
+            check_values(&insights, &check);
+            if let Some(published) = published {
+                check_references(&insights, published, &check);
+            }
+        }
+        Err(error) => check.problems.borrow_mut().push(|| {
             // It may quote the file, unescaped and at any length.
+            let reason = json::reason(&error);
             let plain = reason.chars().filter(|character| !character.is_control());
             let reason: String = plain.take(REASON_CHARS_MAX).collect();
-            return problems.push(|| Problem {
-                position: Some(Position::of_error(&error)),
-                ..problem(format!("cannot be published: {reason}"))
-            });
-        }
-    };
-    let mut found = Problems::default();
-    if parse_timestamp(insights.generated_at.as_bytes()).is_none() {
-        found.push(|| Problem {
-            path: "generated_at".to_owned(),
-            value: Some(quote(&insights.generated_at)),
-            ..problem(format!("is not {TIME}"))
-        });
+            Problem {
+                line: Some(error.line()),
+                column: Some(error.column()),
+                ..Problem::of_file(INSIGHTS.name, format!("cannot be published: {reason}"))
+            }
+        }),
     }
-    for (path, count) in counts(&insights).filter(|(_, count)| *count > COUNT_MAX) {
-        found.push(|| Problem {
-            path,
-            value: Some(count.to_string()),
-            ..problem(format!("is not a whole number from 0 to {COUNT_MAX}"))
-        });
-    }
-    if let Some(published) = published {
-        check_references(&insights, published, &mut found);
-    }
-    found.locate(bytes);
-    problems.append(found);
+    check.finish(bytes, problems);
 }
 
-/// The counts of the document, but for those in what is left to the method, and their paths.
-fn counts(insights: &Insights) -> impl Iterator<Item = (String, u64)> {
-    let whole = [
-        ("version", insights.version),
-        ("review_count", insights.review_count),
-    ];
-    let whole = whole.map(|(key, count)| (key.to_owned(), count));
-    let aspects = insights.aspects.iter().enumerate();
-    whole.into_iter().chain(aspects.flat_map(|(at, aspect)| {
-        let quarters = aspect.quarterly.iter();
-        let of_quarters = quarters.flat_map(move |quarter| {
-            let counts = [
-                quarter.mention_count,
-                quarter.positive_count,
-                quarter.neutral_count,
-                quarter.negative_count,
-            ];
-            counts.map(|count| (format!("aspects[{at}].quarterly"), count))
-        });
-        let of_aspect = [
+/// Checks the time and the counts of the document, but for those in what is left to the method.
+fn check_values(insights: &Insights, check: &Check) {
+    if parse_timestamp(insights.generated_at.as_bytes()).is_none() {
+        let value = quote(&insights.generated_at);
+        check.refuse("generated_at", Some(value), format_args!("is not {TIME}"));
+    }
+    let check_count = |path: fmt::Arguments<'_>, count: u64| {
+        if count > COUNT_MAX {
+            let message = format_args!("is not a whole number from 0 to {COUNT_MAX}");
+            check.refuse(path, Some(count.to_string()), message);
+        }
+    };
+    check_count(format_args!("version"), insights.version);
+    check_count(format_args!("review_count"), insights.review_count);
+    for (at, aspect) in insights.aspects.iter().enumerate() {
+        for (key, count) in [
             ("mention_count", aspect.mention_count),
             ("positive_count", aspect.positive_count),
             ("neutral_count", aspect.neutral_count),
             ("negative_count", aspect.negative_count),
-        ];
-        let of_aspect = of_aspect.map(|(key, count)| (format!("aspects[{at}].{key}"), count));
-        of_aspect.into_iter().chain(of_quarters)
-    }))
+        ] {
+            check_count(format_args!("aspects[{at}].{key}"), count);
+        }
+        for quarter in &aspect.quarterly {
+            for count in [
+                quarter.mention_count,
+                quarter.positive_count,
+                quarter.neutral_count,
+                quarter.negative_count,
+            ] {
+                check_count(format_args!("aspects[{at}].quarterly"), count);
+            }
+        }
+    }
 }
 
-fn check_references(insights: &Insights, published: &Published<'_>, found: &mut Problems) {
-    let problem = |message| Problem::of_file(INSIGHTS.name, message);
-    let refer = |found: &mut Problems, path: String, id: &str| {
-        let review = published.get(id);
+fn check_references(insights: &Insights, published: Published<'_, '_>, check: &Check) {
+    let refer = |path: fmt::Arguments<'_>, id: &str| {
+        let review = published(id);
         if review.is_none() {
-            found.push(|| Problem {
-                path,
-                value: Some(quote(id)),
-                ..problem(NOT_PUBLISHED.to_owned())
-            });
+            check.refuse(path, Some(quote(id)), NOT_PUBLISHED);
         }
         review
     };
     for (at, aspect) in insights.aspects.iter().enumerate() {
         for id in &aspect.example_review_ids {
-            refer(found, format!("aspects[{at}].example_review_ids"), id);
+            refer(format_args!("aspects[{at}].example_review_ids"), id);
         }
         for (place, evidence) in aspect.evidence.iter().flatten().enumerate() {
             let path = format!("aspects[{at}].evidence[{place}]");
             let (start, end) = (evidence.start, evidence.end);
-            let review = refer(found, path.clone(), &evidence.review_id);
+            let review = refer(format_args!("{path}"), &evidence.review_id);
             let length = review.map(|review| review.text.chars().count());
             if let Some(length) = length.filter(|length| start >= end || end as usize > *length) {
                 let message =
-                    format!("ranges from {start} to {end} in a text of {length} characters");
-                found.push(|| Problem {
-                    path,
-                    ..problem(message)
-                });
+                    format_args!("ranges from {start} to {end} in a text of {length} characters");
+                check.refuse(path, None, message);
             }
         }
     }
     for id in insights.per_review.iter().flat_map(|all| all.keys()) {
-        refer(found, "per_review".to_owned(), id);
+        refer(format_args!("per_review"), id);
     }
     for (at, question) in insights.faq.iter().enumerate() {
         for id in &question.review_ids {
-            refer(found, format!("faq[{at}].review_ids"), id);
+            refer(format_args!("faq[{at}].review_ids"), id);
         }
     }
 }
 
-/// One review on the list of `ignored.json`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ignored {
-    /// The id that it had.
-    pub id: String,
-    /// The day of its removal.
-    pub date: Date,
-    /// Why it was removed, for the operator alone: ids and days are published, so that mirrors can remove their copies.
-    pub reason: String,
-}
-
-/// Reads the list, from the operator's own file and outside of a dataset.
+/// Reads the list of `ignored.json`, from the operator's own file and outside of a dataset.
 ///
 /// # Errors
 /// Every problem of the file.
-pub fn parse_ignored(bytes: &[u8]) -> Result<Vec<Ignored>, Problems> {
+pub fn parse_ignored(bytes: &[u8]) -> Result<Vec<RemovedReview>, Problems> {
     let mut problems = Problems::default();
     json::read(super::IGNORED, bytes, &mut problems, ignored).ok_or(problems)
 }
 
 /// Renders the list as [`parse_ignored`] reads it, one review a line.
 #[must_use]
-pub fn render_ignored(list: &[Ignored]) -> String {
+pub fn render_ignored(list: &[RemovedReview]) -> String {
     let json = |text: &str| serde_json::Value::from(text).to_string();
-    let lines = list.iter().map(|Ignored { id, date, reason }| {
+    let lines = list.iter().map(|RemovedReview { id, date, reason }| {
         let (id, reason) = (json(id), json(reason));
         format!("\n    {{ \"id\": {id}, \"date\": \"{date}\", \"reason\": {reason} }}")
     });
@@ -239,43 +214,16 @@ pub fn render_ignored(list: &[Ignored]) -> String {
     format!("{{\n  \"ignored\": [{}\n  ]\n}}\n", lines.join(","))
 }
 
-pub(super) fn ignored(item: Item<'_>) -> Vec<Ignored> {
+pub(super) fn ignored(item: Item<'_>) -> Vec<RemovedReview> {
     item.object(|keys| {
         keys.key("ignored").each(LIST_MAX, |item| {
-            item.object(|keys| Ignored {
+            item.object(|keys| RemovedReview {
                 id: keys.key("id").review_id(),
                 date: keys.key("date").date(),
                 reason: keys.key("reason").string(Text::Prose),
             })
         })
     })
-}
-
-/// The ids on the list.
-pub(super) fn ids(list: &[Ignored]) -> HashSet<&str> {
-    list.iter().map(|entry| entry.id.as_str()).collect()
-}
-
-/// Leaves out the reviews that are not verified, and those on the list; returns how many of each.
-pub(super) fn leave_out(reviews: &mut Vec<Review>, list: &[Ignored]) -> (u32, u64) {
-    let ids = ids(list);
-    let all = reviews.len();
-    reviews.retain(|review| review.verified);
-    let verified = reviews.len();
-    reviews.retain(|review| !ids.contains(review.id.as_str()));
-    let unverified = u32::try_from(all - verified).unwrap_or(u32::MAX);
-    (unverified, (verified - reviews.len()) as u64)
-}
-
-/// What is published of the list: ids and days, the newest first.
-pub(super) fn removed(list: &[Ignored]) -> Vec<RemovedReview> {
-    let removed = list.iter().map(|entry| RemovedReview {
-        id: entry.id.clone(),
-        date: entry.date,
-    });
-    let mut removed: Vec<RemovedReview> = removed.collect();
-    removed.sort_unstable_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));
-    removed
 }
 
 #[cfg(test)]

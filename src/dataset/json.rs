@@ -13,12 +13,13 @@ use std::fmt;
 use std::ops::RangeInclusive;
 
 use arrayvec::ArrayVec;
+use serde::Deserialize;
 use serde::de::IgnoredAny;
 use serde_json::Number;
 use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 
 use super::mentions::Comparable;
-use super::problem::{Position, Problem, Problems};
+use super::problem::{Problem, Problems, line_and_column};
 use crate::model::Rating;
 use crate::wire::date::{Date, Timestamp, parse_date, parse_timestamp};
 use crate::wire::text::quote;
@@ -66,16 +67,22 @@ pub(super) fn read<T>(
     problems: &mut Problems,
     read: impl FnOnce(Item<'_>) -> T,
 ) -> Option<T> {
-    let check = Check::new(file.name);
-    let is_small = bytes.len() <= file.bytes_max;
-    let parse = || Parser::default().parse(&[bytes], |nodes| read(Item::root(nodes, &check)));
-    let value = is_small.then(parse).and_then(Result::ok);
-    if value.is_none() {
-        let problem = diagnose(file, bytes);
-        check.problems.borrow_mut().push(|| problem);
-    }
+    let check = Check::new(file);
+    let value = parse(bytes, &check, read);
     let is_valid = check.finish(bytes, problems);
     value.filter(|_| is_valid)
+}
+
+/// Reads a whole file by `read`; `None`, and a problem, if it is not JSON.
+pub(super) fn parse<T>(bytes: &[u8], check: &Check, read: impl FnOnce(Item<'_>) -> T) -> Option<T> {
+    let is_small = bytes.len() <= check.file.bytes_max;
+    let parse = || Parser::default().parse(&[bytes], |nodes| read(Item::root(nodes, check)));
+    let value = is_small.then(parse).and_then(Result::ok);
+    if value.is_none() {
+        let problem = || diagnose(check.file, bytes);
+        check.problems.borrow_mut().push(problem);
+    }
+    value
 }
 
 /// simd-json with the buffers that it uses again.
@@ -131,48 +138,65 @@ fn diagnose(file: FileSpec, bytes: &[u8]) -> Problem {
         }
         _ if bytes.iter().all(u8::is_ascii_whitespace) => (None, "is empty".to_owned()),
         (_, Err(error)) => {
-            let position = Position::of(bytes, error.valid_up_to());
+            let position = line_and_column(bytes, error.valid_up_to());
             (Some(position), "is not UTF-8".to_owned())
         }
-        _ => {
-            // A tree tells the reason better, and takes several times the memory of the file.
-            let error = match bytes.len() > super::LISTS_BYTES_MAX {
-                true => serde_json::from_slice::<IgnoredAny>(bytes).err(),
-                false => serde_json::from_slice::<serde_json::Value>(bytes).err(),
-            };
-            (
-                error.as_ref().map(Position::of_error),
-                reason(error.as_ref()),
-            )
-        }
+        _ => match syntax_error(bytes) {
+            Some(error) => (Some((error.line(), error.column())), unreadable(&error)),
+            None => (None, UNREADABLE.to_owned()),
+        },
     };
+    let path = position.map(|(line, column)| format!("line {line}, column {column}"));
     Problem {
-        path: position.map(|at| at.to_string()).unwrap_or_default(),
+        path: path.unwrap_or_default(),
         ..Problem::of_file(file.name, message)
     }
 }
 
-/// Says why serde_json cannot read a text.
-pub(super) fn reason(error: Option<&serde_json::Error>) -> String {
-    let Some(error) = error else {
-        return "is not JSON that can be read".to_owned();
-    };
-    let text = error.to_string();
-    let reason = text.split(" at line ").next().unwrap_or_default();
+/// A value of any shape. To read it takes several times the memory of its text, and looks at what [`IgnoredAny`] passes
+/// over: depth, numbers and escapes. No key has a meaning, as one has in a [`serde_json::Value`].
+#[derive(Deserialize)]
+#[serde(untagged)]
+enum Whole {
+    Value(IgnoredAny),
+}
+
+/// Returns why serde_json cannot read a text; `None` if it can, or where a large text has to be read whole to tell.
+pub(super) fn syntax_error(bytes: &[u8]) -> Option<serde_json::Error> {
+    if bytes.len() > super::LISTS_BYTES_MAX {
+        return serde_json::from_slice::<IgnoredAny>(bytes).err();
+    }
+    let whole = serde_json::from_slice(bytes);
+    whole.map(|Whole::Value(IgnoredAny)| ()).err()
+}
+
+/// What is said of a text in which nothing else can be found.
+pub(super) const UNREADABLE: &str = "is not JSON that can be read";
+
+/// Says that serde_json cannot read a text, and why.
+pub(super) fn unreadable(error: &serde_json::Error) -> String {
+    let reason = reason(error);
     match error.is_eof() {
         true => format!("ends too early, as a half-written file does ({reason})"),
-        false => format!("is not JSON that can be read: {reason}"),
+        false => format!("{UNREADABLE}: {reason}"),
     }
+}
+
+/// The words of an error, without its position.
+pub(super) fn reason(error: &serde_json::Error) -> String {
+    let text = error.to_string();
+    let reason = text.split(" at line ").next().unwrap_or_default();
+    reason.to_owned()
 }
 
 /// Collects the problems of one file.
 pub(super) struct Check {
-    file: &'static str,
+    file: FileSpec,
     pub(super) problems: RefCell<Problems>,
 }
 
 impl Check {
-    pub(super) fn new(file: &'static str) -> Check {
+    pub(super) fn new(file: FileSpec) -> Check {
         Check {
             file,
             problems: RefCell::default(),
@@ -189,13 +213,16 @@ impl Check {
     }
 
     /// Records that what is at `path`, where one helps with its `value`, is wrong.
-    pub(super) fn refuse(&self, path: Path<'_>, value: Option<String>, message: impl fmt::Display) {
+    pub(super) fn refuse(
+        &self,
+        path: impl fmt::Display,
+        value: Option<String>,
+        message: impl fmt::Display,
+    ) {
         self.problems.borrow_mut().push(|| Problem {
-            file: self.file,
             path: path.to_string(),
-            position: None,
-            message: message.to_string(),
             value,
+            ..Problem::of_file(self.file.name, message.to_string())
         });
     }
 }

@@ -133,7 +133,7 @@ pub struct Lints {
     pub(super) today: Date,
     pub(super) suppressed: Vec<Suppression>,
     /// Reviews of the file that are on the ignore list, and so left out.
-    pub(super) ignored_count: u64,
+    pub(super) ignored_count: usize,
 }
 
 /// A rule that the operator does not want to hear of: for reviews, for paths in `editorial.json`, or altogether.

@@ -18,25 +18,26 @@ mod trades;
 #[cfg(test)]
 mod tests;
 
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::thread;
 
 use sha2::{Digest, Sha256};
 
-pub use companions::{Ignored, parse_ignored, render_ignored};
+pub use companions::{parse_ignored, render_ignored};
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub(crate) use json::{is_absolute_url, is_id};
 pub use lints::{Lints, rules};
-pub use problem::{Position, Problem, Problems, Warning};
+pub use problem::{Problem, Problems, Warning};
 pub use review::MEDIA_MAX;
 pub(crate) use review::{KEYS, KEYS_REQUIRED, check_review, is_language_tag};
 pub(crate) use trades::{of_type as trade_of_type, type_in_words};
 
-use crate::model::{Dataset, sort_newest_first};
+use crate::model::{Dataset, Review, sort_newest_first};
 use crate::wire::date::Timestamp;
-use json::{FileSpec, Item};
+use companions::Published;
+use json::{Check, FileSpec, Item};
 use mentions::{Derive, Matcher};
-use reviews::Published;
 
 /// Reviews in one file: at most 10,000,000, which keeps every row far within 32 bits.
 pub const REVIEWS_MAX: usize = 10_000_000;
@@ -153,32 +154,43 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         threads: if is_large { threads } else { NonZeroUsize::MIN },
         piece_bytes: reviews::PIECE_BYTES,
     };
+    let check = Check::new(REVIEWS);
     let (file, digest) = thread::scope(|scope| {
         let digest = is_large.then(|| scope.spawn(|| files.digest()));
-        let read = reviews::decode(&files.reviews, options, &mut problems);
+        let read = reviews::decode(&files.reviews, options, &check);
         let digest = digest.map(|thread| thread.join().expect("hashing has no panic"));
         (read, digest.unwrap_or_else(|| files.digest()))
     });
+    let all = file.as_ref().map_or(&[][..], |file| &file.reviews);
+    let by_id = reviews::by_id(all, &check);
+    let is_known = check.finish(&files.reviews, &mut problems);
     drop(files.reviews);
     let ignored = read(IGNORED, &files.ignored, &mut problems, companions::ignored);
-    let ignored = ignored.unwrap_or_default();
-    let published = file.as_ref().map(|file| Published {
-        file,
-        ignored: companions::ids(&ignored),
-    });
+    let mut ignored = ignored.unwrap_or_default();
+    let ignored_ids: HashSet<&str> = ignored.iter().map(|entry| entry.id.as_str()).collect();
+    let published = |id: &str| {
+        let review = by_id.get(id).map(|at| &all[*at]);
+        review.filter(|review| review.verified && !ignored_ids.contains(id))
+    };
+    let published: Option<Published<'_, '_>> = is_known.then_some(&published);
     let editorial = read(EDITORIAL, &files.editorial, &mut problems, |item| {
-        companions::editorial(item, published.as_ref())
+        companions::editorial(item, published)
     });
     if let Some(insights) = &files.insights {
-        companions::check_insights(insights, published.as_ref(), &mut problems);
+        companions::check_insights(insights, published, &mut problems);
     }
     let suppressed = read(CHECK, &files.check, &mut problems, lints::suppressions);
     let Some(mut file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
     };
-    let (unverified_count, ignored_count) = companions::leave_out(&mut file.reviews, &ignored);
-    // Ids are unique, so that the order does not depend on the order of the file.
+    let all_count = file.reviews.len();
+    file.reviews.retain(|review| review.verified);
+    let verified_count = file.reviews.len();
+    let is_left = |review: &Review| !ignored_ids.contains(review.id.as_str());
+    file.reviews.retain(is_left);
+    // Ids are unique, so that neither order depends on the order of the file.
     sort_newest_first(&mut file.reviews);
+    ignored.sort_unstable_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));
     let is_given = files.taxonomy.is_some();
     // The operator's own taxonomy is left as it is, unless it extends a trade.
     let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));
@@ -187,26 +199,24 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     }
     // A disk whose clock is ahead of ours must not date the content after now.
     let modified = files.modified.map(|time| time.min(now));
+    let updated_at = file.updated_at.max(modified);
     let lints = Lints {
         taxonomy_given: is_given,
         matcher,
         today: now.date(),
         suppressed: suppressed.unwrap_or_default(),
-        ignored_count,
+        ignored_count: verified_count - file.reviews.len(),
     };
     let dataset = Dataset {
         business: file.business,
         disclaimer: file.disclaimer,
-        updated_at: file
-            .updated_at
-            .max(modified)
-            .unwrap_or(Timestamp::from_unix(0)),
+        updated_at: updated_at.unwrap_or(Timestamp::from_unix(0)),
         reviews: file.reviews,
         taxonomy,
         editorial: editorial.unwrap_or_default(),
         insights: files.insights,
-        unverified_count,
-        removed: companions::removed(&ignored),
+        unverified_count: u32::try_from(all_count - verified_count).unwrap_or(u32::MAX),
+        removed: ignored,
         digest,
     };
     Ok(Decoded { dataset, lints })

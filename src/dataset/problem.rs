@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
 use serde_json::value::RawValue;
 
 /// How many problems are kept; further ones are only counted.
@@ -19,9 +19,10 @@ pub struct Problem {
     /// A path such as `reviews[12].rating`, or "" where the whole file is meant.
     #[serde(rename = "place")]
     pub path: String,
-    /// Where in the file that is, unless the path itself says so.
-    #[serde(flatten, serialize_with = "line_and_column")]
-    pub position: Option<Position>,
+    /// Line of the value, counted from 1, unless the path itself says where it is.
+    pub line: Option<usize>,
+    /// Column in that line, in bytes, counted from 1.
+    pub column: Option<usize>,
     /// What is wrong, beginning with a verb: "is not a day that exists".
     pub message: String,
     /// The value in question as JSON-like text, at most 64 bytes of a string, where one helps.
@@ -34,52 +35,20 @@ impl Problem {
         Problem {
             file,
             path: String::new(),
-            position: None,
+            line: None,
+            column: None,
             message: message.into(),
             value: None,
         }
     }
 }
 
-/// A line and a column of a file, both counted from 1, columns in bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Position {
-    /// The line.
-    pub line: u64,
-    /// The column.
-    pub column: u64,
-}
-
-impl Position {
-    /// The position of the byte at `offset`.
-    pub(super) fn of(bytes: &[u8], offset: usize) -> Position {
-        let before = &bytes[..offset];
-        let line_start = memchr::memrchr(b'\n', before).map_or(0, |feed| feed + 1);
-        Position {
-            line: 1 + memchr::memchr_iter(b'\n', before).count() as u64,
-            column: 1 + (offset - line_start) as u64,
-        }
-    }
-
-    /// The position at which serde_json stopped.
-    pub(super) fn of_error(error: &serde_json::Error) -> Position {
-        Position {
-            line: error.line() as u64,
-            column: error.column() as u64,
-        }
-    }
-}
-
-/// Writes both keys, as null where there is no position.
-fn line_and_column<S: Serializer>(at: &Option<Position>, serializer: S) -> Result<S::Ok, S::Error> {
-    let (line, column) = (at.map(|at| at.line), at.map(|at| at.column));
-    serializer.collect_map([("line", line), ("column", column)])
-}
-
-impl fmt::Display for Position {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "line {}, column {}", self.line, self.column)
-    }
+/// Returns line and column of the byte at `offset`.
+pub(super) fn line_and_column(bytes: &[u8], offset: usize) -> (usize, usize) {
+    let before = &bytes[..offset];
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |feed| feed + 1);
+    let line = 1 + memchr::memchr_iter(b'\n', before).count();
+    (line, 1 + offset - line_start)
 }
 
 /// All problems of a dataset: at most 100 of them are kept, all of them are counted.
@@ -118,7 +87,8 @@ impl Problems {
             if let Some(value) = find(text, &problem.path, &mut known) {
                 // A raw value is a slice of the text.
                 let offset = value.as_ptr().addr() - text.as_ptr().addr();
-                problem.position = Some(Position::of(bytes, offset));
+                let (line, column) = line_and_column(bytes, offset);
+                (problem.line, problem.column) = (Some(line), Some(column));
             }
         }
     }
@@ -146,24 +116,22 @@ impl Problems {
 type Members<'t> = BTreeMap<String, &'t str>;
 
 /// Returns the text of the innermost value on `path` such as `reviews[12].rating`; `known` has the members of those that
-/// were looked into, by their paths. A key in quotation marks is found nowhere, so that the object around it is named.
+/// were looked into, by where their text begins. A key in quotation marks is found nowhere, so that the object around it
+/// is named.
 fn find<'t>(
     text: &'t str,
     path: &str,
-    known: &mut HashMap<String, Members<'t>>,
+    known: &mut HashMap<*const u8, Members<'t>>,
 ) -> Option<&'t str> {
     let mut found = None;
-    let mut prefix = String::new();
     for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
         let step = step.strip_suffix(']').unwrap_or(step);
         let around = found.unwrap_or(text);
-        let members = known.entry(prefix.clone());
-        let Some(value) = members.or_insert_with(|| members_of(around)).get(step) else {
-            break;
-        };
-        found = Some(*value);
-        prefix.push('.');
-        prefix.push_str(step);
+        let members = known.entry(around.as_ptr());
+        match members.or_insert_with(|| members_of(around)).get(step) {
+            Some(value) => found = Some(*value),
+            None => break,
+        }
     }
     found
 }
@@ -179,8 +147,8 @@ fn members_of(text: &str) -> Members<'_> {
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}: ", self.file)?;
-        if let Some(position) = self.position {
-            write!(f, "{position}: ")?;
+        if let (Some(line), Some(column)) = (self.line, self.column) {
+            write!(f, "line {line}, column {column}: ")?;
         }
         if !self.path.is_empty() {
             write!(f, "{}: ", self.path)?;

@@ -4,20 +4,19 @@
 //! is needed for one piece of tape per thread. The rest of the file is parsed with an empty array there. A file in which
 //! no entries can be found is parsed whole, which tells what is wrong with it.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::thread;
 
 use serde::Deserialize;
-use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::json::{self, Check, Item, NameOf, Parser, Path, Text};
+use super::json::{self, Check, Item, NameOf, Parser, Path, Text, UNREADABLE};
 use super::mentions::{Comparable, Derive};
-use super::problem::{Problem, Problems};
+use super::problem::Problems;
 use super::review::review;
 use super::{REVIEWS, REVIEWS_MAX};
-use crate::model::{Address, Business, BusinessService, BusinessTechnician, Geo, Review, id_order};
+use crate::model::{Address, Business, BusinessService, BusinessTechnician, Geo, Review};
 use crate::wire::date::Timestamp;
 use crate::wire::text::quote;
 
@@ -28,29 +27,6 @@ pub(super) struct ReviewsFile {
     pub(super) updated_at: Option<Timestamp>,
     /// In the order of the file.
     pub(super) reviews: Vec<Review>,
-    /// The numbers of all, each after its [`id_order`], in the order of ids.
-    by_id: Vec<(u128, u32)>,
-}
-
-/// The reviews that other files may refer to.
-pub(super) struct Published<'r> {
-    pub(super) file: &'r ReviewsFile,
-    /// Ids that the operator has removed for good.
-    pub(super) ignored: HashSet<&'r str>,
-}
-
-impl<'r> Published<'r> {
-    /// Returns the published review of `id`: O(log reviews).
-    pub(super) fn get(&self, id: &str) -> Option<&'r Review> {
-        let (reviews, by_id) = (&self.file.reviews, &self.file.by_id);
-        let order = |(number, at): &(u128, u32)| {
-            let known = reviews[*at as usize].id.as_str();
-            number.cmp(&id_order(id)).then_with(|| known.cmp(id))
-        };
-        let at = by_id.binary_search_by(order).ok()?;
-        let review = &reviews[by_id[at].1 as usize];
-        (review.verified && !self.ignored.contains(id)).then_some(review)
-    }
 }
 
 /// How the file is read.
@@ -79,27 +55,19 @@ struct Entries<'b> {
     reviews: Vec<&'b RawValue>,
 }
 
-/// Reads the file; `None` if there was a problem anywhere in it.
-pub(super) fn decode(
-    bytes: &[u8],
-    options: Options<'_>,
-    problems: &mut Problems,
-) -> Option<ReviewsFile> {
+/// Reads the file, and records in `check` what is wrong with it; `None` where not all reviews could be looked at.
+pub(super) fn decode(bytes: &[u8], options: Options<'_>, check: &Check) -> Option<ReviewsFile> {
     let is_small = bytes.len() <= REVIEWS.bytes_max;
     let entries = is_small.then(|| serde_json::from_slice(bytes));
-    let check = Check::new(REVIEWS.name);
     if let Some(Ok(Entries { reviews: entries })) = entries
-        && let Ok(mut content) = around(bytes, &entries, options.now, &check)
+        && let Ok(mut content) = around(bytes, &entries, options.now, check)
     {
-        content.reviews = read(bytes, &entries, options, &check);
-        // The numbers of entries are known if none is missing.
-        if content.reviews.len() == entries.len() {
-            content.index(&check);
-        }
-        return check.finish(bytes, problems).then_some(content);
+        content.reviews = read(bytes, &entries, options, check);
+        return (content.reviews.len() == entries.len()).then_some(content);
     }
-    if json::read(REVIEWS, bytes, problems, |item| file(item, options.now)).is_some() {
-        problems.push(|| Problem::of_file(REVIEWS.name, json::reason(None)));
+    json::parse(bytes, check, |item| file(item, options.now));
+    if check.problems.borrow().is_empty() {
+        check.refuse(Path::Root, None, UNREADABLE);
     }
     None
 }
@@ -138,7 +106,6 @@ fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
                 time
             }),
             reviews: Vec::new(),
-            by_id: Vec::new(),
         };
         file.key("reviews").list(|_| {});
         content
@@ -218,7 +185,7 @@ fn read_pieces(
     pieces: &[Piece<'_, '_>],
     options: Options<'_>,
 ) -> (Vec<Review>, Problems) {
-    let check = Check::new(REVIEWS.name);
+    let check = Check::new(REVIEWS);
     let mut parser = Parser::default();
     let mut words = Comparable::default();
     let mut reviews = Vec::with_capacity(pieces.iter().map(|(_, entries)| entries.len()).sum());
@@ -233,40 +200,31 @@ fn read_pieces(
         });
         if parsed.is_err() {
             // An entry holds a number or half a character that serde_json did not look at.
-            let error = |entry: &&RawValue| serde_json::from_str::<Value>(entry.get()).err();
-            let mut errors = (*first..).zip(entries.iter().map(error));
-            let found = errors.find(|(_, error)| error.is_some());
-            let (at, error) = found.unwrap_or((*first, None));
-            check.refuse(Path::Index(&LIST, at), None, json::reason(error.as_ref()));
+            let mut errors = (*first..).zip(*entries).filter_map(|(at, entry)| {
+                let error = json::syntax_error(entry.get().as_bytes())?;
+                Some((at, json::unreadable(&error)))
+            });
+            let found = errors.next();
+            let (at, message) = found.unwrap_or_else(|| (*first, UNREADABLE.to_owned()));
+            check.refuse(Path::Index(&LIST, at), None, message);
         }
     }
     (reviews, check.problems.into_inner())
 }
 
-impl ReviewsFile {
-    /// Indexes the ids, and refuses those of more than one entry. Sorting a million takes half the time of hashing them.
-    fn index(&mut self, check: &Check) {
-        let id = |at: u32| self.reviews[at as usize].id.as_str();
-        let orders = self.reviews.iter().map(|review| id_order(&review.id));
-        let mut by_id: Vec<(u128, u32)> = orders.zip(0..).collect();
-        by_id.sort_unstable_by(|left, right| {
-            let alike = || (id(left.1), left.1).cmp(&(id(right.1), right.1));
-            left.0.cmp(&right.0).then_with(alike)
-        });
-        // Each later entry with the first of its id.
-        let mut doubles: Vec<(u32, u32)> = Vec::new();
-        for same in by_id.chunk_by(|left, right| left.0 == right.0 && id(left.1) == id(right.1)) {
-            doubles.extend(same[1..].iter().map(|(_, at)| (*at, same[0].1)));
-        }
-        doubles.retain(|(at, _)| !id(*at).is_empty());
-        doubles.sort_unstable();
-        for (at, first) in doubles {
+/// Returns the numbers of the reviews by their ids, and refuses ids of more than one.
+pub(super) fn by_id<'r>(reviews: &'r [Review], check: &Check) -> HashMap<&'r str, usize> {
+    let mut by_id = HashMap::with_capacity(reviews.len());
+    // An id that was refused is empty.
+    let ids = reviews.iter().map(|review| review.id.as_str()).enumerate();
+    for (at, id) in ids.filter(|(_, id)| !id.is_empty()) {
+        let first = *by_id.entry(id).or_insert(at);
+        if first < at {
             let message = format_args!("is the id of reviews[{first}] too");
-            let entry = Path::Index(&LIST, at as usize);
-            check.refuse(Path::Key(&entry, "id"), Some(quote(id(at))), message);
+            check.refuse(format_args!("reviews[{at}].id"), Some(quote(id)), message);
         }
-        self.by_id = by_id;
     }
+    by_id
 }
 
 /// Splits `items` into a run for each thread, and returns what `read` makes of each, in their order.

@@ -43,7 +43,7 @@ pub(super) fn without_positions(problems: &Problems) -> String {
     let mut lines = Vec::new();
     for problem in problems.kept() {
         let mut problem = problem.clone();
-        problem.position = None;
+        (problem.line, problem.column) = (None, None);
         lines.push(problem.to_string());
     }
     let unkept = problems.total() - lines.len() as u64;

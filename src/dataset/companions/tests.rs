@@ -90,3 +90,17 @@ fn each_fault_is_refused_in_its_own_words() {
         assert_eq!(error.lines().count(), 1, "{error}");
     }
 }
+
+#[test]
+fn a_key_to_which_serde_json_gives_a_meaning_is_like_any_other() {
+    // As a `serde_json::Value`, each text would be parsed again within the one around it.
+    let mut method = "{}".to_owned();
+    for _ in 0..16 {
+        let text = serde_json::Value::from(method);
+        let (open, close) = ("[".repeat(100), "]".repeat(100));
+        method = format!("{open}{{\"$serde_json::private::RawValue\":{text}}}{close}");
+    }
+    let method = format!("\"method\":{method},\"other\":");
+    let changed = document().replacen("\"method\":", &method, 1);
+    assert_eq!(outcome(&changed), Ok(Some(changed.into_bytes())));
+}

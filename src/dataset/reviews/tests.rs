@@ -19,10 +19,15 @@ fn read(text: &str, threads: usize, piece_bytes: usize) -> Result<Vec<Review>, V
         threads: NonZeroUsize::new(threads).expect("threads"),
         piece_bytes,
     };
-    let mut problems = Problems::default();
-    let file = decode(text.as_bytes(), options, &mut problems);
-    let lines = problems.kept().iter().map(ToString::to_string);
-    file.map(|file| file.reviews).ok_or_else(|| lines.collect())
+    let (check, mut problems) = (Check::new(REVIEWS), Problems::default());
+    let file = decode(text.as_bytes(), options, &check);
+    let reviews = file.map(|file| file.reviews).unwrap_or_default();
+    by_id(&reviews, &check);
+    let lines = |problems: Problems| problems.kept().iter().map(ToString::to_string).collect();
+    match check.finish(text.as_bytes(), &mut problems) {
+        true => Ok(reviews),
+        false => Err(lines(problems)),
+    }
 }
 
 /// Asserts that `text` gives the same in one piece and in many; tells whether it is accepted.

@@ -118,7 +118,7 @@ fn taxonomy_and_editorial_are_refused_in_their_own_words() {
 #[test]
 fn files_that_are_no_json_are_refused_with_the_place() {
     let deep = format!("{{\"reviews\":{}", "[".repeat(100_000));
-    let cases: [(&[u8], &str); 10] = [
+    let cases: [(&[u8], &str); 11] = [
         (b"", "is empty"),
         (
             b"\xEF\xBB\xBF{}",
@@ -145,6 +145,10 @@ fn files_that_are_no_json_are_refused_with_the_place() {
         (
             b"{\"updated_at\":\"\n\"}",
             "line 2, column 0: is not JSON that can be read: control character (\\u0000-\\u001F) found while parsing a string",
+        ),
+        (
+            b"{\"$serde_json::private::RawValue\":\"[\",\n]}",
+            "line 2, column 1: is not JSON that can be read: key must be a string",
         ),
         (
             deep.as_bytes(),
