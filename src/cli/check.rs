@@ -4,17 +4,16 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
 use super::values::OutputFormat;
 use crate::clock;
-use crate::dataset::{self, Problem, Problems, Warning};
-use crate::model::Dataset;
+use crate::dataset::{self, Decoded, Problems, Warning};
 use crate::server::files;
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(super) struct CheckArgs {
     /// Directory with reviews.json and its companions
     #[arg(value_name = "DIR", default_value = DATA_DEFAULT)]
@@ -35,63 +34,49 @@ pub(super) struct CheckArgs {
 /// `--strict`.
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let decoded = dataset::decode(files::read(&args.data)?, clock::now());
-    let result = decoded.map(|decoded| {
-        let is_allowed = |warning: &Warning| args.allow.iter().any(|rule| rule == warning.code);
-        let mut warnings = decoded.warnings();
-        warnings.retain(|warning| !is_allowed(warning));
-        (decoded.dataset, warnings)
-    });
-    let report = match args.format {
-        OutputFormat::Text => render_text(&result),
-        OutputFormat::Json => format!("{}\n", render_json(&result)),
+    let problems = decoded.as_ref().err();
+    let errors = problems.map_or(&[][..], Problems::kept);
+    let error_count = problems.map_or(0, Problems::total);
+    let valid = decoded.as_ref().ok();
+    let mut warnings = valid.map(Decoded::warnings).unwrap_or_default();
+    warnings.retain(|warning| !args.allow.iter().any(|rule| rule == warning.code));
+    let published = valid.map(|decoded| decoded.dataset.reviews.len());
+    let unverified = valid.map(|decoded| decoded.dataset.unverified_count);
+    let report: String = match args.format {
+        OutputFormat::Text => {
+            let warning = |warning: &Warning| format!("warning: {warning} [{}]\n", warning.code);
+            let errors = errors.iter().map(|error| format!("error: {error}\n"));
+            errors.chain(warnings.iter().map(warning)).collect()
+        }
+        OutputFormat::Json => {
+            let json = json!({
+                "valid": valid.is_some(),
+                "published_count": published,
+                "unverified_count": unverified,
+                "error_count": error_count,
+                "errors": errors,
+                "warnings": warnings,
+            });
+            format!("{json}\n")
+        }
     };
     print(report.as_bytes())?;
     let counted = |count: u64, noun: &str| match count {
         1 => format!("1 {noun}"),
         _ => format!("{count} {noun}s"),
     };
-    let (is_good, verdict) = match &result {
-        Ok((dataset, warnings)) => {
-            let (published, unverified) = (dataset.reviews.len(), dataset.unverified_count);
-            let is_good = warnings.is_empty() || !args.strict;
+    let verdict = match published.zip(unverified) {
+        Some((published, unverified)) => {
             let warnings = counted(warnings.len() as u64, "warning");
-            let verdict =
-                format!("valid, {published} published, {unverified} unverified, {warnings}");
-            (is_good, verdict)
+            format!("valid, {published} published, {unverified} unverified, {warnings}")
         }
-        Err(problems) => {
-            let errors = counted(problems.total(), "error");
-            (false, format!("not valid, {errors}"))
-        }
+        None => format!("not valid, {}", counted(error_count, "error")),
     };
     let verdict = format!("{}: {verdict}", args.data.display());
+    let is_good = valid.is_some() && (warnings.is_empty() || !args.strict);
     match args.format {
         _ if !is_good => Err(Failure::new(Status::Data, verdict)),
         OutputFormat::Text => print(format!("{verdict}\n").as_bytes()),
         OutputFormat::Json => Ok(()),
     }
-}
-
-/// A valid dataset with its warnings, or why it is not valid.
-type Checked = Result<(Dataset, Vec<Warning>), Problems>;
-
-fn render_text(result: &Checked) -> String {
-    let warning = |warning: &Warning| format!("warning: {warning} [{}]\n", warning.code);
-    let problem = |problem: &Problem| format!("error: {problem}\n");
-    match result {
-        Ok((_, warnings)) => warnings.iter().map(warning).collect(),
-        Err(problems) => problems.kept().iter().map(problem).collect(),
-    }
-}
-
-fn render_json(result: &Checked) -> Value {
-    let (valid, problems) = (result.as_ref().ok(), result.as_ref().err());
-    json!({
-        "valid": result.is_ok(),
-        "published_count": valid.map(|(dataset, _)| dataset.reviews.len()),
-        "unverified_count": valid.map(|(dataset, _)| dataset.unverified_count),
-        "error_count": problems.map_or(0, Problems::total),
-        "errors": problems.map_or(&[][..], Problems::kept),
-        "warnings": valid.map_or(&[][..], |(_, warnings)| warnings),
-    })
 }

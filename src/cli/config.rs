@@ -14,13 +14,18 @@ use clap::builder::{PossibleValuesParser, TypedValueParser};
 use ipnet::IpNet;
 use tracing::Level;
 
-use super::exit::Failure;
-use super::hub_flags::HubFlags;
+use super::exit::{Failure, Status};
 use super::values::{
-    RATE_MAX, number, parse_base_url, parse_header_value, parse_host, parse_origin, parse_size,
-    parse_time, time,
+    RATE_MAX, Secret, number, parse_base_url, parse_header_value, parse_host, parse_origin,
+    parse_size, parse_time, time,
 };
 use crate::http::{Proxies, ProxyField, Rates};
+use crate::hub::guard::{Guard, Ports};
+#[cfg(feature = "postgres")]
+use crate::hub::store::Database;
+use crate::hub::store::Quotas;
+use crate::hub::subscription::Policy;
+use crate::hub::{Settings, StoreLocation};
 use crate::insights::MENTIONS_MIN;
 use crate::server::logs::{self, Format};
 use crate::server::systemd::SdNotify;
@@ -33,35 +38,38 @@ pub(super) const DATA_DEFAULT: &str = "data";
 /// Most mentions that an aspect can be asked for before it is scored.
 pub(super) const MENTIONS_MAX: i64 = 1_000_000;
 
-/// Longest time that requests in flight can be given.
-const DRAIN_MAX: Duration = Duration::from_secs(60 * 60);
-
-/// Bounds of the time between two requests of a connection, and of that between two looks at the files.
-const INTERVAL_MIN: Duration = Duration::from_millis(100);
-const INTERVAL_MAX: Duration = Duration::from_secs(24 * 60 * 60);
-
 /// Most connections that can be allowed.
 const CONNECTIONS_MAX: i64 = 1_000_000;
 
 /// Longest time that --hsts can be set to, two years: the most that the preload lists of browsers ask for.
 const HSTS_MAX: i64 = 63_072_000;
 
+/// Most subscriptions that can be allowed; each takes a row.
+const SUBSCRIPTIONS_MAX: i64 = 10_000_000;
+
+/// Subscriptions for each request that may wait for verification. Our choice: few wait at a time, each takes a row, and
+/// the two limits grow together.
+const PENDING_SHARE: u32 = 100;
+
+/// Most waits between failed deliveries.
+const RETRY_DELAYS_MAX: usize = 1_000;
+
 /// The flags of `serve`.
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
 pub struct ServeArgs {
     #[command(flatten)]
     data: DataArgs,
     #[command(flatten)]
     address: AddressArgs,
     #[command(flatten)]
-    hub: HubFlags,
+    hub: HubArgs,
     #[command(flatten)]
     process: ProcessArgs,
     #[command(flatten)]
     limits: LimitArgs,
 }
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
 #[command(next_help_heading = "Data")]
 struct DataArgs {
     /// Directory with reviews.json and the files beside it [default: `data` if that directory exists, else a sample]
@@ -79,7 +87,7 @@ struct DataArgs {
     search_memory: Option<u64>,
 }
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
 #[command(next_help_heading = "Address")]
 struct AddressArgs {
     /// Address and port to listen on; port 0 takes any free one
@@ -125,7 +133,46 @@ fn proxy_field() -> impl TypedValueParser<Value = ProxyField> {
     })
 }
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
+#[command(next_help_heading = "WebSub hub")]
+struct HubArgs {
+    /// Disable the hub: its address answers 503, and it stores nothing
+    #[arg(long)]
+    no_hub: bool,
+    /// PostgreSQL database that replicas share, postgres://USER:PASSWORD@HOST/NAME; set the variable instead of the flag
+    /// if it has a password, as other users can see flags [default: a file in --state]
+    #[arg(long, value_name = "URL", hide_env_values = true)]
+    store: Option<Secret>,
+    /// Waits after the first failed delivery, the second, and so on, each plus up to 25 %; after one failure more in a
+    /// row the subscription is removed
+    #[arg(long, value_name = "TIMES", default_value = "1m,15m", value_delimiter = ',',
+        value_parser = time("1ms", "30d"))]
+    retry_delays: Vec<Duration>,
+    /// Time limit of a request to a callback, from the lookup of its name to the response; content gets one second more
+    /// for every 32 KiB
+    #[arg(long, value_name = "TIME", default_value = "10s", value_parser = time("100ms", "5m"))]
+    delivery_timeout: Duration,
+    /// File of certificate authorities (PEM) to trust for callbacks, besides the public ones
+    #[arg(long, value_name = "FILE")]
+    callback_ca: Option<PathBuf>,
+    /// Allow callbacks in private networks and on this machine; link-local and cloud metadata addresses stay forbidden
+    #[arg(long)]
+    allow_private_callbacks: bool,
+    /// Ports that callbacks may use
+    #[arg(long, value_name = "RANGES", default_value = "443,8443,1024-", value_parser = Ports::parse)]
+    callback_ports: Ports,
+    /// Requests to the hub a minute of one client address, IPv6: of a /64 (429); 0 means no limit
+    #[arg(long, value_name = "COUNT", default_value = "60", value_parser = number(0, RATE_MAX))]
+    hub_rate: u32,
+    /// Most subscriptions (503); a hundredth as many requests may wait for verification
+    #[arg(long, value_name = "COUNT", default_value = "100000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
+    subscriptions_max: u32,
+    /// Most subscriptions of one callback host (429); a hundredth as many requests may wait for verification
+    #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
+    subscriptions_per_host: u32,
+}
+
+#[derive(Args)]
 #[command(next_help_heading = "Process")]
 struct ProcessArgs {
     /// Directory for data that must survive a restart, such as subscriptions; created with access for its owner only
@@ -135,7 +182,7 @@ struct ProcessArgs {
     #[arg(long, value_name = "NUMBER", value_parser = number(1, 1_024))]
     threads: Option<u32>,
     /// Time that running requests get after SIGTERM; a second signal stops at once
-    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = time(Duration::ZERO, DRAIN_MAX))]
+    #[arg(long, value_name = "TIME", default_value = "8s", value_parser = time("0", "1h"))]
     drain_time: Duration,
     /// Second address, with /metrics, /healthz and /readyz; keep it private
     #[arg(long, value_name = "ADDRESS:PORT")]
@@ -162,7 +209,7 @@ fn log_format() -> impl TypedValueParser<Value = Format> {
 
 const LOG_LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
 #[command(next_help_heading = "Limits")]
 struct LimitArgs {
     /// Most open connections; a new one beyond that closes the one that was idle longest
@@ -181,7 +228,7 @@ struct LimitArgs {
     #[arg(long, value_name = "COUNT", default_value = "0", value_parser = number(0, RATE_MAX))]
     mcp_rate: u32,
     /// Time for which an idle connection stays open; longer than that of a load balancer in front
-    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time(INTERVAL_MIN, INTERVAL_MAX))]
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time("100ms", "24h"))]
     idle_time: Duration,
 }
 
@@ -193,10 +240,7 @@ impl ServeArgs {
     pub fn config(&self) -> Result<Config, Failure> {
         let (data, address, process) = (&self.data, &self.address, &self.process);
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let threads = process.threads.and_then(|threads| {
-            let threads = usize::try_from(threads).ok();
-            threads.and_then(NonZeroUsize::new)
-        });
+        let threads = process.threads.map(|threads| threads as usize);
         let pair = address.tls_cert.clone().zip(address.tls_key.clone());
         Ok(Config {
             data: match data_directory(data.data.as_deref()) {
@@ -217,7 +261,7 @@ impl ServeArgs {
             }),
             base_url: address.base_url.clone(),
             cache_control: address.cache_control.clone(),
-            threads: threads.unwrap_or(cores),
+            threads: threads.and_then(NonZeroUsize::new).unwrap_or(cores),
             drain_time: process.drain_time,
             poll: data.poll,
             mcp: Mcp {
@@ -239,12 +283,20 @@ impl ServeArgs {
                 rates: Rates {
                     reads: self.limits.read_rate,
                     mcp: self.limits.mcp_rate,
-                    hub: self.hub.rate(),
+                    // Without a hub its address answers 503, however often.
+                    hub: if self.hub.no_hub {
+                        0
+                    } else {
+                        self.hub.hub_rate
+                    },
                 },
                 idle_time: self.limits.idle_time,
                 ..Limits::default()
             },
-            hub: self.hub.settings(&process.state)?,
+            hub: match self.hub.no_hub {
+                true => None,
+                false => Some(self.hub.settings(&process.state)?),
+            },
         })
     }
 
@@ -255,18 +307,76 @@ impl ServeArgs {
     }
 }
 
+impl HubArgs {
+    fn settings(&self, state: &Path) -> Result<Settings, Failure> {
+        let waits = self.retry_delays.len();
+        if waits > RETRY_DELAYS_MAX {
+            let message = format!(
+                "--retry-delays: takes at most {RETRY_DELAYS_MAX} times, and {waits} are given"
+            );
+            return Err(Failure::new(Status::Usage, message));
+        }
+        let guard = Guard {
+            allow_private: self.allow_private_callbacks,
+            ports: self.callback_ports.clone(),
+        };
+        let defaults = Settings::new(store_location(self.store.as_ref(), state)?, guard);
+        Ok(Settings {
+            policy: Policy {
+                failures_max: waits as u32 + 1,
+                retry_delays: self.retry_delays.clone(),
+                ..defaults.policy
+            },
+            quotas: Quotas {
+                requests: (self.subscriptions_max / PENDING_SHARE).max(1),
+                requests_per_host: (self.subscriptions_per_host / PENDING_SHARE).max(1),
+                subscriptions: self.subscriptions_max,
+                subscriptions_per_host: self.subscriptions_per_host,
+            },
+            timeout: self.delivery_timeout,
+            ca_file: self.callback_ca.clone(),
+            ..defaults
+        })
+    }
+}
+
 /// Returns the directory that `--data` names, else the usual one if it exists; `None` for the sample.
 pub(super) fn data_directory(given: Option<&Path>) -> Option<&Path> {
     let usual = Path::new(DATA_DEFAULT);
     given.or(usual.is_dir().then_some(usual))
 }
 
+/// Parses a time of which 0 means never.
 fn parse_poll(text: &str) -> Result<Duration, String> {
     match parse_time(text)? {
         Duration::ZERO => Ok(Duration::ZERO),
-        time if (INTERVAL_MIN..=INTERVAL_MAX).contains(&time) => Ok(time),
-        _ => Err("must be 0, or from 100ms to 24h".to_owned()),
+        _ => time("100ms", "24h")(text),
     }
+}
+
+/// Returns where the hub keeps its state: in the database, else in the state directory.
+///
+/// # Errors
+/// 78 for a database address that cannot be used.
+pub(super) fn store_location(
+    store: Option<&Secret>,
+    state: &Path,
+) -> Result<StoreLocation, Failure> {
+    // An empty variable counts as unset.
+    let Some(Secret(text)) = store.filter(|store| !store.0.is_empty()) else {
+        return Ok(StoreLocation::Directory(state.to_owned()));
+    };
+    database(text).map_err(|what| Failure::new(Status::Config, format!("--store: {what}")))
+}
+
+#[cfg(feature = "postgres")]
+fn database(text: &str) -> Result<StoreLocation, String> {
+    Ok(StoreLocation::Database(Box::new(Database::parse(text)?)))
+}
+
+#[cfg(not(feature = "postgres"))]
+fn database(_text: &str) -> Result<StoreLocation, String> {
+    Err("this reviewd was built without the feature `postgres`".to_owned())
 }
 
 #[cfg(test)]

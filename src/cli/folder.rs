@@ -155,7 +155,7 @@ fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
         let fresh = path.with_file_name(format!(".{name}.new"));
         // The directory is locked, so a file of this name was left by a command that was killed.
         remove(&fresh)?;
-        let replaced = write(&fresh, like.unwrap_or(&path), bytes).and_then(|()| {
+        let replaced = create(&fresh, Some(like.unwrap_or(&path)), bytes).and_then(|()| {
             fs::rename(&fresh, &path)?;
             File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
         });
@@ -182,13 +182,11 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a new file with the owner and the mode of the one at `like`.
-fn write(fresh: &Path, like: &Path, bytes: &[u8]) -> io::Result<()> {
-    let mut file = OpenOptions::new()
-        .write(true)
-        .create_new(true)
-        .open(fresh)?;
-    if let Ok(old) = fs::metadata(like) {
+/// Writes a file that is not there yet, with the owner and the mode of the one at `like`.
+pub(super) fn create(path: &Path, like: Option<&Path>, bytes: &[u8]) -> io::Result<()> {
+    let mut options = OpenOptions::new();
+    let mut file = options.write(true).create_new(true).open(path)?;
+    if let Some(old) = like.and_then(|like| fs::metadata(like).ok()) {
         own(&file, &old)?;
         file.set_permissions(old.permissions())?;
     }

@@ -14,7 +14,7 @@ use crate::dataset::is_id;
 use crate::import::Merge;
 use crate::model::RemovedReview;
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(super) struct ForgetArgs {
     /// Ids of the reviews; one that is not in the folder is only added to the list
     #[arg(required = true, value_name = "ID", value_parser = parse_id)]

@@ -13,7 +13,7 @@ use super::values::parse_http_url;
 /// Time limit of the request.
 const TIME_MAX: Duration = Duration::from_secs(5);
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
 pub(super) struct HealthcheckArgs {
     /// Address to request, such as https://reviews.example/readyz
     #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080/healthz", value_parser = parse_http_url)]

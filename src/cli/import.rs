@@ -21,7 +21,7 @@ use crate::import::{
     parse_mapping,
 };
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(super) struct ImportArgs {
     /// Files, or - for standard input
     #[arg(required = true, value_name = "SOURCE")]

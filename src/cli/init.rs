@@ -1,12 +1,14 @@
 //! `reviewd init DIR`: creates the data directory of a business, without reviews, ready for an import.
 
-use std::fs::{self, OpenOptions};
+use std::fs;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
+use serde_json::json;
 
 use super::exit::{Failure, Status, print};
+use super::folder::create;
 use crate::clock;
 use crate::dataset::{
     NAME_BYTES_MAX, URL_BYTES_MAX, is_absolute_url, trade_of_type, type_in_words,
@@ -14,7 +16,7 @@ use crate::dataset::{
 use crate::import::new_file;
 use crate::server::files::{NAMES, REVIEWS, TAXONOMY};
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(super) struct InitArgs {
     /// Folder to create
     #[arg(value_name = "DIR")]
@@ -33,45 +35,43 @@ pub(super) struct InitArgs {
 /// Makes the folder.
 pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let folder = &args.folder;
-    if let Some(name) = NAMES
-        .iter()
-        .find(|name| folder.join(name).symlink_metadata().is_ok())
-    {
-        let message = format!("{}: has {name}, and is left alone", folder.display());
+    let shown = folder.display();
+    let is_there = |name: &&str| folder.join(name).symlink_metadata().is_ok();
+    if let Some(name) = NAMES.into_iter().find(is_there) {
+        let message = format!("{shown}: has {name}, and is left alone");
         return Err(Failure::new(Status::CannotCreate, message));
     }
     let missing = |flag: &str| {
         let message = format!("{flag} is missing: give it, or answer on a terminal");
         Failure::new(Status::Usage, message)
     };
-    let name = args.name.clone();
-    let name = name.or_else(|| ask("Name of the business: ", parse_name));
+    let name = given(&args.name, "Name of the business: ", parse_name);
     let name = name.ok_or_else(|| missing("--name"))?;
-    let kind = args.trade.clone();
-    let kind = kind.or_else(|| ask("What it does (law, dental, plumbing …): ", parse_trade));
+    let question = "What it does (law, dental, plumbing …): ";
+    let kind = given(&args.trade, question, parse_trade);
     let kind = kind.unwrap_or_else(|| TYPE_DEFAULT.to_owned());
-    let site = args.site.clone();
-    let site = site.or_else(|| ask("Its website (https://…): ", parse_url));
+    let site = given(&args.site, "Its website (https://…): ", parse_url);
     let site = site.ok_or_else(|| missing("--site"))?;
-    fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, &error))?;
-    let trade = trade_of_type(&kind);
-    let taxonomy = format!(
-        r#"{{
-  "extends": "{trade}",
-  "aspects": [],
-  "technicians": [],
-  "services": [],
-  "service_areas": []
-}}
-"#
-    );
+    let failed = |status, path: &Path, error: io::Error| {
+        Failure::new(
+            status,
+            format!("{}: cannot be made: {error}", path.display()),
+        )
+    };
+    fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, error))?;
+    let taxonomy = json!({
+        "extends": trade_of_type(&kind),
+        "aspects": [],
+        "technicians": [],
+        "services": [],
+        "service_areas": [],
+    });
+    let reviews = new_file(&name, &kind, &site, clock::now());
     // The file that makes it a folder of reviews comes last.
-    write(&folder.join(TAXONOMY), &taxonomy)?;
-    write(
-        &folder.join(REVIEWS),
-        &new_file(&name, &kind, &site, clock::now()),
-    )?;
-    let shown = folder.display();
+    for (name, text) in [(TAXONOMY, format!("{taxonomy:#}\n")), (REVIEWS, reviews)] {
+        let path = folder.join(name);
+        create(&path, None, text.as_bytes()).map_err(|error| failed(Status::Io, &path, error))?;
+    }
     let report = format!(
         "{shown}: made for a business of type {kind}, with no reviews yet\n\n  \
          reviewd import FILE --into {shown} --dry-run\n  reviewd serve --data {shown}\n"
@@ -79,47 +79,11 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     print(report.as_bytes())
 }
 
-/// Beginnings of everyday words for trades, with the types of schema.org that they mean; the first counts.
-const STEMS: [(&str, &str); 32] = [
-    ("lawn", "HomeAndConstructionBusiness"),
-    ("law", "LegalService"),
-    ("legal", "LegalService"),
-    ("anwalt", "LegalService"),
-    ("account", "AccountingService"),
-    ("auto", "AutoRepair"),
-    ("bake", "Bakery"),
-    ("beauty", "BeautySalon"),
-    ("salon", "BeautySalon"),
-    ("cafe", "CafeOrCoffeeShop"),
-    ("spa", "DaySpa"),
-    ("dent", "Dentist"),
-    ("zahn", "Dentist"),
-    ("tutor", "EducationalOrganization"),
-    ("electric", "Electrician"),
-    ("gym", "ExerciseGym"),
-    ("hvac", "HVACBusiness"),
-    ("hair", "HairSalon"),
-    ("paint", "HousePainter"),
-    ("insurance", "InsuranceAgency"),
-    ("clinic", "MedicalClinic"),
-    ("medic", "MedicalClinic"),
-    ("mover", "MovingCompany"),
-    ("moving", "MovingCompany"),
-    ("notar", "Notary"),
-    ("doctor", "Physician"),
-    ("plumb", "Plumber"),
-    ("consult", "ProfessionalService"),
-    ("real", "RealEstateAgent"),
-    ("roof", "RoofingContractor"),
-    ("shop", "Store"),
-    ("travel", "TravelAgency"),
-];
-
 /// The type of a business of which nothing more is known.
 const TYPE_DEFAULT: &str = "LocalBusiness";
 
 /// The type of schema.org that a trade means: itself, if it is spelt like one, else the one that it names in words, else
-/// that of a stem, else that of a local business.
+/// that of a local business.
 fn parse_trade(trade: &str) -> Result<String, String> {
     let trade = parse_name(trade)?;
     let is_upper = |letter: char| letter.is_ascii_uppercase();
@@ -130,9 +94,7 @@ fn parse_trade(trade: &str) -> Result<String, String> {
     if is_type {
         return Ok(trade);
     }
-    let words = trade.to_lowercase();
-    let stem = STEMS.iter().find(|(stem, _)| words.starts_with(stem));
-    let kind = type_in_words(&words).or(stem.map(|(_, kind)| *kind));
+    let kind = type_in_words(&trade.to_lowercase());
     Ok(kind.unwrap_or(TYPE_DEFAULT).to_owned())
 }
 
@@ -152,10 +114,15 @@ fn parse_url(text: &str) -> Result<String, String> {
 /// Longest answer that is read at once, 4 KiB; a longer line is read as several answers.
 const ANSWER_BYTES_MAX: u64 = 4 << 10;
 
-/// Asks on a terminal until `parse` accepts the answer; `None` for an empty one, and where there is no terminal.
-fn ask(question: &str, parse: fn(&str) -> Result<String, String>) -> Option<String> {
-    if !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
-        return None;
+/// Returns the value of a flag, else asks on a terminal until `parse` accepts the answer; `None` for an empty answer, and
+/// where there is no terminal.
+fn given(
+    flag: &Option<String>,
+    question: &str,
+    parse: fn(&str) -> Result<String, String>,
+) -> Option<String> {
+    if flag.is_some() || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return flag.clone();
     }
     loop {
         let _unwritten = write!(io::stderr(), "{question}");
@@ -170,20 +137,4 @@ fn ask(question: &str, parse: fn(&str) -> Result<String, String>) -> Option<Stri
             Err(why) => drop(writeln!(io::stderr(), "{why}")),
         }
     }
-}
-
-/// Writes a file that is not there yet.
-fn write(path: &Path, text: &str) -> Result<(), Failure> {
-    let mut options = OpenOptions::new();
-    let file = options.write(true).create_new(true).open(path);
-    let written = file.and_then(|mut file| {
-        file.write_all(text.as_bytes())?;
-        file.sync_all()
-    });
-    written.map_err(|error| failed(Status::Io, path, &error))
-}
-
-fn failed(status: Status, path: &Path, error: &io::Error) -> Failure {
-    let message = format!("{}: cannot be made: {error}", path.display());
-    Failure::new(status, message)
 }

@@ -13,7 +13,7 @@ use super::values::number;
 use crate::insights::explain::explain;
 use crate::insights::{MENTIONS_MIN, Options, document};
 
-#[derive(Debug, Args)]
+#[derive(Args)]
 pub(super) struct InsightsArgs {
     /// Directory with reviews.json and its companions
     #[arg(value_name = "DIR", default_value = DATA_DEFAULT)]

@@ -6,14 +6,14 @@ use clap_complete::Shell;
 use super::command;
 use super::exit::{Failure, Status, print};
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
 pub(super) struct CompletionsArgs {
     /// The shell
     #[arg(value_name = "SHELL")]
     shell: Shell,
 }
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
 pub(super) struct ManArgs {
     /// The command to describe, such as `serve` [default: the program]
     #[arg(value_name = "COMMAND")]

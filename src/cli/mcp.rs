@@ -28,7 +28,7 @@ use crate::snapshot::{self, Snapshot};
 /// Longest message in bytes; a longer one is answered with an error and skipped.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
 pub(super) struct McpArgs {
     /// Public address of a running reviewd to ask, in place of data on this machine
     #[arg(long, value_name = "URL", conflicts_with = "data", value_parser = parse_address)]
@@ -52,24 +52,21 @@ fn parse_address(text: &str) -> Result<String, String> {
 /// # Errors
 /// When the data cannot be used, or standard output is gone.
 pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
-    let ended = match &args.url {
+    let answer: Box<dyn FnMut(&[u8]) -> Option<Vec<u8>>> = match &args.url {
         Some(url) => {
             let mut remote = remote::Remote::new(url);
-            let ended = converse(&mut io::stdin().lock(), &mut io::stdout().lock(), |line| {
-                remote.answer(line)
-            });
-            remote.end();
-            ended
+            Box::new(move |line| remote.answer(line))
         }
-        None => answer_here(args)?,
+        None => Box::new(answer_here(args)?),
     };
+    let ended = converse(&mut io::stdin().lock(), &mut io::stdout().lock(), answer);
     ended.map_err(|error| Failure::new(Status::Io, error.to_string()))
 }
 
-/// Answers from the files of this machine.
-fn answer_here(args: &McpArgs) -> Result<io::Result<()>, Failure> {
+/// Returns what answers from the files of this machine.
+fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, Failure> {
     let directory = data_directory(args.data.as_deref());
-    let stamps = || directory.map(Stamps::of).unwrap_or_default();
+    let stamps = move || directory.map(Stamps::of).unwrap_or_default();
     let mut seen = stamps();
     let mut catalog = load(args, directory)?;
     let server = Server::new(Settings {
@@ -79,7 +76,7 @@ fn answer_here(args: &McpArgs) -> Result<io::Result<()>, Failure> {
         body_bytes_max: LINE_BYTES_MAX,
     });
     let mut revision = Revision::ASSUMED;
-    let answer = |line: &[u8]| {
+    Ok(move |line: &[u8]| {
         let now = stamps();
         if now != seen {
             seen = now;
@@ -91,12 +88,7 @@ fn answer_here(args: &McpArgs) -> Result<io::Result<()>, Failure> {
             }
         }
         server.answer_line(&catalog, line, &mut revision)
-    };
-    Ok(converse(
-        &mut io::stdin().lock(),
-        &mut io::stdout().lock(),
-        answer,
-    ))
+    })
 }
 
 /// Builds what is served from the files of a directory, or from the sample.

@@ -7,7 +7,6 @@ mod folder;
 mod forget;
 mod healthcheck;
 mod hub;
-mod hub_flags;
 mod import;
 mod import_report;
 mod init;
@@ -30,7 +29,7 @@ pub use config::ServeArgs;
 use exit::{Status, tell};
 
 /// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
-#[derive(Debug, Parser)]
+#[derive(Parser)]
 #[command(
     name = "reviewd",
     version,
@@ -43,7 +42,7 @@ struct Cli {
     command: Command,
 }
 
-#[derive(Debug, Subcommand)]
+#[derive(Subcommand)]
 enum Command {
     /// Serve the reviews over HTTP; the default command
     #[command(after_help = SERVE_AFTER_HELP)]

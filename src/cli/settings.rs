@@ -9,7 +9,7 @@ use super::config::ServeArgs;
 use super::exit::{Failure, print};
 
 /// The flags of `config`: those of `serve`, and how to print.
-#[derive(Args, Clone, Debug)]
+#[derive(Args)]
 pub(super) struct ConfigArgs {
     #[command(flatten)]
     serve: ServeArgs,
@@ -69,12 +69,7 @@ fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
 }
 
 fn render(setting: &Setting) -> String {
-    let Setting {
-        flag,
-        variable,
-        origin,
-        ..
-    } = setting;
+    let (flag, variable, origin) = (&setting.flag, &setting.variable, setting.origin);
     let value = setting.value.as_deref().unwrap_or("-");
     format!("{flag:26}  {variable:32}  {origin:11}  {value}\n")
 }

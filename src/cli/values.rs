@@ -1,7 +1,6 @@
 //! Values of flags: times and sizes with their units, addresses, secrets, choices, and text for headers. Each parser's
 //! error is one line, to which clap adds the flag and its value.
 
-use std::fmt;
 use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
@@ -41,8 +40,8 @@ pub(super) enum OutputFormat {
     Json,
 }
 
-/// A value that is never printed. It is validated after the command line was parsed, as clap prints values that its
-/// parsers refuse.
+/// A value that is never printed, not even by `Debug`. It is validated after the command line was parsed, as clap prints
+/// values that its parsers refuse.
 #[derive(Clone)]
 pub(super) struct Secret(pub(super) String);
 
@@ -52,25 +51,19 @@ impl From<String> for Secret {
     }
 }
 
-impl fmt::Debug for Secret {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("Secret(…)")
-    }
-}
-
 /// Returns a parser of a number from `min` to `max`.
 pub(super) fn number(min: i64, max: i64) -> RangedI64ValueParser<u32> {
     value_parser!(u32).range(min..=max)
 }
 
-/// Returns a parser of a time from `min` to `max`.
+/// Returns a parser of a time from `min` to `max`, which are written as a flag takes them.
 pub(super) fn time(
-    min: Duration,
-    max: Duration,
+    min: &'static str,
+    max: &'static str,
 ) -> impl Fn(&str) -> Result<Duration, String> + Clone + Send + Sync + 'static {
     move |text| match parse_time(text)? {
-        time if (min..=max).contains(&time) => Ok(time),
-        _ => Err(format!("must be from {min:?} to {max:?}")),
+        time if (parse_time(min)?..=parse_time(max)?).contains(&time) => Ok(time),
+        _ => Err(format!("must be from {min} to {max}")),
     }
 }
 

@@ -1,9 +1,10 @@
 //! Starter taxonomies: what reviews of a trade speak of, in English, Spanish, German and French, for a business without
 //! a `taxonomy.json` or with one that extends a trade.
 //!
-//! Each file of `trades/` begins with the schema.org types of the trade and the aspects that it takes from `common.txt`;
-//! then come, for each language, lines of id, label and phrases. Only languages in which reviews are written count, so
-//! that a word of one does not match another; labels are those of the most frequent.
+//! Each file of `trades/` begins with the schema.org types of the trade, beginnings of everyday words with the types that
+//! they mean, and the aspects that it takes from `common.txt`; then come, for each language, lines of id, label and
+//! phrases. Only languages in which reviews are written count, so that a word of one does not match another; labels are
+//! those of the most frequent.
 
 use whatlang::Lang;
 
@@ -46,8 +47,8 @@ pub(crate) fn of_type(kind: &str) -> &'static str {
     found.map_or("professional", |(name, _)| name)
 }
 
-/// Returns the first type of schema.org of a trade whose words, or first words, are those that `name` begins with: "hair"
-/// and "hair salons" mean `HairSalon`.
+/// Returns the type of schema.org that `name` means, in lower case: the first whose words, or first words, it begins with,
+/// so that "hair" and "hair salons" are `HairSalon`; else that of the longest stem, so that "lawyer" is `LegalService`.
 pub(crate) fn type_in_words(name: &str) -> Option<&'static str> {
     let begins = |longer: &str, shorter: &str| {
         longer.strip_prefix(shorter).is_some_and(|rest| {
@@ -56,7 +57,7 @@ pub(crate) fn type_in_words(name: &str) -> Option<&'static str> {
         })
     };
     let mut types = TRADES.iter().flat_map(|(_, file)| words(file, "types"));
-    types.find(|kind| {
+    let named = types.find(|kind| {
         let mut in_words = String::new();
         for letter in kind.chars() {
             let is_next_word = in_words.ends_with(|last: char| last.is_ascii_lowercase());
@@ -67,7 +68,12 @@ pub(crate) fn type_in_words(name: &str) -> Option<&'static str> {
         }
         in_words.make_ascii_lowercase();
         begins(name, &in_words) || begins(&in_words, name)
-    })
+    });
+    let stems = TRADES.iter().flat_map(|(_, file)| words(file, "stems"));
+    let meant = stems.filter_map(|pair| pair.split_once('='));
+    let meant = meant.filter(|(stem, _)| name.starts_with(stem));
+    let longest = meant.max_by_key(|(stem, _)| stem.len());
+    named.or(longest.map(|(_, kind)| kind))
 }
 
 /// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews`.

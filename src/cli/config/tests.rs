@@ -1,6 +1,12 @@
 //! What each flag of `serve` refuses, and its bounds on both sides.
 
+use std::time::Duration;
+
+use clap::Parser;
+
+use super::ServeArgs;
 use crate::cli::command;
+use crate::hub::Settings;
 
 /// A flag, and four of its values: just below what is taken, the least and the greatest of that, and just above.
 const BOUNDS: &[[&str; 5]] = &[
@@ -120,5 +126,49 @@ fn flags_of_tls_need_each_other() {
         let matches = command().try_get_matches_from(["reviewd", "serve", flag]);
         let said = matches.expect_err("it needs another flag").to_string();
         assert!(said.contains(needed), "{said}");
+    }
+}
+
+#[derive(Parser)]
+struct Line {
+    #[command(flatten)]
+    serve: ServeArgs,
+}
+
+/// The settings of the hub that come of these flags, or why there are none.
+fn hub(flags: &[&str]) -> Result<Option<Settings>, String> {
+    let line = Line::parse_from([&["reviewd"], flags].concat());
+    let config = line.serve.config().map_err(|failure| failure.message)?;
+    Ok(config.hub)
+}
+
+#[test]
+fn the_defaults_of_the_hub_are_those_that_the_documentation_names() {
+    let settings = hub(&[]).unwrap().expect("a hub");
+    let leases = settings.leases;
+    assert_eq!(
+        (leases.min_s, leases.default_s, leases.max_s),
+        (300, 864_000, 2_592_000)
+    );
+    let policy = settings.policy;
+    assert_eq!(policy.retry_delays, [60, 900].map(Duration::from_secs));
+    assert_eq!(policy.failures_max, 3);
+    let quotas = settings.quotas;
+    assert_eq!((quotas.requests, quotas.requests_per_host), (1_000, 10));
+    assert!(!settings.guard.allow_private);
+    assert!(hub(&["--no-hub"]).unwrap().is_none());
+}
+
+#[test]
+fn flags_of_the_hub_decide_the_limits_that_follow_from_them() {
+    let flags = ["--subscriptions-max=500000", "--subscriptions-per-host=50"];
+    let quotas = hub(&flags).unwrap().unwrap().quotas;
+    assert_eq!((quotas.requests, quotas.requests_per_host), (5_000, 1));
+    let why = "--retry-delays: takes at most 1000 times, and 1001 are given";
+    for (count, failures_max) in [(3, Ok(4)), (1_000, Ok(1_001)), (1_001, Err(why))] {
+        let delays = vec!["1s"; count].join(",");
+        let settings = hub(&["--retry-delays", &delays]);
+        let found = settings.map(|settings| settings.unwrap().policy.failures_max);
+        assert_eq!(found, failures_max.map_err(str::to_owned));
     }
 }

@@ -3,7 +3,6 @@
 //! Each request gets a response, whatever comes back: an error without an id, or what is no JSON, as from a proxy, becomes an
 //! error with the id of the request, so that no client waits for a response that never comes.
 
-use std::io::Read;
 use std::thread;
 use std::time::Duration;
 
@@ -15,11 +14,10 @@ use ureq::{Agent, Body};
 
 use crate::clock;
 
-/// The connection to a server, and what its handshake settled on.
+/// The connection to a server, and the protocol version that its handshake settled on.
 pub(super) struct Remote {
     agent: Agent,
     url: String,
-    session: Option<String>,
     version: Option<String>,
 }
 
@@ -27,7 +25,6 @@ impl Remote {
     /// Prepares to ask the server at this public address.
     pub(super) fn new(base_url: &str) -> Remote {
         let config = Agent::config_builder()
-            .timeout_global(Some(TIME_MAX))
             .http_status_as_error(false)
             .max_redirects(0)
             .user_agent(concat!("reviewd/", env!("CARGO_PKG_VERSION")))
@@ -35,7 +32,6 @@ impl Remote {
         Remote {
             agent: config.into(),
             url: format!("{base_url}/mcp"),
-            session: None,
             version: None,
         }
     }
@@ -46,8 +42,7 @@ impl Remote {
             Ok(message) => message,
             Err(error) => return Some(failure(-32_700, &error.to_string()).to_string().into()),
         };
-        let answered = self.exchange(line, &message);
-        let (status, body) = match answered {
+        let (status, body) = match self.exchange(line, &message) {
             Ok(answered) => answered,
             Err(error) => return answer_all(&message, &failure(-32_603, &error)),
         };
@@ -73,78 +68,52 @@ impl Remote {
         }
     }
 
-    /// Ends the session, if there is one.
-    pub(super) fn end(&mut self) {
-        if let Some(session) = self.session.take() {
-            let request = self
-                .agent
-                .delete(&self.url)
-                .header("Mcp-Session-Id", &session);
-            drop(request.call());
-        }
-    }
-
-    /// Sends a message until it is neither too early (429) nor for a session that was ended (404), within [`TIME_MAX`].
-    fn exchange(&mut self, line: &[u8], message: &Value) -> Result<(StatusCode, Vec<u8>), String> {
+    /// Sends a message until it is not too early (429), within [`TIME_MAX`]. The session that a server offers is not
+    /// taken: it is optional, and every message is as good without one.
+    fn exchange(&self, line: &[u8], message: &Value) -> Result<(StatusCode, Vec<u8>), String> {
         let deadline = clock::instant() + TIME_MAX;
-        let mut response = loop {
+        loop {
             let left = deadline.saturating_duration_since(clock::instant());
-            let response = self.post(line, message, left)?;
-            match response.status() {
-                // Sessions are optional, so the message is as good without one.
-                StatusCode::NOT_FOUND if self.session.take().is_some() => {}
-                StatusCode::TOO_MANY_REQUESTS => match retry_after(&response) {
-                    Some(wait) if clock::instant() + wait < deadline => thread::sleep(wait),
-                    _ => break response,
-                },
-                _ => break response,
+            let mut response = self
+                .post(line, message, left)
+                .map_err(|error| error.to_string())?;
+            let wait = retry_after(&response);
+            match wait.filter(|wait| clock::instant() + *wait < deadline) {
+                Some(wait) => thread::sleep(wait),
+                None => {
+                    let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
+                    let body = body.read_to_vec().map_err(|error| error.to_string())?;
+                    return Ok((response.status(), body));
+                }
             }
-        };
-        let session = response.headers().get("mcp-session-id");
-        if let Some(session) = session.and_then(|value| value.to_str().ok()) {
-            self.session = Some(session.to_owned());
-        }
-        let mut body = Vec::new();
-        let reader = response.body_mut().as_reader();
-        let read = reader.take(ANSWER_BYTES_MAX + 1).read_to_end(&mut body);
-        read.map_err(|error| error.to_string())?;
-        match body.len() as u64 > ANSWER_BYTES_MAX {
-            true => Err(format!(
-                "the answer is larger than {ANSWER_BYTES_MAX} bytes"
-            )),
-            false => Ok((response.status(), body)),
         }
     }
 
-    fn post(&self, line: &[u8], message: &Value, time: Duration) -> Result<Response<Body>, String> {
-        let mut request = self
-            .agent
-            .post(&self.url)
-            .config()
-            .timeout_global(Some(time))
-            .build()
+    fn post(
+        &self,
+        line: &[u8],
+        message: &Value,
+        time: Duration,
+    ) -> Result<Response<Body>, ureq::Error> {
+        let request = self.agent.post(&self.url);
+        let request = request.config().timeout_global(Some(time)).build();
+        let mut request = request
             .content_type("application/json")
             .header("Accept", "application/json");
-        let method = message["method"].as_str().unwrap_or_default();
         let params = &message["params"];
-        let claim = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-        if let Some(version) = claim {
-            request = request
-                .header("MCP-Protocol-Version", version)
-                .header("Mcp-Method", method);
-            let name = params["name"].as_str().or(params["uri"].as_str());
-            if let Some(name) = name {
+        let stated = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        let method = message["method"].as_str().unwrap_or_default();
+        let agreed = self.version.as_deref().filter(|_| method != "initialize");
+        if let Some(version) = stated.or(agreed) {
+            request = request.header("MCP-Protocol-Version", version);
+        }
+        if stated.is_some() {
+            request = request.header("Mcp-Method", method);
+            if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
                 request = request.header("Mcp-Name", header_text(name));
             }
-        } else if method != "initialize" {
-            if let Some(version) = &self.version {
-                request = request.header("MCP-Protocol-Version", version);
-            }
-            if let Some(session) = &self.session {
-                request = request.header("Mcp-Session-Id", session);
-            }
         }
-        request.send(line).map_err(|error| error.to_string())
+        request.send(line)
     }
 }
 
@@ -157,8 +126,11 @@ fn header_text(name: &str) -> String {
     }
 }
 
-/// How long a server asks to wait, where it says so in seconds.
+/// How long a server that refuses a message as too early (429) asks to wait, where it says so in seconds.
 fn retry_after(response: &Response<Body>) -> Option<Duration> {
+    if response.status() != StatusCode::TOO_MANY_REQUESTS {
+        return None;
+    }
     let value = response.headers().get("retry-after")?.to_str().ok()?;
     let seconds: u64 = value.parse().ok()?;
     // Not at once again, whatever the server says.
