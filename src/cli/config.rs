@@ -54,24 +54,9 @@ const PENDING_SHARE: u32 = 100;
 /// Most waits between failed deliveries.
 const RETRY_DELAYS_MAX: usize = 1_000;
 
-/// The flags of `serve`.
+/// The flags of `serve`; [`super::GROUPS`] says where each group of its help begins.
 #[derive(Args)]
 pub struct ServeArgs {
-    #[command(flatten)]
-    data: DataArgs,
-    #[command(flatten)]
-    address: AddressArgs,
-    #[command(flatten)]
-    hub: HubArgs,
-    #[command(flatten)]
-    process: ProcessArgs,
-    #[command(flatten)]
-    limits: LimitArgs,
-}
-
-#[derive(Args)]
-#[command(next_help_heading = "Data")]
-struct DataArgs {
     /// Directory with reviews.json and the files beside it [default: `data` if that directory exists, else a sample]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -85,11 +70,6 @@ struct DataArgs {
     /// five times the size of the texts, at least 128MiB, at most a quarter of the memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     search_memory: Option<u64>,
-}
-
-#[derive(Args)]
-#[command(next_help_heading = "Address")]
-struct AddressArgs {
     /// Address and port to listen on; port 0 takes any free one
     #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
     listen: SocketAddr,
@@ -124,18 +104,6 @@ struct AddressArgs {
     /// address, loopback and IP addresses; does not allow an origin; may be repeated
     #[arg(long = "allow-host", value_name = "NAME", value_delimiter = ',', value_parser = parse_host)]
     allowed_hosts: Vec<String>,
-}
-
-fn proxy_field() -> impl TypedValueParser<Value = ProxyField> {
-    PossibleValuesParser::new(["x-forwarded-for", "forwarded"]).map(|name| match &*name {
-        "forwarded" => ProxyField::Forwarded,
-        _ => ProxyField::XForwardedFor,
-    })
-}
-
-#[derive(Args)]
-#[command(next_help_heading = "WebSub hub")]
-struct HubArgs {
     /// Disable the hub: its address answers 503, and it stores nothing
     #[arg(long)]
     no_hub: bool,
@@ -170,11 +138,6 @@ struct HubArgs {
     /// Most subscriptions of one callback host (429); a hundredth as many requests may wait for verification
     #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
     subscriptions_per_host: u32,
-}
-
-#[derive(Args)]
-#[command(next_help_heading = "Process")]
-struct ProcessArgs {
     /// Directory for data that must survive a restart, such as subscriptions; created with access for its owner only
     #[arg(long, value_name = "DIR", default_value = "state")]
     state: PathBuf,
@@ -197,21 +160,6 @@ struct ProcessArgs {
     #[arg(long, value_name = "LEVEL", default_value = "info", 
         value_parser = PossibleValuesParser::new(LOG_LEVELS).try_map(|level| level.parse::<Level>()))]
     log_level: Level,
-}
-
-fn log_format() -> impl TypedValueParser<Value = Format> {
-    PossibleValuesParser::new(["auto", "text", "json"]).map(|name| match &*name {
-        "text" => Format::Text,
-        "json" => Format::Json,
-        _ => Format::Auto,
-    })
-}
-
-const LOG_LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
-
-#[derive(Args)]
-#[command(next_help_heading = "Limits")]
-struct LimitArgs {
     /// Most open connections; a new one beyond that closes the one that was idle longest
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections,
         value_parser = number(1, CONNECTIONS_MAX))]
@@ -232,70 +180,82 @@ struct LimitArgs {
     idle_time: Duration,
 }
 
+fn proxy_field() -> impl TypedValueParser<Value = ProxyField> {
+    PossibleValuesParser::new(["x-forwarded-for", "forwarded"]).map(|name| match &*name {
+        "forwarded" => ProxyField::Forwarded,
+        _ => ProxyField::XForwardedFor,
+    })
+}
+
+fn log_format() -> impl TypedValueParser<Value = Format> {
+    PossibleValuesParser::new(["auto", "text", "json"]).map(|name| match &*name {
+        "text" => Format::Text,
+        "json" => Format::Json,
+        _ => Format::Auto,
+    })
+}
+
+const LOG_LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+
 impl ServeArgs {
     /// Returns the configuration that these flags ask for.
     ///
     /// # Errors
     /// 64 or 78 for settings of the hub that cannot be used.
     pub fn config(&self) -> Result<Config, Failure> {
-        let (data, address, process) = (&self.data, &self.address, &self.process);
         let cores = available_parallelism().unwrap_or(NonZeroUsize::MIN);
-        let threads = process.threads.map(|threads| threads as usize);
-        let pair = address.tls_cert.clone().zip(address.tls_key.clone());
+        let threads = self.threads.map(|threads| threads as usize);
+        let pair = self.tls_cert.clone().zip(self.tls_key.clone());
         Ok(Config {
-            data: match data_directory(data.data.as_deref()) {
+            data: match data_directory(self.data.as_deref()) {
                 Some(directory) => DataSource::Directory(directory.to_owned()),
                 None => DataSource::Sample,
             },
-            search_memory: data.search_memory,
-            mentions_min: data.mentions_min,
-            state: Some(process.state.clone()),
-            listen: address.listen,
+            search_memory: self.search_memory,
+            mentions_min: self.mentions_min,
+            state: Some(self.state.clone()),
+            listen: self.listen,
             // Both come from the service manager, not from flags.
             inherited: None,
             systemd: SdNotify::default(),
-            admin_listen: process.admin_listen,
-            access_log: process.access_log.clone().map(|path| match path.to_str() {
+            admin_listen: self.admin_listen,
+            access_log: self.access_log.clone().map(|path| match path.to_str() {
                 Some("-") => AccessLogTarget::Stdout,
                 _ => AccessLogTarget::File(path),
             }),
-            base_url: address.base_url.clone(),
-            cache_control: address.cache_control.clone(),
+            base_url: self.base_url.clone(),
+            cache_control: self.cache_control.clone(),
             threads: threads.and_then(NonZeroUsize::new).unwrap_or(cores),
-            drain_time: process.drain_time,
-            poll: data.poll,
+            drain_time: self.drain_time,
+            poll: self.poll,
             mcp: Mcp {
-                allowed_origins: address.allowed_origins.clone(),
-                allowed_hosts: address.allowed_hosts.clone(),
+                allowed_origins: self.allowed_origins.clone(),
+                allowed_hosts: self.allowed_hosts.clone(),
             },
             tls: pair.map(|(certificate, key)| TlsFiles {
                 certificate,
                 key,
-                hsts_s: address.hsts.unwrap_or(0),
+                hsts_s: self.hsts.unwrap_or(0),
             }),
             proxies: Proxies {
-                networks: address.trusted_proxies.clone(),
-                field: address.proxy_field,
+                networks: self.trusted_proxies.clone(),
+                field: self.proxy_field,
             },
             limits: Limits {
-                connections: self.limits.max_connections,
-                connections_per_address: self.limits.address_connections,
+                connections: self.max_connections,
+                connections_per_address: self.address_connections,
                 rates: Rates {
-                    reads: self.limits.read_rate,
-                    mcp: self.limits.mcp_rate,
+                    reads: self.read_rate,
+                    mcp: self.mcp_rate,
                     // Without a hub its address answers 503, however often.
-                    hub: if self.hub.no_hub {
-                        0
-                    } else {
-                        self.hub.hub_rate
-                    },
+                    hub: if self.no_hub { 0 } else { self.hub_rate },
                 },
-                idle_time: self.limits.idle_time,
+                idle_time: self.idle_time,
                 ..Limits::default()
             },
-            hub: match self.hub.no_hub {
+            hub: match self.no_hub {
                 true => None,
-                false => Some(self.hub.settings(&process.state)?),
+                false => Some(self.hub_settings()?),
             },
         })
     }
@@ -303,12 +263,10 @@ impl ServeArgs {
     /// Begins to log as these flags ask.
     pub(super) fn set_up_logs(&self) {
         // A program that embeds this one may have set up logging, and keeps it.
-        let _already = logs::set_up(self.process.log_format, self.process.log_level);
+        let _already = logs::set_up(self.log_format, self.log_level);
     }
-}
 
-impl HubArgs {
-    fn settings(&self, state: &Path) -> Result<Settings, Failure> {
+    fn hub_settings(&self) -> Result<Settings, Failure> {
         let waits = self.retry_delays.len();
         if waits > RETRY_DELAYS_MAX {
             let message = format!(
@@ -320,7 +278,7 @@ impl HubArgs {
             allow_private: self.allow_private_callbacks,
             ports: self.callback_ports.clone(),
         };
-        let defaults = Settings::new(store_location(self.store.as_ref(), state)?, guard);
+        let defaults = Settings::new(store_location(self.store.as_ref(), &self.state)?, guard);
         Ok(Settings {
             policy: Policy {
                 failures_max: waits as u32 + 1,

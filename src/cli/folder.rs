@@ -50,18 +50,15 @@ impl Folder {
         }
         let lock = if is_dry { None } else { Some(lock(path)?) };
         let mut files = files::read(path)?;
-        let folder = Folder {
+        let decoded = dataset::decode(files.clone(), clock::now());
+        decoded
+            .map_err(|problems| invalid(path, "is not valid, so nothing was changed", &problems))?;
+        Ok(Folder {
             path: path.to_owned(),
             reviews: take(&mut files.reviews),
             companions: files,
             _lock: lock,
-        };
-        folder.check(
-            &folder.reviews,
-            None,
-            "is not valid, so nothing was changed",
-        )?;
-        Ok(folder)
+        })
     }
 
     /// The text of `reviews.json`.
@@ -77,18 +74,14 @@ impl Folder {
         Ok(list.unwrap_or_default())
     }
 
-    /// Checks that the service would accept these reviews.
-    pub(super) fn check_result(&self, reviews: &str) -> Result<(), Failure> {
-        self.check(reviews.as_bytes(), None, "would not be valid")
-    }
-
-    /// Checks these reviews with the other files; `ignored` is a new list of removed reviews.
-    fn check(&self, reviews: &[u8], ignored: Option<&str>, what: &str) -> Result<(), Failure> {
+    /// Checks that the service would accept these reviews with the other files; `ignored` is a new list of removed ones.
+    pub(super) fn check(&self, reviews: &str, ignored: Option<&str>) -> Result<(), Failure> {
         let mut files = self.companions.clone();
-        files.reviews = reviews.to_vec();
+        files.reviews = reviews.into();
         files.ignored = ignored.map(Into::into).or(files.ignored);
         let decoded = dataset::decode(files, clock::now());
-        let decoded = decoded.map_err(|problems| invalid(&self.path, what, &problems));
+        let decoded =
+            decoded.map_err(|problems| invalid(&self.path, "would not be valid", &problems));
         decoded.map(drop)
     }
 
@@ -104,7 +97,7 @@ impl Folder {
         let updated_at = clock::now();
         let text = merge.render(updated_at);
         let list = ignored.map(dataset::render_ignored);
-        self.check(text.as_bytes(), list.as_deref(), "would not be valid")?;
+        self.check(&text, list.as_deref())?;
         let path = self.reviews_path()?;
         let backup = path.with_file_name(BACKUP);
         match &list {
@@ -202,17 +195,17 @@ fn own(file: &File, old: &Metadata) -> io::Result<()> {
     // The group alone may be given where the owner may not.
     let _kept = owned.or_else(|_| fchown(file, None, Some(group)));
     let new = file.metadata()?;
-    let (is_lost, readers) = match mode {
-        mode if mode & 0o004 != 0 => (false, String::new()),
-        mode if mode & 0o040 != 0 => (new.gid() != group, format!("group {group}")),
-        _ => (new.uid() != user, format!("user {user}")),
+    let (is_kept, readers) = match mode {
+        _ if mode & 0o004 != 0 => return Ok(()),
+        _ if mode & 0o040 != 0 => (new.gid() == group, format!("group {group}")),
+        _ => (new.uid() == user, format!("user {user}")),
     };
-    if !is_lost {
-        return Ok(());
+    match is_kept {
+        true => Ok(()),
+        false => Err(io::Error::other(format!(
+            "it would not be {readers}'s any more, and mode {mode:o} lets no one else read it"
+        ))),
     }
-    Err(io::Error::other(format!(
-        "it would not be {readers}'s any more, and mode {mode:o} lets no one else read it"
-    )))
 }
 
 #[cfg(test)]

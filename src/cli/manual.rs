@@ -1,9 +1,12 @@
-//! `reviewd completions` and `reviewd man`: shell completions and manual pages, made from the command line's definition.
+//! `reviewd config`, `completions` and `man`: what the definition of the command line gives.
 
-use clap::Args;
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Args};
 use clap_complete::Shell;
+use serde::Serialize;
 
 use super::command;
+use super::config::ServeArgs;
 use super::exit::{Failure, Status, print};
 
 #[derive(Args)]
@@ -36,13 +39,77 @@ pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
             let message = format!("there is no command `{name}`: reviewd --help lists them");
             return Err(Failure::new(Status::Usage, message));
         };
-        page = found
-            .display_name(format!("reviewd-{name}"))
-            .bin_name(format!("reviewd {name}"));
+        page = found;
     }
     let mut text = Vec::new();
     let page = clap_mangen::Man::new(page).source(concat!("reviewd ", env!("CARGO_PKG_VERSION")));
     let rendered = page.render(&mut text);
     rendered.map_err(|error| Failure::new(Status::Io, error.to_string()))?;
     print(&text)
+}
+
+/// The flags of `config`: those of `serve`, and how to print.
+#[derive(Args)]
+pub(super) struct ConfigArgs {
+    #[command(flatten)]
+    serve: ServeArgs,
+    /// Print JSON
+    #[arg(long, help_heading = "Output")]
+    json: bool,
+}
+
+/// One setting.
+#[derive(Serialize)]
+struct Setting {
+    flag: String,
+    variable: String,
+    /// `None` where the service computes the default.
+    value: Option<String>,
+    origin: &'static str,
+}
+
+/// Prints the settings that `serve` would start with; `matches` are those of the program.
+pub(super) fn settings(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
+    // Flags that contradict each other are refused as `serve` refuses them.
+    args.serve.config()?;
+    let (program, none) = (command(), ArgMatches::default());
+    let matches = matches.subcommand_matches("config").unwrap_or(&none);
+    let serve = program.find_subcommand("serve").into_iter();
+    let flags = serve.flat_map(clap::Command::get_arguments);
+    let settings: Vec<Setting> = flags.filter_map(|flag| setting(flag, matches)).collect();
+    let text = match args.json {
+        true => serde_json::to_string(&settings).unwrap_or_default() + "\n",
+        false => settings.iter().map(render).collect(),
+    };
+    print(text.as_bytes())
+}
+
+fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
+    let id = flag.get_id().as_str();
+    let origin = match matches.value_source(id) {
+        Some(ValueSource::CommandLine) => "flag",
+        Some(ValueSource::EnvVariable) => "environment",
+        _ => "default",
+    };
+    let value = match matches.try_get_raw(id).ok().flatten() {
+        Some(_) if flag.is_hide_env_values_set() => Some("(secret)".to_owned()),
+        Some(_) if !flag.get_action().takes_values() => Some(matches.get_flag(id).to_string()),
+        Some(values) => {
+            let values: Vec<_> = values.map(|value| value.to_string_lossy()).collect();
+            Some(values.join(","))
+        }
+        None => None,
+    };
+    Some(Setting {
+        flag: format!("--{}", flag.get_long()?),
+        variable: flag.get_env()?.to_string_lossy().into_owned(),
+        value,
+        origin,
+    })
+}
+
+fn render(setting: &Setting) -> String {
+    let (flag, variable, origin) = (&setting.flag, &setting.variable, setting.origin);
+    let value = setting.value.as_deref().unwrap_or("-");
+    format!("{flag:26}  {variable:32}  {origin:11}  {value}\n")
 }

@@ -8,13 +8,11 @@ mod forget;
 mod healthcheck;
 mod hub;
 mod import;
-mod import_report;
 mod init;
 mod insights;
 mod manual;
 mod mcp;
 mod serve;
-mod settings;
 mod values;
 
 use std::collections::HashSet;
@@ -23,7 +21,7 @@ use std::process::ExitCode;
 
 use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
-use clap::{Arg, ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
 
 pub use config::ServeArgs;
 use exit::{Status, tell};
@@ -69,7 +67,7 @@ enum Command {
     Insights(insights::InsightsArgs),
     /// Print every setting of `serve` with its value and origin: flag, environment or default
     #[command(after_help = "The flags are those of `serve`; secrets are not shown.")]
-    Config(Box<settings::ConfigArgs>),
+    Config(Box<manual::ConfigArgs>),
     /// Ask a running service whether it is healthy: status 200 to 299
     #[command(after_help = "The certificate is verified, except that of a loopback address.")]
     Healthcheck(healthcheck::HealthcheckArgs),
@@ -151,6 +149,15 @@ const COMMON_FLAGS: [&str; 10] = [
     "log-level",
 ];
 
+/// The groups of the flags of `serve`, each with the flag that begins it.
+const GROUPS: [(&str, &str); 5] = [
+    ("data", "Data"),
+    ("listen", "Address"),
+    ("no-hub", "WebSub hub"),
+    ("state", "Process"),
+    ("max-connections", "Limits"),
+];
+
 /// Runs the command that the process was started with and returns its exit status.
 pub fn run() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().collect();
@@ -175,7 +182,7 @@ pub fn run() -> ExitCode {
         Command::Forget(args) => forget::run(&args),
         Command::Insights(args) => insights::run(&args),
         Command::Mcp(args) => mcp::run(&args),
-        Command::Config(args) => settings::run(&args, &matches),
+        Command::Config(args) => manual::settings(&args, &matches),
         Command::Healthcheck(args) => healthcheck::run(&args),
         Command::Completions(args) => manual::completions(&args),
         Command::Man(args) => manual::man(&args),
@@ -206,35 +213,40 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     let shared: HashSet<clap::Id> = shared.collect();
     program.mut_subcommands(|command| {
         let command_name = command.get_name().to_owned();
+        let has_groups = ["serve", "config"].contains(&&*command_name);
+        let mut group = None;
         command.mut_args(|flag| {
             let is_shared = shared.contains(flag.get_id());
             let positional = is_shared.then(|| flag.get_id().as_str());
             let Some(name) = flag.get_long().or(positional) else {
                 return flag;
             };
+            let begun = GROUPS
+                .iter()
+                .find(|(first, _)| has_groups && *first == name);
+            group = begun.map(|(_, group)| *group).or(group);
             let is_rare = command_name == "serve" && !COMMON_FLAGS.contains(&name);
             let variable = match is_shared {
                 true => format!("reviewd_{name}"),
                 false => format!("reviewd_{command_name}_{name}"),
             };
             let variable = variable.replace('-', "_").to_uppercase();
-            let flag = with_usual_values(flag).hide_short_help(is_rare);
+            let flag = match is_shared {
+                true => flag.help_heading(group).hide_short_help(is_rare),
+                false => flag,
+            };
+            let flag = match flag.get_action() {
+                // A variable such as REVIEWD_NO_HUB may be `yes` as well.
+                ArgAction::SetTrue => flag.value_parser(BoolishValueParser::new()),
+                // So that `--threads -1` is a wrong number and not another flag.
+                _ => flag.allow_negative_numbers(true),
+            };
             match is_used(&variable) {
                 true => flag.env(variable),
                 false => flag.env(None::<&str>),
             }
         })
     })
-}
-
-fn with_usual_values(flag: Arg) -> Arg {
-    match flag.get_action() {
-        // A variable such as REVIEWD_NO_HUB may be `yes` as well.
-        ArgAction::SetTrue => flag.value_parser(BoolishValueParser::new()),
-        // So that `--threads -1` is a wrong number and not another flag.
-        ArgAction::Set | ArgAction::Append => flag.allow_negative_numbers(true),
-        _ => flag,
-    }
 }
 
 /// Parses a command line, and what the environment adds to it.

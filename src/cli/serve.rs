@@ -28,10 +28,14 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
         inherited: inherited()?,
         ..args.config()?
     };
-    check_data(&config.data)?;
+    if let DataSource::Directory(directory) = &config.data
+        && !directory.is_dir()
+    {
+        let message = format!("--data {}: there is no such directory", directory.display());
+        return Err(Failure::new(Status::NoInput, message));
+    }
     if let Some(hub) = &config.hub {
-        check_place(&hub.place, &config)?;
-        warn_of_others(&hub.place, config.state.as_deref());
+        check_location(&hub.place, &config)?;
     }
     let mut signals = Signals::install().map_err(StartError::Signals)?;
     let requests = config.hub.as_ref().map_or(0, |hub| hub.lanes.sockets());
@@ -67,41 +71,25 @@ fn inherited() -> Result<Option<Arc<TcpListener>>, Failure> {
     }
 }
 
-/// Checks that `--data` is a directory; its files are checked when they are read.
-fn check_data(data: &DataSource) -> Result<(), Failure> {
-    match data {
-        DataSource::Directory(directory) if !directory.is_dir() => {
-            let message = format!("--data {}: there is no such directory", directory.display());
-            Err(Failure::new(Status::NoInput, message))
-        }
-        _ => Ok(()),
+/// Checks that the hub's state can be stored, before anything is served. Warns of subscriptions in the state directory,
+/// which are not served where `--store` names a database.
+fn check_location(location: &StoreLocation, config: &Config) -> Result<(), Failure> {
+    if let (Some(directory), false) = (&config.state, location.is_shared()) {
+        return check_state(directory);
     }
-}
-
-/// Checks that the hub's state can be stored, before anything is served.
-fn check_place(place: &StoreLocation, config: &Config) -> Result<(), Failure> {
-    match &config.state {
-        Some(directory) if !place.is_shared() => check_state(directory),
-        _ => {
-            // Where the system chooses the port the origin is unknown here; publishing checks it later.
-            let is_known = config.inherited.is_none() && config.listen.port() != 0;
-            let listening = || is_known.then(|| config.origin_at(config.listen));
-            let origin = config.base_url.clone().or_else(listening);
-            Ok(place.await_usable(origin.as_deref())?)
-        }
-    }
-}
-
-/// Warns of subscriptions in the state directory, which are not served because `--store` names a database.
-fn warn_of_others(place: &StoreLocation, state: Option<&Path>) {
-    let file = state.map(|state| state.join(FILE_NAME));
-    if let Some(file) = file.filter(|file| place.is_shared() && file.exists()) {
+    let file = config.state.as_ref().map(|state| state.join(FILE_NAME));
+    if let Some(file) = file.filter(|file| file.exists()) {
         warn!(
             "the subscriptions in {} are not served, as --store is given: copy them with `reviewd hub copy`, and \
              move the file away",
             file.display()
         );
     }
+    // Where the system chooses the port the origin is unknown here; publishing checks it later.
+    let is_known = config.inherited.is_none() && config.listen.port() != 0;
+    let listening = || is_known.then(|| config.origin_at(config.listen));
+    let origin = config.base_url.clone().or_else(listening);
+    Ok(location.await_usable(origin.as_deref())?)
 }
 
 /// Refuses a state directory that can never be written. A full or broken disk is accepted: reviews are served without it,
@@ -123,8 +111,7 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
         );
         return Err(Failure::new(Status::Config, message));
     }
-    warn_of_writers(directory);
-    close_files(directory);
+    restrict_access(directory);
     Ok(())
 }
 
@@ -139,25 +126,20 @@ fn may_be_mended(error: &io::Error, directory: &Path) -> bool {
     }
 }
 
-/// Warns of a directory in which any user can replace the files of the state, whatever their modes.
-fn warn_of_writers(directory: &Path) {
-    let mode = fs::metadata(directory).map_or(0, |metadata| metadata.permissions().mode());
-    if mode & 0o002 != 0 {
+/// Restricts the files of the state to their owner: on a volume or after a restore others may have access. Modes are
+/// changed by path, because closing a descriptor of the hub's files would release all locks of this process. Warns of a
+/// directory in which any user can replace the files, whatever their modes.
+fn restrict_access(directory: &Path) {
+    let mode = |path: &Path| fs::metadata(path).map_or(0, |found| found.permissions().mode());
+    if mode(directory) & 0o002 != 0 {
         warn!(
             "every user of this machine can write to the state directory {} (mode {:o}): chmod o-w it",
             directory.display(),
-            mode & 0o7777
+            mode(directory) & 0o7777
         );
     }
-}
-
-/// Restricts the files of the state to their owner: on a volume or after a restore others may have access. Modes are
-/// changed by path, because closing a descriptor of the hub's files would release all locks of this process.
-fn close_files(directory: &Path) {
-    for name in PRIVATE_FILES {
-        let path = directory.join(name);
-        let is_open = |metadata: fs::Metadata| metadata.permissions().mode() & 0o077 != 0;
-        if fs::metadata(&path).is_ok_and(is_open)
+    for path in PRIVATE_FILES.map(|name| directory.join(name)) {
+        if mode(&path) & 0o077 != 0
             && let Err(error) = fs::set_permissions(&path, fs::Permissions::from_mode(0o600))
         {
             warn!(file = %path.display(), %error, "other users of this machine may read a file of the state");

@@ -32,8 +32,8 @@ mod tests;
 
 pub(crate) use formats::formats;
 pub use formats::{SourceFormat, named};
+pub(crate) use merge::Report;
 pub use merge::{Merge, new_file};
-pub(crate) use merge::{Note, Report};
 pub use record::ReadError;
 pub(crate) use record::{Field, parse_mapping};
 pub use record::{Found, Record, Refusal};
