@@ -1,11 +1,18 @@
-//! The access log: a line for each answered request, and no request that waits for it.
+//! The access log: a line for each answered request, and no request that waits for it. And the program's own log: where it
+//! cannot be written, its lines are dropped and counted, and nothing else follows from it.
 
+use std::fs::OpenOptions;
+use std::io::Read;
+use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
+use std::process::Stdio;
 
 use reviewd::server::AccessLogTarget;
 
 use crate::observation::{ANY_PORT, admin, metrics};
-use crate::support::{Program, Server, get, send, wait_until};
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::program::activated;
+use crate::support::{Program, Server, get, wait_until};
 
 fn lines(path: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -21,26 +28,26 @@ fn each_answered_request_is_a_line_of_the_access_log() {
         config.access_log = Some(AccessLogTarget::File(path.clone()));
     });
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
-    let fields = [("traceparent", trace)];
-    let body = server
-        .get_with("/api/reviews/search?query=secret", &fields)
-        .body;
+    let search = "/api/reviews/search?query=secret";
+    let found = server.get_with(search, &[("traceparent", trace)]);
     server.get_with("/nowhere", &[("traceparent", "00-broken")]);
-    let form = [("Content-Type", "text/plain")];
-    send(server.address(), "POST", "/api/websub/hub", &form, b"x");
+    server.send("POST", "/api/websub/hub", &[("Content-Type", "text/plain")]);
     wait_until("they are written", || lines(&path).len() == 3);
-    let lines = lines(&path);
-    assert_eq!(lines[0]["client"], "127.0.0.1");
-    assert_eq!(lines[0]["method"], "GET");
-    assert_eq!(lines[0]["path"], "/api/reviews/search");
-    assert_eq!(lines[0]["status"], 200);
-    assert_eq!(lines[0]["bytes"], body.len());
-    assert_eq!(lines[0]["traceparent"], trace);
-    assert!(lines[0]["duration_us"].is_u64());
-    assert_eq!(lines[1]["status"], 404);
-    assert!(lines[1]["traceparent"].is_null());
-    assert_eq!(lines[2]["method"], "POST");
-    assert_eq!(lines[2]["path"], "/api/websub/hub");
+    for (line, (method, path, status)) in lines(&path).iter().zip([
+        ("GET", "/api/reviews/search", 200),
+        ("GET", "/nowhere", 404),
+        ("POST", "/api/websub/hub", 503),
+    ]) {
+        assert_eq!(line["client"], "127.0.0.1");
+        assert_eq!([&line["method"], &line["path"]], [method, path]);
+        assert_eq!(line["status"], status, "{line}");
+        assert!(line["duration_us"].is_u64());
+        assert_eq!(
+            line["traceparent"].as_str(),
+            (status == 200).then_some(trace)
+        );
+        assert!(status != 200 || line["bytes"] == found.body.len());
+    }
 }
 
 #[test]
@@ -58,31 +65,27 @@ fn a_log_that_was_moved_away_is_opened_anew_on_sigusr1_and_sighup() {
         assert_eq!(lines(&moved).len(), 1);
     }
     assert_eq!(get(program.address(), "/readyz", &[]).status, 200);
-    program.signal("TERM");
-    assert_eq!(program.wait().0, Some(0));
+    program.stop();
     assert_eq!(lines(&path)[0]["path"], "/readyz", "the last line is kept");
 }
 
 #[test]
 fn lines_that_a_blocked_pipe_costs_are_counted_and_no_request_waits() {
-    use std::io::Read;
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.unwrap().success());
     // Open for both, so that neither end waits for the other; nothing is read until the queue is full.
-    let mut pipe = std::fs::OpenOptions::new()
-        .read(true)
-        .write(true)
-        .open(&path)
-        .unwrap();
+    let pipe = OpenOptions::new().read(true).write(true).open(&path);
+    let mut pipe = pipe.unwrap();
     let server = Server::start_with(|config| {
         config.admin_listen = Some(ANY_PORT.parse().unwrap());
         config.access_log = Some(AccessLogTarget::File(path.clone()));
+        config.limits.connection_requests = u32::MAX;
     });
     let entries = |outcome: &str| {
-        metrics(admin(&server))
-            [&format!("reviewd_access_log_entries_total{{outcome=\"{outcome}\"}}")]
+        let name = format!("reviewd_access_log_entries_total{{outcome=\"{outcome}\"}}");
+        metrics(admin(&server))[&name]
     };
     let mut connection = server.connect();
     let mut asked = 0.0;
@@ -90,9 +93,6 @@ fn lines_that_a_blocked_pipe_costs_are_counted_and_no_request_waits() {
         for _ in 0..500 {
             assert_eq!(connection.get("/healthz").status, 200);
             asked += 1.0;
-        }
-        if asked % 5_000.0 == 0.0 {
-            connection = server.connect();
         }
     }
     // It ends with the process: our own end keeps the pipe open.
@@ -104,4 +104,55 @@ fn lines_that_a_blocked_pipe_costs_are_counted_and_no_request_waits() {
         entries("written") + entries("dropped") == asked
     });
     assert_eq!(entries("failed"), 0.0);
+}
+
+/// Replaces the data by `count` reviews, and waits until they are served.
+fn change(data: &DataDir, address: SocketAddr, count: usize) {
+    let updated_at = format!("2026-01-{count:02}T00:00:00Z");
+    data.write("reviews.json", &reviews_json(count, &updated_at));
+    wait_until("the changed data are served", || {
+        let served = get(address, "/reviews.json", &[]).json();
+        served["reviews"].as_array().unwrap().len() == count
+    });
+    assert_eq!(get(address, "/readyz", &[]).status, 200);
+}
+
+#[test]
+fn a_full_disk_under_the_log_ends_nothing() {
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let state = tempfile::tempdir().unwrap();
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let address = listener.local_addr().unwrap();
+    let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let directory = data.path().to_str().unwrap();
+    let arguments = ["--data", directory, "--poll", "100ms"];
+    let mut command = activated(listener.into(), 1, &arguments);
+    command.env("REVIEWD_STATE", state.path());
+    let mut child = command.stderr(Stdio::from(full)).spawn().unwrap();
+    // Its copy of the socket goes with it.
+    drop(command);
+    change(&data, address, 2);
+    let id = rustix::process::Pid::from_child(&child);
+    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
+    assert_eq!(child.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_log_whose_reader_has_gone_ends_nothing_and_its_lines_are_counted() {
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let flags = ["--data", data.path().to_str().unwrap(), "--poll", "100ms"];
+    let mut program = Program::serve(&[&flags[..], &["--admin-listen", ANY_PORT]].concat());
+    let line = program.seen("to the administrator");
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    let admin = line["address"].as_str().unwrap().parse().unwrap();
+    assert_eq!(metrics(admin)["reviewd_log_lines_dropped_total"], 0.0);
+    program.stop_reading_the_log();
+    // The first line may still find room in the pipe.
+    for count in 2..4 {
+        change(&data, program.address(), count);
+    }
+    let counted = metrics(admin);
+    assert!(counted["reviewd_log_lines_dropped_total"] > 0.0);
+    assert_eq!(counted["reviewd_ready"], 1.0);
+    program.stop();
 }

@@ -1,35 +1,40 @@
 //! Request bodies: their bounds, for the two addresses that read one.
 
-use crate::exchange::service;
-use crate::support::Response;
+use crate::support::{send, service};
 
 const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
-/// Sends a POST as it is, and returns everything up to the close, without a `100 Continue`.
-fn post(path: &str, fields: &str, body: &str) -> String {
+/// Sends a POST as it is, and asserts that it is answered once, with `status`, and that the connection ends.
+fn assert_ends(path: &str, fields: &str, body: &str, status: u16) {
     let head = format!("POST {path} HTTP/1.1\r\nHost: reviews.example\r\n{fields}\r\n\r\n");
     let answer = service().exchange((head + body).as_bytes());
     let rest = answer.strip_prefix("HTTP/1.1 100 Continue\r\n\r\n");
-    rest.map_or_else(|| answer.clone(), str::to_owned)
+    let answer = rest.unwrap_or(&answer);
+    let start = format!("HTTP/1.1 {status} ");
+    assert!(answer.starts_with(&start), "{path} {fields}: {answer}");
+    assert!(
+        answer.contains("connection: close\r\n"),
+        "{fields}: {answer}"
+    );
+    assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
 }
 
 #[test]
 fn a_body_that_is_too_long_broken_or_missing_ends_the_connection() {
     let chunk = format!("{:x}\r\n{}\r\n", 5_000, "x".repeat(5_000));
     let long = chunk.repeat(2) + "0\r\n\r\n";
+    let behind = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+    let whole = format!("{:x};a=b\r\n{PING}\r\n0\r\n\r\n{behind}", PING.len());
+    let (hub, chunked) = ("/api/websub/hub", "Transfer-Encoding: chunked");
     for (path, fields, body, status) in [
         // Not a byte of these comes, so a server that waits for one ends at 408.
-        ("/api/websub/hub", "Content-Length: 8193", "", 413),
+        (hub, "Content-Length: 8193", "", 413),
         ("/mcp", "Content-Length: 1048577", "", 413),
         ("/mcp", "Content-Length: 9000000000000000000", "", 413),
         // Counted as it comes.
-        ("/api/websub/hub", "Transfer-Encoding: chunked", &long, 413),
-        (
-            "/api/websub/hub",
-            "Transfer-Encoding: chunked",
-            "zz\r\n",
-            400,
-        ),
+        (hub, chunked, &*long, 413),
+        (hub, chunked, "zz\r\n", 400),
+        ("/mcp", chunked, &whole, 200),
         ("/mcp", "Content-Length: 10", "", 408),
         (
             "/mcp",
@@ -37,28 +42,11 @@ fn a_body_that_is_too_long_broken_or_missing_ends_the_connection() {
             "",
             408,
         ),
-        ("/mcp", "Transfer-Encoding: chunked", "", 408),
+        ("/mcp", chunked, "", 408),
     ] {
-        let answer = post(
-            path,
-            &format!("Content-Type: application/json\r\n{fields}"),
-            body,
-        );
-        let start = format!("HTTP/1.1 {status} ");
-        assert!(answer.starts_with(&start), "{fields}: {answer}");
-        assert!(answer.contains("connection: close"), "{fields}: {answer}");
+        let fields = format!("Content-Type: application/json\r\n{fields}");
+        assert_ends(path, &fields, body, status);
     }
-}
-
-#[test]
-fn a_body_in_chunks_is_read_and_ends_the_connection() {
-    let fields = "Content-Type: application/json\r\nTransfer-Encoding: chunked";
-    let behind = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
-    let body = format!("{:x};a=b\r\n{PING}\r\n0\r\n\r\n{behind}", PING.len());
-    let answer = post("/mcp", fields, &body);
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    assert!(answer.contains("connection: close"), "{answer}");
-    assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
 }
 
 #[test]
@@ -71,10 +59,9 @@ fn a_body_as_long_as_the_limit_is_read() {
             8_192,
         ),
     ] {
-        let mut connection = service().connect();
+        let fields = [("Content-Type", media_type)];
         let body = vec![b' '; bytes];
-        connection.request("POST", path, &[("Content-Type", media_type)], &body);
-        let status = connection.response("POST").status;
+        let status = send(service().address(), "POST", path, &fields, &body).status;
         // There is no hub here; 400 says what is wrong with the content.
         assert!(matches!(status, 400 | 503), "{path}: {status}");
     }
@@ -83,45 +70,40 @@ fn a_body_as_long_as_the_limit_is_read() {
 /// A client that waits to hear whether to send its body.
 #[test]
 fn a_head_that_is_refused_anyway_is_not_asked_for_its_body() {
-    const JSON: &str = "Content-Type: application/json\r\n";
-    const GZIP: &str = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
+    let gzip = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
     for (target, fields, status) in [
-        ("/mcp", "Content-Type: text/plain\r\n", "415"),
-        ("/mcp", "", "415"),
-        ("/mcp", GZIP, "415"),
-        ("/api/websub/hub", JSON, "415"),
-        ("/nowhere", "", "404"),
-        ("/reviews.json", "", "405"),
+        ("/mcp", "Content-Type: text/plain\r\n", 415),
+        ("/mcp", "", 415),
+        ("/mcp", gzip, 415),
+        ("/api/websub/hub", "Content-Type: application/json\r\n", 415),
+        ("/nowhere", "", 404),
+        ("/reviews.json", "", 405),
     ] {
-        let request = format!(
-            "POST {target} HTTP/1.1\r\nHost: reviews.example\r\n{fields}Expect: 100-continue\r\nContent-Length: 5\r\n\r\n"
-        );
-        let answer = service().exchange(request.as_bytes());
-        let start = format!("HTTP/1.1 {status} ");
-        assert!(answer.starts_with(&start), "{target} {fields}: {answer}");
-        assert!(answer.contains("connection: close\r\n"), "{answer}");
+        let fields = format!("{fields}Expect: 100-continue\r\nContent-Length: 5");
+        assert_ends(target, &fields, "", status);
     }
 }
 
 #[test]
 fn a_body_in_a_content_coding_is_415() {
-    let send = |path, media_type, coding, body: &str| -> Response {
-        let fields = [("Content-Type", media_type), ("Content-Encoding", coding)];
-        let mut connection = service().connect();
-        connection.request("POST", path, &fields, body.as_bytes());
-        connection.response("POST")
-    };
     for (coding, status) in [
         ("gzip", 415),
         ("identity, br", 415),
         ("identity", 200),
         ("", 200),
     ] {
-        let response = send("/mcp", "application/json", coding, PING);
+        let response = service().post_mcp(&[("Content-Encoding", coding)], PING);
         assert_eq!(response.status, status, "{coding}: {response:?}");
     }
-    let form = "application/x-www-form-urlencoded";
-    let response = send("/api/websub/hub", form, "gzip", "x");
+    let form = ("Content-Type", "application/x-www-form-urlencoded");
+    let fields = [form, ("Content-Encoding", "gzip")];
+    let response = send(
+        service().address(),
+        "POST",
+        "/api/websub/hub",
+        &fields,
+        b"x",
+    );
     assert_eq!(response.status, 415);
     assert!(response.text().starts_with("content-encoding: "));
 }

@@ -1,20 +1,19 @@
-//! The commands that are for those who run the program: healthcheck, config, completions, man.
+//! The commands for operators: healthcheck, config, completions, man, insights.
 
-use crate::support::Program;
 use crate::support::program::{command, run};
+use crate::support::{Program, service};
 
 #[test]
 fn healthcheck_ends_with_0_for_a_good_answer_and_1_for_none() {
-    let program = Program::serve(&[]);
-    let base = format!("http://{}", program.address());
+    let base = format!("http://{}", service().address());
     for (url, status) in [
-        (format!("{base}/readyz"), 0),
-        (format!("{base}/nowhere"), 1),
-        ("http://127.0.0.1:1/".to_owned(), 1),
-        ("ftp://127.0.0.1/".to_owned(), 64),
-        ("127.0.0.1:9090/readyz".to_owned(), 64),
+        (&*format!("{base}/readyz"), 0),
+        (&*format!("{base}/nowhere"), 1),
+        ("http://127.0.0.1:1/", 1),
+        ("ftp://127.0.0.1/", 64),
+        ("127.0.0.1:9090/readyz", 64),
     ] {
-        let output = run(&["healthcheck", &url]);
+        let output = run(&["healthcheck", url]);
         assert_eq!(output.status.code(), Some(status), "{url}");
     }
 }
@@ -23,30 +22,27 @@ fn healthcheck_ends_with_0_for_a_good_answer_and_1_for_none() {
 fn config_tells_each_setting_and_where_it_came_from() {
     let mut command = command();
     let password = "0123456789abcdef";
+    let store = format!("postgres://me:{password}@db.example/hub");
+    command.args(["config", "--json", "--threads", "3"]);
     command
-        .args(["config", "--json", "--threads", "3"])
         .env("REVIEWD_POLL", "1m")
-        .env("REVIEWD_NO_HUB", "true")
-        .env(
-            "REVIEWD_STORE",
-            format!("postgres://me:{password}@db.example/hub"),
-        );
+        .env("REVIEWD_STORE", store);
     let output = command.output().unwrap();
     assert_eq!(output.status.code(), Some(0));
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(!text.contains(password), "a secret is not shown");
     let settings: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
-    let setting = |flag: &str| {
-        let found = settings.iter().find(|setting| setting["flag"] == flag);
-        let found = found.unwrap_or_else(|| panic!("no {flag}"));
-        (found["value"].clone(), found["origin"].as_str().unwrap())
-    };
-    assert_eq!(setting("--threads"), ("3".into(), "flag"));
-    assert_eq!(setting("--poll"), ("1m".into(), "environment"));
-    assert_eq!(setting("--no-hub"), ("true".into(), "environment"));
-    assert_eq!(setting("--store").1, "environment");
-    assert_eq!(setting("--listen"), ("127.0.0.1:8080".into(), "default"));
-    assert_eq!(setting("--base-url"), (serde_json::Value::Null, "default"));
+    for (flag, value, origin) in [
+        ("--threads", Some("3"), "flag"),
+        ("--poll", Some("1m"), "environment"),
+        ("--listen", Some("127.0.0.1:8080"), "default"),
+        ("--base-url", None, "default"),
+    ] {
+        let mut settings = settings.iter();
+        let setting = settings.find(|setting| setting["flag"] == flag).unwrap();
+        let found = (setting["value"].as_str(), setting["origin"].as_str());
+        assert_eq!(found, (value, Some(origin)), "{flag}");
+    }
     let table = String::from_utf8(run(&["config"]).stdout).unwrap();
     assert_eq!(table.lines().count(), settings.len());
     assert_eq!(run(&["config", "--threads", "0"]).status.code(), Some(64));
@@ -63,8 +59,21 @@ fn shells_and_the_manual_know_every_command() {
         (&["man", "serve"], ["REVIEWD_ADMIN_LISTEN", "SIGHUP"]),
     ] {
         let text = String::from_utf8(run(arguments).stdout).unwrap();
-        for part in parts {
-            assert!(text.contains(part), "{part}: {text}");
-        }
+        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
+}
+
+#[test]
+fn insights_prints_the_document_that_is_served_or_the_reasons_behind_an_aspect() {
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let program = Program::serve(&["--data", sample]);
+    let mut served = crate::support::get(program.address(), "/insights.json", &[]).body;
+    served.push(b'\n');
+    assert!(run(&["insights", sample]).stdout == served);
+    let output = run(&["insights", sample, "--explain", "fees"]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    let explains = text.contains("\nnegative  ") && text.contains("[fees]");
+    assert!(explains && output.status.success(), "{text}");
+    let output = run(&["insights", sample, "--explain", "none"]);
+    assert_eq!(output.status.code(), Some(64));
 }

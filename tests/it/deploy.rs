@@ -37,6 +37,20 @@ fn words<'t>(text: &'t str, prefixes: &[&str]) -> Vec<&'t str> {
         .collect()
 }
 
+const METRICS: &[&str] = &["reviewd_", "process_"];
+
+/// Asserts that every word of `deploy/` that begins with one of `prefixes` is `known`, and that there are enough.
+fn assert_known(known: &[&str], prefixes: &[&str], least: usize) {
+    let mut named = HashSet::new();
+    for (path, text) in files() {
+        for name in words(&text, prefixes) {
+            assert!(known.contains(&name), "{}: {name}", path.display());
+            named.insert(name.to_owned());
+        }
+    }
+    assert!(named.len() > least, "{named:?}");
+}
+
 #[test]
 fn dashboard_and_alerts_name_only_metrics_that_exist() {
     let temp = tempfile::tempdir().unwrap();
@@ -55,17 +69,7 @@ fn dashboard_and_alerts_name_only_metrics_that_exist() {
     });
     let admin = server.running().admin_addr().unwrap();
     let metrics = get(admin, "/metrics", &[]);
-    let known: HashSet<&str> = words(metrics.text(), &["reviewd_", "process_"])
-        .into_iter()
-        .collect();
-    let mut named = HashSet::new();
-    for (path, text) in files() {
-        for name in words(&text, &["reviewd_", "process_"]) {
-            assert!(known.contains(name), "{}: {name}", path.display());
-            named.insert(name.to_owned());
-        }
-    }
-    assert!(named.len() > 25, "{named:?}");
+    assert_known(&words(metrics.text(), METRICS), METRICS, 25);
 }
 
 #[test]
@@ -118,13 +122,8 @@ fn a_pod_listens_on_while_nodes_learn_that_it_ends() {
 fn units_and_containers_set_only_variables_that_exist() {
     let settings = run(&["config", "--json"]).stdout;
     let settings: Vec<serde_json::Value> = serde_json::from_slice(&settings).unwrap();
-    let known: HashSet<&str> = settings
+    let known = settings
         .iter()
-        .filter_map(|setting| setting["variable"].as_str())
-        .collect();
-    for (path, text) in files() {
-        for name in words(&text, &["REVIEWD_"]) {
-            assert!(known.contains(name), "{}: {name}", path.display());
-        }
-    }
+        .filter_map(|setting| setting["variable"].as_str());
+    assert_known(&known.collect::<Vec<_>>(), &["REVIEWD_"], 5);
 }

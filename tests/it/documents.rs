@@ -1,8 +1,9 @@
-//! Single reviews, readiness, and what every read has in common; the fields of each document are in the golden transcripts.
+//! What every read has in common, single reviews, and readiness; the fields of each document are in the golden transcripts.
 
-use serde_json::Value;
+use reviewd::http::Reason;
+use serde_json::json;
 
-use crate::exchange::service;
+use crate::support::{Server, service};
 
 /// Addresses of every kind of read, documents or not.
 pub(crate) const READS: [&str; 13] = [
@@ -36,10 +37,26 @@ fn head_has_the_fields_of_get_and_no_body() {
 }
 
 #[test]
-fn a_query_on_a_document_changes_nothing() {
-    let [plain, queried] =
-        ["/reviews.json", "/reviews.json?utm_source=x&%zz"].map(|target| service().get(target));
-    assert_eq!((plain.etag(), &plain.body), (queried.etag(), &queried.body));
+fn escapes_and_unknown_parameters_change_nothing() {
+    for (plain, other) in [
+        ("/reviews.json", "/reviews.json?utm_source=x&%zz"),
+        ("/reviews.json", "/%72eviews%2ejson"),
+        (
+            "/api/reviews/search?rating=5",
+            "/%61pi/reviews/%73earch?rating=5",
+        ),
+        (
+            "/api/reviews/since/2024-01-01",
+            "/api/reviews/since/2024%2D01%2d01",
+        ),
+        ("/", "/?utm_source=x"),
+        ("/", "/?query=&rating=&sort="),
+        ("/badge.svg", "/badge.svg?theme=pink"),
+    ] {
+        let [plain, other] = [plain, other].map(|target| service().get(target));
+        assert_eq!((plain.etag(), plain.status), (other.etag(), other.status));
+        assert!(plain.body == other.body, "{}", other.text());
+    }
 }
 
 #[test]
@@ -54,14 +71,62 @@ fn a_single_review_is_the_one_of_the_document() {
 }
 
 #[test]
-fn readiness_names_what_is_served() {
-    let reply = service().get("/readyz");
-    let (state, document) = (reply.json(), service().get("/reviews.json").json());
-    assert_eq!((reply.status, &state["ready"]), (200, &Value::Bool(true)));
-    assert_eq!(state["updated_at"], document["updated_at"]);
-    let count = &document["aggregate_rating"]["rating_count"];
-    assert_eq!(&state["review_count"], count);
-    assert_eq!(state["reasons"], Value::Array(Vec::new()));
-    assert_eq!(state["version"].as_str().map(str::len), Some(8));
-    assert_eq!(reply.field("cache-control"), Some("no-store"));
+fn feeds_have_the_fifty_newest_reviews() {
+    let newest = service().get("/api/reviews/search?limit=50").json();
+    let newest = newest["reviews"].as_array().expect("an array").iter();
+    let newest: Vec<&str> = newest.filter_map(|review| review["id"].as_str()).collect();
+    for (path, before) in [
+        ("/feed.xml", "<id>tag:"),
+        ("/api/feed.json", "\"id\":\"tag:"),
+    ] {
+        let feed = String::from_utf8(service().get(path).body).expect("UTF-8");
+        let ids = feed
+            .split(before)
+            .filter_map(|rest| rest.split_once(":review/"));
+        let id = |rest: &str| rest.split(['<', '"']).next().map(str::to_owned);
+        let ids: Vec<String> = ids.filter_map(|(_, rest)| id(rest)).collect();
+        assert_eq!(ids, newest, "{path}");
+    }
+}
+
+#[test]
+fn readiness_tells_what_is_served_and_lists_reasons_until_they_are_withdrawn() {
+    let server = Server::start();
+    let readiness = &server.running().app().readiness;
+    let reason = |code, blocking| Reason {
+        code,
+        message: format!("{code} happened"),
+        details: vec!["reviews[3].rating: 7 is not from 1 to 5".to_owned()],
+        internal: Some("postgres.example: no route".to_owned()),
+        blocking,
+    };
+    let told = |code: &str, blocking: bool| {
+        let details = ["reviews[3].rating: 7 is not from 1 to 5"];
+        let message = format!("{code} happened");
+        json!({"code": code, "message": message, "blocking": blocking, "details": details})
+    };
+    let assert_ready = |status: u16, reasons: serde_json::Value| {
+        let (reply, document) = (server.get("/readyz"), server.get("/reviews.json").json());
+        let state = reply.json();
+        assert_eq!((reply.status, &state["reasons"]), (status, &reasons));
+        assert_eq!(state["ready"], status == 200);
+        assert_eq!(state["updated_at"], document["updated_at"]);
+        let count = &document["aggregate_rating"]["rating_count"];
+        assert_eq!(&state["review_count"], count);
+        assert_eq!(state["version"].as_str().map(str::len), Some(8));
+        assert_eq!(reply.field("cache-control"), Some("no-store"));
+        assert_eq!(server.get("/healthz").status, 200);
+    };
+    assert_ready(200, json!([]));
+    // A reason that comes again replaces itself. What is internal is not told, as any client may ask.
+    for _ in 0..2 {
+        readiness.report(&reason("reload_failed", false));
+    }
+    let failed = told("reload_failed", false);
+    assert_ready(200, json!([failed]));
+    readiness.report(&reason("draining", true));
+    assert_ready(503, json!([failed, told("draining", true)]));
+    readiness.withdraw("draining");
+    readiness.withdraw("reload_failed");
+    assert_ready(200, json!([]));
 }

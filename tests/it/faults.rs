@@ -26,9 +26,9 @@ fn killed_under_load_nothing_but_what_was_under_way_is_lost() {
 
 /// Sends the hub of `address` a request, for the callback `number`; returns the status of its answer.
 fn subscribe(address: SocketAddr, number: usize) -> u16 {
-    let body = format!(
-        "hub.mode=subscribe&hub.topic=http://{address}/feed.xml&hub.callback=https://127.0.0.1:1024/{number}"
-    );
+    let callback = format!("https://127.0.0.1:1024/{number}");
+    let topic = format!("http://{address}/feed.xml");
+    let body = format!("hub.mode=subscribe&hub.topic={topic}&hub.callback={callback}");
     let fields = [("Content-Type", "application/x-www-form-urlencoded")];
     send(address, "POST", "/api/websub/hub", &fields, body.as_bytes()).status
 }
@@ -54,9 +54,7 @@ fn a_state_directory_that_is_read_only_costs_the_hub_and_no_read_until_it_is_men
     assert_state_is_refused(mount.path());
     mount.make("rw");
     let flags = [&["--state", mount.text()], &ANY_NUMBER[..]].concat();
-    let before = Program::serve(&flags);
-    before.signal("TERM");
-    assert_eq!(before.wait().0, Some(0));
+    Program::serve(&flags).stop();
     mount.make("ro");
     let program = Program::serve(&flags);
     let address = program.address();

@@ -94,47 +94,51 @@ fn tables() -> String {
 
 fn row(flag: &Arg) -> String {
     let help = flag.get_help().expect("a meaning").to_string();
-    // Where the service computes the default, the help says how.
-    let (meaning, computed) = match help.split_once(" [default: ") {
-        Some((meaning, rest)) => (meaning, rest.trim_end_matches(']').replace('`', "")),
-        None => (help.as_str(), String::new()),
-    };
     let is_switch = !flag.get_action().takes_values();
-    let value = match flag.get_value_names() {
-        Some([name]) if !is_switch => format!(" {name}"),
-        _ => String::new(),
-    };
     let given: Vec<_> = flag
         .get_default_values()
         .iter()
         .map(|value| value.to_string_lossy())
         .collect();
-    let default = match given.join(",") {
-        _ if is_switch => String::new(),
-        given if given.is_empty() => computed,
-        given => given,
+    let given = if is_switch {
+        String::new()
+    } else {
+        given.join(",")
     };
-    let default = match default.as_str() {
-        "" => default,
-        _ => format!("`{default}`"),
+    // Where the service computes the default, the help says how.
+    let (meaning, default) = match help.split_once(" [default: ") {
+        Some((meaning, rest)) if given.is_empty() => (meaning, rest.replace(['`', ']'], "")),
+        Some((meaning, _)) => (meaning, given),
+        None => (&*help, given),
     };
-    let values = match is_switch {
-        true => Vec::new(),
-        false => flag.get_possible_values(),
+    let code = |text: &str| {
+        if text.is_empty() {
+            String::new()
+        } else {
+            format!("`{text}`")
+        }
     };
+    let value = match flag.get_value_names() {
+        Some([name]) if !is_switch => format!(" {name}"),
+        _ => String::new(),
+    };
+    let values = flag.get_possible_values();
     let values: Vec<&str> = values.iter().map(|value| value.get_name()).collect();
-    let possible = match values.is_empty() {
+    let possible = match values.is_empty() || is_switch {
         true => String::new(),
         false => format!(" ({})", values.join(", ")),
     };
-    let name = flag.get_long().expect("a name");
+    let name = code(&format!("--{}{value}", flag.get_long().expect("a name")));
     let variable = flag.get_env().expect("a variable").to_string_lossy();
-    let escape = |text: &str| text.replace('|', "\\|");
+    let cells = [
+        name,
+        code(&variable),
+        code(&default),
+        format!("{meaning}{possible}"),
+    ];
     format!(
-        "| `--{name}{}` | `{variable}` | {} | {} |\n",
-        escape(&value),
-        escape(&default),
-        escape(&format!("{meaning}{possible}"))
+        "| {} |\n",
+        cells.map(|cell| cell.replace('|', "\\|")).join(" | ")
     )
 }
 

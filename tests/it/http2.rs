@@ -44,9 +44,8 @@ fn ask_with(fillers: usize) -> Option<u8> {
     frames.send(kind::HEADERS, END_STREAM, 1, &block);
     for number in 1..=fillers {
         let end = if number == fillers { END_HEADERS } else { 0 };
-        frames
-            .try_send(kind::CONTINUATION, end, 1, &filler())
-            .ok()?;
+        let sent = frames.try_send(kind::CONTINUATION, end, 1, &filler());
+        sent.ok()?;
     }
     std::iter::from_fn(|| frames.next())
         .find(|frame| frame.stream == 1 && frame.kind == kind::HEADERS)

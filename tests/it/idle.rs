@@ -15,23 +15,11 @@ const BYTES_MAX: usize = 24 * 1024;
 fn kept_connections_cost_little_and_are_served() {
     let count = std::env::var("REVIEWD_IDLE_CONNECTIONS");
     let count = count.map_or(CONNECTIONS, |count| count.parse().expect("a number"));
-    let program = Program::serve(&[
-        "--no-hub",
-        "--poll",
-        "0",
-        "--address-connections",
-        "0",
-        "--max-connections",
-        "20000",
-        "--idle-time",
-        "10m",
-    ]);
+    let flags = "--no-hub --poll 0 --address-connections 0 --max-connections 20000 --idle-time 10m";
+    let program = Program::serve(&flags.split(' ').collect::<Vec<_>>());
     wait_until("what is made in the background is made", || {
-        let reply = get(
-            program.address(),
-            "/insights.json",
-            &[("Accept-Encoding", "br")],
-        );
+        let coding = [("Accept-Encoding", "br")];
+        let reply = get(program.address(), "/insights.json", &coding);
         reply.field("content-encoding") == Some("br")
     });
     // The first use up what the process has left over from its start, and what is needed once. Work in the background may
@@ -68,8 +56,6 @@ fn anonymous_bytes(process: u32) -> usize {
         .lines()
         .find_map(|line| line.strip_prefix("RssAnon:"));
     let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    number
-        .and_then(|number| number.parse::<usize>().ok())
-        .expect("a number of kB")
-        * 1024
+    let number = number.and_then(|number| number.parse::<usize>().ok());
+    number.expect("a number of kB") * 1024
 }

@@ -16,14 +16,17 @@ fn init(folder: &Path, flags: &[&str]) -> (Option<i32>, String) {
     (output.status.code(), String::from_utf8(text).unwrap())
 }
 
-const FLAGS: [&str; 6] = [
-    "--name",
-    "Bright \"Smile\" & Co",
-    "--trade",
-    "dental",
-    "--site",
-    "https://brightsmile.example",
-];
+const NAME: &str = "Bright \"Smile\" & Co";
+const SITE: &str = "https://brightsmile.example";
+const FLAGS: [&str; 6] = ["--name", NAME, "--trade", "dental", "--site", SITE];
+
+/// The flags with another value of one of them.
+fn with<'a>(flag: &str, value: &'a str) -> [&'a str; 6] {
+    let mut flags: [&str; 6] = FLAGS;
+    let at = flags.iter().position(|found| *found == flag);
+    flags[at.expect("one of the flags") + 1] = value;
+    flags
+}
 
 #[test]
 fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
@@ -36,12 +39,9 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
     let check = run(&["check", folder.to_str().unwrap()]);
     assert_eq!(check.status.code(), Some(0), "{check:?}");
     let program = Program::serve(&["--data", folder.to_str().unwrap()]);
-    let document = get(program.address(), "/reviews.json", &[]);
-    let document: Value = serde_json::from_slice(&document.body).unwrap();
-    let business = &document["business"];
-    assert_eq!(business["name"], "Bright \"Smile\" & Co");
-    assert_eq!(business["type"], "Dentist");
-    assert_eq!(business["url"], "https://brightsmile.example");
+    let document = get(program.address(), "/reviews.json", &[]).json();
+    let keys = ["name", "type", "url"].map(|key| &document["business"][key]);
+    assert_eq!(keys, [NAME, "Dentist", SITE]);
     assert_eq!(document["reviews"], Value::Array(Vec::new()));
     assert_eq!(get(program.address(), "/", &[]).status, 200);
     let table = "id,author,rating,date,text\n1,Ann,5,2024-03-04,The price was fair.\n";
@@ -50,59 +50,43 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
     assert_eq!((status, &report["published_count"]), (Some(0), &1.into()));
 }
 
+/// Trades, and the type of schema.org that each becomes.
+const TRADES: &str = "law: LegalService, Lawyer: LegalService, legal services: LegalService, attorneys: Attorney, \
+    attorney at law: Attorney, plumbing: Plumber, hair salon: HairSalon, salon: BeautySalon, HVACBusiness: HVACBusiness, \
+    GardenStore: GardenStore, Dentists: Dentist, dentist office: Dentist, accountant: AccountingService, \
+    clinic: MedicalClinic, hotels: Hotel, restaurants: Restaurant, realtor: RealEstateAgent, roofer: RoofingContractor, \
+    insurance broker: InsuranceAgency, auto: AutoRepair, auto dealer: AutoDealer, shop: Store, \
+    hospitality: LocalBusiness, a: LocalBusiness, kite repair: LocalBusiness";
+
 #[test]
 fn trades_become_types_of_schema_org_and_values_have_limits() {
     let parent = tempfile::tempdir().unwrap();
-    let [name, trade] = ["x".repeat(1_024), "x".repeat(1_024)];
-    // The place of a value among the flags, the value, and the type that comes of it.
-    for (at, value, kind) in [
-        (3, "law", "LegalService"),
-        (3, "Lawyer", "LegalService"),
-        (3, "plumbing", "Plumber"),
-        (3, "hair salon", "HairSalon"),
-        (3, "HVACBusiness", "HVACBusiness"),
-        (3, "GardenStore", "GardenStore"),
-        (3, "attorneys", "Attorney"),
-        (3, "attorney at law", "Attorney"),
-        (3, "legal services", "LegalService"),
-        (3, "Dentists", "Dentist"),
-        (3, "dentist office", "Dentist"),
-        (3, "accountant", "AccountingService"),
-        (3, "clinic", "MedicalClinic"),
-        (3, "hotels", "Hotel"),
-        (3, "restaurants", "Restaurant"),
-        (3, "realtor", "RealEstateAgent"),
-        (3, "roofer", "RoofingContractor"),
-        (3, "salon", "BeautySalon"),
-        (3, "insurance broker", "InsuranceAgency"),
-        (3, "auto", "AutoRepair"),
-        (3, "auto dealer", "AutoDealer"),
-        (3, "shop", "Store"),
-        (3, "hospitality", "LocalBusiness"),
-        (3, "a", "LocalBusiness"),
-        (3, "kite repair", "LocalBusiness"),
-        (3, &trade, "LocalBusiness"),
-        (1, &name, "Dentist"),
-    ] {
-        let folder = parent.path().join("new");
-        let mut flags = FLAGS;
-        flags[at] = value;
-        let (status, text) = init(&folder, &flags);
+    let folder = parent.path().join("new");
+    let long = "x".repeat(1_024);
+    let trades = TRADES
+        .split(", ")
+        .filter_map(|trade| trade.split_once(": "));
+    let at_the_limit = [
+        ("--trade", &*long, "LocalBusiness"),
+        ("--name", &long, "Dentist"),
+    ];
+    for (flag, value, kind) in trades
+        .map(|(trade, kind)| ("--trade", trade, kind))
+        .chain(at_the_limit)
+    {
+        let (status, text) = init(&folder, &with(flag, value));
         assert_eq!(status, Some(0), "{value}: {text}");
         let file = fs::read(folder.join("reviews.json")).unwrap();
         let file: Value = serde_json::from_slice(&file).unwrap();
         assert_eq!(file["business"]["type"], kind, "{value}");
-        fs::remove_dir_all(folder).unwrap();
+        fs::remove_dir_all(&folder).unwrap();
     }
-    for (at, value) in [(1, String::new()), (1, name + "x"), (3, trade + "x")] {
-        let mut flags = FLAGS;
-        flags[at] = &value;
-        let (status, text) = init(&parent.path().join("y"), &flags);
+    let longer = long + "x";
+    for (flag, value) in [("--name", ""), ("--name", &longer), ("--trade", &longer)] {
+        let (status, text) = init(&folder, &with(flag, value));
         assert_eq!(status, Some(64), "{text}");
-        assert!(
-            text.contains("must be one line of 1 to 1024 bytes"),
-            "{text}"
-        );
+        let bound = "must be one line of 1 to 1024 bytes";
+        assert!(text.contains(bound), "{text}");
     }
 }
 
@@ -113,10 +97,8 @@ fn a_folder_with_any_data_file_is_left_alone() {
         fs::write(folder.path().join(name), "mine").unwrap();
         let (status, text) = init(folder.path(), &FLAGS);
         assert_eq!(status, Some(73), "{text}");
-        assert!(
-            text.contains(&format!("has {name}, and is left alone")),
-            "{text}"
-        );
+        let why = format!("has {name}, and is left alone");
+        assert!(text.contains(&why), "{text}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 }
@@ -131,42 +113,34 @@ fn without_a_terminal_a_missing_flag_is_named() {
         assert!(text.contains(missing), "{text}");
         assert!(!folder.exists());
     }
-    let (status, _) = init(&folder, &[&FLAGS[..4], &["--site", "brightsmile"]].concat());
-    assert_eq!(status, Some(64));
+    assert_eq!(init(&folder, &with("--site", "brightsmile")).0, Some(64));
     // The trade may stay open.
-    assert_eq!(
-        init(&folder, &[&FLAGS[..2], &FLAGS[4..]].concat()).0,
-        Some(0)
-    );
+    let flags = [&FLAGS[..2], &FLAGS[4..]].concat();
+    assert_eq!(init(&folder, &flags).0, Some(0));
 }
 
 #[test]
 fn a_terminal_is_asked_for_the_business_until_the_answers_fit() {
     let folder = tempfile::tempdir().unwrap();
-    let answers = file(
-        folder.path(),
-        "answers",
-        "Weiß & Söhne\nno address\nhttps://weiss.example/\n",
-    );
-    let line = format!(
-        "{} init {}/new --trade law",
-        env!("CARGO_BIN_EXE_reviewd"),
-        folder.path().display()
-    );
+    let answers = "Weiß & Söhne\nno address\nhttps://weiss.example/\n";
+    let answers = file(folder.path(), "answers", answers);
+    let program = env!("CARGO_BIN_EXE_reviewd");
+    let line = format!("{program} init {}/new --trade law", folder.path().display());
     // A terminal of its own.
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &line, "/dev/null"]);
     terminal.stdin(Stdio::from(File::open(answers).unwrap()));
     let output = terminal.output().unwrap();
     assert!(output.status.success(), "{output:?}");
-    let shown = String::from_utf8_lossy(&output.stdout).into_owned();
-    let again = "Its website (https://…): must be an http or https address";
-    assert!(
-        shown.contains("Name of the business: ") && shown.contains(again),
-        "{shown}"
-    );
+    let shown = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "Name of the business: ",
+        "Its website (https://…): must be an http or https address",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
     let text = fs::read(folder.path().join("new/reviews.json")).unwrap();
     let written: Value = serde_json::from_slice(&text).unwrap();
-    assert_eq!(written["business"]["name"], "Weiß & Söhne");
-    assert_eq!(written["business"]["url"], "https://weiss.example/");
+    let keys = ["name", "url"].map(|key| &written["business"][key]);
+    assert_eq!(keys, ["Weiß & Söhne", "https://weiss.example/"]);
 }

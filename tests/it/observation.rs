@@ -4,13 +4,22 @@ use std::collections::HashMap;
 use std::net::SocketAddr;
 use std::time::{Duration, Instant};
 
+use reviewd::server::{Config, DataSource};
+
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::{Connection, Server, get, send, wait_until};
 
 pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
 
 fn observed() -> Server {
-    Server::start_with(|config| config.admin_listen = Some(ANY_PORT.parse().unwrap()))
+    observed_with(|_| {})
+}
+
+fn observed_with(change: impl FnOnce(&mut Config)) -> Server {
+    Server::start_with(|config| {
+        config.admin_listen = Some(ANY_PORT.parse().unwrap());
+        change(config);
+    })
 }
 
 pub(crate) fn admin(server: &Server) -> SocketAddr {
@@ -23,13 +32,12 @@ fn parse(text: &str) -> HashMap<String, f64> {
     let (mut samples, mut family, mut kind) = (HashMap::new(), "", "");
     for line in body.lines() {
         if let Some(rest) = line.strip_prefix("# ") {
-            let mut words = rest.splitn(3, ' ');
-            let (word, name) = (words.next().unwrap(), words.next().unwrap());
-            match word {
-                "HELP" => family = name,
-                _ => kind = words.next().unwrap(),
+            let words: Vec<&str> = rest.splitn(3, ' ').collect();
+            match words[0] {
+                "HELP" => family = words[1],
+                _ => kind = words[2],
             }
-            assert_eq!(name, family, "{line}");
+            assert_eq!(words[1], family, "{line}");
             continue;
         }
         let (key, value) = line.rsplit_once(' ').expect(line);
@@ -53,6 +61,15 @@ pub(crate) fn metrics(address: SocketAddr) -> HashMap<String, f64> {
     parse(get(address, "/metrics", &[]).text())
 }
 
+/// Asserts samples by name, labels and value.
+fn assert_samples(server: &Server, expected: &[(&str, &str, f64)]) {
+    let samples = metrics(admin(server));
+    for (name, labels, value) in expected {
+        let found = samples.get(&format!("reviewd_{name}{{{labels}}}"));
+        assert_eq!(found, Some(value), "{name} {labels}");
+    }
+}
+
 #[test]
 fn the_text_of_the_metrics_is_openmetrics() {
     let server = observed();
@@ -63,11 +80,8 @@ fn the_text_of_the_metrics_is_openmetrics() {
     assert_eq!(response.field("cache-control"), Some("no-store"));
     assert_eq!(response.field("access-control-allow-origin"), None);
     let samples = parse(response.text());
-    let version = env!("CARGO_PKG_VERSION");
-    assert_eq!(
-        samples[&format!("reviewd_build_info{{version=\"{version}\"}}")],
-        1.0
-    );
+    let version = format!("version=\"{}\"", env!("CARGO_PKG_VERSION"));
+    assert_samples(&server, &[("build_info", &version, 1.0)]);
     assert_eq!(samples["reviewd_dataset_reviews"], 207.0);
     assert_eq!(samples["reviewd_ready"], 1.0);
     assert!(samples["process_resident_memory_bytes"] > 1e6);
@@ -82,7 +96,7 @@ fn the_text_of_the_metrics_is_openmetrics() {
 
 #[test]
 fn requests_are_counted_by_address_and_status() {
-    let server = observed();
+    let server = observed_with(|config| config.limits.rates.reads = 8);
     let etag = server.get("/reviews.json").etag().to_owned();
     let again = server.get_with("/reviews.json", &[("If-None-Match", &etag)]);
     assert_eq!(again.status, 304);
@@ -90,13 +104,12 @@ fn requests_are_counted_by_address_and_status() {
     server.get("/api/reviews/search?limit=0");
     server.get("/api/reviews/nobody");
     server.get("/nowhere/at/all");
-    let head = send(server.address(), "HEAD", "/feed.xml", &[], b"");
-    assert_eq!(head.status, 200);
-    let samples = metrics(admin(&server));
-    let requests = "reviewd_http_requests_total";
-    let bytes = "reviewd_http_response_body_bytes_total";
-    let duration = "reviewd_http_request_duration_seconds";
-    for (name, labels, expected) in [
+    assert_eq!(server.send("HEAD", "/feed.xml", &[]).status, 200);
+    for status in [200, 429] {
+        assert_eq!(server.get("/badge.svg").status, status);
+    }
+    let (requests, duration) = ("http_requests_total", "http_request_duration_seconds");
+    let expected = [
         (requests, "route=\"/reviews.json\",status=\"2xx\"", 1.0),
         (requests, "route=\"/reviews.json\",status=\"3xx\"", 1.0),
         (
@@ -111,25 +124,27 @@ fn requests_are_counted_by_address_and_status() {
         ),
         (requests, "route=\"/api/reviews/{id}\",status=\"4xx\"", 1.0),
         (requests, "route=\"other\",status=\"4xx\"", 1.0),
+        // One that was too many is counted with its address.
+        (requests, "route=\"/badge.svg\",status=\"4xx\"", 1.0),
+        ("rate_limited_total", "surface=\"reads\"", 1.0),
+        ("rate_limited_total", "surface=\"mcp\"", 0.0),
+        ("rate_limited_total", "surface=\"hub\"", 0.0),
         // A HEAD sends no body.
-        (bytes, "route=\"/feed.xml\"", 0.0),
-        ("reviewd_searches_total", "interface=\"rest\"", 1.0),
+        ("http_response_body_bytes_total", "route=\"/feed.xml\"", 0.0),
+        ("searches_total", "interface=\"rest\"", 1.0),
         (
             &format!("{duration}_bucket"),
             "le=\"+Inf\",route=\"/reviews.json\"",
             2.0,
         ),
         (&format!("{duration}_count"), "route=\"/reviews.json\"", 2.0),
-    ] {
-        assert_eq!(
-            samples[&format!("{name}{{{labels}}}")],
-            expected,
-            "{name} {labels}"
-        );
-    }
-    let sent = samples[&format!("{bytes}{{route=\"/api/reviews/search\"}}")];
-    assert!(sent as usize > length);
-    assert!(samples[&format!("{duration}_sum{{route=\"/reviews.json\"}}")] > 0.0);
+    ];
+    assert_samples(&server, &expected);
+    let samples = metrics(admin(&server));
+    let sent = "reviewd_http_response_body_bytes_total{route=\"/api/reviews/search\"}";
+    assert!(samples[sent] as usize > length);
+    let time = "reviewd_http_request_duration_seconds_sum{route=\"/reviews.json\"}";
+    assert!(samples[time] > 0.0);
 }
 
 #[test]
@@ -141,39 +156,16 @@ fn tool_calls_are_counted_by_name_and_unknown_names_together() {
         "no_such_tool",
         "nor_this",
     ] {
-        let body = format!(
-            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{name}","arguments":{{}}}}}}"#
-        );
-        let fields = [("Content-Type", "application/json")];
-        send(server.address(), "POST", "/mcp", &fields, body.as_bytes());
+        let params = serde_json::json!({"name": name, "arguments": {}});
+        server.post_mcp(&[], &crate::mcp::request("tools/call", params).to_string());
     }
-    let samples = metrics(admin(&server));
-    let calls = |tool: &str| samples[&format!("reviewd_mcp_tool_calls_total{{tool=\"{tool}\"}}")];
-    assert_eq!((calls("search_reviews"), calls("unknown")), (2.0, 2.0));
-    assert_eq!(samples["reviewd_searches_total{interface=\"mcp\"}"], 2.0);
-    assert_eq!(
-        samples["reviewd_http_requests_total{route=\"/mcp\",status=\"2xx\"}"],
-        4.0
-    );
-}
-
-#[test]
-fn requests_that_were_too_many_are_counted_with_their_address() {
-    let server = Server::start_with(|config| {
-        config.admin_listen = Some(ANY_PORT.parse().unwrap());
-        config.limits.rates.reads = 1;
-    });
-    server.get("/feed.xml");
-    server.get("/feed.xml");
-    let samples = metrics(admin(&server));
-    let limited =
-        |surface: &str| samples[&format!("reviewd_rate_limited_total{{surface=\"{surface}\"}}")];
-    assert_eq!(
-        [limited("reads"), limited("mcp"), limited("hub")],
-        [1.0, 0.0, 0.0]
-    );
-    let refused = "reviewd_http_requests_total{route=\"/feed.xml\",status=\"4xx\"}";
-    assert_eq!(samples[refused], 1.0);
+    let expected = [
+        ("mcp_tool_calls_total", "tool=\"search_reviews\"", 2.0),
+        ("mcp_tool_calls_total", "tool=\"unknown\"", 2.0),
+        ("searches_total", "interface=\"mcp\"", 2.0),
+        ("http_requests_total", "route=\"/mcp\",status=\"2xx\"", 4.0),
+    ];
+    assert_samples(&server, &expected);
 }
 
 #[test]
@@ -193,8 +185,12 @@ fn idle_clients_do_not_keep_the_administrators_port() {
         assert_eq!(connection.rest(), b"");
     }
     assert!(began.elapsed() < Duration::from_secs(30));
-    let refused = "reviewd_admin_connections_refused_total{reason=\"address_limit\"}";
-    assert_eq!(metrics(admin(&server))[refused], 0.0);
+    let refused = (
+        "admin_connections_refused_total",
+        "reason=\"address_limit\"",
+        0.0,
+    );
+    assert_samples(&server, &[refused]);
     // Nor does half a request delay the end.
     let mut half = Connection::open(admin(&server));
     assert_eq!(half.get("/healthz").status, 200);
@@ -207,24 +203,22 @@ fn idle_clients_do_not_keep_the_administrators_port() {
 #[test]
 fn reloads_are_counted_by_their_end() {
     let data = DataDir::with_reviews(2, "2026-01-01T00:00:00Z");
-    let server = Server::start_with(|config| {
-        config.admin_listen = Some(ANY_PORT.parse().unwrap());
-        config.data = reviewd::server::DataSource::Directory(data.path().to_owned());
-    });
-    let reloads = |outcome: &str| {
-        metrics(admin(&server))[&format!("reviewd_reloads_total{{outcome=\"{outcome}\"}}")]
+    let server =
+        observed_with(|config| config.data = DataSource::Directory(data.path().to_owned()));
+    let wait_for = |outcome: &str| {
+        let name = format!("reviewd_reloads_total{{outcome=\"{outcome}\"}}");
+        wait_until(outcome, || metrics(admin(&server))[&name] == 1.0);
+        metrics(admin(&server))
     };
-    data.write("reviews.json", "{");
-    wait_until("it is refused", || reloads("refused") == 1.0);
     let reason = "reviewd_ready_reason{code=\"reload_failed\"}";
-    assert_eq!(metrics(admin(&server))[reason], 1.0);
+    data.write("reviews.json", "{");
+    assert_eq!(wait_for("refused")[reason], 1.0);
     data.write("reviews.json", &reviews_json(3, "2026-01-02T00:00:00Z"));
-    wait_until("it is taken", || reloads("replaced") == 1.0);
-    let samples = metrics(admin(&server));
+    let samples = wait_for("replaced");
     assert_eq!(samples["reviewd_dataset_reviews"], 3.0);
     assert!(!samples.contains_key(reason));
     std::fs::remove_file(data.path().join("reviews.json")).unwrap();
-    wait_until("it is gone", || reloads("gone") == 1.0);
+    wait_for("gone");
 }
 
 #[test]
@@ -232,7 +226,6 @@ fn the_administrators_port_has_its_own_addresses_and_the_public_one_no_metrics()
     let server = observed();
     assert_eq!(server.get("/metrics").status, 404);
     let address = admin(&server);
-    assert_eq!(get(address, "/healthz", &[]).status, 200);
     assert_eq!(get(address, "/readyz", &[]).json()["ready"], true);
     assert_eq!(get(address, "/reviews.json", &[]).status, 404);
     let refused = send(address, "POST", "/metrics", &[], b"x");
@@ -241,16 +234,25 @@ fn the_administrators_port_has_its_own_addresses_and_the_public_one_no_metrics()
         (405, Some("GET, HEAD"))
     );
     assert_eq!(refused.field("connection"), Some("close"));
-    let head = send(address, "HEAD", "/metrics", &[], b"");
-    assert_eq!((head.status, head.body.len()), (200, 0));
+    assert_eq!(send(address, "HEAD", "/metrics", &[], b"").status, 200);
+    // A page whose name leads here reads nothing.
+    for path in ["/metrics", "/readyz", "/healthz"] {
+        for (host, status) in [
+            ("page.example:9090", 421),
+            ("127.0.0.1", 200),
+            ("localhost:9090", 200),
+            ("[::1]:9090", 200),
+        ] {
+            let reply = get(address, path, &[("Host", host)]);
+            assert_eq!(reply.status, status, "{path} {host}");
+            assert_eq!(reply.field("access-control-allow-origin"), None);
+        }
+    }
 }
 
 #[test]
 fn what_the_protocol_refuses_by_itself_is_counted_among_other_requests() {
-    let server = Server::start_with(|config| {
-        config.admin_listen = Some(ANY_PORT.parse().unwrap());
-        config.limits.header_time = Duration::from_millis(300);
-    });
+    let server = observed_with(|config| config.limits.header_time = Duration::from_millis(300));
     let long = "x".repeat(17 << 10);
     let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n");
     let other = "reviewd_http_requests_total{route=\"other\",status=\"4xx\"}";
@@ -271,18 +273,4 @@ fn what_the_protocol_refuses_by_itself_is_counted_among_other_requests() {
     drop(server.connect());
     assert_eq!(server.get("/healthz").status, 200);
     assert_eq!(count(), before);
-}
-
-#[test]
-fn a_page_that_was_led_to_the_administrators_port_reads_nothing() {
-    let server = observed();
-    let ask = |path: &str, host: &str| get(admin(&server), path, &[("Host", host)]);
-    for path in ["/metrics", "/readyz", "/healthz"] {
-        let led = ask(path, "page.example:9090");
-        let origin = led.field("access-control-allow-origin");
-        assert_eq!((led.status, origin), (421, None), "{path}");
-        for host in ["127.0.0.1", "localhost:9090", "[::1]:9090"] {
-            assert_eq!(ask(path, host).status, 200, "{path} {host}");
-        }
-    }
 }

@@ -2,21 +2,13 @@
 
 use serde_json::Value;
 
-use crate::exchange::{BASE_URL, service};
+use crate::support::{BASE_URL, service};
 
 /// Returns the text of a page that is there.
 fn page(target: &str) -> String {
     let reply = service().get(target);
     assert_eq!(reply.status, 200, "{target}");
     String::from_utf8(reply.body).expect("UTF-8")
-}
-
-#[test]
-fn parameters_that_ask_for_nothing_show_the_front_page() {
-    let plain = page("/");
-    for query in ["/?", "/?utm_source=x", "/?query=&rating=&sort="] {
-        assert!(page(query) == plain, "{query}");
-    }
 }
 
 #[test]
@@ -45,13 +37,10 @@ fn a_search_page_shows_what_the_interface_finds() {
 fn files_of_the_page_are_kept_for_good_under_their_version_alone() {
     let home = page("/");
     for name in ["/page.css", "/page.js"] {
-        let (_, rest) = home
-            .split_once(&format!("\"{name}?v="))
-            .expect("the page loads it");
-        let (kept, checked) = (
-            "public, max-age=31536000, immutable",
-            "public, max-age=60, stale-while-revalidate=600",
-        );
+        let loaded = home.split_once(&format!("\"{name}?v="));
+        let (_, rest) = loaded.expect("the page loads it");
+        let kept = "public, max-age=31536000, immutable";
+        let checked = "public, max-age=60, stale-while-revalidate=600";
         let current = format!("?v={}", &rest[..8]);
         for (query, expected) in [(&*current, kept), ("", checked), ("?v=00000000", checked)] {
             let reply = service().get(&format!("{name}{query}"));
@@ -70,11 +59,11 @@ fn the_widget_shows_what_its_address_asks_for() {
         let text = page(&format!("/widget.html{query}"));
         assert_eq!(text.matches("<time").count(), count, "{query}");
         assert!(text.contains(&format!("href=\"{BASE_URL}/\"")), "{query}");
-        let html = theme.map_or_else(
-            || "<html lang=\"en\">".to_owned(),
-            |theme| format!("<html lang=\"en\" data-theme=\"{theme}\">"),
+        let chosen = theme.map_or(String::new(), |theme| format!(" data-theme=\"{theme}\""));
+        assert!(
+            text.contains(&format!("<html lang=\"en\"{chosen}>")),
+            "{query}"
         );
-        assert!(text.contains(&html), "{query}");
         let scheme = format!("content=\"{}\"", theme.unwrap_or("light dark"));
         assert!(text.contains(&scheme), "{query}");
     }
@@ -89,6 +78,5 @@ fn a_badge_comes_in_the_colours_asked_for() {
     );
     assert!(light != dark && !light.contains("prefers") && !dark.contains("prefers"));
     assert!(page("/badge.svg").contains("prefers-color-scheme"));
-    assert_eq!(page("/badge.svg?theme=pink"), page("/badge.svg"));
     assert!(light.contains("4.1 of 5 stars, 207 reviews"));
 }

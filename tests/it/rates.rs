@@ -3,21 +3,24 @@
 use reviewd::http::{Proxies, ProxyField};
 use reviewd::server::Config;
 
-use crate::support::{Connection, Program, Response, Server, connect_from, send};
+use crate::support::{Connection, Program, Response, Server, connect_from};
 
 /// What an MCP client sends.
-const PING: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
-
-fn post_mcp(server: &Server) -> Response {
-    let fields = [("Content-Type", "application/json")];
-    send(server.address(), "POST", "/mcp", &fields, PING)
-}
+const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
 
 fn limited(change: impl FnOnce(&mut Config)) -> Server {
     Server::start_with(|config| {
         config.limits.rates.reads = 3;
         change(config);
     })
+}
+
+/// Asserts the status of a response, and what it says is left of the rate of `scope`.
+fn assert_left(response: &Response, status: u16, scope: &str, left: u32) {
+    let limit = response.field("ratelimit").expect("the field");
+    let start = format!("\"{scope}\";r={left};t=");
+    assert_eq!(response.status, status);
+    assert!(limit.starts_with(&start), "{limit}");
 }
 
 /// Trusts every address of this machine, as proxies that write `field`.
@@ -40,74 +43,65 @@ fn the_fourth_of_three_reads_is_429_and_says_when_to_come_back() {
         ("/feed.xml", 200, 0),
     ] {
         let response = connection.get(path);
-        assert_eq!(response.status, status);
+        assert_left(&response, status, "reads", left);
         let policy = response.field("ratelimit-policy");
         assert_eq!(policy, Some("\"reads\";q=3;w=60"));
-        let limit = response.field("ratelimit").unwrap();
-        assert!(
-            limit.starts_with(&format!("\"reads\";r={left};t=")),
-            "{limit}"
-        );
     }
     let response = connection.get("/reviews.json");
     response.assert_error(429, "too_many_requests");
     let wait_s: u64 = response.field("retry-after").unwrap().parse().unwrap();
     assert!((1..=20).contains(&wait_s), "{wait_s}");
-    assert_eq!(
-        response.field("ratelimit"),
-        Some(&*format!("\"reads\";r=0;t={wait_s}"))
-    );
+    let limit = format!("\"reads\";r=0;t={wait_s}");
+    assert_eq!(response.field("ratelimit"), Some(&*limit));
     // The connection goes on, and a HEAD is told the same.
-    let head = connection.send("HEAD", "/reviews.json", &[]);
-    assert_eq!((head.status, head.body.len()), (429, 0));
-}
-
-#[test]
-fn probes_preflights_and_other_parts_of_the_service_are_not_counted_as_reads() {
-    let server = limited(|_| {});
-    for _ in 0..4 {
-        server.get("/reviews.json");
-    }
-    assert_eq!(server.get("/reviews.json").status, 429);
-    for path in ["/healthz", "/readyz"] {
-        let response = server.get(path);
-        assert_eq!((response.status, response.field("ratelimit")), (200, None));
-    }
-    assert_eq!(post_mcp(&server).status, 200);
-    let asks = [
+    assert_eq!(connection.send("HEAD", "/reviews.json", &[]).status, 429);
+    // Probes, preflights and other parts of the service are not counted as reads.
+    let preflight = [
         ("Origin", "https://elsewhere.example"),
         ("Access-Control-Request-Method", "GET"),
     ];
-    let preflight = send(server.address(), "OPTIONS", "/feed.xml", &asks, b"");
-    assert_eq!(
-        (preflight.status, preflight.field("ratelimit")),
-        (204, None)
-    );
-    let plain = send(server.address(), "OPTIONS", "/feed.xml", &[], b"");
-    assert_eq!(plain.status, 429);
+    for (method, path, fields, status) in [
+        ("GET", "/healthz", &[][..], 200),
+        ("GET", "/readyz", &[], 200),
+        ("OPTIONS", "/feed.xml", &preflight, 204),
+    ] {
+        let response = connection.send(method, path, fields);
+        let found = (response.status, response.field("ratelimit"));
+        assert_eq!(found, (status, None), "{path}");
+    }
+    assert_eq!(connection.send("OPTIONS", "/feed.xml", &[]).status, 429);
+    assert_eq!(server.post_mcp(&[], PING).status, 200);
 }
 
 #[test]
-fn one_message_too_many_to_mcp_is_429_with_a_json_rpc_error() {
+fn one_message_too_many_to_mcp_is_429_with_a_json_rpc_error_that_a_page_can_read() {
+    let page = [("Origin", "http://localhost:3000")];
     let server = Server::start_with(|config| config.limits.rates.mcp = 2);
-    for left in [1, 0] {
-        let response = post_mcp(&server);
-        assert_eq!(response.status, 200);
-        let limit = response.field("ratelimit").unwrap();
-        assert!(
-            limit.starts_with(&format!("\"mcp\";r={left};t=")),
-            "{limit}"
-        );
+    for _ in 0..3 {
+        let preflight = [page[0], ("Access-Control-Request-Method", "POST")];
+        let free = server.send("OPTIONS", "/mcp", &preflight);
+        assert_eq!((free.status, free.field("ratelimit")), (204, None));
+        // A page that may not ask does not spend what its visitor has.
+        let foreign = server.post_mcp(&[("Origin", "https://elsewhere.example")], PING);
+        assert_eq!((foreign.status, foreign.field("ratelimit")), (403, None));
     }
-    // An escaped address of it has its rate all the same.
-    let fields = [("Content-Type", "application/json")];
-    let escaped = send(server.address(), "POST", "/%6Dcp", &fields, PING);
-    assert_eq!(escaped.status, 429);
-    let response = post_mcp(&server);
-    assert_eq!(response.status, 429);
-    assert!(response.field("retry-after").is_some());
-    assert!(response.json()["error"]["code"].is_i64());
-    assert_eq!(response.field("connection"), Some("close"));
+    for left in [1, 0] {
+        assert_left(&server.post_mcp(&page, PING), 200, "mcp", left);
+    }
+    let refused = server.post_mcp(&page, PING);
+    assert_left(&refused, 429, "mcp", 0);
+    assert!(refused.field("retry-after").is_some());
+    assert!(refused.json()["error"]["code"].is_i64());
+    assert_eq!(refused.field("connection"), Some("close"));
+    let origin = refused.field("access-control-allow-origin");
+    assert_eq!(origin, Some(page[0].1));
+    let exposed = "Mcp-Session-Id, RateLimit, RateLimit-Policy, Retry-After";
+    let names = refused.field("access-control-expose-headers");
+    assert_eq!(names, Some(exposed));
+    // A question that is none of a browser's counts, and an escaped address has its rate all the same.
+    for (method, path) in [("OPTIONS", "/mcp"), ("POST", "/%6Dcp")] {
+        assert_eq!(server.send(method, path, &[]).status, 429);
+    }
     assert_eq!(server.get("/reviews.json").status, 200);
 }
 
@@ -119,7 +113,7 @@ fn the_hub_counts_every_method_of_the_client_that_the_proxy_names() {
     });
     let ask = |method: &str, client: &str| {
         let fields = [("X-Forwarded-For", client)];
-        send(server.address(), method, "/api/websub/hub", &fields, b"x").status
+        server.send(method, "/api/websub/hub", &fields).status
     };
     let (one, other) = ("192.0.2.1", "192.0.2.2");
     // There is no hub here: 503 is what every client gets that may ask.
@@ -168,57 +162,28 @@ fn a_trusted_proxy_may_have_any_number_of_connections() {
 #[test]
 fn a_proxy_that_may_have_been_forgotten_is_told_of_at_the_start() {
     let public = ["--base-url", "https://reviews.example"];
-    for (more, line) in [
-        (&[][..], Some("which --trusted-proxy does not name")),
-        (&["--trusted-proxy", "127.0.0.1,::1"], None),
-        (&["--hub-rate", "0", "--address-connections", "0"], None),
+    for (more, is_told) in [
+        (&[][..], true),
+        (&["--trusted-proxy", "127.0.0.1,::1"], false),
+        (&["--hub-rate", "0", "--address-connections", "0"], false),
     ] {
         let program = Program::serve(&[&public, more].concat());
-        match line {
-            Some(line) => assert!(program.has_seen(line)),
-            None => assert!(!program.has_seen("-proxy"), "{more:?}"),
-        }
+        let line = "which --trusted-proxy does not name";
+        assert_eq!(program.has_seen(line), is_told, "{more:?}");
     }
 }
 
 #[test]
-fn a_page_can_read_its_429_from_mcp() {
-    const PAGE: (&str, &str) = ("Origin", "http://localhost:3000");
-    let server = Server::start_with(|config| config.limits.rates.mcp = 1);
-    let ask = |method: &str, more: &[(&str, &str)]| {
-        let fields = [&[("Content-Type", "application/json")], more].concat();
-        send(server.address(), method, "/mcp", &fields, PING)
-    };
-    for _ in 0..3 {
-        let preflight = [PAGE, ("Access-Control-Request-Method", "POST")];
-        let free = ask("OPTIONS", &preflight);
-        assert_eq!((free.status, free.field("ratelimit")), (204, None));
-        // A page that may not ask does not spend what its visitor has.
-        let foreign = ask("POST", &[("Origin", "https://elsewhere.example")]);
-        assert_eq!((foreign.status, foreign.field("ratelimit")), (403, None));
-    }
-    assert_eq!(ask("POST", &[PAGE]).status, 200);
-    let refused = ask("POST", &[PAGE]);
-    assert_eq!(refused.status, 429);
-    assert_eq!(refused.field("access-control-allow-origin"), Some(PAGE.1));
-    let exposed = refused.field("access-control-expose-headers").unwrap();
-    for name in ["RateLimit", "RateLimit-Policy", "Retry-After"] {
-        assert!(exposed.split(", ").any(|field| field == name), "{exposed}");
-    }
-    // A question that is none of a browser's counts.
-    assert_eq!(ask("OPTIONS", &[]).status, 429);
-}
-
-#[test]
-fn a_quotation_mark_left_open_hides_nobody() {
+fn a_quotation_mark_left_open_hides_no_client() {
     let server = limited(behind_proxies(ProxyField::Forwarded));
     let ask = |says: &str| server.get_with("/feed.xml", &[("Forwarded", says)]).status;
-    let says = [
-        "for=192.0.2.1",
-        "for=\"x, for=192.0.2.1",
-        "x=\", for=192.0.2.1",
-    ];
-    assert_eq!(says.map(ask), [200; 3]);
-    assert_eq!(ask("\", for=192.0.2.1"), 429);
-    assert_eq!(ask("\", for=192.0.2.2"), 200);
+    for (says, status) in [
+        ("for=192.0.2.1", 200),
+        ("for=\"x, for=192.0.2.1", 200),
+        ("x=\", for=192.0.2.1", 200),
+        ("\", for=192.0.2.1", 429),
+        ("\", for=192.0.2.2", 200),
+    ] {
+        assert_eq!(ask(says), status, "{says}");
+    }
 }

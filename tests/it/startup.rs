@@ -8,20 +8,6 @@ use crate::support::{Program, get};
 
 const DATE: &str = "2026-01-01T00:00:00Z";
 
-/// Runs `reviewd serve` with `arguments`, which has to fail, and returns the status and what it says.
-fn refused(arguments: &[&str]) -> (Option<i32>, String) {
-    let all = [
-        &["serve", "--listen", "127.0.0.1:0", "--log-level", "error"],
-        arguments,
-    ]
-    .concat();
-    let output = run(&all);
-    (
-        output.status.code(),
-        String::from_utf8(output.stderr).expect("it prints text"),
-    )
-}
-
 #[test]
 fn without_arguments_the_directory_named_data_or_a_sample_is_served() {
     let directory = DataDir::empty();
@@ -51,23 +37,18 @@ fn without_arguments_the_directory_named_data_or_a_sample_is_served() {
 }
 
 #[test]
-fn broken_data_are_65_and_every_problem_is_printed() {
+fn broken_data_are_65_with_every_problem_and_missing_data_are_66() {
     let data = DataDir::empty();
-    let broken = reviews_json(4, DATE)
-        .replace("\"rating\":1", "\"rating\":9")
-        .replace("\"rating\":3", "\"rating\":7");
-    data.write("reviews.json", &broken);
-    let (status, said) = refused(&["--data", data.path().to_str().unwrap()]);
-    assert_eq!(status, Some(65), "{said}");
-    for place in ["reviews[0].rating", "reviews[2].rating"] {
-        assert!(said.contains(place), "{said}");
+    let broken = reviews_json(4, DATE).replace("\"rating\":1", "\"rating\":9");
+    let broken = broken.replace("\"rating\":3", "\"rating\":7");
+    let missing = ["there is no such file"; 2];
+    let each = ["reviews[0].rating", "reviews[2].rating"];
+    for (status, parts) in [(66, missing), (65, each)] {
+        let path = data.path().to_str().unwrap();
+        let output = run(&["serve", "--listen", "127.0.0.1:0", "--data", path]);
+        let said = String::from_utf8(output.stderr).expect("it prints text");
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(parts.iter().all(|part| said.contains(part)), "{said}");
+        data.write("reviews.json", &broken);
     }
-}
-
-#[test]
-fn missing_data_are_66() {
-    let data = DataDir::empty();
-    let (status, said) = refused(&["--data", data.path().to_str().unwrap()]);
-    assert_eq!(status, Some(66));
-    assert!(said.contains("there is no such file"), "{said}");
 }

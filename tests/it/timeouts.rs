@@ -32,19 +32,28 @@ fn a_silent_connection_is_closed_after_the_header_time() {
     });
 }
 
+/// What came with the request before counts as idle time.
 #[test]
-fn a_slow_head_gets_408_and_others_their_answers() {
+fn a_slow_head_gets_408_also_after_an_answered_request_and_others_their_answers() {
     let server = with_header_time();
-    let began = Instant::now();
-    let mut slow = server.connect();
-    slow.write(b"GET /healthz HTTP/1.1\r\nHost: x\r\n");
-    assert_eq!(server.get("/healthz").status, 200);
-    let response = slow.response("GET");
-    response.assert_error(408, "request_timeout");
-    assert_eq!(response.field("connection"), Some("close"));
-    assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
-    assert_eq!(slow.rest(), b"");
-    assert_eq!(server.running().counters().head_timeouts.get(), 1);
+    let answered = "GET /robots.txt HTTP/1.1\r\nHost: x\r\n\r\n";
+    for (number, before) in ["", answered].iter().enumerate() {
+        let began = Instant::now();
+        let mut slow = server.connect();
+        slow.write(format!("{before}GET /healthz HTTP/1.1\r\nHost: x\r\n").as_bytes());
+        if !before.is_empty() {
+            assert_eq!(slow.response("GET").status, 200);
+            slow.write(b"\r");
+        }
+        assert_eq!(server.get("/healthz").status, 200);
+        let response = slow.response("GET");
+        response.assert_error(408, "request_timeout");
+        assert_eq!(response.field("connection"), Some("close"));
+        assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
+        assert_eq!(slow.rest(), b"");
+        let timeouts = server.running().counters().head_timeouts.get();
+        assert_eq!(timeouts, number as u64 + 1);
+    }
 }
 
 #[test]
@@ -96,15 +105,18 @@ fn an_idle_connection_is_closed_after_the_idle_time_without_a_word() {
 fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
     let server = with_rate_time(SHORT);
     let mut slow = ask_for_much(&server);
-    wait_until("the slow reader is dropped", || {
-        server.running().counters().slow_readers.get() == 1
-    });
-    wait_until("its place is free", || {
-        server.running().open_connections() == 0
-    });
+    wait_for_slow_reader(&server);
     assert_eq!(server.get("/healthz").status, 200);
     let error = slow.read_to_end(&mut Vec::new()).unwrap_err();
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
+}
+
+/// Waits until a reader that is too slow was dropped, and its place is free.
+pub(crate) fn wait_for_slow_reader(server: &Server) {
+    wait_until("the slow reader is dropped", || {
+        let running = server.running();
+        running.counters().slow_readers.get() == 1 && running.open_connections() == 0
+    });
 }
 
 #[test]

@@ -1,11 +1,10 @@
 //! How reviews were verified, and who published them first: in the file, the documents, the pages and after an import.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::import::{file, import, reviews};
+use crate::support::Server;
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::{Server, get};
-use reviewd::server::DataSource;
 
 const DATE: &str = "2026-01-01T00:00:00Z";
 
@@ -18,80 +17,55 @@ fn serve(count: usize, extra: &[&str]) -> (DataDir, Server) {
         text = text.replace(&id, &format!("{id}{extra},"));
     }
     data.write("reviews.json", &text);
-    let server = Server::start_with(|config| {
-        config.data = DataSource::Directory(data.path().to_owned());
-    });
+    let server = Server::start_on(data.path());
     (data, server)
 }
 
-fn page(server: &Server) -> String {
-    let reply = get(server.address(), "/", &[]);
-    String::from_utf8(reply.body.to_vec()).expect("UTF-8")
+fn text(server: &Server, target: &str) -> String {
+    String::from_utf8(server.get(target).body).expect("UTF-8")
 }
 
 #[test]
 fn the_optional_keys_are_published_last_and_always() {
     let extra = r#""media":[{"url":"https://cdn.example/a.jpg","alt":"The door","type":"image/jpeg"}],"language":"pt-BR","verification":{"by":"trustpilot","method":"invitation"}"#;
     let (_data, server) = serve(2, &[extra]);
-    let text = |target: &str| {
-        let reply = get(server.address(), target, &[]);
-        String::from_utf8(reply.body.to_vec()).expect("UTF-8")
-    };
-    assert!(
-        text("/api/reviews/r00000").ends_with(
-            r#""mentioned_services":[],"verification":{"by":"trustpilot","method":"invitation"},"language":"pt-BR","media":[{"url":"https://cdn.example/a.jpg","alt":"The door","type":"image/jpeg"}]}"#
-        ),
-        "{}",
-        text("/api/reviews/r00000")
-    );
-    let bare = text("/api/reviews/r00001");
-    assert!(
-        bare.ends_with(r#""verification":null,"language":null,"media":[]}"#),
-        "{bare}"
-    );
-    let feed: Value = serde_json::from_str(&text("/api/feed.json")).expect("JSON");
+    let first = text(&server, "/api/reviews/r00000");
+    let end = r#""mentioned_services":[],"verification":{"by":"trustpilot","method":"invitation"},"language":"pt-BR","media":[{"url":"https://cdn.example/a.jpg","alt":"The door","type":"image/jpeg"}]}"#;
+    assert!(first.ends_with(end), "{first}");
+    let bare = text(&server, "/api/reviews/r00001");
+    let end = r#""verification":null,"language":null,"media":[]}"#;
+    assert!(bare.ends_with(end), "{bare}");
+    let feed = server.get("/api/feed.json").json();
     assert_eq!(feed["items"][1]["_review"]["language"], "pt-BR");
 }
 
 #[test]
-fn the_page_names_each_verifier_and_how() {
-    let (_data, server) = serve(3, &[]);
-    let own = page(&server);
+fn the_page_names_five_verifiers_and_how_and_counts_further_ones_together() {
+    let page = |count: usize, extra: &[&str]| {
+        let (_data, server) = serve(count, extra);
+        text(&server, "/")
+    };
+    let own = page(3, &[]);
+    let said = "Every review was verified by Example &#38; Partners itself.";
     assert!(
-        own.contains("Every review was verified by Example &#38; Partners itself."),
+        own.contains(said) && !own.contains("verified client"),
         "{own}"
     );
-    assert!(!own.contains("verified client"), "{own}");
     let judge = r#""verification":{"by":"judge.me","method":"purchase"}"#;
-    let (_data, server) = serve(3, &[judge]);
-    let mixed = page(&server);
-    assert!(
-        mixed.contains(
-            "Reviews were verified: 2 by Example &#38; Partners itself, 1 by Judge.me (purchase)."
-        ),
-        "{mixed}"
-    );
-    assert_eq!(
-        mixed
-            .matches("· Verified by <bdi>Judge.me (purchase)</bdi>")
-            .count(),
-        1
-    );
-    let (_data, server) = serve(0, &[]);
-    let empty = page(&server);
+    let mixed = page(3, &[judge]);
+    let said =
+        "Reviews were verified: 2 by Example &#38; Partners itself, 1 by Judge.me (purchase).";
+    assert!(mixed.contains(said), "{mixed}");
+    let mark = "· Verified by <bdi>Judge.me (purchase)</bdi>";
+    assert_eq!(mixed.matches(mark).count(), 1);
+    let extra = [0, 1, 2, 3, 4, 5]
+        .map(|number| format!(r#""verification":{{"by":"V{number}","method":null}}"#));
+    let extra = extra.each_ref().map(String::as_str);
+    let five = page(5, &extra[..5]);
+    assert!(five.contains("1 by V0, 1 by V1, 1 by V2, 1 by V3, 1 by V4."));
+    assert!(page(6, &extra).contains("1 by V3, 1 by V4, 1 by others."));
+    let empty = page(0, &[]);
     assert!(!empty.to_lowercase().contains("verified"), "{empty}");
-}
-
-#[test]
-fn further_verifiers_are_counted_together() {
-    let extra: Vec<String> = (0..6)
-        .map(|number| format!(r#""verification":{{"by":"V{number}","method":null}}"#))
-        .collect();
-    let extra: Vec<&str> = extra.iter().map(String::as_str).collect();
-    let (_five, server) = serve(5, &extra[..5]);
-    assert!(page(&server).contains("1 by V0, 1 by V1, 1 by V2, 1 by V3, 1 by V4."));
-    let (_six, server) = serve(6, &extra);
-    assert!(page(&server).contains("1 by V3, 1 by V4, 1 by others."));
 }
 
 #[test]
@@ -105,16 +79,10 @@ fn imported_reviews_name_their_publisher_in_the_linked_data() {
             1,
         );
     data.write("reviews.json", &text);
-    let server = Server::start_with(|config| {
-        config.data = DataSource::Directory(data.path().to_owned());
-    });
-    let reply = get(server.address(), "/reviews.jsonld", &[]);
-    let document: Value = serde_json::from_slice(&reply.body).expect("JSON");
+    let document = Server::start_on(data.path()).get("/reviews.jsonld").json();
     let of = |at: usize| &document["review"][at];
-    assert_eq!(
-        of(0)["publisher"],
-        json!({"@type": "Organization", "name": "Google"})
-    );
+    let google = json!({"@type": "Organization", "name": "Google"});
+    assert_eq!(of(0)["publisher"], google);
     assert_eq!(of(1)["publisher"]["name"], "Local guide");
     assert_eq!(of(1)["url"], "https://guide.example/r/1");
     assert_eq!(of(2).get("publisher"), None);
@@ -126,10 +94,8 @@ fn an_import_sets_the_verification_that_a_platform_states() {
     let table = "id,author,rating,date,text,verified\n\
         1,Ann,5,2024-03-04,Good.,yes\n2,Bob,4,2024-03-05,Fair.,no\n3,Cy,4,2024-03-06,Fine.,\n";
     let source = file(folder.path(), "a.csv", table);
-    import(
-        folder.path(),
-        &[&source, "--source", "trustpilot", "--verified"],
-    );
+    let flags = [&source, "--source", "trustpilot", "--verified"];
+    import(folder.path(), &flags);
     let found = reviews(folder.path());
     let stated: Vec<_> = found.iter().map(|one| one.get("verification")).collect();
     let by = json!({"by": "trustpilot", "method": null});
@@ -137,26 +103,21 @@ fn an_import_sets_the_verification_that_a_platform_states() {
     // A table of the operator's own is the business itself.
     let own = tempfile::tempdir().unwrap();
     import(own.path(), &[&source, "--source", "website"]);
-    assert!(
-        reviews(own.path())
-            .iter()
-            .all(|one| one.get("verification").is_none())
-    );
+    let found = reviews(own.path());
+    assert!(found.iter().all(|one| one.get("verification").is_none()));
 }
 
 #[test]
 fn an_import_keeps_the_optional_keys_and_takes_those_of_a_reviewd() {
     let extra = r#""verification":{"by":"yelp","method":"visit"},"language":"fr","media":[{"url":"https://a.example/a","alt":"b","type":"image/png"}]"#;
     let (_data, server) = serve(1, &[extra]);
-    let document = get(server.address(), "/reviews.json", &[]);
+    let document = server.get("/reviews.json");
     let folder = tempfile::tempdir().unwrap();
     let source = file(folder.path(), "theirs.json", &document.body);
     import(folder.path(), &[&source]);
     let first = reviews(folder.path());
-    assert_eq!(
-        first[0]["verification"],
-        json!({"by": "yelp", "method": "visit"})
-    );
+    let visit = json!({"by": "yelp", "method": "visit"});
+    assert_eq!(first[0]["verification"], visit);
     assert_eq!(first[0]["language"], "fr");
     assert_eq!(first[0]["media"][0]["alt"], "b");
 }

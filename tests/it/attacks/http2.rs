@@ -15,7 +15,7 @@ fn flood(
     send: impl Fn(&mut Frames<TcpStream>, u32) -> io::Result<()>,
 ) -> Vec<TcpStream> {
     target.flood(|connection| {
-        let mut frames = Frames::try_over(connection, "a".to_owned(), &[])?;
+        let mut frames = Frames::over(connection, "a", &[])?;
         let mut stream = 1;
         while target.goes_on() {
             send(&mut frames, stream)?;
@@ -60,7 +60,7 @@ pub(super) fn shut_windows(target: &Target) -> Vec<TcpStream> {
     let held = target.crowd(|_, connection| {
         let initial_window_size = (4, 0);
         let connection = connection.try_clone()?;
-        let mut frames = Frames::try_over(connection, "a".to_owned(), &[initial_window_size])?;
+        let mut frames = Frames::over(connection, "a", &[initial_window_size])?;
         let block = frames.get_block("/reviews.json");
         for stream in [1, 3, 5, 7] {
             frames.try_send(kind::HEADERS, WHOLE, stream, &block)?;

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 
 use super::{ATTACKS, Attack, Target, is_ended, other_clients};
 use crate::support::Program;
-use crate::support::program::command;
+use crate::support::program::{LISTEN, command};
 
 /// Pairs of a calm window and an attacked one.
 const ROUNDS: u32 = 5;
@@ -38,10 +38,8 @@ fn others_wait_no_more_than_twice_as_long_and_memory_returns() {
     };
     // Huge pages come and go by the 2 MB, in which ten thousand connections are hardly seen.
     let mut command = command();
-    command
-        .env("MIMALLOC_ALLOW_THP", "0")
-        .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
-        .args(["--max-connections", "20000"]);
+    command.env("MIMALLOC_ALLOW_THP", "0").arg("serve");
+    command.args(LISTEN).args(["--max-connections", "20000"]);
     let program = Program::spawn(command);
     println!(
         "| attack | connections of the last round, ended by us in time | others: p99 calm, attacked | ratio | memory \

@@ -23,20 +23,20 @@ const KEPT: usize = 10;
 const PAUSE: Duration = Duration::from_millis(2);
 
 /// A reader on a thread of its own.
-pub(super) struct Bystander {
+pub(super) struct Reader {
     stop: Arc<AtomicBool>,
     thread: JoinHandle<Vec<Duration>>,
 }
 
 /// Begins to read; a reader that is refused again and again fails the test.
-pub(super) fn begin(server: SocketAddr) -> Bystander {
+pub(super) fn begin(server: SocketAddr) -> Reader {
     let stop = Arc::new(AtomicBool::new(false));
     let stopped = Arc::clone(&stop);
     let thread = thread::spawn(move || read(server, &stopped));
-    Bystander { stop, thread }
+    Reader { stop, thread }
 }
 
-impl Bystander {
+impl Reader {
     /// Ends the reading, and returns how long each answer took, in order of size.
     pub(super) fn end(self) -> Vec<Duration> {
         self.stop.store(true, Ordering::Relaxed);
@@ -56,11 +56,7 @@ fn read(server: SocketAddr, stopped: &AtomicBool) -> Vec<Duration> {
             kept = Connection::open(server);
         }
         let began = Instant::now();
-        let head = kept.head("GET", target, &[], 0);
-        let answer = kept
-            .try_write(head.as_bytes())
-            .and_then(|()| kept.try_response("GET"));
-        match answer {
+        match kept.try_get(target, &[]) {
             Ok(response) if response.status == 200 => {
                 times.push(began.elapsed());
                 failures = 0;

@@ -1,13 +1,13 @@
 //! A small HTTP/1.1 client over a plain socket: it hides nothing and repairs nothing.
 
-use std::io::{self, Read, Write};
+use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
 
 use socket2::{Domain, Socket, Type};
 
 use super::DEADLINE;
 
-/// One reply, as it came.
+/// One response, as it came.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     /// The status code.
@@ -29,7 +29,7 @@ impl Response {
 
     /// Returns the entity-tag; panics if there is none.
     pub(crate) fn etag(&self) -> &str {
-        self.field("etag").expect("the reply has an entity-tag")
+        self.field("etag").expect("the response has an entity-tag")
     }
 
     /// Asserts the status of a refusal, the word of its body, and what every refusal has in common.
@@ -41,7 +41,7 @@ impl Response {
         assert!(
             body["message"]
                 .as_str()
-                .is_some_and(|message| !message.is_empty())
+                .is_some_and(|text| !text.is_empty())
         );
         assert_eq!(self.field("content-type"), Some("application/json"));
         assert_eq!(self.field("cache-control"), Some("no-store"));
@@ -61,11 +61,8 @@ impl Response {
     }
 }
 
-/// A connection to a server; what was read beyond a reply is kept for the next.
-pub(crate) struct Connection {
-    stream: TcpStream,
-    unread: Vec<u8>,
-}
+/// A connection to a server; what was read beyond a response is kept for the next.
+pub(crate) struct Connection(BufReader<TcpStream>);
 
 /// Connects from another address of this machine.
 pub(crate) fn connect_from(source: IpAddr, server: SocketAddr) -> io::Result<TcpStream> {
@@ -84,8 +81,11 @@ pub(crate) fn connect_narrow(server: SocketAddr) -> TcpStream {
     socket.into()
 }
 
+/// Fields of a request: names and values.
+pub(crate) type Fields<'a> = &'a [(&'a str, &'a str)];
+
 /// Sends one GET on a connection of its own.
-pub(crate) fn get(address: SocketAddr, target: &str, fields: &[(&str, &str)]) -> Response {
+pub(crate) fn get(address: SocketAddr, target: &str, fields: Fields<'_>) -> Response {
     send(address, "GET", target, fields, b"")
 }
 
@@ -94,7 +94,7 @@ pub(crate) fn send(
     address: SocketAddr,
     method: &str,
     target: &str,
-    fields: &[(&str, &str)],
+    fields: Fields<'_>,
     body: &[u8],
 ) -> Response {
     let mut connection = Connection::open(address);
@@ -113,13 +113,12 @@ impl Connection {
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream.set_write_timeout(Some(DEADLINE)).unwrap();
         stream.set_nodelay(true).unwrap();
-        let unread = Vec::new();
-        Connection { stream, unread }
+        Connection(BufReader::new(stream))
     }
 
     /// Returns the socket.
     pub(crate) fn stream(&self) -> &TcpStream {
-        &self.stream
+        self.0.get_ref()
     }
 
     /// Sends bytes as they are; panics if the server does not take them.
@@ -129,23 +128,17 @@ impl Connection {
 
     /// Sends bytes as they are.
     pub(crate) fn try_write(&mut self, bytes: &[u8]) -> io::Result<()> {
-        self.stream.write_all(bytes)
+        self.0.get_mut().write_all(bytes)
     }
 
     /// Sends a request with a Host, and with a Content-Length where there is a body or the method is POST.
-    pub(crate) fn request(
-        &mut self,
-        method: &str,
-        target: &str,
-        fields: &[(&str, &str)],
-        body: &[u8],
-    ) {
+    pub(crate) fn request(&mut self, method: &str, target: &str, fields: Fields<'_>, body: &[u8]) {
         let head = self.head(method, target, fields, body.len());
         self.write(&[head.as_bytes(), body].concat());
     }
 
-    /// Sends a request without a body, and reads its reply.
-    pub(crate) fn send(&mut self, method: &str, target: &str, fields: &[(&str, &str)]) -> Response {
+    /// Sends a request without a body, and reads its response.
+    pub(crate) fn send(&mut self, method: &str, target: &str, fields: Fields<'_>) -> Response {
         self.request(method, target, fields, b"");
         self.response(method)
     }
@@ -155,17 +148,24 @@ impl Connection {
         self.send("GET", target, &[])
     }
 
+    /// Sends a GET to a server that may have closed.
+    pub(crate) fn try_get(&mut self, target: &str, fields: Fields<'_>) -> io::Result<Response> {
+        let head = self.head("GET", target, fields, 0);
+        self.try_write(head.as_bytes())?;
+        self.try_response("GET")
+    }
+
     /// Returns the head that [`Connection::request`] sends.
     pub(crate) fn head(
         &self,
         method: &str,
         target: &str,
-        fields: &[(&str, &str)],
+        fields: Fields<'_>,
         length: usize,
     ) -> String {
-        let host = self.stream.peer_addr().expect("the socket is connected");
         let mut head = format!("{method} {target} HTTP/1.1\r\n");
         if !fields.iter().any(|(name, _)| *name == "Host") {
+            let host = self.stream().peer_addr().expect("the socket is connected");
             head.push_str(&format!("Host: {host}\r\n"));
         }
         for (name, value) in fields {
@@ -174,24 +174,35 @@ impl Connection {
         if length > 0 || method == "POST" {
             head.push_str(&format!("Content-Length: {length}\r\n"));
         }
-        head.push_str("\r\n");
-        head
+        head + "\r\n"
     }
 
-    /// Reads the reply to a request with `method`; panics if none comes.
+    /// Reads the response to a request with `method`; panics if none comes.
     pub(crate) fn response(&mut self, method: &str) -> Response {
-        self.try_response(method).expect("a whole reply comes")
+        self.try_response(method).expect("a whole response comes")
     }
 
-    /// Reads the reply to a request with `method`.
+    /// Reads the response to a request with `method`.
     ///
     /// # Errors
-    /// Those of the socket, `UnexpectedEof` where the connection ends before the reply, and `InvalidData` where the
-    /// bytes are no reply.
+    /// Those of the socket, `UnexpectedEof` where the connection ends before the response, and `InvalidData` where the
+    /// bytes are no response.
     pub(crate) fn try_response(&mut self, method: &str) -> io::Result<Response> {
-        let head = self.take_until(b"\r\n\r\n")?;
-        let head = String::from_utf8(head).map_err(|_| invalid("the head is not UTF-8"))?;
-        let (status, fields) = parse_head(&head)?;
+        let first = self.line()?;
+        let status = first
+            .strip_prefix("HTTP/1.")
+            .and_then(|rest| rest.get(2..5));
+        let status = status.and_then(|digits| digits.parse().ok());
+        let status = status.ok_or_else(|| invalid(&first))?;
+        let mut fields = Vec::new();
+        loop {
+            let line = self.line()?;
+            if line.is_empty() {
+                break;
+            }
+            let (name, value) = line.split_once(':').ok_or_else(|| invalid(&line))?;
+            fields.push((name.to_ascii_lowercase(), value.trim().to_owned()));
+        }
         if (100..200).contains(&status) {
             return self.try_response(method);
         }
@@ -201,100 +212,59 @@ impl Connection {
             body: Vec::new(),
         };
         if method != "HEAD" && status != 204 && status != 304 {
-            response.body = self.read_body(&response)?;
+            response.body = self.body(&response)?;
         }
         Ok(response)
     }
 
     /// Reads until the server closes, and returns everything that it still sent; a reset counts as closing.
     pub(crate) fn rest(&mut self) -> Vec<u8> {
-        loop {
-            match self.fill() {
-                Ok(0) => return std::mem::take(&mut self.unread),
-                Ok(_) => {}
-                Err(error) if error.kind() == io::ErrorKind::ConnectionReset => {
-                    return std::mem::take(&mut self.unread);
-                }
-                Err(error) => panic!("the server does not close: {error}"),
+        let mut rest = Vec::new();
+        match self.0.read_to_end(&mut rest) {
+            Err(error) if error.kind() != io::ErrorKind::ConnectionReset => {
+                panic!("the server does not close: {error}")
             }
+            _ => rest,
         }
     }
 
-    fn read_body(&mut self, response: &Response) -> io::Result<Vec<u8>> {
-        if response.field("transfer-encoding").is_some() {
-            return self.read_chunks();
-        }
-        let length = response.field("content-length");
-        let length = length.and_then(|text| text.parse().ok());
-        self.take(length.ok_or_else(|| invalid("there is no length"))?)
-    }
-
-    fn read_chunks(&mut self) -> io::Result<Vec<u8>> {
+    fn body(&mut self, response: &Response) -> io::Result<Vec<u8>> {
         let mut body = Vec::new();
+        if response.field("transfer-encoding").is_none() {
+            let length = response.field("content-length");
+            let length = length.and_then(|text| text.parse().ok());
+            self.take(length.ok_or_else(|| invalid("no length"))?, &mut body)?;
+            return Ok(body);
+        }
         loop {
-            let line = self.take_until(b"\r\n")?;
-            let digits = String::from_utf8_lossy(&line);
-            let length =
-                usize::from_str_radix(digits.trim(), 16).map_err(|_| invalid("no chunk length"))?;
-            body.extend(self.take(length)?);
-            self.take(2)?;
+            let digits = self.line()?;
+            let length = u64::from_str_radix(&digits, 16).map_err(|_| invalid(&digits))?;
+            self.take(length, &mut body)?;
+            self.line()?;
             if length == 0 {
                 return Ok(body);
             }
         }
     }
 
-    /// Reads up to the end of `mark`.
-    fn take_until(&mut self, mark: &[u8]) -> io::Result<Vec<u8>> {
-        loop {
-            match memchr::memmem::find(&self.unread, mark) {
-                Some(at) => return self.take(at + mark.len()),
-                None => self.fill_some()?,
-            }
+    /// Reads this many bytes more.
+    fn take(&mut self, length: u64, bytes: &mut Vec<u8>) -> io::Result<()> {
+        let taken = self.0.by_ref().take(length).read_to_end(bytes)?;
+        match taken as u64 == length {
+            true => Ok(()),
+            false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
 
-    /// Reads this many bytes.
-    fn take(&mut self, length: usize) -> io::Result<Vec<u8>> {
-        while self.unread.len() < length {
-            self.fill_some()?;
-        }
-        Ok(self.unread.drain(..length).collect())
-    }
-
-    fn fill_some(&mut self) -> io::Result<()> {
-        match self.fill()? {
-            0 => Err(io::ErrorKind::UnexpectedEof.into()),
-            _ => Ok(()),
+    /// Reads a line, and returns it without its end.
+    fn line(&mut self) -> io::Result<String> {
+        let mut line = String::new();
+        self.0.read_line(&mut line)?;
+        match line.strip_suffix("\r\n") {
+            Some(line) => Ok(line.to_owned()),
+            None => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
-
-    fn fill(&mut self) -> io::Result<usize> {
-        let mut buffer = [0; 64 * 1024];
-        let length = self.stream.read(&mut buffer)?;
-        self.unread.extend_from_slice(&buffer[..length]);
-        Ok(length)
-    }
-}
-
-pub(crate) fn parse_head(head: &str) -> io::Result<(u16, Vec<(String, String)>)> {
-    let mut lines = head.trim_end().split("\r\n");
-    let status = lines.next().and_then(|line| {
-        let rest = line
-            .strip_prefix("HTTP/1.1 ")
-            .or_else(|| line.strip_prefix("HTTP/1.0 "))?;
-        rest.get(..3)?.parse().ok()
-    });
-    let fields = lines.map(|line| {
-        let (name, value) = line
-            .split_once(':')
-            .ok_or_else(|| invalid("a field without a colon"))?;
-        Ok((name.to_ascii_lowercase(), value.trim().to_owned()))
-    });
-    Ok((
-        status.ok_or_else(|| invalid("no status line"))?,
-        fields.collect::<io::Result<_>>()?,
-    ))
 }
 
 fn invalid(what: &str) -> io::Error {

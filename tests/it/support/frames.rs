@@ -50,33 +50,25 @@ impl Frames {
     /// Connects and sends the preface and a SETTINGS frame with these parameters.
     pub(crate) fn open(address: SocketAddr, settings: &[(u16, u32)]) -> Frames {
         let stream = TcpStream::connect(address).expect("the server accepts");
-        stream
-            .set_read_timeout(Some(DEADLINE))
-            .expect("a timeout can be set");
-        stream.set_nodelay(true).expect("the option can be set");
-        Frames::over(stream, address.to_string(), settings)
+        stream.set_read_timeout(Some(DEADLINE)).unwrap();
+        stream.set_nodelay(true).unwrap();
+        let frames = Frames::over(stream, &address.to_string(), settings);
+        frames.expect("the server takes the preface")
     }
 }
 
 impl<S: Read + Write> Frames<S> {
     /// Sends the preface and a SETTINGS frame with these parameters over a stream to `host`.
-    pub(crate) fn over(stream: S, host: String, settings: &[(u16, u32)]) -> Frames<S> {
-        Frames::try_over(stream, host, settings).expect("the server takes the preface")
-    }
-
-    /// The same, to a server that may have closed already.
-    pub(crate) fn try_over(
-        stream: S,
-        host: String,
-        settings: &[(u16, u32)],
-    ) -> io::Result<Frames<S>> {
+    pub(crate) fn over(stream: S, host: &str, settings: &[(u16, u32)]) -> io::Result<Frames<S>> {
+        let host = host.to_owned();
         let mut frames = Frames { stream, host };
-        frames.stream.write_all(PREFACE)?;
-        let settings: Vec<u8> = settings
-            .iter()
-            .flat_map(|(id, value)| [&id.to_be_bytes()[..], &value.to_be_bytes()].concat())
-            .collect();
-        frames.try_send(kind::SETTINGS, 0, 0, &settings)?;
+        frames.try_write(PREFACE)?;
+        let mut payload = Vec::new();
+        for (id, value) in settings {
+            payload.extend(id.to_be_bytes());
+            payload.extend(value.to_be_bytes());
+        }
+        frames.try_send(kind::SETTINGS, 0, 0, &payload)?;
         Ok(frames)
     }
 
@@ -131,28 +123,23 @@ impl<S: Read + Write> Frames<S> {
 
     /// Reads the next frame, and answers it if it is a ping; `None` at the end, be it orderly or not.
     pub(crate) fn next(&mut self) -> Option<Frame> {
-        let frame = self.read()?;
-        if frame.kind == kind::PING && frame.flags & ACK == 0 {
-            // A server that has gone since shows that by the end of its frames.
-            let _gone = self.try_send(kind::PING, ACK, 0, &frame.payload);
-        }
-        Some(frame)
-    }
-
-    fn read(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         match self.stream.read_exact(&mut head) {
-            Ok(()) => {}
-            Err(error) if is_end(&error) => return None,
-            Err(error) => panic!("no frame comes: {error}"),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => panic!("no frame comes"),
+            ended => ended.ok()?,
         }
         let length = u32::from_be_bytes([0, head[0], head[1], head[2]]);
         let stream = u32::from_be_bytes([head[5], head[6], head[7], head[8]]);
+        let (kind, flags) = (head[3], head[4]);
         let mut payload = vec![0; length as usize];
         self.stream.read_exact(&mut payload).ok()?;
+        if kind == kind::PING && flags & ACK == 0 {
+            // A server that has gone since shows that by the end of its frames.
+            let _gone = self.try_send(kind::PING, ACK, 0, &payload);
+        }
         Some(Frame {
-            kind: head[3],
-            flags: head[4],
+            kind,
+            flags,
             stream: stream & 0x7fff_ffff,
             payload,
         })
@@ -203,11 +190,4 @@ pub(crate) fn frame(kind: u8, flags: u8, stream: u32, payload: &[u8]) -> Vec<u8>
     let length = u32::try_from(payload.len()).expect("a frame is short");
     let length = length.to_be_bytes();
     [&length[1..], &[kind, flags], &stream.to_be_bytes(), payload].concat()
-}
-
-fn is_end(error: &io::Error) -> bool {
-    matches!(
-        error.kind(),
-        io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset | io::ErrorKind::BrokenPipe
-    )
 }

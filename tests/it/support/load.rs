@@ -99,10 +99,7 @@ impl Shared {
         for step in 0..addresses.len() {
             let answer = TcpStream::connect(addresses[(turn + step) % addresses.len()]);
             let answer = answer.and_then(|stream| {
-                let mut connection = Connection::over(stream);
-                let head = connection.head("GET", target, &[("Connection", "close")], 0);
-                connection.try_write(head.as_bytes())?;
-                connection.try_response("GET")
+                Connection::over(stream).try_get(target, &[("Connection", "close")])
             });
             match answer {
                 Ok(response) if response.status == 200 => return Ok(response.body),

@@ -1,8 +1,6 @@
 //! What the tests over sockets share: a server on a free port, a client that shows every byte, and waiting for a
 //! condition with a deadline in place of sleeping.
 
-#![allow(dead_code, unused_imports, reason = "each test uses its part")]
-
 pub(crate) mod client;
 pub(crate) mod dataset;
 pub(crate) mod frames;
@@ -14,11 +12,11 @@ pub(crate) mod server;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use client::{Connection, Response, connect_from, connect_narrow, get, send};
+pub(crate) use client::{Connection, Fields, Response, connect_from, connect_narrow, get, send};
 pub(crate) use load::Load;
 pub(crate) use mount::Mount;
 pub(crate) use program::Program;
-pub(crate) use server::{Server, config};
+pub(crate) use server::{BASE_URL, Server, service};
 
 /// How long a condition may take to come true; generous, since a passing test does not wait for it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);

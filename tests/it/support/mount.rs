@@ -15,11 +15,7 @@ impl Mount {
     pub(crate) fn new() -> Option<Mount> {
         let mount = Mount(tempfile::tempdir().unwrap());
         let options = format!("size={MOUNT_BYTES},mode=700");
-        let mounted = Command::new("mount")
-            .args(["-t", "tmpfs", "-o", &options, "tmpfs"])
-            .arg(mount.path())
-            .output();
-        let is_mounted = mounted.is_ok_and(|output| output.status.success());
+        let is_mounted = mount.run(&["-t", "tmpfs", "-o", &options, "tmpfs"]);
         if !is_mounted {
             println!("SKIPPED: nothing can be mounted here");
         }
@@ -37,12 +33,14 @@ impl Mount {
 
     /// Makes it writable (`rw`) or not (`ro`).
     pub(crate) fn make(&self, how: &str) {
-        let options = format!("remount,{how}");
-        let status = Command::new("mount")
-            .args(["-o", &options])
-            .arg(self.path())
-            .status();
-        assert!(status.is_ok_and(|status| status.success()));
+        assert!(self.run(&["-o", &format!("remount,{how}")]));
+    }
+
+    /// Runs `mount` on its directory; false if it fails.
+    fn run(&self, arguments: &[&str]) -> bool {
+        let mut command = Command::new("mount");
+        let output = command.args(arguments).arg(self.path()).output();
+        output.is_ok_and(|output| output.status.success())
     }
 
     /// Takes all the room that is left.

@@ -1,8 +1,8 @@
 //! A PostgreSQL of a test's own: a cluster in a temporary directory, on a socket there and on a free port of loopback.
 
-use std::net::{TcpListener, TcpStream};
+use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::{Child, Command, Output, Stdio};
 
 use tempfile::TempDir;
@@ -31,10 +31,8 @@ impl Postgres {
     pub(crate) fn start_with(settings: &[&str]) -> Option<Postgres> {
         let Some(binaries) = binaries() else {
             let missing = "no initdb in /usr/lib/postgresql/*/bin (Debian's package `postgresql`)";
-            assert!(
-                std::env::var_os("REVIEWD_NEED_POSTGRES").is_none(),
-                "{missing}"
-            );
+            let is_needed = std::env::var_os("REVIEWD_NEED_POSTGRES").is_some();
+            assert!(!is_needed, "{missing}");
             println!("SKIPPED: {missing}");
             return None;
         };
@@ -52,28 +50,19 @@ impl Postgres {
     /// Starts a standby of this server, which from now on commits nothing that the standby does not have.
     pub(crate) fn standby(&self) -> Postgres {
         let mut standby = Postgres::prepare(self.binaries.clone());
-        let copied = self
-            .command("pg_basebackup")
-            .arg("-D")
-            .arg(standby.data())
-            .arg("-h")
-            .arg(self.directory.path())
-            .args(["-p", &self.port.to_string(), "-U", "admin"])
-            .args(["-R", "-X", "stream", "-c", "fast", "--no-sync"])
-            .output()
-            .unwrap();
-        assert!(copied.status.success(), "{}", text(&copied));
+        let mut command = self.command("pg_basebackup");
+        command.arg("-D").arg(standby.data());
+        command.arg("-h").arg(self.directory.path());
+        command.args(["-p", &self.port.to_string()]);
+        command.args("-U admin -R -X stream -c fast --no-sync".split(' '));
+        assert_success(&command.output().unwrap(), "pg_basebackup");
         standby.start_again();
-        self.query(
-            "postgres",
-            "ALTER SYSTEM SET synchronous_standby_names = '*'",
-        );
+        let names = "ALTER SYSTEM SET synchronous_standby_names = '*'";
+        self.query("postgres", names);
         self.query("postgres", "SELECT pg_reload_conf()");
+        let count = "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'";
         wait_until("the standby keeps up", || {
-            self.query(
-                "postgres",
-                "SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'",
-            ) == "1"
+            self.query("postgres", count) == "1"
         });
         standby
     }
@@ -98,47 +87,31 @@ impl Postgres {
     }
 
     fn initialize(&self) {
-        let made = self
-            .command("initdb")
-            .arg("--pgdata")
-            .arg(self.data())
-            .args([
-                "--username",
-                "admin",
-                "--no-sync",
-                "--encoding",
-                "UTF8",
-                "--locale",
-                "C",
-            ])
-            .args(["--auth-local", "trust", "--auth-host", "scram-sha-256"])
-            .output()
-            .unwrap();
-        assert!(made.status.success(), "{}", text(&made));
+        let flags = "--username admin --no-sync --encoding UTF8 --locale C --auth-local trust \
+            --auth-host scram-sha-256 --pgdata";
+        let mut command = self.command("initdb");
+        let made = command.args(flags.split(' ')).arg(self.data()).output();
+        assert_success(&made.unwrap(), "initdb");
     }
 
     /// Starts the server, after a stop too, and waits until it answers.
     pub(crate) fn start_again(&mut self) {
         let mut command = self.command("postgres");
-        command
-            .arg("-D")
-            .arg(self.data())
-            .arg("-k")
-            .arg(self.directory.path())
-            .args(["-p", &self.port.to_string()])
-            // The processes are killed, the machine is not.
-            .args(["-c", "listen_addresses=127.0.0.1", "-c", "fsync=off"])
-            .args(["-c", "log_min_messages=fatal"]);
-        for setting in &self.settings {
+        command.arg("-D").arg(self.data());
+        command.arg("-k").arg(self.directory.path());
+        command.args(["-p", &self.port.to_string()]);
+        // The processes are killed, the machine is not.
+        let settings = [
+            "listen_addresses=127.0.0.1",
+            "fsync=off",
+            "log_min_messages=fatal",
+        ];
+        let own = self.settings.iter().map(String::as_str);
+        for setting in settings.into_iter().chain(own) {
             command.args(["-c", setting]);
         }
-        self.child = Some(
-            command
-                .stdout(Stdio::null())
-                .stderr(Stdio::null())
-                .spawn()
-                .unwrap(),
-        );
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        self.child = Some(command.spawn().unwrap());
         wait_until("PostgreSQL answers", || {
             self.try_query("postgres", "SELECT 1").status.success()
         });
@@ -185,11 +158,6 @@ impl Postgres {
         )
     }
 
-    /// Returns the id of the server's first process; the others are its children.
-    pub(crate) fn id(&self) -> Option<u32> {
-        self.child.as_ref().map(Child::id)
-    }
-
     /// Returns the port.
     pub(crate) fn port(&self) -> u16 {
         self.port
@@ -198,7 +166,7 @@ impl Postgres {
     /// Runs statements as the administrator, and returns what they print.
     pub(crate) fn query(&self, database: &str, sql: &str) -> String {
         let output = self.try_query(database, sql);
-        assert!(output.status.success(), "{sql}: {}", text(&output));
+        assert_success(&output, sql);
         String::from_utf8(output.stdout).unwrap().trim().to_owned()
     }
 
@@ -228,12 +196,9 @@ impl Postgres {
         self.directory.path().join("data")
     }
 
-    /// A program of PostgreSQL's, which root may not run: then it is run as somebody else.
+    /// A program of PostgreSQL's, which root may not run: then it is run as another user.
     fn command(&self, program: &str) -> Command {
-        self.as_somebody(&self.binaries.join(program))
-    }
-
-    fn as_somebody(&self, program: &Path) -> Command {
+        let program = self.binaries.join(program);
         let Some(user) = user() else {
             return Command::new(program);
         };
@@ -253,7 +218,7 @@ impl Drop for Postgres {
     }
 }
 
-/// A port that is free: taken and given back, nobody else is likely to take it in the moment until a server does.
+/// A port that is free: taken and given back, it is not likely to be taken in the moment until a server does.
 fn free_port() -> u16 {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     free.local_addr().unwrap().port()
@@ -270,12 +235,13 @@ fn binaries() -> Option<PathBuf> {
     found.pop()
 }
 
-/// Whom to run the server as, where the test is root: anybody else, and so `nobody`'s number.
+/// The user that the server runs as where the test is root: the number of `nobody`.
 fn user() -> Option<u32> {
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
     is_root.then_some(65_534)
 }
 
-fn text(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
+fn assert_success(output: &Output, what: &str) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{what}: {said}");
 }

@@ -27,6 +27,9 @@ pub(crate) struct Program {
 /// Names another `reviewd` for the long forms of tests: a release build beside tests that are none.
 const PROGRAM: &str = "REVIEWD_TEST_PROGRAM";
 
+/// The flags of a program that [`Program::spawn`] can follow.
+pub(crate) const LISTEN: [&str; 4] = ["--listen", "127.0.0.1:0", "--log-format", "json"];
+
 /// Returns the path of `reviewd` as it was built for the tests, or as [`PROGRAM`] says.
 fn path() -> OsString {
     std::env::var_os(PROGRAM).unwrap_or_else(|| env!("CARGO_BIN_EXE_reviewd").into())
@@ -75,9 +78,7 @@ impl Program {
     /// Starts `reviewd serve` on a free port with further arguments, and waits until it serves.
     pub(crate) fn serve(arguments: &[&str]) -> Program {
         let mut command = command();
-        command
-            .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
-            .args(arguments);
+        command.arg("serve").args(LISTEN).args(arguments);
         Program::spawn(command)
     }
 
@@ -85,12 +86,8 @@ impl Program {
     pub(crate) fn serve_with_descriptors(descriptors: u32, arguments: &[&str]) -> Program {
         let mut shell = Command::new("sh");
         let script = format!("ulimit -n {descriptors} && exec \"$@\"");
-        shell
-            .args(["-c", &script, "sh"])
-            .arg(path())
-            .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
-            .args(arguments)
-            .stdin(Stdio::null());
+        shell.args(["-c", &script, "sh"]).arg(path()).arg("serve");
+        shell.args(LISTEN).args(arguments).stdin(Stdio::null());
         Program::spawn(shell)
     }
 
@@ -123,10 +120,8 @@ impl Program {
         let serving = program.collect_until("\"serving\"", &mut earlier);
         program.earlier = earlier;
         let event: serde_json::Value = serde_json::from_str(&serving).expect("the log is JSON");
-        let address = event["address"]
-            .as_str()
-            .expect("the event names the address");
-        program.address = address.parse().expect("the address is one");
+        let address = event["address"].as_str().and_then(|text| text.parse().ok());
+        program.address = address.expect("the event names the address");
         program
     }
 
@@ -173,18 +168,20 @@ impl Program {
 
     /// Sends it a signal by name, such as "TERM".
     pub(crate) fn signal(&self, name: &str) {
-        let status = Command::new("kill")
-            .args(["-s", name, &self.id().to_string()])
-            .status()
-            .expect("kill can be run");
-        assert!(status.success(), "the process takes SIG{name}");
+        let mut kill = Command::new("kill");
+        let status = kill.args(["-s", name, &self.id().to_string()]).status();
+        assert!(status.expect("kill can be run").success(), "SIG{name}");
     }
 
-    /// As [`Program::wait`], and returns what it logged meanwhile as well.
-    pub(crate) fn wait_with_log(mut self) -> (Option<i32>, String, Vec<String>) {
-        let log = std::mem::replace(&mut self.log, channel().1);
-        let (status, printed) = self.wait();
-        (status, printed, log.iter().collect())
+    /// Returns what it logs from now on until its end.
+    pub(crate) fn rest_of_log(&self) -> Vec<String> {
+        self.log.iter().collect()
+    }
+
+    /// Asks it to stop, and asserts that it ends in good order.
+    pub(crate) fn stop(self) {
+        self.signal("TERM");
+        assert_eq!(self.wait().0, Some(0));
     }
 
     /// Waits for the end, and returns the exit status and what it printed.

@@ -2,12 +2,20 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::sync::{Arc, OnceLock};
+use std::time::Duration;
 
 use clap::Parser;
 use reviewd::cli::ServeArgs;
+use reviewd::http::ServedState;
 use reviewd::server::{self, Config, DataSource, Running};
+use reviewd::snapshot::Snapshot;
 
-use super::client::{Connection, Response, get};
+use super::client::{Connection, Fields, Response, get, send};
+use super::wait_until;
+
+/// The public address of [`service`], which is not where it listens.
+pub(crate) use oracle::service::BASE_URL;
 
 /// A running server; dropping it ends it.
 pub(crate) struct Server {
@@ -23,7 +31,7 @@ struct Flags {
 
 /// Returns the configuration of a test: the defaults of the program, but the embedded sample, a free port, two
 /// threads, neither hub, state nor rates, and files looked at ten times a second.
-pub(crate) fn config() -> Config {
+fn config() -> Config {
     let flags =
         "serve --listen 127.0.0.1:0 --threads 2 --poll 100ms --no-hub --read-rate 0 --mcp-rate 0";
     let flags = Flags::parse_from(flags.split(' ')).serve.config();
@@ -33,6 +41,27 @@ pub(crate) fn config() -> Config {
     config.state = None;
     config.limits.rates.hub = 0;
     config
+}
+
+/// Returns the server on the sample that is shared by all tests that only read; its documents are compressed, and a body
+/// has little time.
+pub(crate) fn service() -> &'static Server {
+    static SERVICE: OnceLock<Server> = OnceLock::new();
+    SERVICE.get_or_init(|| {
+        let server = Server::start_with(|config| {
+            config.base_url = Some(BASE_URL.to_owned());
+            config.limits.body_time = Duration::from_millis(500);
+        });
+        for path in [
+            "/reviews.json",
+            "/api/feed.json",
+            "/feed.xml",
+            "/insights.json",
+        ] {
+            server.wait_for_variants(path);
+        }
+        server
+    })
 }
 
 impl Server {
@@ -55,6 +84,22 @@ impl Server {
         Server { running }
     }
 
+    /// Serves `snapshot` from now on.
+    pub(crate) fn publish(&self, snapshot: &Arc<Snapshot>) {
+        let state = ServedState::new(Arc::clone(snapshot)).expect("the base URL fits a header");
+        self.running.app().publish(state);
+    }
+
+    /// Waits until the document at `path` is there in every content coding.
+    pub(crate) fn wait_for_variants(&self, path: &str) {
+        wait_until("the compressed variants are made", || {
+            ["gzip", "br"].iter().all(|coding| {
+                let response = self.get_with(path, &[("Accept-Encoding", coding)]);
+                response.field("content-encoding") == Some(coding)
+            })
+        });
+    }
+
     /// Returns the address of the server.
     pub(crate) fn address(&self) -> SocketAddr {
         self.running.local_addr()
@@ -72,12 +117,31 @@ impl Server {
 
     /// Sends one GET for `target` on a connection of its own.
     pub(crate) fn get(&self, target: &str) -> Response {
-        get(self.address(), target, &[])
+        self.get_with(target, &[])
     }
 
     /// Sends one GET for `target` with further header fields on a connection of its own.
-    pub(crate) fn get_with(&self, target: &str, fields: &[(&str, &str)]) -> Response {
+    pub(crate) fn get_with(&self, target: &str, fields: Fields<'_>) -> Response {
         get(self.address(), target, fields)
+    }
+
+    /// Sends a request without a body on a connection of its own.
+    pub(crate) fn send(&self, method: &str, target: &str, fields: Fields<'_>) -> Response {
+        send(self.address(), method, target, fields, b"")
+    }
+
+    /// Sends a JSON message to `/mcp` with further header fields on a connection of its own.
+    pub(crate) fn post_mcp(&self, fields: Fields<'_>, message: &str) -> Response {
+        let fields = [&[("Content-Type", "application/json")], fields].concat();
+        let body = message.as_bytes();
+        send(self.address(), "POST", "/mcp", &fields, body)
+    }
+
+    /// Sends bytes as they are, and returns everything until the server closes the connection.
+    pub(crate) fn exchange(&self, bytes: &[u8]) -> String {
+        let mut connection = self.connect();
+        connection.write(bytes);
+        String::from_utf8_lossy(&connection.rest()).into_owned()
     }
 
     /// Stops in good order; false if connections had to be cut.
