@@ -1,4 +1,8 @@
-//! The reference implementation of `wire::conditional`: RFC 9110 §13.2.2 read step by step, the list by a machine of states.
+//! The reference implementation of `wire::conditional`: RFC 9110 §13.2.2 read step by step, lists of tags by a regular expression.
+
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
 
 use super::lines;
 use reviewd::wire::conditional::{Validators, holds, is_not_modified};
@@ -12,18 +16,13 @@ use reviewd::wire::date::{Timestamp, parse_http_date};
 /// If code and reference differ.
 pub fn check_conditional(data: &[u8]) {
     let of_kind = |kind: u8| -> Vec<&[u8]> {
-        lines(data)
-            .filter_map(|line| line.strip_prefix(&[kind]))
-            .collect()
+        let lines = lines(data).filter_map(|line| line.strip_prefix(&[kind]));
+        lines.collect()
     };
-    let opaque = of_kind(b'E').last().map_or("a".to_owned(), |bytes| {
-        // The server makes its own tags, so only bytes that fit the grammar matter.
-        bytes
-            .iter()
-            .filter(|byte| byte.is_ascii_graphic() && **byte != b'"')
-            .map(|&byte| char::from(byte))
-            .collect()
-    });
+    // The server makes its own tags, so only bytes that fit the grammar matter.
+    let opaque = of_kind(b'E').pop().unwrap_or(b"a").iter();
+    let opaque = opaque.filter(|byte| byte.is_ascii_graphic() && **byte != b'"');
+    let opaque: String = opaque.map(|&byte| char::from(byte)).collect();
     let etag = format!("\"{opaque}\"");
     let last_modified = Timestamp::from_unix(784_111_777);
     let validators = Validators {
@@ -36,76 +35,43 @@ pub fn check_conditional(data: &[u8]) {
     };
     // Steps 3 and 4 of §13.2.2.
     let (tags, dates) = (of_kind(b'N'), of_kind(b'M'));
-    let expected = match &tags[..] {
-        [] => is_late(&dates).unwrap_or(false),
-        _ => reference_matches(&opaque, &tags, true),
-    };
+    let expected = matches(opaque.as_bytes(), &tags, true);
+    let expected = expected.unwrap_or_else(|| is_late(&dates).unwrap_or(false));
     let found = is_not_modified(validators, tags.iter().copied(), dates.iter().copied());
     assert_eq!(found, expected, "{etag} {tags:?} {dates:?}");
     // Steps 1 and 2.
     let (tags, dates) = (of_kind(b'S'), of_kind(b'U'));
-    let expected = match &tags[..] {
-        [] => is_late(&dates).unwrap_or(true),
-        _ => reference_matches(&opaque, &tags, false),
-    };
+    let expected = matches(opaque.as_bytes(), &tags, false);
+    let expected = expected.unwrap_or_else(|| is_late(&dates).unwrap_or(true));
     let found = holds(validators, tags.iter().copied(), dates.iter().copied());
     assert_eq!(found, expected, "{etag} {tags:?} {dates:?}");
 }
 
-fn reference_matches(opaque: &str, fields: &[&[u8]], is_weak: bool) -> bool {
-    let members = fields.iter().flat_map(|field| reference_list(field));
-    let members: Vec<Member> = members.collect();
-    let ours = opaque.as_bytes().to_vec();
-    members == [Member::Star]
-        || members.contains(&Member::Strong(ours.clone()))
-        || (is_weak && members.contains(&Member::Weak(ours)))
-}
-
-#[derive(Debug, PartialEq)]
-enum Member {
-    Star,
-    Strong(Vec<u8>),
-    Weak(Vec<u8>),
-    /// Ends the reading of its field.
-    Malformed,
-}
-
-/// Reads one field member by member, by splitting at quotation marks.
-fn reference_list(field: &[u8]) -> Vec<Member> {
-    let mut members = Vec::new();
-    let mut rest = field;
-    loop {
-        let blank = rest.iter().take_while(|byte| b" \t,".contains(byte));
-        rest = &rest[blank.count()..];
-        if rest.is_empty() {
-            return members;
-        }
-        let end = match rest.splitn(3, |&byte| byte == b'"').collect::<Vec<_>>()[..] {
-            [b"" | b"W/", tag, _] if tag.iter().all(|byte| *byte > b' ' && *byte != 0x7f) => {
-                let weak = rest[0] == b'W';
-                members.push(match weak {
-                    true => Member::Weak(tag.to_vec()),
-                    false => Member::Strong(tag.to_vec()),
-                });
-                2 * usize::from(weak) + 1 + tag.len()
-            }
-            _ if rest[0] == b'*' => {
-                members.push(Member::Star);
-                0
-            }
-            _ => {
-                members.push(Member::Malformed);
-                return members;
-            }
-        };
-        rest = &rest[end + 1..];
-        let blank = rest.iter().take_while(|byte| b" \t".contains(byte));
-        rest = &rest[blank.count()..];
-        if !matches!(rest, [] | [b',', ..]) {
-            // What ends like that is no member either.
-            members.pop();
-            members.push(Member::Malformed);
-            return members;
+/// Tells whether one of the tags in `fields` is ours, or `*` is all there is; `None` if there are no fields.
+fn matches(opaque: &[u8], fields: &[&[u8]], takes_weak: bool) -> Option<bool> {
+    let (mut members, mut is_star, mut is_ours) = (0, false, false);
+    for field in fields {
+        let mut rest = *field;
+        // What is no member ends the reading of its field, and counts as one.
+        while rest.iter().any(|byte| !b" \t,".contains(byte)) {
+            members += 1;
+            let Some(member) = MEMBER.captures(rest) else {
+                break;
+            };
+            is_star |= member.name("star").is_some();
+            is_ours |= member
+                .name("tag")
+                .is_some_and(|tag| tag.as_bytes() == opaque)
+                && (takes_weak || member.name("weak").is_none());
+            rest = &rest[member[0].len()..];
         }
     }
+    (!fields.is_empty()).then_some(is_ours || (is_star && members == 1))
 }
+
+/// An entity-tag or `*`, what may stand before it, and the comma or the end behind it.
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
+    let tag = r#"(?<weak>W/)?"(?<tag>[\x21\x23-\x7e\x80-\xff]*)""#;
+    let member = format!(r"(?-u)^[ \t,]*(?:(?<star>\*)|{tag})[ \t]*(?:,|$)");
+    Regex::new(&member).expect("a regular expression")
+});

@@ -6,10 +6,11 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::lines;
-use reviewd::dataset::{decode, embedded};
+use super::search::review_of;
+use super::service::sample;
 use reviewd::insights::{Options, document};
 use reviewd::model::{Concept, Dataset, Rating, Review, Taxonomy};
-use reviewd::wire::date::Timestamp;
+use reviewd::wire::date::Date;
 use reviewd::wire::fold::fold_into;
 
 /// Checks the document derived from `data`, whose lines are reviews: the first byte is the rating, the rest the text.
@@ -21,11 +22,12 @@ pub fn check_insights(data: &[u8]) {
     let mut dataset = EMPTY.clone();
     for (row, line) in lines(data).take(64).enumerate() {
         let (first, rest) = line.split_first().unwrap_or((&0, &[]));
-        let mut review = REVIEW.clone();
-        review.id = format!("r{row}");
-        review.rating = Rating::new(first % 5 + 1).unwrap_or(Rating::MAX);
-        review.text = String::from_utf8_lossy(&rest[..rest.len().min(LINE_BYTES_MAX)]).into_owned();
-        dataset.reviews.push(review);
+        let rating = Rating::new(first % 5 + 1).unwrap_or(Rating::MAX);
+        let text = String::from_utf8_lossy(&rest[..rest.len().min(LINE_BYTES_MAX)]);
+        let id = format!("r{row}");
+        dataset
+            .reviews
+            .push(review_of(id, rating, Date::MIN, text.into_owned()));
     }
     let bytes = document(&dataset, &OPTIONS).bytes;
     // Its maps are hashed with other keys the second time.
@@ -124,13 +126,3 @@ static EMPTY: LazyLock<Dataset> = LazyLock::new(|| {
     dataset.taxonomy.aspects = ASPECTS.iter().map(|id| concept(id)).collect();
     dataset
 });
-
-/// A review to fill in.
-static REVIEW: LazyLock<Review> = LazyLock::new(|| sample().reviews.swap_remove(0));
-
-fn sample() -> Dataset {
-    let decoded = decode(embedded(), Timestamp::from_unix(4_000_000_000));
-    decoded
-        .expect("the sample is valid, as its own tests say")
-        .dataset
-}

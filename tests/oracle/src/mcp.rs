@@ -2,18 +2,15 @@
 //! own tests.
 
 use std::collections::BTreeSet;
-use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::Value;
 
 use super::lines;
-use reviewd::dataset;
+use super::service::{BASE_URL, sample, snapshot_settings};
 use reviewd::mcp::json::{self, JsonError};
 use reviewd::mcp::{Catalog, Field, Form, Head, Reply, Server, Settings};
-use reviewd::search::index::IndexOptions;
-use reviewd::snapshot::{self, Snapshot};
-use reviewd::wire::date::Timestamp;
+use reviewd::snapshot::Snapshot;
 
 /// Checks the answer to `data` as the body of a POST without any header but its media type, as JSON and as an event.
 ///
@@ -83,23 +80,13 @@ fn answer(head: &Head<'_>, body: &[u8]) -> Reply {
 }
 
 fn served() -> (Server, Catalog) {
-    let now = Timestamp::from_unix(1_900_000_000);
-    let decoded = dataset::decode(dataset::embedded(), now).expect("the sample is valid");
-    let settings = snapshot::Settings {
-        base_url: "https://reviews.example".into(),
-        index: IndexOptions {
-            memory_bytes: 1 << 20,
-            threads: NonZeroUsize::MIN,
-        },
-        mentions_min: reviewd::insights::MENTIONS_MIN,
-    };
     let server = Server::new(Settings {
-        base_url: "https://reviews.example".into(),
+        base_url: BASE_URL.into(),
         allowed_origins: Vec::new(),
         allowed_hosts: Vec::new(),
         body_bytes_max: 1 << 20,
     });
-    let snapshot = Snapshot::build(decoded.dataset, &settings);
+    let snapshot = Snapshot::build(sample(), &snapshot_settings());
     (server, Catalog::new(Arc::new(snapshot)))
 }
 

@@ -1,4 +1,9 @@
-//! The reference implementation of `wire::negotiate`: each coding's quality looked up on its own, q-values read as fractions.
+//! The reference implementation of `wire::negotiate`: each coding's quality looked up on its own, members read by a regular
+//! expression.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use super::lines;
 use reviewd::wire::negotiate::{Coding, choose_coding};
@@ -8,7 +13,16 @@ use reviewd::wire::negotiate::{Coding, choose_coding};
 /// # Panics
 /// If code and reference differ.
 pub fn check_accept_encoding(data: &[u8]) {
-    let members = reference_members(data);
+    // The first 32 members count, without those that do not fit the grammar.
+    let members = lines(data).flat_map(|line| line.split(|&byte| byte == b','));
+    let members = members.map(|member| String::from_utf8_lossy(member).into_owned());
+    let members = members.filter(|member| !member.trim_matches([' ', '\t']).is_empty());
+    let members = members.take(32).filter_map(|member| {
+        let parts = MEMBER.captures(&member)?;
+        let quality = parts.get(2).map_or("1", |quality| quality.as_str());
+        Some((parts[1].to_ascii_lowercase(), quality.parse().ok()?))
+    });
+    let members: Vec<(String, f64)> = members.collect();
     let sets: [&[Coding]; 4] = [
         &[],
         &[Coding::Gzip],
@@ -17,77 +31,34 @@ pub fn check_accept_encoding(data: &[u8]) {
     ];
     for available in sets {
         let chosen = choose_coding(lines(data), |coding| available.contains(&coding));
-        assert_eq!(
-            chosen,
-            reference_choose(&members, available),
-            "{available:?}"
-        );
+        let expected = reference_choose(&members, available);
+        assert_eq!(chosen, expected, "{available:?}");
     }
 }
 
+/// A name, and a quality with at most three decimals.
+static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
+    let quality = r"(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)";
+    let member = format!(r"^[ \t]*([^;]*?)[ \t]*(?:;[ \t]*[qQ]={quality}[ \t]*)?$");
+    Regex::new(&member).expect("a regular expression")
+});
+
 fn reference_choose(members: &[(String, f64)], available: &[Coding]) -> Coding {
+    // The first member of one of these names counts, else the first `*`.
+    let first = |names: &[&str]| members.iter().find(|member| names.contains(&&*member.0));
+    let quality = |names: &[&str]| {
+        let member = first(names).or_else(|| first(&["*"]));
+        member.map_or(0.0, |member| member.1)
+    };
     // Smallest body first; the sort is stable, so that order decides between equals.
     let mut codings = [
-        (Coding::Brotli, vec!["br"]),
-        (Coding::Gzip, vec!["gzip", "x-gzip"]),
-        (Coding::Identity, vec!["identity"]),
-    ]
-    .map(|(coding, names)| (coding, reference_quality(members, &names)));
+        (Coding::Brotli, quality(&["br"])),
+        (Coding::Gzip, quality(&["gzip", "x-gzip"])),
+        (Coding::Identity, quality(&["identity"])),
+    ];
     codings.sort_by(|(_, left), (_, right)| right.total_cmp(left));
-    let acceptable = |&&(coding, quality): &&(Coding, f64)| {
-        quality > 0.0 && (coding == Coding::Identity || available.contains(&coding))
-    };
-    codings
-        .iter()
-        .find(acceptable)
-        .map_or(Coding::Identity, |&(coding, _)| coding)
-}
-
-/// The quality of the first member called one of `names`, else that of the first `*`, else 0.
-fn reference_quality(members: &[(String, f64)], names: &[&str]) -> f64 {
-    let first = |names: &[&str]| {
-        members
-            .iter()
-            .find(|(name, _)| names.contains(&name.as_str()))
-    };
-    first(names)
-        .or_else(|| first(&["*"]))
-        .map_or(0.0, |&(_, quality)| quality)
-}
-
-/// Names and qualities of the first 32 members, without those that do not fit the grammar.
-fn reference_members(data: &[u8]) -> Vec<(String, f64)> {
-    lines(data)
-        .flat_map(|line| line.split(|&byte| byte == b','))
-        .map(|member| String::from_utf8_lossy(member).into_owned())
-        .filter(|member| !member.trim_matches([' ', '\t']).is_empty())
-        .take(32)
-        .filter_map(|member| reference_member(&member))
-        .collect()
-}
-
-fn reference_member(member: &str) -> Option<(String, f64)> {
-    let (name, quality) = match member.split_once(';') {
-        None => (member, 1.0),
-        Some((name, weight)) => {
-            let weight = weight.trim_matches([' ', '\t']);
-            (
-                name,
-                reference_fraction(weight.strip_prefix("q=").or(weight.strip_prefix("Q="))?)?,
-            )
-        }
-    };
-    Some((name.trim_matches([' ', '\t']).to_ascii_lowercase(), quality))
-}
-
-/// `0`, `0.` and up to three digits, or `1`, `1.` and up to three zeros.
-fn reference_fraction(text: &str) -> Option<f64> {
-    let shaped = text.len() <= 5
-        && text.chars().enumerate().all(|(at, character)| match at {
-            0 => matches!(character, '0' | '1'),
-            1 => character == '.',
-            _ => character.is_ascii_digit(),
-        });
-    let fraction: f64 = text.parse().ok()?;
-    (shaped && fraction <= 1.0).then_some(fraction)
+    let is_possible = |coding| coding == Coding::Identity || available.contains(&coding);
+    let mut codings = codings.into_iter();
+    let best = codings.find(|(coding, quality)| *quality > 0.0 && is_possible(*coding));
+    best.map_or(Coding::Identity, |(coding, _)| coding)
 }

@@ -2,16 +2,14 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::pin::Pin;
 use std::sync::{Arc, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
-use hyper::rt::{Read, ReadBufCursor, Write};
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
 use reviewd::http::{AppState, Proxies, ProxyField, ServedState, handle};
 use reviewd::snapshot::Snapshot;
 
@@ -59,14 +57,10 @@ pub(super) fn responses(data: &[u8]) -> Vec<u16> {
 /// nothing here waits for another thread or for a clock.
 fn respond(bytes: &[u8]) -> Vec<u8> {
     let mut written = Vec::new();
-    let io = InMemoryIo {
-        unread: bytes,
-        written: &mut written,
-    };
+    let io = TokioIo::new(tokio::io::join(bytes, &mut written));
     let mut builder = http1::Builder::new();
     builder.half_close(true);
     let app = app();
-    let app = &*app;
     let service = service_fn(|request| async move {
         let response = handle(app, request, PEER, Instant::now());
         Ok::<_, Infallible>(response.await)
@@ -80,9 +74,9 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
     written
 }
 
-fn app() -> Arc<AppState> {
-    static APP: OnceLock<Arc<AppState>> = OnceLock::new();
-    let app = APP.get_or_init(|| {
+fn app() -> &'static AppState {
+    static APP: OnceLock<AppState> = OnceLock::new();
+    APP.get_or_init(|| {
         let snapshot = Snapshot::build(service::sample(), &service::snapshot_settings());
         snapshot.compress(|| false);
         let served = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
@@ -93,47 +87,6 @@ fn app() -> Arc<AppState> {
             networks: vec!["127.0.0.0/8".parse().expect("a network")],
             field: ProxyField::Forwarded,
         };
-        Arc::new(AppState::new(settings, served).expect("the settings fit headers"))
-    });
-    Arc::clone(app)
-}
-
-/// A peer that has sent everything, and takes whatever it is sent.
-struct InMemoryIo<'b> {
-    unread: &'b [u8],
-    written: &'b mut Vec<u8>,
-}
-
-impl Read for InMemoryIo<'_> {
-    fn poll_read(
-        mut self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        mut buffer: ReadBufCursor<'_>,
-    ) -> Poll<io::Result<()>> {
-        let (read, unread) = self
-            .unread
-            .split_at(self.unread.len().min(buffer.remaining()));
-        buffer.put_slice(read);
-        self.unread = unread;
-        Poll::Ready(Ok(()))
-    }
-}
-
-impl Write for InMemoryIo<'_> {
-    fn poll_write(
-        self: Pin<&mut Self>,
-        _: &mut Context<'_>,
-        bytes: &[u8],
-    ) -> Poll<io::Result<usize>> {
-        self.get_mut().written.extend_from_slice(bytes);
-        Poll::Ready(Ok(bytes.len()))
-    }
-
-    fn poll_flush(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
-
-    fn poll_shutdown(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<io::Result<()>> {
-        Poll::Ready(Ok(()))
-    }
+        AppState::new(settings, served).expect("the settings fit headers")
+    })
 }

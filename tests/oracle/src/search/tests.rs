@@ -1,18 +1,11 @@
-//! The index beside the linear scan, over texts of all alphabets and at every cut of the tree.
+//! The index beside its reference, at random and over texts of all alphabets at every cut of the tree.
 
-use std::num::NonZeroUsize;
+use std::env;
 
 use proptest::prelude::*;
-use reviewd::model::insights::Insights;
-use reviewd::model::{Rating, Review, Taxonomy};
-use reviewd::search::Tuning;
-use reviewd::search::filter::{Cursor, Filter, Query, RatingSet, Sort};
-use reviewd::search::fold::fold_into;
-use reviewd::search::index::{Index, IndexOptions};
-use reviewd::search::run::{Scratch, run};
-use reviewd::wire::date::Date;
+use reviewd::search::filter::{Query, Sort};
 
-use super::{check_page, check_search, review_of};
+use super::*;
 
 proptest! {
     #![proptest_config(ProptestConfig { cases: cases(), ..ProptestConfig::default() })]
@@ -23,14 +16,13 @@ proptest! {
     }
 }
 
-/// How many random requests are compared: 512, or as many as `PROPTEST_CASES` says.
+/// How many random inputs are compared: 512, or as many as `PROPTEST_CASES` says.
 fn cases() -> u32 {
-    let asked = std::env::var("PROPTEST_CASES");
-    asked.map_or(512, |cases| cases.parse().expect("a number"))
+    env::var("PROPTEST_CASES").map_or(512, |cases| cases.parse().expect("a number"))
 }
 
-/// A dataset of the given texts, newest first, on days and with ratings that differ.
-fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
+/// Reviews of the given texts, newest first, on days and with ratings that differ.
+fn searched<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Searched {
     let newest = Date::new(2026, 11, 1).expect("a day").days();
     let review = |(number, text): (usize, T)| {
         let id = format!("R{:07}", 9_999_999 - number);
@@ -38,57 +30,35 @@ fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
         let date = Date::from_days(newest - number as u32 / 3).expect("a day");
         review_of(id, rating, date, text.into())
     };
-    texts.into_iter().enumerate().map(review).collect()
+    let reviews = texts.into_iter().enumerate().map(review).collect();
+    Searched::new(reviews, Taxonomy::default(), Insights::default())
 }
 
-fn options(memory_bytes: u64) -> IndexOptions {
-    IndexOptions {
-        memory_bytes,
-        threads: NonZeroUsize::MIN,
+impl Searched {
+    /// An index with leaves of at most so many reviews.
+    fn tuned(&self, leaf_rows_max: u32) -> Index {
+        let tuning = Tuning {
+            leaf_rows_max,
+            bitmap_rows_min: 24,
+            union_steps_max: 16,
+        };
+        Index::build_tuned(&self.reviews, &self.taxonomy, tuning, &options(u64::MAX))
     }
-}
 
-/// An index with leaves of at most so many reviews.
-fn tuned(reviews: &[Review], leaf_rows_max: u32) -> Index {
-    let tuning = Tuning {
-        leaf_rows_max,
-        bitmap_rows_min: 24,
-        union_steps_max: 16,
-    };
-    Index::build_tuned(reviews, &Taxonomy::default(), tuning, &options(u64::MAX))
-}
-
-/// Compares the answers to `query`; returns where its next page begins.
-fn check_query(
-    reviews: &[Review],
-    index: &Index,
-    query: &Query<'_>,
-    scratch: &mut Scratch,
-) -> Option<Cursor> {
-    let (taxonomy, insights) = (Taxonomy::default(), Insights::default());
-    check_page(reviews, &taxonomy, &insights, index, query, scratch)
-}
-
-fn of_text(text: &str) -> Filter<'_> {
-    Filter {
-        text: Some(text),
-        ..Filter::ALL
-    }
-}
-
-/// Compares the answers to `needles`, unfolded, in all orders and with a filter.
-fn check(reviews: &[Review], index: &Index, needles: &[&str]) {
-    let mut scratch = Scratch::default();
-    for needle in needles {
-        let mut text = String::new();
-        fold_into(needle, &mut text);
-        for sort in Sort::ALL {
-            let mut filter = of_text(&text);
-            if sort == Sort::Oldest {
-                filter.ratings = RatingSet::only(Rating::MAX);
+    /// Compares the answers to `needles` in all orders, and with a filter in one.
+    fn check_needles(&self, index: Index, needles: &[&str]) {
+        let indexes = [index];
+        for needle in needles {
+            for sort in Sort::ALL {
+                let mut pairs = vec![
+                    ("query", (*needle).to_owned()),
+                    ("sort", sort.as_str().to_owned()),
+                ];
+                if sort == Sort::Oldest {
+                    pairs.push(("rating", "5".to_owned()));
+                }
+                self.check(&indexes, &pairs);
             }
-            let query = Query::new(filter, sort, 20);
-            check_query(reviews, index, &query, &mut scratch);
         }
     }
 }
@@ -112,18 +82,16 @@ const ALPHABETS: [&str; 14] = [
 
 #[test]
 fn every_budget_is_kept_and_gives_the_same_answers() {
-    let reviews =
-        reviews((0..900).map(|number| format!("{} {}", ALPHABETS[number % 14], number % 70)));
-    let mut steps = 0;
-    let mut last = u64::MAX;
+    let searched = searched((0..900).map(|at| format!("{} {}", ALPHABETS[at % 14], at % 70)));
+    let (mut steps, mut last) = (0, u64::MAX);
     for shift in 0..28 {
         let budget = (1 << 28 >> shift) - 1;
-        let index = Index::build(&reviews, &Taxonomy::default(), &options(budget));
+        let index = Index::build(&searched.reviews, &searched.taxonomy, &options(budget));
         let tree = index.tree_bytes();
         assert!(tree <= budget, "{tree} bytes within {budget}");
-        steps += u32::from(tree != last);
         if tree != last {
-            check(&reviews, &index, &["great", "e", "ß", "very rare", "1"]);
+            steps += 1;
+            searched.check_needles(index, &["great", "e", "ß", "very rare", "1"]);
         }
         last = tree;
     }
@@ -135,107 +103,65 @@ fn every_budget_is_kept_and_gives_the_same_answers() {
 fn texts_of_64_kib_among_short_ones_are_found_at_every_cut() {
     let long = |number: usize| {
         let mut text: String = ALPHABETS
-            .iter()
+            .into_iter()
             .cycle()
             .skip(number)
             .take(2_000)
-            .copied()
             .collect();
         text.truncate(text.floor_char_boundary(65_536 - 6));
         text + &format!("<{number}>")
     };
-    let texts = (0..40).map(|number| match number % 4 {
+    let searched = searched((0..40).map(|number| match number % 4 {
         0 => long(number),
         1 => "ß".to_owned(),
         2 => String::new(),
         _ => format!("ok {number}"),
-    });
-    let reviews = reviews(texts);
+    }));
     let needle: String = long(4).chars().skip(9).take(1_500).collect();
-    let needle = &needle[..needle.floor_char_boundary(8_192)];
+    let needle = &needle[..needle.floor_char_boundary(1_024)];
     for leaf_rows_max in [1, 4, 40] {
-        let index = tuned(&reviews, leaf_rows_max);
-        check(
-            &reviews,
-            &index,
-            &[needle, "<4>", "ß", "ẞ", "k 1", "great", "ıĞ"],
-        );
-    }
-}
-
-#[test]
-fn a_page_of_a_long_list_equals_the_page_of_the_reference_in_every_order() {
-    // Lists of their own, bitmaps and leaves to collect from, each with more rows than a page, and pages after it.
-    let texts = (0..600).map(|number| {
-        format!(
-            "{}{}",
-            ["alpha ", "beta ", "al "][number % 3],
-            "xyz".repeat(number % 5)
-        )
-    });
-    let reviews = reviews(texts);
-    let mut scratch = Scratch::default();
-    for (bitmap_rows_min, union_steps_max) in [(601, 0), (601, 1_000), (90, 16)] {
-        let tuning = Tuning {
-            leaf_rows_max: 40,
-            bitmap_rows_min,
-            union_steps_max,
-        };
-        let index = Index::build_tuned(&reviews, &Taxonomy::default(), tuning, &options(u64::MAX));
-        for (text, sort) in ["al", "xyz", "a", "zx", "alpha xyzx"]
-            .into_iter()
-            .flat_map(|text| Sort::ALL.map(|sort| (text, sort)))
-        {
-            let mut query = Query::new(of_text(text), sort, 7);
-            for _ in 0..40 {
-                query.cursor = check_query(&reviews, &index, &query, &mut scratch);
-                if query.cursor.is_none() {
-                    break;
-                }
-            }
-        }
+        let index = searched.tuned(leaf_rows_max);
+        searched.check_needles(index, &[needle, "<4>", "ß", "ẞ", "k 1", "great", "ıĞ"]);
     }
 }
 
 #[test]
 fn long_runs_of_one_letter_stay_small() {
-    let reviews = reviews((0..12).map(|number| "a".repeat(65_536 - number)));
-    let index = tuned(&reviews, 2);
+    let searched = searched((0..12).map(|number| "a".repeat(65_536 - number)));
+    let index = searched.tuned(2);
     // One node for each byte of the longest gram at most, and each leaf lists twelve rows at most.
     assert!(index.tree_bytes() < 64 * 1024, "{}", index.tree_bytes());
-    let long = "A".repeat(8_192);
-    check(
-        &reviews,
-        &index,
-        &[
-            "a",
-            "aa",
-            &long[..127],
-            &long[..128],
-            &long[..129],
-            &long,
-            "ab",
-        ],
-    );
-    let nearly_all = "a".repeat(65_530);
-    check(&reviews, &index, &[&nearly_all]);
+    let long = "A".repeat(1_024);
+    let needles = [
+        "a",
+        "aa",
+        &long[..127],
+        &long[..128],
+        &long[..129],
+        &long,
+        "ab",
+    ];
+    searched.check_needles(index, &needles);
 }
 
 #[test]
 fn a_million_equal_texts_stay_small() {
     const REVIEWS: u32 = 1_000_000;
-    let reviews = reviews((0..REVIEWS).map(|_| "Good!"));
-    let index = Index::build(&reviews, &Taxonomy::default(), &options(u64::MAX));
+    let searched = searched((0..REVIEWS).map(|_| "Good!"));
+    let index = Index::build(&searched.reviews, &searched.taxonomy, &options(u64::MAX));
     // Every gram is in all reviews, and so there is one bitmap; and one list, of the reviews that end in the same letter.
-    assert!(
-        index.tree_bytes() < 3 * u64::from(REVIEWS),
-        "{}",
-        index.tree_bytes()
-    );
-    let mut scratch = Scratch::default();
+    let bytes = index.tree_bytes();
+    assert!(bytes < 3 * u64::from(REVIEWS), "{bytes}");
     for (text, matched) in [("oo", REVIEWS), ("good!", REVIEWS), ("goods", 0)] {
-        let query = Query::new(of_text(text), Sort::Newest, 20);
-        let page = run(&index, &query, &mut scratch);
+        let filter = Filter {
+            text: Some(text),
+            ..Filter::ALL
+        };
+        let page = run(
+            &index,
+            &Query::new(filter, Sort::Newest, 20),
+            &mut Scratch::default(),
+        );
         assert_eq!(
             (page.matched, page.rows.len() as u32),
             (matched, 20.min(matched))
