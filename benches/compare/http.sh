@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Compares what the same documents cost in reviewd, nginx, bare hyper, axum, actix-web and a bare epoll loop, and over
+# Compares what the same documents cost in reviewd, nginx, bare hyper, axum and actix-web, and over
 # HTTP/2 in reviewd and bare hyper, that as it is and with the bound that reviewd's sockets have.
 #
 #   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of eight requests; about ten minutes
-#   benches/compare/http.sh reviewd bare-hyper epoll      only these; reviewd always comes first
+#   benches/compare/http.sh reviewd bare-hyper            only these; reviewd always comes first
 #
 # Needs Linux, two cores, taskset and curl, nginx for its rows, and h2load (Debian: nghttp2-client) for HTTP/2; what is
 # missing is left out, with a line.
@@ -12,7 +12,7 @@
 # HTTP/1.1 never sleeps while CPU is measured and copies no large body, so no server pays for waking it, and all that are
 # not faster than it are busy all the time.
 # The figure that holds on a machine with other work is the ratio of CPU per request (utime and stime of the server's
-# process); requests a second and times need two idle cores. The system's congestion control is part of every figure:
+# process); requests a second need two idle cores. The system's congestion control is part of every figure:
 # Linux's default is cubic, and bbr, which sets a timer for each train of packets, doubles what a megabyte costs on
 # loopback. Everything stays on loopback, and only processes that were started here are ended.
 #
@@ -29,7 +29,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 source benches/compare/common.sh
 
 rounds=${ROUNDS:-5} seconds=${SECONDS_EACH:-1} port=${PORT:-18620}
-servers=${*:-reviewd nginx bare-hyper axum actix epoll}
+servers=${*:-reviewd nginx bare-hyper axum actix}
 build http-load http-peers
 # 2,200 reviews are a megabyte.
 cargo run --quiet --release --example generate -- --reviews 2200 --seed 1 --into "$work/documents" >/dev/null
@@ -100,8 +100,8 @@ for server in $servers; do
 done
 
 sysctl net.ipv4.tcp_congestion_control 2>/dev/null || true
-# Eight requests; each server's rounds, a quarter of one before them, and half as many at half of the rate.
-limit=$((8 * ${#contenders[@]} * (2 * rounds + 2) * seconds + 60))
+# Eight requests; each server's rounds, and a quarter of one before them.
+limit=$((8 * ${#contenders[@]} * (rounds + 2) * seconds + 60))
 timeout "$limit" taskset -c 1 "$peers/http-load" compare "$work/recorded" "$seconds" "$rounds" "${contenders[@]}"
 
 # HTTP/2: one connection with 100 streams, whose client is h2load.

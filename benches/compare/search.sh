@@ -10,9 +10,8 @@
 #
 # All engines hold the same folded texts in memory and answer the same searches of every class in one process, on
 # one thread. Before the table is printed, their exact numbers and newest 20 rows are compared; one that differs
-# fails the run. Lines "falls short" tell where reviewd is not ahead by what it promises. REVIEWD_BENCH_MEMORY
-# is what the index may take, in bytes for each review; CSV is a file to which the figures are appended, for
-# docs/benchmarks/data/search.csv. On a shared machine read the ratios.
+# fails the run. REVIEWD_BENCH_MEMORY is what the index may take, in bytes for each review; CSV is a file to which the
+# figures are appended, for docs/benchmarks/data/search.csv. On a shared machine read the ratios.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

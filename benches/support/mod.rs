@@ -12,10 +12,11 @@ use std::path::Path;
 
 use recombine::{Random, Recombined};
 use reviewd::dataset::{self, Files};
-use reviewd::model::{Rating, Review, Taxonomy, sort_newest_first};
-use reviewd::search::filter::{Cursor, Filter, Query, RatingSet, Sort, Words};
+use reviewd::model::{Review, Taxonomy, sort_newest_first};
+use reviewd::search::filter::Query;
 use reviewd::search::fold::fold_into;
 use reviewd::search::index::IndexOptions;
+use reviewd::search::query::{Buffers, parse_query};
 use reviewd::wire::date::{Date, Timestamp};
 
 /// Reviews to search, newest first.
@@ -102,38 +103,28 @@ pub(crate) const CLASSES: [&str; 16] = [
     "sixteen words",
 ];
 
-/// A search that owns its words.
+/// A search of a class, as a query string.
 #[derive(Clone, Debug)]
 pub(crate) struct Search {
     pub(crate) class: &'static str,
-    text: Option<String>,
-    words: Option<String>,
-    technician: Option<String>,
-    service: Option<String>,
-    filter: Filter<'static>,
-    sort: Sort,
-    cursor: Option<Cursor>,
+    raw: String,
 }
 
 impl Search {
+    fn new(class: &'static str, pairs: &[(&str, String)]) -> Search {
+        let escape =
+            |text: &str| -> String { text.bytes().map(|byte| format!("%{byte:02X}")).collect() };
+        let pairs = pairs
+            .iter()
+            .map(|(name, value)| format!("{name}={}", escape(value)));
+        let raw = pairs.collect::<Vec<_>>().join("&");
+        Search { class, raw }
+    }
+
     /// Returns the query, for the first 20 reviews.
-    pub(crate) fn query(&self) -> Query<'_> {
-        Query {
-            filter: Filter {
-                text: self.text.as_deref(),
-                words: self
-                    .words
-                    .as_deref()
-                    .map(|words| Words::parse(words).expect("few words")),
-                technician: self.technician.as_deref(),
-                service: self.service.as_deref(),
-                ..self.filter
-            },
-            sort: self.sort,
-            limit: Query::LIMIT_DEFAULT,
-            cursor: self.cursor,
-            ignored: &[],
-        }
+    pub(crate) fn query<'b>(&self, buffers: &'b mut Buffers) -> Query<'b> {
+        let query = parse_query(self.raw.as_bytes(), buffers);
+        query.unwrap_or_else(|issues| panic!("{}: {issues:?}", self.raw))
     }
 }
 
@@ -172,98 +163,66 @@ impl<'d> Searches<'d> {
 
     /// Draws a search of `class`.
     pub(crate) fn draw(&mut self, class: &'static str) -> Search {
-        let nothing = Search {
-            class,
-            text: None,
-            words: None,
-            technician: None,
-            service: None,
-            filter: Filter::ALL,
-            sort: Sort::Newest,
-            cursor: None,
+        let mut pairs = match class {
+            "filters" | "filters and text" => self.filters(),
+            _ => Vec::new(),
         };
         match class {
-            "filters" => self.filters(nothing),
-            "filters and text" => {
-                let kind = self.text_class();
-                let text = Some(self.needle(kind));
-                self.filters(Search { text, ..nothing })
+            "filters" => {}
+            "filters and text" | "other orders" => {
+                let kind = CLASSES[self.random.below(9)];
+                pairs.push(("query", self.needle(kind)));
             }
-            "other orders" => {
-                let kind = self.text_class();
-                let text = Some(self.needle(kind));
-                let sort = [Sort::Oldest, Sort::Highest, Sort::Lowest][self.random.below(3)];
-                Search {
-                    text,
-                    sort,
-                    ..nothing
-                }
-            }
-            "three words" | "one word" | "sixteen words" => {
-                let count = match class {
-                    "one word" => 1,
-                    "three words" => 3,
-                    _ => 16,
-                };
-                let words: Vec<String> = (0..count).map(|_| self.word()).collect();
-                let words = Some(words.join(" "));
-                Search { words, ..nothing }
-            }
+            "one word" => pairs.push(("words", self.words(1))),
+            "three words" => pairs.push(("words", self.words(3))),
+            "sixteen words" => pairs.push(("words", self.words(16))),
             "three letters" => {
-                let letters: Vec<String> = (0..3)
-                    .map(|_| self.word().chars().take(1).collect())
-                    .collect();
-                let words = Some(letters.join(" "));
-                Search { words, ..nothing }
+                let words = self.words(3);
+                let letters = words.split(' ').map(|word| word.chars().take(1).collect());
+                pairs.push(("words", letters.collect::<Vec<String>>().join(" ")));
             }
-            text => Search {
-                text: Some(self.needle(text)),
-                ..nothing
-            },
+            text => pairs.push(("query", self.needle(text))),
         }
-    }
-
-    /// A word of a review, or its part before the first sign within it.
-    fn word(&mut self) -> String {
-        let needle = self.needle("common word");
-        let mut words = needle.split(|character: char| !character.is_alphanumeric());
-        let word = words.find(|word| !word.is_empty()).unwrap_or_default();
-        match word.is_empty() {
-            true => self.word(),
-            false => word.to_owned(),
+        if class == "other orders" {
+            let sort = ["oldest", "highest", "lowest"][self.random.below(3)];
+            pairs.push(("sort", sort.to_owned()));
         }
+        Search::new(class, &pairs)
     }
 
-    fn text_class(&mut self) -> &'static str {
-        CLASSES[self.random.below(9)]
+    /// Words of reviews, or their parts before the first sign within them.
+    fn words(&mut self, count: usize) -> String {
+        let mut words = Vec::new();
+        while words.len() < count {
+            let needle = self.needle("common word");
+            let mut parts = needle.split(|character: char| !character.is_alphanumeric());
+            words.extend(parts.find(|word| !word.is_empty()).map(str::to_owned));
+        }
+        words.join(" ")
     }
 
-    fn filters(&mut self, search: Search) -> Search {
-        let mut search = search;
-        let data = self.data;
-        let review = &data.reviews[self.random.below(data.reviews.len())];
+    fn filters(&mut self) -> Vec<(&'static str, String)> {
+        let review = &self.data.reviews[self.random.below(self.data.reviews.len())];
         let bits = 1 + self.random.below(15);
+        let mut pairs = Vec::new();
         if bits & 1 != 0 {
-            let of = if bits & 2 != 0 {
-                RatingSet::only
-            } else {
-                RatingSet::at_least
-            };
-            search.filter.ratings =
-                of(Rating::new(2 + self.random.below(4) as u8).expect("a rating"));
+            let name = ["min_rating", "rating"][bits >> 1 & 1];
+            pairs.push((name, (2 + self.random.below(4)).to_string()));
         }
         if bits & 2 != 0 {
-            search.technician = review.mentioned_technicians.first().map(|name| fold(name));
+            let name = review.mentioned_technicians.first();
+            pairs.extend(name.map(|name| ("mentions_technician", name.clone())));
         }
         if bits & 4 != 0 {
-            search.service = review.mentioned_services.first().map(|id| fold(id));
+            let id = review.mentioned_services.first();
+            pairs.extend(id.map(|id| ("mentions_service", id.clone())));
         }
         if bits & 8 != 0 {
-            search.filter.since = Some(review.date);
-            search.filter.until =
-                Date::from_days(review.date.days() + 1 + self.random.below(400) as u32);
+            let until = Date::from_days(review.date.days() + 1 + self.random.below(400) as u32);
+            pairs.push(("since", review.date.to_string()));
+            pairs.extend(until.map(|until| ("until", until.to_string())));
         }
-        search
+        pairs
     }
 
     fn needle(&mut self, class: &str) -> String {

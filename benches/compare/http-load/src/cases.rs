@@ -43,74 +43,30 @@ pub(crate) struct Case {
     pub(crate) body: Vec<u8>,
 }
 
-/// A row before its target is known.
-struct Plan {
-    name: &'static str,
-    kind: Kind,
-    origin: Origin,
-    target: &'static str,
-}
-
-const fn plan(name: &'static str, kind: Kind, origin: Origin, target: &'static str) -> Plan {
-    Plan {
-        name,
-        kind,
-        origin,
-        target,
-    }
-}
+/// A row before its target is known: its name, how and where it is asked for, and the target.
+type Plan = (&'static str, Kind, Origin, &'static str);
 
 /// The rows. `{day}` is a day since which there are about 20 reviews.
-const PLANS: [Plan; 8] = [
-    plan(
-        "small document",
-        Kind::Plain,
-        Origin::Documents,
-        "/favicon.svg",
-    ),
-    plan(
-        "document of 5 to 10 KB",
-        Kind::Plain,
-        Origin::Documents,
-        "/reviews.jsonld",
-    ),
-    plan(
-        "304",
-        Kind::NotModified,
-        Origin::Documents,
-        "/reviews.jsonld",
-    ),
-    plan(
-        "large document",
-        Kind::Plain,
-        Origin::Documents,
-        "/reviews.json",
-    ),
-    plan(
-        "large document, gzip",
-        Kind::Gzip,
-        Origin::Documents,
-        "/reviews.json",
-    ),
-    plan(
-        "since, about 20",
-        Kind::Plain,
-        Origin::Documents,
-        "/api/reviews/since/{day}",
-    ),
-    plan(
-        "search, filters",
-        Kind::Plain,
-        Origin::Search,
-        "/api/reviews/search?min_rating=4&limit=20",
-    ),
-    plan(
-        "search, text",
-        Kind::Plain,
-        Origin::Search,
-        "/api/reviews/search?query=call&limit=20",
-    ),
-];
+const PLANS: [Plan; 8] = {
+    use Kind::{Gzip, NotModified, Plain};
+    use Origin::{Documents, Search};
+    [
+        ("small document", Plain, Documents, "/favicon.svg"),
+        ("document of 5 to 10 KB", Plain, Documents, JSON_LD),
+        ("304", NotModified, Documents, JSON_LD),
+        ("large document", Plain, Documents, REVIEWS),
+        ("large document, gzip", Gzip, Documents, REVIEWS),
+        ("since, about 20", Plain, Documents, SINCE),
+        ("search, filters", Plain, Search, FILTERS),
+        ("search, text", Plain, Search, TEXT),
+    ]
+};
+
+const JSON_LD: &str = "/reviews.jsonld";
+const REVIEWS: &str = "/reviews.json";
+const SINCE: &str = "/api/reviews/since/{day}";
+const FILTERS: &str = "/api/reviews/search?min_rating=4&limit=20";
+const TEXT: &str = "/api/reviews/search?query=call&limit=20";
 
 /// How the gzip variant is asked for.
 const GZIP: &str = "Accept-Encoding: gzip\r\n";
@@ -152,24 +108,24 @@ fn request(address: SocketAddr, target: &str, fields: &str) -> Vec<u8> {
 pub(crate) fn read(folder: &Path) -> Result<Vec<Case>> {
     let index = fs::read_to_string(folder.join("index.tsv"))?;
     let mut cases = Vec::new();
-    for plan in PLANS {
-        let is_planned = |target: &str| match plan.target.strip_suffix("{day}") {
+    for (name, kind, origin, planned) in PLANS {
+        let is_planned = |target: &str| match planned.strip_suffix("{day}") {
             Some(prefix) => target.starts_with(prefix),
-            None => target == plan.target,
+            None => target == planned,
         };
         let line = index
             .lines()
             .find(|line| line.split('\t').next().is_some_and(is_planned))
-            .ok_or_else(|| format!("{} is not recorded", plan.target))?;
+            .ok_or_else(|| format!("{planned} is not recorded"))?;
         let [target, plain, gzip] = line.split('\t').collect::<Vec<_>>()[..] else {
             return Err(format!("index.tsv: not three columns: {line}").into());
         };
         let fields = fs::read_to_string(folder.join(format!("{plain}.fields")))?;
-        let file = if plan.kind == Kind::Gzip { gzip } else { plain };
+        let file = if kind == Kind::Gzip { gzip } else { plain };
         cases.push(Case {
-            name: plan.name,
-            kind: plan.kind,
-            origin: plan.origin,
+            name,
+            kind,
+            origin,
             target: target.to_owned(),
             fields: lines(&fields),
             body: fs::read(folder.join(file))?,
@@ -184,12 +140,12 @@ pub(crate) fn record(folder: &Path, documents: SocketAddr, search: SocketAddr) -
     let day = day(documents)?;
     let mut index = String::new();
     let mut seen = Vec::new();
-    for (number, plan) in PLANS.iter().enumerate() {
-        let address = match plan.origin {
+    for (number, (_, _, origin, planned)) in PLANS.iter().enumerate() {
+        let address = match origin {
             Origin::Documents => documents,
             Origin::Search => search,
         };
-        let target = plan.target.replace("{day}", &day);
+        let target = planned.replace("{day}", &day);
         if seen.contains(&target) {
             continue;
         }
@@ -214,7 +170,7 @@ pub(crate) fn record(folder: &Path, documents: SocketAddr, search: SocketAddr) -
             gzip = format!("{number}.gz");
             fs::write(folder.join(&gzip), &coded)?;
         }
-        if plan.origin == Origin::Documents && !target.starts_with("/api/") {
+        if *origin == Origin::Documents && !target.starts_with("/api/") {
             let served = folder.join("root").join(target.trim_start_matches('/'));
             fs::write(&served, &body)?;
             if gzip != "-" {
@@ -230,9 +186,8 @@ pub(crate) fn record(folder: &Path, documents: SocketAddr, search: SocketAddr) -
 
 /// Whether a row compares the gzip variant of this target.
 fn needs_gzip(target: &str) -> bool {
-    PLANS
-        .iter()
-        .any(|plan| plan.kind == Kind::Gzip && plan.target == target)
+    let mut plans = PLANS.iter();
+    plans.any(|(_, kind, _, planned)| *kind == Kind::Gzip && *planned == target)
 }
 
 /// A day since which the service has about 20 reviews, looked for among the days of the newest ones.

@@ -12,7 +12,6 @@
 //! round is appended. http.sh starts everything.
 
 mod cases;
-mod latency;
 
 use std::io::Write;
 use std::path::Path;
@@ -84,13 +83,12 @@ struct Contender<'s> {
 fn compare(cases: &[Case], time: Duration, rounds: usize, servers: &[Server]) -> Result<()> {
     println!(
         "{CONNECTIONS} connections, {rounds} rounds of {} s each, in turn; medians; CPU in us per request; ratio: CPU of \
-         {} by that of the other; times of single requests at half of the rate that nginx, or else the slowest, takes, in {} rounds\n",
+         {} by that of the other\n",
         time.as_secs(),
         servers[0].name,
-        rounds.div_ceil(2),
     );
-    println!("| request | bytes | server | CPU | ratio | requests/s | p50 us | p99 us |");
-    println!("|---|---:|---|---:|---:|---:|---:|---:|");
+    println!("| request | bytes | server | CPU | ratio | requests/s |");
+    println!("|---|---:|---|---:|---:|---:|");
     for case in cases {
         let expected = case.expected();
         let mut contenders = Vec::new();
@@ -113,7 +111,7 @@ fn compare(cases: &[Case], time: Duration, rounds: usize, servers: &[Server]) ->
                 contender.rounds.push(round);
             }
         }
-        report(case, &contenders, time, rounds)?;
+        report(case, &contenders)?;
     }
     Ok(())
 }
@@ -148,14 +146,8 @@ fn ready(case: &Case, target: &Target) -> Result<Option<Vec<u8>>> {
     Ok(Some(case.request(target, Some(&tag))))
 }
 
-fn report(case: &Case, contenders: &[Contender], time: Duration, rounds: usize) -> Result<()> {
-    let rate = |contender: &Contender| median(&contender.rounds, |round| round.per_second);
+fn report(case: &Case, contenders: &[Contender]) -> Result<()> {
     let cpu = |contender: &Contender| median(&contender.rounds, |round| round.cpu_us);
-    let slowest = contenders.iter().map(rate).fold(f64::INFINITY, f64::min);
-    let anchor = contenders
-        .iter()
-        .find(|contender| contender.name == "nginx");
-    let pace = anchor.map_or(slowest, rate) / 2.0;
     let Some(first) = contenders.first() else {
         return Err(format!("{}: nobody serves it", case.name).into());
     };
@@ -163,33 +155,15 @@ fn report(case: &Case, contenders: &[Contender], time: Duration, rounds: usize) 
         Kind::NotModified => 0,
         Kind::Plain | Kind::Gzip => case.body.len(),
     };
-    let mut paced = vec![Vec::new(); contenders.len()];
-    for _ in 0..rounds.div_ceil(2) {
-        for (contender, paced) in contenders.iter().zip(&mut paced) {
-            let (target, request) = (contender.target, &contender.request);
-            paced.push(latency::paced(
-                target,
-                request,
-                case.expected(),
-                pace,
-                time,
-            )?);
-        }
-    }
     for contender in contenders {
         record_rounds(case, contender)?;
-    }
-    for (contender, paced) in contenders.iter().zip(&paced) {
-        let times = latency::median(paced);
         println!(
-            "| {} | {bytes} | {} | {:.2} | {:.2} | {:.0} | {} | {} |",
+            "| {} | {bytes} | {} | {:.2} | {:.2} | {:.0} |",
             case.name,
             contender.name,
             cpu(contender),
             cpu(first) / cpu(contender),
-            rate(contender),
-            times.p50.as_micros(),
-            times.p99.as_micros(),
+            median(&contender.rounds, |round| round.per_second),
         );
     }
     Ok(())

@@ -24,8 +24,10 @@ use std::ops::Range;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
+use plain::Scan;
 use reviewd::search::filter::Query;
 use reviewd::search::index::{Index, IndexOptions};
+use reviewd::search::query::Buffers;
 use reviewd::search::run::{Scratch, run};
 use support::{CLASSES, Data, Search, Searches, data, sizes};
 
@@ -46,14 +48,6 @@ const PAGE: usize = Query::LIMIT_DEFAULT as usize;
 
 /// The classes of the benches but the last ones: no peer keeps the other orders, and words have a comparison of their own.
 const COMPARED: usize = CLASSES.len() - 5;
-
-/// What the peers are not to take longer for than this many times of what reviewd takes.
-const TIMES_FULLTEXT: f64 = 100.0;
-const TIMES_SCAN_OF_COMMON_WORD: f64 = 10_000.0;
-
-/// What a search for three words is not to take longer than: the median and the 99th percentile, in microseconds.
-const WORDS_P50_US: f64 = 100.0;
-const WORDS_P99_US: f64 = 2_000.0;
 
 /// The number matched and the newest rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,75 +72,73 @@ fn main() -> ExitCode {
     for size in sizes() {
         let data = data(size);
         let mut searches = Searches::new(&data, 5);
-        good &= match is_for_words {
-            true => compare_words(&data, &words::draw(&mut searches, WORD_SEARCHES)),
-            false => compare_texts(&data, &mut searches),
-        };
+        let mut drawn = Vec::new();
+        let mut rows = Vec::new();
+        if is_for_words {
+            drawn = words::draw(&mut searches, WORD_SEARCHES);
+            println!("\n{size} reviews, µs of {WORD_SEARCHES} searches for three words\n");
+            rows.extend([50, 99].map(|percent| {
+                let name = format!("three words p{percent}");
+                (name, 0..WORD_SEARCHES, percent)
+            }));
+        } else {
+            println!("\n{size} reviews, medians in µs of {SEARCHES} searches a class\n");
+            for class in &CLASSES[..COMPARED] {
+                let start = drawn.len();
+                drawn.extend((0..SEARCHES).map(|_| searches.draw(class)));
+                rows.push(((*class).to_owned(), start..drawn.len(), 50));
+            }
+        }
+        let outcomes = measure_all(&data, &drawn, is_for_words);
+        print(size, &outcomes, &rows);
+        good &= agree(&outcomes, &drawn);
     }
-    if good {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::FAILURE
+    match good {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::FAILURE,
     }
 }
 
-fn compare_texts(data: &Data, searches: &mut Searches<'_>) -> bool {
-    let drawn: Vec<Search> = CLASSES[..COMPARED]
-        .iter()
-        .flat_map(|class| (0..SEARCHES).map(|_| *class).collect::<Vec<_>>())
-        .map(|class| searches.draw(class))
-        .collect();
-    let outcomes = [
-        by_scan(data, &drawn),
-        by_reviewd(data, &drawn),
-        by_fulltext(data, &drawn),
-        by_ngrams(data, &drawn),
-    ];
-    print(data.reviews.len(), &outcomes);
-    agree(&outcomes, &drawn)
+/// The scan, reviewd, SQLite and tantivy, one after the other.
+fn measure_all(data: &Data, drawn: &[Search], is_for_words: bool) -> [Outcome; 4] {
+    let scan = measure("scan", data, drawn, Scan::new, Scan::bytes, Scan::answer);
+    let mut scratch = Scratch::default();
+    let ours = measure(
+        "reviewd",
+        data,
+        drawn,
+        index,
+        index_bytes,
+        |index, query| {
+            let page = run(index, query, &mut scratch);
+            Answer {
+                matched: page.matched,
+                newest: page.rows.iter().map(|row| row.0).collect(),
+            }
+        },
+    );
+    let (sql, tantivy) = ("SQLite FTS5", "tantivy");
+    match is_for_words {
+        false => {
+            use {fulltext::FullText, ngrams::Ngrams};
+            let (bytes, answer) = (FullText::bytes, FullText::answer);
+            let fulltext = measure(sql, data, drawn, FullText::new, bytes, answer);
+            let (bytes, answer) = (Ngrams::bytes, Ngrams::answer);
+            let ngrams = measure(tantivy, data, drawn, Ngrams::new, bytes, answer);
+            [scan, ours, fulltext, ngrams]
+        }
+        true => {
+            use words::{FullText, Prefixes};
+            let (bytes, answer) = (FullText::bytes, FullText::answer);
+            let fulltext = measure(sql, data, drawn, FullText::new, bytes, answer);
+            let (bytes, answer) = (Prefixes::bytes, Prefixes::answer);
+            let prefixes = measure(tantivy, data, drawn, Prefixes::new, bytes, answer);
+            [scan, ours, fulltext, prefixes]
+        }
+    }
 }
 
-fn compare_words(data: &Data, drawn: &[Search]) -> bool {
-    let reviews = data.reviews.len() as u64;
-    let scan = {
-        let began = Instant::now();
-        let scan = words::Scan::new(data);
-        let bytes = scan.bytes() / reviews;
-        measure("scan", began.elapsed(), bytes, drawn, |query| {
-            scan.answer(query)
-        })
-    };
-    let ours = by_reviewd(data, drawn);
-    let fulltext = {
-        let began = Instant::now();
-        let fulltext = words::FullText::new(data);
-        let bytes = fulltext.bytes() / reviews;
-        measure("SQLite FTS5", began.elapsed(), bytes, drawn, |query| {
-            fulltext.answer(query)
-        })
-    };
-    let prefixes = {
-        let began = Instant::now();
-        let prefixes = words::Prefixes::new(data);
-        let bytes = prefixes.bytes() / reviews;
-        measure("tantivy", began.elapsed(), bytes, drawn, |query| {
-            prefixes.answer(query)
-        })
-    };
-    let outcomes = [scan, ours, fulltext, prefixes];
-    print_words(data.reviews.len(), &outcomes);
-    agree(&outcomes, drawn)
-}
-
-fn by_scan(data: &Data, drawn: &[Search]) -> Outcome {
-    let began = Instant::now();
-    let plain = plain::Plain::new(data);
-    let build = began.elapsed();
-    let bytes = plain.bytes() / data.reviews.len() as u64;
-    measure("scan", build, bytes, drawn, |query| plain.answer(query))
-}
-
-fn by_reviewd(data: &Data, drawn: &[Search]) -> Outcome {
+fn index(data: &Data) -> Index {
     let per_review = std::env::var("REVIEWD_BENCH_MEMORY")
         .ok()
         .and_then(|bytes| bytes.parse::<u64>().ok());
@@ -154,47 +146,27 @@ fn by_reviewd(data: &Data, drawn: &[Search]) -> Outcome {
         memory_bytes: per_review.unwrap_or(2_100) * data.reviews.len() as u64,
         threads: NonZeroUsize::MIN.saturating_add(1),
     };
-    let began = Instant::now();
-    let index = Index::build(&data.reviews, &data.taxonomy, &options);
-    let build = began.elapsed();
-    let bytes = (index.text_bytes() + index.tree_bytes()) / data.reviews.len() as u64 + ROW_BYTES;
-    let mut scratch = Scratch::default();
-    measure("reviewd", build, bytes, drawn, |query| {
-        let page = run(&index, query, &mut scratch);
-        Answer {
-            matched: page.matched,
-            newest: page.rows.iter().map(|row| row.0).collect(),
-        }
-    })
+    Index::build(&data.reviews, &data.taxonomy, &options)
 }
 
-fn by_fulltext(data: &Data, drawn: &[Search]) -> Outcome {
-    let began = Instant::now();
-    let fulltext = fulltext::FullText::new(data);
-    let build = began.elapsed();
-    let bytes = fulltext.bytes() / data.reviews.len() as u64;
-    measure("SQLite FTS5", build, bytes, drawn, |query| {
-        fulltext.answer(query)
-    })
+fn index_bytes(index: &Index) -> u64 {
+    index.text_bytes() + index.tree_bytes() + ROW_BYTES * u64::from(index.len())
 }
 
-fn by_ngrams(data: &Data, drawn: &[Search]) -> Outcome {
-    let began = Instant::now();
-    let ngrams = ngrams::Ngrams::new(data);
-    let build = began.elapsed();
-    let bytes = ngrams.bytes() / data.reviews.len() as u64;
-    measure("tantivy", build, bytes, drawn, |query| ngrams.answer(query))
-}
-
-/// Asks `answer` for every search, three times where that is soon done.
-fn measure(
+/// Builds an engine and asks it for every search, three times where that is soon done.
+fn measure<E>(
     name: &'static str,
-    build: Duration,
-    bytes: u64,
+    data: &Data,
     drawn: &[Search],
-    mut answer: impl FnMut(&Query<'_>) -> Answer,
+    build: impl FnOnce(&Data) -> E,
+    bytes: impl FnOnce(&E) -> u64,
+    mut answer: impl FnMut(&E, &Query<'_>) -> Answer,
 ) -> Outcome {
+    let began = Instant::now();
+    let engine = build(data);
+    let build = began.elapsed();
     eprintln!("{name}: built in {build:.1?}");
+    let mut buffers = Buffers::default();
     let mut answers = Vec::with_capacity(drawn.len());
     let mut times = vec![Duration::MAX; drawn.len()];
     for turn in 0..3 {
@@ -202,9 +174,9 @@ fn measure(
             if turn > 0 && *time > Duration::from_millis(20) {
                 continue;
             }
-            let query = search.query();
+            let query = search.query(&mut buffers);
             let began = Instant::now();
-            let answered = black_box(answer(&query));
+            let answered = black_box(answer(&engine, &query));
             *time = began.elapsed().min(*time);
             if turn == 0 {
                 answers.push(answered);
@@ -214,7 +186,7 @@ fn measure(
     Outcome {
         name,
         build,
-        bytes,
+        bytes: bytes(&engine) / data.reviews.len() as u64,
         answers,
         times,
     }
@@ -236,92 +208,33 @@ fn agree(outcomes: &[Outcome], drawn: &[Search]) -> bool {
     good
 }
 
-/// Prints the medians as the table of the README, and what falls short.
-fn print(size: usize, outcomes: &[Outcome; 4]) {
-    println!("\n{size} reviews, medians in µs of {SEARCHES} searches a class\n");
-    print_head("class");
-    let mut short = Vec::new();
-    for (number, class) in CLASSES[..COMPARED].iter().enumerate() {
-        let of_class = number * SEARCHES..(number + 1) * SEARCHES;
-        let [linear, own, sql, grams] = print_row(class, size, outcomes, of_class, 50);
-        let is_text = *class != "filters";
-        if is_text && sql / own < TIMES_FULLTEXT {
-            short.push(format!("{class}: {:.1} times SQLite FTS5", sql / own));
-        }
-        if *class == "common word" && linear / own < TIMES_SCAN_OF_COMMON_WORD {
-            short.push(format!("{class}: {:.0} times the scan", linear / own));
-        }
-        if own > sql.min(grams).min(linear) {
-            short.push(format!("{class}: slower than a peer"));
-        }
-    }
-    print_foot(outcomes, &short);
-}
-
-/// Prints the median and the 99th percentile of searches for three words, and what falls short.
-fn print_words(size: usize, outcomes: &[Outcome; 4]) {
-    println!("\n{size} reviews, µs of {WORD_SEARCHES} searches for three words\n");
-    print_head("percentile");
-    let mut short = Vec::new();
-    for (percent, most) in [(50, WORDS_P50_US), (99, WORDS_P99_US)] {
-        let name = format!("three words p{percent}");
-        let [_, own, sql, prefixes] = print_row(&name, size, outcomes, 0..WORD_SEARCHES, percent);
-        if own > most {
-            short.push(format!("{name}: above {most} µs"));
-        }
-        if own > sql.min(prefixes) {
-            short.push(format!("{name}: slower than a peer"));
-        }
-    }
-    print_foot(outcomes, &short);
-}
-
-fn print_head(first: &str) {
+/// Prints the table of the documentation: for each row a percentile of the searches in a range, and what the engines cost
+/// otherwise.
+fn print(size: usize, outcomes: &[Outcome; 4], rows: &[(String, Range<usize>, usize)]) {
     println!(
-        "| {first} | reviewd | SQLite FTS5 | tantivy | scan | FTS5 / reviewd | tantivy / reviewd | scan / reviewd |"
+        "| µs | reviewd | SQLite FTS5 | tantivy | scan | FTS5 / reviewd | tantivy / reviewd | scan / reviewd |\n\
+         |---|---|---|---|---|---|---|---|"
     );
-    println!("|---|---|---|---|---|---|---|---|");
-}
-
-/// Prints a percentile of the searches in `range`, records it, and returns it for each of the outcomes.
-fn print_row(
-    name: &str,
-    size: usize,
-    outcomes: &[Outcome; 4],
-    range: Range<usize>,
-    percent: usize,
-) -> [f64; 4] {
-    let all = outcomes.each_ref().map(|outcome| {
-        let mut times = outcome.times[range.clone()].to_vec();
-        times.sort_unstable();
-        times[times.len() * percent / 100].as_nanos().max(1) as f64 / 1000.0
-    });
-    let [linear, own, sql, grams] = all;
-    let cells = [
-        own,
-        sql,
-        grams,
-        linear,
-        sql / own,
-        grams / own,
-        linear / own,
-    ]
-    .map(figure);
-    println!("| {name} | {} |", cells.join(" | "));
-    if let Ok(path) = std::env::var("CSV") {
-        let series = [
-            ("reviewd", own),
-            ("tantivy", grams),
-            ("SQLite FTS5", sql),
-            ("scan", linear),
-        ];
-        record(&path, name, size, &series);
+    for (name, range, percent) in rows {
+        let [linear, own, sql, grams] = outcomes.each_ref().map(|outcome| {
+            let mut times = outcome.times[range.clone()].to_vec();
+            times.sort_unstable();
+            times[times.len() * percent / 100].as_nanos().max(1) as f64 / 1000.0
+        });
+        let ratios = [sql / own, grams / own, linear / own];
+        let cells = [&[own, sql, grams, linear][..], &ratios].concat();
+        let cells: Vec<String> = cells.into_iter().map(figure).collect();
+        println!("| {name} | {} |", cells.join(" | "));
+        if let Ok(path) = std::env::var("CSV") {
+            let series = [
+                ("reviewd", own),
+                ("tantivy", grams),
+                ("SQLite FTS5", sql),
+                ("scan", linear),
+            ];
+            record(&path, name, size, &series);
+        }
     }
-    all
-}
-
-/// Prints what the engines cost otherwise, and what falls short.
-fn print_foot(outcomes: &[Outcome; 4], short: &[String]) {
     let [scan, ours, fulltext, tantivy] = outcomes;
     let row = |name: &str, tell: &dyn Fn(&Outcome) -> String| {
         let cells = [ours, fulltext, tantivy, scan].map(tell);
@@ -331,9 +244,6 @@ fn print_foot(outcomes: &[Outcome; 4], short: &[String]) {
         format!("{:.1}", outcome.build.as_secs_f64())
     });
     row("bytes a review", &|outcome| outcome.bytes.to_string());
-    for line in short {
-        println!("falls short: {line}");
-    }
 }
 
 /// Appends the figures of a row to a file, as `benches/plot.py` reads them.

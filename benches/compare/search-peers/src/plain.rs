@@ -1,96 +1,72 @@
-//! The plain scan: folded texts end to end, memmem over all of them, and columns tested row by row.
-
-use std::collections::BTreeMap;
+//! The plain scan: every folded text looked at by memmem, and columns tested row by row.
 
 use memchr::memmem::Finder;
 use reviewd::model::{Rating, Review, Taxonomy};
-use reviewd::search::filter::{Filter, Query, RatingSet};
+use reviewd::search::filter::{Filter, Query, RatingSet, is_of_word};
 use reviewd::wire::date::Date;
 
 use crate::support::{Data, fold};
 use crate::{Answer, PAGE};
 
-/// No text holds it, so that nothing is found across two of them.
-const END: u8 = 0xff;
-
 /// Columns of all reviews, newest first.
-pub(crate) struct Plain {
-    texts: Vec<u8>,
-    starts: Vec<usize>,
+pub(crate) struct Scan {
+    texts: Vec<String>,
     ratings: Vec<Rating>,
     dates: Vec<Date>,
-    /// The numbers of the names that select the review.
-    names: Vec<Box<[u32]>>,
-    numbers: BTreeMap<String, u32>,
+    /// Everything that selects the review by a name.
+    names: Vec<Vec<String>>,
 }
 
-impl Plain {
-    pub(crate) fn new(data: &Data) -> Plain {
-        let mut plain = Plain {
-            texts: Vec::new(),
-            starts: vec![0],
-            ratings: Vec::new(),
-            dates: Vec::new(),
-            names: Vec::new(),
-            numbers: BTreeMap::new(),
-        };
-        for review in &data.reviews {
-            plain.texts.extend_from_slice(fold(&review.text).as_bytes());
-            plain.texts.push(END);
-            plain.starts.push(plain.texts.len());
-            plain.ratings.push(review.rating);
-            plain.dates.push(review.date);
-            let names = names_of(review, &data.taxonomy).into_iter().map(|name| {
-                let next = plain.numbers.len() as u32;
-                *plain.numbers.entry(name).or_insert(next)
-            });
-            plain.names.push(names.collect());
+impl Scan {
+    pub(crate) fn new(data: &Data) -> Scan {
+        let reviews = || data.reviews.iter();
+        Scan {
+            texts: reviews().map(|review| fold(&review.text)).collect(),
+            ratings: reviews().map(|review| review.rating).collect(),
+            dates: reviews().map(|review| review.date).collect(),
+            names: reviews()
+                .map(|review| names_of(review, &data.taxonomy))
+                .collect(),
         }
-        plain
     }
 
+    /// Bytes of the texts, and of what a row has besides names.
     pub(crate) fn bytes(&self) -> u64 {
-        (self.texts.len() + self.starts.len() * 8 + self.dates.len() * 21) as u64
+        let texts: usize = self.texts.iter().map(String::len).sum();
+        (texts + self.texts.len() * 29) as u64
     }
 
     pub(crate) fn answer(&self, query: &Query<'_>) -> Answer {
         let filter = &query.filter;
+        let names = tokens(filter);
+        let finder = filter.text.map(|needle| Finder::new(needle.as_bytes()));
+        let words = filter.words.iter().flat_map(|words| words.terms());
+        let words: Vec<Finder<'_>> = words
+            .map(|term| Finder::new(term.text.as_bytes()))
+            .collect();
+        let begins = |text: &str, at: usize| !text[..at].ends_with(is_of_word);
         let mut answer = Answer {
             matched: 0,
             newest: Vec::with_capacity(PAGE),
         };
-        let range = range(&self.dates, filter);
-        let mut wanted = Vec::new();
-        for name in tokens(filter) {
-            match self.numbers.get(&name) {
-                Some(number) => wanted.push(*number),
-                None => return answer,
-            }
-        }
-        let mut add = |row: usize| {
-            let is_right = wanted.iter().all(|name| self.names[row].contains(name))
-                && filter.ratings.contains(self.ratings[row]);
+        for row in range(&self.dates, filter) {
+            let text = &self.texts[row];
+            let has_word = |word: &Finder<'_>| {
+                let mut places = word.find_iter(text.as_bytes());
+                places.any(|at| begins(text, at))
+            };
+            let is_right = filter.ratings.contains(self.ratings[row])
+                && names.iter().all(|name| self.names[row].contains(name))
+                && finder
+                    .as_ref()
+                    .is_none_or(|finder| finder.find(text.as_bytes()).is_some())
+                && words.iter().all(has_word);
             if is_right {
                 answer.matched += 1;
                 if answer.newest.len() < PAGE {
                     answer.newest.push(row as u32);
                 }
             }
-        };
-        let Some(needle) = filter.text else {
-            range.for_each(add);
-            return answer;
-        };
-        let finder = Finder::new(needle.as_bytes());
-        let (mut row, stop) = (range.start, self.starts[range.end]);
-        let mut at = self.starts[row];
-        while let Some(found) = finder.find(&self.texts[at.min(stop)..stop]) {
-            while self.starts[row + 1] <= at + found {
-                row += 1;
-            }
-            add(row);
-            row += 1;
-            at = self.starts[row];
         }
         answer
     }

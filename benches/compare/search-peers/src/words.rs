@@ -1,4 +1,4 @@
-//! Three words that must all occur, each as a word or the beginning of one: the scan, SQLite FTS5 and tantivy.
+//! Three words that must all occur, each as a word or the beginning of one: SQLite FTS5 and tantivy.
 //!
 //! A word is a run of letters and digits as reviewd sees them, so that all engines have the same ones. SQLite gets the
 //! runs alone, keeps which review has which (`detail=none`), and is asked for prefixes. tantivy gets every beginning of
@@ -6,8 +6,8 @@
 
 use std::collections::BTreeSet;
 
-use memchr::memmem::Finder;
 use reviewd::search::filter::{Query, is_of_word};
+use reviewd::search::query::Buffers;
 use rusqlite::{Connection, params};
 use tantivy::directory::RamDirectory;
 use tantivy::query::{BooleanQuery, Query as Wanted, TermQuery};
@@ -27,7 +27,7 @@ pub(crate) fn draw(searches: &mut Searches<'_>, count: usize) -> Vec<Search> {
     let is_run = |word: &str| word.len() <= PREFIX_MAX && word.chars().all(is_of_word);
     let drawn = std::iter::repeat_with(|| searches.draw("three words"));
     drawn
-        .filter(|search| words_of(&search.query()).all(is_run))
+        .filter(|search| words_of(&search.query(&mut Buffers::default())).all(is_run))
         .take(count)
         .collect()
 }
@@ -40,43 +40,6 @@ fn words_of<'q>(query: &Query<'q>) -> impl Iterator<Item = &'q str> + use<'q> {
 fn runs(folded: &str) -> impl Iterator<Item = &str> {
     let runs = folded.split(|character| !is_of_word(character));
     runs.filter(|run| !run.is_empty())
-}
-
-/// Folded texts, looked at one by one.
-pub(crate) struct Scan(Vec<String>);
-
-impl Scan {
-    pub(crate) fn new(data: &Data) -> Scan {
-        Scan(data.reviews.iter().map(|given| fold(&given.text)).collect())
-    }
-
-    pub(crate) fn bytes(&self) -> u64 {
-        self.0.iter().map(|text| text.len() as u64).sum()
-    }
-
-    pub(crate) fn answer(&self, query: &Query<'_>) -> Answer {
-        let finders: Vec<Finder<'_>> = words_of(query)
-            .map(|word| Finder::new(word.as_bytes()))
-            .collect();
-        let begins = |text: &str, at: usize| !text[..at].ends_with(is_of_word);
-        let has = |text: &str, finder: &Finder<'_>| {
-            let mut places = finder.find_iter(text.as_bytes());
-            places.any(|at| begins(text, at))
-        };
-        let mut answer = Answer {
-            matched: 0,
-            newest: Vec::with_capacity(PAGE),
-        };
-        for (text, row) in self.0.iter().zip(0..) {
-            if finders.iter().all(|finder| has(text, finder)) {
-                answer.matched += 1;
-                if answer.newest.len() < PAGE {
-                    answer.newest.push(row);
-                }
-            }
-        }
-        answer
-    }
 }
 
 /// An FTS5 table of the runs, without the texts.
