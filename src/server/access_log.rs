@@ -8,35 +8,60 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, TryRecvError};
-use std::thread::JoinHandle;
+use std::thread::{self, JoinHandle};
+use std::time::Duration;
 
 use tracing::{info, warn};
 
-use crate::http::{AccessLog, LogEntry, WriterMessage, WriterStats};
+use crate::http::{AccessLog, AppState, LogEntry, WriterMessage, WriterStats};
 use crate::wire::date::Timestamp;
 use crate::wire::json::{Object, push_string};
 use crate::wire::text::push_percent;
 
-use super::config::AccessLogTarget;
-use super::threads::Threads;
+use super::config::{AccessLogTarget, Config};
+use super::{StartError, clock, threads};
 
 /// Bytes that are written at a time, while more lines wait.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// Opens the log and starts its writer, which ends after [`AccessLog::stop`].
-pub(super) fn start(
-    target: &AccessLogTarget,
-    threads: &Threads,
-) -> io::Result<(AccessLog, JoinHandle<()>)> {
-    let (path, file) = match target {
-        // Not by the library's handle: that one keeps what it could not write, and lines could not be counted.
-        AccessLogTarget::Stdout => (None, io::stdout().as_fd().try_clone_to_owned()?.into()),
-        AccessLogTarget::File(path) => (Some(path.clone()), open(path)?),
+/// How long the last lines may take to be written.
+const LAST_LINES_TIME: Duration = Duration::from_secs(2);
+
+/// Opens the log, if requests are to be logged, and starts its writer.
+pub(super) fn start(config: &Config, app: &AppState) -> Result<Option<JoinHandle<()>>, StartError> {
+    let Some(target) = &config.access_log else {
+        return Ok(None);
     };
+    let (path, opened) = match target {
+        // Not by the library's handle: that one keeps what it could not write, and lines could not be counted.
+        AccessLogTarget::Stdout => (
+            None,
+            io::stdout().as_fd().try_clone_to_owned().map(File::from),
+        ),
+        AccessLogTarget::File(path) => (Some(path.clone()), open(path)),
+    };
+    let file = opened.map_err(|cause| StartError::AccessLog {
+        path: path.clone().unwrap_or_else(|| "-".into()),
+        cause,
+    })?;
     let (log, messages) = AccessLog::new();
     let writer = Writer::new(path, Box::new(file), Arc::clone(&log.stats));
-    let thread = threads.spawn("access-log", move || writer.run(&messages))?;
-    Ok((log, thread))
+    let thread = threads::spawn(&app.readiness, "access-log", move || writer.run(&messages));
+    app.set_access_log(log);
+    thread.map(Some).map_err(StartError::Threads)
+}
+
+/// Ends the writer after the last line; a disk that hangs delays that no longer than [`LAST_LINES_TIME`].
+pub(super) fn stop(app: &AppState, writer: &JoinHandle<()>) {
+    let Some(log) = app.access_log.get() else {
+        return;
+    };
+    let deadline = clock::instant() + LAST_LINES_TIME;
+    let mut notified = log.stop();
+    while !(notified && writer.is_finished()) && clock::instant() < deadline {
+        thread::sleep(Duration::from_millis(5));
+        notified = notified || log.stop();
+    }
 }
 
 fn open(path: &Path) -> io::Result<File> {

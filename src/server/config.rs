@@ -166,14 +166,10 @@ pub struct Limits {
     pub idle_time: Duration,
     /// Time without a byte in either direction while something is under way.
     pub stall_time: Duration,
-    /// Bytes a second that a peer has to take while a reply is owed, on average; 0 for any.
-    pub rate_min: u64,
     /// How long a peer may take nothing of a reply; 60 s by default. What it takes prolongs that by the time that it may
     /// take at the least rate, to five times as long. A shorter one ends honest readers: a kernel takes bytes in steps,
     /// and over loopback one that reads 5 KiB/s is seen to move every 30 s or so.
     pub rate_time: Duration,
-    /// A request's head in bytes, request line and fields together.
-    pub header_bytes: usize,
     /// Fields of a request's head; hyper itself refuses more than 100.
     pub header_fields: usize,
     /// A request's target in bytes.
@@ -184,10 +180,6 @@ pub struct Limits {
     pub hub_body_bytes: usize,
     /// Time for a request's body, from its head to its last byte.
     pub body_time: Duration,
-    /// Streams that an HTTP/2 peer may have open at a time.
-    pub http2_streams: u32,
-    /// Streams reset by the peer before they were accepted; one more ends the connection (CVE-2023-44487).
-    pub http2_resets: usize,
 }
 
 impl Default for Limits {
@@ -206,16 +198,12 @@ impl Default for Limits {
             header_time: Duration::from_secs(10),
             idle_time: Duration::from_secs(60),
             stall_time: Duration::from_secs(20),
-            rate_min: 4 << 10,
             rate_time: Duration::from_secs(60),
-            header_bytes: 16 << 10,
             header_fields: 64,
             target_bytes: 8 << 10,
             mcp_body_bytes: 1 << 20,
             hub_body_bytes: 8 << 10,
             body_time: Duration::from_secs(10),
-            http2_streams: 64,
-            http2_resets: 20,
         }
     }
 }

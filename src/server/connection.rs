@@ -3,18 +3,22 @@
 //! hyper serves it, and a [`ConnectionDeadline`] enforces the timeouts beside. All that is large is boxed, so that a
 //! connection that has not sent a byte costs none of it.
 
+use std::cell::Cell;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
-use std::sync::atomic::AtomicU32;
-use std::task::{Context, Poll, ready};
+use std::task::{Poll, ready};
 use std::time::Duration;
 
 use hyper::header::HeaderValue;
+use hyper::rt::Executor;
 use hyper::server::conn::{http1, http2};
-use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::server::graceful::GracefulConnection;
 use tokio::net::TcpStream;
+use tokio::task::spawn_local;
 use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
@@ -24,14 +28,23 @@ use crate::http::HttpError;
 use super::clock;
 use super::config::{Config, Limits};
 use super::connections::{ConnectionPermit, Leave};
-use super::counters::Counters;
-use super::deadline::{ConnectionDeadline, DeadlineAction, Ending};
+use super::deadline::{ConnectionDeadline, Ending};
 use super::io::{Replaced, Socket, Stream};
+use super::metrics::Counters;
 use super::service::{Handler, Link};
 use super::tls;
 
+/// A request's head in bytes, request line and fields together.
+const HEADER_BYTES_MAX: u32 = 16 * 1024;
+
 /// hyper's read buffer at its largest; it has to hold a header block, and bounds what a slow sender can occupy.
 const BUFFER_BYTES: usize = 32 * 1024;
+
+/// Streams that an HTTP/2 peer may have open at a time.
+const STREAMS_MAX: u32 = 64;
+
+/// Streams reset by the peer before they were accepted; one more ends the connection (CVE-2023-44487).
+const RESETS_MAX: usize = 20;
 
 /// What a peer may send on one stream before we have read it; the largest body that we accept needs 16 rounds.
 const STREAM_WINDOW_BYTES: u32 = 64 * 1024;
@@ -75,7 +88,17 @@ pub(super) struct Protocols<H> {
     /// Strict-Transport-Security, under TLS alone (RFC 6797 §7.2).
     hsts: Option<HeaderValue>,
     http1: http1::Builder,
-    http2: http2::Builder<TokioExecutor>,
+    http2: http2::Builder<LocalExecutor>,
+}
+
+/// Runs the streams of HTTP/2 on the thread of their connection.
+#[derive(Clone, Copy)]
+struct LocalExecutor;
+
+impl<F: Future<Output: 'static> + 'static> Executor<F> for LocalExecutor {
+    fn execute(&self, stream: F) {
+        spawn_local(stream);
+    }
 }
 
 impl<H: Handler> Protocols<H> {
@@ -86,33 +109,32 @@ impl<H: Handler> Protocols<H> {
         tls: Option<TlsAcceptor>,
         counters: Arc<Counters>,
     ) -> Protocols<H> {
-        let limits = &config.limits;
         let mut http1 = http1::Builder::new();
         http1
             .keep_alive(true)
             .half_close(true)
-            .max_header_size(limits.header_bytes)
-            .max_buf_size(BUFFER_BYTES.max(limits.header_bytes * 2))
+            .max_header_size(HEADER_BYTES_MAX as usize)
+            .max_buf_size(BUFFER_BYTES)
             // `ConnectionDeadline` has better timers, and without hyper's a request costs no timer at all.
             .header_read_timeout(None)
             .pipeline_flush(false)
             .auto_date_header(true);
-        let mut http2 = http2::Builder::new(TokioExecutor::new());
+        let mut http2 = http2::Builder::new(LocalExecutor);
         http2
             .timer(TokioTimer::new())
-            .max_concurrent_streams(limits.http2_streams)
+            .max_concurrent_streams(STREAMS_MAX)
             .initial_stream_window_size(STREAM_WINDOW_BYTES)
             .initial_connection_window_size(CONNECTION_WINDOW_BYTES)
             .max_send_buf_size(SEND_BUFFER_BYTES)
-            .max_pending_accept_reset_streams(limits.http2_resets)
+            .max_pending_accept_reset_streams(RESETS_MAX)
             .max_local_error_reset_streams(LOCAL_RESETS_MAX)
-            .max_header_list_size(u32::try_from(limits.header_bytes).unwrap_or(u32::MAX))
+            .max_header_list_size(HEADER_BYTES_MAX)
             .keep_alive_interval(PING_INTERVAL)
             .keep_alive_timeout(PING_TIMEOUT)
             .auto_date_header(true);
         Protocols {
             handler,
-            limits: Arc::new(limits.clone()),
+            limits: Arc::new(config.limits.clone()),
             farewell: FAREWELL.min(config.drain_time / 2),
             counters,
             hsts: config.hsts().filter(|_| tls.is_some()),
@@ -140,7 +162,8 @@ impl<H: Handler> Protocols<H> {
         let first = &first[..length];
         let limits = Arc::clone(&self.limits);
         let deadline = ConnectionDeadline::new(accepted, limits, self.farewell, permit);
-        let socket = Socket::new(stream, Arc::clone(&deadline.state));
+        let state = Rc::clone(&deadline.state);
+        let socket = Socket { stream, state };
         match self.tls.clone() {
             None => {
                 if first.len() >= PREFACE_MIN && PREFACE.starts_with(first) {
@@ -190,7 +213,7 @@ impl<H: Handler> Protocols<H> {
         };
         let Ok(Ok(stream)) = result else {
             // Too late, or nothing that we can agree on; rustls has told the peer what.
-            self.counters.handshake_failures.count();
+            self.counters.handshake_failures.inc();
             return;
         };
         if stream.get_ref().1.alpn_protocol() == Some(tls::H2) {
@@ -206,56 +229,33 @@ impl<H: Handler> Protocols<H> {
         peer: SocketAddr,
         mut deadline: ConnectionDeadline,
     ) {
-        let state = Arc::clone(&deadline.state);
+        let state = Rc::clone(&deadline.state);
         // What was read before hyper has it is answered and is the last.
-        if deadline.permit.leave().is_some() {
-            state.is_leaving.set(true);
-        }
+        state.is_leaving.set(deadline.permit.leave().is_some());
         let link = Link {
             handler: self.handler.clone(),
             peer,
-            state: Arc::clone(&state),
-            requests: AtomicU32::new(0),
-            requests_max: self.limits.connection_requests,
+            state: Rc::clone(&state),
+            requests_left: Cell::new(self.limits.connection_requests),
             hsts: self.hsts.clone(),
         };
         let io = TokioIo::new(Replaced {
             stream,
-            state: Arc::clone(&state),
+            state: Rc::clone(&state),
         });
         if state.is_http2.get() {
             let mut connection = Box::pin(self.http2.serve_connection(io, link.service()));
-            let ended = drive(
-                &mut connection,
-                &mut deadline,
-                |connection, context| connection.as_mut().poll(context),
-                |connection| connection.as_mut().graceful_shutdown(),
-            );
-            if let Err(ending @ (Ending::SlowReader | Ending::Stalled | Ending::HeadTimeout)) =
-                ended.await
-            {
+            if let Err(ending) = drive(connection.as_mut(), &mut deadline).await {
                 self.counters.count_ending(ending);
-                state.is_reset.set(true);
+                state.is_reset.set(ending != Ending::Idle);
             }
             return;
         }
         let mut connection = Box::pin(self.http1.serve_connection(io, link.service()));
         // Not `poll_without_shutdown`: that one is ready while a response is still unsent.
-        let ended = drive(
-            &mut connection,
-            &mut deadline,
-            |connection, context| connection.as_mut().poll(context),
-            |connection| connection.as_mut().graceful_shutdown(),
-        );
-        let ending = match ended.await {
-            Ok(result) => {
-                self.note_refusal(result.err());
-                None
-            }
-            Err(ending) => Some(ending),
-        };
+        let ended = drive(connection.as_mut(), &mut deadline).await;
         let io = Pin::into_inner(connection).into_parts().io.into_inner();
-        Box::pin(self.end_http1(io, &deadline, ending)).await;
+        Box::pin(self.end_http1(io, &deadline, ended)).await;
     }
 
     /// Closes a connection of HTTP/1.1 in good order, or as the deadline that has passed demands.
@@ -263,48 +263,46 @@ impl<H: Handler> Protocols<H> {
         &self,
         io: Replaced<S>,
         deadline: &ConnectionDeadline,
-        ending: Option<Ending>,
+        ended: Result<hyper::Result<()>, Ending>,
     ) {
+        let ending = match ended {
+            Ok(result) => {
+                // hyper's errors are the peer's: it has answered what can be answered, and closed.
+                match result {
+                    Err(error) if error.is_parse_too_large() => self.handler.refused(431),
+                    Err(error) if error.is_parse() => self.handler.refused(400),
+                    _ => {}
+                }
+                // For another connection that has its place already it is closed at once.
+                if deadline.permit.leave() != Some(Leave::Evicted) {
+                    io.linger().await;
+                }
+                return;
+            }
+            Err(ending) => ending,
+        };
+        self.counters.count_ending(ending);
         match ending {
-            // Another connection has its place already.
-            None if deadline.permit.leave() == Some(Leave::Evicted) => {}
-            None => io.linger().await,
-            Some(Ending::Idle) => {}
-            Some(Ending::HeadTimeout) => {
-                self.counters.count_ending(Ending::HeadTimeout);
+            Ending::Idle => {}
+            Ending::HeadTimeout => {
                 self.handler.refused(408);
                 io.refuse(HttpError::HeadTime).await;
             }
-            Some(ending) => {
-                self.counters.count_ending(ending);
-                deadline.state.is_reset.set(true);
-            }
-        }
-    }
-
-    /// Notes what hyper has answered by itself to bytes that are no request. Its errors are the peer's: it has answered
-    /// what can be answered, and closed.
-    fn note_refusal(&self, error: Option<hyper::Error>) {
-        match error {
-            Some(error) if error.is_parse_too_large() => self.handler.refused(431),
-            Some(error) if error.is_parse() => self.handler.refused(400),
-            _ => {}
+            Ending::SlowReader | Ending::Stalled => deadline.state.is_reset.set(true),
         }
     }
 }
 
 /// Polls a connection of hyper's until it ends, or its deadline does that.
-async fn drive<C, T>(
-    connection: &mut C,
+async fn drive<C: GracefulConnection>(
+    mut connection: Pin<&mut C>,
     deadline: &mut ConnectionDeadline,
-    mut poll: impl FnMut(&mut C, &mut Context<'_>) -> Poll<T>,
-    mut graceful_shutdown: impl FnMut(&mut C),
-) -> Result<T, Ending> {
+) -> Result<Result<(), C::Error>, Ending> {
     poll_fn(|context| {
         loop {
             deadline.tick();
             let was_blocked = deadline.state.is_blocked.get();
-            if let Poll::Ready(ended) = poll(connection, context) {
+            if let Poll::Ready(ended) = connection.as_mut().poll(context) {
                 return Poll::Ready(Ok(ended));
             }
             // hyper 1.12 forgets a request that it has read while the socket was full.
@@ -312,8 +310,8 @@ async fn drive<C, T>(
                 continue;
             }
             match ready!(deadline.poll(context)) {
-                DeadlineAction::GracefulShutdown => graceful_shutdown(connection),
-                DeadlineAction::Abort(ending) => return Poll::Ready(Err(ending)),
+                Ok(()) => connection.as_mut().graceful_shutdown(),
+                Err(ending) => return Poll::Ready(Err(ending)),
             }
         }
     })

@@ -5,22 +5,28 @@
 //! for the new one. One with a request or a response under way is never closed for another: where all of the sample have
 //! one, the new connection is closed.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::future::{Future, poll_fn};
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::{AtomicBool, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
 
+use ipnet::{IpNet, Ipv4Net};
+use prometheus_client::metrics::counter::Counter;
 use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use super::clock::{self, micros};
 use super::config::Limits;
 use crate::http::Proxies;
-use crate::wire::network::{IpNet, networks_of_client};
+use crate::wire::network::networks_of_client;
+
+/// The network of all connections, whatever their addresses.
+const ALL: IpNet = IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::UNSPECIFIED, 0));
 
 /// How many times its share of connections a whole /48 of IPv6 may have. A /48 is what one customer of a provider is
 /// given (RFC 6177 §2), and holds 65,536 clients of a /64 each. Our choice.
@@ -48,15 +54,15 @@ pub(super) struct Connections {
     proxies: Proxies,
     began: Instant,
     /// How many were closed for another.
-    pub(super) evicted: AtomicU64,
+    pub(super) evicted: Counter,
     table: Mutex<Table>,
 }
 
 #[derive(Debug, Default)]
 struct Table {
     next: u64,
-    entries: BTreeMap<u64, Entry>,
-    /// The connections of each network that has any.
+    entries: HashMap<u64, Entry>,
+    /// The connections of each network that has any, and those of [`ALL`].
     networks: HashMap<IpNet, BTreeSet<u64>>,
     /// Where the next sample begins.
     sample_from: u64,
@@ -70,8 +76,8 @@ struct Entry {
     link: Arc<Link>,
     /// Wakes its task, once that runs.
     waker: Option<Waker>,
-    /// Among whose connections it is counted: none for a proxy's.
-    networks: [Option<IpNet>; 2],
+    /// Among whose connections it is counted: [`ALL`], and unless it is a proxy's its client and that one's /48.
+    networks: [Option<IpNet>; 3],
 }
 
 /// What a connection and the table tell each other.
@@ -112,7 +118,7 @@ impl Connections {
             per_address_max: limits.connections_per_address,
             proxies,
             began: clock::instant(),
-            evicted: AtomicU64::new(0),
+            evicted: Counter::default(),
             table: Mutex::default(),
         }
     }
@@ -123,29 +129,31 @@ impl Connections {
         self: &Arc<Self>,
         peer: IpAddr,
     ) -> Result<(ConnectionPermit, Option<LimitReached>), LimitReached> {
-        let is_counted = self.per_address_max > 0 && !self.proxies.contain(peer);
-        let networks = match is_counted {
+        let share = self.per_address_max;
+        let is_counted = share > 0 && !self.proxies.contain(peer);
+        let [client, site] = match is_counted {
             true => networks_of_client(peer),
             false => [None; 2],
         };
+        let networks = [client, site, Some(ALL)];
+        let limits = [
+            (share, LimitReached::Address),
+            (share.saturating_mul(SITE_SHARES), LimitReached::Address),
+            (self.max, LimitReached::All),
+        ];
         let mut table = self.lock();
         let mut closed_for = None;
-        let shares = [1, SITE_SHARES].map(|shares| self.per_address_max.saturating_mul(shares));
-        for (network, max) in networks.into_iter().zip(shares) {
-            let open = network.and_then(|network| table.networks.get(&network));
-            if open.is_some_and(|open| open.len() >= max as usize) {
-                self.evict(&mut table, network)
-                    .ok_or(LimitReached::Address)?;
-                closed_for = Some(LimitReached::Address);
+        for (network, (max, limit)) in networks.into_iter().zip(limits) {
+            if let Some(network) = network
+                && table.open(network) >= max as usize
+            {
+                table.evict(network).ok_or(limit)?;
+                self.evicted.inc();
+                closed_for = Some(limit);
             }
         }
-        if table.entries.len() >= self.max as usize {
-            self.evict(&mut table, None).ok_or(LimitReached::All)?;
-            closed_for = Some(LimitReached::All);
-        }
-        let accepted_us = micros(self.began.elapsed());
         let link = Arc::new(Link {
-            waits_since: AtomicU64::new(accepted_us),
+            waits_since: AtomicU64::new(micros(self.began.elapsed())),
             is_evicted: AtomicBool::new(false),
         });
         let key = table.insert(Entry {
@@ -153,30 +161,15 @@ impl Connections {
             waker: None,
             networks,
         });
-        let permit = ConnectionPermit {
-            connections: Arc::clone(self),
-            key,
-            accepted_us,
-            link,
-        };
-        Ok((permit, closed_for))
-    }
-
-    /// Has the connection closed that has waited longest for a request, of a sample of those of `network` or of all; `None`
-    /// where none waits. Its place is free at once.
-    fn evict(&self, table: &mut Table, network: Option<IpNet>) -> Option<()> {
-        if table.closing >= CLOSING_MAX {
-            return None;
-        }
-        let key = table.longest_waiting(network)?;
-        let entry = table.remove(key)?;
-        table.closing += 1;
-        entry.link.is_evicted.store(true, Ordering::SeqCst);
-        if let Some(waker) = entry.waker {
-            waker.wake();
-        }
-        self.evicted.fetch_add(1, Ordering::Relaxed);
-        Some(())
+        let connections = Arc::clone(self);
+        Ok((
+            ConnectionPermit {
+                connections,
+                key,
+                link,
+            },
+            closed_for,
+        ))
     }
 
     /// Returns how many connections are open.
@@ -186,13 +179,10 @@ impl Connections {
 
     /// Asks every connection to end after the next request, or a moment without one.
     pub(super) fn begin_drain(&self) {
-        self.draining.store(true, Ordering::SeqCst);
-        let wakers: Vec<Waker> = {
-            let table = self.lock();
-            let wakers = table.entries.values().map(|entry| entry.waker.clone());
-            wakers.flatten().collect()
-        };
-        wakers.into_iter().for_each(Waker::wake);
+        self.draining.store(true, SeqCst);
+        for entry in self.lock().entries.values() {
+            entry.waker.iter().for_each(Waker::wake_by_ref);
+        }
     }
 
     /// Waits until no connection is open, at most `deadline` long; false if some still are.
@@ -212,6 +202,11 @@ impl Connections {
 }
 
 impl Table {
+    /// Returns how many connections `network` has.
+    fn open(&self, network: IpNet) -> usize {
+        self.networks.get(&network).map_or(0, BTreeSet::len)
+    }
+
     fn insert(&mut self, entry: Entry) -> u64 {
         let key = self.next;
         self.next += 1;
@@ -235,24 +230,32 @@ impl Table {
         Some(entry)
     }
 
-    /// Returns which of the next [`SAMPLE`] connections, of `network` or of all, has waited longest for a request.
-    fn longest_waiting(&mut self, network: Option<IpNet>) -> Option<u64> {
+    /// Has the connection closed that has waited longest for a request, of a sample of those of `network`; `None` where
+    /// none waits. Its place is free at once.
+    fn evict(&mut self, network: IpNet) -> Option<()> {
+        if self.closing >= CLOSING_MAX {
+            return None;
+        }
+        let key = self.longest_waiting(network)?;
+        let entry = self.remove(key)?;
+        self.closing += 1;
+        entry.link.is_evicted.store(true, SeqCst);
+        if let Some(waker) = entry.waker {
+            waker.wake();
+        }
+        Some(())
+    }
+
+    /// Returns which of the next [`SAMPLE`] connections of `network` has waited longest for a request.
+    fn longest_waiting(&mut self, network: IpNet) -> Option<u64> {
         let from = self.sample_from;
-        let sample: Vec<u64> = match network {
-            Some(network) => {
-                let keys = self.networks.get(&network)?;
-                let keys = keys.range(from..).chain(keys.range(..from));
-                keys.take(SAMPLE).copied().collect()
-            }
-            None => {
-                let entries = self.entries.range(from..).chain(self.entries.range(..from));
-                entries.take(SAMPLE).map(|(key, _)| *key).collect()
-            }
-        };
+        let keys = self.networks.get(&network)?;
+        let keys = keys.range(from..).chain(keys.range(..from));
+        let sample: Vec<u64> = keys.take(SAMPLE).copied().collect();
         self.sample_from = sample.last()?.wrapping_add(1);
         let since = |key| {
             let entry = self.entries.get(key)?;
-            Some((entry.link.waits_since.load(Ordering::Relaxed), *key))
+            Some((entry.link.waits_since.load(Relaxed), *key))
         };
         let (since, key) = sample.iter().filter_map(since).min()?;
         (since != BUSY).then_some(key)
@@ -264,8 +267,6 @@ impl Table {
 pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
     key: u64,
-    /// When it was accepted, in microseconds since the table began.
-    accepted_us: u64,
     link: Arc<Link>,
 }
 
@@ -301,18 +302,17 @@ impl ConnectionPermit {
 
     /// Tells whether the connection is to leave, and why.
     pub(super) fn leave(&self) -> Option<Leave> {
-        if self.link.is_evicted.load(Ordering::SeqCst) {
+        if self.link.is_evicted.load(SeqCst) {
             return Some(Leave::Evicted);
         }
-        let is_draining = self.connections.draining.load(Ordering::SeqCst);
+        let is_draining = self.connections.draining.load(SeqCst);
         is_draining.then_some(Leave::Drain)
     }
 
-    /// Notes since when nothing but a request is waited for, in microseconds after acceptance, or that something is under
-    /// way.
-    pub(super) fn note_waiting(&self, since: Option<u64>) {
-        let since = since.map_or(BUSY, |since| self.accepted_us.saturating_add(since));
-        self.link.waits_since.store(since, Ordering::Relaxed);
+    /// Notes since when nothing but a request is waited for, or that something is under way.
+    pub(super) fn note_waiting(&self, since: Option<Instant>) {
+        let since = since.map_or(BUSY, |since| micros(since - self.connections.began));
+        self.link.waits_since.store(since, Relaxed);
     }
 }
 

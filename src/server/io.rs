@@ -3,7 +3,7 @@
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
-use std::sync::Arc;
+use std::rc::Rc;
 use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
@@ -28,15 +28,11 @@ const LAST_BYTES: Duration = Duration::from_secs(60);
 /// A socket that notes what the kernel takes: TLS holds up to 64 KiB that it has said to have written.
 #[derive(Debug)]
 pub(super) struct Socket {
-    stream: TcpStream,
-    state: Arc<ConnectionState>,
+    pub(super) stream: TcpStream,
+    pub(super) state: Rc<ConnectionState>,
 }
 
 impl Socket {
-    pub(super) fn new(stream: TcpStream, state: Arc<ConnectionState>) -> Socket {
-        Socket { stream, state }
-    }
-
     fn note_write(&self, polled: Poll<io::Result<usize>>) -> Poll<io::Result<usize>> {
         match &polled {
             Poll::Ready(Ok(bytes)) => self.state.note_written(*bytes),
@@ -103,16 +99,16 @@ impl AsyncWrite for Socket {
 }
 
 /// What hyper reads and writes: a [`Socket`], or TLS over one.
-pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static {}
+pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {}
 
-impl<S: AsyncRead + AsyncWrite + Unpin + Send + 'static> Stream for S {}
+impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Stream for S {}
 
 /// A stream that sends our own responses in place of those that hyper makes of bytes that are no request. It notes what
 /// comes: of a peer that sends records of TLS without data hyper gets nothing, so that peer is idle.
 #[derive(Debug)]
 pub(super) struct Replaced<S> {
     pub(super) stream: S,
-    pub(super) state: Arc<ConnectionState>,
+    pub(super) state: Rc<ConnectionState>,
 }
 
 impl<S: Stream> Replaced<S> {

@@ -17,20 +17,20 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use socket2::{Domain, Protocol, Socket, Type};
-use tokio::runtime;
-use tokio::sync::{mpsc, watch};
+use tokio::runtime::{self, LocalRuntime};
+use tokio::sync::{oneshot, watch};
+use tokio::task::spawn_local;
 use tokio::time::{Instant, sleep};
 use tokio_rustls::TlsAcceptor;
 use tracing::{error, info, warn};
 
-use super::StartError;
-use super::clock;
 use super::config::Config;
 use super::connection::Protocols;
 use super::connections::{ConnectionPermit, Connections, LimitReached};
-use super::counters::Counters;
+use super::metrics::Counters;
 use super::service::Handler;
-use super::threads::Threads;
+use super::{StartError, clock, threads};
+use crate::http::Readiness;
 
 /// Connections that the kernel holds until they are accepted; it may cut this to `net.core.somaxconn`.
 const BACKLOG: i32 = 4_096;
@@ -45,12 +45,8 @@ const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 /// Pause after a failed accept, so that a lack of descriptors does not spin.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Least time between two log lines about failed accepts.
-const FAILURE_LOG_INTERVAL: Duration = Duration::from_secs(1);
-
-/// Least time between two log lines about a limit of connections; `reviewd_connections_refused_total` and
-/// `reviewd_connections_cut_total` count each connection.
-const LIMIT_LOG_INTERVAL: Duration = Duration::from_secs(60);
+/// Least time between two log lines about failed accepts, or about one limit of connections; the metrics count each.
+const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// How far the stop has come; it only ever goes forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -124,20 +120,19 @@ pub(super) struct ListenerGroup {
 }
 
 impl ListenerGroup {
-    /// Begins to serve `listener` by `handler`, under TLS if `tls` is given.
+    /// Begins to serve `listener` by `handler`, under TLS if `tls` is given, on threads whose names begin with `prefix`.
     pub(super) fn start<H: Handler>(
         listener: TcpListener,
         handler: H,
         config: &Config,
         tls: Option<TlsAcceptor>,
         counters: Arc<Counters>,
-        threads: Threads,
+        (readiness, prefix): (&Arc<Readiness>, &str),
     ) -> io::Result<ListenerGroup> {
         let address = listener.local_addr()?;
         let connections = Arc::new(Connections::new(&config.limits, config.proxies.clone()));
         let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
-        let protocols = Arc::new(protocols);
-        let start = |number| Worker::start(number, Arc::clone(&protocols), &threads);
+        let start = |number| Worker::start(readiness, &format!("{prefix}serve-{number}"));
         let workers = (0..config.threads.get()).map(start);
         let workers = workers.collect::<io::Result<Vec<Worker>>>()?;
         let runtime = runtime::Builder::new_current_thread()
@@ -146,25 +141,17 @@ impl ListenerGroup {
         let (phase, phases) = watch::channel(ShutdownPhase::Serve);
         let acceptor = Acceptor {
             connections: Arc::clone(&connections),
+            protocols: Arc::new(protocols),
             counters,
             workers,
             drain_time: config.drain_time,
             address,
             phases,
+            accept_log: LogThrottle::default(),
+            limit_logs: Default::default(),
         };
-        let thread = threads.spawn("accept", move || {
-            let clean = runtime.block_on(acceptor.run(listener));
-            // All threads are told before the first is waited for, and end every connection that is still open.
-            let threads: Vec<_> = acceptor
-                .workers
-                .into_iter()
-                .map(|worker| worker.thread)
-                .collect();
-            for thread in threads {
-                // A worker's tasks catch their panics; what is left of one that did not is ended all the same.
-                let _panic = thread.join();
-            }
-            clean
+        let thread = threads::spawn(readiness, &format!("{prefix}accept"), move || {
+            runtime.block_on(acceptor.run(listener))
         })?;
         Ok(ListenerGroup {
             address,
@@ -183,40 +170,50 @@ impl ListenerGroup {
 
 /// Moves `phase` forward, never back.
 pub(super) fn set_phase(phase: &watch::Sender<ShutdownPhase>, next: ShutdownPhase) {
-    phase.send_if_modified(|current| {
-        let forward = *current < next;
-        *current = next.max(*current);
-        forward
-    });
+    phase.send_modify(|current| *current = next.max(*current));
+}
+
+/// Waits until `phase` is reached; a server whose handle is gone stops as well.
+async fn reached(mut phases: watch::Receiver<ShutdownPhase>, phase: ShutdownPhase) {
+    let _gone = phases.wait_for(|current| *current >= phase).await;
 }
 
 /// What the accepting thread owns.
-struct Acceptor {
+struct Acceptor<H> {
     connections: Arc<Connections>,
+    protocols: Arc<Protocols<H>>,
     counters: Arc<Counters>,
     workers: Vec<Worker>,
     drain_time: Duration,
     /// Logged where connections were cut: there are two groups.
     address: SocketAddr,
     phases: watch::Receiver<ShutdownPhase>,
+    accept_log: LogThrottle,
+    /// One for each [`LimitReached`].
+    limit_logs: [LogThrottle; 2],
 }
 
-impl Acceptor {
+impl<H: Handler> Acceptor<H> {
     /// Serves until the end; returns whether every connection ended by itself.
-    async fn run(&self, listener: TcpListener) -> bool {
+    async fn run(mut self, listener: TcpListener) -> bool {
         if let Err(error) = self.accept(listener).await {
             error!(%error, "the listener cannot be watched, nothing is served");
         }
         // The listener is closed by now: the kernel refuses new connections, which can go elsewhere.
-        self.drain().await
+        let clean = self.drain().await;
+        // All threads are told before the first is waited for, and end every connection that is still open.
+        let threads: Vec<_> = self.workers.into_iter().map(Worker::stop).collect();
+        for thread in threads {
+            // A worker's tasks catch their panics; what is left of one that did not is ended all the same.
+            let _panic = thread.join();
+        }
+        clean
     }
 
     /// Accepts connections until the drain begins, and hands each to a worker.
-    async fn accept(&self, listener: TcpListener) -> io::Result<()> {
+    async fn accept(&mut self, listener: TcpListener) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(listener)?;
-        let mut failures = LogThrottle::every(FAILURE_LOG_INTERVAL);
-        let mut limits = [LIMIT_LOG_INTERVAL; 2].map(LogThrottle::every);
-        let mut draining = pin!(self.reached(ShutdownPhase::Drain));
+        let mut draining = pin!(reached(self.phases.clone(), ShutdownPhase::Drain));
         loop {
             let accepted = tokio::select! {
                 accepted = listener.accept() => accepted,
@@ -225,11 +222,11 @@ impl Acceptor {
             // Taken out of this runtime again, for the one of its worker; two system calls for each connection.
             let accepted = accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer)));
             match accepted {
-                Ok((stream, peer)) => self.admit(stream, peer, &mut limits),
+                Ok((stream, peer)) => self.admit(stream, peer),
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
-                    self.counters.accept_errors.count();
-                    if let Some(since_last) = failures.take(clock::instant()) {
+                    self.counters.accept_errors.inc();
+                    if let Some(since_last) = self.accept_log.take(clock::instant()) {
                         warn!(%error, since_last, "a connection could not be accepted, trying again");
                     }
                     sleep(BACK_OFF).await;
@@ -244,43 +241,64 @@ impl Acceptor {
                 break;
             };
             stream.set_nonblocking(true)?;
-            self.admit(stream, peer, &mut limits);
+            self.admit(stream, peer);
         }
         Ok(())
     }
 
     /// Hands the connection to a worker, or closes it at once where a limit is reached: cheaper for both sides than a
     /// queue that only grows.
-    fn admit(&self, stream: TcpStream, peer: SocketAddr, limits: &mut [LogThrottle; 2]) {
+    fn admit(&mut self, stream: TcpStream, peer: SocketAddr) {
         let reached = match self.connections.admit(peer.ip()) {
             Ok((permit, closed_for)) => {
-                self.counters.accepted.count();
+                self.counters.accepted.inc();
                 self.dispatch(stream, peer, permit);
                 closed_for
             }
             Err(reached) => {
                 match reached {
-                    LimitReached::All => self.counters.rejected_total.count(),
-                    LimitReached::Address => self.counters.rejected_per_address.count(),
-                }
+                    LimitReached::All => self.counters.rejected_total.inc(),
+                    LimitReached::Address => self.counters.rejected_per_address.inc(),
+                };
                 Some(reached)
             }
         };
-        if let Some(limit) = reached
-            && let Some(since_last) = limits[limit as usize].take(clock::instant())
-        {
-            log_limit(limit, self.connections.max, since_last);
+        let Some(limit) = reached else {
+            return;
+        };
+        if let Some(since_last) = self.limit_logs[limit as usize].take(clock::instant()) {
+            let limit = match limit {
+                LimitReached::All => "as many connections are open as --max-connections allows",
+                LimitReached::Address => {
+                    "an address has as many connections as --address-connections allows (a proxy has to be named by \
+                     --trusted-proxy)"
+                }
+            };
+            warn!(
+                since_last,
+                "{limit}: each new one closes the one that is idle longest, or is closed if none is idle"
+            );
         }
     }
 
     /// Gives a connection to the worker that has the fewest.
     fn dispatch(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
         let open = |worker: &&Worker| Arc::strong_count(&worker.open);
-        if let Some(worker) = self.workers.iter().min_by_key(open) {
-            let counted = Arc::clone(&worker.open);
-            // A worker that is gone has no use for a connection; dropping it closes it.
-            let _closed = worker.sender.send((stream, peer, permit, counted));
-        }
+        let Some(worker) = self.workers.iter().min_by_key(open) else {
+            return;
+        };
+        let counted = Arc::clone(&worker.open);
+        let protocols = Arc::clone(&self.protocols);
+        // On a worker that is gone the task is dropped, which closes the connection.
+        worker.runtime.spawn(async move {
+            // Fails only without memory for the runtime's table; the connection closes.
+            if let Ok(stream) = tokio::net::TcpStream::from_std(stream) {
+                spawn_local(async move {
+                    protocols.serve(stream, peer, permit).await;
+                    drop(counted);
+                });
+            }
+        });
     }
 
     async fn drain(&self) -> bool {
@@ -288,91 +306,57 @@ impl Acceptor {
         let clean = tokio::select! {
             biased;
             clean = self.connections.drained(self.drain_time) => clean,
-            () = self.reached(ShutdownPhase::Quit) => false,
+            () = reached(self.phases.clone(), ShutdownPhase::Quit) => false,
         };
         if clean {
             info!("all connections have ended");
         } else {
             let open = self.connections.open();
-            warn!(
-                address = %self.address,
-                open,
-                "connections are cut before their requests were answered"
-            );
+            let address = self.address;
+            warn!(%address, open, "connections are cut before their requests were answered");
         }
         clean
     }
-
-    /// Waits until `phase` is reached; a server whose handle is gone stops as well.
-    async fn reached(&self, phase: ShutdownPhase) {
-        let mut phases = self.phases.clone();
-        let _gone = phases.wait_for(|current| *current >= phase).await;
-    }
 }
-
-/// A connection on its way to a worker; their number is bounded by the limit of connections.
-type Accepted = (TcpStream, SocketAddr, ConnectionPermit, Arc<()>);
 
 /// A thread that serves.
 #[derive(Debug)]
 struct Worker {
-    sender: mpsc::UnboundedSender<Accepted>,
+    runtime: runtime::Handle,
     /// Held by each connection of this worker, which counts them.
     open: Arc<()>,
+    /// Ends the thread when it is dropped.
+    stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
 
 impl Worker {
-    fn start<H: Handler>(
-        number: usize,
-        protocols: Arc<Protocols<H>>,
-        starter: &Threads,
-    ) -> io::Result<Worker> {
-        let runtime = runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
-        let (sender, accepted) = mpsc::unbounded_channel();
-        let thread = starter.spawn(&format!("serve-{number}"), move || {
-            runtime.block_on(serve(protocols, accepted));
+    fn start(readiness: &Arc<Readiness>, name: &str) -> io::Result<Worker> {
+        let (started, starting) = std::sync::mpsc::sync_channel(1);
+        let (stop, stopped) = oneshot::channel();
+        // A runtime of local tasks cannot be moved to its thread.
+        let thread = threads::spawn(readiness, name, move || {
+            let runtime = LocalRuntime::new();
+            let handle = runtime.as_ref().map(|runtime| runtime.handle().clone());
+            // The receiver waits for it.
+            let _received = started.send(handle.map_err(|error| io::Error::from(error.kind())));
+            if let Ok(runtime) = runtime {
+                let _dropped = runtime.block_on(stopped);
+            }
         })?;
+        let runtime = starting.recv().map_err(io::Error::other)?;
         Ok(Worker {
-            sender,
+            runtime: runtime?,
             open: Arc::default(),
+            stop,
             thread,
         })
     }
-}
 
-/// Serves the connections that arrive until the sender is gone.
-async fn serve<H: Handler>(
-    protocols: Arc<Protocols<H>>,
-    mut accepted: mpsc::UnboundedReceiver<Accepted>,
-) {
-    while let Some((stream, peer, permit, counted)) = accepted.recv().await {
-        // Fails only without a runtime or without memory for its table; the connection closes.
-        let Ok(stream) = tokio::net::TcpStream::from_std(stream) else {
-            continue;
-        };
-        let protocols = Arc::clone(&protocols);
-        tokio::spawn(async move {
-            protocols.serve(stream, peer, permit).await;
-            drop(counted);
-        });
-    }
-}
-
-fn log_limit(limit: LimitReached, max: u32, since_last: u64) {
-    match limit {
-        LimitReached::All => warn!(
-            max,
-            since_last,
-            "--max-connections are open: each new one closes the one that is idle longest, or is closed if none is idle"
-        ),
-        LimitReached::Address => warn!(
-            since_last,
-            "an address has as many connections as --address-connections allows: each new one closes the one that is idle \
-             longest, or is closed if none is idle; a proxy has to be named by --trusted-proxy"
-        ),
+    /// Tells the thread to end, and returns it.
+    fn stop(self) -> JoinHandle<()> {
+        drop(self.stop);
+        self.thread
     }
 }
 
@@ -387,27 +371,17 @@ fn is_of_the_peer(error: &io::Error) -> bool {
     )
 }
 
-/// Keeps the log readable while the same happens again and again.
-#[derive(Debug)]
+/// Keeps the log readable while the same happens again and again: one line in [`LOG_INTERVAL`].
+#[derive(Debug, Default)]
 struct LogThrottle {
-    interval: Duration,
     last: Option<Instant>,
     silent: u64,
 }
 
 impl LogThrottle {
-    /// Permits one line in `interval`.
-    fn every(interval: Duration) -> LogThrottle {
-        LogThrottle {
-            interval,
-            last: None,
-            silent: 0,
-        }
-    }
-
     /// Returns how often it has happened without a line since the last one; `None` where there is to be no line.
     fn take(&mut self, now: Instant) -> Option<u64> {
-        if self.last.is_some_and(|last| now - last < self.interval) {
+        if self.last.is_some_and(|last| now - last < LOG_INTERVAL) {
             self.silent += 1;
             return None;
         }

@@ -5,6 +5,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use prometheus_client::collector::Collector;
@@ -12,6 +13,7 @@ use prometheus_client::encoding::{
     DescriptorEncoder, EncodeCounterValue, MetricEncoder, NoLabelSet, text,
 };
 use prometheus_client::metrics::MetricType;
+use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
 use crate::clock;
@@ -21,18 +23,67 @@ use crate::hub::subscription::{Failure, RemovalReason};
 use crate::mcp::TOOL_NAMES;
 
 use super::connections::Connections;
-use super::counters::{Counter, Counters};
+use super::deadline::Ending;
 use super::logs;
 use super::process;
 use super::tls::CertificateResolver;
+
+/// Totals since the start.
+#[derive(Debug, Default)]
+pub struct Counters {
+    /// Connections that were accepted and served.
+    pub accepted: Counter,
+    /// Connections that were dropped at once because all places were taken.
+    pub rejected_total: Counter,
+    /// Connections that were dropped at once because their address had its share.
+    pub rejected_per_address: Counter,
+    /// How often accepting failed, for want of file descriptors for example.
+    pub accept_errors: Counter,
+    /// TLS handshakes that failed or took too long.
+    pub handshake_failures: Counter,
+    /// Connections that ended because a request's head did not arrive in time.
+    pub head_timeouts: Counter,
+    /// Connections that ended because the peer did not take its response fast enough.
+    pub slow_readers: Counter,
+    /// Connections that ended because nothing moved although something was under way.
+    pub stalls: Counter,
+    /// How reloads ended, by [`ReloadOutcome`].
+    pub(super) reloads: [Counter; 4],
+    /// When the dataset that is served was read, in milliseconds since 1970.
+    pub(super) loaded_ms: AtomicI64,
+}
+
+/// How a reload ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ReloadOutcome {
+    /// Another dataset is served.
+    Replaced,
+    /// The files hold what is served already.
+    Same,
+    /// The files cannot be used; what was read before is still served.
+    Refused,
+    /// The files are gone; what was read before is still served.
+    Gone,
+}
+
+impl Counters {
+    /// Counts a connection that was cut; one that was idle is an ordinary end and not counted.
+    pub(super) fn count_ending(&self, ending: Ending) {
+        let counter = match ending {
+            Ending::Idle => return,
+            Ending::HeadTimeout => &self.head_timeouts,
+            Ending::SlowReader => &self.slow_readers,
+            Ending::Stalled => &self.stalls,
+        };
+        counter.inc();
+    }
+}
 
 /// Everything that is counted, where it is counted.
 #[derive(Clone)]
 pub(super) struct MetricSources {
     pub(super) app: Arc<AppState>,
     pub(super) counters: Arc<Counters>,
-    /// Those of the administrator's own listener.
-    pub(super) admin_counters: Arc<Counters>,
     /// `None` without TLS.
     pub(super) certificate: Option<Arc<CertificateResolver>>,
     pub(super) connections: Arc<Connections>,
@@ -141,25 +192,21 @@ impl MetricSources {
 
     fn connections(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let (connections, counters) = (&self.connections, &self.counters);
-        let refused = |counters: &Counters| {
-            [
-                ("limit", counters.rejected_total.get()),
-                ("address_limit", counters.rejected_per_address.get()),
-            ]
-        };
+        let refused = [
+            ("limit", counters.rejected_total.get()),
+            ("address_limit", counters.rejected_per_address.get()),
+        ];
         let cut = [
             ("handshake", counters.handshake_failures.get()),
             ("head_timeout", counters.head_timeouts.get()),
             ("slow_reader", counters.slow_readers.get()),
             ("stalled", counters.stalls.get()),
-            ("evicted", connections.evicted.load(Relaxed)),
+            ("evicted", connections.evicted.get()),
         ];
         out.gauge("reviewd_connections", connections.open())?;
         out.gauge("reviewd_connections_limit", connections.max)?;
         out.counter("reviewd_connections_accepted", counters.accepted.get())?;
-        out.counters("reviewd_connections_refused", "reason", refused(counters))?;
-        let refused = refused(&self.admin_counters);
-        out.counters("reviewd_admin_connections_refused", "reason", refused)?;
+        out.counters("reviewd_connections_refused", "reason", refused)?;
         out.counter("reviewd_accept_errors", counters.accept_errors.get())?;
         out.counters("reviewd_connections_cut", "reason", cut)?;
         if let Some(certificate) = &self.certificate {
@@ -174,10 +221,8 @@ impl MetricSources {
         let snapshot = served.snapshot();
         let updated = snapshot.updated_at.unix();
         let loaded = self.counters.loaded_ms.load(Relaxed) / 1_000;
-        let bytes = snapshot.reviews.body.len() as u64;
         out.info("reviewd_dataset", ("version", snapshot.version()))?;
         out.gauge("reviewd_dataset_reviews", snapshot.len())?;
-        out.gauge("reviewd_dataset_size_bytes", bytes)?;
         out.gauge(
             "reviewd_dataset_updated_timestamp_seconds",
             unsigned(updated),
@@ -207,7 +252,6 @@ impl MetricSources {
         out.seconds("process_cpu_seconds", usage.cpu_ns)?;
         out.gauge("process_start_time_seconds", started_s)?;
         out.gauge("process_resident_memory_bytes", usage.resident_bytes)?;
-        out.gauge("process_virtual_memory_bytes", usage.virtual_bytes)?;
         out.gauge("process_threads", usage.threads)?;
         out.gauge("process_open_fds", usage.descriptors)?;
         out.gauge("process_max_fds", usage.descriptors_max)
@@ -336,15 +380,11 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_connections_limit" => "Connections that may be open at a time.",
         "reviewd_connections_accepted" => "Connections accepted and served.",
         "reviewd_connections_refused" => "Connections closed at once, by reason.",
-        "reviewd_admin_connections_refused" => {
-            "Connections to the administrator's port closed at once, by reason."
-        }
         "reviewd_accept_errors" => "Failed accepts, for lack of descriptors for example.",
         "reviewd_connections_cut" => "Connections ended for a timeout or for a new one.",
         "reviewd_tls_certificate_expiry_timestamp_seconds" => "The end of the certificate.",
         "reviewd_dataset" => "The dataset that is served.",
         "reviewd_dataset_reviews" => "Published reviews.",
-        "reviewd_dataset_size_bytes" => "Bytes of /reviews.json, not compressed.",
         "reviewd_dataset_updated_timestamp_seconds" => "The dataset's own date, updated_at.",
         "reviewd_dataset_loaded_timestamp_seconds" => "When the dataset was read.",
         "reviewd_reloads" => "Reloads, by outcome.",
@@ -369,7 +409,6 @@ fn help(name: &str) -> Option<&'static str> {
         "process_cpu_seconds" => "Processor time used.",
         "process_start_time_seconds" => "When the process began.",
         "process_resident_memory_bytes" => "Memory in use.",
-        "process_virtual_memory_bytes" => "Address space.",
         "process_threads" => "Threads.",
         "process_open_fds" => "Open file descriptors.",
         "process_max_fds" => "File descriptors that may be open.",

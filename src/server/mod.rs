@@ -12,7 +12,6 @@ mod clock;
 mod config;
 mod connection;
 mod connections;
-mod counters;
 mod deadline;
 pub mod files;
 mod hub;
@@ -43,20 +42,18 @@ use crate::http::{self, AppState, Body, ServedState};
 use crate::mcp;
 
 pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, TlsFiles};
-pub use counters::{Counter, Counters};
 pub use load::LoadError;
+pub use metrics::Counters;
 pub use running::{Running, Signals};
 pub use start_error::StartError;
 pub use tls::TlsError;
 
-use admin::AdminServices;
 use listener::ListenerGroup;
 use load::Loader;
 use metrics::MetricSources;
 use reload::Reloader;
 use running::Parts;
 use service::Handler;
-use threads::Threads;
 use tls::CertificateReloader;
 
 /// Starts a server; when it returns, the first request can be sent. The `signals` of a process that stops by them are
@@ -100,7 +97,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     );
     let app = make_app(&config, base_url, served)?;
 
-    let log_writer = admin::start_access_log(&config, &app)?;
+    let log_writer = access_log::start(&config, &app)?;
     if let Some(signals) = signals {
         signals.catch_stops().map_err(StartError::Signals)?;
     }
@@ -115,7 +112,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         &config,
         acceptor,
         Arc::clone(&counters),
-        Threads::new(&app.readiness, ""),
+        (&app.readiness, ""),
     );
     let group = group.map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
@@ -134,16 +131,12 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let sources = MetricSources {
         app: Arc::clone(&app),
         counters: Arc::clone(&counters),
-        admin_counters: Arc::default(),
         certificate,
         connections: Arc::clone(&group.connections),
         started_ms,
     };
     let start_admin = |listener| admin::start(listener, &config, sources);
-    let admin = AdminServices {
-        listener: admin_listener.map(start_admin).transpose()?,
-        log_writer,
-    };
+    let admin = admin_listener.map(start_admin).transpose()?;
 
     config.systemd.ready();
     let elapsed_ms = crate::clock::unix_ms() - started_ms;
@@ -152,8 +145,15 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         group,
         reloader,
         admin,
+        log_writer,
     };
-    Ok(Running::new(app, counters, parts, &config))
+    Ok(Running {
+        app,
+        counters,
+        drain_time: config.drain_time,
+        systemd: config.systemd,
+        parts: Some(parts),
+    })
 }
 
 /// Makes the service on its first state.

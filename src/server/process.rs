@@ -21,7 +21,6 @@ const INDEX_BYTES_MIN: u64 = 128 << 20;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) resident_bytes: u64,
-    pub(super) virtual_bytes: u64,
     pub(super) cpu_ns: u64,
     pub(super) threads: u64,
     pub(super) descriptors: u64,
@@ -51,7 +50,6 @@ fn parse_stat(stat: &str) -> Option<Usage> {
     Some(Usage {
         cpu_ns: (field(14)? + field(15)?).saturating_mul(TICK_NS),
         threads: field(20)?,
-        virtual_bytes: field(23)?,
         resident_bytes: field(24)?.saturating_mul(rustix::param::page_size() as u64),
         ..Usage::default()
     })
@@ -135,7 +133,6 @@ mod tests {
         let line = "12 (a ) b) S 1 12 12 0 -1 4194560 5 0 0 0 250 50 0 0 20 0 7 0 100 8192 3 18446744073709551615 1";
         let expected = Usage {
             resident_bytes: 12_288,
-            virtual_bytes: 8_192,
             cpu_ns: 3_000_000_000,
             threads: 7,
             ..Usage::default()

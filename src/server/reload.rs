@@ -21,13 +21,12 @@ use crate::http::{AppState, Reason, ServedState};
 use crate::hub::priority::{Behind, give_way};
 use crate::wire::date::Timestamp;
 
-use super::clock;
 use super::config::Config;
-use super::counters::{Counters, ReloadOutcome};
 use super::load::{Built, LoadError, Loader};
+use super::metrics::{Counters, ReloadOutcome};
 use super::systemd::SdNotify;
-use super::threads::Threads;
 use super::tls::CertificateReloader;
+use super::{clock, threads};
 
 /// How often the certificate is looked at whatever `--poll` is: tools that renew one send no SIGHUP.
 const CERTIFICATE_POLL: Duration = Duration::from_secs(60);
@@ -70,8 +69,8 @@ impl Reloader {
             tls,
             systemd: config.systemd,
         };
-        let threads = Threads::new(&state.app.readiness, "");
-        let thread = threads.spawn("reload", move || state.run(&requests, deferred))?;
+        let readiness = Arc::clone(&state.app.readiness);
+        let thread = threads::spawn(&readiness, "reload", move || state.run(&requests, deferred))?;
         Ok(Reloader { trigger, thread })
     }
 
@@ -270,7 +269,7 @@ impl State {
     }
 
     fn record(&self, outcome: ReloadOutcome) {
-        self.counters.reloads[outcome as usize].count();
+        self.counters.reloads[outcome as usize].inc();
         if outcome == ReloadOutcome::Replaced {
             let now_ms = crate::clock::unix_ms();
             self.counters.loaded_ms.store(now_ms, Relaxed);

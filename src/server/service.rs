@@ -1,15 +1,15 @@
 //! What hyper calls for each request: the handler, guarded, counted, and fair to other connections.
 
 use std::any::Any;
+use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
 use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
+use std::rc::Rc;
 use std::task::{Context, Poll};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
@@ -23,9 +23,9 @@ use crate::http::{Body, close};
 use super::clock;
 use super::deadline::ConnectionState;
 
-/// How long one poll of a connection answers requests before others are polled, in microseconds: some searches. hyper
-/// answers up to 16 pipelined requests in each poll, and tokio looks at the sockets after 61 polls.
-const POLL_US_MAX: u64 = 250;
+/// How long one poll of a connection answers requests before others are polled: some searches. hyper answers up to 16
+/// pipelined requests in each poll, and tokio looks at the sockets after 61 polls.
+const POLL_TIME_MAX: Duration = Duration::from_micros(250);
 
 /// Answers requests: `http::handle` in the server, metrics for the administrator, smaller things in tests.
 pub(super) trait Handler: Clone + Send + Sync + 'static {
@@ -35,7 +35,7 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
         request: Request<Incoming>,
         peer: SocketAddr,
         began: Instant,
-    ) -> impl Future<Output = Response<Body>> + Send;
+    ) -> impl Future<Output = Response<Body>>;
 
     /// Returns the response to a request whose handler panicked.
     fn internal_error(&self) -> Response<Body>;
@@ -49,10 +49,9 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
 pub(super) struct Link<H> {
     pub(super) handler: H,
     pub(super) peer: SocketAddr,
-    pub(super) state: Arc<ConnectionState>,
-    /// Requests that came, and those after which the connection is closed.
-    pub(super) requests: AtomicU32,
-    pub(super) requests_max: u32,
+    pub(super) state: Rc<ConnectionState>,
+    /// Requests that may still come; the connection is closed after the last of them.
+    pub(super) requests_left: Cell<u32>,
     /// Strict-Transport-Security of every response.
     pub(super) hsts: Option<HeaderValue>,
 }
@@ -61,17 +60,14 @@ impl<H: Handler> Link<H> {
     /// Returns the service of the connection.
     pub(super) fn service(
         self,
-    ) -> impl Service<
-        Request<Incoming>,
-        Response = Response<Tracked>,
-        Error = Infallible,
-        Future: Send + 'static,
-    > {
-        let link = Arc::new(self);
+    ) -> impl Service<Request<Incoming>, Response = Response<Tracked>, Error = Infallible, Future: 'static>
+    {
+        let link = Rc::new(self);
         service_fn(move |request| {
-            let is_last = link.requests.fetch_add(1, Relaxed) + 1 >= link.requests_max;
+            link.requests_left.update(|left| left.saturating_sub(1));
+            let is_last = link.requests_left.get() == 0;
             link.state.note_request();
-            let handling = Handling(Arc::clone(&link));
+            let handling = Handling(Rc::clone(&link));
             async move {
                 let link = &handling.0;
                 let began = link.begin().await;
@@ -84,13 +80,14 @@ impl<H: Handler> Link<H> {
     /// Lets others be polled where this connection has used up its time, and returns the time of the request.
     async fn begin(&self) -> Instant {
         let mut now = clock::instant();
-        while self.state.since_tick(now) >= POLL_US_MAX {
-            let seen = self.state.elapsed();
+        let poll = &self.state.now;
+        while now - poll.get() >= POLL_TIME_MAX {
+            let seen = poll.get();
             tokio::task::yield_now().await;
             now = clock::instant();
             // Of the streams that wait here the first begins a new time, and the others see what it has used.
-            if self.state.elapsed() == seen {
-                self.state.tick(now);
+            if poll.get() == seen {
+                poll.set(now);
             }
         }
         now.into_std()
@@ -132,14 +129,14 @@ impl<H: Handler> Link<H> {
             // RFC 9113 §8.2.2: there is no such field in HTTP/2; the connection ends by GOAWAY.
             headers.remove(CONNECTION);
             state.note_body();
-            state_of = Some(Arc::clone(state));
+            state_of = Some(Rc::clone(state));
         }
         response.map(|body| Tracked { body, state_of })
     }
 }
 
 /// A request that is being answered. A stream that is reset drops it.
-struct Handling<H>(Arc<Link<H>>);
+struct Handling<H>(Rc<Link<H>>);
 
 impl<H> Drop for Handling<H> {
     fn drop(&mut self) {
@@ -163,7 +160,7 @@ fn report_panic(panic: &(dyn Any + Send)) {
 pub(super) struct Tracked {
     body: Body,
     /// On HTTP/2 alone.
-    state_of: Option<Arc<ConnectionState>>,
+    state_of: Option<Rc<ConnectionState>>,
 }
 
 impl Drop for Tracked {
@@ -193,6 +190,3 @@ impl HttpBody for Tracked {
         self.body.size_hint()
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -14,39 +14,20 @@ use crate::http::{Readiness, Reason};
 /// The code on `/readyz` of a thread that has panicked.
 const PANICKED: &str = "thread_panicked";
 
-/// Starts the threads of one part of the server.
-#[derive(Clone, Debug)]
-pub(super) struct Threads {
-    readiness: Arc<Readiness>,
-    /// Put before each name, such as `admin-`.
-    prefix: &'static str,
-}
-
-impl Threads {
-    /// Prepares to start threads whose panics are told to `readiness`.
-    pub(super) fn new(readiness: &Arc<Readiness>, prefix: &'static str) -> Threads {
-        Threads {
-            readiness: Arc::clone(readiness),
-            prefix,
-        }
-    }
-
-    /// Starts a thread.
-    pub(super) fn spawn<T: Send + 'static>(
-        &self,
-        name: &str,
-        body: impl FnOnce() -> T + Send + 'static,
-    ) -> io::Result<JoinHandle<T>> {
-        let name = format!("{}{name}", self.prefix);
-        let guard = PanicGuard {
-            readiness: Arc::clone(&self.readiness),
-            name: name.clone(),
-        };
-        thread::Builder::new().name(name).spawn(move || {
-            let _guard = guard;
-            body()
-        })
-    }
+/// Starts the thread `name`, whose panic is told to `readiness`.
+pub(super) fn spawn<T: Send + 'static>(
+    readiness: &Arc<Readiness>,
+    name: &str,
+    body: impl FnOnce() -> T + Send + 'static,
+) -> io::Result<JoinHandle<T>> {
+    let guard = PanicGuard {
+        readiness: Arc::clone(readiness),
+        name: name.to_owned(),
+    };
+    thread::Builder::new().name(name.to_owned()).spawn(move || {
+        let _guard = guard;
+        body()
+    })
 }
 
 /// Reports the thread that it is dropped on, if that panics.
@@ -79,11 +60,13 @@ mod tests {
     #[test]
     fn a_thread_that_panics_is_named_and_one_that_ends_is_not() {
         let readiness = Arc::new(Readiness::default());
-        let threads = Threads::new(&readiness, "admin-");
-        let ended = threads.spawn("ends", || 7).unwrap();
+        let ended = spawn(&readiness, "ends", || 7).unwrap();
         assert_eq!(ended.join().unwrap(), 7);
         assert!(readiness.reasons().is_empty());
-        let panics = threads.spawn("accept", || panic!("on purpose")).unwrap();
+        let panics = spawn(&readiness, "admin-accept", || -> () {
+            panic!("on purpose")
+        })
+        .unwrap();
         assert!(panics.join().is_err());
         let reasons = readiness.reasons();
         assert!(reasons[0].blocking && reasons[0].code == PANICKED);

@@ -44,7 +44,7 @@ fn a_path_cannot_break_its_line_or_steer_a_terminal() {
     );
 }
 
-/// Takes `room` bytes, and then no more until somebody gives it more room.
+/// Takes `room` bytes, and then no more until it has more room.
 #[derive(Clone, Default)]
 struct Disk {
     bytes: Arc<Mutex<Vec<u8>>>,

@@ -2,7 +2,7 @@
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -12,10 +12,9 @@ use hyper::{Request, Response, StatusCode};
 
 use crate::http::{self, Body};
 use crate::server::config::{Config, Limits};
-use crate::server::counters::Counters;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
+use crate::server::metrics::Counters;
 use crate::server::service::Handler;
-use crate::server::threads::Threads;
 
 /// The size of a reply that the kernel does not take in one piece.
 const LARGE: usize = 200_000;
@@ -48,6 +47,109 @@ fn a_panic_in_a_handler_is_a_500_and_the_others_go_on() {
         assert!(reply.contains("\"error\":\"internal_error\""), "{reply}");
         let reply = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
+    }
+}
+
+#[test]
+fn a_neighbour_is_answered_before_the_end_of_a_row_that_began_before_it_asked() {
+    let row = "GET /row HTTP/1.1\r\nHost: a\r\n\r\n".repeat(128);
+    assert_neighbour_is_answered(row.as_bytes(), 128);
+    // Without a yield the streams would all be polled before the sockets are looked at.
+    let streams = (0..64).flat_map(|number| get_stream(1 + 2 * number));
+    let row: Vec<u8> = PREFACE.iter().copied().chain(streams).collect();
+    assert_neighbour_is_answered(&row, 32);
+}
+
+/// Sends `row`, and asserts that fewer than `max` of its requests are answered before that of another connection.
+fn assert_neighbour_is_answered(row: &[u8], max: usize) {
+    let (answered, asking) = (Arc::default(), Arc::default());
+    let street = Street {
+        answered: Arc::clone(&answered),
+        neighbour: Arc::clone(&asking),
+    };
+    let listeners = Served::start(street, |_| {});
+    let mut neighbour = listeners.connect();
+    *asking.lock().unwrap() = Some(neighbour.try_clone().unwrap());
+    let mut client = listeners.connect();
+    client.write_all(row).unwrap();
+    neighbour.read_to_string(&mut String::new()).unwrap();
+    let answered: Vec<String> = answered.lock().unwrap().clone();
+    let place = answered.iter().position(|path| path == "/neighbour");
+    assert!(place.is_some_and(|place| place < max), "behind {place:?}");
+}
+
+/// What a client of HTTP/2 sends first: its preface, and empty SETTINGS.
+const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
+
+/// Returns HEADERS of `stream`, its end too: GET, http, "/", and "a" as the authority (RFC 9113 §6.2, RFC 7541 appendix
+/// A).
+fn get_stream(stream: u32) -> Vec<u8> {
+    let block = [0x82, 0x86, 0x84, 0x41, 1, b'a'];
+    [&[0, 0, 6, 1, 5][..], &stream.to_be_bytes(), &block].concat()
+}
+
+#[test]
+fn a_connection_whose_stream_was_reset_before_its_answer_is_idle() {
+    let listeners = Served::start(Stuck, |limits| {
+        limits.stall_time = DEADLINE * 2;
+        limits.idle_time = Duration::from_millis(300);
+    });
+    let mut client = listeners.connect();
+    // RST_STREAM with CANCEL (RFC 9113 §6.4).
+    let reset = [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8];
+    let bytes = [PREFACE, &get_stream(1), &reset].concat();
+    client.write_all(&bytes).unwrap();
+    // GOAWAY, of 8 bytes (RFC 9113 §6.8).
+    let mut received = Vec::new();
+    while !received.windows(4).any(|bytes| bytes == [0, 0, 8, 7]) {
+        let mut buffer = [0; 256];
+        let length = client.read(&mut buffer).unwrap();
+        received.extend_from_slice(&buffer[..length]);
+    }
+}
+
+/// Notes what it answers, and has the neighbour ask while it answers the first request.
+#[derive(Clone)]
+struct Street {
+    answered: Arc<Mutex<Vec<String>>>,
+    neighbour: Arc<Mutex<Option<TcpStream>>>,
+}
+
+impl Handler for Street {
+    async fn handle(
+        &self,
+        request: Request<Incoming>,
+        _: SocketAddr,
+        _: Instant,
+    ) -> Response<Body> {
+        let path = request.uri().path().to_owned();
+        self.answered.lock().unwrap().push(path);
+        if let Some(mut stream) = self.neighbour.lock().unwrap().take() {
+            let request = b"GET /neighbour HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+            stream.write_all(request).unwrap();
+        }
+        // After two of them others are polled.
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_micros(200) {}
+        self.internal_error()
+    }
+
+    fn internal_error(&self) -> Response<Body> {
+        Response::new(Body::empty())
+    }
+}
+
+/// Begins, and never answers.
+#[derive(Clone)]
+struct Stuck;
+
+impl Handler for Stuck {
+    async fn handle(&self, _: Request<Incoming>, _: SocketAddr, _: Instant) -> Response<Body> {
+        std::future::pending().await
+    }
+
+    fn internal_error(&self) -> Response<Body> {
+        http::internal_error()
     }
 }
 
@@ -107,7 +209,7 @@ impl Served {
         // A kernel that takes little at a time, so that the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
         let listener = listener::listen("--listen", socket).unwrap();
-        let threads = Threads::new(&Arc::default(), "");
+        let threads = (&Arc::default(), "");
         let listeners =
             ListenerGroup::start(listener, handler, &config, None, counters, threads).unwrap();
         Served {

@@ -59,7 +59,8 @@ fn one_of_the_next_32_is_closed_and_the_next_sample_begins_after_them() {
         .map(|number| {
             let (permit, _) = table.admit([192, 0, 2, 1].into()).unwrap();
             // The later, the longer.
-            permit.note_waiting(Some((SAMPLE as u64 * 2 - number) * 1_000_000));
+            let since = Duration::from_secs(SAMPLE as u64 * 2 - number);
+            permit.note_waiting(Some(table.began + since));
             permit
         })
         .collect();
