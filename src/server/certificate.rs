@@ -3,16 +3,9 @@
 //! rustls judges the certificates of others and has no need of that date; a parser of everything in a certificate
 //! would be a dependency larger than all of our TLS. The file is the operator's own, but no byte of it is trusted.
 
-use crate::wire::date::{Timestamp, parse_timestamp};
+use std::ops::RangeInclusive;
 
-/// The times of a certificate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Validity {
-    /// The first second in which it is valid.
-    pub(super) begins: Timestamp,
-    /// The last one.
-    pub(super) ends: Timestamp,
-}
+use crate::wire::date::{Timestamp, parse_timestamp};
 
 const INTEGER: u8 = 0x02;
 const UTC_TIME: u8 = 0x17;
@@ -21,8 +14,8 @@ const SEQUENCE: u8 = 0x30;
 /// The version, which the oldest certificates do not have.
 const VERSION: u8 = 0xa0;
 
-/// Returns the validity of a certificate in DER; `None` if it is not one.
-pub(super) fn parse_validity(der: &[u8]) -> Option<Validity> {
+/// Returns the seconds in which a certificate in DER is valid; `None` if it is not one.
+pub(super) fn parse_validity(der: &[u8]) -> Option<RangeInclusive<Timestamp>> {
     let (certificate, _) = take(der, SEQUENCE)?;
     let (mut fields, _) = take(certificate, SEQUENCE)?;
     if fields.first() == Some(&VERSION) {
@@ -35,7 +28,7 @@ pub(super) fn parse_validity(der: &[u8]) -> Option<Validity> {
     let (validity, _) = take(fields, SEQUENCE)?;
     let (begins, rest) = take_time(validity)?;
     let (ends, _) = take_time(rest)?;
-    Some(Validity { begins, ends })
+    Some(begins..=ends)
 }
 
 /// Takes one element with `tag` from the front: its contents, and what follows.
@@ -60,33 +53,26 @@ fn take(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
 
 /// Takes a time: `YYMMDDHHMMSSZ`, years from 1950 to 2049, or `YYYYMMDDHHMMSSZ`.
 fn take_time(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
-    let (century, digits, rest) = match *bytes.first()? {
-        UTC_TIME => {
-            let (time, rest) = take(bytes, UTC_TIME)?;
-            let century = if *time.first()? >= b'5' { "19" } else { "20" };
-            (century, time, rest)
-        }
-        _ => {
-            let (time, rest) = take(bytes, GENERALIZED_TIME)?;
-            ("", time, rest)
-        }
+    let tag = *bytes.first()?;
+    let (time, rest) = take(bytes, tag)?;
+    let century = match tag {
+        UTC_TIME if *time.first()? >= b'5' => "19",
+        UTC_TIME => "20",
+        GENERALIZED_TIME => "",
+        _ => return None,
     };
-    let text = format!("{century}{}", std::str::from_utf8(digits).ok()?);
-    if text.len() != 15 || !text.is_ascii() {
-        return None;
+    let digits = format!("{century}{}", std::str::from_utf8(time).ok()?);
+    let mut text = String::new();
+    for (at, digit) in digits.char_indices() {
+        text.push_str(match at {
+            4 | 6 => "-",
+            8 => "T",
+            10 | 12 => ":",
+            _ => "",
+        });
+        text.push(digit);
     }
-    let (date, time) = text.split_at(8);
-    let shaped = format!(
-        "{}-{}-{}T{}:{}:{}{}",
-        &date[..4],
-        &date[4..6],
-        &date[6..],
-        &time[..2],
-        &time[2..4],
-        &time[4..6],
-        &time[6..]
-    );
-    Some((parse_timestamp(shaped.as_bytes())?, rest))
+    Some((parse_timestamp(text.as_bytes())?, rest))
 }
 
 #[cfg(test)]
@@ -107,17 +93,11 @@ mod tests {
 
     #[test]
     fn both_forms_of_a_time_are_read() {
-        let validity = parse_validity(&made((2026, 1, 2), (2049, 12, 31))).unwrap();
-        assert_eq!(
-            (validity.begins, validity.ends),
-            (day("2026-01-02"), day("2049-12-31"))
-        );
+        let validity = parse_validity(&made((2026, 1, 2), (2049, 12, 31)));
+        assert_eq!(validity, Some(day("2026-01-02")..=day("2049-12-31")));
         // From 2050 on the year has four digits.
-        let validity = parse_validity(&made((1975, 1, 1), (4096, 1, 1))).unwrap();
-        assert_eq!(
-            (validity.begins, validity.ends),
-            (day("1975-01-01"), day("4096-01-01"))
-        );
+        let validity = parse_validity(&made((1975, 1, 1), (4096, 1, 1)));
+        assert_eq!(validity, Some(day("1975-01-01")..=day("4096-01-01")));
     }
 
     #[test]

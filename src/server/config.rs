@@ -99,13 +99,7 @@ impl Config {
             cache_control: self.cache_control.clone(),
             rates: self.limits.rates,
             proxies: self.proxies.clone(),
-            limits: http::Limits {
-                header_fields: self.limits.header_fields,
-                target_bytes: self.limits.target_bytes,
-                hub_body_bytes: self.limits.hub_body_bytes,
-                mcp_body_bytes: self.limits.mcp_body_bytes,
-                body_time: self.limits.body_time,
-            },
+            limits: self.limits.requests.clone(),
         }
     }
 }
@@ -170,16 +164,8 @@ pub struct Limits {
     /// take at the least rate, to five times as long. A shorter one ends honest readers: a kernel takes bytes in steps,
     /// and over loopback one that reads 5 KiB/s is seen to move every 30 s or so.
     pub rate_time: Duration,
-    /// Fields of a request's head; hyper itself refuses more than 100.
-    pub header_fields: usize,
-    /// A request's target in bytes.
-    pub target_bytes: usize,
-    /// The body of a request to /mcp in bytes.
-    pub mcp_body_bytes: usize,
-    /// The body of a request to the hub in bytes.
-    pub hub_body_bytes: usize,
-    /// Time for a request's body, from its head to its last byte.
-    pub body_time: Duration,
+    /// Those that the service watches; hyper itself refuses more than 100 fields.
+    pub requests: http::Limits,
 }
 
 impl Default for Limits {
@@ -199,11 +185,13 @@ impl Default for Limits {
             idle_time: Duration::from_secs(60),
             stall_time: Duration::from_secs(20),
             rate_time: Duration::from_secs(60),
-            header_fields: 64,
-            target_bytes: 8 << 10,
-            mcp_body_bytes: 1 << 20,
-            hub_body_bytes: 8 << 10,
-            body_time: Duration::from_secs(10),
+            requests: http::Limits {
+                header_fields: 64,
+                target_bytes: 8 << 10,
+                mcp_body_bytes: 1 << 20,
+                hub_body_bytes: 8 << 10,
+                body_time: Duration::from_secs(10),
+            },
         }
     }
 }

@@ -153,7 +153,6 @@ impl<H: Handler> Protocols<H> {
         permit: ConnectionPermit,
     ) {
         let accepted = clock::instant();
-        permit.register().await;
         let mut first = [0; PREFACE.len()];
         let begun = self.first(accepted, &permit, stream.peek(&mut first));
         let Some(Ok(Ok(length @ 1..))) = begun.await else {
@@ -166,14 +165,25 @@ impl<H: Handler> Protocols<H> {
         let socket = Socket { stream, state };
         match self.tls.clone() {
             None => {
-                if first.len() >= PREFACE_MIN && PREFACE.starts_with(first) {
-                    deadline.state.is_http2.set(true);
-                }
+                let is_http2 = first.len() >= PREFACE_MIN && PREFACE.starts_with(first);
+                deadline.state.is_http2.set(is_http2);
                 Box::pin(self.serve_stream(socket, peer, deadline)).await;
             }
             Some(acceptor) if first[0] == HANDSHAKE => {
-                let handshake = self.serve_tls(acceptor, accepted, socket, peer, deadline);
-                Box::pin(handshake).await;
+                // It has its time together with the first head; a server that drains ends it.
+                let handshake = Box::pin(acceptor.accept(socket));
+                let handshake = self.first(accepted, &deadline.permit, handshake);
+                let Some(result) = handshake.await else {
+                    return;
+                };
+                let Ok(Ok(stream)) = result else {
+                    // Too late, or nothing that we can agree on; rustls has told the peer what.
+                    self.counters.handshake_failures.inc();
+                    return;
+                };
+                let is_http2 = stream.get_ref().1.alpn_protocol() == Some(tls::H2);
+                deadline.state.is_http2.set(is_http2);
+                Box::pin(self.serve_stream(stream, peer, deadline)).await;
             }
             Some(_) => {
                 self.handler.refused(400);
@@ -195,31 +205,6 @@ impl<H: Handler> Protocols<H> {
     ) -> Option<Result<T, Elapsed>> {
         let event = timeout_at(accepted + self.limits.header_time, event);
         permit.unless_leaving(event, self.farewell).await
-    }
-
-    /// Shakes hands and serves; the handshake has its time together with the first head, and a server that drains
-    /// begins none and ends those that are under way.
-    async fn serve_tls(
-        self: Arc<Self>,
-        acceptor: TlsAcceptor,
-        accepted: Instant,
-        socket: Socket,
-        peer: SocketAddr,
-        deadline: ConnectionDeadline,
-    ) {
-        let handshake = self.first(accepted, &deadline.permit, acceptor.accept(socket));
-        let Some(result) = handshake.await else {
-            return;
-        };
-        let Ok(Ok(stream)) = result else {
-            // Too late, or nothing that we can agree on; rustls has told the peer what.
-            self.counters.handshake_failures.inc();
-            return;
-        };
-        if stream.get_ref().1.alpn_protocol() == Some(tls::H2) {
-            deadline.state.is_http2.set(true);
-        }
-        self.serve_stream(stream, peer, deadline).await;
     }
 
     /// Serves by hyper in the protocol that was found.

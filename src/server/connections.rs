@@ -271,32 +271,30 @@ pub(super) struct ConnectionPermit {
 }
 
 impl ConnectionPermit {
-    /// Has the current task woken when the connection is to leave.
-    pub(super) async fn register(&self) {
-        poll_fn(|context| {
-            if let Some(entry) = self.connections.lock().entries.get_mut(&self.key) {
-                entry.waker = Some(context.waker().clone());
-            }
-            Poll::Ready(())
-        })
-        .await;
-    }
-
     /// Waits for `event`; `None` if the connection is closed for another before, or the server stops and the event does
-    /// not follow within `farewell`. The task has to be [registered](ConnectionPermit::register).
+    /// not follow within `farewell`. From the first call on the current task is woken when the connection is to leave.
     pub(super) async fn unless_leaving<T>(
         &self,
         event: impl Future<Output = T>,
         farewell: Duration,
     ) -> Option<T> {
+        let leaving = poll_fn(|context| {
+            if let Some(entry) = self.connections.lock().entries.get_mut(&self.key) {
+                entry.waker = Some(context.waker().clone());
+            }
+            self.leave().map_or(Poll::Pending, Poll::Ready)
+        });
         let mut event = pin!(event);
         tokio::select! {
             biased;
+            leave = leaving => {
+                let farewell = match leave {
+                    Leave::Evicted => Duration::ZERO,
+                    Leave::Drain => farewell,
+                };
+                timeout(farewell, event).await.ok()
+            }
             outcome = &mut event => Some(outcome),
-            leave = poll_fn(|_| self.leave().map_or(Poll::Pending, Poll::Ready)) => match leave {
-                Leave::Evicted => None,
-                Leave::Drain => timeout(farewell, event).await.ok(),
-            },
         }
     }
 

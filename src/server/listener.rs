@@ -145,7 +145,6 @@ impl ListenerGroup {
             counters,
             workers,
             drain_time: config.drain_time,
-            address,
             phases,
             accept_log: LogThrottle::default(),
             limit_logs: Default::default(),
@@ -185,8 +184,6 @@ struct Acceptor<H> {
     counters: Arc<Counters>,
     workers: Vec<Worker>,
     drain_time: Duration,
-    /// Logged where connections were cut: there are two groups.
-    address: SocketAddr,
     phases: watch::Receiver<ShutdownPhase>,
     accept_log: LogThrottle,
     /// One for each [`LimitReached`].
@@ -312,8 +309,10 @@ impl<H: Handler> Acceptor<H> {
             info!("all connections have ended");
         } else {
             let open = self.connections.open();
-            let address = self.address;
-            warn!(%address, open, "connections are cut before their requests were answered");
+            warn!(
+                open,
+                "connections are cut before their requests were answered"
+            );
         }
         clean
     }

@@ -22,12 +22,7 @@ pub enum Format {
 }
 
 /// Lines that could not be written, of this process.
-static DROPPED_LINES: AtomicU64 = AtomicU64::new(0);
-
-/// Returns how many lines of the log could not be written.
-pub(super) fn dropped_lines() -> u64 {
-    DROPPED_LINES.load(Relaxed)
-}
+pub(super) static DROPPED_LINES: AtomicU64 = AtomicU64::new(0);
 
 /// Writes each line whole, or drops and counts it.
 struct LossyWriter<W>(W);

@@ -24,7 +24,7 @@ use crate::mcp::TOOL_NAMES;
 
 use super::connections::Connections;
 use super::deadline::Ending;
-use super::logs;
+use super::logs::DROPPED_LINES;
 use super::process;
 use super::tls::CertificateResolver;
 
@@ -211,7 +211,7 @@ impl MetricSources {
         out.counters("reviewd_connections_cut", "reason", cut)?;
         if let Some(certificate) = &self.certificate {
             let name = "reviewd_tls_certificate_expiry_timestamp_seconds";
-            out.gauge(name, unsigned(certificate.ends.load(Relaxed)))?;
+            out.gauge(name, unsigned(certificate.ends().unix()))?;
         }
         Ok(())
     }
@@ -248,7 +248,7 @@ impl MetricSources {
     fn process(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let usage = process::usage();
         let started_s = unsigned(self.started_ms / 1_000);
-        out.counter("reviewd_log_lines_dropped", logs::dropped_lines())?;
+        out.counter("reviewd_log_lines_dropped", DROPPED_LINES.load(Relaxed))?;
         out.seconds("process_cpu_seconds", usage.cpu_ns)?;
         out.gauge("process_start_time_seconds", started_s)?;
         out.gauge("process_resident_memory_bytes", usage.resident_bytes)?;

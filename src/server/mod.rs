@@ -166,7 +166,7 @@ fn make_app(
         base_url: base_url.clone(),
         allowed_origins: config.mcp.allowed_origins.clone(),
         allowed_hosts: config.mcp.allowed_hosts.clone(),
-        body_bytes_max: config.limits.mcp_body_bytes,
+        body_bytes_max: config.limits.requests.mcp_body_bytes,
     });
     let app = AppState::new(config.http_settings(base_url), served)?;
     Ok(Arc::new(app.with_mcp(mcp)))

@@ -1,6 +1,5 @@
 //! What hyper calls for each request: the handler, guarded, counted, and fair to other connections.
 
-use std::any::Any;
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::{Future, poll_fn};
@@ -98,8 +97,9 @@ impl<H: Handler> Link<H> {
         let mut response = pin!(async { self.handler.handle(request, self.peer, began).await });
         poll_fn(|context| {
             let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
-            polled.unwrap_or_else(|panic| {
-                report_panic(panic.as_ref());
+            polled.unwrap_or_else(|_| {
+                // The standard library has printed the panic itself.
+                error!("a request handler panicked, its client got 500");
                 let mut response = self.handler.internal_error();
                 close(&mut response);
                 Poll::Ready(response)
@@ -142,16 +142,6 @@ impl<H> Drop for Handling<H> {
     fn drop(&mut self) {
         self.0.state.note_answer();
     }
-}
-
-/// Logs a handler's panic, an error in reviewd.
-fn report_panic(panic: &(dyn Any + Send)) {
-    let text = panic.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    error!(
-        panic = text.unwrap_or("of another type"),
-        "a request handler panicked, its client got 500"
-    );
 }
 
 /// The body of a response. On HTTP/1.1 the socket itself tells that a peer is slow. On HTTP/2 the peer may close the

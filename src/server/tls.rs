@@ -5,7 +5,6 @@
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering::Relaxed};
 
 use arc_swap::ArcSwap;
 use rustls::ServerConfig;
@@ -18,7 +17,7 @@ use thiserror::Error;
 use tokio_rustls::TlsAcceptor;
 use tracing::{error, info};
 
-use super::certificate::{Validity, parse_validity};
+use super::certificate::parse_validity;
 use super::config::TlsFiles;
 use super::files::{ReadCause, Stamp, read_file};
 use crate::clock;
@@ -52,15 +51,25 @@ pub struct TlsError {
 
 /// The certificate and key of the next handshake.
 #[derive(Debug)]
-pub(super) struct CertificateResolver {
-    key: ArcSwap<CertifiedKey>,
-    /// The last second in which the certificate is valid, since 1970.
-    pub(super) ends: AtomicI64,
+pub(super) struct CertificateResolver(ArcSwap<Pair>);
+
+/// A certificate with its key, and the last second in which it is valid.
+#[derive(Debug)]
+struct Pair {
+    key: Arc<CertifiedKey>,
+    ends: Timestamp,
+}
+
+impl CertificateResolver {
+    /// Returns the last second in which the certificate is valid.
+    pub(super) fn ends(&self) -> Timestamp {
+        self.0.load().ends
+    }
 }
 
 impl ResolvesServerCert for CertificateResolver {
     fn resolve(&self, _: ClientHello<'_>) -> Option<Arc<CertifiedKey>> {
-        Some(self.key.load_full())
+        Some(Arc::clone(&self.0.load().key))
     }
 }
 
@@ -72,15 +81,11 @@ pub(super) struct CertificateReloader {
     config: Arc<ServerConfig>,
     has_logged_expiry: bool,
     /// The files as they were when they were last read.
-    seen: Stamps,
-    /// The state of a changed pair that could not be used at the first look: perhaps one file was yet to be replaced.
-    doubted: Option<Stamps>,
+    seen: [Option<Stamp>; 2],
 }
 
-/// The state of both files, which shows a change.
-type Stamps = [Option<Stamp>; 2];
-
-fn stamps(files: &TlsFiles) -> Stamps {
+/// Returns the state of both files, which shows a change.
+fn stamps(files: &TlsFiles) -> [Option<Stamp>; 2] {
     [Stamp::at(&files.certificate), Stamp::at(&files.key)]
 }
 
@@ -91,11 +96,8 @@ impl CertificateReloader {
         // Looked at before reading: what changes meanwhile is read once more, never missed.
         let seen = stamps(files);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
-        let (key, ends) = read_pair(files, &provider, clock::now())?;
-        let resolver = Arc::new(CertificateResolver {
-            key: ArcSwap::from_pointee(key),
-            ends: AtomicI64::new(ends.unix()),
-        });
+        let pair = read_pair(files, &provider, clock::now())?;
+        let resolver = Arc::new(CertificateResolver(ArcSwap::from_pointee(pair)));
         let mut config = ServerConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
             .expect("ring has the cipher suites of TLS 1.2 and 1.3")
@@ -114,7 +116,6 @@ impl CertificateReloader {
             config: Arc::new(config),
             has_logged_expiry: false,
             seen,
-            doubted: None,
         })
     }
 
@@ -127,9 +128,10 @@ impl CertificateReloader {
     pub(super) fn look(&mut self, readiness: &Readiness, requested: bool) {
         let stamps = stamps(&self.files);
         if stamps != self.seen || requested {
-            self.renew(readiness, stamps, requested);
+            self.seen = stamps;
+            self.renew(readiness);
         }
-        let ends = Timestamp::from_unix(self.resolver.ends.load(Relaxed));
+        let ends = self.resolver.ends();
         if clock::now() > ends && !self.has_logged_expiry {
             self.has_logged_expiry = true;
             error!(%ends, "the certificate that is served has expired: put a renewed one there");
@@ -138,24 +140,20 @@ impl CertificateReloader {
         }
     }
 
-    fn renew(&mut self, readiness: &Readiness, stamps: Stamps, requested: bool) {
+    fn renew(&mut self, readiness: &Readiness) {
         match read_pair(&self.files, self.config.crypto_provider(), clock::now()) {
-            Ok((key, ends)) => {
-                let is_other = self.resolver.key.load().cert != key.cert;
+            Ok(pair) => {
+                let certificate = pair.key.cert.clone();
                 // Stored in any case: the same certificate may have come with the key in another form.
-                self.resolver.key.store(Arc::new(key));
-                self.resolver.ends.store(ends.unix(), Relaxed);
-                if is_other {
+                let previous = self.resolver.0.swap(Arc::new(pair));
+                if previous.key.cert != certificate {
                     info!("a changed certificate is served");
                 }
                 self.has_logged_expiry = false;
                 readiness.withdraw(REFUSED);
                 readiness.withdraw(EXPIRED);
             }
-            Err(_) if !requested && self.doubted != Some(stamps) => {
-                self.doubted = Some(stamps);
-                return;
-            }
+            // Perhaps one file is yet to be replaced; then the next look finds the pair.
             Err(error) => {
                 error!("{error}; the previous certificate is still served");
                 // `/readyz` is public, so without the path.
@@ -163,25 +161,23 @@ impl CertificateReloader {
                 readiness.report(&Reason::new(REFUSED, message));
             }
         }
-        self.seen = stamps;
-        self.doubted = None;
     }
 }
 
-fn fail(flag: &'static str, path: &Path, what: impl Into<String>) -> TlsError {
+fn fail(flag: &'static str, path: &Path, what: String) -> TlsError {
     TlsError {
         flag,
         path: path.to_owned(),
-        what: what.into(),
+        what,
     }
 }
 
-/// Reads a pair that is valid at `now`; returns it and the last second of its certificate.
+/// Reads a pair that is valid at `now`.
 fn read_pair(
     files: &TlsFiles,
     provider: &CryptoProvider,
     now: Timestamp,
-) -> Result<(CertifiedKey, Timestamp), TlsError> {
+) -> Result<Pair, TlsError> {
     let wrong_certificate = |what: String| fail(CERT_FLAG, &files.certificate, what);
     let wrong_key = |what: String| fail(KEY_FLAG, &files.key, what);
     let pem = read(&files.certificate).map_err(wrong_certificate)?;
@@ -206,14 +202,14 @@ fn read_pair(
         }
         error => wrong_key(format!("cannot be used: {error}")),
     })?;
-    Ok((key, ends))
+    let key = Arc::new(key);
+    Ok(Pair { key, ends })
 }
 
 /// Returns the last second of `own`, which has to be valid at `now`.
 fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp, String> {
-    let Some(Validity { begins, ends }) = parse_validity(own) else {
-        return Err("the first certificate is not X.509".to_owned());
-    };
+    let validity = parse_validity(own).ok_or("the first certificate is not X.509")?;
+    let (begins, ends) = validity.into_inner();
     if now > ends {
         return Err(format!(
             "the first certificate expired at {ends}: put a renewed one there"

@@ -148,7 +148,7 @@ fn attack_shortly((name, attack): &Attack) {
         config.limits.header_time = short;
         config.limits.idle_time = short;
         config.limits.stall_time = short * 4;
-        config.limits.body_time = short;
+        config.limits.requests.body_time = short;
         config.limits.rate_time = short;
     });
     let target = Target {

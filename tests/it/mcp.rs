@@ -179,7 +179,7 @@ fn what_a_server_at_a_distance_does_not_answer_is_an_error_for_each_request() {
     assert_eq!(absent[0]["id"], 2);
     assert_eq!(absent[0]["error"]["code"], -32_603);
     let limited = Server::start_with(|config| {
-        config.limits.mcp_body_bytes = 4_096;
+        config.limits.requests.mcp_body_bytes = 4_096;
         config.limits.rates.mcp = 3;
     });
     let address = format!("http://{}", limited.address());

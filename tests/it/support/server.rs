@@ -50,7 +50,7 @@ pub(crate) fn service() -> &'static Server {
     SERVICE.get_or_init(|| {
         let server = Server::start_with(|config| {
             config.base_url = Some(BASE_URL.to_owned());
-            config.limits.body_time = Duration::from_millis(500);
+            config.limits.requests.body_time = Duration::from_millis(500);
         });
         for path in [
             "/reviews.json",
