@@ -27,7 +27,7 @@ use crate::hub::store::Quotas;
 use crate::hub::subscription::Policy;
 use crate::hub::{Settings, StoreLocation};
 use crate::insights::MENTIONS_MIN;
-use crate::server::logs::{self, Format};
+use crate::server::logs::Format;
 use crate::server::systemd::SdNotify;
 use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, TlsFiles};
 use crate::wire::network::parse_network;
@@ -46,10 +46,6 @@ const HSTS_MAX: i64 = 63_072_000;
 
 /// Most subscriptions that can be allowed; each takes a row.
 const SUBSCRIPTIONS_MAX: i64 = 10_000_000;
-
-/// Subscriptions for each request that may wait for verification. Our choice: few wait at a time, each takes a row, and
-/// the two limits grow together.
-const PENDING_SHARE: u32 = 100;
 
 /// Most waits between failed deliveries.
 const RETRY_DELAYS_MAX: usize = 1_000;
@@ -155,11 +151,11 @@ pub struct ServeArgs {
     access_log: Option<PathBuf>,
     /// Format of the log on standard error; auto is text on a terminal and JSON elsewhere
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = log_format())]
-    log_format: Format,
+    pub(super) log_format: Format,
     /// Lowest level that is logged
-    #[arg(long, value_name = "LEVEL", default_value = "info", 
+    #[arg(long, value_name = "LEVEL", default_value = "info",
         value_parser = PossibleValuesParser::new(LOG_LEVELS).try_map(|level| level.parse::<Level>()))]
-    log_level: Level,
+    pub(super) log_level: Level,
     /// Most open connections; a new one beyond that closes the one that was idle longest
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections,
         value_parser = number(1, CONNECTIONS_MAX))]
@@ -253,17 +249,8 @@ impl ServeArgs {
                 idle_time: self.idle_time,
                 ..Limits::default()
             },
-            hub: match self.no_hub {
-                true => None,
-                false => Some(self.hub_settings()?),
-            },
+            hub: (!self.no_hub).then(|| self.hub_settings()).transpose()?,
         })
-    }
-
-    /// Begins to log as these flags ask.
-    pub(super) fn set_up_logs(&self) {
-        // A program that embeds this one may have set up logging, and keeps it.
-        let _already = logs::set_up(self.log_format, self.log_level);
     }
 
     fn hub_settings(&self) -> Result<Settings, Failure> {
@@ -285,12 +272,7 @@ impl ServeArgs {
                 retry_delays: self.retry_delays.clone(),
                 ..defaults.policy
             },
-            quotas: Quotas {
-                requests: (self.subscriptions_max / PENDING_SHARE).max(1),
-                requests_per_host: (self.subscriptions_per_host / PENDING_SHARE).max(1),
-                subscriptions: self.subscriptions_max,
-                subscriptions_per_host: self.subscriptions_per_host,
-            },
+            quotas: Quotas::new(self.subscriptions_max, self.subscriptions_per_host),
             timeout: self.delivery_timeout,
             ca_file: self.callback_ca.clone(),
             ..defaults
@@ -316,25 +298,20 @@ fn parse_poll(text: &str) -> Result<Duration, String> {
 ///
 /// # Errors
 /// 78 for a database address that cannot be used.
+#[cfg_attr(not(feature = "postgres"), expect(unused_variables))]
 pub(super) fn store_location(
     store: Option<&Secret>,
     state: &Path,
 ) -> Result<StoreLocation, Failure> {
     // An empty variable counts as unset.
-    let Some(Secret(text)) = store.filter(|store| !store.0.is_empty()) else {
+    let Some(Secret(address)) = store.filter(|store| !store.0.is_empty()) else {
         return Ok(StoreLocation::Directory(state.to_owned()));
     };
-    database(text).map_err(|what| Failure::new(Status::Config, format!("--store: {what}")))
-}
-
-#[cfg(feature = "postgres")]
-fn database(text: &str) -> Result<StoreLocation, String> {
-    Ok(StoreLocation::Database(Box::new(Database::parse(text)?)))
-}
-
-#[cfg(not(feature = "postgres"))]
-fn database(_text: &str) -> Result<StoreLocation, String> {
-    Err("this reviewd was built without the feature `postgres`".to_owned())
+    #[cfg(feature = "postgres")]
+    let found = Database::parse(address).map(|found| StoreLocation::Database(Box::new(found)));
+    #[cfg(not(feature = "postgres"))]
+    let found = Err("this reviewd was built without the feature `postgres`");
+    found.map_err(|what| Failure::new(Status::Config, format!("--store: {what}")))
 }
 
 #[cfg(test)]

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use thiserror::Error;
 
@@ -32,7 +31,7 @@ pub(super) fn print(bytes: &[u8]) -> Result<(), Failure> {
 
 /// Why a command failed, as a shell sees it; the help of the program says the same.
 #[derive(Clone, Copy, Debug)]
-pub enum Status {
+pub(super) enum Status {
     Unhealthy = 1,
     Usage = 64,
     Data = 65,
@@ -41,12 +40,6 @@ pub enum Status {
     CannotCreate = 73,
     Io = 74,
     Config = 78,
-}
-
-impl From<Status> for ExitCode {
-    fn from(status: Status) -> ExitCode {
-        ExitCode::from(status as u8)
-    }
 }
 
 /// Why a command failed: its exit status and a message.

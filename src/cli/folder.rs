@@ -1,6 +1,5 @@
 //! A data directory as commands read, change and replace its files: locked, checked before and after, each file as a whole.
 
-use std::borrow::Cow;
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
 use std::mem::take;
@@ -20,8 +19,12 @@ pub(super) const BACKUP: &str = "reviews.json.bak";
 
 /// Reads and checks the files of a directory, as the service does.
 pub(super) fn read_dataset(path: &Path) -> Result<Decoded, Failure> {
-    let decoded = dataset::decode(files::read(path)?, clock::now());
-    decoded.map_err(|problems| invalid(path, "is not valid", &problems))
+    decode(path, files::read(path)?, "is not valid")
+}
+
+fn decode(path: &Path, files: Files, what: &str) -> Result<Decoded, Failure> {
+    let decoded = dataset::decode(files, clock::now());
+    decoded.map_err(|problems| invalid(path, what, &problems))
 }
 
 fn invalid(path: &Path, what: &str, problems: &Problems) -> Failure {
@@ -50,9 +53,7 @@ impl Folder {
         }
         let lock = if is_dry { None } else { Some(lock(path)?) };
         let mut files = files::read(path)?;
-        let decoded = dataset::decode(files.clone(), clock::now());
-        decoded
-            .map_err(|problems| invalid(path, "is not valid, so nothing was changed", &problems))?;
+        decode(path, files.clone(), "is not valid, so nothing was changed")?;
         Ok(Folder {
             path: path.to_owned(),
             reviews: take(&mut files.reviews),
@@ -61,9 +62,10 @@ impl Folder {
         })
     }
 
-    /// The text of `reviews.json`.
-    pub(super) fn reviews(&self) -> Cow<'_, str> {
-        String::from_utf8_lossy(&self.reviews)
+    /// The reviews of the file, to be changed.
+    pub(super) fn merge(&self) -> Result<Merge<'_>, Failure> {
+        let text = std::str::from_utf8(&self.reviews).unwrap_or_default();
+        Merge::new(text).map_err(|error| Failure::new(Status::Data, error))
     }
 
     /// The reviews that were removed for good.
@@ -79,10 +81,7 @@ impl Folder {
         let mut files = self.companions.clone();
         files.reviews = reviews.into();
         files.ignored = ignored.map(Into::into).or(files.ignored);
-        let decoded = dataset::decode(files, clock::now());
-        let decoded =
-            decoded.map_err(|problems| invalid(&self.path, "would not be valid", &problems));
-        decoded.map(drop)
+        decode(&self.path, files, "would not be valid").map(drop)
     }
 
     /// Writes the reviews, and returns the new `updated_at`. The previous file is kept as [`BACKUP`]; where reviews were
@@ -126,45 +125,41 @@ impl Folder {
 fn lock(path: &Path) -> Result<File, Failure> {
     let locked = File::open(path).map_err(TryLockError::Error);
     let locked = locked.and_then(|folder| folder.try_lock().map(|()| folder));
-    locked.map_err(|error| {
-        let (status, why) = match error {
-            TryLockError::WouldBlock => (
-                Status::Unavailable,
-                "another import is under way".to_owned(),
-            ),
-            TryLockError::Error(error) => (Status::Io, format!("cannot be locked: {error}")),
-        };
-        Failure::new(status, format!("{}: {why}", path.display()))
+    let shown = path.display();
+    locked.map_err(|error| match error {
+        TryLockError::WouldBlock => {
+            let message = format!("{shown}: another import is under way");
+            Failure::new(Status::Unavailable, message)
+        }
+        TryLockError::Error(error) => {
+            Failure::new(Status::Io, format!("{shown}: cannot be locked: {error}"))
+        }
     })
 }
 
 /// Replaces a file as a whole: the new one is complete on disk before it takes the name. It gets the owner and the mode
 /// of the previous one, or of `like`.
 fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
+    // A link stays one, and the file that it leads to is replaced.
+    let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let name = target.file_name().unwrap_or_default().to_string_lossy();
+    let fresh = target.with_file_name(format!(".{name}.new"));
     let replace = || {
-        // A link stays one, and the file that it leads to is replaced.
-        let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let fresh = path.with_file_name(format!(".{name}.new"));
         // The directory is locked, so a file of this name was left by a command that was killed.
         remove(&fresh)?;
-        let replaced = create(&fresh, Some(like.unwrap_or(&path)), bytes).and_then(|()| {
-            fs::rename(&fresh, &path)?;
-            File::open(path.parent().unwrap_or(Path::new(".")))?.sync_all()
-        });
-        if replaced.is_err() {
-            let _gone = remove(&fresh);
-        }
-        replaced
+        create(&fresh, Some(like.unwrap_or(&target)), bytes)?;
+        fs::rename(&fresh, &target)?;
+        File::open(target.parent().unwrap_or(Path::new(".")))?.sync_all()
     };
-    replace().map_err(|error| unwritten(like.unwrap_or(path), &error))
+    replace().map_err(|error| {
+        let _gone = remove(&fresh);
+        unwritten(like.unwrap_or(path), &error)
+    })
 }
 
 fn unwritten(path: &Path, error: &io::Error) -> Failure {
-    Failure::new(
-        Status::Io,
-        format!("{}: cannot be written: {error}", path.display()),
-    )
+    let message = format!("{}: cannot be written: {error}", path.display());
+    Failure::new(Status::Io, message)
 }
 
 /// Removes a file that may not be there.

@@ -1,17 +1,15 @@
 //! `reviewd forget ID… --reason TEXT`: removes reviews permanently, and lists them so that no import adds them again.
 
-use std::collections::HashSet;
 use std::path::PathBuf;
 
 use clap::Args;
 
 use super::config::DATA_DEFAULT;
-use super::exit::{Failure, Status, print};
+use super::exit::{Failure, print};
 use super::folder::Folder;
 use super::init::parse_name;
 use crate::clock;
 use crate::dataset::is_id;
-use crate::import::Merge;
 use crate::model::RemovedReview;
 
 #[derive(Args)]
@@ -35,14 +33,12 @@ fn parse_id(id: &str) -> Result<String, &'static str> {
 /// Removes the reviews and lists them.
 pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.data, false)?;
-    let stored = folder.reviews();
-    let mut merge = Merge::new(&stored).map_err(|error| Failure::new(Status::Data, error))?;
+    let mut merge = folder.merge()?;
     let mut list = folder.ignored()?;
-    let mut listed: HashSet<String> = list.iter().map(|entry| entry.id.clone()).collect();
     let mut report = String::new();
     for id in &args.ids {
         let is_removed = merge.forget(id);
-        let is_new = listed.insert(id.clone());
+        let is_new = list.iter().all(|entry| entry.id != *id);
         let outcome = match (is_removed, is_new) {
             (true, true) => "removed, and on the ignore list",
             (true, false) => "removed; was on the ignore list",

@@ -46,23 +46,21 @@ enum Action {
         requests: bool,
     },
     /// Show one subscription
-    Show {
-        /// Its id
-        id: i64,
-    },
+    Show(One),
     /// End one subscription, and notify the subscriber
-    Remove {
-        /// Its id
-        id: i64,
-    },
+    Remove(One),
     /// Deliver pending content of a subscription now, without waiting for its next attempt
-    Retry {
-        /// Its id
-        id: i64,
-    },
+    Retry(One),
     /// Copy the subscriptions of the state directory into the database (--store), for a hub that moves there; of two states of
     /// one subscription the later counts, so a repetition is harmless
     Copy,
+}
+
+/// One subscription.
+#[derive(Args)]
+struct One {
+    /// Its id
+    id: i64,
 }
 
 /// Runs the action and prints its result.
@@ -76,26 +74,23 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let (json, text) = match args.action {
         Action::Copy => copy(&location, store, &args.state)?,
         Action::List { removed: true, .. } => {
-            let stones = store.tombstones(TOMBSTONES_MAX)?;
-            let rows: Vec<Value> = stones.iter().map(removed_row).collect();
-            (json!({"removed": rows}), table(&rows))
+            let (rows, text) = table(&store.tombstones(TOMBSTONES_MAX)?, removed_row);
+            (json!({"removed": rows}), text)
         }
         Action::List { requests: true, .. } => {
-            let waiting = store.requests(usize::MAX)?;
-            let rows: Vec<Value> = waiting.iter().map(request_row).collect();
-            (json!({"requests": rows}), table(&rows))
+            let (rows, text) = table(&store.requests(usize::MAX)?, request_row);
+            (json!({"requests": rows}), text)
         }
         Action::List { .. } => {
             let is_paused = store.is_paused(now())?;
             if is_paused && args.format == OutputFormat::Text {
                 tell("deliveries are paused: most callback hosts cannot be reached");
             }
-            let listed = store.list(0, usize::MAX)?;
-            let rows: Vec<Value> = listed.iter().map(subscription_row).collect();
+            let (rows, text) = table(&store.list(0, usize::MAX)?, subscription_row);
             let json = json!({"deliveries_paused": is_paused, "subscriptions": rows});
-            (json, table(&rows))
+            (json, text)
         }
-        Action::Show { id } => {
+        Action::Show(One { id }) => {
             let found = store.list(id.saturating_sub(1), 1)?;
             let Some(listed) = found.iter().find(|listed| listed.id == id) else {
                 return Err(unknown(store, id));
@@ -105,8 +100,8 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
             let text = lines.collect();
             (row, text)
         }
-        Action::Remove { id } => apply(store, id, AdminCommand::Remove, "removed")?,
-        Action::Retry { id } => apply(store, id, AdminCommand::Retry, "due now")?,
+        Action::Remove(One { id }) => apply(store, id, AdminCommand::Remove, "removed")?,
+        Action::Retry(One { id }) => apply(store, id, AdminCommand::Retry, "due now")?,
     };
     let out = match args.format {
         OutputFormat::Text => text,
@@ -225,8 +220,10 @@ fn subscription_row(listed: &Listed) -> Value {
     })
 }
 
-/// Renders rows as lines of their first [`COLUMNS`] members under a line of names; nothing where there is no row.
-fn table(rows: &[Value]) -> String {
+/// Returns a row for each item, and the rows as lines of their first [`COLUMNS`] members under a line of names; no line
+/// where there is no row.
+fn table<T>(items: &[T], row: impl Fn(&T) -> Value) -> (Vec<Value>, String) {
+    let rows: Vec<Value> = items.iter().map(row).collect();
     let line = |cells: Vec<String>| cells.join("\t") + "\n";
     let names = |row| cells(row).map(|(name, _)| name.clone());
     let values = |row| cells(row).map(|(_, value)| value);
@@ -236,7 +233,8 @@ fn table(rows: &[Value]) -> String {
     let lines = rows
         .iter()
         .map(|row| line(values(row).take(COLUMNS).collect()));
-    heading.into_iter().chain(lines).collect()
+    let text = heading.into_iter().chain(lines).collect();
+    (rows, text)
 }
 
 /// Returns the members of a row with their values as people read them.
@@ -280,14 +278,12 @@ fn unknown(store: &mut Store, id: i64) -> Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        use StoreError::{
-            Busy, Corrupt, DiskFull, Foreign, Io, Newer, ReadOnly, Refused, Unreachable,
-        };
+        use StoreError as E;
         let status = match error {
-            Corrupt(..) | Foreign(_) | Newer(..) => Status::Data,
-            Busy(_) | Unreachable(..) => Status::Unavailable,
-            Refused(..) => Status::Config,
-            DiskFull(_) | ReadOnly(_) | Io(..) => Status::Io,
+            E::Corrupt(..) | E::Foreign(_) | E::Newer(..) => Status::Data,
+            E::Busy(_) | E::Unreachable(..) => Status::Unavailable,
+            E::Refused(..) => Status::Config,
+            E::DiskFull(_) | E::ReadOnly(_) | E::Io(..) => Status::Io,
         };
         Failure::new(status, error.to_string())
     }

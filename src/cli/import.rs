@@ -18,8 +18,8 @@ use crate::clock;
 use crate::dataset::REVIEWS_BYTES_MAX;
 use crate::import::date::Order;
 use crate::import::{
-    Field, ImportSource, Merge, Options, ReadError, Report, SourceFormat, SourceReport, Vouched,
-    formats, named, parse_mapping,
+    Field, ImportSource, Options, ReadError, Report, SourceFormat, SourceReport, Vouched, formats,
+    named, parse_mapping,
 };
 use crate::wire::text::truncate;
 
@@ -102,8 +102,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         today: clock::now().date(),
     };
     let folder = Folder::open(&args.into, args.dry_run)?;
-    let stored = folder.reviews();
-    let mut merge = Merge::new(&stored).map_err(wrong)?;
+    let mut merge = folder.merge()?;
     merge.ignore(folder.ignored()?.into_iter().map(|entry| entry.id));
     for name in &args.sources {
         let bytes = read(name)?;
@@ -156,11 +155,10 @@ fn read(name: &str) -> Result<Vec<u8>, Failure> {
         let message = "is a directory: name the files in it";
         return Err(failure(Status::NoInput, message));
     }
-    let input: io::Result<Box<dyn Read>> = match name {
-        "-" => Ok(Box::new(io::stdin())),
-        path => File::open(path).map(|file| Box::new(file) as Box<dyn Read>),
+    let bytes = match name {
+        "-" => read_within(io::stdin(), REVIEWS_BYTES_MAX),
+        path => File::open(path).and_then(|file| read_within(file, REVIEWS_BYTES_MAX)),
     };
-    let bytes = input.and_then(|input| read_within(input, REVIEWS_BYTES_MAX));
     bytes.map_err(|error| {
         let status = match error.kind() {
             io::ErrorKind::NotFound => Status::NoInput,
@@ -259,7 +257,8 @@ fn render_source(source: &SourceReport) -> Vec<String> {
         ("not used", source.unused_columns.clone()),
     ] {
         if !names.is_empty() {
-            lines.push(format!("  {what}: {}", without_controls(&names.join(", "))));
+            let names = names.join(", ").replace(char::is_control, " ");
+            lines.push(format!("  {what}: {names}"));
         }
     }
     let counts = [
@@ -294,17 +293,12 @@ fn render_review(review: &Value) -> Vec<String> {
     lines
 }
 
-/// A text of a review for a terminal, cut.
+/// A text of a review for a terminal, cut, without what would move the cursor or change colors.
 fn printable(value: &Value) -> String {
     let text = value.as_str().unwrap_or_default();
     let shown = truncate(text, SAMPLE_BYTES);
     let more = if shown.len() < text.len() { "…" } else { "" };
-    without_controls(shown) + more
-}
-
-/// The text without what would move a terminal's cursor or change its colors.
-fn without_controls(text: &str) -> String {
-    text.replace(char::is_control, " ")
+    shown.replace(char::is_control, " ") + more
 }
 
 #[cfg(test)]

@@ -9,32 +9,18 @@ use super::command;
 use super::config::ServeArgs;
 use super::exit::{Failure, Status, print};
 
-#[derive(Args)]
-pub(super) struct CompletionsArgs {
-    /// The shell
-    #[arg(value_name = "SHELL")]
-    shell: Shell,
-}
-
-#[derive(Args)]
-pub(super) struct ManArgs {
-    /// The command to describe, such as `serve` [default: the program]
-    #[arg(value_name = "COMMAND")]
-    command: Option<String>,
-}
-
 /// Prints a script that completes flags and commands.
-pub(super) fn completions(args: &CompletionsArgs) -> Result<(), Failure> {
+pub(super) fn completions(shell: Shell) -> Result<(), Failure> {
     let mut script = Vec::new();
-    clap_complete::generate(args.shell, &mut command(), "reviewd", &mut script);
+    clap_complete::generate(shell, &mut command(), "reviewd", &mut script);
     print(&script)
 }
 
 /// Prints a page of the manual.
-pub(super) fn man(args: &ManArgs) -> Result<(), Failure> {
+pub(super) fn man(name: Option<&str>) -> Result<(), Failure> {
     let mut page = command().disable_help_flag(true);
     page.build();
-    if let Some(name) = &args.command {
+    if let Some(name) = name {
         let Some(found) = page.find_subcommand(name).cloned() else {
             let message = format!("there is no command `{name}`: reviewd --help lists them");
             return Err(Failure::new(Status::Usage, message));
@@ -54,7 +40,7 @@ pub(super) struct ConfigArgs {
     #[command(flatten)]
     serve: ServeArgs,
     /// Print JSON
-    #[arg(long, help_heading = "Output")]
+    #[arg(long)]
     json: bool,
 }
 
@@ -74,8 +60,8 @@ pub(super) fn settings(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Fa
     args.serve.config()?;
     let (program, none) = (command(), ArgMatches::default());
     let matches = matches.subcommand_matches("config").unwrap_or(&none);
-    let serve = program.find_subcommand("serve").into_iter();
-    let flags = serve.flat_map(clap::Command::get_arguments);
+    let serve = program.find_subcommand("serve");
+    let flags = serve.into_iter().flat_map(clap::Command::get_arguments);
     let settings: Vec<Setting> = flags.filter_map(|flag| setting(flag, matches)).collect();
     let text = match args.json {
         true => serde_json::to_string(&settings).unwrap_or_default() + "\n",

@@ -98,15 +98,12 @@ fn load(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
         None => dataset::decode(dataset::embedded(), clock::now())
             .map_err(|problems| Failure::new(Status::Data, problems.to_string()))?,
     };
-    let texts = decoded
-        .dataset
-        .reviews
-        .iter()
-        .map(|review| review.text.len() as u64);
+    let reviews = decoded.dataset.reviews.iter();
+    let text_bytes = reviews.map(|review| review.text.len() as u64).sum();
     let settings = snapshot::Settings {
         base_url: args.base_url.clone(),
         index: IndexOptions {
-            memory_bytes: search_memory(texts.sum()),
+            memory_bytes: search_memory(text_bytes),
             threads: NonZeroUsize::MIN,
         },
         mentions_min: MENTIONS_MIN,

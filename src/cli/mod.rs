@@ -22,9 +22,12 @@ use std::process::ExitCode;
 use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
+use clap_complete::Shell;
+use url::Url;
 
 pub use config::ServeArgs;
 use exit::{Status, tell};
+use values::parse_http_url;
 
 /// Serves the verified reviews of one business: REST, feeds, MCP and a WebSub hub
 #[derive(Parser)]
@@ -70,13 +73,23 @@ enum Command {
     Config(Box<manual::ConfigArgs>),
     /// Ask a running service whether it is healthy: status 200 to 299
     #[command(after_help = "The certificate is verified, except that of a loopback address.")]
-    Healthcheck(healthcheck::HealthcheckArgs),
+    Healthcheck {
+        /// Address to request, such as https://reviews.example/readyz
+        #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080/healthz", value_parser = parse_http_url)]
+        url: Url,
+    },
     /// Print shell completions
     #[command(after_help = "Example: reviewd completions bash > /etc/bash_completion.d/reviewd")]
-    Completions(manual::CompletionsArgs),
+    Completions {
+        /// The shell
+        shell: Shell,
+    },
     /// Print a manual page
     #[command(after_help = "Example: reviewd man serve | man -l -")]
-    Man(manual::ManArgs),
+    Man {
+        /// The command to describe, such as `serve` [default: the program]
+        command: Option<String>,
+    },
 }
 
 const AFTER_HELP: &str = "\
@@ -149,13 +162,14 @@ const COMMON_FLAGS: [&str; 10] = [
     "log-level",
 ];
 
-/// The groups of the flags of `serve`, each with the flag that begins it.
-const GROUPS: [(&str, &str); 5] = [
+/// The groups of the flags of `serve` and `config`, each with the flag that begins it.
+const GROUPS: [(&str, &str); 6] = [
     ("data", "Data"),
     ("listen", "Address"),
     ("no-hub", "WebSub hub"),
     ("state", "Process"),
     ("max-connections", "Limits"),
+    ("json", "Output"),
 ];
 
 /// Runs the command that the process was started with and returns its exit status.
@@ -167,10 +181,8 @@ pub fn run() -> ExitCode {
         Err(error) => {
             // A closed terminal or pipe changes nothing: the exit status tells the result.
             let _closed = error.print();
-            return match error.use_stderr() {
-                true => Status::Usage.into(),
-                false => ExitCode::SUCCESS,
-            };
+            let is_usage = error.use_stderr();
+            return ExitCode::from(if is_usage { Status::Usage as u8 } else { 0 });
         }
     };
     let ended = match cli.command {
@@ -183,15 +195,15 @@ pub fn run() -> ExitCode {
         Command::Insights(args) => insights::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Config(args) => manual::settings(&args, &matches),
-        Command::Healthcheck(args) => healthcheck::run(&args),
-        Command::Completions(args) => manual::completions(&args),
-        Command::Man(args) => manual::man(&args),
+        Command::Healthcheck { url } => healthcheck::run(&url),
+        Command::Completions { shell } => manual::completions(shell),
+        Command::Man { command } => manual::man(command.as_deref()),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             tell(&failure);
-            failure.status.into()
+            ExitCode::from(failure.status as u8)
         }
     }
 }
@@ -221,20 +233,18 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
             let Some(name) = flag.get_long().or(positional) else {
                 return flag;
             };
-            let begun = GROUPS
-                .iter()
-                .find(|(first, _)| has_groups && *first == name);
-            group = begun.map(|(_, group)| *group).or(group);
+            let begun = GROUPS.iter().find(|(first, _)| *first == name);
+            group = begun
+                .filter(|_| has_groups)
+                .map(|(_, group)| *group)
+                .or(group);
             let is_rare = command_name == "serve" && !COMMON_FLAGS.contains(&name);
             let variable = match is_shared {
                 true => format!("reviewd_{name}"),
                 false => format!("reviewd_{command_name}_{name}"),
             };
             let variable = variable.replace('-', "_").to_uppercase();
-            let flag = match is_shared {
-                true => flag.help_heading(group).hide_short_help(is_rare),
-                false => flag,
-            };
+            let flag = flag.help_heading(group).hide_short_help(is_rare);
             let flag = match flag.get_action() {
                 // A variable such as REVIEWD_NO_HUB may be `yes` as well.
                 ArgAction::SetTrue => flag.value_parser(BoolishValueParser::new()),

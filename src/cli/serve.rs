@@ -15,14 +15,15 @@ use tracing::warn;
 use crate::hub::StoreLocation;
 use crate::hub::store::FILE_NAME;
 use crate::server::systemd::SdNotify;
-use crate::server::{self, Config, DataSource, Signals, StartError, process};
+use crate::server::{self, Config, DataSource, Signals, StartError, logs, process};
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
 
 /// Serves until a signal; prints a welcome on a terminal, and where `reviewd` was started without arguments.
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
-    args.set_up_logs();
+    // A program that embeds this one may have set up logging, and keeps it.
+    let _already = logs::set_up(args.log_format, args.log_level);
     let config = Config {
         systemd: SdNotify::from_environment(),
         inherited: inherited()?,
@@ -131,11 +132,10 @@ fn may_be_mended(error: &io::Error, directory: &Path) -> bool {
 /// directory in which any user can replace the files, whatever their modes.
 fn restrict_access(directory: &Path) {
     let mode = |path: &Path| fs::metadata(path).map_or(0, |found| found.permissions().mode());
-    if mode(directory) & 0o002 != 0 {
+    let (shown, mode_now) = (directory.display(), mode(directory) & 0o7777);
+    if mode_now & 0o002 != 0 {
         warn!(
-            "every user of this machine can write to the state directory {} (mode {:o}): chmod o-w it",
-            directory.display(),
-            mode(directory) & 0o7777
+            "every user of this machine can write to the state directory {shown} (mode {mode_now:o}): chmod o-w it"
         );
     }
     for path in PRIVATE_FILES.map(|name| directory.join(name)) {

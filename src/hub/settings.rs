@@ -55,12 +55,7 @@ impl Settings {
                 retry_delays: vec![MINUTE, 15 * MINUTE],
                 retry_after_max: 60 * MINUTE,
             },
-            quotas: Quotas {
-                requests: 1_000,
-                requests_per_host: 10,
-                subscriptions: 100_000,
-                subscriptions_per_host: 1_000,
-            },
+            quotas: Quotas::new(100_000, 1_000),
             timeout: Duration::from_secs(10),
             guard,
             ca_file: None,

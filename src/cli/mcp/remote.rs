@@ -42,78 +42,74 @@ impl Remote {
             Ok(message) => message,
             Err(error) => return Some(failure(-32_700, &error.to_string()).to_string().into()),
         };
-        let (status, body) = match self.exchange(line, &message) {
-            Ok(answered) => answered,
-            Err(error) => return answer_all(&message, &failure(-32_603, &error)),
-        };
-        // What stands between may answer too, so only JSON is passed on, on one line.
-        match serde_json::from_slice::<Value>(&body) {
-            Ok(answer) if is_whole(&message, &answer) => {
-                if message["method"] == "initialize"
-                    && let Some(version) = answer["result"]["protocolVersion"].as_str()
-                {
-                    self.version = Some(version.to_owned());
-                }
-                // The bytes as they came, so that both copies of a result stay equal; a line break would end the message.
-                Some(match body.contains(&b'\n') {
-                    true => answer.to_string().into_bytes(),
-                    false => body,
-                })
-            }
-            Ok(answer) if answer["error"].is_object() => answer_all(&message, &answer),
-            _ => {
-                let error = format!("{} answered {status} and no message", self.url);
-                answer_all(&message, &failure(-32_603, &error))
-            }
+        let exchanged = self.exchange(line, &message);
+        exchanged.map_or_else(|error| answer_all(&message, &error), Some)
+    }
+
+    /// Returns the answer to `message` as one line, or an error for each of its requests.
+    fn exchange(&mut self, line: &[u8], message: &Value) -> Result<Vec<u8>, Value> {
+        let sent = self.send(line, message);
+        let (status, body) = sent.map_err(|error| failure(-32_603, &error.to_string()))?;
+        // What stands between may answer too, so only JSON is passed on.
+        let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
+        if !is_whole(message, &answer) {
+            let why = format!("{} answered {status} and no message", self.url);
+            let is_error = answer["error"].is_object();
+            return Err(if is_error {
+                answer
+            } else {
+                failure(-32_603, &why)
+            });
         }
+        if message["method"] == "initialize" {
+            let version = answer["result"]["protocolVersion"].as_str();
+            self.version = version.map(str::to_owned);
+        }
+        // The bytes as they came, so that both copies of a result stay equal; a line break would end the message.
+        Ok(match body.contains(&b'\n') {
+            true => answer.to_string().into_bytes(),
+            false => body,
+        })
     }
 
     /// Sends a message until it is not too early (429), within [`TIME_MAX`]. The session that a server offers is not
     /// taken: it is optional, and every message is as good without one.
-    fn exchange(&self, line: &[u8], message: &Value) -> Result<(StatusCode, Vec<u8>), String> {
+    fn send(&self, line: &[u8], message: &Value) -> Result<(StatusCode, Vec<u8>), ureq::Error> {
         let deadline = clock::instant() + TIME_MAX;
+        let (method, params) = (message["method"].as_str(), &message["params"]);
+        let stated = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
+        let agreed = self
+            .version
+            .as_deref()
+            .filter(|_| method != Some("initialize"));
         loop {
             let left = deadline.saturating_duration_since(clock::instant());
-            let mut response = self
-                .post(line, message, left)
-                .map_err(|error| error.to_string())?;
-            let wait = retry_after(&response);
-            match wait.filter(|wait| clock::instant() + *wait < deadline) {
-                Some(wait) => thread::sleep(wait),
-                None => {
-                    let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
-                    let body = body.read_to_vec().map_err(|error| error.to_string())?;
-                    return Ok((response.status(), body));
+            let request = self
+                .agent
+                .post(&self.url)
+                .config()
+                .timeout_global(Some(left))
+                .build();
+            let request = request.content_type("application/json");
+            let mut request = request.header("Accept", "application/json");
+            if let Some(version) = stated.or(agreed) {
+                request = request.header("MCP-Protocol-Version", version);
+            }
+            if stated.is_some() {
+                request = request.header("Mcp-Method", method.unwrap_or_default());
+                if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
+                    request = request.header("Mcp-Name", header_text(name));
                 }
             }
+            let mut response = request.send(line)?;
+            let wait = retry_after(&response);
+            let Some(wait) = wait.filter(|wait| clock::instant() + *wait < deadline) else {
+                let status = response.status();
+                let body = response.body_mut().with_config().limit(ANSWER_BYTES_MAX);
+                return Ok((status, body.read_to_vec()?));
+            };
+            thread::sleep(wait);
         }
-    }
-
-    fn post(
-        &self,
-        line: &[u8],
-        message: &Value,
-        time: Duration,
-    ) -> Result<Response<Body>, ureq::Error> {
-        let request = self.agent.post(&self.url);
-        let request = request.config().timeout_global(Some(time)).build();
-        let mut request = request
-            .content_type("application/json")
-            .header("Accept", "application/json");
-        let params = &message["params"];
-        let stated = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-        let method = message["method"].as_str().unwrap_or_default();
-        let agreed = self.version.as_deref().filter(|_| method != "initialize");
-        if let Some(version) = stated.or(agreed) {
-            request = request.header("MCP-Protocol-Version", version);
-        }
-        if stated.is_some() {
-            request = request.header("Mcp-Method", method);
-            if let Some(name) = params["name"].as_str().or(params["uri"].as_str()) {
-                request = request.header("Mcp-Name", header_text(name));
-            }
-        }
-        request.send(line)
     }
 }
 
@@ -128,11 +124,9 @@ fn header_text(name: &str) -> String {
 
 /// How long a server that refuses a message as too early (429) asks to wait, where it says so in seconds.
 fn retry_after(response: &Response<Body>) -> Option<Duration> {
-    if response.status() != StatusCode::TOO_MANY_REQUESTS {
-        return None;
-    }
-    let value = response.headers().get("retry-after")?.to_str().ok()?;
-    let seconds: u64 = value.parse().ok()?;
+    let is_early = response.status() == StatusCode::TOO_MANY_REQUESTS;
+    let value = response.headers().get("retry-after").filter(|_| is_early)?;
+    let seconds: u64 = value.to_str().ok()?.parse().ok()?;
     // Not at once again, whatever the server says.
     Some(Duration::from_secs(seconds.max(1)))
 }

@@ -40,6 +40,20 @@ pub struct Quotas {
     pub subscriptions_per_host: u32,
 }
 
+impl Quotas {
+    /// Returns the quotas for so many subscriptions, of which a hundredth may wait for verification. Our choice: few wait at
+    /// a time, each takes a row, and the limits grow together.
+    #[must_use]
+    pub fn new(subscriptions: u32, subscriptions_per_host: u32) -> Quotas {
+        Quotas {
+            requests: (subscriptions / 100).max(1),
+            requests_per_host: (subscriptions_per_host / 100).max(1),
+            subscriptions,
+            subscriptions_per_host,
+        }
+    }
+}
+
 /// Which of the [`Quotas`] left no room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QuotaExceeded {
