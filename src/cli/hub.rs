@@ -139,10 +139,10 @@ fn copy(
     }
     let report = store.copy_from(&mut source, now())?;
     let (copied, known, requests) = (report.copied, report.known, report.requests);
+    let json = json!({"copied": copied, "known": known, "requests": requests});
     let text = format!(
         "{copied} subscriptions are copied, {known} were there before, {requests} requests wait for verification\n"
     );
-    let json = json!({"copied": copied, "known": known, "requests": requests});
     Ok((json, text))
 }
 

@@ -139,9 +139,8 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         _ => return Ok(()),
     };
     let refused = report.refused_count;
-    Err(wrong(format!(
-        "{refused} refused{why}: nothing was written"
-    )))
+    let message = format!("{refused} refused{why}: nothing was written");
+    Err(wrong(message))
 }
 
 /// Reads a file, or standard input (`-`), no larger than a data file may be.

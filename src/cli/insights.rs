@@ -41,10 +41,9 @@ pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
     let Some(text) = explain(&dataset, &options, aspect) else {
         let aspects = dataset.taxonomy.aspects.iter();
         let known: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
-        let message = format!(
-            "--explain: the taxonomy has no aspect of that id or label, but: {}",
-            known.join(", ")
-        );
+        let known = known.join(", ");
+        let message =
+            format!("--explain: the taxonomy has no aspect of that id or label, but: {known}");
         return Err(Failure::new(Status::Usage, message));
     };
     print(text.as_bytes())
