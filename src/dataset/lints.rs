@@ -3,11 +3,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
-use std::num::NonZeroUsize;
 
-use super::advertising::{self, Finding};
+use super::advertising;
 use super::json::{FileSpec, Item, LIST_MAX, Text};
-use super::mentions::{Comparable, Matcher};
+use super::mentions::comparable;
 use super::problem::Warning;
 use super::{EDITORIAL, REVIEWS, TAXONOMY, trades};
 use crate::model::{Dataset, Review};
@@ -66,17 +65,21 @@ const RULES: [Rule; 12] = [
     }),
     ("future_date", REVIEWS, "reviews", |lints, dataset| {
         let says = "dated after today, or with such a reply";
-        lints.with_examples("future_date", says, dataset, |review| {
+        let is_meant = |review: &&Review| {
             let reply = review.owner_reply.as_ref().map(|reply| reply.date);
             Some(review.date).max(reply) > Some(lints.today)
-        })
+        };
+        let meant = dataset.reviews.iter().filter(is_meant);
+        lints.counted("future_date", says, meant.map(without_words))
     }),
     ("early_reply", REVIEWS, "reviews", |lints, dataset| {
         let says = "with a reply dated before the review";
-        lints.with_examples("early_reply", says, dataset, |review| {
-            let reply = review.owner_reply.as_ref();
-            reply.is_some_and(|reply| reply.date < review.date)
-        })
+        let is_meant = |review: &&Review| {
+            let mut reply = review.owner_reply.iter();
+            reply.any(|reply| reply.date < review.date)
+        };
+        let meant = dataset.reviews.iter().filter(is_meant);
+        lints.counted("early_reply", says, meant.map(without_words))
     }),
     ("unknown_technician", REVIEWS, "reviews", |_, dataset| {
         let people = dataset.taxonomy.technicians.iter();
@@ -101,35 +104,25 @@ const RULES: [Rule; 12] = [
         let is_odd = count >= LOW_RATING_REVIEWS_MIN && !dataset.reviews.iter().any(is_low);
         is_odd.then(|| format!("none of {count} has 1 or 2 stars: {reason}"))
     }),
-    (
-        "ambiguous_name",
-        TAXONOMY,
-        "technicians",
-        |lints, dataset| {
-            let person = |at: usize| &dataset.taxonomy.technicians[at].name;
-            let names = lints.matcher.ambiguous.iter().map(|each| {
-                let [first, second] = each.people.map(person);
-                format!("{} fits {first} and {second}", quote(&each.name))
-            });
-            let names = first_few(&names.collect::<Vec<_>>())?;
-            Some(format!(
-                "a name that fits two people is not recognised: {names}"
-            ))
-        },
-    ),
+    ("ambiguous_name", TAXONOMY, "technicians", |lints, _| {
+        let names = first_few(&lints.ambiguous_names)?;
+        let message = "a name that fits two people is not recognised";
+        Some(format!("{message}: {names}"))
+    }),
 ];
 
 /// Returns the rules, by the code of their warnings.
 pub fn rules() -> impl Iterator<Item = &'static str> {
     let of_dataset = RULES.into_iter().map(|(code, ..)| code);
-    of_dataset.chain(advertising::RULES.iter().map(|rule| rule.code))
+    of_dataset.chain(advertising::rules().iter().map(|rule| &*rule.code))
 }
 
 /// Finds what deserves a warning in the dataset that it was decoded with.
 #[derive(Debug)]
-pub struct Lints {
+pub(super) struct Lints {
     pub(super) taxonomy_given: bool,
-    pub(super) matcher: Matcher,
+    /// Names that fit several people, each with two of them.
+    pub(super) ambiguous_names: Vec<String>,
     pub(super) today: Date,
     pub(super) suppressed: Vec<Suppression>,
     /// Reviews of the file that are on the ignore list, and so left out.
@@ -140,7 +133,7 @@ pub struct Lints {
 #[derive(Debug)]
 pub(super) struct Suppression {
     rule: String,
-    review_ids: Vec<String>,
+    review_ids: HashSet<String>,
     places: Vec<String>,
 }
 
@@ -151,10 +144,13 @@ pub(super) fn suppressions(item: Item<'_>) -> Vec<Suppression> {
             item.object(|keys| {
                 keys.key("reason").string(Text::Prose);
                 let places = keys.optional_key("places");
+                let places = places.map(|item| item.strings(Text::Name));
+                let rule = keys.key("rule").string(Text::Name);
+                let review_ids = keys.key("review_ids").strings(Text::Name);
                 Suppression {
-                    rule: keys.key("rule").string(Text::Name),
-                    review_ids: keys.key("review_ids").strings(Text::Name),
-                    places: places.map_or_else(Vec::new, |item| item.strings(Text::Name)),
+                    rule,
+                    review_ids: review_ids.into_iter().collect(),
+                    places: places.unwrap_or_default(),
                 }
             })
         })
@@ -170,10 +166,8 @@ impl Suppression {
 impl Lints {
     /// Returns the warnings about `dataset` that are not suppressed, at most one of each code and path, in a fixed order.
     ///
-    /// The texts are looked through by as many threads as given: some seven seconds of processor time for a million of
-    /// a law practice, next to nothing for other kinds of business.
-    #[must_use]
-    pub fn warnings(&self, dataset: &Dataset, threads: NonZeroUsize) -> Vec<Warning> {
+    /// Cost: some seven seconds for a million texts of a law practice, next to nothing for other kinds of business.
+    pub(super) fn warnings(&self, dataset: &Dataset) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let mut add = |code, file: FileSpec, path: &str, message: Option<String>| {
             if let Some(message) = message.filter(|_| !self.is_suppressed(code, |_| false)) {
@@ -188,26 +182,16 @@ impl Lints {
         for (code, file, path, find) in RULES {
             add(code, file, path, find(self, dataset));
         }
-        let findings = advertising::findings(dataset, threads);
-        for rule in &advertising::RULES {
-            let (code, says) = (rule.code, rule.says);
-            let found: Vec<&Finding<'_>> = findings
-                .iter()
-                .filter(|one| one.rule.code == code)
-                .collect();
-            let in_reviews = found
-                .iter()
+        let findings = advertising::findings(dataset);
+        for rule in advertising::rules() {
+            let (code, says) = (&*rule.code, &rule.says);
+            let found = || findings.iter().filter(|one| one.rule.code == code);
+            let in_reviews = found()
                 .filter_map(|one| Some((one.review?.id.as_str(), format!(": {}", one.words))));
-            let says_with = format!("with {says}");
-            add(
-                code,
-                REVIEWS,
-                "reviews",
-                self.counted(code, &says_with, in_reviews),
-            );
-            for one in found.iter().filter(|finding| finding.review.is_none()) {
-                let is_it = |place: &String| *place == one.path;
-                let is_covered = self.is_suppressed(code, |all| all.places.iter().any(is_it));
+            let message = self.counted(code, &format!("with {says}"), in_reviews);
+            add(code, REVIEWS, "reviews", message);
+            for one in found().filter(|one| one.review.is_none()) {
+                let is_covered = self.is_suppressed(code, |all| all.places.contains(&one.path));
                 let message = (!is_covered).then(|| format!("holds {says}: {}", one.words));
                 add(code, EDITORIAL, &one.path, message);
             }
@@ -222,42 +206,27 @@ impl Lints {
         of_rule.next().is_some()
     }
 
-    /// Counts the reviews that `is_meant` selects, and names the first, newest first.
-    fn with_examples(
-        &self,
-        rule: &str,
-        says: &str,
-        dataset: &Dataset,
-        is_meant: impl Fn(&Review) -> bool,
-    ) -> Option<String> {
-        let meant = dataset.reviews.iter().filter(|review| is_meant(review));
-        self.counted(
-            rule,
-            says,
-            meant.map(|review| (review.id.as_str(), String::new())),
-        )
-    }
-
-    /// Counts the reviews with findings for which `rule` is not suppressed, and shows the first, newest first.
+    /// Counts the reviews with findings for which `rule` is not suppressed, and shows the first, newest first: ids with
+    /// the words found.
     fn counted<'f>(
         &self,
         rule: &str,
         says: &str,
         findings: impl Iterator<Item = (&'f str, String)>,
     ) -> Option<String> {
-        let is_left = |id: &str| {
-            let is_it = |known: &String| known == id;
-            !self.is_suppressed(rule, |one| one.review_ids.iter().any(is_it))
-        };
+        let is_left = |id: &str| !self.is_suppressed(rule, |one| one.review_ids.contains(id));
         let mut found: Vec<_> = findings.filter(|(id, _)| is_left(id)).collect();
         // A review and its reply stand next to each other, and count as one.
         found.dedup_by(|one, before| one.0 == before.0);
-        let shown: Vec<String> = found
-            .iter()
-            .map(|(id, words)| format!("{id}{words}"))
-            .collect();
+        let shown = found.iter().map(|(id, words)| format!("{id}{words}"));
+        let shown: Vec<String> = shown.collect();
         Some(format!("{} {says} ({})", shown.len(), first_few(&shown)?))
     }
+}
+
+/// A finding that its review shows.
+fn without_words(review: &Review) -> (&str, String) {
+    (&review.id, String::new())
 }
 
 /// The first three of `items` and how many more there are; `None` where there are none.
@@ -276,17 +245,16 @@ fn unknown<'d>(
     mentions: impl Fn(&'d Review) -> &'d Vec<String>,
     known: impl Iterator<Item = &'d String>,
 ) -> Option<String> {
-    let known: HashSet<Comparable> = known.map(|name| Comparable::new(name)).collect();
+    let known: HashSet<String> = known.map(|name| comparable(name)).collect();
     let mut counts: HashMap<&str, u64> = HashMap::new();
     for name in dataset.reviews.iter().flat_map(mentions) {
         *counts.entry(name).or_default() += 1;
     }
+    counts.retain(|name, _| !known.contains(&comparable(name)));
     let mut unknown: Vec<(&str, u64)> = counts.into_iter().collect();
-    unknown.retain(|(name, _)| !known.contains(&Comparable::new(name)));
     unknown.sort_unstable_by_key(|&(name, count)| (Reverse(count), name));
-    let listed = unknown
-        .iter()
-        .map(|(name, count)| format!("{} ({count})", quote(name)));
+    let listed = unknown.iter();
+    let listed = listed.map(|(name, count)| format!("{} ({count})", quote(name)));
     first_few(&listed.collect::<Vec<_>>())
 }
 
