@@ -5,7 +5,7 @@
 use std::fmt;
 
 use super::INSIGHTS;
-use super::json::{self, Check, Item, LIST_MAX, NameOf, TIME, Text};
+use super::json::{self, Check, Item, LIST_MAX, TIME, Text};
 use super::problem::{Problem, Problems};
 use super::trades::TRADES;
 use crate::model::insights::Insights;
@@ -39,28 +39,33 @@ pub(super) fn taxonomy(item: Item<'_>) -> (Taxonomy, Option<&'static str>) {
 fn trade(item: Item<'_>) -> Option<&'static str> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the starter taxonomies: {}", names.join(", "));
-    let name = item.string_of(&wanted, |name| names.contains(&name));
-    names.into_iter().find(|known| *known == name)
+    item.text(wanted, |name| {
+        names.into_iter().find(|known| *known == name)
+    })
 }
 
 fn concepts(item: Item<'_>) -> Vec<Concept> {
-    let unique: [(_, NameOf<Concept>); 2] = [("id", |one| &one.id), ("label", |one| &one.label)];
-    item.each_unique(&unique, |item| {
+    let concepts = item.each(LIST_MAX, |item| {
         item.object(|keys| Concept {
             id: keys.key("id").string(Text::Name),
             label: keys.key("label").string(Text::Name),
             phrases: keys.key("phrases").strings(Text::Name),
         })
-    })
+    });
+    item.refuse_doubles("id", concepts.iter().map(|concept| &concept.id));
+    item.refuse_doubles("label", concepts.iter().map(|concept| &concept.label));
+    concepts
 }
 
 fn technicians(item: Item<'_>) -> Vec<Technician> {
-    item.each_unique(&[("name", |person: &Technician| &person.name)], |item| {
+    let people = item.each(LIST_MAX, |item| {
         item.object(|keys| Technician {
             name: keys.key("name").string(Text::Name),
             aliases: keys.key("aliases").strings(Text::Name),
         })
-    })
+    });
+    item.refuse_doubles("name", people.iter().map(|person| &person.name));
+    people
 }
 
 /// Finds a published review by its id.

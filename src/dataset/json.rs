@@ -18,10 +18,10 @@ use serde::de::IgnoredAny;
 use serde_json::Number;
 use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 
-use super::mentions::Comparable;
+use super::mentions::comparable;
 use super::problem::{Problem, Problems, line_and_column};
 use crate::model::Rating;
-use crate::wire::date::{Date, Timestamp, parse_date, parse_timestamp};
+use crate::wire::date::{Date, parse_date};
 use crate::wire::text::quote;
 
 /// Names, labels, ids, phrases and other short strings: at most 1,024 bytes, as no filter can ask for longer ones.
@@ -75,9 +75,10 @@ pub(super) fn read<T>(
 
 /// Reads a whole file by `read`; `None`, and a problem, if it is not JSON.
 pub(super) fn parse<T>(bytes: &[u8], check: &Check, read: impl FnOnce(Item<'_>) -> T) -> Option<T> {
+    let read = |nodes: &[Node<'_>]| read(Item::new(nodes, Path::Root, check));
     let is_small = bytes.len() <= check.file.bytes_max;
-    let parse = || Parser::default().parse(&[bytes], |nodes| read(Item::root(nodes, check)));
-    let value = is_small.then(parse).and_then(Result::ok);
+    let parsed = is_small.then(|| Parser::new().parse(&[bytes], read));
+    let value = parsed.and_then(Result::ok);
     if value.is_none() {
         let problem = || diagnose(check.file, bytes);
         check.problems.borrow_mut().push(problem);
@@ -92,17 +93,15 @@ pub(super) struct Parser {
     tape: Tape<'static>,
 }
 
-impl Default for Parser {
-    fn default() -> Parser {
+impl Parser {
+    pub(super) fn new() -> Parser {
         Parser {
             input: Vec::new(),
             buffers: Buffers::with_max_depth(0, DEPTH_MAX),
             tape: Tape(Vec::new()),
         }
     }
-}
 
-impl Parser {
     /// Parses the text that `parts` make together, and returns what `read` makes of its tape.
     pub(super) fn parse<T>(
         &mut self,
@@ -125,25 +124,23 @@ impl Parser {
 
 /// Tells why a file cannot be read.
 fn diagnose(file: FileSpec, bytes: &[u8]) -> Problem {
+    let whole = |message: &str| (None, message.to_owned());
     let (position, message) = match (bytes, str::from_utf8(bytes)) {
         _ if bytes.len() > file.bytes_max => {
-            (None, format!("is larger than {} bytes", file.bytes_max))
+            whole(&format!("is larger than {} bytes", file.bytes_max))
         }
         ([0xEF, 0xBB, 0xBF, ..], _) => {
-            let message = "begins with a byte order mark: save it as UTF-8 without one";
-            (None, message.to_owned())
+            whole("begins with a byte order mark: save it as UTF-8 without one")
         }
-        ([0xFF, 0xFE, ..] | [0xFE, 0xFF, ..], _) => {
-            (None, "is UTF-16: save it as UTF-8".to_owned())
-        }
-        _ if bytes.iter().all(u8::is_ascii_whitespace) => (None, "is empty".to_owned()),
+        ([0xFF, 0xFE, ..] | [0xFE, 0xFF, ..], _) => whole("is UTF-16: save it as UTF-8"),
+        _ if bytes.iter().all(u8::is_ascii_whitespace) => whole("is empty"),
         (_, Err(error)) => {
             let position = line_and_column(bytes, error.valid_up_to());
             (Some(position), "is not UTF-8".to_owned())
         }
         _ => match syntax_error(bytes) {
             Some(error) => (Some((error.line(), error.column())), unreadable(&error)),
-            None => (None, UNREADABLE.to_owned()),
+            None => whole(UNREADABLE),
         },
     };
     let path = position.map(|(line, column)| format!("line {line}, column {column}"));
@@ -269,19 +266,14 @@ pub(super) enum Text {
 /// A value with its path; reading it records what is wrong with it.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'a> {
-    /// `None` within something that was refused already: nothing more is recorded.
-    nodes: Option<&'a [Node<'a>]>,
+    /// The value, then what it holds; empty within something that was refused already: nothing more is recorded.
+    nodes: &'a [Node<'a>],
     path: Path<'a>,
     check: &'a Check,
 }
 
 impl<'a> Item<'a> {
-    /// The value of a whole tape.
-    pub(super) fn root(nodes: &'a [Node<'a>], check: &'a Check) -> Item<'a> {
-        Item::new(Some(nodes), Path::Root, check)
-    }
-
-    fn new(nodes: Option<&'a [Node<'a>]>, path: Path<'a>, check: &'a Check) -> Item<'a> {
+    pub(super) fn new(nodes: &'a [Node<'a>], path: Path<'a>, check: &'a Check) -> Item<'a> {
         Item { nodes, path, check }
     }
 
@@ -292,110 +284,89 @@ impl<'a> Item<'a> {
 
     /// Records what is wrong, with the value.
     pub(super) fn refuse(self, message: impl fmt::Display) {
-        self.check
-            .refuse(self.path, self.node().map(quote_node), message);
-    }
-
-    /// Records what is wrong, where the value says nothing.
-    pub(super) fn refuse_unquoted(self, message: impl fmt::Display) {
-        self.check.refuse(self.path, None, message);
+        let value = self.nodes.first().map(quote_node);
+        self.check.refuse(self.path, value, message);
     }
 
     /// Records that the value is something else than `wanted`; nothing where a problem was recorded already.
     fn mismatch(self, wanted: impl fmt::Display) {
-        if self.nodes.is_some() {
+        if !self.nodes.is_empty() {
             self.refuse(format_args!("is not {wanted}"));
         }
     }
 
-    fn node(self) -> Option<&'a Node<'a>> {
-        self.nodes?.first()
-    }
-
     /// Returns the item unless it is null.
     pub(super) fn non_null(self) -> Option<Item<'a>> {
-        let is_null = self.node() == Some(&Node::Static(StaticNode::Null));
+        let is_null = self.nodes.first() == Some(&Node::Static(StaticNode::Null));
         (!is_null).then_some(self)
     }
 
+    /// The keys and values of an object.
+    fn pairs(self) -> &'a [Node<'a>] {
+        self.nodes.get(1..).unwrap_or_default()
+    }
+
     /// Reads an object by `read`, which asks for each of its keys.
-    pub(super) fn object<T>(self, read: impl FnOnce(&mut Object<'_>) -> T) -> T {
-        let (pairs, len) = match self.nodes.and_then(<[_]>::split_first) {
-            Some((Node::Object { len, .. }, pairs)) => (Some(pairs), *len),
-            _ => {
-                self.mismatch("an object");
-                (None, 0)
-            }
-        };
+    pub(super) fn object<T>(mut self, read: impl FnOnce(&mut Object<'_>) -> T) -> T {
+        let mut unread = 0;
+        if let Some(Node::Object { len, .. }) = self.nodes.first() {
+            unread = *len;
+        } else {
+            self.mismatch("an object");
+            self.nodes = &[];
+        }
         let mut object = Object {
-            pairs,
-            next: pairs.unwrap_or_default(),
+            item: &self,
+            next: self.pairs(),
             asked: ArrayVec::new(),
-            unread: len,
-            path: &self.path,
-            check: self.check,
+            unread,
         };
         let value = read(&mut object);
         object.end();
         value
     }
 
-    /// Reads an array of any length: calls `read` with each entry.
-    pub(super) fn list(self, mut read: impl FnMut(Item<'_>)) {
-        let Some((Node::Array { .. }, mut rest)) = self.nodes.and_then(<[_]>::split_first) else {
+    /// Reads an array of any length: calls `read` with each entry and its number.
+    pub(super) fn list(self, mut read: impl FnMut(usize, Item<'_>)) {
+        let Some((Node::Array { .. }, mut rest)) = self.nodes.split_first() else {
             return self.mismatch("an array");
         };
-        let mut index = 0;
-        while let Some(value) = next_value(&mut rest) {
-            read(Item::new(
-                Some(value),
-                Path::Index(&self.path, index),
-                self.check,
-            ));
-            index += 1;
+        let mut indexes = 0..;
+        while let (Some(nodes), Some(index)) = (next_value(&mut rest), indexes.next()) {
+            let path = Path::Index(&self.path, index);
+            read(index, Item::new(nodes, path, self.check));
         }
     }
 
     /// Reads an array of at most `max` entries.
     pub(super) fn each<T>(self, max: usize, mut read: impl FnMut(Item<'_>) -> T) -> Vec<T> {
         let mut values = Vec::new();
-        match self.node() {
+        match self.nodes.first() {
             Some(Node::Array { len, .. }) if *len > max => {
-                self.refuse_unquoted(format_args!("holds {len} entries, more than {max}"));
+                let message = format_args!("holds {len} entries, more than {max}");
+                self.check.refuse(self.path, None, message);
             }
             Some(Node::Array { len, .. }) => {
                 values.reserve_exact(*len);
-                self.list(|item| values.push(read(item)));
+                self.list(|_, item| values.push(read(item)));
             }
             _ => self.mismatch("an array"),
         }
         values
     }
 
-    /// Reads an array of objects, no two of which have the same value of one of `keys`, as names are compared.
-    pub(super) fn each_unique<T>(
-        self,
-        keys: &[(&str, NameOf<T>)],
-        read: impl FnMut(Item<'_>) -> T,
-    ) -> Vec<T> {
-        let count = || self.check.problems.borrow().total();
-        let before = count();
-        let values = self.each(LIST_MAX, read);
-        if count() > before {
-            return values;
-        }
-        for (key, value_of) in keys {
-            let mut seen = HashMap::new();
-            for (index, value) in values.iter().map(value_of).enumerate() {
-                let first = *seen.entry(Comparable::new(value)).or_insert(index);
-                if first < index {
-                    let message = format_args!("is the {key} of entry {first} too");
-                    let path = Path::Key(&Path::Index(&self.path, index), key);
-                    self.check.refuse(path, Some(quote(value)), message);
-                }
+    /// Records which entries of an array have a `key` with the value of an earlier one, as names are compared.
+    pub(super) fn refuse_doubles<'v>(self, key: &str, values: impl Iterator<Item = &'v String>) {
+        let mut seen = HashMap::new();
+        // A value that was refused is empty.
+        for (index, value) in values.enumerate().filter(|(_, value)| !value.is_empty()) {
+            let first = *seen.entry(comparable(value)).or_insert(index);
+            if first < index {
+                let message = format_args!("is the {key} of entry {first} too");
+                let path = Path::Key(&Path::Index(&self.path, index), key);
+                self.check.refuse(path, Some(quote(value)), message);
             }
         }
-        values
     }
 
     /// Reads an array of strings.
@@ -405,7 +376,7 @@ impl<'a> Item<'a> {
 
     /// Reads a string.
     pub(super) fn string(self, rule: Text) -> String {
-        let Some(Node::String(text)) = self.node() else {
+        let Some(Node::String(text)) = self.nodes.first() else {
             self.mismatch("a string");
             return String::new();
         };
@@ -433,36 +404,34 @@ impl<'a> Item<'a> {
         Some(self.non_null()?.string(rule))
     }
 
-    /// Reads a string of which `is_valid` tells whether it is what is `wanted`.
-    pub(super) fn string_of(self, wanted: &str, is_valid: impl Fn(&str) -> bool) -> String {
-        let valid = |text: &str| is_valid(text).then(|| text.to_owned());
-        self.text_of(wanted, valid).unwrap_or_default()
-    }
-
-    /// Reads a string of which `parse` makes what is `wanted`.
-    fn text_of<T>(self, wanted: &str, parse: impl FnOnce(&str) -> Option<T>) -> Option<T> {
-        self.value_of(wanted, |node| match node {
-            Node::String(text) => parse(text),
-            _ => None,
-        })
-    }
-
     /// Reads a value of which `parse` makes what is `wanted`.
-    fn value_of<T>(
+    fn value<T>(
         self,
         wanted: impl fmt::Display,
         parse: impl FnOnce(&Node<'_>) -> Option<T>,
     ) -> Option<T> {
-        let value = self.node().and_then(parse);
+        let value = self.nodes.first().and_then(parse);
         if value.is_none() {
             self.mismatch(wanted);
         }
         value
     }
 
+    /// Reads a string of which `parse` makes what is `wanted`.
+    pub(super) fn text<T>(
+        self,
+        wanted: impl fmt::Display,
+        parse: impl FnOnce(&str) -> Option<T>,
+    ) -> Option<T> {
+        self.value(wanted, |node| match node {
+            Node::String(text) => parse(text),
+            _ => None,
+        })
+    }
+
     /// Reads true or false.
     pub(super) fn boolean(self) -> bool {
-        let value = self.value_of("true or false", |node| match node {
+        let value = self.value("true or false", |node| match node {
             Node::Static(StaticNode::Bool(value)) => Some(*value),
             _ => None,
         });
@@ -471,7 +440,7 @@ impl<'a> Item<'a> {
 
     /// Reads a number of stars; `5.0` is 5, as in JSON Schema and in the arguments of the tools.
     pub(super) fn rating(self) -> Rating {
-        let value = self.value_of("a whole number from 1 to 5", |node| {
+        let value = self.value("a whole number from 1 to 5", |node| {
             let stars = number(node)?.as_u64()?;
             Rating::new(u8::try_from(stars).ok()?)
         });
@@ -480,61 +449,49 @@ impl<'a> Item<'a> {
 
     /// Reads a number.
     pub(super) fn number(self, range: RangeInclusive<f64>) -> Number {
-        let (min, max) = (range.start(), range.end());
-        let wanted = format_args!("a number from {min} to {max}");
+        let wanted = format_args!("a number from {} to {}", range.start(), range.end());
         let is_within = |number: &Number| number.as_f64().is_some_and(|it| range.contains(&it));
-        let value = self.value_of(wanted, |node| number(node).filter(is_within));
+        let value = self.value(wanted, |node| number(node).filter(is_within));
         value.unwrap_or_else(|| Number::from(0))
     }
 
     /// Reads a day, exactly `YYYY-MM-DD`.
     pub(super) fn date(self) -> Date {
         let wanted = "a day that exists, such as \"2026-11-21\"";
-        let date = self.text_of(wanted, |text| parse_date(text.as_bytes()).ok());
+        let date = self.text(wanted, |text| parse_date(text.as_bytes()).ok());
         date.unwrap_or(Date::MIN)
-    }
-
-    /// Reads a time in whole seconds (RFC 3339).
-    pub(super) fn timestamp(self) -> Option<Timestamp> {
-        self.text_of(TIME, |text| parse_timestamp(text.as_bytes()))
     }
 
     /// Reads the id of a review. It is a part of an address, and two addresses beside it have names.
     pub(super) fn review_id(self) -> String {
         let wanted =
             "an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\" or \"since\"";
-        self.string_of(wanted, |text| {
-            is_id(text) && !matches!(text, "search" | "since")
-        })
+        let is_valid = |text: &str| is_id(text) && !matches!(text, "search" | "since");
+        let id = self.text(wanted, |text| is_valid(text).then(|| text.to_owned()));
+        id.unwrap_or_default()
     }
 }
-
-/// Returns a name of an entry.
-pub(super) type NameOf<T> = fn(&T) -> &str;
 
 /// Keys of an object, at most.
 const KEYS_MAX: usize = 20;
 
 /// An object whose keys are asked for one by one.
 pub(super) struct Object<'a> {
-    /// Keys and values; `None` where the object itself was refused.
-    pairs: Option<&'a [Node<'a>]>,
+    item: &'a Item<'a>,
     /// What comes after the last key found.
     next: &'a [Node<'a>],
     asked: ArrayVec<&'static str, KEYS_MAX>,
     /// Keys that were not found yet.
     unread: usize,
-    path: &'a Path<'a>,
-    check: &'a Check,
 }
 
 impl<'a> Object<'a> {
     /// The value of a key that must be there.
     pub(super) fn key(&mut self, key: &'static str) -> Item<'a> {
-        let nodes = self.find(key);
-        let item = Item::new(nodes, Path::Key(self.path, key), self.check);
-        if nodes.is_none() && self.pairs.is_some() {
-            item.refuse_unquoted("is missing");
+        let nodes = self.find(key).unwrap_or_default();
+        let item = Item::new(nodes, Path::Key(&self.item.path, key), self.item.check);
+        if nodes.is_empty() && !self.item.nodes.is_empty() {
+            item.refuse("is missing");
         }
         item
     }
@@ -542,18 +499,15 @@ impl<'a> Object<'a> {
     /// The value of a key that may be left out.
     pub(super) fn optional_key(&mut self, key: &'static str) -> Option<Item<'a>> {
         let nodes = self.find(key)?;
-        Some(Item::new(
-            Some(nodes),
-            Path::Key(self.path, key),
-            self.check,
-        ))
+        let path = Path::Key(&self.item.path, key);
+        Some(Item::new(nodes, path, self.item.check))
     }
 
     /// The value of the first `key`.
     fn find(&mut self, key: &'static str) -> Option<&'a [Node<'a>]> {
         self.asked.push(key);
         // Mostly the keys are written in the order of the documentation, which is that of asking.
-        for mut rest in [self.next, self.pairs.unwrap_or_default()] {
+        for mut rest in [self.next, self.item.pairs()] {
             while let Some((name, value)) = next_pair(&mut rest) {
                 if name == key {
                     self.next = rest;
@@ -571,20 +525,19 @@ impl<'a> Object<'a> {
             return;
         }
         let mut seen: ArrayVec<&str, KEYS_MAX> = ArrayVec::new();
-        let mut rest = self.pairs.unwrap_or_default();
+        let mut rest = self.item.pairs();
         while let Some((key, _)) = next_pair(&mut rest) {
-            let refuse = |message: fmt::Arguments<'_>| {
-                self.check.refuse(Path::Key(self.path, key), None, message);
+            let message = match nearest(key, &self.asked) {
+                _ if seen.contains(&key) => "is given twice".to_owned(),
+                _ if self.asked.contains(&key) => {
+                    seen.push(key);
+                    continue;
+                }
+                Some(name) => format!("is not a known key; did you mean \"{name}\"?"),
+                None => "is not a known key".to_owned(),
             };
-            if seen.contains(&key) {
-                refuse(format_args!("is given twice"));
-            } else if self.asked.contains(&key) {
-                seen.push(key);
-            } else if let Some(name) = nearest(key, &self.asked) {
-                refuse(format_args!("is not a known key; did you mean \"{name}\"?"));
-            } else {
-                refuse(format_args!("is not a known key"));
-            }
+            let path = Path::Key(&self.item.path, key);
+            self.item.check.refuse(path, None, message);
         }
     }
 }

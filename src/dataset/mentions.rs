@@ -12,6 +12,7 @@ use aho_corasick::{AhoCorasick, BuildError};
 
 use crate::model::{Concept, Taxonomy, Technician};
 use crate::wire::fold::fold_into;
+use crate::wire::text::quote;
 
 #[cfg(test)]
 mod tests;
@@ -23,91 +24,45 @@ counsellor sr sra srta senor senora senorita lic licenciado abogado abogada";
 /// What may follow a surname and is not part of it, folded.
 const SUFFIXES: &str = "jr jr. sr sr. ii iii iv esq esq.";
 
-/// Finds the people, services and places of a taxonomy in texts, each by its number in the taxonomy.
+/// Finds the people, services and places of a taxonomy in texts.
 #[derive(Debug)]
 pub(crate) struct Matcher {
     pub(crate) technicians: Finder,
     pub(crate) services: Finder,
     pub(crate) service_areas: Finder,
-    /// Names that fit several people, in alphabetical order.
-    pub(super) ambiguous: Vec<Ambiguity>,
-}
-
-/// A name that the taxonomy gives to more than one person, so that it is not recognised.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) struct Ambiguity {
-    /// The name as compared, folded.
-    pub(super) name: String,
-    /// The first two of the people, in the taxonomy's order.
-    pub(super) people: [usize; 2],
+    /// Names that fit several people, each with the first two of them, in alphabetical order.
+    pub(super) ambiguous: Vec<String>,
 }
 
 impl Matcher {
     /// Builds the finders of `taxonomy`; cost is linear in the bytes of its names and phrases. Fails where these are more
     /// than an automaton can hold, about 2^31 bytes.
     pub(crate) fn new(taxonomy: &Taxonomy) -> Result<Matcher, BuildError> {
-        let (names, ambiguous) = names(&taxonomy.technicians);
+        let (patterns, ambiguous) = names(&taxonomy.technicians);
+        let names = taxonomy.technicians.iter().map(|one| one.name.clone());
+        let of_concepts = |concepts: &[Concept], inflected| {
+            let ids = concepts.iter().map(|one| one.id.clone());
+            Finder::new(phrases(concepts, inflected), ids.collect(), false)
+        };
         Ok(Matcher {
-            technicians: Finder::new(names, true)?,
-            services: Finder::new(phrases(&taxonomy.services, true), false)?,
-            service_areas: Finder::new(phrases(&taxonomy.service_areas, false), false)?,
+            technicians: Finder::new(patterns, names.collect(), true)?,
+            services: of_concepts(&taxonomy.services, true)?,
+            service_areas: of_concepts(&taxonomy.service_areas, false)?,
             ambiguous,
         })
     }
 }
 
-/// A taxonomy with its finders: mentions as reviews carry them, in the taxonomy's order.
-#[derive(Debug)]
-pub(super) struct Derive<'t> {
-    pub(super) taxonomy: &'t Taxonomy,
-    pub(super) matcher: &'t Matcher,
-}
-
-impl Derive<'_> {
-    /// The full names of the people whom `text` names.
-    pub(super) fn technicians(&self, text: &Comparable) -> Vec<String> {
-        let found = self.matcher.technicians.find(text).into_iter();
-        let people = found.map(|at| &self.taxonomy.technicians[at]);
-        people.map(|person| person.name.clone()).collect()
-    }
-
-    /// The ids of the services that `text` speaks of.
-    pub(super) fn services(&self, text: &Comparable) -> Vec<String> {
-        let found = self.matcher.services.find(text).into_iter();
-        let services = found.map(|at| &self.taxonomy.services[at]);
-        services.map(|service| service.id.clone()).collect()
-    }
-}
-
-/// A text in the form in which names and phrases are compared: folded, with single blanks and straight apostrophes,
-/// as telephones type the curly one.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Comparable {
-    text: String,
-}
-
-impl Comparable {
-    pub(crate) fn new(text: &str) -> Comparable {
-        let mut comparable = Comparable::default();
-        comparable.set(text);
-        comparable
-    }
-
-    /// Replaces the content by `text`, reusing the buffer.
-    pub(crate) fn set(&mut self, text: &str) {
-        self.text.clear();
-        for word in text.split_whitespace() {
-            if !self.text.is_empty() {
-                self.text.push(' ');
-            }
-            for (place, part) in word.split('’').enumerate() {
-                if place > 0 {
-                    self.text.push('\'');
-                }
-                fold_into(part, &mut self.text);
-            }
+/// Returns `text` in the form in which names and phrases are compared: folded, with single blanks.
+pub(crate) fn comparable(text: &str) -> String {
+    let mut comparable = String::with_capacity(text.len());
+    for word in text.split_whitespace() {
+        if !comparable.is_empty() {
+            comparable.push(' ');
         }
+        fold_into(word, &mut comparable);
     }
+    comparable
 }
 
 /// An automaton over patterns, each of which belongs to one owner or, where it is ambiguous, to none.
@@ -115,27 +70,39 @@ impl Comparable {
 pub(crate) struct Finder {
     automaton: Option<AhoCorasick>,
     owners: Vec<Option<usize>>,
-    /// Whether hyphens and apostrophes join words, as they do in names.
-    names: bool,
+    /// What the taxonomy calls the owners: full names, or ids.
+    names: Vec<String>,
+    /// Whether hyphens and apostrophes join words, as they do in people's names.
+    joins_words: bool,
 }
 
 impl Finder {
-    fn new(patterns: BTreeMap<String, Option<usize>>, names: bool) -> Result<Finder, BuildError> {
+    fn new(
+        patterns: Patterns,
+        names: Vec<String>,
+        joins_words: bool,
+    ) -> Result<Finder, BuildError> {
         let is_empty = patterns.is_empty();
         let automaton = (!is_empty).then(|| AhoCorasick::new(patterns.keys()));
         Ok(Finder {
             automaton: automaton.transpose()?,
             owners: patterns.into_values().collect(),
             names,
+            joins_words,
         })
     }
 
-    /// The owners of what `text` holds, ascending.
-    pub(crate) fn find(&self, text: &Comparable) -> Vec<usize> {
+    /// What the owners of what `text` holds are called, in the taxonomy's order.
+    pub(super) fn find_names(&self, text: &str) -> Vec<String> {
+        let found = self.find(text).into_iter();
+        found.map(|at| self.names[at].clone()).collect()
+    }
+
+    /// The numbers of the owners of what `text`, a comparable one, holds, ascending.
+    pub(crate) fn find(&self, text: &str) -> Vec<usize> {
         let Some(automaton) = &self.automaton else {
             return Vec::new();
         };
-        let text = text.text.as_str();
         // Overlapping matches, because the longest match of the automaton may end inside a word where a shorter
         // one does not.
         let mut spans: Vec<(usize, usize, usize)> = automaton
@@ -161,29 +128,30 @@ impl Finder {
     /// Whether the span is bounded by something other than letters and digits.
     fn is_whole(&self, text: &str, start: usize, end: usize) -> bool {
         let is_letter = |edge: Option<char>| edge.is_some_and(char::is_alphanumeric);
-        // Whether a word goes on beyond an edge: "Okafor's" is Okafor, "Okafor-Hale" is another person.
-        let goes_on = |next: Option<char>, beyond: Option<char>, joiners: &str| {
-            let is_joined = self.names && next.is_some_and(|next| joiners.contains(next));
-            is_letter(next) || (is_joined && is_letter(beyond))
+        // Whether a word goes on beyond its edge: "Okafor's" is Okafor, "Okafor-Hale" is another person.
+        let goes_on = |edge, beyond: &mut dyn Iterator<Item = char>, joiners: &str| {
+            let next = beyond.next();
+            let is_joined = self.joins_words && next.is_some_and(|next| joiners.contains(next));
+            is_letter(edge) && (is_letter(next) || (is_joined && is_letter(beyond.next())))
         };
-        let inside = &text[start..end];
-        let (mut left, mut right) = (text[..start].chars().rev(), text[end..].chars());
-        let begins_within =
-            is_letter(inside.chars().next()) && goes_on(left.next(), left.next(), "-'");
-        let ends_within =
-            is_letter(inside.chars().next_back()) && goes_on(right.next(), right.next(), "-");
-        !begins_within && !ends_within
+        let mut inside = text[start..end].chars();
+        let (first, last) = (inside.clone().next(), inside.next_back());
+        let begins_within = goes_on(first, &mut text[..start].chars().rev(), "-'");
+        !begins_within && !goes_on(last, &mut text[end..].chars(), "-")
     }
 }
 
+/// What is looked for, in its comparable form, and the owner of each; `None` where there are several.
+type Patterns = BTreeMap<String, Option<usize>>;
+
 /// The patterns of services or places: each label and phrase, and, where asked for, the inflections of all; of two that
 /// share a pattern the first owns it, and one that is given outright comes before one that is inflected.
-fn phrases(concepts: &[Concept], inflected: bool) -> BTreeMap<String, Option<usize>> {
-    let mut patterns = BTreeMap::new();
+fn phrases(concepts: &[Concept], inflected: bool) -> Patterns {
+    let mut patterns = Patterns::new();
     let mut add = |forms: fn(&str) -> Vec<String>| {
         for (owner, concept) in concepts.iter().enumerate() {
             for phrase in std::iter::once(&concept.label).chain(&concept.phrases) {
-                for form in forms(&Comparable::new(phrase).text) {
+                for form in forms(&comparable(phrase)) {
                     patterns.entry(form).or_insert(Some(owner));
                 }
             }
@@ -198,7 +166,7 @@ fn phrases(concepts: &[Concept], inflected: bool) -> BTreeMap<String, Option<usi
 }
 
 /// The phrase, which has to be folded, and its simple inflections.
-pub(crate) fn inflections(phrase: &str) -> Vec<String> {
+fn inflections(phrase: &str) -> Vec<String> {
     let mut forms = vec![phrase.to_owned()];
     if !phrase.ends_with(|last: char| last.is_ascii_alphabetic()) {
         return forms;
@@ -225,17 +193,16 @@ pub(crate) fn inflections(phrase: &str) -> Vec<String> {
 }
 
 /// The patterns of people, and the names among those given that fit more than one person.
-fn names(people: &[Technician]) -> (BTreeMap<String, Option<usize>>, Vec<Ambiguity>) {
+fn names(people: &[Technician]) -> (Patterns, Vec<String>) {
     let mut given: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     let mut titled: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     for (owner, person) in people.iter().enumerate() {
         for name in std::iter::once(&person.name).chain(&person.aliases) {
-            for variant in title_variants(Comparable::new(name).text) {
+            for variant in title_variants(comparable(name)) {
                 given.entry(variant).or_default().insert(owner);
             }
         }
-        let name = Comparable::new(&person.name).text;
-        if let Some(surname) = surname(&name) {
+        if let Some(surname) = surname(&comparable(&person.name)) {
             for title in TITLES.split(' ') {
                 for name in [format!("{title} {surname}"), format!("{title}. {surname}")] {
                     titled.entry(name).or_default().insert(owner);
@@ -244,19 +211,17 @@ fn names(people: &[Technician]) -> (BTreeMap<String, Option<usize>>, Vec<Ambigui
         }
     }
     let of_two = |(name, owners): (&String, &BTreeSet<usize>)| {
-        let mut owners = owners.iter().copied();
-        let people = [owners.next()?, owners.next()?];
-        let name = name.clone();
-        Some(Ambiguity { name, people })
+        let mut owners = owners.iter().map(|at| &people[*at].name);
+        let (first, second) = (owners.next()?, owners.next()?);
+        Some(format!("{} fits {first} and {second}", quote(name)))
     };
     let ambiguous = given.iter().filter_map(of_two).collect();
     // What the taxonomy gives outright wins over what follows from titles: with two people called Reyes, an alias
     // "Mr. Reyes" settles who is meant.
-    let mut patterns = titled;
-    patterns.extend(given);
-    patterns.remove("");
+    titled.extend(given);
+    titled.remove("");
     let sole = |owners: BTreeSet<usize>| owners.first().copied().filter(|_| owners.len() == 1);
-    let patterns = patterns.into_iter();
+    let patterns = titled.into_iter();
     let patterns = patterns.map(|(name, owners)| (name, sole(owners)));
     (patterns.collect(), ambiguous)
 }

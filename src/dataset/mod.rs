@@ -11,7 +11,6 @@ mod lints;
 pub(crate) mod mentions;
 mod problem;
 pub mod publish;
-mod review;
 mod reviews;
 mod trades;
 
@@ -27,17 +26,18 @@ use sha2::{Digest, Sha256};
 pub use companions::{parse_ignored, render_ignored};
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub(crate) use json::{is_absolute_url, is_id};
-pub use lints::{Lints, rules};
+pub use lints::rules;
 pub use problem::{Problem, Problems, Warning};
-pub use review::MEDIA_MAX;
-pub(crate) use review::{KEYS, KEYS_REQUIRED, check_review, is_language_tag};
+pub use reviews::MEDIA_MAX;
+pub(crate) use reviews::{KEYS_OPTIONAL, KEYS_REQUIRED, check_review, is_language_tag};
 pub(crate) use trades::{of_type as trade_of_type, type_in_words};
 
 use crate::model::{Dataset, Review, sort_newest_first};
 use crate::wire::date::Timestamp;
 use companions::Published;
 use json::{Check, FileSpec, Item};
-use mentions::{Derive, Matcher};
+use lints::Lints;
+use mentions::Matcher;
 
 /// Reviews in one file: at most 10,000,000, which keeps every row far within 32 bits.
 pub const REVIEWS_MAX: usize = 10_000_000;
@@ -82,21 +82,17 @@ impl Files {
     /// it, so that no two sets of files give the same input.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
+        let lists = [&self.taxonomy, &self.editorial, &self.insights].map(Option::as_ref);
+        let files = std::iter::once(Some(&self.reviews)).chain(lists);
+        // Without the list the digest is as it was before there were such lists.
+        let ignored = self.ignored.as_ref().map(Some);
         let mut hash = Sha256::new();
-        let mut add = |file: Option<&Vec<u8>>| {
+        for file in files.chain(ignored) {
             hash.update([u8::from(file.is_some())]);
             if let Some(bytes) = file {
                 hash.update((bytes.len() as u64).to_be_bytes());
                 hash.update(bytes);
             }
-        };
-        add(Some(&self.reviews));
-        for file in [&self.taxonomy, &self.editorial, &self.insights] {
-            add(file.as_ref());
-        }
-        // Without the list the digest is as it was before there were such lists.
-        if self.ignored.is_some() {
-            add(self.ignored.as_ref());
         }
         hash.finalize().into()
     }
@@ -107,16 +103,15 @@ impl Files {
 pub struct Decoded {
     /// Everything that a snapshot is made of.
     pub dataset: Dataset,
-    /// Finds the warnings, which takes longer than all the checks.
-    pub lints: Lints,
+    lints: Lints,
 }
 
 impl Decoded {
-    /// Returns what a careful operator would want to know: a bounded number in a fixed order; none of it keeps the
-    /// dataset from being served.
+    /// Finds what a careful operator would want to know: a bounded number in a fixed order; none of it keeps the dataset
+    /// from being served. It takes longer than all the checks.
     #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
-        self.lints.warnings(&self.dataset, NonZeroUsize::MIN)
+        self.lints.warnings(&self.dataset)
     }
 }
 
@@ -146,10 +141,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         std::mem::take(&mut problems)
     })?;
     let options = reviews::Options {
-        derive: &Derive {
-            taxonomy: &taxonomy,
-            matcher: &matcher,
-        },
+        matcher: &matcher,
         now,
         threads: if is_large { threads } else { NonZeroUsize::MIN },
         piece_bytes: reviews::PIECE_BYTES,
@@ -202,7 +194,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     let updated_at = file.updated_at.max(modified);
     let lints = Lints {
         taxonomy_given: is_given,
-        matcher,
+        ambiguous_names: matcher.ambiguous,
         today: now.date(),
         suppressed: suppressed.unwrap_or_default(),
         ignored_count: verified_count - file.reviews.len(),

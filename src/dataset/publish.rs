@@ -48,7 +48,8 @@ fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
     let mut offsets = Vec::with_capacity(dataset.reviews.len() + 1);
     let mut object = Object::begin(&mut out);
     push_json(object.key("business"), &dataset.business);
-    render_aggregate(object.key("aggregate_rating"), &dataset.reviews);
+    let rating = aggregate_rating(&dataset.reviews);
+    object.raw("aggregate_rating", rating.as_bytes());
     object.opt_string("disclaimer", dataset.disclaimer.as_deref());
     object.string("updated_at", &dataset.updated_at.to_string());
     let out_of_reviews = object.key("reviews");
@@ -84,41 +85,31 @@ pub fn push_json(out: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(out, value).expect("strings and numbers are JSON");
 }
 
-/// Appends the aggregate rating, always computed from the published reviews.
-///
-/// `rating_value` is the mean with two decimals, halves rounded up, in whole numbers throughout; null where there
-/// is no rating.
-pub fn render_aggregate(out: &mut Vec<u8>, reviews: &[Review]) {
+/// Renders the aggregate rating, always computed from the published reviews.
+fn aggregate_rating(reviews: &[Review]) -> String {
     let mut distribution = [0u64; 5];
     let mut with_text = 0;
     for review in reviews {
         distribution[usize::from(review.rating.stars() - 1)] += 1;
         with_text += u64::from(!review.text.is_empty());
     }
-    let sum = (1..).zip(distribution).map(|(stars, count)| stars * count);
-    let sum = sum.sum();
-    let mut object = Object::begin(out);
-    push_mean(object.key("rating_value"), sum, reviews.len() as u64);
-    object
-        .u64("review_count", with_text)
-        .u64("rating_count", reviews.len() as u64)
-        .u64("best_rating", 5)
-        .u64("worst_rating", 1);
-    let mut counts = Object::begin(object.key("distribution"));
-    for (stars, count) in ["1", "2", "3", "4", "5"].into_iter().zip(distribution) {
-        counts.u64(stars, count);
-    }
-    counts.end();
-    object.end();
+    let [one, two, three, four, five] = distribution;
+    let sum = one + 2 * two + 3 * three + 4 * four + 5 * five;
+    let count = reviews.len();
+    let mean = mean(sum, count as u64);
+    let counts = format!(
+        r#""review_count":{with_text},"rating_count":{count},"best_rating":5,"worst_rating":1"#
+    );
+    let distribution = format!(r#"{{"1":{one},"2":{two},"3":{three},"4":{four},"5":{five}}}"#);
+    format!(r#"{{"rating_value":{mean},{counts},"distribution":{distribution}}}"#)
 }
 
-/// Appends `sum / count` with exactly two decimals, halves rounded up, or null where `count` is 0.
-pub fn push_mean(out: &mut Vec<u8>, sum: u64, count: u64) {
-    let Some(hundredths) = (sum * 200 + count).checked_div(2 * count) else {
-        out.extend_from_slice(b"null");
-        return;
-    };
-    out.extend_from_slice(format!("{}.{:02}", hundredths / 100, hundredths % 100).as_bytes());
+/// Returns `sum / count` with exactly two decimals, halves rounded up, in whole numbers throughout; null where `count` is 0.
+fn mean(sum: u64, count: u64) -> String {
+    match (sum * 200 + count).checked_div(2 * count) {
+        Some(hundredths) => format!("{}.{:02}", hundredths / 100, hundredths % 100),
+        None => "null".to_owned(),
+    }
 }
 
 /// The headline of a review in a feed: "4 of 5 stars from Renée".
@@ -129,25 +120,20 @@ fn headline(review: &Review) -> String {
 
 /// What a feed says about itself: the description, and the disclaimer, which is shown wherever reviews are.
 fn subtitle(dataset: &Dataset) -> String {
-    let description = Some(&dataset.business.description);
-    let parts = [description, dataset.disclaimer.as_ref()]
-        .into_iter()
-        .flatten();
-    let parts = parts.map(String::as_str).filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(" ")
+    let description = dataset.business.description.as_str();
+    let disclaimer = dataset.disclaimer.as_deref().unwrap_or_default();
+    let parts = [description, disclaimer].into_iter();
+    let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+    parts.join(" ")
 }
 
-/// The host of the business's own website, as the tag URIs of entries name it.
+/// The host of the business's own website. Tag URIs (RFC 4151) of it are the ids of feeds and entries, independent of the
+/// address under which they are served.
 fn host(business: &Business) -> String {
     let url = url::Url::parse(&business.url).ok();
     // The decoder accepts only URLs with a host; an empty one would still give a stable id.
     url.and_then(|url| Some(url.host_str()?.to_owned()))
         .unwrap_or_default()
-}
-
-/// The stable id of a review in both feeds (RFC 4151), independent of the address under which it is served.
-fn entry_id(host: &str, review: &Review) -> String {
-    format!("tag:{host},2019:review/{}", review.id)
 }
 
 /// Midnight of the day of the review, or of the owner's reply where that came later.
@@ -181,7 +167,7 @@ fn json_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
 fn feed_item(review: &Review, host: &str, base_url: &str) -> Value {
     let tags = &review.mentioned_services;
     without_nulls(json!({
-        "id": entry_id(host, review),
+        "id": format!("tag:{host},2019:review/{}", review.id),
         "url": format!("{base_url}/api/reviews/{}", review.id),
         "external_url": review.source_url,
         "title": headline(review),

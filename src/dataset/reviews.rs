@@ -10,15 +10,32 @@ use std::thread;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
+use simd_json::Node;
 
-use super::json::{self, Check, Item, NameOf, Parser, Path, Text, UNREADABLE};
-use super::mentions::{Comparable, Derive};
+use super::json::{self, Check, FileSpec, Item, LIST_MAX, Parser, Path, TIME, Text, UNREADABLE};
+use super::mentions::{Finder, Matcher, comparable};
 use super::problem::Problems;
-use super::review::review;
-use super::{REVIEWS, REVIEWS_MAX};
-use crate::model::{Address, Business, BusinessService, BusinessTechnician, Geo, Review};
-use crate::wire::date::Timestamp;
+use super::{REVIEWS, REVIEWS_BYTES_MAX, REVIEWS_MAX};
+use crate::model::{
+    Address, Business, BusinessService, BusinessTechnician, Geo, Media, OwnerReply, Review,
+    Taxonomy, Verification,
+};
+use crate::wire::date::{Timestamp, parse_timestamp};
 use crate::wire::text::quote;
+
+/// Entries of `media` of one review, at most: 32; more are refused.
+pub const MEDIA_MAX: usize = 32;
+
+/// Bytes of a language tag, at most: 35, the length that RFC 5646 (section 4.4.1) asks buffers to have.
+const LANGUAGE_BYTES_MAX: usize = 35;
+
+/// The keys that every review has, in the order of the file.
+pub(crate) const KEYS_REQUIRED: &str =
+    "id author author_avatar_url rating date text source source_url owner_reply verified";
+
+/// The keys that follow, where there is something to say.
+pub(crate) const KEYS_OPTIONAL: &str =
+    "mentioned_technicians mentioned_services verification language media translation";
 
 /// What `reviews.json` holds.
 pub(super) struct ReviewsFile {
@@ -31,9 +48,9 @@ pub(super) struct ReviewsFile {
 
 /// How the file is read.
 #[derive(Clone, Copy)]
-pub(super) struct Options<'d> {
+pub(super) struct Options<'m> {
     /// Finds the mentions that a review does not list in its text.
-    pub(super) derive: &'d Derive<'d>,
+    pub(super) matcher: &'m Matcher,
     /// What is after it is in the future.
     pub(super) now: Timestamp,
     /// The result does not depend on it.
@@ -59,11 +76,14 @@ struct Entries<'b> {
 pub(super) fn decode(bytes: &[u8], options: Options<'_>, check: &Check) -> Option<ReviewsFile> {
     let is_small = bytes.len() <= REVIEWS.bytes_max;
     let entries = is_small.then(|| serde_json::from_slice(bytes));
-    if let Some(Ok(Entries { reviews: entries })) = entries
-        && let Ok(mut content) = around(bytes, &entries, options.now, check)
-    {
-        content.reviews = read(bytes, &entries, options, check);
-        return (content.reviews.len() == entries.len()).then_some(content);
+    if let Some(Ok(Entries { reviews: entries })) = entries {
+        let range = range_of(bytes, &entries);
+        let around = [&bytes[..range.start], &bytes[range.end..]];
+        let read_file = |nodes: &[Node<'_>]| file(Item::new(nodes, Path::Root, check), options.now);
+        if let Ok(mut content) = Parser::new().parse(&around, read_file) {
+            content.reviews = read(bytes, &entries, options, check);
+            return (content.reviews.len() == entries.len()).then_some(content);
+        }
     }
     json::parse(bytes, check, |item| file(item, options.now));
     if check.problems.borrow().is_empty() {
@@ -72,23 +92,13 @@ pub(super) fn decode(bytes: &[u8], options: Options<'_>, check: &Check) -> Optio
     None
 }
 
-/// Reads the file without its `entries`.
-fn around(
-    bytes: &[u8],
-    entries: &[&RawValue],
-    now: Timestamp,
-    check: &Check,
-) -> Result<ReviewsFile, simd_json::Error> {
-    let between = entries.first().zip(entries.last());
-    let range = between.map_or(0..0, |(first, last)| range_of(bytes, first, last));
-    let around = [&bytes[..range.start], &bytes[range.end..]];
-    Parser::default().parse(&around, |nodes| file(Item::root(nodes, check), now))
-}
-
-/// Where in the file the entries from `first` to `last` are; a raw value is a slice of the file.
-fn range_of(bytes: &[u8], first: &RawValue, last: &RawValue) -> std::ops::Range<usize> {
+/// Where in the file these entries are; a raw value is a slice of the file.
+fn range_of(bytes: &[u8], entries: &[&RawValue]) -> std::ops::Range<usize> {
     let offset = |entry: &RawValue| entry.get().as_ptr().addr() - bytes.as_ptr().addr();
-    offset(first)..offset(last) + last.get().len()
+    match (entries.first(), entries.last()) {
+        (Some(first), Some(last)) => offset(first)..offset(last) + last.get().len(),
+        _ => 0..0,
+    }
 }
 
 /// Reads the file's object but for the entries of its reviews.
@@ -99,7 +109,7 @@ fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
             disclaimer: file.key("disclaimer").optional(Text::Prose),
             // Without it the modification time of the files takes its place.
             updated_at: file.optional_key("updated_at").and_then(|item| {
-                let time = item.timestamp();
+                let time = item.text(TIME, |text| parse_timestamp(text.as_bytes()));
                 if time.is_some_and(|time| time > now) {
                     item.refuse("lies in the future: set it to the time of the last change");
                 }
@@ -107,14 +117,12 @@ fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
             }),
             reviews: Vec::new(),
         };
-        file.key("reviews").list(|_| {});
+        file.key("reviews").list(|_, _| {});
         content
     })
 }
 
 fn business(item: Item<'_>) -> Business {
-    let by_id: [(_, NameOf<BusinessService>); 1] = [("id", |service| &service.id)];
-    let by_name: [(_, NameOf<BusinessTechnician>); 1] = [("name", |person| &person.name)];
     item.object(|keys| Business {
         name: keys.key("name").string(Text::Name),
         kind: keys.key("type").string(Text::Name),
@@ -137,75 +145,95 @@ fn business(item: Item<'_>) -> Business {
         }),
         opening_hours: keys.key("opening_hours").strings(Text::Name),
         service_areas: keys.key("service_areas").strings(Text::Name),
-        services: keys.key("services").each_unique(&by_id, |item| {
-            item.object(|keys| BusinessService {
-                id: keys.key("id").string(Text::Name),
-                label: keys.key("label").string(Text::Name),
-            })
-        }),
-        technicians: keys.key("technicians").each_unique(&by_name, |item| {
-            item.object(|keys| BusinessTechnician {
-                name: keys.key("name").string(Text::Name),
-                title: keys.key("title").string(Text::Line),
-            })
-        }),
+        services: services(keys.key("services")),
+        technicians: technicians(keys.key("technicians")),
         same_as: keys.key("same_as").strings(Text::Url),
     })
 }
 
-/// A number of the first entry, and that and some that follow it.
-type Piece<'e, 'b> = (usize, &'e [&'b RawValue]);
+fn services(item: Item<'_>) -> Vec<BusinessService> {
+    let services = item.each(LIST_MAX, |item| {
+        item.object(|keys| BusinessService {
+            id: keys.key("id").string(Text::Name),
+            label: keys.key("label").string(Text::Name),
+        })
+    });
+    item.refuse_doubles("id", services.iter().map(|service| &service.id));
+    services
+}
 
-/// Reads the entries of the file.
+fn technicians(item: Item<'_>) -> Vec<BusinessTechnician> {
+    let people = item.each(LIST_MAX, |item| {
+        item.object(|keys| BusinessTechnician {
+            name: keys.key("name").string(Text::Name),
+            title: keys.key("title").string(Text::Line),
+        })
+    });
+    item.refuse_doubles("name", people.iter().map(|person| &person.name));
+    people
+}
+
+/// Reads the entries of the file, a run of them by each thread. What the system has no thread for is read by this one.
 fn read(bytes: &[u8], entries: &[&RawValue], options: Options<'_>, check: &Check) -> Vec<Review> {
     let count = entries.len();
-    let mut reviews = Vec::new();
     if count > REVIEWS_MAX {
         let message = format!("holds {count} entries, more than {REVIEWS_MAX}");
         check.refuse(LIST, None, message);
-        return reviews;
+        return Vec::new();
     }
     let in_piece = (count * options.piece_bytes / bytes.len().max(1)).max(1);
-    let numbers = (0..count).step_by(in_piece);
-    let pieces: Vec<Piece<'_, '_>> = numbers.zip(entries.chunks(in_piece)).collect();
-    let threads = options.threads.get();
-    for (part, problems) in in_runs(&pieces, threads, |run| read_pieces(bytes, run, options)) {
-        match reviews.is_empty() {
-            true => reviews = part,
-            false => reviews.extend(part),
-        }
+    let in_run = count.div_ceil(options.threads.get()).max(1);
+    let mut runs = (0..).step_by(in_run).zip(entries.chunks(in_run));
+    let read = |(first, run)| read_run(bytes, first, run, in_piece, options.matcher);
+    let read = &read;
+    thread::scope(|scope| {
+        let own = runs.next();
+        let spawn = |run| {
+            let spawned = thread::Builder::new().spawn_scoped(scope, move || read(run));
+            (run, spawned)
+        };
+        let others: Vec<_> = runs.map(spawn).collect();
+        let (mut reviews, problems) = own.map(read).unwrap_or_default();
         check.problems.borrow_mut().append(problems);
-    }
-    reviews
+        for (run, spawned) in others {
+            let (more, problems) = match spawned {
+                Ok(thread) => thread.join().expect("reading has no panic"),
+                Err(_no_thread) => read(run),
+            };
+            reviews.extend(more);
+            check.problems.borrow_mut().append(problems);
+        }
+        reviews
+    })
 }
 
-/// Reads pieces of a file.
-fn read_pieces(
+/// Reads a run of entries, the `first` of them by its number, so many `in_piece`.
+fn read_run(
     bytes: &[u8],
-    pieces: &[Piece<'_, '_>],
-    options: Options<'_>,
+    first: usize,
+    run: &[&RawValue],
+    in_piece: usize,
+    matcher: &Matcher,
 ) -> (Vec<Review>, Problems) {
     let check = Check::new(REVIEWS);
-    let mut parser = Parser::default();
-    let mut words = Comparable::default();
-    let mut reviews = Vec::with_capacity(pieces.iter().map(|(_, entries)| entries.len()).sum());
-    for (first, entries) in pieces {
-        let text = &bytes[range_of(bytes, entries[0], entries[entries.len() - 1])];
+    let mut parser = Parser::new();
+    let mut reviews = Vec::with_capacity(run.len());
+    for (first, piece) in (first..).step_by(in_piece).zip(run.chunks(in_piece)) {
+        let text = &bytes[range_of(bytes, piece)];
         let parsed = parser.parse(&[b"[", text, b"]"], |nodes| {
-            let mut numbers = *first..;
-            Item::root(nodes, &check).list(|entry| {
-                let path = Path::Index(&LIST, numbers.next().unwrap_or_default());
-                reviews.push(review(entry.at(path), options.derive, &mut words));
+            Item::new(nodes, LIST, &check).list(|at, entry| {
+                let path = Path::Index(&LIST, first + at);
+                reviews.push(review(entry.at(path), matcher));
             });
         });
         if parsed.is_err() {
             // An entry holds a number or half a character that serde_json did not look at.
-            let mut errors = (*first..).zip(*entries).filter_map(|(at, entry)| {
+            let mut errors = (first..).zip(piece).filter_map(|(at, entry)| {
                 let error = json::syntax_error(entry.get().as_bytes())?;
                 Some((at, json::unreadable(&error)))
             });
             let found = errors.next();
-            let (at, message) = found.unwrap_or_else(|| (*first, UNREADABLE.to_owned()));
+            let (at, message) = found.unwrap_or_else(|| (first, UNREADABLE.to_owned()));
             check.refuse(Path::Index(&LIST, at), None, message);
         }
     }
@@ -227,27 +255,110 @@ pub(super) fn by_id<'r>(reviews: &'r [Review], check: &Check) -> HashMap<&'r str
     by_id
 }
 
-/// Splits `items` into a run for each thread, and returns what `read` makes of each, in their order.
-pub(super) fn in_runs<'i, T: Sync, R: Send>(
-    items: &'i [T],
-    threads: usize,
-    read: impl Fn(&'i [T]) -> R + Sync,
-) -> Vec<R> {
-    let read = &read;
-    thread::scope(|scope| {
-        let mut runs = items.chunks(items.len().div_ceil(threads).max(1));
-        let first = runs.next();
-        let spawn = |run| {
-            let spawned = thread::Builder::new().spawn_scoped(scope, move || read(run));
-            spawned.map_err(|_refused| run)
+/// Finds what is wrong with a review that an import would add.
+pub(crate) fn check_review(review_json: &str) -> Problems {
+    let file = FileSpec::new("a review", REVIEWS_BYTES_MAX);
+    let mut problems = Problems::default();
+    if let Ok(matcher) = Matcher::new(&Taxonomy::default()) {
+        json::read(file, review_json.as_bytes(), &mut problems, |entry| {
+            review(entry, &matcher)
+        });
+    }
+    problems
+}
+
+/// Reads an entry; mentions that it does not list are found in its text.
+pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
+    entry.object(|keys| {
+        let mut review = Review {
+            id: keys.key("id").review_id(),
+            author: keys.key("author").string(Text::Name),
+            author_avatar_url: keys.key("author_avatar_url").optional(Text::Url),
+            rating: keys.key("rating").rating(),
+            date: keys.key("date").date(),
+            text: keys.key("text").optional(Text::Words).unwrap_or_default(),
+            source: keys.key("source").string(Text::Name),
+            source_url: keys.key("source_url").optional(Text::Url),
+            owner_reply: keys.key("owner_reply").non_null().map(owner_reply),
+            verified: keys.key("verified").boolean(),
+            mentioned_technicians: Vec::new(),
+            mentioned_services: Vec::new(),
+            verification: None,
+            language: None,
+            media: Vec::new(),
+            translation: None,
         };
-        let others: Vec<_> = runs.map(spawn).collect();
-        let mut results: Vec<R> = first.map(read).into_iter().collect();
-        results.extend(others.into_iter().map(|other| match other {
-            Ok(thread) => thread.join().expect("reading has no panic"),
-            Err(run) => read(run),
-        }));
-        results
+        let people = keys.optional_key("mentioned_technicians");
+        let services = keys.optional_key("mentioned_services");
+        let is_read = people.is_none() || services.is_none();
+        let words = is_read.then(|| comparable(&review.text));
+        let words = words.unwrap_or_default();
+        let mentions = |given: Option<Item<'_>>, finder: &Finder| match given {
+            Some(given) => given.strings(Text::Name),
+            None => finder.find_names(&words),
+        };
+        review.mentioned_technicians = mentions(people, &matcher.technicians);
+        review.mentioned_services = mentions(services, &matcher.services);
+        let mut given = |key| keys.optional_key(key).and_then(Item::non_null);
+        review.verification = given("verification").map(verification_of);
+        let wanted = "a language tag such as \"en\" or \"pt-BR\"";
+        let tag = |text: &str| is_language_tag(text).then(|| text.to_owned());
+        review.language = given("language").and_then(|item| item.text(wanted, tag));
+        let media = keys.optional_key("media");
+        let media = media.map(|item| item.each(MEDIA_MAX, medium));
+        review.media = media.unwrap_or_default();
+        let translation = keys.optional_key("translation");
+        review.translation = translation.and_then(|item| item.optional(Text::Words));
+        review
+    })
+}
+
+fn owner_reply(item: Item<'_>) -> OwnerReply {
+    item.object(|keys| OwnerReply {
+        text: keys.key("text").string(Text::Prose),
+        date: keys.key("date").date(),
+    })
+}
+
+fn verification_of(item: Item<'_>) -> Verification {
+    item.object(|keys| Verification {
+        by: keys.key("by").string(Text::Name),
+        method: keys.key("method").optional(Text::Name),
+    })
+}
+
+fn medium(item: Item<'_>) -> Media {
+    let wanted = "a media type of an image, a video or a recording, such as \"image/jpeg\"";
+    let media_type = |text: &str| is_media_type(text).then(|| text.to_owned());
+    item.object(|keys| Media {
+        url: keys.key("url").string(Text::Url),
+        alt: keys.key("alt").string(Text::Line),
+        media_type: keys
+            .key("type")
+            .text(wanted, media_type)
+            .unwrap_or_default(),
+    })
+}
+
+/// Tells whether `tag` has the form of a language tag (BCP 47): a primary subtag of 2 to 8 letters, or `x` or `i`, then
+/// subtags of 1 to 8 letters and digits. Whether the subtags are registered is not looked up.
+pub(crate) fn is_language_tag(tag: &str) -> bool {
+    let primary = tag.split('-').next().unwrap_or_default();
+    let is_primary = primary.len() >= 2 && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
+    let is_prefix = matches!(primary, "x" | "X" | "i" | "I") && primary.len() < tag.len();
+    let is_subtag = |subtag: &str| {
+        (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    };
+    tag.len() <= LANGUAGE_BYTES_MAX && (is_primary || is_prefix) && tag.split('-').all(is_subtag)
+}
+
+/// Tells whether `text` names a type of images, videos or recordings: RFC 6838, section 4.2, without parameters.
+pub(crate) fn is_media_type(text: &str) -> bool {
+    let is_mark = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
+    text.split_once('/').is_some_and(|(kind, subtype)| {
+        matches!(kind, "image" | "video" | "audio")
+            && (1..=127).contains(&subtype.len())
+            && subtype.bytes().all(is_mark)
     })
 }
 

@@ -92,8 +92,8 @@ pub(super) fn extend(aspects: &mut Vec<Concept>, trade: &str, reviews: &[Review]
                 continue;
             };
             let phrases = phrases.split(", ").map(str::to_owned);
-            let same = |aspect: &Concept| aspect.id == id || aspect.label == label;
-            match aspects.iter().position(same) {
+            let is_same = |aspect: &Concept| aspect.id == id || aspect.label == label;
+            match aspects.iter().position(is_same) {
                 Some(at) if at < own => {}
                 Some(at) => aspects[at].phrases.extend(phrases),
                 None => aspects.push(Concept {
@@ -114,11 +114,8 @@ fn words<'f>(file: &'f str, key: &str) -> impl Iterator<Item = &'f str> {
 
 /// The lines of `file` below `heading`.
 fn part<'f>(file: &'f str, heading: &'static str) -> impl Iterator<Item = &'f str> {
-    let below = file
-        .lines()
-        .skip_while(move |line| *line != heading)
-        .skip(1);
-    below.take_while(|line| !line.starts_with('#'))
+    let from = file.lines().skip_while(move |line| *line != heading);
+    from.skip(1).take_while(|line| !line.starts_with('#'))
 }
 
 /// The headings of the languages that at least a twentieth of the reviews are written in, the most frequent first;
@@ -134,14 +131,11 @@ fn languages(reviews: &[Review]) -> Vec<&'static str> {
     }
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let told: usize = counts.iter().map(|(count, _)| count).sum();
-    let usual = counts
-        .into_iter()
-        .filter(|(count, _)| *count > 0 && *count * 20 >= told);
-    let usual: Vec<&str> = usual.map(|(_, heading)| heading).collect();
-    match usual.is_empty() {
-        true => vec!["# en"],
-        false => usual,
+    if told == 0 {
+        return vec!["# en"];
     }
+    let usual = counts.iter().filter(|(count, _)| *count * 20 >= told);
+    usual.map(|(_, heading)| *heading).collect()
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use serde_json::{Deserializer, Map, Value};
 use super::columns::Columns;
 use super::formats::{Form, SourceFormat, formats, named};
 use super::record::{Field, Found, Mapping, ReadError, Record, Refusal};
-use crate::dataset::{KEYS, KEYS_REQUIRED};
+use crate::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED};
 
 /// The keys under which documents hold their reviews.
 const LISTS: [&str; 6] = [
@@ -105,7 +105,7 @@ fn of_value(value: &Value) -> Option<&'static SourceFormat> {
     let has = |key: &str| value.get(key).is_some();
     let mut marked = formats().iter().filter(|format| format.form != Form::Table);
     let found = marked.find(|format| format.marks.split_whitespace().any(has));
-    let ours = || KEYS[..KEYS_REQUIRED].iter().copied().all(has);
+    let ours = || KEYS_REQUIRED.split(' ').all(has);
     found.or_else(|| named("reviewd").filter(|_| ours()))
 }
 
@@ -222,8 +222,8 @@ fn record(
     }
     if format.flag == "reviewd" {
         record.is_ours = true;
-        let extra = KEYS[KEYS_REQUIRED..].iter();
-        let extra = extra.filter_map(|key| Some(((*key).to_owned(), value.get(*key)?.clone())));
+        let extra = KEYS_OPTIONAL.split(' ');
+        let extra = extra.filter_map(|key| Some((key.to_owned(), value.get(key)?.clone())));
         record.extra = extra.collect();
     }
     // Keys that the operator named may lie deeper, so they are looked up by their paths.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::dataset::{KEYS, KEYS_REQUIRED};
+use crate::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED};
 use crate::wire::date::{Date, parse_date};
 
 /// A review of the file, or the keys of one of which a source says something.
@@ -53,12 +53,14 @@ impl StoredReview {
     /// Lays this over a stored review: keys that are not here stay, or are empty where there was no review.
     pub(super) fn over(mut self, stored: Option<&StoredReview>) -> StoredReview {
         let mut whole = Map::new();
-        for (at, key) in KEYS.into_iter().enumerate() {
+        let required = KEYS_REQUIRED.split(' ').map(|key| (key, true));
+        let optional = KEYS_OPTIONAL.split(' ').map(|key| (key, false));
+        for (key, is_required) in required.chain(optional) {
             let stored = || stored?.0.get(key).cloned();
             let empty = || match key {
                 "text" => Some(Value::from("")),
                 "verified" => Some(Value::Bool(false)),
-                _ => (at < KEYS_REQUIRED).then_some(Value::Null),
+                _ => is_required.then_some(Value::Null),
             };
             let value = self.0.remove(key).or_else(stored).or_else(empty);
             if let Some(value) = value.filter(|value| !says_nothing(key, value)) {
@@ -79,6 +81,6 @@ impl StoredReview {
 fn says_nothing(key: &str, value: &Value) -> bool {
     match key {
         "media" => value.as_array().is_none_or(Vec::is_empty),
-        key => KEYS[KEYS_REQUIRED..].contains(&key) && value.is_null(),
+        key => value.is_null() && KEYS_OPTIONAL.split(' ').any(|optional| optional == key),
     }
 }

@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 
 use super::totals::mean_rating;
-use crate::dataset::mentions::{Comparable, Matcher};
+use crate::dataset::mentions::{Matcher, comparable};
 use crate::model::insights::{Aspect, Entities, Entity, Person, Polarity};
 use crate::model::{Dataset, Row};
 
@@ -14,7 +14,7 @@ struct List<'d> {
     /// Id, label and rows.
     entries: Vec<(&'d str, &'d str, Vec<Row>)>,
     /// Where a spelling stands; `None` for one that fits two entries, so that it names neither.
-    places: HashMap<Comparable, Option<usize>>,
+    places: HashMap<String, Option<usize>>,
 }
 
 impl<'d> List<'d> {
@@ -25,15 +25,15 @@ impl<'d> List<'d> {
     ) -> List<'d> {
         let mut list = List::default();
         for (id, label) in entries {
-            list.places.entry(Comparable::new(id)).or_insert_with(|| {
+            list.places.entry(comparable(id)).or_insert_with(|| {
                 list.entries.push((id, label, Vec::new()));
                 Some(list.entries.len() - 1)
             });
         }
-        let mut places: HashMap<Comparable, Option<usize>> = HashMap::new();
+        let mut places: HashMap<String, Option<usize>> = HashMap::new();
         for (alias, id) in aliases {
-            let owner = list.places[&Comparable::new(id)];
-            let known = places.entry(Comparable::new(alias)).or_insert(owner);
+            let owner = list.places[&comparable(id)];
+            let known = places.entry(comparable(alias)).or_insert(owner);
             *known = known.filter(|one| Some(*one) == owner);
         }
         places.extend(list.places);
@@ -43,7 +43,7 @@ impl<'d> List<'d> {
 
     /// Counts the review of `row` for each entry that `names` names; returns 1 if there is one.
     fn count(&mut self, row: Row, names: &[String]) -> u64 {
-        let place = |name: &String| *self.places.get(&Comparable::new(name))?;
+        let place = |name: &String| *self.places.get(&comparable(name))?;
         let found: BTreeSet<usize> = names.iter().filter_map(place).collect();
         found.iter().for_each(|at| self.entries[*at].2.push(row));
         u64::from(!found.is_empty())
@@ -67,12 +67,11 @@ pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64
     let mut areas: Vec<(&str, &str, Vec<Row>)> = areas.collect();
     // The decoder built the same automata of the same taxonomy, so this succeeds; without them no place counts.
     let matcher = Matcher::new(taxonomy).ok();
-    let mut text = Comparable::default();
     let mut with = [0; 3];
     for (row, review) in (0..).map(Row).zip(&dataset.reviews) {
         with[0] += people.count(row, &review.mentioned_technicians);
         with[1] += services.count(row, &review.mentioned_services);
-        text.set(&review.text);
+        let text = comparable(&review.text);
         let found = matcher.as_ref().map(|one| one.service_areas.find(&text));
         let found = found.unwrap_or_default();
         with[2] += u64::from(!found.is_empty());

@@ -25,19 +25,13 @@ impl Polarity {
     /// The word that documents and parameters use.
     #[must_use]
     pub const fn word(self) -> &'static str {
-        match self {
-            Polarity::Negative => "negative",
-            Polarity::Neutral => "neutral",
-            Polarity::Positive => "positive",
-        }
+        ["negative", "neutral", "positive"][self as usize]
     }
 
     /// Returns the polarity of this word.
     #[must_use]
     pub fn parse(word: &str) -> Option<Polarity> {
-        Polarity::ALL
-            .into_iter()
-            .find(|polarity| polarity.word() == word)
+        Polarity::ALL.into_iter().find(|one| one.word() == word)
     }
 }
 
@@ -66,10 +60,8 @@ pub struct Insights {
     #[serde(deserialize_with = "or_default")]
     pub temporal: Temporal,
     /// What single reviews say, by id; `None` once the document is written, as it is most of it.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "Option::deserialize"
-    )]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "Option::deserialize")]
     pub per_review: Option<BTreeMap<String, ReviewInsights>>,
     pub faq: Vec<Question>,
     #[serde(deserialize_with = "Option::deserialize")]
@@ -181,11 +173,9 @@ pub struct Aspect {
     pub example_review_ids: Vec<String>,
     #[serde(deserialize_with = "Option::deserialize")]
     pub interval: Option<[f64; 2]>,
-    /// Newest first; `None` where the value is written in brief.
-    #[serde(
-        skip_serializing_if = "Option::is_none",
-        deserialize_with = "Option::deserialize"
-    )]
+    /// Newest first; `None` where the value is shown without it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(deserialize_with = "Option::deserialize")]
     pub evidence: Option<Vec<Evidence>>,
     #[serde(default, deserialize_with = "those_of_our_shape")]
     pub quarterly: Vec<Quarter>,

@@ -221,8 +221,7 @@ impl Built {
 
     /// Logs the warnings about the dataset.
     pub(super) fn log_warnings(&self) {
-        let Decoded { dataset, lints } = &self.decoded;
-        for warning in lints.warnings(dataset, NonZeroUsize::MIN) {
+        for warning in self.decoded.warnings() {
             warn!("{warning}");
         }
     }

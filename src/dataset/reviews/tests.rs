@@ -3,18 +3,13 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::dataset::mentions::Matcher;
 use crate::dataset::tests::{NOW, REVIEW, reviews_file};
 use crate::model::Taxonomy;
 
 /// The reviews of `text`, read by so many threads, or the problems.
 fn read(text: &str, threads: usize, piece_bytes: usize) -> Result<Vec<Review>, Vec<String>> {
-    let taxonomy = Taxonomy::default();
     let options = Options {
-        derive: &Derive {
-            taxonomy: &taxonomy,
-            matcher: &Matcher::new(&taxonomy).expect("an empty taxonomy"),
-        },
+        matcher: &Matcher::new(&Taxonomy::default()).expect("an empty taxonomy"),
         now: Timestamp::from_unix(NOW),
         threads: NonZeroUsize::new(threads).expect("threads"),
         piece_bytes,
