@@ -47,12 +47,8 @@ fn every_check_has_a_target_and_a_corpus() {
     let checks: BTreeSet<String> = CHECKS.iter().map(|(name, _)| (*name).to_owned()).collect();
     let manifest = fs::read_to_string(fuzz().join("Cargo.toml")).expect("fuzz/Cargo.toml");
     for folder in ["fuzz_targets", "corpus"] {
-        let names = entries(&fuzz().join(folder))
-            .into_iter()
-            .filter_map(|path| {
-                let stem = path.file_stem()?.to_str()?;
-                Some(stem.to_owned())
-            });
+        let names = entries(&fuzz().join(folder)).into_iter();
+        let names = names.filter_map(|path| Some(path.file_stem()?.to_str()?.to_owned()));
         let names: BTreeSet<String> = names.collect();
         assert_eq!(checks, names, "CHECKS (left) against fuzz/{folder} (right)");
     }
@@ -72,8 +68,8 @@ fn the_targets_are_locked_to_the_versions_of_the_package() {
     let package = locked(&fuzz().join("../Cargo.lock"));
     let targets = locked(&fuzz().join("Cargo.lock"));
     let own = ["reviewd-fuzz", "libfuzzer-sys", "arbitrary", "jobserver"];
-    let other: Vec<_> = targets
-        .difference(&package)
+    let other = targets.difference(&package);
+    let other: Vec<_> = other
         .filter(|(name, _)| !own.contains(&name.as_str()))
         .collect();
     assert!(

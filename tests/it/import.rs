@@ -8,12 +8,12 @@ mod remarks;
 mod runs;
 mod sources;
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Output;
 
 use reviewd::import::new_file;
 use reviewd::wire::date::Timestamp;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use crate::support::program::run;
 
@@ -23,38 +23,77 @@ fn fixture(name: &str) -> String {
     path.join(name).to_str().expect("a path of text").to_owned()
 }
 
-/// Runs an import into `folder` with further arguments, and returns its report as JSON.
-pub(crate) fn import(folder: &Path, arguments: &[&str]) -> (Option<i32>, Value) {
-    let output = raw(folder, &[arguments, &["--format", "json"]].concat());
-    let report = serde_json::from_slice(&output.stdout).unwrap_or(Value::Null);
-    (output.status.code(), report)
-}
+/// A folder that reviews are imported into, removed at the end.
+pub(crate) struct Folder(tempfile::TempDir);
 
-/// Makes a folder without reviews, unless it has a file of them.
-fn make(folder: &Path) {
-    let path = folder.join("reviews.json");
-    if !path.exists() {
-        std::fs::create_dir_all(folder).expect("a folder");
+impl Folder {
+    /// Makes a folder of a business without reviews.
+    pub(crate) fn new() -> Folder {
+        let folder = Folder(tempfile::tempdir().expect("a folder"));
         let site = "https://weiss.example/";
         let text = new_file("Weiß", "LegalService", site, Timestamp::from_unix(0));
-        std::fs::write(path, text).expect("the file can be written");
+        folder.file("reviews.json", text);
+        folder
     }
-}
 
-/// Runs an import into `folder` with further arguments.
-pub(crate) fn raw(folder: &Path, arguments: &[&str]) -> Output {
-    make(folder);
-    let into = ["--into", folder.to_str().expect("a path of text")];
-    run(&[&["import"], arguments, &into].concat())
-}
+    /// Makes a folder, and imports into it without an error; returns the report, too.
+    fn with(arguments: &[&str]) -> (Folder, Value) {
+        let folder = Folder::new();
+        let report = folder.import(arguments);
+        assert_eq!(report["status"], 0, "{report}");
+        (folder, report)
+    }
 
-/// Imports sources into a new folder without an error, and returns it with the report and the reviews.
-fn imported(arguments: &[&str]) -> (tempfile::TempDir, Value, Vec<Value>) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let (status, report) = import(folder.path(), arguments);
-    assert_eq!(status, Some(0), "{report}");
-    let found = reviews(folder.path());
-    (folder, report, found)
+    pub(crate) fn path(&self) -> &Path {
+        self.0.path()
+    }
+
+    fn text(&self) -> &str {
+        self.path().to_str().expect("a path of text")
+    }
+
+    /// Writes a file with these contents, and returns its path.
+    pub(crate) fn file(&self, name: &str, contents: impl AsRef<[u8]>) -> String {
+        let path = self.path().join(name);
+        std::fs::write(&path, contents).expect("the file can be written");
+        path.to_str().expect("a path of text").to_owned()
+    }
+
+    /// Runs an import with these arguments.
+    fn run(&self, arguments: &[&str]) -> Output {
+        run(&[&["import"], arguments, &["--into", self.text()]].concat())
+    }
+
+    /// Runs an import, and returns its report with the exit status in it.
+    pub(crate) fn import(&self, arguments: &[&str]) -> Value {
+        let output = self.run(&[arguments, &["--format", "json"]].concat());
+        let mut report = serde_json::from_slice(&output.stdout).unwrap_or(json!({}));
+        report["status"] = output.status.code().into();
+        report
+    }
+
+    /// Asserts how an import ends, and that it says `text`; returns all that it says.
+    fn says(&self, arguments: &[&str], status: i32, text: &str) -> String {
+        let output = self.run(arguments);
+        let said = [output.stdout, output.stderr].concat();
+        let said = String::from_utf8_lossy(&said).into_owned();
+        assert_eq!(output.status.code(), Some(status), "{said}");
+        assert!(said.contains(text), "{said}");
+        said
+    }
+
+    /// The reviews, newest first.
+    pub(crate) fn reviews(&self) -> Vec<Value> {
+        let text = std::fs::read(self.path().join("reviews.json")).expect("there is a file");
+        let mut file: Value = serde_json::from_slice(&text).expect("it is JSON");
+        serde_json::from_value(file["reviews"].take()).expect("a list")
+    }
+
+    /// The values of `key`, newest first.
+    fn each(&self, key: &str) -> Vec<Value> {
+        let reviews = self.reviews().into_iter();
+        reviews.map(|mut review| review[key].take()).collect()
+    }
 }
 
 /// The values of these keys.
@@ -62,33 +101,15 @@ fn values(object: &Value, keys: &[&str]) -> Value {
     keys.iter().map(|key| object[*key].clone()).collect()
 }
 
-/// Asserts how an import into `folder` ends, and that it says `text`.
-fn says(folder: &Path, arguments: &[&str], status: i32, text: impl AsRef<str>) {
-    let output = raw(folder, arguments);
-    let said = [output.stdout, output.stderr].concat();
-    let said = String::from_utf8_lossy(&said);
-    assert_eq!(output.status.code(), Some(status), "{said}");
-    assert!(said.contains(text.as_ref()), "{said}");
-}
-
-/// The reviews of a folder, newest first.
-pub(crate) fn reviews(folder: &Path) -> Vec<Value> {
-    let text = std::fs::read(folder.join("reviews.json")).expect("there is a file");
-    let file: Value = serde_json::from_slice(&text).expect("it is JSON");
-    file["reviews"].as_array().expect("a list").clone()
-}
-
-/// A file in `folder` with these contents.
-pub(crate) fn file(folder: &Path, name: &str, contents: impl AsRef<[u8]>) -> String {
-    let path: PathBuf = folder.join(name);
-    std::fs::write(&path, contents).expect("the file can be written");
-    path.to_str().expect("a path of text").to_owned()
+/// The lines of a list in a report, with what `key` says of each.
+fn lines(report: &Value, list: &str, key: &str) -> Vec<String> {
+    let entries = report[list].as_array().expect("a list").iter();
+    let text = |entry: &Value| entry[key].as_str().unwrap_or_default().to_owned();
+    let line = |entry: &Value| format!("{}: {}", entry["line"], text(entry));
+    entries.map(line).collect()
 }
 
 /// What a report says went wrong, one line each.
 fn reasons(report: &Value) -> Vec<String> {
-    let refused = report["refused"].as_array().expect("a list");
-    let reason = |one: &Value| one["reason"].as_str().unwrap_or_default().to_owned();
-    let line = |one: &Value| format!("{}: {}", one["line"], reason(one));
-    refused.iter().map(line).collect()
+    lines(report, "refused", "reason")
 }

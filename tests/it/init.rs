@@ -6,7 +6,6 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::import::{file, import};
 use crate::support::program::run;
 use crate::support::{Program, get};
 
@@ -44,10 +43,12 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
     assert_eq!(keys, [NAME, "Dentist", SITE]);
     assert_eq!(document["reviews"], Value::Array(Vec::new()));
     assert_eq!(get(program.address(), "/", &[]).status, 200);
+    let source = parent.path().join("a.csv");
     let table = "id,author,rating,date,text\n1,Ann,5,2024-03-04,The price was fair.\n";
-    let source = file(parent.path(), "a.csv", table);
-    let (status, report) = import(&folder, &[&source, "--verified"]);
-    assert_eq!((status, &report["published_count"]), (Some(0), &1.into()));
+    fs::write(&source, table).unwrap();
+    let [source, into] = [&source, &folder].map(|path| path.to_str().unwrap());
+    let output = run(&["import", source, "--into", into, "--verified"]);
+    assert_eq!(output.status.code(), Some(0), "{output:?}");
 }
 
 /// Trades, and the type of schema.org that each becomes.
@@ -123,13 +124,14 @@ fn without_a_terminal_a_missing_flag_is_named() {
 fn a_terminal_is_asked_for_the_business_until_the_answers_fit() {
     let folder = tempfile::tempdir().unwrap();
     let answers = "Weiß & Söhne\nno address\nhttps://weiss.example/\n";
-    let answers = file(folder.path(), "answers", answers);
+    let path = folder.path().join("answers");
+    fs::write(&path, answers).unwrap();
     let program = env!("CARGO_BIN_EXE_reviewd");
     let line = format!("{program} init {}/new --trade law", folder.path().display());
     // A terminal of its own.
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &line, "/dev/null"]);
-    terminal.stdin(Stdio::from(File::open(answers).unwrap()));
+    terminal.stdin(Stdio::from(File::open(path).unwrap()));
     let output = terminal.output().unwrap();
     assert!(output.status.success(), "{output:?}");
     let shown = String::from_utf8_lossy(&output.stdout);

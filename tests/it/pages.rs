@@ -69,14 +69,3 @@ fn the_widget_shows_what_its_address_asks_for() {
     }
     assert_eq!(service().get("/widget.html?limit=0").status, 400);
 }
-
-#[test]
-fn a_badge_comes_in_the_colours_asked_for() {
-    let (light, dark) = (
-        page("/badge.svg?theme=light"),
-        page("/badge.svg?theme=dark"),
-    );
-    assert!(light != dark && !light.contains("prefers") && !dark.contains("prefers"));
-    assert!(page("/badge.svg").contains("prefers-color-scheme"));
-    assert!(light.contains("4.1 of 5 stars, 207 reviews"));
-}

@@ -148,18 +148,6 @@ fn an_address_has_its_share_of_connections_and_others_theirs() {
 }
 
 #[test]
-fn a_trusted_proxy_may_have_any_number_of_connections() {
-    let server = Server::start_with(|config| {
-        behind_proxies(ProxyField::XForwardedFor)(config);
-        config.limits.connections_per_address = 1;
-    });
-    let mut held: Vec<_> = (0..20).map(|_| server.connect()).collect();
-    for connection in &mut held {
-        assert_eq!(connection.get("/healthz").status, 200);
-    }
-}
-
-#[test]
 fn a_proxy_that_may_have_been_forgotten_is_told_of_at_the_start() {
     let public = ["--base-url", "https://reviews.example"];
     for (more, is_told) in [

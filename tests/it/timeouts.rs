@@ -72,19 +72,6 @@ fn a_head_that_trickles_gets_no_more_time() {
 }
 
 #[test]
-fn a_first_line_in_two_parts_is_still_a_request() {
-    let server = Server::start();
-    let mut connection = server.connect();
-    // `P` could begin the preface of HTTP/2 as well.
-    connection.write(b"P");
-    wait_until("the connection is accepted", || {
-        server.running().open_connections() == 1
-    });
-    connection.write(b"UT /healthz HTTP/1.1\r\nHost: x\r\n\r\n");
-    assert_eq!(connection.response("PUT").status, 405);
-}
-
-#[test]
 fn an_idle_connection_is_closed_after_the_idle_time_without_a_word() {
     let server = Server::start_with(|config| config.limits.idle_time = SHORT);
     let mut connection = server.connect();

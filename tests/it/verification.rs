@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use crate::import::{file, import, reviews};
+use crate::import::Folder;
 use crate::support::Server;
 use crate::support::dataset::{DataDir, reviews_json};
 
@@ -90,34 +90,36 @@ fn imported_reviews_name_their_publisher_in_the_linked_data() {
 
 #[test]
 fn an_import_sets_the_verification_that_a_platform_states() {
-    let folder = tempfile::tempdir().unwrap();
     let table = "id,author,rating,date,text,verified\n\
         1,Ann,5,2024-03-04,Good.,yes\n2,Bob,4,2024-03-05,Fair.,no\n3,Cy,4,2024-03-06,Fine.,\n";
-    let source = file(folder.path(), "a.csv", table);
-    let flags = [&source, "--source", "trustpilot", "--verified"];
-    import(folder.path(), &flags);
-    let found = reviews(folder.path());
-    let stated: Vec<_> = found.iter().map(|one| one.get("verification")).collect();
     let by = json!({"by": "trustpilot", "method": null});
-    assert_eq!(stated, [None, None, Some(&by)]);
-    // A table of the operator's own is the business itself.
-    let own = tempfile::tempdir().unwrap();
-    import(own.path(), &[&source, "--source", "website"]);
-    let found = reviews(own.path());
-    assert!(found.iter().all(|one| one.get("verification").is_none()));
+    for (flags, expected) in [
+        (
+            &["--source", "trustpilot", "--verified"][..],
+            [None, None, Some(&by)],
+        ),
+        // A table of the operator's own is the business itself.
+        (&["--source", "website"], [None; 3]),
+    ] {
+        let folder = Folder::new();
+        let source = folder.file("a.csv", table);
+        folder.import(&[&[source.as_str()], flags].concat());
+        let found = folder.reviews();
+        let stated: Vec<_> = found.iter().map(|one| one.get("verification")).collect();
+        assert_eq!(stated, expected);
+    }
 }
 
 #[test]
 fn an_import_keeps_the_optional_keys_and_takes_those_of_a_reviewd() {
     let extra = r#""verification":{"by":"yelp","method":"visit"},"language":"fr","media":[{"url":"https://a.example/a","alt":"b","type":"image/png"}]"#;
     let (_data, server) = serve(1, &[extra]);
-    let document = server.get("/reviews.json");
-    let folder = tempfile::tempdir().unwrap();
-    let source = file(folder.path(), "theirs.json", &document.body);
-    import(folder.path(), &[&source]);
-    let first = reviews(folder.path());
+    let folder = Folder::new();
+    let document = server.get("/reviews.json").body;
+    folder.import(&[&folder.file("theirs.json", &document)]);
+    let first = &folder.reviews()[0];
     let visit = json!({"by": "yelp", "method": "visit"});
-    assert_eq!(first[0]["verification"], visit);
-    assert_eq!(first[0]["language"], "fr");
-    assert_eq!(first[0]["media"][0]["alt"], "b");
+    assert_eq!(first["verification"], visit);
+    assert_eq!(first["language"], "fr");
+    assert_eq!(first["media"][0]["alt"], "b");
 }

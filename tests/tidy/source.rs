@@ -1,7 +1,8 @@
 //! Source files as the rules see them: comments, strings and tests blanked out, lines kept in place.
 
 use std::fs;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 /// One file of `src`.
 pub(crate) struct Source {
@@ -16,33 +17,30 @@ pub(crate) struct Source {
 }
 
 /// All files of `src` that are not tests, in the order of their paths.
-pub(crate) fn sources() -> Vec<Source> {
-    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut paths = Vec::new();
-    collect(&root.join("src"), &mut paths);
-    paths.sort();
-    let relative = |path: &str| {
-        path.trim_start_matches(&*root.to_string_lossy())
-            .trim_start_matches('/')
-            .to_owned()
-    };
-    let read = |path: String| {
-        Source::of(
-            &relative(&path),
-            &fs::read_to_string(&path).expect("a readable source"),
-        )
-    };
-    paths.into_iter().map(read).collect()
+pub(crate) fn sources() -> &'static [Source] {
+    static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
+    SOURCES.get_or_init(|| {
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let mut paths = Vec::new();
+        collect(&root.join("src"), &mut paths);
+        paths.sort();
+        let read = |path: PathBuf| {
+            let relative = path.strip_prefix(root).expect("a path below the root");
+            let text = fs::read_to_string(&path).expect("a readable source");
+            Source::of(&relative.to_string_lossy(), &text)
+        };
+        paths.into_iter().map(read).collect()
+    })
 }
 
-fn collect(folder: &Path, paths: &mut Vec<String>) {
+fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("a readable folder") {
         let path = entry.expect("a readable folder").path();
         let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
         if path.is_dir() && !is_test {
             collect(&path, paths);
         } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test {
-            paths.push(path.to_string_lossy().into_owned());
+            paths.push(path);
         }
     }
 }
@@ -82,20 +80,14 @@ impl Source {
     /// The top-level module that the file belongs to: `wire` of `src/wire/date.rs` and of `src/wire.rs`.
     pub(crate) fn module(&self) -> &str {
         let inside = self.path.trim_start_matches("src/");
-        inside
-            .split('/')
-            .next()
-            .unwrap_or(inside)
-            .trim_end_matches(".rs")
+        let first = inside.split('/').next().unwrap_or(inside);
+        first.trim_end_matches(".rs")
     }
 
     /// The module that the file is: `wire` of `src/wire/mod.rs`, `wire`, `date` of `src/wire/date.rs`.
     pub(crate) fn module_path(&self) -> Vec<String> {
-        let inside = self
-            .path
-            .trim_start_matches("src/")
-            .trim_end_matches(".rs")
-            .trim_end_matches("/mod");
+        let inside = self.path.trim_start_matches("src/");
+        let inside = inside.trim_end_matches(".rs").trim_end_matches("/mod");
         inside.split('/').map(str::to_owned).collect()
     }
 
@@ -157,10 +149,8 @@ impl Source {
             !self.code[at + word.len()..].starts_with(is_identifier)
                 || !word.ends_with(is_identifier)
         };
-        self.places(word)
-            .filter(ends)
-            .map(|at| self.line(at))
-            .collect()
+        let places = self.places(word).filter(ends);
+        places.map(|at| self.line(at)).collect()
     }
 
     /// Where `text` stands in the code without an identifier's character right before it.
@@ -168,18 +158,12 @@ impl Source {
         let begins = |at: &usize| {
             !self.code[..*at].ends_with(is_identifier) || !text.starts_with(is_identifier)
         };
-        self.code
-            .match_indices(text)
-            .map(|(at, _)| at)
-            .filter(begins)
+        let places = self.code.match_indices(text).map(|(at, _)| at);
+        places.filter(begins)
     }
 
     fn line(&self, at: usize) -> usize {
-        self.code[..at]
-            .bytes()
-            .filter(|&byte| byte == b'\n')
-            .count()
-            + 1
+        self.code[..at].matches('\n').count() + 1
     }
 }
 

@@ -7,7 +7,7 @@
 //! has a lower priority than both.
 
 use std::fs;
-use std::process::Command;
+use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -42,8 +42,7 @@ fn others_wait_no_more_than_twice_as_long_and_memory_returns() {
     command.args(LISTEN).args(["--max-connections", "20000"]);
     let program = Program::spawn(command);
     println!(
-        "| attack | connections of the last round, ended by us in time | others: p99 calm, attacked | ratio | memory \
-         before, peak, after |"
+        "| attack | connections, ended by us | p99 calm, attacked | ratio | memory before, peak, after |"
     );
     println!("|---|---|---|---|---|");
     let before = rss(&program);
@@ -97,26 +96,15 @@ fn measure(program: &Program, attack: &Attack, window: Duration) -> bool {
     attacked < (calm * 2).max(NOISE)
 }
 
-fn run_with_low_priority(attack: &Attack, target: &Target) -> Vec<std::net::TcpStream> {
+/// Makes an attack on a thread with a lower priority, which those that it begins have, too.
+fn run_with_low_priority(attack: &Attack, target: &Target) -> Vec<TcpStream> {
     thread::scope(|scope| {
         let attacker = scope.spawn(|| {
-            // Linux lowers the priority of the thread that asks, and of those that it begins.
             rustix::process::nice(NICE).expect("a lower priority is permitted");
-            // Where the rest of us runs in real time, on a machine that has other work, the attacker does not.
-            if let Some(thread) = thread_id() {
-                let arguments = ["--other", "--pid", "0", &thread];
-                let _not_there = Command::new("chrt").args(arguments).output();
-            }
             attack.1(target)
         });
         attacker.join().expect("attacks end")
     })
-}
-
-/// Returns the number by which Linux knows this thread.
-fn thread_id() -> Option<String> {
-    let own = fs::read_link("/proc/thread-self").ok()?;
-    Some(own.file_name()?.to_str()?.to_owned())
 }
 
 /// Waits until memory is where it was, at most [`SETTLED`]: connections end, and the allocator gives back what it has,

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{file, import, imported, reasons, reviews};
+use super::{Folder, reasons};
 
 const GOOGLE: [&str; 2] = [
     r#"{"reviewId":"a","reviewer":{"displayName":"Ann"},"starRating":"FIVE","comment":"Good.","createTime":"2024-03-04T00:00:00Z"}"#,
@@ -37,10 +37,11 @@ fn each_kind_is_the_same_in_every_form() {
             format!("{{\"reviews\":[{one}],\"next\":\"x\"}}\n{{\"reviews\":[{two}]}}\n"),
             format!("{{\n\"reviews\":[{one}]\n}}\n{{\n\"reviews\":[{two}]\n}}\n"),
         ] {
-            let folder = tempfile::tempdir().unwrap();
-            let (_into, report, found) = imported(&[&file(folder.path(), "a", &text)]);
+            let folder = Folder::new();
+            let report = folder.import(&[&folder.file("a", &text)]);
             assert_eq!(report["sources"][0]["kind"], kind, "{text}");
             assert_eq!(report["refused_count"], 0, "{report} {text}");
+            let found = folder.reviews();
             assert_eq!(found.len(), 2, "{text}");
             assert_eq!(*first.get_or_insert_with(|| found.clone()), found, "{text}");
         }
@@ -49,43 +50,33 @@ fn each_kind_is_the_same_in_every_form() {
 
 #[test]
 fn lines_of_every_kind_are_refused_one_by_one() {
+    let google = "2: is no review of Google: it has no starRating";
+    let ours = "2: is no review of reviewd: it has no id or no rating";
+    let any = "2: author: is missing; rating: is missing; date: is missing";
     for (kind, [one, two], refused) in [
-        (
-            "google",
-            GOOGLE,
-            "2: is no review of Google: it has no starRating",
-        ),
-        (
-            "reviewd",
-            OURS,
-            "2: is no review of reviewd: it has no id or no rating",
-        ),
-        (
-            "jsonl",
-            ANY,
-            "2: author: is missing; rating: is missing; date: is missing",
-        ),
+        ("google", GOOGLE, google),
+        ("reviewd", OURS, ours),
+        ("jsonl", ANY, any),
     ] {
-        let folder = tempfile::tempdir().unwrap();
+        let folder = Folder::new();
         let text = format!("{one}\n{{\"other\":1}}\n{{\"half\n{two}\n");
-        let source = file(folder.path(), "a.jsonl", text);
-        let (_into, report, reviews) = imported(&[&source, "--from", kind]);
+        let report = folder.import(&[&folder.file("a.jsonl", text), "--from", kind]);
         let reasons = reasons(&report);
-        assert_eq!((reviews.len(), reasons[0].as_str()), (2, refused));
+        assert_eq!((folder.reviews().len(), &*reasons[0]), (2, refused));
         assert!(reasons[1].starts_with("3: is not JSON: "), "{reasons:?}");
     }
 }
 
 #[test]
 fn values_that_are_lists_or_objects_are_refused_and_erase_nothing() {
-    let folder = tempfile::tempdir().unwrap();
-    let review = |text: &str, reply: &str| {
-        let review = format!(
-            r#"{{"id":"1","author":"Ann","rating":5,"date":"2024-03-04","text":{text},"owner_reply":{reply}}}"#
-        );
-        file(folder.path(), "a.jsonl", review)
-    };
+    let folder = Folder::new();
     let kept = json!(["Good.", "Thanks."]);
+    let fine = json!(["Fine.", "Thank you."]);
+    // The value of another key, where the first is none. An empty list is none.
+    let [text, reply] = [
+        r#"{"text":null,"value":"Fine."}"#,
+        r#"{"value":"Thank you."}"#,
+    ];
     for (text, reply, why, expected) in [
         ("\"Good.\"", "\"Thanks.\"", "", &kept),
         (r#"["a","b"]"#, "null", "text: is an array", &kept),
@@ -96,26 +87,17 @@ fn values_that_are_lists_or_objects_are_refused_and_erase_nothing() {
             "owner_reply: is an object",
             &kept,
         ),
-        (
-            r#"{"text":null,"value":"Fine."}"#,
-            r#"{"value":"Thank you."}"#,
-            "",
-            &json!(["Fine.", "Thank you."]),
-        ),
-        // An empty list is none.
+        (text, reply, "", &fine),
         ("\"Fine.\"", "[]", "", &json!(["Fine.", null])),
     ] {
-        let (status, report) = import(folder.path(), &[&review(text, reply)]);
-        let refused = match why {
-            "" => Vec::new(),
-            why => vec![format!("1: {why}, not a text")],
-        };
-        assert_eq!(reasons(&report), refused);
-        assert_eq!(status, Some(if why.is_empty() { 0 } else { 65 }));
-        let found = &reviews(folder.path())[0];
-        assert_eq!(
-            &json!([found["text"], found["owner_reply"]["text"]]),
-            expected
-        );
+        let person = r#""id":"1","author":"Ann","rating":5,"date":"2024-03-04""#;
+        let review = format!(r#"{{{person},"text":{text},"owner_reply":{reply}}}"#);
+        let report = folder.import(&[&folder.file("a.jsonl", review)]);
+        let refused = (!why.is_empty()).then(|| format!("1: {why}, not a text"));
+        assert_eq!(report["status"], if why.is_empty() { 0 } else { 65 });
+        assert_eq!(reasons(&report), Vec::from_iter(refused));
+        let found = &folder.reviews()[0];
+        let found = json!([found["text"], found["owner_reply"]["text"]]);
+        assert_eq!(found, *expected);
     }
 }
