@@ -9,48 +9,25 @@ use std::time::{Duration, Instant};
 
 use sha2::{Digest, Sha256};
 
-use super::authority;
-use super::rig::now;
+use super::rig::{now, post, serve};
 use super::subscriber::{Received, Reply, Subscriber};
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::{Connection, Program, Response, get};
+use crate::support::{Program, get};
 use reviewd::hub::StoreLocation;
 use reviewd::hub::store::Store;
 use reviewd::wire::date::{Timestamp, parse_timestamp};
 
-pub(super) const TOPIC: &str = "https://reviews.example/reviews.json";
-
 /// The time of version 0: 2020-01-01T00:00:00Z.
 const FIRST_S: i64 = 1_577_836_800;
 
-/// The flags of every process: a hub that removes no subscription, and that takes any number of requests from here.
-pub(super) const FLAGS: [&str; 9] = [
-    "--base-url",
-    "https://reviews.example",
-    "--allow-private-callbacks",
-    "--retry-delays",
-    RETRY_DELAYS,
-    "--hub-rate",
-    "0",
-    "--subscriptions-per-host",
-    "100000",
-];
-
-/// As many waits as failures in a row that a subscription survives.
-const RETRY_DELAYS: &str = concat!(
-    "100ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,",
-    "200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms,200ms"
-);
-
 /// Returns how long a test goes on: so many seconds as the environment variable of this name says, or as are given.
 pub(super) fn seconds((variable, usual): (&str, u64)) -> Duration {
-    let asked = std::env::var(variable);
-    let asked = asked.ok().and_then(|text| text.parse().ok());
-    Duration::from_secs(asked.unwrap_or(usual))
+    let asked = std::env::var(variable).ok();
+    Duration::from_secs(asked.map_or(usual, |text| text.parse().unwrap()))
 }
 
 /// Numbers that look random, the same in every run.
-pub(super) struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     pub(super) fn below(&mut self, bound: usize) -> usize {
@@ -69,7 +46,6 @@ pub(super) struct Replica {
 
 /// Processes on one store, and their subscribers.
 pub(super) struct World {
-    temp: tempfile::TempDir,
     location: StoreLocation,
     /// The flags that name the store.
     flags: [String; 2],
@@ -88,14 +64,11 @@ pub(super) struct World {
 impl World {
     /// Prepares `count` processes, none of which runs yet.
     pub(super) fn new(location: StoreLocation, flags: [&str; 2], count: usize) -> World {
-        let temp = tempfile::tempdir().unwrap();
-        authority::write_ca(&temp.path().join("ca.pem"));
         let replica = |_| Replica {
             data: DataDir::with_reviews(1, &updated_at(1)),
             program: None,
         };
         World {
-            temp,
             location,
             flags: flags.map(str::to_owned),
             replicas: (0..count).map(replica).collect(),
@@ -108,21 +81,20 @@ impl World {
         }
     }
 
+    /// Starts a process whose hub removes no subscription.
     pub(super) fn boot(&mut self, number: usize) {
-        let ca = self.temp.path().join("ca.pem");
         let replica = &mut self.replicas[number];
-        let [flag, store] = &self.flags;
-        let own = [
-            "--data",
-            replica.data.path().to_str().unwrap(),
-            flag,
-            store,
-            "--callback-ca",
-            ca.to_str().unwrap(),
+        // As many waits as failures in a row that a subscription survives.
+        let delays = format!("100ms{}", ",200ms".repeat(31));
+        let more = [
             "--delivery-timeout",
             "3s",
+            "--subscriptions-per-host",
+            "100000",
         ];
-        replica.program = Some(Program::serve(&[&own[..], &FLAGS].concat()));
+        let more = [&more[..], &["--retry-delays", &delays]].concat();
+        let store = self.flags.each_ref().map(String::as_str);
+        replica.program = Some(serve(&replica.data, store, &more));
     }
 
     /// Kills a process by SIGKILL, whatever it is doing.
@@ -206,7 +178,10 @@ impl World {
         let others = (1..self.replicas.len()).map(|number| version_of(&served(number)));
         let others: Vec<usize> = others.collect();
         assert!(others.iter().all(|served| *served < last), "{others:?}");
-        let active = callbacks(&mut store);
+        let active = store.list(0, 1_000).unwrap().into_iter();
+        let active = active
+            .map(|listed| listed.callback.uri().to_owned())
+            .collect();
         let (deliveries, duplicates) = check(&self.subscribers, &self.accepted, &active, last);
         println!(
             "{} kills, {} requests ({} to subscribe answered 202), {last} contents, {} active at the end, {deliveries} deliveries, {duplicates} of them of a content that the subscriber had been sent before (retries included)",
@@ -230,36 +205,13 @@ fn wait_long(what: &str, mut condition: impl FnMut() -> bool) {
 
 /// Three subscribers that take everything, and one that refuses or hangs up now and then.
 fn subscribers() -> Vec<Subscriber> {
-    let flapping = |request: &Received| match (
-        request.method.as_str(),
-        request.at.elapsed().subsec_nanos() % 5,
-    ) {
-        ("POST", 0) => Reply::Answer(503, Vec::new()),
-        ("POST", 1) => Reply::HangUp,
+    let flapping = |request: &Received| match request.at.elapsed().subsec_nanos() % 5 {
+        0 if request.method == "POST" => Reply::status(503),
+        1 if request.method == "POST" => Reply::HangUp,
         _ => Reply::good(request),
     };
-    vec![
-        Subscriber::good(),
-        Subscriber::good(),
-        Subscriber::good(),
-        Subscriber::start(flapping),
-    ]
-}
-
-/// Asks a hub for or against a callback.
-pub(super) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32) -> Response {
-    let body = url::form_urlencoded::Serializer::new(String::new())
-        .extend_pairs([
-            ("hub.mode", mode),
-            ("hub.topic", TOPIC),
-            ("hub.callback", callback),
-            ("hub.lease_seconds", &lease_s.to_string()),
-        ])
-        .finish();
-    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
-    let mut connection = Connection::open(address);
-    connection.request("POST", "/api/websub/hub", &fields, body.as_bytes());
-    connection.response("POST")
+    let good = (0..3).map(|_| Subscriber::good());
+    good.chain([Subscriber::start(flapping)]).collect()
 }
 
 /// A time for each version, a second after the one before.
@@ -275,15 +227,6 @@ fn version_of(document: &[u8]) -> usize {
     usize::try_from(time.unix() - FIRST_S).unwrap()
 }
 
-/// Returns the callbacks of all active subscriptions.
-fn callbacks(store: &mut Store) -> HashSet<String> {
-    let listed = store.list(0, 1_000).unwrap();
-    listed
-        .into_iter()
-        .map(|listed| listed.callback.uri().to_owned())
-        .collect()
-}
-
 /// Checks that what was promised is kept: requests `accepted` with these leases, and `active` callbacks that must have
 /// the content `last`. Returns how many deliveries there were, and how many of them repeated the one before.
 fn check(
@@ -295,50 +238,34 @@ fn check(
     // Every request that was answered 202 was verified, once, and once more for each crash that came between.
     let mut asked: HashMap<u32, usize> = HashMap::new();
     for request in subscribers.iter().flat_map(Subscriber::verifications) {
-        *asked
-            .entry(request.query()["hub.lease_seconds"].parse().unwrap())
-            .or_default() += 1;
+        let lease_s = request.query()["hub.lease_seconds"].parse().unwrap();
+        *asked.entry(lease_s).or_default() += 1;
     }
     for lease_s in accepted {
-        assert!(
-            matches!(asked.get(lease_s), Some(1..=5)),
-            "request {lease_s}: {:?}",
-            asked.get(lease_s)
-        );
+        let times = asked.get(lease_s);
+        assert!(matches!(times, Some(1..=5)), "request {lease_s}: {times:?}");
     }
     let (mut deliveries, mut duplicates) = (0, 0);
     for subscriber in subscribers {
         let mut paths: HashMap<String, Vec<Received>> = HashMap::new();
         for request in subscriber.received() {
-            let path = request
-                .target
-                .split('?')
-                .next()
-                .unwrap_or_default()
-                .to_owned();
-            paths.entry(path).or_default().push(request);
+            let path = request.target.split('?').next().unwrap_or_default();
+            paths.entry(path.to_owned()).or_default().push(request);
         }
         for (path, requests) in paths {
-            // What was confirmed last is what holds.
-            let confirmed = requests
-                .iter()
-                .rev()
-                .find(|request| request.method == "GET")
-                .unwrap();
-            let subscribed = confirmed.query()["hub.mode"] == "subscribe";
             let callback = subscriber.callback(&path);
-            assert_eq!(active.contains(&callback), subscribed, "{callback}");
-            let versions: Vec<usize> = requests
+            let (posts, asked): (Vec<_>, Vec<_>) = requests
                 .iter()
-                .filter(|request| request.method == "POST")
-                .map(|request| version_of(&request.body))
-                .collect();
+                .partition(|request| request.method == "POST");
+            let versions: Vec<usize> = posts.iter().map(|post| version_of(&post.body)).collect();
             assert!(
                 versions.is_sorted(),
-                "an older content after a newer one: {versions:?}: {:?}",
-                requests.iter().map(told).collect::<Vec<_>>()
+                "an older content after a newer one: {requests:?}"
             );
-            if subscribed {
+            // What was confirmed last is what holds.
+            let is_subscribed = asked.last().unwrap().mode() == "subscribe";
+            assert_eq!(active.contains(&callback), is_subscribed, "{callback}");
+            if is_subscribed {
                 assert_eq!(
                     versions.last(),
                     Some(&last),
@@ -353,13 +280,4 @@ fn check(
         }
     }
     (deliveries, duplicates)
-}
-
-/// What a request was, on which connection, and when.
-fn told(request: &Received) -> String {
-    let what = match request.method.as_str() {
-        "GET" => request.mode(),
-        _ => version_of(&request.body).to_string(),
-    };
-    format!("{what} on {} at {:?}", request.connection, request.at)
 }

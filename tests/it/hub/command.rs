@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::rig::Rig;
 use super::subscriber::{Reply, Subscriber};
-use crate::support::program::command;
+use crate::support::program::{LISTEN, command};
 use crate::support::{Program, wait_until};
 
 /// Runs `reviewd hub` on the rig's state; returns exit status, standard output and standard error.
@@ -38,20 +38,20 @@ fn list_and_show_tell_everything_but_secrets_and_queries() {
     rig.wait_active(&callback);
     rig.change("2");
     rig.wait_settled();
-    let entry = json(&rig, &["list"])["subscriptions"][0].clone();
+    let id = id_of(&rig, &callback);
+    let entry = json(&rig, &["show", &id]);
+    assert_eq!(json(&rig, &["list"])["subscriptions"][0], entry);
     let shown = format!("https://127.0.0.1:{}/cb?…", subscriber.port());
     for (name, value) in [
-        ("callback", Value::from(shown)),
-        ("signed", true.into()),
-        ("lease_seconds", 1_000.into()),
-        ("owed", false.into()),
-        ("last_status", "204".into()),
-        ("next_attempt", "at the next change".into()),
+        ("callback", json!(shown)),
+        ("signed", json!(true)),
+        ("lease_seconds", json!(1_000)),
+        ("owed", json!(false)),
+        ("last_status", json!("204")),
+        ("next_attempt", json!("at the next change")),
     ] {
         assert_eq!(entry[name], value, "{name}");
     }
-    let id = id_of(&rig, &callback);
-    assert_eq!(json(&rig, &["show", &id]), entry);
     for (arguments, line) in [
         (&["list"][..], "\tno\t0\t204\t2"),
         (&["show", &id], "\nsigned\tyes\n"),
@@ -61,10 +61,7 @@ fn list_and_show_tell_everything_but_secrets_and_queries() {
         let (status, out, error) = hub(&rig, arguments);
         assert_eq!((status, error.as_str()), (0, ""));
         assert!(out.contains(line), "{out}");
-        assert!(
-            !out.contains("opensesame") && !out.contains("hidden"),
-            "{out}"
-        );
+        assert!(!out.contains("opensesame") && !out.contains("hidden"));
     }
 }
 
@@ -74,11 +71,8 @@ fn remove_tells_the_subscriber_and_leaves_a_tombstone() {
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
     let id = id_of(&rig, &callback);
-    let (status, out, _) = hub(&rig, &["remove", &id]);
-    assert_eq!(
-        (status, out),
-        (0, format!("subscription {id} is removed\n"))
-    );
+    let (_, out, _) = hub(&rig, &["remove", &id]);
+    assert_eq!(out, format!("subscription {id} is removed\n"));
     let reason = "the operator removed the subscription";
     assert_eq!(subscriber.wait_denial(1).query()["hub.reason"], reason);
     let removed = json(&rig, &["list", "--removed"]);
@@ -90,9 +84,8 @@ fn remove_tells_the_subscriber_and_leaves_a_tombstone() {
         let (status, _, error) = hub(&rig, &[action, &id]);
         assert_eq!(status, 66);
         let begin = format!("reviewd: subscription {id} of 127.0.0.1 ended at 2");
-        assert!(error.starts_with(&begin), "{error}");
         let end = "Z: operator (last attempt: never)\n";
-        assert!(error.ends_with(end), "{error}");
+        assert!(error.starts_with(&begin) && error.ends_with(end), "{error}");
     }
 }
 
@@ -139,11 +132,14 @@ fn what_is_owed_now_is_said_to_be_and_no_date_of_1970() {
     let id = id_of(&rig, &callback);
     rig.stop();
     let state = rusqlite::Connection::open(rig.state_dir().join("hub.sqlite3")).unwrap();
-    let changed = "UPDATE topic SET digest = zeroblob(32)";
-    state.execute(changed, []).unwrap();
+    state
+        .execute("UPDATE topic SET digest = zeroblob(32)", [])
+        .unwrap();
     let shown = hub(&rig, &["show", &id]).1;
-    assert!(shown.contains("next_attempt\tnow\n"), "{shown}");
-    assert!(!shown.contains("1970"), "{shown}");
+    assert!(
+        shown.contains("next_attempt\tnow\n") && !shown.contains("1970"),
+        "{shown}"
+    );
 }
 
 #[test]
@@ -159,21 +155,21 @@ fn requests_that_wait_are_listed_with_what_happened_last() {
     assert_eq!(request["mode"], "subscribe");
     assert_eq!(request["host"], "dead.sub.test");
     assert_eq!(request["attempts"], 1);
-    let (status, out, _) = hub(&rig, &["list", "--requests"]);
-    assert_eq!(status, 0);
-    assert!(out.contains("\t1\tresolve\t2"), "{out}");
-    assert!(!out.contains("hidden"), "{out}");
+    let (_, out, _) = hub(&rig, &["list", "--requests"]);
+    assert!(
+        out.contains("\t1\tresolve\t2") && !out.contains("hidden"),
+        "{out}"
+    );
 }
 
 #[test]
 fn the_process_has_no_huge_pages_whatever_the_environment_says() {
-    let temp = tempfile::tempdir().unwrap();
     let mut command = command();
-    command.args(["serve", "--listen", "127.0.0.1:0", "--state"]);
-    command.arg(temp.path().join("state"));
-    command.env_remove("MIMALLOC_ALLOW_THP");
+    command
+        .arg("serve")
+        .args(LISTEN)
+        .env_remove("MIMALLOC_ALLOW_THP");
     let program = Program::spawn(command);
-    program.address();
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.id())).unwrap();
     // Kernels before 5.0 do not tell.
     let mut lines = status.lines();

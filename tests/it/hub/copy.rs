@@ -5,10 +5,10 @@ use reviewd::hub::{Callback, HubRequest, Mode};
 use serde_json::{Value, json};
 
 use super::postgres_shared::Shared;
-use super::rig::{FEED, Rig, now};
+use super::rig::{BASE, FEED, Rig, now};
 use super::subscriber::Subscriber;
 use crate::support::Program;
-use crate::support::program::{command, run};
+use crate::support::program::run;
 
 #[test]
 fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
@@ -17,9 +17,9 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     };
     let mut rig = Rig::start();
     let (subscriber, silent) = (Subscriber::good(), Subscriber::good());
-    let (signed, plain) = (subscriber.callback("/a"), subscriber.callback("/b"));
-    rig.subscribe_with(&signed, &[("hub.secret", "opensesame")])
-        .unwrap();
+    let [signed, plain] = ["/a", "/b"].map(|path| subscriber.callback(path));
+    let secret = [("hub.secret", "opensesame")];
+    rig.subscribe_with(&signed, &secret).unwrap();
     rig.wait_active(&signed);
     rig.subscribe(&plain);
     rig.wait_settled();
@@ -38,10 +38,8 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
         lease_asked_s: None,
         secret: None,
     };
-    let accept = Accept {
-        request,
-        lease_s: 600,
-    };
+    let lease_s = 600;
+    let accept = Accept { request, lease_s };
     let quotas = rig.settings.quotas;
     let accepted = rig.store().accept(&[accept], &quotas, now());
     assert_eq!(accepted, Ok(vec![Ok(())]));
@@ -62,23 +60,19 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     };
     assert_eq!(list(["--store", &shared.url]), list(["--state", &state]));
     // A start with the database warns of the file that is left in the directory.
-    let mut command = command();
-    command
-        .args(["serve", "--listen", "127.0.0.1:0", "--log-format", "json"])
-        .args(["--base-url", "https://reviews.example"])
-        .args(["--store", &shared.url, "--state", &state]);
-    let program = Program::spawn(command);
+    let places = ["--store", &shared.url, "--state", &state];
+    let program = Program::serve(&[&places[..], &["--base-url", BASE]].concat());
     let line = program.seen("hub.sqlite3");
-    for part in ["\"WARN\"", "reviewd hub copy"] {
-        assert!(line.contains(part), "{line}");
-    }
+    assert!(
+        line.contains("\"WARN\"") && line.contains("reviewd hub copy"),
+        "{line}"
+    );
 }
 
 #[test]
 fn a_copy_needs_a_database() {
     let rig = Rig::start();
-    let state = rig.state_dir().to_str().unwrap();
-    let output = run(&["hub", "copy", "--state", state]);
+    let output = run(&["hub", "copy", "--state", rig.state_dir().to_str().unwrap()]);
     assert_eq!(output.status.code(), Some(64), "{output:?}");
     assert!(String::from_utf8_lossy(&output.stderr).contains("--store"));
 }

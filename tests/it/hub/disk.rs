@@ -13,28 +13,20 @@ fn a_disk_that_fills_up_refuses_requests_keeps_promises_and_recovers() {
     let subscriber = Subscriber::good();
     rig.subscribe(&subscriber.callback("/cb"));
     disk.fill();
-    let mut refusal = None;
     // Pages that the log has already are used up first.
-    for number in 0..500 {
-        if let Err(error) = rig.subscribe_with(
-            "https://127.0.0.1:1024/nobody",
-            &[("hub.lease_seconds", &format!("{}", 1000 + number))],
-        ) {
-            refusal = Some(error);
-            break;
-        }
-    }
+    let refusal = (1_000..1_500).find_map(|lease_s: u32| {
+        let lease = lease_s.to_string();
+        let fields = [("hub.lease_seconds", lease.as_str())];
+        let asked = rig.subscribe_with("https://127.0.0.1:1024/nobody", &fields);
+        asked.err()
+    });
     let refusal = refusal.expect("a full disk refuses sooner or later");
     assert_eq!(refusal.reason, "the hub cannot store requests at present");
-    wait_until("the health says so", || {
-        rig.hub()
-            .health()
-            .store_error
-            .as_ref()
-            .is_some_and(|text| text.ends_with("the disk is full"))
-    });
+    let error = || rig.hub().health().store_error.clone();
+    let is_full = || error().is_some_and(|text| text.ends_with("the disk is full"));
+    wait_until("the health says so", is_full);
     disk.make_room();
-    wait_until("it recovers", || rig.hub().health().store_error.is_none());
+    wait_until("it recovers", || error().is_none());
     assert!(rig.listed(&subscriber.callback("/cb")).is_some());
     rig.change("2");
     assert_eq!(subscriber.wait_delivery(1).body, b"2");

@@ -27,17 +27,12 @@ fn failed_deliveries_or_a_410_remove_and_the_callback_is_told_once() {
     // H53: never followed.
     let location = other.callback("/cb");
     let redirect = format!("HTTP/1.1 307 \r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n");
-    let failed = "too many consecutive deliveries failed";
-    for (reply, status, attempts, name, reason) in [
-        (Reply::status(500), "500", 3, "failures", failed),
-        (Reply::Raw(redirect.into()), "307", 3, "failures", failed),
-        (
-            Reply::status(410),
-            "410",
-            1,
-            "gone",
-            "the callback answered 410 Gone",
-        ),
+    let failed = ("failures", "too many consecutive deliveries failed");
+    let gone = ("gone", "the callback answered 410 Gone");
+    for (reply, status, attempts, (name, reason)) in [
+        (Reply::status(500), "500", 3, failed),
+        (Reply::Raw(redirect.into()), "307", 3, failed),
+        (Reply::status(410), "410", 1, gone),
     ] {
         let (rig, subscriber) = (Rig::start(), answering(vec![reply]));
         rig.subscribe(&subscriber.callback("/cb?x=1"));
@@ -102,14 +97,9 @@ fn retry_after_is_honoured_within_its_bound() {
 
 #[test]
 fn one_deadline_ends_silence_and_drips() {
-    let drip = format!(
-        "HTTP/1.1 204 No Content\r\nX-Slow: {}\r\n\r\n",
-        "x".repeat(64)
-    );
-    for reply in [
-        Reply::Silence(LONG),
-        Reply::Drip(drip.into_bytes(), Duration::from_millis(50)),
-    ] {
+    let drip = format!("HTTP/1.1 204 No Content\r\nX-Slow: {:x<64}\r\n\r\n", "");
+    let drip = Reply::Drip(drip.into_bytes(), Duration::from_millis(50));
+    for reply in [Reply::Silence(LONG), drip] {
         let rig = Rig::start_with(|settings| settings.timeout = Duration::from_secs(1));
         let subscriber = answering(vec![reply]);
         let callback = subscriber.callback("/cb");

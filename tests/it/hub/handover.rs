@@ -1,50 +1,33 @@
 //! Two processes on one state directory, as while a new version replaces an old one: both serve and accept, one
 //! delivers, and the other takes over when that one lets go, whether it ends in good order or is killed.
 
-use super::authority;
-use super::chaos::post;
+use std::collections::HashSet;
+
+use super::rig::{post, serve, subscribe};
 use super::subscriber::Subscriber;
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::{Program, get};
 
-fn serve(temp: &tempfile::TempDir, data: &DataDir) -> Program {
-    let path = |name: &str| temp.path().join(name).to_str().unwrap().to_owned();
-    Program::serve(&[
-        "--data",
-        data.path().to_str().unwrap(),
-        "--base-url",
-        "https://reviews.example",
-        "--state",
-        &path("state"),
-        "--callback-ca",
-        &path("ca.pem"),
-        "--allow-private-callbacks",
-    ])
-}
-
 /// Starts an old process and a new one with a newer content, ends the old one as `end` says, and checks who delivers.
 fn hand_over(end: impl FnOnce(Program)) {
     let temp = tempfile::tempdir().unwrap();
-    authority::write_ca(&temp.path().join("ca.pem"));
+    let store = ["--state", temp.path().to_str().unwrap()];
     let old_data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let new_data = DataDir::with_reviews(2, "2026-01-02T00:00:00Z");
     let subscriber = Subscriber::good();
-
-    let old = serve(&temp, &old_data);
-    let subscribe = |program: &Program, path| {
-        let callback = subscriber.callback(path);
-        assert_eq!(
-            post(program.address(), "subscribe", &callback, 1000).status,
-            202
-        );
-    };
-    subscribe(&old, "/old");
-    old.wait_for_log("a subscription is active");
+    let old = serve(&old_data, store, &[]);
+    subscribe(&old, &subscriber.callback("/old"));
 
     // The new one serves and accepts at once; what it accepts, the old one verifies.
-    let new = serve(&temp, &new_data);
+    let new = serve(&new_data, store, &[]);
     let served = get(new.address(), "/reviews.json", &[]).body;
-    subscribe(&new, "/new");
+    let asked = post(
+        new.address(),
+        "subscribe",
+        &subscriber.callback("/new"),
+        1_000,
+    );
+    assert_eq!(asked.status, 202);
     old.wait_for_log("a subscription is active");
     assert_eq!(subscriber.verifications().len(), 2);
 
@@ -59,12 +42,8 @@ fn hand_over(end: impl FnOnce(Program)) {
     for number in [3, 4] {
         assert_eq!(subscriber.wait_delivery(number).body, served);
     }
-    let callbacks: std::collections::HashSet<String> = subscriber
-        .deliveries()
-        .into_iter()
-        .skip(2)
-        .map(|got| got.target)
-        .collect();
+    let later = subscriber.deliveries().into_iter().skip(2);
+    let callbacks: HashSet<String> = later.map(|got| got.target).collect();
     assert_eq!(callbacks.len(), 2, "one each");
 }
 

@@ -1,50 +1,29 @@
 //! The hub behind its address: what a form over HTTP is answered, and a whole life on a changing dataset.
 
-use std::path::Path;
 use std::time::Duration;
 
-use reviewd::hub::{Settings, Stats};
-use reviewd::server::{Config, DataSource};
+use reviewd::hub::Settings;
+use reviewd::server::DataSource;
 
 use super::rig;
 use super::subscriber::{Reply, Subscriber};
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::{Response, Server, wait_until};
+use crate::support::{Fields, Response, Server, wait_until};
 
 const FORM: &str = "application/x-www-form-urlencoded";
 
 /// Starts a server with a hub.
-fn start_with(temp: &tempfile::TempDir, change: impl FnOnce(&mut Config)) -> Server {
-    let settings = rig::settings(temp);
-    Server::start_with(|config| {
-        config.hub = Some(settings);
-        change(config);
-    })
+fn start_with(temp: &tempfile::TempDir, change: impl FnOnce(&mut Settings)) -> Server {
+    let mut settings = rig::settings(temp);
+    change(&mut settings);
+    Server::start_with(|config| config.hub = Some(settings))
 }
 
-fn hub(config: &mut Config) -> &mut Settings {
-    config.hub.as_mut().unwrap()
-}
-
-/// Posts to the hub with these header fields, each with its end of line.
-fn send(server: &Server, fields: &str, body: &str) -> Response {
+/// Posts a form to the hub, with further header fields.
+fn post(server: &Server, fields: Fields<'_>, body: &str) -> Response {
     let mut connection = server.connect();
-    let head = format!(
-        "POST /api/websub/hub HTTP/1.1\r\nHost: {}",
-        server.address()
-    );
-    connection.write(format!("{head}\r\n{fields}\r\n{body}").as_bytes());
+    connection.request("POST", "/api/websub/hub", fields, body.as_bytes());
     connection.response("POST")
-}
-
-fn post(server: &Server, content_type: &str, body: &str) -> Response {
-    let length = body.len();
-    let fields = format!("Content-Type: {content_type}\r\nContent-Length: {length}\r\n");
-    send(server, &fields, body)
-}
-
-fn stats(server: &Server) -> &Stats {
-    server.running().app().hub().expect("a hub").stats()
 }
 
 fn form(server: &Server, path: &str, callback: &str) -> String {
@@ -57,7 +36,11 @@ fn form(server: &Server, path: &str, callback: &str) -> String {
 }
 
 fn subscribe(server: &Server, path: &str, callback: &str) -> Response {
-    post(server, FORM, &form(server, path, callback))
+    post(
+        server,
+        &[("Content-Type", FORM)],
+        &form(server, path, callback),
+    )
 }
 
 /// Checks a plain-text answer of one line that begins as expected.
@@ -79,87 +62,49 @@ fn h27_a_request_that_can_be_handled_is_answered_202() {
     let temp = tempfile::tempdir().unwrap();
     let server = start_with(&temp, |_| {});
     assert_line(&subscribe(&server, "/feed.xml", CALLBACK), 202, "accepted");
+    let credentials = [("Authorization", "Basic eDp5"), ("Content-Type", FORM)];
     let body = form(&server, "/feed.xml", CALLBACK);
-    let fields = format!(
-        "Authorization: Basic eDp5\r\nContent-Type: {FORM}\r\nContent-Length: {}\r\n",
-        body.len()
-    );
-    assert_eq!(send(&server, &fields, &body).status, 202, "credentials");
+    assert_eq!(post(&server, &credentials, &body).status, 202);
 }
 
+/// How a form is refused that is not one is in `bodies`.
 #[test]
 fn h29_h30_refusals_are_a_4xx_with_one_plain_line() {
     let temp = tempfile::tempdir().unwrap();
     let server = start_with(&temp, |_| {});
-    let plain = form(&server, "/feed.xml", "http://127.0.0.1:8443/cb");
-    let unknown = form(&server, "/insights.json", CALLBACK);
-    for (content_type, body, status, line) in [
-        (FORM, "hub.mode=subscribe", 400, "hub.callback: is missing"),
-        (
-            FORM,
-            &plain,
-            400,
-            "hub.callback: must be https, plain http is refused",
-        ),
-        (FORM, &unknown, 400, "hub.topic: is not one of "),
-        (
-            "application/json",
-            "{}",
-            415,
-            "content-type: must be application/x-www-form-urlencoded, not \"application/json\"",
-        ),
-    ] {
-        assert_line(&post(&server, content_type, body), status, line);
-    }
-    let twice = format!("Content-Type: {FORM}\r\nContent-Type: {FORM}\r\nContent-Length: 1\r\n");
-    for fields in ["Content-Length: 1\r\n", &twice] {
-        let response = send(&server, fields, "x");
-        assert_line(&response, 415, "content-type: ");
-        assert_eq!(response.field("accept-post"), Some(FORM));
-    }
-    let response = post(&Server::start(), FORM, "hub.mode=subscribe");
-    assert_eq!(response.status, 503, "without a hub");
-    assert!(response.field("retry-after").is_some());
-}
-
-#[test]
-fn one_client_may_ask_so_often_and_is_told_when_to_come_back() {
-    let temp = tempfile::tempdir().unwrap();
-    let server = start_with(&temp, |config| config.limits.rates.hub = 1);
-    let response = subscribe(&server, "/feed.xml", CALLBACK);
-    assert_eq!(response.status, 202);
-    let policy = response.field("ratelimit-policy");
-    assert_eq!(policy, Some("\"hub\";q=1;w=60"));
-    let response = subscribe(&server, "/feed.xml", CALLBACK);
-    let line = "more than 1 requests a minute from one address";
-    assert_line(&response, 429, line);
-    let wait = response.field("retry-after").unwrap();
-    let limit = format!("\"hub\";r=0;t={wait}");
-    assert_eq!(response.field("ratelimit"), Some(limit.as_str()));
-    // The form was left unread.
-    assert_eq!(response.field("connection"), Some("close"));
+    let fields = [("Content-Type", FORM)];
+    let missing = post(&server, &fields, "hub.mode=subscribe");
+    assert_line(&missing, 400, "hub.callback: is missing");
+    let plain = subscribe(&server, "/feed.xml", "http://127.0.0.1:8443/cb");
+    assert_line(
+        &plain,
+        400,
+        "hub.callback: must be https, plain http is refused",
+    );
+    let unknown = subscribe(&server, "/insights.json", CALLBACK);
+    assert_line(&unknown, 400, "hub.topic: is not one of ");
+    let without = subscribe(&Server::start(), "/feed.xml", CALLBACK);
+    assert_eq!(without.status, 503, "without a hub");
+    assert!(without.field("retry-after").is_some());
 }
 
 #[test]
 fn bounds_of_what_is_kept_are_429_for_a_host_and_503_for_all() {
     let temp = tempfile::tempdir().unwrap();
     let silent = Subscriber::start_with(None, Reply::good);
-    let server = start_with(&temp, |config| {
-        hub(config).quotas.requests = 3;
-        hub(config).quotas.requests_per_host = 2;
-        hub(config).timeout = Duration::from_secs(30);
+    let server = start_with(&temp, |settings| {
+        settings.quotas.requests = 3;
+        settings.quotas.requests_per_host = 2;
+        settings.timeout = Duration::from_secs(30);
     });
+    let of_host = "hub.callback: 2 requests for its host wait for verification";
+    let of_all = "3 requests wait for verification";
     for (host, path, status, line) in [
         ("127.0.0.1", "/1", 202, "accepted"),
         ("127.0.0.1", "/2", 202, "accepted"),
-        (
-            "127.0.0.1",
-            "/3",
-            429,
-            "hub.callback: 2 requests for its host wait for verification",
-        ),
+        ("127.0.0.1", "/3", 429, of_host),
         ("localhost", "/1", 202, "accepted"),
-        ("127.0.0.3", "/1", 503, "3 requests wait for verification"),
+        ("127.0.0.3", "/1", 503, of_all),
     ] {
         let response = subscribe(&server, "/feed.xml", &silent.callback_at(host, path));
         assert_line(&response, status, line);
@@ -172,15 +117,26 @@ fn bounds_of_what_is_kept_are_429_for_a_host_and_503_for_all() {
 fn p1_h6_h47_h48_a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
     let (temp, subscriber) = (tempfile::tempdir().unwrap(), Subscriber::good());
     let data = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
-    let path: &Path = data.path();
-    let server = start_with(&temp, |config| {
-        config.data = DataSource::Directory(path.to_owned());
+    let settings = rig::settings(&temp);
+    let server = Server::start_with(|config| {
+        config.hub = Some(settings);
+        config.data = DataSource::Directory(data.path().to_owned());
     });
     for path in ["/feed.xml", "/api/feed.json", "/reviews.json"] {
         let response = subscribe(&server, path, &subscriber.callback(path));
         assert_eq!(response.status, 202);
     }
-    wait_until("active", || stats(&server).confirmed.value() == 3);
+    let confirmed = || {
+        server
+            .running()
+            .app()
+            .hub()
+            .unwrap()
+            .stats()
+            .confirmed
+            .value()
+    };
+    wait_until("active", || confirmed() == 3);
     data.write("reviews.json", &reviews_json(4, "2026-01-02T00:00:00Z"));
     subscriber.wait_delivery(3);
     for delivery in subscriber.deliveries() {

@@ -1,19 +1,17 @@
 //! The hub's state in PostgreSQL: what holds of the store, what a start refuses, and what a database that goes costs.
 
-use std::process::Output;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use oracle::hub::{check_shared_hub_sequence, check_shared_store};
 use reviewd::hub::store::{Database, Store, StoreError};
 use serde_json::json;
 
 use super::authority;
-use super::chaos::post;
+use super::chaos::Random;
 use super::postgres_shared::Shared;
-use super::rig::now;
+use super::rig::{now, post, subscribe};
 use super::subscriber::Subscriber;
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::postgres::Postgres;
 use crate::support::program::run;
 use crate::support::{get, wait_until};
 
@@ -24,14 +22,6 @@ pub(super) fn open(url: &str) -> Result<Store, StoreError> {
     Store::in_database(&Database::parse(url).unwrap())
 }
 
-/// Runs `reviewd serve` on a store to its end, which it comes to by itself.
-fn serve(url: &str, arguments: &[&str]) -> Output {
-    let state = tempfile::tempdir().unwrap();
-    let state = state.path().to_str().unwrap();
-    let common = ["serve", "--listen", "127.0.0.1:0", "--state", state];
-    run(&[&common[..], &["--store", url], arguments].concat())
-}
-
 /// Asserts that a start ends with `status` and one line that says `what`, and no password.
 #[track_caller]
 fn assert_refused(url: &str, status: i32, what: &str) {
@@ -40,62 +30,52 @@ fn assert_refused(url: &str, status: i32, what: &str) {
 
 #[track_caller]
 pub(super) fn assert_refused_with(url: &str, arguments: &[&str], status: i32, what: &str) {
-    let output = serve(url, arguments);
+    let state = tempfile::tempdir().unwrap();
+    let state = state.path().to_str().unwrap();
+    let common = ["serve", "--listen", "127.0.0.1:0", "--state", state];
+    let output = run(&[&common[..], &["--store", url], arguments].concat());
     let error = String::from_utf8(output.stderr).unwrap();
-    let said: Vec<&str> = error
-        .lines()
-        .filter(|line| !line.contains("waiting for the hub's store"))
-        .collect();
-    assert_eq!(
-        (output.status.code(), said.len()),
-        (Some(status), 1),
+    let lines = error.lines();
+    let mut said = lines.filter(|line| !line.contains("waiting for the hub's store"));
+    assert_eq!(output.status.code(), Some(status), "{error}");
+    assert!(said.next().unwrap().contains(what), "{error}");
+    assert!(
+        said.next().is_none() && !error.contains("secret"),
         "{error}"
     );
-    assert!(said[0].contains(what), "{error}");
-    assert!(!error.contains("secret"), "{error}");
 }
 
 #[test]
 fn the_store_conforms_and_so_do_two_at_once() {
-    let Some(postgres) = Postgres::start() else {
+    let Some(shared) = Shared::begin() else {
         return;
     };
-    postgres.database("hub");
-    let url = postgres.url("reviewd", "hub");
-    let open = || open(&url).unwrap();
-    let empty = || postgres.query("hub", "DROP SCHEMA IF EXISTS reviewd CASCADE");
+    let empty = || shared.query("DROP SCHEMA IF EXISTS reviewd CASCADE");
     check_shared_store(|| {
         empty();
-        [open(), open()]
+        [shared.open(), shared.open()]
     });
     // Random sequences, as for the embedded store.
-    let mut bytes: u32 = 1;
+    let mut random = Random(1);
     for _ in 0..20 {
         empty();
-        let sequence: Vec<u8> = (0..300)
-            .map(|_| {
-                bytes = bytes.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
-                (bytes >> 24) as u8
-            })
-            .collect();
-        check_shared_hub_sequence(open(), &sequence);
+        let sequence: Vec<u8> = (0..300).map(|_| random.below(256) as u8).collect();
+        check_shared_hub_sequence(shared.open(), &sequence);
     }
 }
 
 #[test]
 fn the_delivery_role_goes_to_the_next_when_its_owner_is_gone() {
-    let Some(postgres) = Postgres::start() else {
+    let Some(shared) = Shared::begin() else {
         return;
     };
-    postgres.database("hub");
-    let url = postgres.url("reviewd", "hub");
-    let (mut one, mut other) = (open(&url).unwrap(), open(&url).unwrap());
+    let (mut one, mut other) = (shared.open(), shared.open());
     assert_eq!(one.try_take_role(), Ok(true));
     assert_eq!(one.try_take_role(), Ok(true), "it has it");
     assert_eq!(other.try_take_role(), Ok(false));
     drop(one);
     wait_until("the role is free", || other.try_take_role().unwrap());
-    let mut third = open(&url).unwrap();
+    let mut third = shared.open();
     assert_eq!(third.try_take_role(), Ok(false));
     assert_eq!(other.try_take_role(), Ok(true));
     other.give_up_role().unwrap();
@@ -104,90 +84,73 @@ fn the_delivery_role_goes_to_the_next_when_its_owner_is_gone() {
 
 #[test]
 fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_alone() {
-    let Some(postgres) = Postgres::start() else {
+    let Some(shared) = Shared::begin() else {
         return;
     };
-    postgres.database("hub");
-    let url = postgres.url("reviewd", "hub");
+    let version = || shared.query("SELECT version FROM reviewd.meta");
     let all_at_once = || {
-        let results: Vec<_> = std::thread::scope(|scope| {
-            let threads: Vec<_> = (0..4).map(|_| scope.spawn(|| open(&url).err())).collect();
-            threads.into_iter().map(|one| one.join().unwrap()).collect()
+        std::thread::scope(|scope| {
+            (0..4).for_each(|_| drop(scope.spawn(|| shared.open())));
         });
-        assert!(results.iter().all(Option::is_none), "{results:?}");
+        assert_eq!(version(), VERSION);
     };
-    let version = || postgres.query("hub", "SELECT version FROM reviewd.meta");
     all_at_once();
-    assert_eq!(version(), VERSION);
     // As the first published version was.
-    postgres.query("hub", "DROP SCHEMA reviewd CASCADE");
+    shared.query("DROP SCHEMA reviewd CASCADE");
     let first = include_str!("../../fixtures/hub/postgres-3.sql");
-    postgres.query("hub", &format!("SET ROLE reviewd; {first}"));
+    shared.query(&format!("SET ROLE reviewd; {first}"));
     all_at_once();
-    assert_eq!(version(), VERSION);
-    let mut store = open(&url).unwrap();
+    let mut store = shared.open();
     let listed = store.list(0, 10).unwrap();
-    assert_eq!(
-        (listed.len(), listed[0].owed, listed[0].state.claimed),
-        (1, true, true)
-    );
+    let one = (listed.len(), listed[0].owed, listed[0].state.claimed);
+    assert_eq!(one, (1, true, true));
     let requests = store.requests(10).unwrap().len();
     let stones = store.tombstones(10).unwrap().len();
     let told = store.take_notices(10, now()).unwrap().len();
     assert_eq!((requests, stones, told), (1, 1, 1));
-    postgres.query("hub", "UPDATE reviewd.meta SET version = 99");
-    assert_refused(
-        &url,
-        78,
-        &format!("schema 99 is newer than this program's {VERSION}"),
-    );
+    shared.query("UPDATE reviewd.meta SET version = 99");
+    let newer = format!("schema 99 is newer than this program's {VERSION}");
+    assert_refused(&shared.url, 78, &newer);
     assert_eq!(version(), "99");
 }
 
 #[test]
 fn unrecoverable_database_errors_exit_78() {
-    let Some(mut postgres) = Postgres::start() else {
+    let Some(mut shared) = Shared::begin() else {
         return;
     };
-    postgres.database("hub");
-    let url = postgres.url("reviewd", "hub");
-    let wrong = url.replace(":secret@", ":secret2@");
+    let url = shared.url.clone();
+    let password = |text: &str| url.replace(":secret@", text);
+    let [nowhere, guest] = [("reviewd", "nowhere"), ("guest", "hub")]
+        .map(|(user, database)| shared.postgres.url(user, database));
+    let foreign = "mysql://u:secret@127.0.0.1/hub";
     for (url, what) in [
-        (
-            "mysql://u:secret@127.0.0.1/hub",
-            "--store: must begin with postgres://",
-        ),
-        (&wrong, "password authentication failed"),
-        (&url.replace(":secret@", "@"), "password missing"),
-        (
-            &postgres.url("reviewd", "nowhere"),
-            "\"nowhere\" does not exist",
-        ),
+        (foreign, "--store: must begin with postgres://"),
+        (&password(":secret2@"), "password authentication failed"),
+        (&password("@"), "password missing"),
+        (&nowhere, "\"nowhere\" does not exist"),
+        // No right to make the schema.
+        (&guest, "permission denied"),
     ] {
         assert_refused(url, 78, what);
     }
-    // Neither the right to make the schema, nor the one to use it when it is there.
-    let guest = postgres.url("guest", "hub");
+    // No right to use it when it is there, or to write to it.
+    drop(shared.open());
     assert_refused(&guest, 78, "permission denied");
-    drop(open(&url).unwrap());
-    assert_refused(&guest, 78, "permission denied");
-    postgres.query(
-        "hub",
-        "GRANT USAGE ON SCHEMA reviewd TO guest; GRANT SELECT ON ALL TABLES IN SCHEMA reviewd TO guest",
-    );
+    shared.query("GRANT USAGE ON SCHEMA reviewd TO guest; GRANT SELECT ON ALL TABLES IN SCHEMA reviewd TO guest");
     assert_refused(&guest, 78, "permission denied");
     // A schema of that name that is another program's.
     for (name, table, what) in [
         ("other", "topic", "\"topic\" already exists"),
         ("broken", "meta", "\"version\" does not exist"),
     ] {
-        postgres.database(name);
+        shared.postgres.database(name);
         let sql = format!(
             "CREATE SCHEMA reviewd AUTHORIZATION reviewd; CREATE TABLE reviewd.{table} (x INT);
              GRANT ALL ON ALL TABLES IN SCHEMA reviewd TO reviewd"
         );
-        postgres.query(name, &sql);
-        assert_refused(&postgres.url("reviewd", name), 78, what);
+        shared.postgres.query(name, &sql);
+        assert_refused(&shared.postgres.url("reviewd", name), 78, what);
     }
     // TLS: one that is not spoken, one whose authority is another, and one that is right.
     let temp = tempfile::tempdir().unwrap();
@@ -196,20 +159,21 @@ fn unrecoverable_database_errors_exit_78() {
     let secured = format!("{url}?sslmode=require&sslrootcert={}", ca.display());
     assert_refused(&secured, 78, "server does not support TLS");
     let (certificate, key) = authority::server_pem(&["127.0.0.1"]);
-    let certificate = postgres.write("server.pem", &certificate);
-    let key = postgres.write("server.key", &key);
-    for (name, path) in [("ssl_cert_file", certificate), ("ssl_key_file", key)] {
-        postgres.set(format!("{name}={}", path.display()));
+    for (name, file, pem) in [
+        ("ssl_cert_file", "server.pem", certificate),
+        ("ssl_key_file", "server.key", key),
+    ] {
+        let path = shared.postgres.write(file, &pem);
+        shared.postgres.set(format!("{name}={}", path.display()));
     }
-    postgres.set("ssl=on".to_owned());
-    postgres.stop();
-    postgres.start_again();
+    shared.postgres.set("ssl=on".to_owned());
+    shared.postgres.stop();
+    shared.postgres.start_again();
     assert_refused(&format!("{url}?sslmode=require"), 78, "certificate");
-    let store = open(&secured).unwrap();
+    let _store = open(&secured).unwrap();
     let encrypted = "SELECT bool_and(s.ssl) FROM pg_stat_ssl s JOIN pg_stat_activity a USING (pid)
          WHERE a.usename = 'reviewd'";
-    assert_eq!(postgres.query("hub", encrypted), "t");
-    drop(store);
+    assert_eq!(shared.query(encrypted), "t");
 }
 
 #[test]
@@ -222,11 +186,8 @@ fn a_database_that_is_not_there_at_the_start_is_waited_for_and_then_69() {
     assert_refused(&url, 69, "does not answer");
     drop(free);
     assert_refused(&url, 69, "cannot be reached");
-    let took = began.elapsed();
-    assert!(
-        (Duration::from_secs(8)..Duration::from_secs(60)).contains(&took),
-        "{took:?}"
-    );
+    let took_s = began.elapsed().as_secs();
+    assert!((8..60).contains(&took_s), "{took_s}");
 }
 
 #[test]
@@ -238,54 +199,34 @@ fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_i
     let (subscriber, later) = (Subscriber::good(), Subscriber::good());
     let program = shared.replica(&data);
     let address = program.address();
-    let ask =
-        |subscriber: &Subscriber| post(address, "subscribe", &subscriber.callback("/cb"), 1000);
-    assert_eq!(ask(&subscriber).status, 202);
-    program.wait_for_log("a subscription is active");
+    let served = || get(address, "/reviews.json", &[]);
+    let ready = || get(address, "/readyz", &[]);
+    let is_told = || ready().text().contains("\"hub_store\"");
+    let hub = |usable, delivering| {
+        let said = json!({"store": "postgres", "usable": usable, "delivering": delivering, "paused": false});
+        assert_eq!(ready().json()["hub"], said);
+    };
+    subscribe(&program, &subscriber.callback("/cb"));
     shared.postgres.crash();
-    let mut refused = None;
-    wait_until("503", || {
-        let response = ask(&later);
-        refused = (response.status == 503).then_some(response);
-        refused.is_some()
-    });
-    let refused = refused.unwrap();
-    assert_eq!(refused.field("retry-after"), Some("10"), "{refused:?}");
-    wait_until("the reason", || {
-        let ready = get(address, "/readyz", &[]);
-        assert_eq!(
-            ready.status, 200,
-            "reads go on, so traffic need not go elsewhere"
-        );
-        ready.text().contains("\"hub_store\"")
-    });
-    let hub = || get(address, "/readyz", &[]).json()["hub"].clone();
+    let ask = || post(address, "subscribe", &later.callback("/cb"), 1_000);
+    wait_until("503", || ask().status == 503);
+    assert_eq!(ask().field("retry-after"), Some("10"));
+    wait_until("the reason", is_told);
     assert_eq!(
-        hub(),
-        json!({"store": "postgres", "usable": false, "delivering": false, "paused": false})
+        ready().status,
+        200,
+        "reads go on, so traffic need not go elsewhere"
     );
+    hub(false, false);
     // The content changes meanwhile: it is served, and delivered when the database is back.
     data.write("reviews.json", &reviews_json(2, "2026-01-02T00:00:00Z"));
-    wait_until("the change is served", || {
-        get(address, "/reviews.json", &[])
-            .text()
-            .contains("2026-01-02")
-    });
+    wait_until("the change", || served().text().contains("2026-01-02"));
     assert_eq!(subscriber.deliveries().len(), 0);
     shared.postgres.start_again();
-    let delivery = subscriber.wait_delivery(1);
-    assert_eq!(delivery.body, get(address, "/reviews.json", &[]).body);
-    assert_eq!(ask(&later).status, 202);
-    program.wait_for_log("a subscription is active");
-    wait_until("no reason", || {
-        !get(address, "/readyz", &[])
-            .text()
-            .contains("\"hub_store\"")
-    });
-    assert_eq!(
-        hub(),
-        json!({"store": "postgres", "usable": true, "delivering": true, "paused": false})
-    );
+    assert_eq!(subscriber.wait_delivery(1).body, served().body);
+    subscribe(&program, &later.callback("/cb"));
+    wait_until("no reason", || !is_told());
+    hub(true, true);
     // The operator's command knows the database, too.
     let listed = run(&["hub", "list", "--store", &shared.url, "--format", "json"]);
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();

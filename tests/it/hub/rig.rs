@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::{IpAddr, Ipv4Addr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -19,11 +19,44 @@ use reviewd::wire::date::Timestamp;
 use sha2::Digest;
 
 use super::authority;
-use crate::support::wait_until;
+use crate::support::dataset::DataDir;
+use crate::support::{Connection, Fields, Program, Response, wait_until};
 
 pub(crate) const BASE: &str = "https://reviews.example";
 pub(crate) const FEED: &str = "https://reviews.example/feed.xml";
 pub(crate) const HUB: &str = "https://reviews.example/api/websub/hub";
+
+/// Starts the real program with a hub whose state `store` names, at the address [`BASE`]. It takes any number of requests
+/// from here, and trusts the subscribers' authority.
+pub(crate) fn serve(data: &DataDir, store: [&str; 2], more: &[&str]) -> Program {
+    let ca = data.path().join("ca.pem");
+    authority::write_ca(&ca);
+    let [folder, ca] = [data.path(), &ca].map(|path| path.to_str().unwrap());
+    let own = ["--data", folder, "--base-url", BASE, "--callback-ca", ca];
+    let any = ["--allow-private-callbacks", "--hub-rate", "0"];
+    Program::serve(&[&own[..], &store, &any, more].concat())
+}
+
+/// Asks the hub at `address` for or against a callback of the reviews.
+pub(crate) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32) -> Response {
+    let body = url::form_urlencoded::Serializer::new(String::new())
+        .append_pair("hub.mode", mode)
+        .append_pair("hub.topic", "https://reviews.example/reviews.json")
+        .append_pair("hub.callback", callback)
+        .append_pair("hub.lease_seconds", &lease_s.to_string())
+        .finish();
+    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
+    let mut connection = Connection::open(address);
+    connection.request("POST", "/api/websub/hub", &fields, body.as_bytes());
+    connection.response("POST")
+}
+
+/// Subscribes to the reviews, and waits until that is active.
+pub(crate) fn subscribe(program: &Program, callback: &str) {
+    let response = post(program.address(), "subscribe", callback, 1_000);
+    assert_eq!(response.status, 202);
+    program.wait_for_log("a subscription is active");
+}
 
 /// Addresses by name; names under `.sub.test` are 127.0.0.1 unless the test says otherwise.
 #[derive(Clone, Default)]
@@ -46,10 +79,7 @@ pub(crate) struct Rig {
 impl Names {
     /// Resolves `name` to each of `answers` in turn, and to the last one from then on.
     pub(crate) fn set(&self, name: &str, answers: &[&[&str]]) {
-        let parse = |addresses: &&[&str]| {
-            let parsed = addresses.iter().map(|address| address.parse().unwrap());
-            parsed.collect()
-        };
+        let parse = |all: &&[&str]| all.iter().map(|one| one.parse().unwrap()).collect();
         let answers = answers.iter().map(parse).collect();
         self.0.lock().unwrap().insert(name.to_owned(), answers);
     }
@@ -76,10 +106,8 @@ impl Rig {
         let temp = tempfile::tempdir().unwrap();
         let mut settings = settings(&temp);
         change(&mut settings);
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_time()
-            .build()
-            .unwrap();
+        let mut runtime = tokio::runtime::Builder::new_current_thread();
+        let runtime = runtime.enable_time().build().unwrap();
         let mut rig = Rig {
             hub: None,
             names: Names::default(),
@@ -96,20 +124,14 @@ impl Rig {
 
     /// Starts the hub (again) on a content.
     pub(crate) fn boot(&mut self, content: &str) {
-        let ahead_ms = Arc::clone(&self.ahead_ms);
-        let names = self.names.clone();
+        let (ahead_ms, names) = (Arc::clone(&self.ahead_ms), self.names.clone());
         let outside = Outside {
             lookup: Arc::new(move |host| names.look_up(host)),
             unix_ms: Box::new(move || reviewd::clock::unix_ms() + ahead_ms.load(Ordering::SeqCst)),
         };
         *self.announced.lock().unwrap() = topics(content)[0].digest;
-        let hub = Hub::start(
-            &self.base_url,
-            self.settings.clone(),
-            outside,
-            topics(content),
-            |_| {},
-        );
+        let (base_url, settings) = (&self.base_url, self.settings.clone());
+        let hub = Hub::start(base_url, settings, outside, topics(content), |_| {});
         self.hub = Some(hub.unwrap_or_else(|error| panic!("no hub: {error}")));
     }
 
@@ -148,7 +170,7 @@ impl Rig {
         noted.is_ok_and(|digest| digest == *self.announced.lock().unwrap())
     }
 
-    fn post(&self, form: &[(&str, &str)]) -> Result<(), Refusal> {
+    fn post(&self, form: Fields<'_>) -> Result<(), Refusal> {
         let mut body = url::form_urlencoded::Serializer::new(String::new());
         let body = body.extend_pairs(form).finish();
         let request = request::parse(Some(b"application/x-www-form-urlencoded"), body.as_bytes())?;
@@ -165,17 +187,20 @@ impl Rig {
     }
 
     /// Asks for a subscription to the feed, with further fields.
-    pub(crate) fn subscribe_with(
-        &self,
-        callback: &str,
-        more: &[(&str, &str)],
-    ) -> Result<(), Refusal> {
+    pub(crate) fn subscribe_with(&self, callback: &str, more: Fields<'_>) -> Result<(), Refusal> {
         let form = [
             ("hub.mode", "subscribe"),
             ("hub.topic", FEED),
             ("hub.callback", callback),
         ];
         self.post(&[&form, more].concat())
+    }
+
+    /// Subscribes to the feed with a lease of so many seconds, and waits until that is active.
+    pub(crate) fn subscribe_for(&self, callback: &str, lease_s: &str) {
+        self.subscribe_with(callback, &[("hub.lease_seconds", lease_s)])
+            .unwrap();
+        self.wait_active(callback);
     }
 
     /// Subscribes to the feed and waits until that is active.
@@ -226,9 +251,7 @@ impl Rig {
 
     /// Waits until no request waits for its verification.
     pub(crate) fn wait_verified(&self) {
-        wait_until("verified", || {
-            self.store().counts(self.now()).unwrap().requests == 0
-        });
+        wait_until("verified", || self.store_counts().1 == 0);
     }
 
     pub(crate) fn listed(&self, callback: &str) -> Option<Listed> {

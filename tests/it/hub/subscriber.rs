@@ -24,8 +24,6 @@ pub(crate) struct Received {
     pub(crate) fields: Vec<(String, String)>,
     pub(crate) body: Vec<u8>,
     pub(crate) at: Instant,
-    /// Which connection it came on.
-    pub(crate) connection: usize,
 }
 
 /// How a request is answered.
@@ -47,7 +45,10 @@ pub(crate) enum Reply {
 
 type Stream = StreamOwned<ServerConnection, TcpStream>;
 
-type Behaviour = dyn Fn(&Received) -> Reply + Send + Sync;
+/// How a subscriber answers.
+pub(crate) trait Behaviour: Fn(&Received) -> Reply + Send + Sync + 'static {}
+
+impl<F: Fn(&Received) -> Reply + Send + Sync + 'static> Behaviour for F {}
 
 /// Certificates by the address that was connected to; without one a handshake is never answered.
 type Certificates = dyn Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync;
@@ -60,21 +61,14 @@ pub(crate) struct Subscriber {
 
 struct Shared {
     received: Mutex<Vec<Received>>,
-    behaviour: Mutex<Arc<Behaviour>>,
+    behaviour: Mutex<Arc<dyn Behaviour>>,
     certificates: Box<Certificates>,
     /// Whether requests are noted; a hundred thousand of them would take more memory than all else.
     is_noting: bool,
     connections: AtomicUsize,
     over: AtomicBool,
-    /// The line that all connections share, when it is narrow.
-    line: Mutex<Option<Line>>,
-}
-
-/// A narrow line: what is read is waited for.
-struct Line {
-    bytes_per_s: u64,
-    /// When all that was read so far has come through.
-    free_at: Instant,
+    /// The bytes a second of a narrow line that all connections share, and when all that was read has come through it.
+    line: Mutex<Option<(u64, Instant)>>,
 }
 
 impl Received {
@@ -120,9 +114,7 @@ impl Subscriber {
     }
 
     /// Starts one that confirms everything, and answers deliveries as `deliveries` says.
-    pub(crate) fn delivering(
-        deliveries: impl Fn(&Received) -> Reply + Send + Sync + 'static,
-    ) -> Subscriber {
+    pub(crate) fn delivering(deliveries: impl Behaviour) -> Subscriber {
         Subscriber::start(move |request| match request.method.as_str() {
             "GET" => Reply::good(request),
             _ => deliveries(request),
@@ -130,9 +122,7 @@ impl Subscriber {
     }
 
     /// Starts one that answers as `behaviour` says.
-    pub(crate) fn start(
-        behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static,
-    ) -> Subscriber {
+    pub(crate) fn start(behaviour: impl Behaviour) -> Subscriber {
         let config = authority::server_config(&["127.0.0.1", "127.0.0.2", "*.sub.test"]);
         Subscriber::start_with(Some(config), behaviour)
     }
@@ -140,17 +130,16 @@ impl Subscriber {
     /// Starts one with this certificate; without one it never answers a handshake.
     pub(crate) fn start_with(
         tls: Option<Arc<ServerConfig>>,
-        behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        behaviour: impl Behaviour,
     ) -> Subscriber {
         Subscriber::listen(Ipv4Addr::LOCALHOST, true, move |_| tls.clone(), behaviour)
     }
 
     /// Starts one at each address of this machine, all of 127.0.0.0/8 among them, with a certificate for each. What it
     /// receives is for `behaviour` to note.
-    #[allow(dead_code, reason = "the bench of the fan-out is who needs so many")]
     pub(crate) fn everywhere(
         certificates: impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static,
-        behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        behaviour: impl Behaviour,
     ) -> Subscriber {
         Subscriber::listen(Ipv4Addr::UNSPECIFIED, false, certificates, behaviour)
     }
@@ -159,7 +148,7 @@ impl Subscriber {
         at: Ipv4Addr,
         is_noting: bool,
         certificates: impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static,
-        behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static,
+        behaviour: impl Behaviour,
     ) -> Subscriber {
         let listener = TcpListener::bind((at, 0)).unwrap();
         let address = listener.local_addr().unwrap();
@@ -200,17 +189,13 @@ impl Subscriber {
     }
 
     /// Answers as `behaviour` says from now on.
-    pub(crate) fn behave(&self, behaviour: impl Fn(&Received) -> Reply + Send + Sync + 'static) {
+    pub(crate) fn behave(&self, behaviour: impl Behaviour) {
         *self.shared.behaviour.lock().unwrap() = Arc::new(behaviour);
     }
 
     /// Lets through so many bytes a second, of all connections together.
     pub(crate) fn narrow(&self, bytes_per_s: u64) {
-        let free_at = Instant::now();
-        *self.shared.line.lock().unwrap() = Some(Line {
-            bytes_per_s,
-            free_at,
-        });
+        *self.shared.line.lock().unwrap() = Some((bytes_per_s, Instant::now()));
     }
 
     pub(crate) fn received(&self) -> Vec<Received> {
@@ -242,17 +227,23 @@ impl Subscriber {
 
     /// Waits for the `count`-th verification and returns it.
     pub(crate) fn wait_verification(&self, count: usize) -> Received {
-        wait_for(count, || self.verifications())
+        self.wait_for(count, Subscriber::verifications)
     }
 
     /// Waits for the `count`-th delivery and returns it.
     pub(crate) fn wait_delivery(&self, count: usize) -> Received {
-        wait_for(count, || self.deliveries())
+        self.wait_for(count, Subscriber::deliveries)
     }
 
     /// Waits for the `count`-th denial and returns it.
     pub(crate) fn wait_denial(&self, count: usize) -> Received {
-        wait_for(count, || self.denials())
+        self.wait_for(count, Subscriber::denials)
+    }
+
+    fn wait_for(&self, count: usize, received: fn(&Subscriber) -> Vec<Received>) -> Received {
+        let has_come = || received(self).len() >= count;
+        wait_until("a request to the callback", has_come);
+        received(self).swap_remove(count - 1)
     }
 
     /// Checks how many deliveries and denials have come.
@@ -260,11 +251,6 @@ impl Subscriber {
         let received = (self.deliveries().len(), self.denials().len());
         assert_eq!(received, (deliveries, denials));
     }
-}
-
-fn wait_for(count: usize, received: impl Fn() -> Vec<Received>) -> Received {
-    wait_until("a request to the callback", || received().len() >= count);
-    received().swap_remove(count - 1)
 }
 
 impl Drop for Subscriber {
@@ -278,20 +264,21 @@ impl Drop for Subscriber {
 impl Shared {
     /// Serves one connection until either side ends it; what goes wrong on the way is the other side's to notice.
     fn serve(&self, stream: TcpStream) {
-        let connection = self.connections.fetch_add(1, Ordering::SeqCst);
+        self.connections.fetch_add(1, Ordering::SeqCst);
         let address = stream.local_addr().unwrap().ip();
         let Some(config) = (self.certificates)(address) else {
-            return self.hold(Duration::from_secs(60), stream);
+            return self.hold(Duration::from_secs(60));
         };
         stream.set_nodelay(true).unwrap();
         if self.line.lock().unwrap().is_some() {
             // What the kernel would take by itself is not on the line.
-            let bounded = SockRef::from(&stream).set_recv_buffer_size(32 * 1024);
-            bounded.unwrap();
+            SockRef::from(&stream)
+                .set_recv_buffer_size(32 * 1024)
+                .unwrap();
         }
         let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), stream);
         let mut input = Vec::new();
-        while let Some(request) = self.read_request(&mut stream, &mut input, connection) {
+        while let Some(request) = self.read_request(&mut stream, &mut input) {
             if self.is_noting {
                 self.received.lock().unwrap().push(request.clone());
             }
@@ -334,7 +321,7 @@ impl Shared {
                 Ok(())
             }
             Reply::Silence(time) => {
-                self.hold(time, ());
+                self.hold(time);
                 Ok(())
             }
             Reply::HangUp => Ok(()),
@@ -342,12 +329,7 @@ impl Shared {
     }
 
     /// Reads one request with a Content-Length or without a body; `None` at the end of the connection.
-    fn read_request(
-        &self,
-        stream: &mut Stream,
-        input: &mut Vec<u8>,
-        connection: usize,
-    ) -> Option<Received> {
+    fn read_request(&self, stream: &mut Stream, input: &mut Vec<u8>) -> Option<Received> {
         let mut more = |input: &mut Vec<u8>| {
             let mut bytes = [0; 16 * 1024];
             let count = stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
@@ -383,28 +365,26 @@ impl Shared {
             fields,
             body,
             at: Instant::now(),
-            connection,
         })
     }
 
     /// Waits until so many bytes have come through the line.
     fn pass(&self, count: usize) {
-        let free_at = self.line.lock().unwrap().as_mut().map(|line| {
-            let nanos = count as u64 * 1_000_000_000 / line.bytes_per_s;
-            line.free_at = line.free_at.max(Instant::now()) + Duration::from_nanos(nanos);
-            line.free_at
-        });
-        if let Some(free_at) = free_at {
+        let mut line = self.line.lock().unwrap();
+        if let Some((bytes_per_s, free_at)) = &mut *line {
+            let nanos = count as u64 * 1_000_000_000 / *bytes_per_s;
+            *free_at = (*free_at).max(Instant::now()) + Duration::from_nanos(nanos);
+            let free_at = *free_at;
+            drop(line);
             thread::sleep(free_at.saturating_duration_since(Instant::now()));
         }
     }
 
-    /// Keeps `what` open for `time`, or until the subscriber ends.
-    fn hold<T>(&self, time: Duration, what: T) {
+    /// Waits for `time`, or until the subscriber ends.
+    fn hold(&self, time: Duration) {
         let began = Instant::now();
         while began.elapsed() < time && !self.over.load(Ordering::SeqCst) {
             thread::sleep(Duration::from_millis(10));
         }
-        drop(what);
     }
 }
