@@ -1,6 +1,8 @@
 //! The reference implementation of `dataset::decode` and `publish`: the file as a plain JSON value, filtered, sorted and compared.
 
-use serde_json::{Map, Value};
+use std::cmp::Reverse;
+
+use serde_json::{Map, Value, json};
 
 use reviewd::dataset::publish::publish;
 use reviewd::dataset::{Files, decode};
@@ -53,20 +55,13 @@ pub fn check_dataset(data: &[u8]) {
     match decode(files, Timestamp::from_unix(NOW)) {
         Ok(decoded) => {
             assert!(value.is_ok(), "what is no JSON was accepted");
-            assert!(
-                decoded
-                    .warnings()
-                    .iter()
-                    .all(|warning| !warning.message.is_empty())
-            );
-            let file = serde_json::from_slice(&reviews).expect("accepted, so JSON");
-            check_documents(&decoded.dataset, &file);
+            let warnings = decoded.warnings();
+            assert!(warnings.iter().all(|one| !one.message.is_empty()));
+            check_documents(&decoded.dataset, &parse(&reviews));
             let document = insights::document(&decoded.dataset, &OPTIONS).bytes;
-            serde_json::from_slice::<Value>(&document).expect("the insights are JSON");
-            assert!(
-                insights.is_none_or(|given| given == document),
-                "a given document was changed"
-            );
+            parse(&document);
+            let is_kept = insights.is_none_or(|given| given == document);
+            assert!(is_kept, "a given document was changed");
         }
         Err(problems) => {
             assert!(problems.total() >= problems.kept().len() as u64);
@@ -89,72 +84,55 @@ pub fn check_dataset(data: &[u8]) {
 /// Checks the documents of `dataset` against the file that it was decoded from.
 fn check_documents(dataset: &Dataset, file: &Value) {
     let published = publish(dataset, "https://reviews.example");
-    let document: Value =
-        serde_json::from_slice(&published.reviews_json).expect("the reviews are JSON");
+    let document = parse(&published.reviews_json);
     let expected = reference_reviews(file);
     let reviews = document["reviews"].as_array().expect("an array");
     assert_eq!(reviews.len(), expected.len());
     assert_eq!(published.offsets.len(), reviews.len() + 1);
+    let absent = json!({"verification": null, "language": null, "media": []});
     for (row, (review, expected)) in reviews.iter().zip(&expected).enumerate() {
-        let review = review.as_object().expect("an object");
-        assert_eq!(review.len(), 15);
+        assert_eq!(review.as_object().expect("an object").len(), 15);
         for (key, value) in *expected {
-            assert_eq!(&review[key], &reference_value(key, value), "{key}");
+            assert_eq!(review[key], reference_value(key, value), "{key}");
         }
-        for (key, absent) in [
-            ("verification", Value::Null),
-            ("language", Value::Null),
-            ("media", Value::Array(Vec::new())),
-        ] {
-            let given = expected.get(key).unwrap_or(&absent);
-            assert_eq!(&review[key], given, "{key}");
+        for (key, absent) in absent.as_object().into_iter().flatten() {
+            assert_eq!(&review[key], expected.get(key).unwrap_or(absent), "{key}");
         }
-        let end = published.offsets[row + 1] as usize - 1;
-        let slice = &published.reviews_json[published.offsets[row] as usize..end];
-        assert_eq!(
-            serde_json::from_slice::<Value>(slice)
-                .expect("JSON")
-                .as_object(),
-            Some(review)
-        );
+        let [start, end] = [0, 1].map(|next| published.offsets[row + next] as usize);
+        assert_eq!(parse(&published.reviews_json[start..end - 1]), *review);
     }
-    let stars: f64 = expected
+    let stars = expected
         .iter()
-        .filter_map(|review| review["rating"].as_f64())
-        .sum();
+        .filter_map(|review| review["rating"].as_f64());
+    let (stars, count) = (stars.sum::<f64>(), expected.len());
     let rating = &document["aggregate_rating"];
-    assert_eq!(rating["rating_count"], expected.len());
+    assert_eq!(rating["rating_count"], count);
     match rating["rating_value"].as_f64() {
-        Some(mean) => assert!((mean - stars / expected.len() as f64).abs() <= 0.005 + 1e-9),
+        Some(mean) => assert!((mean - stars / count as f64).abs() <= 0.005 + 1e-9),
         None => assert!(expected.is_empty()),
     }
-    let feed: Value = serde_json::from_slice(&published.feed_json).expect("the feed is JSON");
+    let feed = parse(&published.feed_json);
     let items = feed["items"].as_array().expect("an array");
-    assert_eq!(items.len(), expected.len().min(50));
+    assert_eq!(items.len(), count.min(50));
     for (item, review) in items.iter().zip(reviews) {
         assert_eq!(&item["_review"], review);
         assert_eq!(item["content_text"], review["text"]);
     }
-    let atom = std::str::from_utf8(&published.feed_xml).expect("UTF-8");
+    let atom = str::from_utf8(&published.feed_xml).expect("UTF-8");
     assert_eq!(atom.matches("<entry>").count(), items.len());
+}
+
+fn parse(bytes: &[u8]) -> Value {
+    serde_json::from_slice(bytes).expect("what is published is JSON")
 }
 
 /// The verified reviews of the file, newest first.
 fn reference_reviews(file: &Value) -> Vec<&Map<String, Value>> {
-    let all = file["reviews"]
-        .as_array()
-        .into_iter()
-        .flatten()
-        .filter_map(Value::as_object);
+    let all = file["reviews"].as_array().into_iter().flatten();
+    let all = all.filter_map(Value::as_object);
     let mut verified: Vec<_> = all.filter(|review| review["verified"] == true).collect();
-    let key = |review: &Map<String, Value>| {
-        (
-            review["date"].as_str().map(str::to_owned),
-            review["id"].to_string(),
-        )
-    };
     // Dates of four-digit years and ids in quotation marks compare as text just as they do as values.
-    verified.sort_by_key(|review| std::cmp::Reverse(key(review)));
+    verified.sort_by_key(|review| Reverse([&review["date"], &review["id"]].map(Value::to_string)));
     verified
 }
 

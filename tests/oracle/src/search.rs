@@ -5,10 +5,12 @@ mod tests;
 
 use std::cmp::Ordering;
 use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 
 use icu_casemap::CaseMapperBorrowed;
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 use icu_normalizer::{ComposingNormalizerBorrowed, DecomposingNormalizerBorrowed};
+use regex::Regex;
 
 use super::form::encode;
 use reviewd::model::insights::{Aspect, Insights, Polarity};
@@ -306,34 +308,25 @@ fn holds_words(text: &str, words: &str) -> bool {
 
 /// The terms of the folded `words`, and whether each is quoted and excluded.
 pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
-    let words: Vec<char> = words.chars().collect();
-    let mut terms = Vec::new();
-    let mut at = 0;
-    while at < words.len() {
-        if words[at].is_whitespace() {
-            at += 1;
-            continue;
-        }
-        let after = words.get(at + 1);
-        let is_excluded = words[at] == '-' && after.is_some_and(|next| !next.is_whitespace());
-        at += usize::from(is_excluded);
-        let is_quoted = words[at] == '"';
-        at += usize::from(is_quoted);
-        let goes_on = |next: &&char| **next != '"' && (is_quoted || !next.is_whitespace());
-        let term: String = words[at..].iter().take_while(goes_on).collect();
-        at += term.chars().count();
-        at += usize::from(is_quoted && at < words.len());
-        let around = |character: char| match is_quoted {
-            true => character.is_whitespace(),
-            false => "?!.,;:()&/-¿¡…".contains(character),
+    let signs = |character: char| "?!.,;:()&/-¿¡…".contains(character);
+    let terms = TERM.captures_iter(words).map(|term| {
+        let text = match term.name("quoted") {
+            Some(quoted) => quoted.as_str().trim(),
+            None => term["word"].trim_matches(signs),
         };
-        let term: Vec<char> = term.trim_matches(around).chars().collect();
-        if !term.is_empty() {
-            terms.push((term, is_quoted, is_excluded));
-        }
-    }
+        let is_quoted = term.name("quoted").is_some();
+        (text.chars().collect(), is_quoted, !term["not"].is_empty())
+    });
     terms
+        .filter(|(text, ..): &(Vec<char>, _, _)| !text.is_empty())
+        .collect()
 }
+
+/// A quotation mark that is not closed ends with the text.
+static TERM: LazyLock<Regex> = LazyLock::new(|| {
+    let term = r#"(?<not>-?)(?:"(?<quoted>[^"]*)"?|(?<word>[^\s"]+))"#;
+    Regex::new(term).expect("a regular expression")
+});
 
 /// Folds by the decomposed text, cluster by cluster: a base and the marks that follow it.
 pub(super) fn fold(text: &str) -> String {
