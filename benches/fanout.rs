@@ -22,6 +22,7 @@ mod authority;
 #[allow(dead_code, reason = "the tests use the rest")]
 mod subscriber;
 #[path = "../tests/it/support/mod.rs"]
+#[allow(dead_code, unused_imports, reason = "the tests use the rest")]
 mod support;
 
 use std::collections::{HashMap, HashSet};
