@@ -77,9 +77,7 @@ struct Writer {
     stats: Arc<WriterStats>,
     /// Whole lines that are to be written.
     batch: Vec<u8>,
-    /// The last write failed, which was logged.
-    is_failing: bool,
-    /// The file may end in the middle of a line.
+    /// The last write failed, so that the file may end in the middle of a line.
     is_torn: bool,
 }
 
@@ -90,7 +88,6 @@ impl Writer {
             out,
             stats,
             batch: Vec::with_capacity(BATCH_BYTES * 2),
-            is_failing: false,
             is_torn: false,
         }
     }
@@ -130,11 +127,10 @@ impl Writer {
             return;
         }
         let lines = self.batch.iter().filter(|byte| **byte == b'\n').count() as u64;
-        let result = match self.is_torn {
-            // A line that the failure has torn is ended first.
-            true => self.out.write_all(b"\n"),
-            false => Ok(()),
-        };
+        let was_torn = self.is_torn;
+        // A line that a failure has torn is ended first.
+        let end: &[u8] = if was_torn { b"\n" } else { b"" };
+        let result = self.out.write_all(end);
         let result = result.and_then(|()| self.out.write_all(&self.batch));
         self.batch.clear();
         self.is_torn = result.is_err();
@@ -144,14 +140,10 @@ impl Writer {
         };
         count.fetch_add(lines, Relaxed);
         match result {
-            Err(error) if !self.is_failing => {
-                self.is_failing = true;
+            Err(error) if !was_torn => {
                 warn!(%error, "the access log cannot be written, lines are lost and counted in the metrics");
             }
-            Ok(()) if self.is_failing => {
-                self.is_failing = false;
-                info!("the access log is written again");
-            }
+            Ok(()) if was_torn => info!("the access log is written again"),
             _ => {}
         }
     }

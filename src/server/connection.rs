@@ -250,7 +250,7 @@ impl<H: Handler> Protocols<H> {
         deadline: &ConnectionDeadline,
         ended: Result<hyper::Result<()>, Ending>,
     ) {
-        let ending = match ended {
+        match ended {
             Ok(result) => {
                 // hyper's errors are the peer's: it has answered what can be answered, and closed.
                 match result {
@@ -262,18 +262,15 @@ impl<H: Handler> Protocols<H> {
                 if deadline.permit.leave() != Some(Leave::Evicted) {
                     io.linger().await;
                 }
-                return;
             }
-            Err(ending) => ending,
-        };
-        self.counters.count_ending(ending);
-        match ending {
-            Ending::Idle => {}
-            Ending::HeadTimeout => {
-                self.handler.refused(408);
-                io.refuse(HttpError::HeadTime).await;
+            Err(ending) => {
+                self.counters.count_ending(ending);
+                if ending == Ending::HeadTimeout {
+                    self.handler.refused(408);
+                    return io.refuse(HttpError::HeadTime).await;
+                }
+                deadline.state.is_reset.set(ending != Ending::Idle);
             }
-            Ending::SlowReader | Ending::Stalled => deadline.state.is_reset.set(true),
         }
     }
 }

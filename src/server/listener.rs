@@ -10,7 +10,7 @@
 //! threads this is 1 to 9 % cheaper a request and steadier in the tail. Its price: nothing may block on these threads.
 
 use std::io;
-use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
@@ -97,13 +97,14 @@ fn set_options(socket: &Socket) -> io::Result<()> {
     socket.set_nonblocking(true)
 }
 
-/// Begins to listen.
-pub(super) fn listen(flag: &'static str, socket: Socket) -> Result<TcpListener, StartError> {
-    socket.listen(BACKLOG).map_err(|cause| {
-        let address = socket.local_addr().ok().and_then(|own| own.as_socket());
-        let address = address.unwrap_or((Ipv4Addr::UNSPECIFIED, 0).into());
-        StartError::listen(flag, address, cause)
-    })?;
+/// Begins to listen on the socket that was bound to `address`.
+pub(super) fn listen(
+    flag: &'static str,
+    address: SocketAddr,
+    socket: Socket,
+) -> Result<TcpListener, StartError> {
+    let listening = socket.listen(BACKLOG);
+    listening.map_err(|cause| StartError::listen(flag, address, cause))?;
     Ok(socket.into())
 }
 
@@ -146,8 +147,8 @@ impl ListenerGroup {
             workers,
             drain_time: config.drain_time,
             phases,
-            accept_log: LogThrottle::default(),
-            limit_logs: Default::default(),
+            accept_logged: None,
+            limit_logged: [None; 2],
         };
         let thread = threads::spawn(readiness, &format!("{prefix}accept"), move || {
             runtime.block_on(acceptor.run(listener))
@@ -185,9 +186,10 @@ struct Acceptor<H> {
     workers: Vec<Worker>,
     drain_time: Duration,
     phases: watch::Receiver<ShutdownPhase>,
-    accept_log: LogThrottle,
-    /// One for each [`LimitReached`].
-    limit_logs: [LogThrottle; 2],
+    /// When a failed accept was logged last.
+    accept_logged: Option<Instant>,
+    /// The same of each [`LimitReached`].
+    limit_logged: [Option<Instant>; 2],
 }
 
 impl<H: Handler> Acceptor<H> {
@@ -223,8 +225,8 @@ impl<H: Handler> Acceptor<H> {
                 Err(error) if is_of_the_peer(&error) => {}
                 Err(error) => {
                     self.counters.accept_errors.inc();
-                    if let Some(since_last) = self.accept_log.take(clock::instant()) {
-                        warn!(%error, since_last, "a connection could not be accepted, trying again");
+                    if is_due(&mut self.accept_logged) {
+                        warn!(%error, "a connection could not be accepted, trying again");
                     }
                     sleep(BACK_OFF).await;
                 }
@@ -260,10 +262,9 @@ impl<H: Handler> Acceptor<H> {
                 Some(reached)
             }
         };
-        let Some(limit) = reached else {
-            return;
-        };
-        if let Some(since_last) = self.limit_logs[limit as usize].take(clock::instant()) {
+        if let Some(limit) = reached
+            && is_due(&mut self.limit_logged[limit as usize])
+        {
             let limit = match limit {
                 LimitReached::All => "as many connections are open as --max-connections allows",
                 LimitReached::Address => {
@@ -272,7 +273,6 @@ impl<H: Handler> Acceptor<H> {
                 }
             };
             warn!(
-                since_last,
                 "{limit}: each new one closes the one that is idle longest, or is closed if none is idle"
             );
         }
@@ -280,20 +280,16 @@ impl<H: Handler> Acceptor<H> {
 
     /// Gives a connection to the worker that has the fewest.
     fn dispatch(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
-        let open = |worker: &&Worker| Arc::strong_count(&worker.open);
+        let open = |worker: &&Worker| worker.runtime.metrics().num_alive_tasks();
         let Some(worker) = self.workers.iter().min_by_key(open) else {
             return;
         };
-        let counted = Arc::clone(&worker.open);
         let protocols = Arc::clone(&self.protocols);
         // On a worker that is gone the task is dropped, which closes the connection.
         worker.runtime.spawn(async move {
             // Fails only without memory for the runtime's table; the connection closes.
             if let Ok(stream) = tokio::net::TcpStream::from_std(stream) {
-                spawn_local(async move {
-                    protocols.serve(stream, peer, permit).await;
-                    drop(counted);
-                });
+                spawn_local(protocols.serve(stream, peer, permit));
             }
         });
     }
@@ -322,8 +318,6 @@ impl<H: Handler> Acceptor<H> {
 #[derive(Debug)]
 struct Worker {
     runtime: runtime::Handle,
-    /// Held by each connection of this worker, which counts them.
-    open: Arc<()>,
     /// Ends the thread when it is dropped.
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
@@ -346,7 +340,6 @@ impl Worker {
         let runtime = starting.recv().map_err(io::Error::other)?;
         Ok(Worker {
             runtime: runtime?,
-            open: Arc::default(),
             stop,
             thread,
         })
@@ -370,23 +363,14 @@ fn is_of_the_peer(error: &io::Error) -> bool {
     )
 }
 
-/// Keeps the log readable while the same happens again and again: one line in [`LOG_INTERVAL`].
-#[derive(Debug, Default)]
-struct LogThrottle {
-    last: Option<Instant>,
-    silent: u64,
-}
-
-impl LogThrottle {
-    /// Returns how often it has happened without a line since the last one; `None` where there is to be no line.
-    fn take(&mut self, now: Instant) -> Option<u64> {
-        if self.last.is_some_and(|last| now - last < LOG_INTERVAL) {
-            self.silent += 1;
-            return None;
-        }
-        self.last = Some(now);
-        Some(std::mem::take(&mut self.silent))
+/// Tells whether there is to be a line about what happens again and again, after the `last` one.
+fn is_due(last: &mut Option<Instant>) -> bool {
+    let now = clock::instant();
+    let is_due = last.is_none_or(|last| now - last >= LOG_INTERVAL);
+    if is_due {
+        *last = Some(now);
     }
+    is_due
 }
 
 #[cfg(test)]
@@ -396,8 +380,9 @@ mod tests {
 
     #[test]
     fn accepted_sockets_inherit_the_options_of_the_listener() {
-        let socket = bind("--listen", "127.0.0.1:0".parse().unwrap()).unwrap();
-        let listener = listen("--listen", socket).unwrap();
+        let listening = "127.0.0.1:0".parse().unwrap();
+        let socket = bind("--listen", listening).unwrap();
+        let listener = listen("--listen", listening, socket).unwrap();
         listener.set_nonblocking(false).unwrap();
         let _client = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
         let (accepted, _) = listener.accept().unwrap();

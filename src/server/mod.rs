@@ -102,9 +102,10 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         signals.catch_stops().map_err(StartError::Signals)?;
     }
     // The administrator's listener first, so that a clash is found before a client was answered.
-    let listen_admin = |socket| listener::listen("--admin-listen", socket);
-    let admin_listener = admin_socket.map(listen_admin).transpose()?;
-    let listener = listener::listen("--listen", socket)?;
+    let listen_admin = |(socket, at)| listener::listen("--admin-listen", at, socket);
+    let admin_listener = admin_socket.zip(config.admin_listen).map(listen_admin);
+    let admin_listener = admin_listener.transpose()?;
+    let listener = listener::listen("--listen", address, socket)?;
     let counters = Arc::new(Counters::default());
     let group = ListenerGroup::start(
         listener,

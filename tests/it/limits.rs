@@ -133,8 +133,7 @@ fn a_limit_of_connections_that_is_reached_is_told_of_once() {
         assert_eq!(connection.get("/healthz").status, 200);
         held.push(connection);
     }
-    let line = program.wait_for_log("--address-connections");
-    assert!(line.contains("\"since_last\":0"), "{line}");
+    program.wait_for_log("--address-connections");
     program.signal("TERM");
     let again = program.rest_of_log().into_iter();
     let again: Vec<_> = again

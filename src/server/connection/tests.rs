@@ -208,7 +208,7 @@ impl Served {
         let socket = listener::bind("--listen", config.listen).unwrap();
         // A kernel that takes little at a time, so that the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
-        let listener = listener::listen("--listen", socket).unwrap();
+        let listener = listener::listen("--listen", config.listen, socket).unwrap();
         let threads = (&Arc::default(), "");
         let listeners =
             ListenerGroup::start(listener, handler, &config, None, counters, threads).unwrap();
