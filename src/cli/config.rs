@@ -28,7 +28,6 @@ use crate::hub::subscription::Policy;
 use crate::hub::{Settings, StoreLocation};
 use crate::insights::MENTIONS_MIN;
 use crate::server::logs::Format;
-use crate::server::systemd::SdNotify;
 use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, TlsFiles};
 use crate::wire::network::parse_network;
 
@@ -211,9 +210,8 @@ impl ServeArgs {
             mentions_min: self.mentions_min,
             state: Some(self.state.clone()),
             listen: self.listen,
-            // Both come from the service manager, not from flags.
+            // It comes from the service manager, not from a flag.
             inherited: None,
-            systemd: SdNotify::default(),
             admin_listen: self.admin_listen,
             access_log: self.access_log.clone().map(|path| match path.to_str() {
                 Some("-") => AccessLogTarget::Stdout,

@@ -14,7 +14,6 @@ use tracing::warn;
 
 use crate::hub::StoreLocation;
 use crate::hub::store::FILE_NAME;
-use crate::server::systemd::SdNotify;
 use crate::server::{self, Config, DataSource, Signals, StartError, logs, process};
 
 use super::config::ServeArgs;
@@ -25,7 +24,6 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     // A program that embeds this one may have set up logging, and keeps it.
     let _already = logs::set_up(args.log_format, args.log_level);
     let config = Config {
-        systemd: SdNotify::from_environment(),
         inherited: inherited()?,
         ..args.config()?
     };

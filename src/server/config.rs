@@ -8,7 +8,6 @@ use std::time::Duration;
 
 use hyper::header::HeaderValue;
 
-use super::systemd::SdNotify;
 use crate::http;
 use crate::hub;
 
@@ -28,8 +27,6 @@ pub struct Config {
     pub listen: SocketAddr,
     /// A listening socket that the service manager made, and keeps over our restarts; it takes the place of the address.
     pub inherited: Option<Arc<TcpListener>>,
-    /// The service manager that is notified.
-    pub systemd: SdNotify,
     /// Where metrics and the state of the process are served; `None` for nowhere.
     pub admin_listen: Option<SocketAddr>,
     /// Where each answered request is logged; `None` for nowhere.
@@ -64,12 +61,6 @@ impl Config {
         format!("{scheme}://{address}")
     }
 
-    /// Returns the origin that documents name: the one that was given, else that of the listening address.
-    pub(super) fn public_address(&self, address: SocketAddr) -> String {
-        let given = self.base_url.clone();
-        given.unwrap_or_else(|| self.origin_at(address))
-    }
-
     /// Tells whether requests seem to come through a proxy that is not configured, so that all clients look like one
     /// and share what each was to have.
     pub(super) fn seems_proxied(&self, address: SocketAddr) -> bool {
@@ -90,17 +81,6 @@ impl Config {
         let seconds = self.tls.as_ref().map_or(0, |files| files.hsts_s);
         let value = || HeaderValue::from_str(&format!("max-age={seconds}")).ok();
         (seconds > 0).then(value)?
-    }
-
-    /// Returns what the service needs of this.
-    pub(super) fn http_settings(&self, base_url: String) -> http::Settings {
-        http::Settings {
-            base_url,
-            cache_control: self.cache_control.clone(),
-            rates: self.limits.rates,
-            proxies: self.proxies.clone(),
-            limits: self.limits.requests.clone(),
-        }
     }
 }
 

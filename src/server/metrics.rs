@@ -5,7 +5,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::Relaxed;
 
 use prometheus_client::collector::Collector;
@@ -49,8 +48,6 @@ pub struct Counters {
     pub stalls: Counter,
     /// How reloads ended, by [`ReloadOutcome`].
     pub(super) reloads: [Counter; 4],
-    /// When the dataset that is served was read, in milliseconds since 1970.
-    pub(super) loaded_ms: AtomicI64,
 }
 
 /// How a reload ended.
@@ -220,14 +217,12 @@ impl MetricSources {
         let served = self.app.current();
         let snapshot = served.snapshot();
         let updated = snapshot.updated_at.unix();
-        let loaded = self.counters.loaded_ms.load(Relaxed) / 1_000;
         out.info("reviewd_dataset", ("version", snapshot.version()))?;
         out.gauge("reviewd_dataset_reviews", snapshot.len())?;
         out.gauge(
             "reviewd_dataset_updated_timestamp_seconds",
             unsigned(updated),
         )?;
-        out.gauge("reviewd_dataset_loaded_timestamp_seconds", unsigned(loaded))?;
         let reloads = ["replaced", "same", "refused", "gone"].into_iter();
         let reloads = reloads.zip(self.counters.reloads.each_ref().map(Counter::get));
         out.counters("reviewd_reloads", "outcome", reloads)
@@ -386,7 +381,6 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_dataset" => "The dataset that is served.",
         "reviewd_dataset_reviews" => "Published reviews.",
         "reviewd_dataset_updated_timestamp_seconds" => "The dataset's own date, updated_at.",
-        "reviewd_dataset_loaded_timestamp_seconds" => "When the dataset was read.",
         "reviewd_reloads" => "Reloads, by outcome.",
         "reviewd_ready" => "1 if traffic should be sent here, as /readyz says.",
         "reviewd_ready_reason" => "1 for each reason that /readyz lists.",

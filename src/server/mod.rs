@@ -25,13 +25,12 @@ mod reload;
 mod running;
 mod service;
 mod start_error;
-pub mod systemd;
+mod systemd;
 mod threads;
 mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use hyper::body::Incoming;
@@ -65,7 +64,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let started_ms = crate::clock::unix_ms();
     let tls = config.tls.as_ref().map(CertificateReloader::load);
     let tls = tls.transpose()?;
-    let acceptor = tls.as_ref().map(CertificateReloader::acceptor);
+    let acceptor = tls.as_ref().map(|tls| tls.acceptor.clone());
     let certificate = tls.as_ref().map(|tls| Arc::clone(&tls.resolver));
     // Bound before the data are read, so that a port in use is reported at once.
     let socket = listener::bind_public(&config)?;
@@ -76,7 +75,8 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     warn_of_addresses(&config, address);
 
     let is_public = config.base_url.is_some() || address.ip().is_loopback();
-    let base_url = config.public_address(address);
+    let base_url = config.base_url.clone();
+    let base_url = base_url.unwrap_or_else(|| config.origin_at(address));
     let mut loader = Loader::new(&config, &base_url);
     let decoded = loader.decode_when_written(config.threads)?;
     let built = loader.build(decoded, config.threads, &|| false);
@@ -117,9 +117,6 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     );
     let group = group.map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
-    counters
-        .loaded_ms
-        .store(crate::clock::unix_ms(), Ordering::Relaxed);
     let reloader = Reloader::start(
         &config,
         Arc::clone(&app),
@@ -139,7 +136,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let start_admin = |listener| admin::start(listener, &config, sources);
     let admin = admin_listener.map(start_admin).transpose()?;
 
-    config.systemd.ready();
+    systemd::ready();
     let elapsed_ms = crate::clock::unix_ms() - started_ms;
     info!(%address, version, reviews, elapsed_ms, "serving");
     let parts = Parts {
@@ -152,7 +149,6 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         app,
         counters,
         drain_time: config.drain_time,
-        systemd: config.systemd,
         parts: Some(parts),
     })
 }
@@ -169,7 +165,14 @@ fn make_app(
         allowed_hosts: config.mcp.allowed_hosts.clone(),
         body_bytes_max: config.limits.requests.mcp_body_bytes,
     });
-    let app = AppState::new(config.http_settings(base_url), served)?;
+    let settings = http::Settings {
+        base_url,
+        cache_control: config.cache_control.clone(),
+        rates: config.limits.rates,
+        proxies: config.proxies.clone(),
+        limits: config.limits.requests.clone(),
+    };
+    let app = AppState::new(settings, served)?;
     Ok(Arc::new(app.with_mcp(mcp)))
 }
 

@@ -9,7 +9,7 @@ use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
+use std::sync::atomic::Ordering::SeqCst;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
@@ -24,9 +24,8 @@ use crate::wire::date::Timestamp;
 use super::config::Config;
 use super::load::{Built, LoadError, Loader};
 use super::metrics::{Counters, ReloadOutcome};
-use super::systemd::SdNotify;
 use super::tls::CertificateReloader;
-use super::{clock, threads};
+use super::{clock, systemd, threads};
 
 /// How often the certificate is looked at whatever `--poll` is: tools that renew one send no SIGHUP.
 const CERTIFICATE_POLL: Duration = Duration::from_secs(60);
@@ -67,7 +66,6 @@ impl Reloader {
             due: None,
             counters,
             tls,
-            systemd: config.systemd,
         };
         let readiness = Arc::clone(&state.app.readiness);
         let thread = threads::spawn(&readiness, "reload", move || state.run(&requests, deferred))?;
@@ -92,8 +90,6 @@ struct State {
     due: Option<Timestamp>,
     counters: Arc<Counters>,
     tls: Option<CertificateReloader>,
-    /// Notified when a requested reload begins and ends.
-    systemd: SdNotify,
 }
 
 /// What came of a reload that was not refused.
@@ -124,7 +120,7 @@ impl State {
                 return;
             }
             if is_requested {
-                self.systemd.reloading();
+                systemd::reloading();
             }
             if is_requested || looked.elapsed() >= self.poll {
                 self.look(is_requested);
@@ -135,7 +131,7 @@ impl State {
             }
             // A request since then is taken in the next iteration.
             if is_requested {
-                self.systemd.ready();
+                systemd::ready();
             }
         }
     }
@@ -270,10 +266,6 @@ impl State {
 
     fn record(&self, outcome: ReloadOutcome) {
         self.counters.reloads[outcome as usize].inc();
-        if outcome == ReloadOutcome::Replaced {
-            let now_ms = crate::clock::unix_ms();
-            self.counters.loaded_ms.store(now_ms, Relaxed);
-        }
     }
 
     /// Notifies the hub of the state that is served, frees the `previous` one and compresses the documents.

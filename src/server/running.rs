@@ -18,15 +18,13 @@ use crate::http::{AppState, Reason};
 use super::listener::{ListenerGroup, ShutdownPhase, set_phase};
 use super::metrics::Counters;
 use super::reload::Reloader;
-use super::systemd::SdNotify;
-use super::{access_log, threads};
+use super::{access_log, systemd, threads};
 
 /// A server that runs; dropping it ends it at once.
 pub struct Running {
     pub(super) app: Arc<AppState>,
     pub(super) counters: Arc<Counters>,
     pub(super) drain_time: Duration,
-    pub(super) systemd: SdNotify,
     /// Taken when the server is stopped.
     pub(super) parts: Option<Parts>,
 }
@@ -91,7 +89,7 @@ impl Running {
     pub fn run_until_signal(mut self, mut signals: Signals) -> io::Result<()> {
         let phase = self.parts().group.phase.clone();
         let reload = self.parts().reloader.trigger.clone();
-        let (app, systemd) = (Arc::clone(&self.app), self.systemd);
+        let app = Arc::clone(&self.app);
         // A thread of its own receives a second signal while the first is being obeyed; it ends with the process.
         threads::spawn(&self.app.readiness, "signals", move || {
             loop {
@@ -103,7 +101,7 @@ impl Running {
                         }
                     }
                     Order::Stop if *phase.borrow() == ShutdownPhase::Serve => {
-                        systemd.stopping();
+                        systemd::stopping();
                         report_draining(&app);
                         set_phase(&phase, ShutdownPhase::Drain);
                     }
@@ -125,7 +123,7 @@ impl Running {
             return Ok(true);
         };
         if let Some(phase) = phase {
-            self.systemd.stopping();
+            systemd::stopping();
             report_draining(&self.app);
             set_phase(&parts.group.phase, phase);
         }

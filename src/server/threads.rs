@@ -4,6 +4,7 @@
 //! and a process that is not ready is replaced by whatever runs it.
 
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use std::thread::{self, JoinHandle};
 
@@ -20,28 +21,15 @@ pub(super) fn spawn<T: Send + 'static>(
     name: &str,
     body: impl FnOnce() -> T + Send + 'static,
 ) -> io::Result<JoinHandle<T>> {
-    let guard = PanicGuard {
-        readiness: Arc::clone(readiness),
-        name: name.to_owned(),
-    };
-    thread::Builder::new().name(name.to_owned()).spawn(move || {
-        let _guard = guard;
-        body()
+    let (readiness, own_name) = (Arc::clone(readiness), name.to_owned());
+    let thread = thread::Builder::new().name(name.to_owned());
+    thread.spawn(move || {
+        // Nothing of what the thread owned is used again.
+        catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
+            report(&readiness, &own_name);
+            resume_unwind(panic)
+        })
     })
-}
-
-/// Reports the thread that it is dropped on, if that panics.
-struct PanicGuard {
-    readiness: Arc<Readiness>,
-    name: String,
-}
-
-impl Drop for PanicGuard {
-    fn drop(&mut self) {
-        if thread::panicking() {
-            report(&self.readiness, &self.name);
-        }
-    }
 }
 
 /// Reports in the log and on `/readyz` that the thread `name` has panicked. The log names each such thread, `/readyz` the last.

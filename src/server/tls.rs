@@ -74,11 +74,11 @@ impl ResolvesServerCert for CertificateResolver {
 }
 
 /// Keeps the pair up to date; the reload thread owns it.
-#[derive(Debug)]
 pub(super) struct CertificateReloader {
     files: TlsFiles,
     pub(super) resolver: Arc<CertificateResolver>,
-    config: Arc<ServerConfig>,
+    /// What accepts handshakes; each takes the pair that is current when it begins.
+    pub(super) acceptor: TlsAcceptor,
     has_logged_expiry: bool,
     /// The files as they were when they were last read.
     seen: [Option<Stamp>; 2],
@@ -113,15 +113,10 @@ impl CertificateReloader {
         Ok(CertificateReloader {
             files: files.clone(),
             resolver,
-            config: Arc::new(config),
+            acceptor: TlsAcceptor::from(Arc::new(config)),
             has_logged_expiry: false,
             seen,
         })
-    }
-
-    /// Returns what accepts handshakes; each takes the pair that is current when it begins.
-    pub(super) fn acceptor(&self) -> TlsAcceptor {
-        TlsAcceptor::from(Arc::clone(&self.config))
     }
 
     /// Reads the pair if its files have changed or a reload was requested, and reports faults to `readiness` and the log.
@@ -141,7 +136,8 @@ impl CertificateReloader {
     }
 
     fn renew(&mut self, readiness: &Readiness) {
-        match read_pair(&self.files, self.config.crypto_provider(), clock::now()) {
+        let provider = self.acceptor.config().crypto_provider();
+        match read_pair(&self.files, provider, clock::now()) {
             Ok(pair) => {
                 let certificate = pair.key.cert.clone();
                 // Stored in any case: the same certificate may have come with the key in another form.
