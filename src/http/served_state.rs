@@ -29,8 +29,6 @@ pub struct ServedState {
     prepared_pages: Vec<PreparedDocument>,
     /// `Last-Modified` of the documents that are made of the dataset alone.
     pub(crate) last_modified: HeaderValue,
-    /// The insights were there when the pages were made.
-    is_whole: bool,
     search_tags: QueryTags,
 }
 
@@ -82,12 +80,14 @@ impl ServedState {
             .collect::<Result<_, _>>()?;
         // Another version may answer the same query of the same dataset in other bytes.
         let version = env!("CARGO_PKG_VERSION").as_bytes();
+        // So may the insights of the dataset before, by which aspects are searched while the own ones are derived.
+        let carried = snapshot.insights().filter(|_| !snapshot.has_own_insights());
+        let carried = carried.map_or(&[][..], |document| &document.digest);
         Ok(ServedState {
             documents,
             prepared_pages,
             last_modified: shared(&snapshot.updated_at.render_http())?,
-            is_whole: snapshot.insights().is_some(),
-            search_tags: QueryTags::new(&[&snapshot.digest, version]),
+            search_tags: QueryTags::new(&[&snapshot.digest, version, carried]),
             snapshot,
             catalog,
             pages,
@@ -100,10 +100,15 @@ impl ServedState {
         &self.snapshot
     }
 
-    /// Returns the Last-Modified of `page` and its searches: that of the dataset, or `None` while they go without the
-    /// insights, which come later and leave that date as it is.
+    /// Returns the Last-Modified of `page` and its searches.
     pub(crate) fn last_modified_of(&self, page: Page) -> Option<&HeaderValue> {
-        let is_whole = !page.shows_insights() || self.is_whole;
+        self.last_modified_if_made_of(page.shows_insights())
+    }
+
+    /// Returns the date of the dataset, or `None` for what shows the insights while those of this dataset are missing:
+    /// they come later and leave that date as it is.
+    fn last_modified_if_made_of(&self, insights: bool) -> Option<&HeaderValue> {
+        let is_whole = !insights || self.snapshot.has_own_insights();
         is_whole.then_some(&self.last_modified)
     }
 
@@ -117,7 +122,8 @@ impl ServedState {
         let prepared = self.documents[document as usize].as_ref()?;
         let resource = resource(&self.snapshot, &self.catalog, document)?;
         let mut variant = prepared.select(resource, head);
-        variant.representation.last_modified = Some(&self.last_modified);
+        let shows_insights = matches!(document, Document::Insights);
+        variant.representation.last_modified = self.last_modified_if_made_of(shows_insights);
         Some(variant)
     }
 

@@ -10,9 +10,10 @@ use super::Options;
 use super::evidence::{Context, OPINION, stars};
 use super::language::is_function_word;
 use super::read::{Derived, Mention};
-use super::text::{Words, sentences};
+use super::text::Words;
 use super::text_model::{Sentence, UNIT};
 use crate::model::Dataset;
+use crate::wire::sentence::sentences;
 
 /// Explains every mention of the aspect with this id or, without regard to case, this label, in the order of the
 /// reviews, and adds them up in the last line; `None` if the taxonomy lists no such aspect. Reads all reviews.

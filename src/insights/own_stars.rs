@@ -9,9 +9,10 @@
 use std::collections::HashMap;
 
 use super::evidence::exponential;
-use super::text::{Words, sentences};
+use super::text::Words;
 use super::text_model::UNIT;
 use crate::model::Review;
+use crate::wire::sentence::sentences;
 
 /// The weights of one language.
 #[derive(Debug)]

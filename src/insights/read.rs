@@ -12,11 +12,11 @@ use super::chunks::{CHUNK_ROWS, over_chunks};
 use super::evidence::{Context, review_score};
 use super::language::detect_all;
 use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
-use super::text::sentences;
 use super::text_model::Sentence;
 use super::topics::{Count, Counts, count};
 use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
+use crate::wire::sentence::sentences;
 
 /// What a review says about an aspect in one sentence.
 #[derive(Clone, Debug)]

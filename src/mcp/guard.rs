@@ -3,7 +3,7 @@
 //! A browser always says where a page comes from. Anything that is not a browser sends no Origin and is welcome. The
 //! two checks are independent: an allowed name allows no origin, and no origin but `*` allows a name.
 
-use std::net::IpAddr;
+use url::{Host, Url};
 
 use super::head::{Field, Head};
 use super::jsonrpc::RpcError;
@@ -14,8 +14,8 @@ use crate::wire::text::cut_lossy;
 pub(super) struct Guard {
     /// Lower-case origins such as `https://reviews.example`, the server's own first.
     origins: Vec<String>,
-    /// Names of this server without a port, the host of its own origin first.
-    hosts: Vec<String>,
+    /// Names of this server, the host of its own origin first.
+    hosts: Vec<Host>,
     /// The operator's `*`: every origin and every host.
     is_open: bool,
 }
@@ -32,17 +32,16 @@ pub enum Origin {
 impl Guard {
     /// Allows the origin and host of `base_url`, the listed ones, and all where an origin is `*`.
     pub(super) fn new(base_url: &str, origins: &[String], hosts: &[String]) -> Guard {
-        let own = origin_of(base_url).to_ascii_lowercase();
+        let own = Url::parse(base_url).map(|url| url.origin().ascii_serialization());
         let listed = origins.iter().map(|origin| origin.trim_end_matches('/'));
         let listed = listed.map(str::to_ascii_lowercase);
-        let names = hosts.iter().map(|host| name_of(host).to_owned());
+        let names = hosts
+            .iter()
+            .filter_map(|host| host_of(&format!("http://{host}")));
         Guard {
             is_open: origins.iter().any(|origin| origin == "*"),
-            hosts: [host_of(&own).to_owned()]
-                .into_iter()
-                .chain(names)
-                .collect(),
-            origins: [own].into_iter().chain(listed).collect(),
+            hosts: host_of(base_url).into_iter().chain(names).collect(),
+            origins: own.into_iter().chain(listed).collect(),
         }
     }
 
@@ -69,64 +68,36 @@ impl Guard {
     }
 
     fn allows_origin(&self, origin: &[u8]) -> bool {
-        let is_listed = |listed: &String| listed.as_bytes().eq_ignore_ascii_case(origin);
-        if self.is_open || self.origins.iter().any(is_listed) {
+        let origin = String::from_utf8_lossy(origin).to_ascii_lowercase();
+        if self.is_open || self.origins.contains(&origin) {
             return true;
         }
-        let Ok(origin) = std::str::from_utf8(origin) else {
-            return false;
-        };
-        (origin.starts_with("http://") || origin.starts_with("https://"))
-            && is_loopback(host_of(origin))
+        // Whoever writes more than an origin, such as a user or a path, is no browser.
+        let url = Url::parse(&origin).ok();
+        let url = url.filter(|url| url.origin().ascii_serialization() == origin);
+        let host = url.as_ref().and_then(|url| Some(url.host()?.to_owned()));
+        host.is_some_and(|host| is_loopback(&host))
     }
 
     fn allows_host(&self, host: &[u8]) -> bool {
-        let Ok(host) = std::str::from_utf8(host) else {
-            return false;
-        };
-        let name = name_of(host);
-        let is_listed = |listed: &String| !name.is_empty() && name.eq_ignore_ascii_case(listed);
-        self.hosts.iter().any(is_listed) || is_loopback(name) || address(name).is_some()
+        let host = host_of(&format!("http://{}", String::from_utf8_lossy(host)));
+        host.is_some_and(|host| {
+            let is_address = !matches!(host, Host::Domain(_));
+            is_address || is_loopback(&host) || self.hosts.contains(&host)
+        })
     }
 }
 
-/// The scheme and authority of a URL.
-fn origin_of(url: &str) -> &str {
-    let authority = url.find("://").map_or(0, |at| at + 3);
-    let end = url[authority..].find(['/', '?', '#']);
-    end.map_or(url, |end| &url[..authority + end])
+/// The host of an absolute URL.
+pub(super) fn host_of(url: &str) -> Option<Host> {
+    Url::parse(url).ok()?.host().map(|host| host.to_owned())
 }
 
-/// The host of an origin, as [`name_of`] gives it.
-pub(super) fn host_of(origin: &str) -> &str {
-    name_of(origin.split_once("://").map_or(origin, |(_, rest)| rest))
-}
-
-/// The host of an authority, without its port; an IPv6 address keeps its brackets. Empty if there is more.
-fn name_of(authority: &str) -> &str {
-    let end = match authority.find(']') {
-        Some(bracket) if authority.starts_with('[') => bracket + 1,
-        _ => authority.find(':').unwrap_or(authority.len()),
-    };
-    let (host, port) = authority.split_at(end);
-    // What is neither empty nor a port is no authority that a browser sends, so it is no name at all.
-    let is_digit = |byte: u8| byte.is_ascii_digit();
-    let is_port = port.is_empty()
-        || port
-            .strip_prefix(':')
-            .is_some_and(|port| port.bytes().all(is_digit));
-    if is_port { host } else { "" }
-}
-
-fn is_loopback(host: &str) -> bool {
-    host.eq_ignore_ascii_case("localhost") || address(host).is_some_and(|ip| ip.is_loopback())
-}
-
-/// Reads an IPv4 address, or an IPv6 one in brackets.
-fn address(host: &str) -> Option<IpAddr> {
-    match host.strip_prefix('[') {
-        Some(literal) => literal.strip_suffix(']')?.parse().ok().map(IpAddr::V6),
-        None => host.parse().ok().map(IpAddr::V4),
+fn is_loopback(host: &Host) -> bool {
+    match host {
+        Host::Domain(name) => name == "localhost",
+        Host::Ipv4(address) => address.is_loopback(),
+        Host::Ipv6(address) => address.is_loopback(),
     }
 }
 

@@ -3,8 +3,10 @@
 use std::borrow::Cow;
 
 use serde::Deserialize;
+use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
+use super::json;
 use crate::wire::json::push_string;
 
 /// One message, seen in a parsed value.
@@ -144,21 +146,12 @@ pub(super) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcErr
 pub(super) fn id_of_refused(text: &[u8]) -> Option<Value> {
     /// Reading into a structure refuses an id that comes twice.
     #[derive(Deserialize)]
-    struct OnlyId {
-        id: Id,
+    struct OnlyId<'t> {
+        #[serde(borrow)]
+        id: &'t RawValue,
     }
-    /// Not a `Value`, for the reason that `json.rs` has.
-    #[derive(Deserialize)]
-    #[serde(untagged)]
-    enum Id {
-        Text(String),
-        Number(serde_json::Number),
-    }
-    let read: OnlyId = serde_json::from_slice(text).ok()?;
-    let id = match read.id {
-        Id::Text(text) => Value::String(text),
-        Id::Number(number) => Value::Number(number),
-    };
+    let read: OnlyId<'_> = serde_json::from_slice(text).ok()?;
+    let id = json::parse(read.id.get().as_bytes()).ok()?;
     is_id(&id).then_some(id)
 }
 

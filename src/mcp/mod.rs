@@ -37,4 +37,4 @@ pub(crate) use reply::Refusal;
 pub use reply::{METHODS, REQUEST_HEADERS, Reply};
 pub use server::{Server, Settings};
 pub use session::SessionId;
-pub use tools::{TOOL_NAMES, ToolCalls};
+pub(crate) use tools::ToolCalls;

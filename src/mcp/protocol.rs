@@ -41,10 +41,8 @@ impl Revision {
 
     /// Returns the revision of this number among those with a handshake.
     pub(super) fn of_handshake(number: u8) -> Option<Revision> {
-        let known = TABLE.iter().map(|(revision, _)| *revision);
-        known
-            .filter(|revision| *revision <= Revision::HANDSHAKE_LATEST)
-            .find(|revision| *revision as u8 == number)
+        let (revision, _) = TABLE.get(usize::from(number).checked_sub(1)?)?;
+        (*revision <= Revision::HANDSHAKE_LATEST).then_some(*revision)
     }
 
     /// Returns what `initialize` settles on when the client asks for `requested`.

@@ -222,8 +222,6 @@ pub struct Pages {
     /// Indexed by `Page as usize`.
     resources: Vec<Resource>,
     stats: RatingStats,
-    /// Whether the insights had been derived when the documents were rendered.
-    has_insights: bool,
     lists: Lists,
     layout: Layout,
     search_tags: QueryTags,
@@ -253,7 +251,6 @@ impl Pages {
             Resource::new(body, page.media_type(), snapshot.updated_at)
         };
         let resources: Vec<Resource> = Page::all().map(resource).collect();
-        let has_insights = insights.is_some();
         // The entity-tag of a search page covers everything it is rendered from: the front page for the shared parts,
         // the insights for the evidence, and the version for the templates.
         let derived: &[u8] = snapshot.insights().map_or(&[], |document| &document.digest);
@@ -267,7 +264,6 @@ impl Pages {
             snapshot,
             resources,
             stats,
-            has_insights,
             lists,
             layout,
             search_tags,
@@ -276,7 +272,7 @@ impl Pages {
 
     /// The insights that the documents show.
     fn insights(&self) -> Option<&Insights> {
-        self.snapshot.insights_value().filter(|_| self.has_insights)
+        self.snapshot.insights_value()
     }
 
     pub(crate) fn resource(&self, page: Page) -> &Resource {

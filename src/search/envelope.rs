@@ -27,7 +27,7 @@ impl Frame {
     ) {
         self.cursor.clear();
         if let Some(next) = next {
-            next.render_into(&mut self.cursor);
+            self.cursor.extend_from_slice(next.render().as_bytes());
         }
         self.head.clear();
         push_head(&mut self.head, matched, returned, Some(&self.cursor));
@@ -100,7 +100,7 @@ mod tests {
         let whole = [&*frame.head, &frame.tail].concat();
         assert!(whole.len() <= ENVELOPE_BYTES_MAX, "{}", whole.len());
         let value: serde_json::Value = serde_json::from_slice(&whole).expect("JSON");
-        assert_eq!(value["next_cursor"], cursor.render());
+        assert_eq!(value["next_cursor"], *cursor.render());
         assert_eq!(value["ignored_parameters"][7], "\u{1}".repeat(64));
     }
 }

@@ -1,7 +1,7 @@
 //! What a search asks for, all checked: a filter with the words that have to occur, an order, a limit, and a place to go
 //! on from.
 
-use arrayvec::ArrayString;
+use arrayvec::{ArrayString, ArrayVec};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
@@ -43,8 +43,8 @@ impl<'b> Query<'b> {
     pub const LIMIT_MAX: u8 = 100;
 }
 
-/// Which reviews a search selects; every part narrows, and contradictory parts select nothing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which reviews a search selects: by default all. Every part narrows, and contradictory parts select nothing.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter<'b> {
     /// The ratings asked for.
     pub ratings: RatingSet,
@@ -73,22 +73,6 @@ pub struct Filter<'b> {
 }
 
 impl Filter<'_> {
-    /// Selects every review.
-    pub const ALL: Filter<'static> = Filter {
-        ratings: RatingSet::ALL,
-        since: None,
-        until: None,
-        text: None,
-        words: None,
-        technician: None,
-        service: None,
-        aspect: None,
-        polarity: None,
-        has_reply: None,
-        language: None,
-        source: None,
-    };
-
     /// Tells whether the answer depends on the insights, which are derived after the index is built.
     pub fn needs_insights(&self) -> bool {
         self.aspect.is_some() || self.polarity.is_some()
@@ -98,6 +82,12 @@ impl Filter<'_> {
 /// A set of ratings, one bit for each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RatingSet(u8);
+
+impl Default for RatingSet {
+    fn default() -> RatingSet {
+        RatingSet::ALL
+    }
+}
 
 impl RatingSet {
     /// All five.
@@ -175,27 +165,17 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// Appends the cursor's text, 11 to 95 characters of `[A-Za-z0-9_-]`; allocates only where `out` lacks room.
-    pub fn render_into(&self, out: &mut Vec<u8>) {
-        let mut key = [0u8; KEY_BYTES_MAX];
-        let id = self.id.as_str().as_bytes();
-        key[0] = VERSION;
-        key[1] = self.sort as u8;
-        key[2] = self.rating.stars();
-        key[3..HEAD_BYTES].copy_from_slice(&self.date.days().to_be_bytes());
-        key[HEAD_BYTES..HEAD_BYTES + id.len()].copy_from_slice(id);
-        let mut text = [0u8; TEXT_BYTES_MAX];
-        let len = URL_SAFE_NO_PAD
-            .encode_slice(&key[..HEAD_BYTES + id.len()], &mut text)
-            .expect("the buffer holds the longest key in base64");
-        out.extend_from_slice(&text[..len]);
-    }
-
-    /// Returns the cursor's text.
-    pub fn render(&self) -> String {
-        let mut out = Vec::with_capacity(TEXT_BYTES_MAX);
-        self.render_into(&mut out);
-        String::from_utf8(out).expect("base64 is ASCII")
+    /// Returns the cursor's text, 11 to 95 characters of `[A-Za-z0-9_-]`.
+    pub fn render(&self) -> ArrayString<TEXT_BYTES_MAX> {
+        let head = [VERSION, self.sort as u8, self.rating.stars()];
+        let head = head.into_iter().chain(self.date.days().to_be_bytes());
+        let id = self.id.as_str().bytes();
+        let key: ArrayVec<u8, KEY_BYTES_MAX> = head.chain(id).collect();
+        let mut text = [0; TEXT_BYTES_MAX];
+        let len = URL_SAFE_NO_PAD.encode_slice(&key, &mut text);
+        let text = len.ok().and_then(|len| str::from_utf8(&text[..len]).ok());
+        let text = text.and_then(|text| ArrayString::from(text).ok());
+        text.expect("base64 is ASCII, and the longest key fits")
     }
 
     /// Parses what `render` wrote, or returns `None`: each cursor has exactly one text.

@@ -51,20 +51,17 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     let language = filter.language.map(|tag| (Parameter::Language, tag));
     let source = filter.source.map(|source| (Parameter::Source, source));
     for (parameter, name) in filter.names().chain(language).chain(source) {
-        match index.resolve(parameter, name) {
-            Some(NameMatch::Ambiguous(names)) => {
-                hints.push(hint(parameter, name, Advice::Ambiguous(owned(names))));
-            }
-            Some(NameMatch::Unknown(names)) => {
-                hints.push(hint(parameter, name, Advice::Unknown(owned(names))));
-            }
-            Some(NameMatch::Unique(_)) | None => {}
-        }
+        let advice = match index.resolve(parameter, name) {
+            Some(NameMatch::Ambiguous(names)) => Advice::Ambiguous(owned(names)),
+            Some(NameMatch::Unknown(names)) => Advice::Unknown(owned(names)),
+            Some(NameMatch::Unique(_)) | None => continue,
+        };
+        hints.push(hint(parameter, name, advice));
     }
     for parameter in Parameter::all() {
         let rest = without(filter, parameter);
         let is_text = matches!(parameter, Parameter::Query | Parameter::Words);
-        if rest == filter || (rest == Filter::ALL && (is_text || !hints.is_empty())) {
+        if rest == filter || (rest == Filter::default() && (is_text || !hints.is_empty())) {
             continue;
         }
         let found = count(rest);
@@ -75,7 +72,7 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     let mut count_words = |words| {
         count(Filter {
             words: Some(words),
-            ..Filter::ALL
+            ..Filter::default()
         })
     };
     let terms = filter.words.iter().flat_map(Words::terms);

@@ -10,11 +10,20 @@ use crate::search::rows::{RowSet, insert, words_for};
 pub use crate::search::tree::IndexOptions;
 use crate::search::tree::{Tree, Tuning, build_tree, build_within};
 use crate::wire::date::Date;
-use std::sync::OnceLock;
+use std::ops::Deref;
+use std::sync::Arc;
 
-/// Everything that a search reads; immutable.
+/// Everything that a search reads; immutable. A clone shares the arrays.
 #[derive(Clone, Debug)]
 pub struct Index {
+    arrays: Arc<Arrays>,
+    /// Who mentions which aspect; `None` until the insights are derived.
+    pub(super) aspects: Option<Arc<Aspects>>,
+}
+
+/// What an index knows from the reviews alone.
+#[derive(Debug)]
+pub struct Arrays {
     pub(super) ids: Ids,
     pub(super) dates: Vec<Date>,
     pub(super) ratings: Ratings,
@@ -24,8 +33,6 @@ pub struct Index {
     pub(super) sources: Names,
     /// The reviews without a reply, and those with one.
     pub(super) replies: [RowSet; 2],
-    /// Written once, when the insights are derived.
-    pub(super) aspects: OnceLock<Aspects>,
     pub(super) arena: Arena,
     /// `None` where the budget is too small for any tree, and texts are scanned.
     pub(super) tree: Option<Tree>,
@@ -69,7 +76,7 @@ impl Index {
         });
         let services = taxonomy.services.iter();
         let services = services.map(|service| (&*service.id, vec![&*service.label]));
-        Index {
+        let arrays = Arrays {
             ids: Ids::new(reviews),
             dates: reviews.iter().map(|review| review.date).collect(),
             ratings: Ratings::new(reviews),
@@ -92,16 +99,23 @@ impl Index {
                 let rows = rows.filter(|(_, review)| review.owner_reply.is_some() == has_reply);
                 RowSet::new(rows.map(|(row, _)| row).collect(), reviews.len() as u32)
             }),
-            aspects: OnceLock::new(),
             arena,
             tree,
+        };
+        Index {
+            arrays: Arc::new(arrays),
+            aspects: None,
         }
     }
 
-    /// Adds who mentions which aspect, once; `taxonomy` has the phrases by which aspects are found too.
-    pub fn set_aspects(&self, insights: &Insights, taxonomy: &Taxonomy) {
-        let make = || Aspects::of(&insights.aspects, taxonomy, self.len());
-        self.aspects.get_or_init(make);
+    /// Returns this index with who mentions which aspect; `taxonomy` has the phrases by which aspects are found too.
+    #[must_use]
+    pub fn with_aspects(&self, insights: &Insights, taxonomy: &Taxonomy) -> Index {
+        let aspects = Aspects::of(&insights.aspects, taxonomy, self.len());
+        Index {
+            arrays: Arc::clone(&self.arrays),
+            aspects: Some(Arc::new(aspects)),
+        }
     }
 
     /// Tells what the folded name of a technician, service, aspect, language or source stands for; `None` for other
@@ -110,13 +124,23 @@ impl Index {
         match parameter {
             Parameter::MentionsTechnician => Some(self.technicians.resolve(folded)),
             Parameter::MentionsService => Some(self.services.resolve(folded)),
-            Parameter::Aspect => Some(self.aspects.get()?.resolve(folded)),
+            Parameter::Aspect => Some(self.aspects.as_ref()?.resolve(folded)),
             Parameter::Language => Some(self.languages.resolve(folded)),
             Parameter::Source => Some(self.sources.resolve(folded)),
             _ => None,
         }
     }
+}
 
+impl Deref for Index {
+    type Target = Arrays;
+
+    fn deref(&self) -> &Arrays {
+        &self.arrays
+    }
+}
+
+impl Arrays {
     /// Returns the number of reviews.
     pub fn len(&self) -> u32 {
         self.dates.len() as u32
@@ -127,17 +151,17 @@ impl Index {
         self.dates.is_empty()
     }
 
-    /// Returns the id of the review at `row`, which is below [`Index::len`].
+    /// Returns the id of the review at `row`, which is below [`Arrays::len`].
     pub fn id(&self, row: Row) -> &str {
         self.ids.id(row.0)
     }
 
-    /// Returns the date of the review at `row`, which is below [`Index::len`].
+    /// Returns the date of the review at `row`, which is below [`Arrays::len`].
     pub fn date(&self, row: Row) -> Date {
         self.dates[row.0 as usize]
     }
 
-    /// Returns the rating of the review at `row`, which is below [`Index::len`].
+    /// Returns the rating of the review at `row`, which is below [`Arrays::len`].
     pub fn rating(&self, row: Row) -> Rating {
         self.ratings.of_row[row.0 as usize]
     }

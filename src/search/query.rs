@@ -256,7 +256,7 @@ impl<'b> Builder<'b> {
             issues: Issues::default(),
             given: 0,
             repeated: 0,
-            query: Query::new(Filter::ALL, Sort::Newest, Query::LIMIT_DEFAULT),
+            query: Query::new(Filter::default(), Sort::Newest, Query::LIMIT_DEFAULT),
             texts: [const { None }; RULES.len()],
             ignored: 0,
         }

@@ -247,7 +247,7 @@ impl<'s> Plan<'s> {
         }
         self.range = start..end;
         let (aspect, polarity) = (filter.aspect, filter.polarity);
-        let aspects = || index.aspects.get()?.rows(aspect, polarity);
+        let aspects = || index.aspects.as_ref()?.rows(aspect, polarity);
         let replies = |has_reply: bool| Some(&index.replies[usize::from(has_reply)]);
         let columns: [Option<Option<&RowSet>>; COLUMNS] = [
             filter.technician.map(|name| index.technicians.rows(name)),

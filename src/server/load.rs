@@ -6,7 +6,6 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -16,7 +15,7 @@ use tracing::{info, warn};
 
 use crate::clock;
 use crate::dataset::{self, Decoded, Files, Problems};
-use crate::http::{ServedState, SettingsError};
+use crate::http::SettingsError;
 use crate::insights;
 use crate::model::Dataset;
 use crate::search::index::IndexOptions;
@@ -29,7 +28,7 @@ use super::config::{Config, DataSource};
 use super::files::{self, ReadCause, ReadError, Stamps, WRITTEN_WAIT_MAX};
 use super::process;
 
-/// Bytes of review text up to which a start waits for warnings and insights: a fifth of a second of processor time.
+/// Bytes of review text up to which insights are derived before anything is served: a fifth of a second of processor time.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
 /// Turns files into what is served, at the start and at every reload.
@@ -171,9 +170,9 @@ impl Loader {
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Built> {
         let settings = self.settings(&decoded.dataset, threads);
-        let snapshot = Snapshot::build_unless(&decoded.dataset, &settings, cancelled)?;
+        let snapshot = Snapshot::without_insights_unless(&decoded.dataset, &settings, cancelled)?;
         Some(Built {
-            snapshot: Arc::new(snapshot),
+            snapshot,
             decoded,
             options: settings.insights(threads),
         })
@@ -195,28 +194,22 @@ impl Loader {
 /// A snapshot, and what its insights and warnings are derived from.
 #[derive(Debug)]
 pub(super) struct Built {
-    pub(super) snapshot: Arc<Snapshot>,
+    pub(super) snapshot: Snapshot,
     decoded: Decoded,
     options: insights::Options,
 }
 
 impl Built {
-    /// Tells whether a start waits for all of it.
-    pub(super) fn is_small(&self) -> bool {
-        text_bytes(&self.decoded.dataset) <= AT_ONCE_BYTES
+    /// Tells whether the insights take long and are still to be derived: until then others are served, or none.
+    pub(super) fn is_large(&self) -> bool {
+        let Decoded { dataset, .. } = &self.decoded;
+        dataset.insights.is_none() && text_bytes(dataset) > AT_ONCE_BYTES
     }
 
-    /// Tells whether the operator supplied the insights, so that none have to be derived.
-    pub(super) fn has_insights(&self) -> bool {
-        self.decoded.dataset.insights.is_some()
-    }
-
-    /// Gives the snapshot its insights; `false` once `cancelled`.
-    pub(super) fn add_insights(&self, cancelled: &(dyn Fn() -> bool + Sync)) -> bool {
+    /// Returns the snapshot with its insights; `None` once `cancelled`.
+    pub(super) fn whole(&self, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Snapshot> {
         let document = insights::document_unless(&self.decoded.dataset, &self.options, cancelled);
-        document
-            .map(|document| self.snapshot.set_insights(document))
-            .is_some()
+        document.map(|document| self.snapshot.with_insights(document))
     }
 
     /// Logs the warnings about the dataset.
@@ -224,11 +217,6 @@ impl Built {
         for warning in self.decoded.warnings() {
             warn!("{warning}");
         }
-    }
-
-    /// Prepares the responses.
-    pub(super) fn prepare(&self) -> Result<ServedState, LoadError> {
-        Ok(ServedState::new(Arc::clone(&self.snapshot))?)
     }
 }
 

@@ -19,7 +19,7 @@ use crate::clock;
 use crate::http::{AppState, BOUNDS_US, ROUTE_LABELS, STATUS_CLASSES, Searcher};
 use crate::hub::Hub;
 use crate::hub::subscription::{Failure, RemovalReason};
-use crate::mcp::TOOL_NAMES;
+use crate::mcp::ToolCalls;
 
 use super::connections::Connections;
 use super::deadline::Ending;
@@ -161,9 +161,9 @@ impl MetricSources {
 
     fn work(&self, out: &mut Encoder<'_>) -> fmt::Result {
         out.counters("reviewd_rate_limited", "surface", self.app.rate_limited())?;
-        let calls = self.app.mcp.as_ref().map(|server| server.calls().totals());
-        let calls = TOOL_NAMES.iter().copied().zip(calls.unwrap_or_default());
-        let by_mcp = calls.clone().find(|(tool, _)| *tool == "search_reviews");
+        let none = ToolCalls::default();
+        let calls = self.app.mcp.as_ref().map_or(&none, |server| server.calls());
+        let by_mcp = calls.totals().find(|(tool, _)| *tool == "search_reviews");
         let searches = |by: Searcher| {
             let traffic = &self.app.traffic;
             traffic.sum(|shard| &shard.searches[by as usize])
@@ -174,7 +174,7 @@ impl MetricSources {
             ("mcp", by_mcp.map_or(0, |(_, count)| count)),
         ];
         out.counters("reviewd_searches", "interface", searches)?;
-        out.counters("reviewd_mcp_tool_calls", "tool", calls)?;
+        out.counters("reviewd_mcp_tool_calls", "tool", calls.totals())?;
         if let Some(log) = self.app.access_log.get() {
             let stats = &log.stats;
             let lines = [

@@ -82,14 +82,15 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let built = loader.build(decoded, config.threads, &|| false);
     let built = built.expect("nothing cancels it");
     // Of a large dataset insights and warnings come while it is served.
-    if built.is_small() || built.has_insights() {
-        built.add_insights(&|| false);
-    }
-    if built.is_small() {
-        built.log_warnings();
-    }
-    let served = built.prepare()?;
-    let deferred = Some(built).filter(|built| !built.is_small());
+    let (snapshot, deferred) = match built.is_large() {
+        true => (built.snapshot.clone(), Some(built)),
+        false => {
+            built.log_warnings();
+            let whole = built.whole(&|| false);
+            (whole.expect("nothing cancels it"), None)
+        }
+    };
+    let served = ServedState::new(Arc::new(snapshot)).map_err(LoadError::from)?;
     loader.remember(served.snapshot());
     let (version, reviews) = (
         served.snapshot().version().to_owned(),

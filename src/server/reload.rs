@@ -64,6 +64,7 @@ impl Reloader {
             loader,
             poll: poll.unwrap_or(Duration::MAX),
             due: None,
+            threads: config.threads,
             counters,
             tls,
         };
@@ -88,14 +89,16 @@ struct State {
     poll: Duration,
     /// When files that were refused for their date alone are to be read again.
     due: Option<Timestamp>,
+    /// All of the lowest priority, so that requests come first.
+    threads: NonZeroUsize,
     counters: Arc<Counters>,
     tls: Option<CertificateReloader>,
 }
 
 /// What came of a reload that was not refused.
 enum ReloadResult {
-    /// The state that is no longer served.
-    Replaced(Arc<ServedState>),
+    /// The state that is no longer served, and what the insights of a large dataset are still to be derived from.
+    Replaced(Arc<ServedState>, Option<Built>),
     /// The files hold what is served already.
     Same,
     /// The files were changed while they were read, or the server stops.
@@ -109,7 +112,7 @@ impl State {
         give_way(Behind::Well);
         self.after_publishing(None);
         if let Some(deferred) = deferred {
-            self.finish_first(&deferred);
+            self.finish(&deferred);
         }
         let mut looked = clock::instant();
         loop {
@@ -136,24 +139,25 @@ impl State {
         }
     }
 
-    /// Does what the start of a large dataset left out: logs the warnings, derives the insights and serves them. Until then
-    /// `/insights.json` answers 503, and changed files wait.
-    fn finish_first(&self, deferred: &Built) {
-        deferred.log_warnings();
-        if deferred.has_insights() {
-            return;
-        }
+    /// Logs the warnings of a large dataset that is served already, derives its insights and serves them. Until then
+    /// `/insights.json` is that of the dataset before, or answers 503 after a start; changed files wait.
+    fn finish(&mut self, deferred: &Built) {
         let began = clock::instant();
-        if !deferred.add_insights(&|| self.trigger.is_stopping()) {
-            return;
-        }
-        match deferred.prepare() {
-            Err(error) => warn!(%error, "the insights cannot be served"),
-            Ok(whole) => {
-                self.app.publish(whole);
+        let derived = catch_unwind(AssertUnwindSafe(|| {
+            deferred.log_warnings();
+            let whole = deferred.whole(&|| self.trigger.is_stopping());
+            let served = whole.map(|whole| ServedState::new(Arc::new(whole)));
+            Ok(served.transpose()?)
+        }));
+        match derived.unwrap_or(Err(LoadError::Panic)) {
+            Err(error) => self.refuse(&error),
+            // The server stops.
+            Ok(None) => {}
+            Ok(Some(served)) => {
+                let previous = self.app.publish(served);
                 let elapsed_ms = clock::elapsed_ms(began);
                 info!(elapsed_ms, "the insights are served");
-                compress(&self.app, self.app.current(), None);
+                compress(&self.app, self.app.current(), Some(previous));
             }
         }
     }
@@ -205,38 +209,53 @@ impl State {
         }
         self.app.readiness.withdraw(REFUSED);
         self.app.readiness.withdraw(GONE);
-        if let ReloadResult::Replaced(previous) = result {
+        if let ReloadResult::Replaced(previous, deferred) = result {
             self.record(ReloadOutcome::Replaced);
             let served = self.app.current();
             let snapshot = served.snapshot();
             let (version, reviews) = (snapshot.version(), snapshot.len());
             info!(elapsed_ms, version, reviews, "a changed dataset is served");
             self.after_publishing(Some(previous));
+            if let Some(deferred) = deferred {
+                self.finish(&deferred);
+            }
         } else {
             self.record(ReloadOutcome::Same);
             info!(elapsed_ms, "the data files hold what is served already");
         }
     }
 
-    /// Reads and checks the files, builds the new state and puts it in place of the old one. One thread does this, so that
-    /// requests have the other cores.
+    /// Reads and checks the files, builds the new state and puts it in place of the old one. A large dataset is served with
+    /// the insights of the one before, until its own are derived.
     fn attempt(&mut self) -> Result<ReloadResult, LoadError> {
-        let decoded = match self.loader.decode(NonZeroUsize::MIN) {
+        let decoded = match self.loader.decode(self.threads) {
             Err(error) if error.is_transient() => return Ok(ReloadResult::Incomplete),
             decoded => decoded?,
         };
-        if decoded.dataset.digest == self.app.current().snapshot().digest {
+        let current = self.app.current();
+        if decoded.dataset.digest == current.snapshot().digest {
             return Ok(ReloadResult::Same);
         }
         let stopping = || self.trigger.is_stopping();
-        let built = self.loader.build(decoded, NonZeroUsize::MIN, &stopping);
-        let Some(built) = built.filter(|built| built.add_insights(&stopping) && !stopping()) else {
+        let Some(built) = self.loader.build(decoded, self.threads, &stopping) else {
             return Ok(ReloadResult::Incomplete);
         };
-        built.log_warnings();
-        let served = built.prepare()?;
+        let (snapshot, deferred) = match built.is_large() {
+            true => {
+                let snapshot = built.snapshot.with_insights_of(current.snapshot());
+                (snapshot, Some(built))
+            }
+            false => {
+                let Some(whole) = built.whole(&stopping) else {
+                    return Ok(ReloadResult::Incomplete);
+                };
+                built.log_warnings();
+                (whole, None)
+            }
+        };
+        let served = ServedState::new(Arc::new(snapshot))?;
         self.loader.remember(served.snapshot());
-        Ok(ReloadResult::Replaced(self.app.publish(served)))
+        Ok(ReloadResult::Replaced(self.app.publish(served), deferred))
     }
 
     /// Logs each problem, and reports them on `/readyz`.

@@ -3,16 +3,17 @@
 //! A [`Snapshot`] holds the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
 //! index, and the few facts that replies need besides. Requests share it by reference count; a reload builds the
 //! next one aside and swaps it in whole. The only things that arrive later are the compressed variants of the
-//! documents and the reviews' tags, in write-once places: until then a document is sent as it is, and reviews are
-//! hashed where they are needed.
+//! documents, in write-once places: until then a document is sent as it is. The insights of a large dataset take longer
+//! than everything else: a first snapshot goes without them, or with those of the dataset before, and a second one shares
+//! the rest with it.
 
 pub mod resource;
 mod since;
-mod tags;
 mod verifications;
 
 use std::num::NonZeroUsize;
-use std::sync::OnceLock;
+use std::ops::Deref;
+use std::sync::Arc;
 use std::thread;
 
 use bytes::Bytes;
@@ -29,7 +30,6 @@ use crate::wire::text::hex;
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
-use tags::ReviewTags;
 pub use verifications::Verifications;
 
 /// What a snapshot depends on besides the dataset.
@@ -54,9 +54,27 @@ impl Settings {
     }
 }
 
-/// One dataset, ready to be served.
-#[derive(Debug)]
+/// One dataset, ready to be served. A clone shares everything.
+#[derive(Clone, Debug)]
 pub struct Snapshot {
+    facts: Arc<Facts>,
+    /// Finds rows.
+    pub index: Index,
+    insights: Option<Arc<Derived>>,
+}
+
+/// The insights, as document and as value.
+#[derive(Debug)]
+struct Derived {
+    document: Arc<Resource>,
+    value: Insights,
+    /// They were derived from the dataset before.
+    is_carried: bool,
+}
+
+/// What is made of the files without deriving anything.
+#[derive(Debug)]
+pub struct Facts {
     /// SHA-256 of the operator's files: two replicas with the same files agree on it.
     pub digest: [u8; 32],
     /// The dataset's own date, the Last-Modified of every answer.
@@ -83,14 +101,9 @@ pub struct Snapshot {
     pub unverified_count: u32,
     /// How the published reviews were verified.
     pub verifications: Verifications,
-    /// Finds rows.
-    pub index: Index,
     version: String,
     offsets: Vec<u64>,
     since: SinceTable,
-    tags: ReviewTags,
-    /// Written once: at 100,000 reviews it takes longer than everything else together.
-    insights: OnceLock<(Resource, Insights)>,
 }
 
 /// A document that the hub pushes: what its subscribers are owed.
@@ -113,25 +126,20 @@ impl Snapshot {
     /// 100,000 reviews, so off the request threads.
     #[must_use]
     pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
-        let snapshot = Snapshot::build_without_insights(&dataset, settings);
+        let snapshot = Snapshot::without_insights_unless(&dataset, settings, &|| false);
+        let snapshot = snapshot.expect("nothing cancels it");
         let options = settings.insights(settings.index.threads);
-        snapshot.set_insights(insights::document(&dataset, &options));
-        snapshot
+        snapshot.with_insights(insights::document(&dataset, &options))
     }
 
-    /// Builds what is served but for the insights, which [`Snapshot::set_insights`] adds: O(bytes of text), a few
-    /// seconds at 100,000 reviews. Documents and index are made side by side where there is more than one thread.
-    #[must_use]
-    pub fn build_without_insights(dataset: &Dataset, settings: &Settings) -> Snapshot {
-        Snapshot::build_unless(dataset, settings, &|| false).expect("nothing cancels it")
-    }
-
-    /// Builds like [`Snapshot::build_without_insights`]; `None` once `cancelled`, which then has to stay true.
+    /// Builds what is served but for the insights, which [`Snapshot::with_insights`] adds: O(bytes of text), a few
+    /// seconds at 100,000 reviews; `None` once `cancelled`, which then has to stay true. Documents and index are made side
+    /// by side where there is more than one thread.
     ///
     /// # Panics
     /// If the renderer and the index disagree about the number of reviews, which would be our own error.
     #[must_use]
-    pub fn build_unless(
+    pub fn without_insights_unless(
         dataset: &Dataset,
         settings: &Settings,
         cancelled: &(dyn Fn() -> bool + Sync),
@@ -165,7 +173,7 @@ impl Snapshot {
             .iter()
             .filter(|review| !review.text.is_empty());
         let digest = dataset.digest;
-        Some(Snapshot {
+        let facts = Facts {
             digest,
             updated_at: dataset.updated_at,
             base_url: settings.base_url.clone(),
@@ -179,36 +187,90 @@ impl Snapshot {
             with_text: with_text.count() as u32,
             unverified_count: dataset.unverified_count,
             verifications: Verifications::of(&dataset.reviews),
-            index,
             version: hex(&digest[..4]),
             offsets,
             since,
-            tags: ReviewTags::default(),
-            insights: OnceLock::new(),
+        };
+        Some(Snapshot {
+            facts: Arc::new(facts),
+            index,
+            insights: None,
         })
     }
 
     /// Returns `/insights.json`, or `None` while it is being derived.
     #[must_use]
     pub fn insights(&self) -> Option<&Resource> {
-        self.insights.get().map(|(resource, _)| resource)
+        self.insights.as_ref().map(|derived| &*derived.document)
     }
 
     /// Returns what `/insights.json` says, but for single reviews; `None` while it is being derived.
     #[must_use]
     pub fn insights_value(&self) -> Option<&Insights> {
-        self.insights.get().map(|(_, insights)| insights)
+        self.insights.as_ref().map(|derived| &derived.value)
     }
 
-    /// Adds the insights, the `document` of the dataset that this snapshot was built of.
-    pub fn set_insights(&self, document: insights::Document) {
-        // A second derivation of the same dataset gives the same bytes, so losing a race is fine.
-        let _ = self.insights.get_or_init(|| {
-            self.index.set_aspects(&document.insights, &self.taxonomy);
-            let bytes = document.bytes.into();
-            let resource = Resource::new(bytes, "application/json", self.updated_at);
-            (resource, document.insights)
-        });
+    /// Tells whether the insights are there and derived from this very dataset.
+    #[must_use]
+    pub fn has_own_insights(&self) -> bool {
+        let derived = self.insights.as_ref();
+        derived.is_some_and(|derived| !derived.is_carried)
+    }
+
+    /// Returns this snapshot with its insights: the `document` of the dataset that it was built of.
+    #[must_use]
+    pub fn with_insights(&self, document: insights::Document) -> Snapshot {
+        let bytes = document.bytes.into();
+        let resource = Resource::new(bytes, "application/json", self.updated_at);
+        self.with(Arc::new(resource), document.insights, false)
+    }
+
+    /// Returns this snapshot with the insights of the `previous` one, for as long as its own are being derived: the same
+    /// document, and of the value what speaks of reviews that are still there as they were.
+    #[must_use]
+    pub fn with_insights_of(&self, previous: &Snapshot) -> Snapshot {
+        let Some(derived) = &previous.insights else {
+            return self.clone();
+        };
+        let mut value = derived.value.clone();
+        // Where each of the previous reviews is now.
+        let rows: Vec<Option<Row>> = (0..previous.len())
+            .map(|row| {
+                let found = self.index.row_of_id(previous.index.id(Row(row)))?;
+                (self.review(found) == previous.review(Row(row))).then_some(found)
+            })
+            .collect();
+        let kept = |row: &Row| rows[row.0 as usize];
+        let is_kept = |id: &String| {
+            let row = previous.index.row_of_id(id);
+            row.as_ref().and_then(kept).is_some()
+        };
+        for aspect in &mut value.aspects {
+            for rows in aspect.rows_by_polarity.iter_mut().chain([&mut aspect.rows]) {
+                *rows = rows.iter().filter_map(kept).collect();
+                rows.sort_unstable();
+            }
+            aspect.example_review_ids.retain(is_kept);
+            if let Some(evidence) = &mut aspect.evidence {
+                evidence.retain(|evidence| is_kept(&evidence.review_id));
+            }
+        }
+        for topic in &mut value.topics {
+            topic.review_ids.retain(is_kept);
+        }
+        self.with(Arc::clone(&derived.document), value, true)
+    }
+
+    fn with(&self, document: Arc<Resource>, value: Insights, is_carried: bool) -> Snapshot {
+        Snapshot {
+            facts: Arc::clone(&self.facts),
+            index: self.index.with_aspects(&value, &self.taxonomy),
+            insights: Some(Arc::new(Derived {
+                document,
+                value,
+                is_carried,
+            })),
+        }
     }
 
     /// Returns the dataset's version: the first 8 hex digits of its digest.
@@ -249,15 +311,16 @@ impl Snapshot {
     /// Returns the entity-tag of the review in `row`, which changes only when that review does.
     #[must_use]
     pub fn review_tag(&self, row: Row) -> EntityTag {
-        self.tags.tag(row, self.review(row))
+        EntityTag::of(&[self.review(row)])
     }
 
     /// Returns slices of the stored array that hold `rows`, in their order: neighbours are one slice, with the commas
     /// between them, and a comma is missing between two slices.
     pub fn runs(&self, rows: &[Row]) -> impl Iterator<Item = &[u8]> {
-        neighbours(rows).map(|(first, last)| {
-            let (start, _) = self.span(first);
-            let (_, end) = self.span(last);
+        let is_next = |left: &Row, right: &Row| left.0 + 1 == right.0;
+        rows.chunk_by(is_next).map(|run| {
+            let (start, _) = self.span(run[0]);
+            let (_, end) = self.span(run[run.len() - 1]);
             &self.reviews.body[start..end]
         })
     }
@@ -299,14 +362,9 @@ impl Snapshot {
         ]
     }
 
-    /// Makes the reviews' tags, and then the compressed variants, smallest document first;
-    /// seconds for large ones, so on a background thread. `cancelled` is asked between two of them: a newer snapshot
+    /// Makes the compressed variants, smallest document first; seconds for large ones, so on a background thread. `cancelled` is asked between two of them: a newer snapshot
     /// makes the rest pointless.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
-        if !cancelled() {
-            let reviews = (0..self.len()).map(|row| self.review(Row(row)));
-            self.tags.prepare(reviews);
-        }
         let mut documents = vec![&self.reviews, &self.feed_json, &self.feed_xml];
         documents.extend(self.insights());
         documents.sort_by_key(|resource| resource.body.len());
@@ -325,17 +383,12 @@ impl Snapshot {
     }
 }
 
-/// Returns the first and the last of each run of neighbours in `rows`.
-fn neighbours(rows: &[Row]) -> impl Iterator<Item = (Row, Row)> {
-    let mut rest = rows;
-    std::iter::from_fn(move || {
-        let first = *rest.first()?;
-        let next = |(row, place): &(&Row, u32)| row.0 == *place;
-        let length = rest.iter().zip(first.0..).take_while(next).count();
-        let last = *rest.get(length.checked_sub(1)?)?;
-        rest = rest.get(length..)?;
-        Some((first, last))
-    })
+impl Deref for Snapshot {
+    type Target = Facts;
+
+    fn deref(&self) -> &Facts {
+        &self.facts
+    }
 }
 
 /// Returns what `main` and `other` return, `other` by a thread of its own where there may be several.

@@ -22,32 +22,24 @@ pub struct Since {
     pub tag: EntityTag,
 }
 
-/// One entry for each day that has reviews, newest day first.
+/// What there is since each day.
 #[derive(Debug)]
 pub(super) struct SinceTable {
+    /// One entry for each day that has reviews, newest day first; they end at a row.
     days: Vec<Day>,
     empty: EntityTag,
     /// The removed reviews as JSON objects with commas between them, newest first.
     removed: Bytes,
-    removals: Vec<RemovalDay>,
-}
-
-/// One entry for each day on which reviews were removed, newest day first.
-#[derive(Debug)]
-struct RemovalDay {
-    date: Date,
-    /// Where in `removed` those of this day end.
-    end: usize,
-    /// Digest of the bytes up to there.
-    tag: EntityTag,
+    /// One entry for each day on which reviews were removed, newest day first; they end at a byte of `removed`.
+    removals: Vec<Day>,
 }
 
 #[derive(Debug)]
 struct Day {
     date: Date,
-    /// Rows of this day and later.
-    rows: u32,
-    /// Digest of the bytes of those rows.
+    /// Where what is of this day and later ends.
+    end: usize,
+    /// Digest of all up to there.
     tag: EntityTag,
 }
 
@@ -72,10 +64,9 @@ impl SinceTable {
                 .get(row + 1)
                 .is_none_or(|next| next.date != review.date)
             {
-                let rows = u32::try_from(row + 1).unwrap_or(u32::MAX);
                 days.push(Day {
                     date: review.date,
-                    rows,
+                    end: row + 1,
                     tag: EntityTag::of_hasher(&hasher),
                 });
             }
@@ -94,7 +85,7 @@ impl SinceTable {
         let days = self.days.partition_point(|day| day.date >= date);
         let (rows, tag) = match days.checked_sub(1) {
             None => (0, self.empty),
-            Some(last) => (self.days[last].rows, self.days[last].tag),
+            Some(last) => (self.days[last].end as u32, self.days[last].tag),
         };
         let days = self.removals.partition_point(|day| day.date >= date);
         let Some(last) = days.checked_sub(1).map(|last| &self.removals[last]) else {
@@ -106,7 +97,7 @@ impl SinceTable {
 }
 
 /// Renders the removed reviews, newest first, and notes where each day ends.
-fn render_removed(removed: &[RemovedReview]) -> (Bytes, Vec<RemovalDay>) {
+fn render_removed(removed: &[RemovedReview]) -> (Bytes, Vec<Day>) {
     let mut json = Vec::new();
     let mut days = Vec::new();
     for of_day in removed.chunk_by(|left, right| left.date == right.date) {
@@ -120,7 +111,7 @@ fn render_removed(removed: &[RemovedReview]) -> (Bytes, Vec<RemovalDay>) {
                 .string("date", &review.date.to_string());
             object.end();
         }
-        days.push(RemovalDay {
+        days.push(Day {
             date: of_day[0].date,
             end: json.len(),
             tag: EntityTag::of(&[&json]),

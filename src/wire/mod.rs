@@ -9,6 +9,7 @@ pub mod forwarded;
 pub mod json;
 pub mod negotiate;
 pub mod network;
+pub mod sentence;
 pub mod text;
 pub mod trace;
 pub mod xml;

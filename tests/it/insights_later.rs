@@ -4,30 +4,31 @@ use std::sync::Arc;
 
 use oracle::service::{sample, snapshot_settings};
 use reviewd::insights;
+use reviewd::model::Dataset;
 use reviewd::snapshot::Snapshot;
 use serde_json::json;
 
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::{Server, service, wait_until};
+use crate::support::{Response, Server, service, wait_until};
 
 /// A server on the sample whose insights are not derived yet.
-fn early() -> (Server, Arc<Snapshot>) {
+fn early() -> (Server, Snapshot) {
     let server = Server::start();
-    let snapshot = Snapshot::build_without_insights(&sample(), &snapshot_settings());
-    let snapshot = Arc::new(snapshot);
-    server.publish(&snapshot);
+    let snapshot = without_insights(&sample());
+    server.publish(&Arc::new(snapshot.clone()));
     (server, snapshot)
 }
 
-/// Derives the insights, and serves them.
-fn derive(server: &Server, snapshot: &Arc<Snapshot>) {
+fn without_insights(dataset: &Dataset) -> Snapshot {
+    Snapshot::without_insights_unless(dataset, &snapshot_settings(), &|| false).unwrap()
+}
+
+/// Derives the insights of `dataset`, of which `snapshot` was made, and serves them.
+fn derive(server: &Server, snapshot: &Snapshot, dataset: &Dataset) {
     let settings = snapshot_settings();
-    let options = insights::Options {
-        threads: settings.index.threads,
-        mentions_min: settings.mentions_min,
-    };
-    snapshot.set_insights(insights::document(&sample(), &options));
-    server.publish(snapshot);
+    let options = settings.insights(settings.index.threads);
+    let whole = snapshot.with_insights(insights::document(dataset, &options));
+    server.publish(&Arc::new(whole));
 }
 
 #[test]
@@ -48,7 +49,7 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
     ] {
         assert_eq!(server.get(target).status, 200, "{target}");
     }
-    derive(&server, &snapshot);
+    derive(&server, &snapshot, &sample());
     assert_eq!(server.get("/?aspect=fees").status, 200);
     let derived = server.get("/insights.json");
     assert!(derived.body == service().get("/insights.json").body);
@@ -82,7 +83,7 @@ fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
     for target in ["/widget.html", "/widget.html?rating=5", "/reviews.json"] {
         assert_dated(target);
     }
-    derive(&server, &snapshot);
+    derive(&server, &snapshot, &sample());
     for (target, tag) in early {
         let reply = server.get_with(target, &[("If-None-Match", &tag)]);
         assert_eq!(reply.status, 200, "{target}");
@@ -98,10 +99,8 @@ fn a_large_dataset_gets_its_insights_after_the_start() {
     // 20 texts of 60 KB are more than a start derives at once.
     let long = "The lawyer was kind and explained every step. ".repeat(1_300);
     let text = reviews_json(20, "2026-01-01T00:00:00Z");
-    data.write(
-        "reviews.json",
-        &text.replace(" of this practice.", &format!(". {long}")),
-    );
+    let large = text.replace(" of this practice.", &format!(". {long}"));
+    data.write("reviews.json", &large);
     let server = Server::start_on(data.path());
     assert_eq!(
         server.get("/api/reviews/search?query=kind").json()["matched"],
@@ -122,6 +121,52 @@ fn a_large_dataset_gets_its_insights_after_the_start() {
     });
     assert_eq!(server.get("/insights.json").json()["review_count"], 20);
     assert!(call()["structuredContent"].is_object());
+
+    // A changed review is served at once; the insights are never missing while the new ones are derived.
+    data.write("reviews.json", &large.replace("number 7.", "number seven."));
+    wait_until("the changed review is served", || {
+        assert_eq!(server.get("/insights.json").status, 200);
+        server.get("/api/reviews/search?query=seven").json()["matched"] == 1
+    });
+    wait_until("the insights are those of the changed reviews", || {
+        let reply = server.get("/insights.json");
+        assert_eq!(reply.status, 200);
+        reply.field("last-modified").is_some()
+    });
+}
+
+#[test]
+fn insights_of_the_dataset_before_are_served_until_the_own_ones_are_derived() {
+    let server = Server::start();
+    let target = "/api/reviews/search?aspect=communication";
+    let matched = |reply: &Response| reply.json()["matched"].as_u64().expect("a number");
+    let (before, document) = (server.get(target), server.get("/insights.json"));
+    let snapshot = Arc::clone(server.running().app().current().snapshot());
+
+    // The newest review that is quoted goes.
+    let aspects = &snapshot.insights_value().expect("derived").aspects;
+    let aspect = aspects.iter().find(|aspect| aspect.id == "communication");
+    let gone = snapshot.index.id(aspect.expect("an aspect").rows[0]);
+    let mut dataset = sample();
+    dataset.reviews.retain(|review| review.id != gone);
+    dataset.digest = [1; 32];
+    let early = without_insights(&dataset);
+    server.publish(&Arc::new(early.with_insights_of(&snapshot)));
+    let carried = server.get(target);
+    assert_eq!(matched(&carried), matched(&before) - 1);
+    let kept = server.get("/insights.json");
+    assert_eq!((&kept.body, kept.etag()), (&document.body, document.etag()));
+    for target in ["/insights.json", "/"] {
+        assert_eq!(server.get(target).field("last-modified"), None, "{target}");
+    }
+    assert!(!server.get("/insights").text().contains(gone));
+
+    derive(&server, &early, &dataset);
+    let own = server.get("/insights.json");
+    assert_eq!(own.json()["review_count"], dataset.reviews.len());
+    assert!(own.field("last-modified").is_some());
+    let again = server.get_with(target, &[("If-None-Match", carried.etag())]);
+    assert_eq!(again.status, 200);
 }
 
 #[test]

@@ -10,7 +10,7 @@ use crate::snapshot::{Resource, Snapshot};
 pub(super) fn server_card(snapshot: &Snapshot) -> Resource {
     let card = json!({
         "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
-        "name": format!("{}/reviews", reversed(host(&snapshot.base_url))),
+        "name": format!("{}/reviews", reversed(&host(&snapshot.base_url))),
         "version": env!("CARGO_PKG_VERSION"),
         "title": title(snapshot),
         "description": DESCRIPTION,
@@ -49,20 +49,19 @@ fn title(snapshot: &Snapshot) -> String {
     title.chars().take(TITLE_CHARS_MAX).collect()
 }
 
-/// The host of an origin, without brackets and port.
-fn host(base_url: &str) -> &str {
-    host_of(base_url).trim_matches(['[', ']'])
+/// The host of the public address, without brackets and port.
+fn host(base_url: &str) -> String {
+    let host = host_of(base_url).map(|host| host.to_string());
+    let host = host.unwrap_or_default();
+    host.trim_matches(['[', ']', '.']).to_owned()
 }
 
 /// Names in the registry begin with the domain, its parts in reverse: `example.reviews`.
 fn reversed(host: &str) -> String {
-    if host.parse::<std::net::IpAddr>().is_ok() {
-        return "local".to_owned();
+    match host.parse::<std::net::IpAddr>() {
+        Ok(_) => "local".to_owned(),
+        Err(_) => host.rsplit('.').collect::<Vec<_>>().join("."),
     }
-    host.rsplit('.')
-        .filter(|part| !part.is_empty())
-        .collect::<Vec<_>>()
-        .join(".")
 }
 
 const CARD: &str = "application/mcp-server-card+json";
@@ -80,11 +79,11 @@ mod tests {
     #[test]
     fn names_are_reversed_domains() {
         assert_eq!(
-            reversed(host("https://reviews.example.com:8443")),
+            reversed(&host("https://reviews.example.com:8443")),
             "com.example.reviews"
         );
-        assert_eq!(reversed(host("http://localhost:8080")), "localhost");
-        assert_eq!(reversed(host("http://127.0.0.1:8080")), "local");
-        assert_eq!(reversed(host("http://[::1]:8080")), "local");
+        assert_eq!(reversed(&host("http://localhost:8080")), "localhost");
+        assert_eq!(reversed(&host("http://127.0.0.1:8080")), "local");
+        assert_eq!(reversed(&host("http://[::1]:8080")), "local");
     }
 }

@@ -41,7 +41,7 @@ impl Named {
         Filter {
             technician: name.filter(|_| is_person),
             service: name.filter(|_| !is_person),
-            ..Filter::ALL
+            ..Filter::default()
         }
     }
 }

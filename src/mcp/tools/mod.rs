@@ -61,20 +61,9 @@ const OF_INSIGHTS: [&str; 3] = ["get_insights", "get_aspect_sentiment", "get_faq
 const NOT_READY: &str =
     "the insights are still being derived from the reviews: ask again in a few seconds";
 
-/// The names under which calls are counted: those of the tools, and `unknown` for every other.
-pub const TOOL_NAMES: [&str; TOOLS.len() + 1] = {
-    let mut names = ["unknown"; TOOLS.len() + 1];
-    let mut number = 0;
-    while number < TOOLS.len() {
-        names[number] = TOOLS[number].0;
-        number += 1;
-    }
-    names
-};
-
-/// How often each tool was called since the start, refused calls included.
+/// How often each tool was called since the start, refused calls included; the last counts those that do not exist.
 #[derive(Debug, Default)]
-pub struct ToolCalls([AtomicU64; TOOL_NAMES.len()]);
+pub(crate) struct ToolCalls([AtomicU64; TOOLS.len() + 1]);
 
 impl ToolCalls {
     /// Counts `call`, if it calls a tool.
@@ -86,10 +75,10 @@ impl ToolCalls {
         }
     }
 
-    /// Returns the counts in the order of [`TOOL_NAMES`].
-    #[must_use]
-    pub fn totals(&self) -> [u64; TOOL_NAMES.len()] {
-        self.0.each_ref().map(|count| count.load(Relaxed))
+    /// Returns each tool with its calls, and those of no tool as `unknown`.
+    pub(crate) fn totals(&self) -> impl Iterator<Item = (&'static str, u64)> {
+        let names = TOOLS.iter().map(|(tool, _)| *tool).chain(["unknown"]);
+        names.zip(self.0.iter().map(|count| count.load(Relaxed)))
     }
 }
 

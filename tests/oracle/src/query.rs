@@ -230,7 +230,7 @@ pub fn check_cursor(data: &[u8]) {
     if let Ok(text) = str::from_utf8(data)
         && let Some(cursor) = Cursor::parse(text)
     {
-        assert_eq!(cursor.render(), text);
+        assert_eq!(*cursor.render(), *text);
     }
     if let [sort, stars, a, b, c, d, id @ ..] = data
         && let Some(rating) = Rating::new(*stars)

@@ -36,15 +36,15 @@ pub fn check_search(data: &[u8]) {
     };
     let budget = source.below(256) as u64 * 64;
     let (reviews, taxonomy) = (source.reviews(), taxonomy());
-    let indexes = [
+    let mut indexes = [
         Index::build_tuned(&reviews, &taxonomy, tuning, &options(u64::MAX)),
         Index::build(&reviews, &taxonomy, &options(u64::MAX)),
         Index::build(&reviews, &taxonomy, &options(budget)),
     ];
     assert!(indexes[2].tree_bytes() <= budget);
     let insights = source.insights(reviews.len(), &taxonomy);
-    for index in &indexes {
-        index.set_aspects(&insights, &taxonomy);
+    for index in &mut indexes {
+        *index = index.with_aspects(&insights, &taxonomy);
     }
     let searched = Searched::new(reviews, taxonomy, insights);
     for _ in 0..10 {
@@ -602,7 +602,7 @@ impl Source<'_> {
                 date: self.date(),
                 id: ReviewId::new(id).expect("an id of a review"),
             };
-            pairs.push(("cursor", cursor.render()));
+            pairs.push(("cursor", cursor.render().to_string()));
         }
         pairs
     }

@@ -155,7 +155,7 @@ fn a_million_equal_texts_stay_small() {
     for (text, matched) in [("oo", REVIEWS), ("good!", REVIEWS), ("goods", 0)] {
         let filter = Filter {
             text: Some(text),
-            ..Filter::ALL
+            ..Filter::default()
         };
         let page = run(
             &index,

@@ -1,0 +1,92 @@
+//! A text as sentences.
+
+use std::ops::Range;
+
+/// The byte ranges of the sentences of `text`, in order, without the blanks between them.
+///
+/// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before a blank, unless a small letter follows or the
+/// word before is a title or an initial. One longer than [`SENTENCE_BYTES_MAX`] is cut at a blank, so that the cost of
+/// a sentence is bounded whatever the text is.
+pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
+    let mut at = 0;
+    std::iter::from_fn(move || {
+        let rest = text[at..].trim_start();
+        let start = text.len() - rest.len();
+        let sentence = &rest[..sentence_bytes(rest)];
+        at = start + sentence.len();
+        (!rest.is_empty()).then(|| start..start + sentence.trim_end().len())
+    })
+}
+
+/// The length of the first sentence of `text` with its marks.
+fn sentence_bytes(text: &str) -> usize {
+    let mut blank = None;
+    for (at, character) in text.char_indices() {
+        let end = at + character.len_utf8();
+        if character == '\n' {
+            return end;
+        }
+        if character.is_whitespace() {
+            blank = Some(end);
+        }
+        if end > SENTENCE_BYTES_MAX {
+            return blank.unwrap_or(end);
+        }
+        let is_closer = CLOSERS.contains(&character) && text[..at].ends_with(ENDS);
+        let is_end = is_closer || ENDS.contains(&character);
+        if is_end && text[end..].starts_with(char::is_whitespace) && !goes_on(text, at, end) {
+            return end;
+        }
+    }
+    text.len()
+}
+
+/// Whether the sentence goes on past the mark at `mark..end`: before a small letter, or after a title or an initial.
+fn goes_on(text: &str, mark: usize, end: usize) -> bool {
+    let next = text[end..].trim_start_matches([' ', '\t']);
+    if next.starts_with(char::is_lowercase) && !text[mark..].starts_with(['!', '?']) {
+        return true;
+    }
+    let mut before = text[..mark].rsplit(|letter: char| !letter.is_alphabetic());
+    let word = before.next().unwrap_or_default();
+    let is_capital = word.starts_with(char::is_uppercase) && word != "I";
+    let is_initial = is_capital && word.chars().count() == 1;
+    let mut titles = TITLES.split(' ');
+    let is_title = titles.any(|title| word.eq_ignore_ascii_case(title));
+    text[mark..].starts_with('.') && (is_initial || is_title)
+}
+
+/// Bytes after which a sentence is cut.
+const SENTENCE_BYTES_MAX: usize = 1_000;
+const ENDS: [char; 4] = ['.', '!', '?', '…'];
+const CLOSERS: [char; 6] = ['"', '”', '\'', '’', ')', '»'];
+const TITLES: &str = "mr mrs ms mx dr prof atty esq st vs no etc approx sr sra";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn split(text: &str) -> Vec<&str> {
+        sentences(text).map(|range| &text[range]).collect()
+    }
+
+    #[test]
+    fn sentences_end_where_a_reader_stops() {
+        let text =
+            "Ms. Okafor won. \"Really?\" he said! A. D.-W.\nThank you... so much :) 4.5 stars";
+        let last = "Thank you... so much :) 4.5 stars";
+        let expected = ["Ms. Okafor won.", "\"Really?\" he said!", "A. D.-W.", last];
+        assert_eq!(split(text), expected);
+        assert_eq!(split("  \n "), [""; 0]);
+        assert_eq!(split("Done"), ["Done"]);
+    }
+
+    #[test]
+    fn long_sentences_are_cut_at_a_blank() {
+        let text = "word ".repeat(SENTENCE_BYTES_MAX);
+        let is_cut = |one: &&str| one.len() <= SENTENCE_BYTES_MAX && one.ends_with("word");
+        assert!(split(&text).iter().all(is_cut));
+        let text = "é".repeat(SENTENCE_BYTES_MAX);
+        assert_eq!(split(&text).concat(), text);
+    }
+}
