@@ -72,7 +72,7 @@ impl Guard {
         if self.is_open || self.origins.contains(&origin) {
             return true;
         }
-        // Whoever writes more than an origin, such as a user or a path, is no browser.
+        // A browser writes nothing but an origin: no user, no path.
         let url = Url::parse(&origin).ok();
         let url = url.filter(|url| url.origin().ascii_serialization() == origin);
         let host = url.as_ref().and_then(|url| Some(url.host()?.to_owned()));
