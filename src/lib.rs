@@ -38,12 +38,12 @@
 //! entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` selects rows (`terms`,
 //! `rows`) from the `index` (`tree`), and `search::envelope` joins the reviews' stored bytes.
 //!
-//! **A changed file until a subscriber is told**, 31 files. A timer or a signal wakes `server::reload`. `server::files`
+//! **A changed file until a subscriber is told**, 30 files. A timer or a signal wakes `server::reload`. `server::files`
 //! reads the files as one set, `server::load` has them checked (`dataset`: `json`, `reviews`,
 //! `companions`, `lints`) and dated and builds a `snapshot` (`dataset::publish`, `snapshot::resource`, `insights`,
 //! `search::index`, `search::tree` and its `build`, `pages`), which replaces `http::served_state` in `http::app_state`; any
-//! error keeps the old one. `server::reload` then compresses and calls `hub::handle`, whose thread (`hub::engine`: `messages`,
-//! `storage`, `dispatch`) has the store (`hub::store`: `deliveries`, `connection`, `sqlite`) note the topics' new digests,
+//! error keeps the old one. `server::reload` then compresses and calls `hub::handle`, whose thread (`hub::engine`: `storage`,
+//! `exchanges`) has the store (`hub::store`: `deliveries`, `connection`, `sqlite`) note the topics' new digests,
 //! claims what is pending, sends (`hub::client`: `resolve`, `transport`) and records the results (`outcome`).
 //! What is pending is state on disk, so that a crash loses nothing.
 //!

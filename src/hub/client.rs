@@ -21,7 +21,7 @@ use super::breaker::Contact;
 use super::outcome::{Answer, Failure};
 use super::request::Secret;
 use super::resolve::{GuardedResolver, LookupError};
-use super::store::{Delivery, DenialNotice, WaitingRequest};
+use super::store::{DenialNotice, Listed, WaitingRequest};
 use super::transport::{HttpsConnector, Progress};
 use super::{Callback, Settings};
 use crate::clock;
@@ -40,7 +40,7 @@ pub(super) struct Content {
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(WaitingRequest),
-    Deliver(Delivery, Arc<Content>),
+    Deliver(Listed, Arc<Content>),
     Deny(DenialNotice),
     Probe(Vec<(String, u16)>),
 }
@@ -50,7 +50,7 @@ impl Job {
     pub(super) fn callback(&self) -> Option<&Callback> {
         match self {
             Job::Verify(asked) => Some(&asked.callback),
-            Job::Deliver(delivery, _) => Some(&delivery.callback),
+            Job::Deliver(listed, _) => Some(&listed.callback),
             Job::Deny(notice) => Some(&notice.callback),
             Job::Probe(_) => None,
         }
@@ -72,7 +72,7 @@ pub(super) struct Exchange {
 
 impl Exchange {
     /// Nothing was sent, for a reason of ours.
-    const WITHHELD: Exchange = Exchange {
+    pub(super) const WITHHELD: Exchange = Exchange {
         answer: None,
         retry_after: None,
         contact: Contact::Lost,
@@ -140,9 +140,9 @@ impl Client {
     pub(super) fn run(&self, job: &Job, progress: &Arc<Progress>) -> Exchange {
         let exchange = AssertUnwindSafe(|| match job {
             Job::Verify(asked) => self.verify(asked, progress),
-            Job::Deliver(delivery, content) => {
-                let secret = delivery.secret.as_ref();
-                self.deliver(&delivery.callback, content, secret, progress)
+            Job::Deliver(listed, content) => {
+                let secret = listed.state.secret.as_ref();
+                self.deliver(&listed.callback, content, secret, progress)
             }
             Job::Deny(notice) => {
                 let reason = notice.removal.reason().unwrap_or("the subscription ended");
@@ -355,6 +355,9 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A probe's lookup and its connection may each take this long.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// The stack of a thread: enough for TLS and HTTP in a build without optimization; only what is touched costs memory.
+pub(super) const STACK_BYTES: usize = 512 * 1024;
 
 /// Largest head of an answer.
 const HEADER_BYTES: usize = 16 * 1024;

@@ -1,9 +1,8 @@
 //! The hub's thread. It alone has the store: requests, ends of exchanges and changed topics come in as messages, a
 //! batch at a time; each batch is stored in a few transactions, and only then answered, and what is due is claimed and
-//! handed to the pool. Nothing here waits for a subscriber.
+//! sent by threads of their own (`exchanges`). Nothing here waits for a subscriber.
 
-mod dispatch;
-mod messages;
+mod exchanges;
 mod storage;
 
 use std::collections::BTreeMap;
@@ -12,19 +11,19 @@ use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
-use tracing::warn;
+use tracing::{info, warn};
 
-use self::messages::FinishedExchange;
+use self::exchanges::FinishedExchange;
 use self::storage::Role;
 use super::breaker::Breaker;
 use super::client::{Client, Content, Exchange, Job};
 use super::in_flight::InFlight;
-use super::pool::Pool;
+use super::outcome::RemovalReason;
 use super::priority::{Behind, give_way};
 use super::resolve::GuardedResolver;
 use super::settings::{Outside, Settings};
 use super::shared::{Health, OnHealth, Shared, StartError};
-use super::store::{Accept, Store};
+use super::store::{Accept, QuotaExceeded, Quotas, Store};
 use super::tls::client_config;
 use super::{Moment, Refusal};
 use crate::snapshot::Topic;
@@ -40,7 +39,7 @@ pub(super) enum Message {
     /// An exchange ended.
     Ended {
         number: u64,
-        job: Job,
+        job: Arc<Job>,
         exchange: Exchange,
         elapsed: Duration,
     },
@@ -60,10 +59,6 @@ pub(super) struct Engine {
     shared: Arc<Shared>,
     sender: SyncSender<Message>,
     on_health: OnHealth,
-    /// Verifications, denials and probes: few, and a client waits for them.
-    asking: Pool,
-    /// Deliveries: many, and behind everything else.
-    delivering: Pool,
     client: Arc<Client>,
     store: Option<Store>,
     role: Role,
@@ -108,8 +103,6 @@ impl Engine {
         let guard = settings.guard.clone();
         let resolver = GuardedResolver::new(outside.lookup, guard, lanes.sockets());
         let client = Client::new(&agent, tls, resolver, &settings);
-        let pool =
-            |name, threads, behind| Pool::new(name, threads, behind).map_err(StartError::Thread);
         let now = Instant::now();
         let now_ms = (outside.unix_ms)();
         Ok(Engine {
@@ -117,8 +110,6 @@ impl Engine {
             shared,
             sender,
             on_health,
-            asking: pool("hub-ask", lanes.verify_threads(), Behind::Little)?,
-            delivering: pool("hub-deliver", lanes.deliveries(), Behind::Far)?,
             client: Arc::new(client),
             store: None,
             role: Role::new(now),
@@ -189,7 +180,7 @@ impl Engine {
                     elapsed,
                 } => {
                     if self.in_flight.end(number) {
-                        self.take_end(job, &exchange, elapsed, now);
+                        self.take_end(&job, &exchange, elapsed, now);
                     }
                 }
                 Message::Wake => {}
@@ -253,6 +244,63 @@ impl Engine {
         }
     }
 
+    /// Keeps the requests, all in one transaction, and answers them.
+    fn accept(
+        &mut self,
+        messages: Vec<(Accept, oneshot::Sender<Result<(), Refusal>>)>,
+        now: Moment,
+    ) {
+        if messages.is_empty() {
+            return;
+        }
+        let (accepts, replies): (Vec<Accept>, Vec<_>) = messages.into_iter().unzip();
+        let quotas = self.settings.quotas;
+        let answers = self.write_store(|store| store.accept(&accepts, &quotas, now));
+        for (index, reply) in replies.into_iter().enumerate() {
+            let answer = match answers.as_ref().and_then(|answers| answers.get(index)) {
+                Some(answer) => answer.map_err(|exceeded| refuse(exceeded, &quotas)),
+                None => Err(Refusal::busy("the hub cannot store requests at present")),
+            };
+            // The client may have gone; the request is kept all the same.
+            let _gone = reply.send(answer);
+        }
+    }
+
+    /// Ends leases, drops tombstones, and counts, each from time to time.
+    fn run_maintenance(&mut self, now: Moment) {
+        let instant = Instant::now();
+        let under_way = self.in_flight.len().try_into().unwrap_or(u64::MAX);
+        self.shared.stats.in_flight.set(under_way);
+        if self.health.store_error.is_some() && instant >= self.open_at {
+            // A write that changes nothing tells whether the trouble is over.
+            let quotas = self.settings.quotas;
+            let _trouble_is_noted = self.write_store(|store| store.accept(&[], &quotas, now));
+        }
+        if self.role.is_ours && instant >= self.sweep_at {
+            self.sweep_at = instant + SWEEP_EVERY;
+            let swept = self.with_store(|store| store.sweep(TOMBSTONE_AGE, now));
+            let swept = swept.unwrap_or_default();
+            for reason in &swept {
+                self.shared.stats.count_removals(*reason, 1);
+            }
+            let is_lease = |reason: &&RemovalReason| **reason == RemovalReason::LeaseEnded;
+            let subscriptions = swept.iter().filter(is_lease).count();
+            if subscriptions > 0 {
+                info!(subscriptions, "leases ended");
+            }
+        }
+        if instant >= self.count_at {
+            let counted = self.with_store(|store| store.counts(now));
+            // Of many millions the count takes its time, and gets no more than a fiftieth of it.
+            self.count_at = Instant::now() + COUNT_EVERY.max(instant.elapsed() * 50);
+            if let Some(counts) = counted {
+                self.put_off = 0;
+                // What a new content made due is due since that was published.
+                self.shared.stats.set_counts(&counts, self.published_at);
+            }
+        }
+    }
+
     /// Begins to stop, or to stop earlier.
     fn stop(&mut self, until: Instant, done: Option<SyncSender<bool>>) {
         let (deadline, waiting) = self.stopping.get_or_insert((until, Vec::new()));
@@ -268,6 +316,37 @@ impl Engine {
         for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
             // The caller may not have waited.
             let _gone = done.try_send(clean);
+        }
+    }
+}
+
+/// Refuses a request for which there is no room.
+fn refuse(exceeded: QuotaExceeded, quotas: &Quotas) -> Refusal {
+    let (most, what, retry_after_s) = match exceeded {
+        QuotaExceeded::Requests => (
+            quotas.requests,
+            "requests wait for verification",
+            VERIFIED_S,
+        ),
+        QuotaExceeded::RequestsOfHost => (
+            quotas.requests_per_host,
+            "requests for its host wait for verification",
+            VERIFIED_S,
+        ),
+        QuotaExceeded::Subscriptions => (quotas.subscriptions, "subscriptions are active", LEASE_S),
+        QuotaExceeded::SubscriptionsOfHost => (
+            quotas.subscriptions_per_host,
+            "subscriptions of its host are active",
+            LEASE_S,
+        ),
+    };
+    let reason = format!("{most} {what}, which is the most");
+    match exceeded {
+        QuotaExceeded::Requests | QuotaExceeded::Subscriptions => {
+            Refusal::unavailable(reason, retry_after_s)
+        }
+        QuotaExceeded::RequestsOfHost | QuotaExceeded::SubscriptionsOfHost => {
+            Refusal::too_many(reason, retry_after_s)
         }
     }
 }
@@ -293,3 +372,18 @@ const TICK_BUSY: Duration = Duration::from_millis(20);
 
 /// A clock that is off by this much from one turn to the next has jumped.
 const JUMP_MS: i64 = 5_000;
+
+/// How often leases are looked at.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// How long an ended subscription is remembered.
+const TOMBSTONE_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How often the gauges are counted: a walk over all subscriptions.
+const COUNT_EVERY: Duration = Duration::from_secs(10);
+
+/// When to come back to a hub that has too many requests to verify.
+const VERIFIED_S: u32 = 30;
+
+/// When to come back to a hub that has too many subscriptions: leases end, but not soon.
+const LEASE_S: u32 = 3_600;

@@ -2,12 +2,12 @@
 //!
 //! [`request`] turns a form into a [`HubRequest`] or a [`Refusal`]; [`subscription`] is the life of one pair of
 //! callback and topic, events in and effects out; [`store`] says what must be atomic and on disk before it is
-//! promised and keeps it in a file, or in a database that replicas share, and [`store_location`] says which. These
-//! know neither a socket nor the clock: `now` comes in as a [`Moment`].
+//! promised and keeps it in a file, or in a database that replicas share. These know neither a socket nor the clock: `now`
+//! comes in as a [`Moment`].
 //!
-//! [`Hub`] is the handle. Behind it one thread has the store and decides (`engine`), and a pool (`pool`) of threads of its
-//! own, never shared with requests, does the exchanges with callbacks: `client` sends, `resolve` and [`guard`] say
-//! where to, `transport` connects. [`in_flight`] tells how many exchanges may begin, and `breaker` faults of callbacks
+//! [`Hub`] is the handle. Behind it one thread has the store and decides (`engine`), and each exchange with a callback has a
+//! thread of its own, never one that serves requests: `client` sends, `resolve` and [`guard`] say where to, `transport`
+//! connects. [`in_flight`] tells how many exchanges may begin, and `breaker` faults of callbacks
 //! from ours.
 //!
 //! `docs/design/hub.md` has what the W3C Recommendation asks of a hub, with the tests that hold it.
@@ -21,7 +21,6 @@ mod handle;
 pub mod in_flight;
 mod moment;
 mod outcome;
-mod pool;
 pub mod priority;
 mod refusal;
 pub mod request;
@@ -29,7 +28,6 @@ mod resolve;
 mod settings;
 mod shared;
 pub mod store;
-pub mod store_location;
 pub mod subscription;
 mod tls;
 mod transport;
@@ -41,4 +39,4 @@ pub use refusal::{Refusal, RefusalKind};
 pub use request::{HubRequest, Mode, Secret};
 pub use settings::{Lanes, Outside, Settings};
 pub use shared::{Health, StartError, Stats};
-pub use store_location::StoreLocation;
+pub use store::StoreLocation;

@@ -16,9 +16,9 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
+use super::client::STACK_BYTES;
 use super::guard::Guard;
 use super::outcome::Failure;
-use super::pool::STACK_BYTES;
 
 /// Returns the addresses of a name; blocking.
 pub(super) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;

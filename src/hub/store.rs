@@ -1,7 +1,7 @@
 //! What the hub keeps, and what of it must be atomic.
 //!
-//! One method of [`Store`] is one transaction: when it returns `Ok`, all of it is on disk and survives the loss of
-//! power; on an error nothing of it has happened. Methods take batches, so that one write to the disk serves many.
+//! One method of [`Store`] that changes something is one transaction: when it returns `Ok`, all of it is on disk and survives
+//! the loss of power; on an error nothing of it has happened. Methods take batches, so that one write to the disk serves many.
 //! The rules are those of [`subscription`](super::subscription): a store loads states, applies them, and saves.
 //!
 //! The SQL is the same for an SQLite file and for a PostgreSQL database; what differs is in `sqlite` and `postgres`. Several
@@ -11,8 +11,6 @@
 mod connection;
 mod copy;
 mod deliveries;
-mod error;
-mod host_room;
 mod maintenance;
 #[cfg(feature = "postgres")]
 mod postgres;
@@ -23,30 +21,106 @@ mod sqlite;
 mod types;
 
 use std::fmt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::{Duration, Instant};
 
-use tracing::debug;
+use tracing::{debug, warn};
 
-use self::connection::{Access, Connection};
-pub use self::error::StoreError;
+use self::connection::Connection;
+pub use self::connection::StoreError;
 #[cfg(feature = "postgres")]
 pub use self::postgres::Database;
 pub use self::schema::SCHEMA_VERSION;
 pub use self::sqlite::FILE_NAME;
 pub use self::types::{
-    Accept, AdminCommand, Claim, CopyReport, Counts, Delivery, DenialNotice, Lane, Listed,
-    Published, QuotaExceeded, Quotas, Recorded, Report, SweepReport, Tombstone, TopicVersion,
-    WaitingRequest,
+    Accept, AdminCommand, Claim, CopyReport, Counts, DenialNotice, Lane, Listed, Published,
+    QuotaExceeded, Quotas, Recorded, Report, Tombstone, TopicVersion, WaitingRequest,
 };
 use super::moment::Moment;
+
+/// Where the hub keeps its state.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum StoreLocation {
+    /// An SQLite file in this directory; one process at a time delivers.
+    Directory(PathBuf),
+    /// A PostgreSQL database that replicas may share; one at a time delivers.
+    #[cfg(feature = "postgres")]
+    Database(Box<Database>),
+}
+
+impl StoreLocation {
+    /// Opens the store there.
+    ///
+    /// # Errors
+    /// See [`Store::in_directory`] and `Store::in_database`.
+    pub fn open(&self) -> Result<Store, StoreError> {
+        match self {
+            StoreLocation::Directory(directory) => Store::in_directory(directory),
+            #[cfg(feature = "postgres")]
+            StoreLocation::Database(database) => Store::in_database(database),
+        }
+    }
+
+    /// Opens the store once and closes it again, to know whether a server with the public address `origin` can use it;
+    /// without one, whether any can. Tries again for 10 seconds where that may help: services that start together do not all
+    /// come up at once.
+    ///
+    /// # Errors
+    /// The last one of [`StoreLocation::open`], or that it holds topics of another address.
+    pub fn await_usable(&self, origin: Option<&str>) -> Result<(), StoreError> {
+        let began = Instant::now();
+        let mut pause = Duration::from_millis(100);
+        loop {
+            let checked = self.open().and_then(|mut store| match origin {
+                Some(origin) => store.check_origin(origin),
+                None => Ok(()),
+            });
+            match checked {
+                Err(error) if error.may_pass() && began.elapsed() + pause < WAIT_MAX => {
+                    warn!(%error, "waiting for the hub's store");
+                }
+                done => return done,
+            }
+            thread::sleep(pause);
+            pause = (pause * 2).min(Duration::from_secs(2));
+        }
+    }
+
+    /// Returns what kind of place it is, in a word for programs.
+    #[must_use]
+    pub fn kind(&self) -> &'static str {
+        match self.is_shared() {
+            true => "postgres",
+            false => "directory",
+        }
+    }
+
+    /// Tells whether replicas may share it.
+    #[must_use]
+    pub fn is_shared(&self) -> bool {
+        !matches!(self, StoreLocation::Directory(_))
+    }
+}
+
+/// Without the password of a database.
+impl fmt::Display for StoreLocation {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            StoreLocation::Directory(directory) => directory.display().fmt(f),
+            #[cfg(feature = "postgres")]
+            StoreLocation::Database(database) => database.fmt(f),
+        }
+    }
+}
 
 /// A blocking store of the hub's state. The errors of every method are those of [`StoreError`].
 pub struct Store {
     connection: Box<dyn Connection>,
     /// Whether replicas share it.
     is_shared: bool,
-    /// Digests of what this process has published: what it can send.
-    own: Vec<[u8; 32]>,
+    /// What this process has published, and so can send.
+    own: Vec<TopicVersion>,
     is_behind: bool,
 }
 
@@ -55,66 +129,61 @@ impl Store {
     /// if missing; a directory that exists keeps its mode.
     pub fn in_directory(dir: &Path) -> Result<Store, StoreError> {
         let connection = sqlite::SqliteConnection::open(dir)?;
-        Ok(Store::on(Box::new(connection), false))
+        Ok(Store::on(connection, false))
     }
 
     /// Opens a store that lives and dies with the value: for tests and fuzzing.
     pub fn in_memory() -> Result<Store, StoreError> {
         let connection = sqlite::SqliteConnection::in_memory()?;
-        Ok(Store::on(Box::new(connection), false))
+        Ok(Store::on(connection, false))
     }
 
     /// Opens the store in the schema `reviewd` of a database, which replicas may share.
     #[cfg(feature = "postgres")]
     pub fn in_database(database: &Database) -> Result<Store, StoreError> {
         let connection = postgres::PostgresConnection::open(database)?;
-        Ok(Store::on(Box::new(connection), true))
+        Ok(Store::on(connection, true))
     }
 
-    fn on(connection: Box<dyn Connection>, is_shared: bool) -> Store {
+    fn on(connection: impl Connection + 'static, is_shared: bool) -> Store {
         Store {
-            connection,
+            connection: Box::new(connection),
             is_shared,
             own: Vec::new(),
             is_behind: false,
         }
     }
 
-    /// Runs `act` in one transaction; commits if it returns `Ok`.
-    fn within<T>(
-        &mut self,
-        access: Access,
-        act: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError>,
-    ) -> Result<T, StoreError> {
-        let db = self.connection.as_mut();
-        let value = db.begin(access).and_then(|()| act(db));
-        let done = value.and_then(|value| db.script("COMMIT").map(|()| value));
-        done.map_err(|error| {
-            // SQLite has ended some failed transactions by itself.
-            if let Err(error) = db.script("ROLLBACK") {
-                debug!(%error, "a transaction was not rolled back");
-            }
-            match error {
-                StoreError::Corrupt(place, what) if place.as_os_str().is_empty() => {
-                    StoreError::Corrupt(db.place(), what)
-                }
-                other => other,
-            }
-        })
-    }
-
+    /// Runs `look`, which changes nothing.
     fn read<T>(
         &mut self,
         look: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.within(Access::Read, look)
+        let db = self.connection.as_mut();
+        look(db).map_err(|error| match error {
+            StoreError::Corrupt(place, what) if place.as_os_str().is_empty() => {
+                StoreError::Corrupt(db.place(), what)
+            }
+            other => other,
+        })
     }
 
+    /// Runs `change` in one transaction; commits if it returns `Ok`.
     fn write<T>(
         &mut self,
         change: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError>,
     ) -> Result<T, StoreError> {
-        self.within(Access::Write, change)
+        self.read(|db| {
+            let value = db.begin().and_then(|()| change(db));
+            let done = value.and_then(|value| db.script("COMMIT").map(|()| value));
+            if done.is_err()
+                && let Err(error) = db.script("ROLLBACK")
+            {
+                // SQLite has ended some failed transactions by itself.
+                debug!(%error, "a transaction was not rolled back");
+            }
+            done
+        })
     }
 
     /// Takes the delivery role if no other process has it. It lasts as long as the store is open.
@@ -147,3 +216,6 @@ impl fmt::Debug for Store {
 
 /// Tombstones and denials kept, each; beyond it the oldest go. Our choice: a few megabytes at most.
 pub const TOMBSTONES_MAX: usize = 10_000;
+
+/// How long the start waits for the database.
+const WAIT_MAX: Duration = Duration::from_secs(10);

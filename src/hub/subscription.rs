@@ -130,12 +130,6 @@ impl Subscription {
         self.attempt < UNREACHED_MAX
     }
 
-    /// Gives up a verification whose process is gone; `false` when it is not tried again.
-    pub(super) fn recover_verification(&mut self) -> bool {
-        self.claimed = false;
-        self.attempt < VERIFICATIONS_MAX
-    }
-
     /// Makes a pending one active that was confirmed when it was asked at `asked_at`.
     pub(super) fn activate(self, asked_at: Moment, now: Moment) -> Subscription {
         let mut active = Subscription::request(0, None, self.digest, now);
@@ -211,12 +205,6 @@ impl Subscription {
             Phase::Unsubscribing => Some(RemovalReason::Unsubscribed),
             Phase::Active { .. } | Phase::Pending { .. } => removal,
         }
-    }
-
-    /// Gives up an attempt whose process is gone: what it had begun is due again.
-    pub(super) fn release(&mut self) {
-        self.claimed = false;
-        self.next_at = Moment::ZERO;
     }
 
     /// Brings the next attempt forward, unless one is under way.

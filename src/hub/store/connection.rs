@@ -1,21 +1,22 @@
-//! What a database must do for the store, and the rows that come back.
+//! What a database must do for the store, the rows that come back, and what can be wrong, in words for the operator.
 //!
 //! Both databases get the same SQL, with parameters written `$1`, `$2`. The values are rusqlite's: a 64-bit integer, a text,
 //! bytes or NULL; a flag is the integer 0 or 1. Columns are read by their names.
 
-use std::path::PathBuf;
+use std::io::{Error, ErrorKind};
+use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
 pub(super) use rusqlite::types::Value;
 use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 
-use super::error::StoreError;
+use super::schema::SCHEMA_VERSION;
 use crate::hub::Moment;
 
 /// A connection to a database, used by one thread that waits for every answer.
 pub(super) trait Connection: Send {
-    /// Begins a transaction. Until a [`Access::Write`] has ended no other connection writes.
-    fn begin(&mut self, access: Access) -> Result<(), StoreError>;
+    /// Begins a transaction. Until it has ended no other connection writes.
+    fn begin(&mut self) -> Result<(), StoreError>;
 
     /// Runs statements without values. When `COMMIT` returns `Ok`, the database has promised.
     fn script(&mut self, sql: &str) -> Result<(), StoreError>;
@@ -37,13 +38,6 @@ pub(super) trait Connection: Send {
 
     /// Where the database is, for messages.
     fn place(&self) -> PathBuf;
-}
-
-/// What a transaction is for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Access {
-    Read,
-    Write,
 }
 
 /// Columns of a row with their values.
@@ -143,4 +137,61 @@ impl Row {
 /// The error for a value that cannot be read back; the store adds the place.
 fn unreadable(what: &str) -> StoreError {
     StoreError::Corrupt(PathBuf::new(), format!("unreadable {what}"))
+}
+
+/// A store that cannot be opened, read or written. Nothing of the failed call has happened.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The operator makes room, then all goes on by itself.
+    #[error("{}: the disk is full", .0.display())]
+    DiskFull(PathBuf),
+    /// The operator changes permissions or the mount.
+    #[error("{}: cannot be written (permissions or a read-only mount)", .0.display())]
+    ReadOnly(PathBuf),
+    /// The operator restores a backup, or moves the files away and loses the subscriptions.
+    #[error(
+        "{}: the file is damaged ({}); restore a backup, or move all hub.* files away to start without subscriptions",
+        .0.display(), .1
+    )]
+    Corrupt(PathBuf, String),
+    /// The file is not one of ours, though its name is.
+    #[error("{}: not a state file of reviewd; choose another --state", .0.display())]
+    Foreign(PathBuf),
+    /// The file was written by a later version.
+    #[error(
+        "{}: schema {} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it",
+        .0.display(), .1
+    )]
+    Newer(PathBuf, i64),
+    /// Another process held the file for longer than the wait.
+    #[error("{}: another process is writing; try again", .0.display())]
+    Busy(PathBuf),
+    /// Anything else that reading or writing met.
+    #[error("{}: {}", .0.display(), .1)]
+    Io(PathBuf, String),
+    /// The database cannot be reached, or its answers do not come: it is tried again by itself.
+    #[error("{0}: cannot be reached: {1}")]
+    Unreachable(String, String),
+    /// The database cannot be used as it is set up: the operator changes that, or the address.
+    #[error("{0}: cannot be used: {1}")]
+    Refused(String, String),
+}
+
+impl StoreError {
+    /// Returns the error for an operation of the file system on `path`.
+    pub(super) fn io(path: &Path, error: &Error) -> StoreError {
+        let path = path.to_owned();
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::DiskFull(path),
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
+                StoreError::ReadOnly(path)
+            }
+            _ => StoreError::Io(path, error.to_string()),
+        }
+    }
+
+    /// Tells whether it may pass without the operator: another process is done, or the database is back.
+    pub(in crate::hub) fn may_pass(&self) -> bool {
+        matches!(self, StoreError::Busy(_) | StoreError::Unreachable(..))
+    }
 }

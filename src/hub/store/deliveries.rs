@@ -1,10 +1,11 @@
-//! What is due, what has begun, and how exchanges ended.
+//! What may begin, what has begun, and how exchanges ended.
 
 use std::collections::HashMap;
 
-use super::connection::Connection;
-use super::host_room::HostRoom;
-use super::{Claim, Delivery, Lane, Listed, Recorded, Report, Store, StoreError, requests, rows};
+use super::connection::{Connection, Value, limit, parameters, text};
+use super::{
+    Claim, Lane, Listed, Recorded, Report, Store, StoreError, TopicVersion, requests, rows,
+};
 use crate::hub::Moment;
 use crate::hub::subscription::Policy;
 
@@ -16,14 +17,20 @@ impl Store {
         lane: Lane,
         claim: &Claim,
         now: Moment,
-    ) -> Result<Vec<Delivery>, StoreError> {
+    ) -> Result<Vec<Listed>, StoreError> {
         let own = self.own.clone();
-        let (ids, is_behind) = self.read(|db| find(db, &own, lane, claim, now))?;
+        let (begun, is_behind) = self.write(|db| {
+            let (ids, is_behind) = find(db, &own, lane, claim, now)?;
+            let mut due = rows::load(db, &ids)?;
+            due.retain(|listed| listed.state.is_due(&listed.current, now));
+            let begun = rows::change(db, due, now, |listed| {
+                listed.state.begin(listed.current);
+                None
+            })?;
+            Ok((begun, is_behind))
+        })?;
         self.is_behind = is_behind;
-        match ids.is_empty() {
-            true => Ok(Vec::new()),
-            false => self.write(|db| begin(db, &ids, now)),
-        }
+        Ok(begun.into_iter().map(|(listed, _)| listed).collect())
     }
 
     /// Stores how verifications and attempts ended; the results are in the order of the reports.
@@ -52,16 +59,16 @@ impl Store {
 /// starve the others.
 fn find(
     db: &mut dyn Connection,
-    own: &[[u8; 32]],
+    own: &[TopicVersion],
     lane: Lane,
     claim: &Claim,
     now: Moment,
 ) -> Result<(Vec<i64>, bool), StoreError> {
     let mut is_behind = false;
     let mut topics: Vec<(i64, [u8; 32])> = Vec::new();
-    for row in db.query("SELECT id, digest FROM topic ORDER BY id", &[])? {
-        let digest = row.get("digest")?;
-        match own.contains(&digest) {
+    for row in db.query("SELECT id, url, digest FROM topic ORDER BY id", &[])? {
+        let (url, digest): (String, _) = (row.get("url")?, row.get("digest")?);
+        match own.iter().any(|one| one.url == url && one.digest == digest) {
             true => topics.push((row.get("id")?, digest)),
             false => is_behind = true,
         }
@@ -70,7 +77,7 @@ fn find(
         let turn = usize::try_from(now.unix_ms().unsigned_abs()).unwrap_or(0) % topics.len();
         topics.rotate_left(turn);
     }
-    let mut room = HostRoom::new(claim);
+    let (mut claim, mut found) = (claim.clone(), Vec::new());
     for sql in QUERIES {
         for (topic_id, digest) in &topics {
             let is_slow = lane == Lane::Slow;
@@ -80,29 +87,54 @@ fn find(
                 now.into(),
                 digest.to_vec().into(),
             ];
-            room.fill(db, sql, &values)?;
+            claim.find(db, sql, &values, &mut found)?;
         }
     }
-    Ok((room.found, is_behind))
+    Ok((found, is_behind))
 }
 
-/// Begins an attempt for each of `ids` that is still due, and returns what is to be sent.
-fn begin(db: &mut dyn Connection, ids: &[i64], now: Moment) -> Result<Vec<Delivery>, StoreError> {
-    let mut due = rows::load(db, ids)?;
-    due.retain(|listed| listed.state.is_due(&listed.current, now));
-    let begun = rows::change(db, due, now, |listed| {
-        listed.state.begin(listed.current);
-        None
-    })?;
-    let delivery = |(listed, _): (Listed, _)| Delivery {
-        id: listed.id,
-        attempt: listed.state.attempt,
-        topic: listed.topic,
-        digest: listed.current,
-        callback: listed.callback,
-        secret: listed.state.secret,
-    };
-    Ok(begun.into_iter().map(delivery).collect())
+impl Claim {
+    /// Adds to `found` ids that `sql` selects with their hosts, as far as the limit goes and the hosts have room. `HOSTS` in
+    /// the statement stands for the condition on the hosts.
+    ///
+    /// What is due is read a window at a time. A host with thousands of callbacks could fill every window, so one that is
+    /// full is left out of the next; a claim that would need many windows ends earlier, with less.
+    pub(super) fn find(
+        &mut self,
+        db: &mut dyn Connection,
+        sql: &str,
+        values: &[Value],
+        found: &mut Vec<i64>,
+    ) -> Result<(), StoreError> {
+        for _ in 0..WINDOWS_MAX {
+            if found.len() >= self.limit {
+                break;
+            }
+            // No host has an empty name, and a list must not be empty.
+            let mut full = vec![text("")];
+            let is_full = |(_, count): &(&String, &usize)| **count >= self.per_host;
+            let hosts = self.busy.iter().filter(is_full);
+            full.extend(hosts.map(|(host, _)| text(host)));
+            let first = values.len() + 1;
+            let hosts = format!("host NOT IN ({})", parameters(first + 1, full.len()));
+            let sql = format!("{} LIMIT ${first}", sql.replace("HOSTS", &hosts));
+            // Nothing is claimed yet, so what was found is found again.
+            let rows = db.query(&sql, &[values, &[limit(self.limit)], &full].concat())?;
+            for row in &rows {
+                let (host, id) = (row.get("host")?, row.get("id")?);
+                let busy = self.busy.entry(host).or_default();
+                let has_room = found.len() < self.limit && *busy < self.per_host;
+                if has_room && !found.contains(&id) {
+                    *busy += 1;
+                    found.push(id);
+                }
+            }
+            if rows.len() < self.limit {
+                break;
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Stores how deliveries ended. What does not belong to the attempt under way is stale.
@@ -114,35 +146,34 @@ fn record_deliveries(
     now: Moment,
 ) -> Result<(), StoreError> {
     let mut ended = HashMap::new();
-    for (index, report) in reports.iter().enumerate() {
+    for (report, recorded) in reports.iter().zip(recorded) {
         if let Report::Delivered {
             id,
             attempt,
-            digest,
             outcome,
             elapsed,
             jitter,
         } = report
         {
-            let end = (index, outcome, *elapsed, *jitter);
-            ended.entry((*id, *attempt, *digest)).or_insert(end);
+            let end = (outcome, *elapsed, *jitter, recorded);
+            ended.insert((*id, *attempt), end);
         }
     }
-    let ids: Vec<i64> = ended.keys().map(|(id, ..)| *id).collect();
-    let key = |listed: &Listed| (listed.id, listed.state.attempt, listed.state.digest);
+    let ids: Vec<i64> = ended.keys().map(|(id, _)| *id).collect();
+    let key = |listed: &Listed| (listed.id, listed.state.attempt);
     let mut under_way = rows::load(db, &ids)?;
     under_way.retain(|listed| listed.state.claimed && ended.contains_key(&key(listed)));
     rows::change(db, under_way, now, |listed| {
-        let (index, outcome, elapsed, jitter) = ended.remove(&key(listed))?;
+        let (outcome, elapsed, jitter, recorded) = ended.remove(&key(listed))?;
         let removal = listed.state.end(outcome, elapsed, jitter, policy, now);
-        let failures = listed.state.failures;
-        if let Some(recorded) = recorded.get_mut(index) {
-            *recorded = removal.map_or(Recorded::Kept { failures }, Recorded::Removed);
-        }
+        *recorded = removal.map_or(Recorded::Kept, Recorded::Removed);
         removal
     })?;
     Ok(())
 }
+
+/// Windows looked at for one statement.
+const WINDOWS_MAX: usize = 8;
 
 /// Subscriptions whose last begun attempt was not acknowledged.
 const OPEN: &str =

@@ -1,14 +1,14 @@
-//! Topics, leases, tombstones, denials, the clock, and the operator's commands.
+//! Topics, leases, tombstones, the clock, and the operator's commands.
 
 use std::time::Duration;
 
 use super::connection::{Connection, Row, limit, text};
 use super::{
-    AdminCommand, Counts, DenialNotice, Listed, Published, Store, StoreError, SweepReport,
-    TOMBSTONES_MAX, Tombstone, TopicVersion, requests, rows, touch,
+    AdminCommand, Counts, Listed, Published, Store, StoreError, TOMBSTONES_MAX, Tombstone,
+    TopicVersion, rows, touch,
 };
 use crate::hub::Moment;
-use crate::hub::subscription::RemovalReason;
+use crate::hub::subscription::{RemovalReason, VERIFICATIONS_MAX};
 
 impl Store {
     /// Makes sure that every topic in the store is one of `origin`, scheme and authority; else it is refused with both.
@@ -43,85 +43,29 @@ impl Store {
             self.check_origin(origin_of(&first.url))?;
         }
         let published = self.write(|db| publish(db, versions, is_shared, now))?;
-        self.own = versions.iter().map(|version| version.digest).collect();
+        self.own = versions.to_vec();
         Ok(published)
     }
 
-    /// Takes denials that are to be sent at `now`, oldest first, out of the store.
-    pub fn take_notices(
-        &mut self,
-        most: usize,
-        now: Moment,
-    ) -> Result<Vec<DenialNotice>, StoreError> {
-        let sql = "SELECT * FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2";
-        let values = [now.into(), limit(most)];
-        if self.read(|db| db.query(sql, &values))?.is_empty() {
-            return Ok(Vec::new());
-        }
-        let read = |row: &Row| {
-            Ok(DenialNotice {
-                topic: row.get("topic")?,
-                callback: rows::read_callback(row)?,
-                removal: row.parsed("removal", RemovalReason::from_name)?,
-                since: row.get("since")?,
-                attempts: row.get("attempts")?,
-            })
-        };
-        self.write(|db| {
-            let due = db.query(sql, &values)?;
-            let ids = due.iter().map(|row| Ok(vec![row.get::<i64>("id")?.into()]));
-            let ids = ids.collect::<Result<Vec<_>, StoreError>>()?;
-            db.execute_each("DELETE FROM notice WHERE id = $1", &ids)?;
-            due.iter().map(read).collect()
-        })
-    }
-
-    /// Keeps a denial that could not be sent until its next attempt; `false` where that is over, or its pair has subscribed
-    /// again.
-    pub fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> Result<bool, StoreError> {
-        let Some(next_at) = notice.retry_at(now) else {
-            return Ok(false);
-        };
-        self.write(|db| {
-            if rows::load_pair(db, &notice.callback, &notice.topic)?.is_some() {
-                return Ok(false);
-            }
-            let row = vec![
-                ("topic", text(&notice.topic)),
-                ("callback", text(notice.callback.uri())),
-                ("removal", text(notice.removal.as_str())),
-                ("since", notice.since.into()),
-                ("next_at", next_at.into()),
-                ("attempts", notice.attempts.saturating_add(1).into()),
-            ];
-            db.insert("notice", row).map(|()| true)
-        })
-    }
-
     /// Ends leases that are over (unless a renewal is being verified), at most 1,000 at a time, and drops tombstones older
-    /// than `tombstone_age`, and those beyond the newest [`TOMBSTONES_MAX`].
+    /// than `tombstone_age`, and those beyond the newest [`TOMBSTONES_MAX`]. Returns why
+    /// each subscription ended, in the order of their ids.
     pub fn sweep(
         &mut self,
         tombstone_age: Duration,
         now: Moment,
-    ) -> Result<SweepReport, StoreError> {
+    ) -> Result<Vec<RemovalReason>, StoreError> {
         self.write(|db| {
-            let mut swept = SweepReport::default();
-            let over = rows::select(db, EXPIRED, &[now.into(), limit(SWEEP_MAX)])?;
-            for (_, removal) in rows::change(db, over, now, |one| one.state.check_lease(now))? {
-                match removal {
-                    Some(RemovalReason::Unsubscribed) => swept.left += 1,
-                    Some(_) => swept.expired += 1,
-                    None => {}
-                }
-            }
+            let mut over = rows::select(db, EXPIRED, &[now.into(), limit(SWEEP_MAX)])?;
+            over.sort_unstable_by_key(|listed| listed.id);
+            let ended = rows::change(db, over, now, |one| one.state.check_lease(now))?;
             let sql = "DELETE FROM tombstone WHERE at < $1 OR (at, id) <=
                  (SELECT at, id FROM tombstone ORDER BY at DESC, id DESC LIMIT 1 OFFSET $2)";
             let oldest = now.minus(tombstone_age);
             db.execute(sql, &[oldest.into(), limit(TOMBSTONES_MAX)])?;
             let sql = "UPDATE meta SET seen_at = $1 WHERE seen_at <= $2";
             db.execute(sql, &[now.into(), now.minus(SEEN_AGE).into()])?;
-            Ok(swept)
+            Ok(ended.into_iter().filter_map(|(_, why)| why).collect())
         })
     }
 
@@ -137,12 +81,13 @@ impl Store {
                 shift(db, now.unix_ms().saturating_sub(seen_ms))?;
             }
             touch(db, now)?;
-            let claimed = rows::select(db, "WHERE s.claimed = 1 ORDER BY s.id", &[])?;
-            rows::change(db, claimed, now, |listed| {
-                listed.state.release();
-                None
-            })?;
-            requests::recover(db)
+            let given_up = VERIFICATIONS_MAX.cast_signed().into();
+            let sql = "DELETE FROM request WHERE claimed = 1 AND attempts >= $1";
+            db.execute(sql, &[given_up])?;
+            db.script(
+                "UPDATE request SET claimed = 0 WHERE claimed = 1;
+                 UPDATE subscription SET claimed = 0, next_at = 0 WHERE claimed = 1",
+            )
         })
     }
 

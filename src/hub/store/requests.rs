@@ -1,14 +1,16 @@
-//! Requests that wait for their verification: loaded, changed by the rules of [`Subscription`], and saved.
+//! Requests that wait for their verification: loaded, changed by the rules of [`Subscription`], and saved. And denials that
+//! wait to be sent.
+
+use std::collections::BTreeMap;
 
 use super::connection::{Connection, Row, Value, limit, text};
-use super::host_room::HostRoom;
 use super::{
-    Accept, Claim, QuotaExceeded, Quotas, Recorded, Report, Store, StoreError, WaitingRequest,
-    rows, touch,
+    Accept, Claim, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Store, StoreError,
+    WaitingRequest, rows, touch,
 };
 use crate::hub::Moment;
 use crate::hub::request::Mode;
-use crate::hub::subscription::Subscription;
+use crate::hub::subscription::{RemovalReason, Subscription};
 
 impl Store {
     /// Keeps each request that `quotas` leave room for; one that repeats a waiting one to the letter joins it. The answers
@@ -39,22 +41,16 @@ impl Store {
         claim: &Claim,
         now: Moment,
     ) -> Result<Vec<WaitingRequest>, StoreError> {
-        let mut room = HostRoom::new(claim);
-        self.read(|db| room.fill(db, FIND, &[now.into()]))?;
-        if room.found.is_empty() {
-            return Ok(Vec::new());
-        }
+        let (mut claim, mut ids) = (claim.clone(), Vec::new());
         self.write(|db| {
-            let mut claimed = Vec::with_capacity(room.found.len());
-            for id in room.found {
-                // Another process may have been quicker.
-                let Some(mut request) = load(db, id)?.filter(|request| !request.state.claimed)
-                else {
-                    continue;
-                };
+            claim.find(db, FIND, &[now.into()], &mut ids)?;
+            let mut claimed = Vec::with_capacity(ids.len());
+            for id in ids {
+                claimed.extend(load(db, id)?);
+            }
+            for request in &mut claimed {
                 request.state.begin_verification();
-                save(db, &request)?;
-                claimed.push(request);
+                save(db, request)?;
             }
             Ok(claimed)
         })
@@ -63,6 +59,54 @@ impl Store {
     /// Lists at most `most` requests that wait for their verification, oldest first.
     pub fn requests(&mut self, most: usize) -> Result<Vec<WaitingRequest>, StoreError> {
         self.read(|db| select(db, "ORDER BY r.id LIMIT $1", &[limit(most)]))
+    }
+
+    /// Takes denials that are to be sent at `now`, oldest first, out of the store.
+    pub fn take_notices(
+        &mut self,
+        most: usize,
+        now: Moment,
+    ) -> Result<Vec<DenialNotice>, StoreError> {
+        let sql = "DELETE FROM notice WHERE id IN
+             (SELECT id FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2) RETURNING *";
+        let read = |row: &Row| {
+            let notice = DenialNotice {
+                topic: row.get("topic")?,
+                callback: rows::read_callback(row)?,
+                removal: row.parsed("removal", RemovalReason::from_name)?,
+                since: row.get("since")?,
+                attempts: row.get("attempts")?,
+            };
+            Ok((row.get("id")?, notice))
+        };
+        self.write(|db| {
+            let taken = db.query(sql, &[now.into(), limit(most)])?;
+            let taken: Result<BTreeMap<i64, DenialNotice>, StoreError> =
+                taken.iter().map(read).collect();
+            Ok(taken?.into_values().collect())
+        })
+    }
+
+    /// Keeps a denial that could not be sent until its next attempt; `false` where that is over, or its pair has subscribed
+    /// again.
+    pub fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> Result<bool, StoreError> {
+        let Some(next_at) = notice.retry_at(now) else {
+            return Ok(false);
+        };
+        self.write(|db| {
+            if rows::load_pair(db, &notice.callback, &notice.topic)?.is_some() {
+                return Ok(false);
+            }
+            let row = vec![
+                ("topic", text(&notice.topic)),
+                ("callback", text(notice.callback.uri())),
+                ("removal", text(notice.removal.as_str())),
+                ("since", notice.since.into()),
+                ("next_at", next_at.into()),
+                ("attempts", notice.attempts.saturating_add(1).into()),
+            ];
+            db.insert("notice", row).map(|()| true)
+        })
     }
 }
 
@@ -196,17 +240,6 @@ fn confirm(
     }
 }
 
-/// Lets requests that a process which is gone had claimed wait again, unless they had all their attempts.
-pub(super) fn recover(db: &mut dyn Connection) -> Result<(), StoreError> {
-    for mut request in select(db, "WHERE r.claimed = 1", &[])? {
-        match request.state.recover_verification() {
-            true => save(db, &request)?,
-            false => drop(db.execute("DELETE FROM request WHERE id = $1", &[request.id.into()])?),
-        }
-    }
-    Ok(())
-}
-
 fn load(db: &mut dyn Connection, id: i64) -> Result<Option<WaitingRequest>, StoreError> {
     let found = select(db, "WHERE r.id = $1", &[id.into()])?;
     Ok(found.into_iter().next())
@@ -268,7 +301,7 @@ const QUOTAS: &str = "SELECT count(*) AS waiting, count(*) FILTER (WHERE host = 
  (SELECT count(*) FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.callback = $2 AND t.url = $3) AS known,
  (SELECT digest FROM topic WHERE url = $3) AS digest FROM request";
 
-/// `$1` is the time; [`HostRoom::fill`] adds the hosts that are left out and the limit.
+/// `$1` is the time; [`Claim::find`] adds the hosts that are left out and the limit.
 const FIND: &str = "SELECT r.host, r.id FROM request r
  WHERE r.claimed = 0 AND r.next_at <= $1 AND NOT EXISTS
  (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id) AND HOSTS

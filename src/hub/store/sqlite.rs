@@ -17,8 +17,7 @@ use rusqlite::{
     ErrorCode, OpenFlags, Statement, Transaction, TransactionBehavior, params_from_iter,
 };
 
-use super::connection::{Access, Connection, Row, Value};
-use super::error::StoreError;
+use super::connection::{Connection, Row, StoreError, Value};
 use super::schema::{self, SCHEMA_VERSION};
 
 /// A connection to `hub.sqlite3` of a state directory.
@@ -143,12 +142,9 @@ impl SqliteConnection {
 }
 
 impl Connection for SqliteConnection {
-    fn begin(&mut self, access: Access) -> Result<(), StoreError> {
-        self.script(match access {
-            Access::Read => "BEGIN",
-            // Takes the lock at once, so that nothing that was read has changed when something is written.
-            Access::Write => "BEGIN IMMEDIATE",
-        })
+    fn begin(&mut self) -> Result<(), StoreError> {
+        // Takes the lock at once, so that nothing that was read has changed when something is written.
+        self.script("BEGIN IMMEDIATE")
     }
 
     fn script(&mut self, sql: &str) -> Result<(), StoreError> {

@@ -7,7 +7,7 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
-use crate::hub::request::{HubRequest, Mode, Secret};
+use crate::hub::request::{HubRequest, Mode};
 use crate::hub::subscription::{Answer, Ended, Outcome, RemovalReason, Subscription};
 use crate::hub::{Callback, Moment};
 use crate::wire::date::Timestamp;
@@ -84,31 +84,6 @@ pub enum Lane {
     Ask,
 }
 
-/// An attempt that has begun in the store and is now to be sent.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Delivery {
-    pub id: i64,
-    pub attempt: u64,
-    pub topic: String,
-    pub digest: [u8; 32],
-    pub callback: Callback,
-    pub secret: Option<Secret>,
-}
-
-impl Delivery {
-    /// Reports how the attempt ended.
-    pub(in crate::hub) fn ended(&self, outcome: Outcome, elapsed: Duration, jitter: u16) -> Report {
-        Report::Delivered {
-            id: self.id,
-            attempt: self.attempt,
-            digest: self.digest,
-            outcome,
-            elapsed,
-            jitter,
-        }
-    }
-}
-
 /// A denial to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DenialNotice {
@@ -153,7 +128,6 @@ pub enum Report {
     Delivered {
         id: i64,
         attempt: u64,
-        digest: [u8; 32],
         outcome: Outcome,
         elapsed: Duration,
         jitter: u16,
@@ -176,7 +150,7 @@ pub enum Recorded {
     /// The request waits again.
     Waiting,
     /// The subscription stays.
-    Kept { failures: u32 },
+    Kept,
     /// The subscription is gone.
     Removed(RemovalReason),
 }
@@ -190,14 +164,6 @@ pub struct Published {
     pub older: Vec<String>,
     /// Subscriptions removed because their topic is no longer one.
     pub withdrawn: usize,
-}
-
-/// What [`Store::sweep`](super::Store::sweep) changed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SweepReport {
-    pub expired: usize,
-    /// Subscriptions that their subscribers had ended, and whose attempt counts as lost.
-    pub left: usize,
 }
 
 /// What [`Store::copy_from`](super::Store::copy_from) did.

@@ -49,7 +49,7 @@ impl Database {
             }
         }
         let parsed = format!("{address}?{options}").parse();
-        let mut config: Config = parsed.map_err(|error| super::fault::text(&error))?;
+        let mut config: Config = parsed.map_err(|error| super::text(&error))?;
         if config.get_hosts().is_empty() {
             return Err("names no host".to_owned());
         }

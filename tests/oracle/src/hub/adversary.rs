@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use super::{UNBOUNDED, ask, claim};
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::in_flight::InFlight;
-use reviewd::hub::store::{Accept, Delivery, Lane, Report, Store, TopicVersion, WaitingRequest};
+use reviewd::hub::store::{Accept, Lane, Listed, Report, Store, TopicVersion, WaitingRequest};
 use reviewd::hub::subscription::{Answer, Failure, Outcome};
 use reviewd::hub::{Callback, Mode, Moment, Settings, StoreLocation};
 use reviewd::wire::date::Timestamp;
@@ -28,7 +28,7 @@ struct World {
     elapsed: Duration,
     content: u8,
     /// When each exchange ends, with its number and its delivery; verifications that hang have none.
-    under_way: Vec<(Duration, u64, Option<Delivery>)>,
+    under_way: Vec<(Duration, u64, Option<Listed>)>,
     hanging: bool,
 }
 
@@ -100,7 +100,7 @@ impl World {
         let (over, left) = self.under_way.drain(..).partition(|one| one.0 <= elapsed);
         self.under_way = left;
         let (mut served, mut reports) = (Vec::new(), Vec::new());
-        let over: Vec<(Duration, u64, Option<Delivery>)> = over;
+        let over: Vec<(Duration, u64, Option<Listed>)> = over;
         for (_, number, delivery) in over {
             assert!(self.table.end(number));
             let Some(delivery) = delivery else { continue };
@@ -114,8 +114,7 @@ impl World {
             }
             reports.push(Report::Delivered {
                 id: delivery.id,
-                attempt: delivery.attempt,
-                digest: delivery.digest,
+                attempt: delivery.state.attempt,
                 outcome: Outcome::Attempted {
                     answer,
                     retry_after: None,
@@ -146,7 +145,7 @@ impl World {
         served
     }
 
-    fn begin(&mut self, lane: Lane, callback: &Callback, delivery: Option<Delivery>) {
+    fn begin(&mut self, lane: Lane, callback: &Callback, delivery: Option<Listed>) {
         let lasts = match self.hangs(callback) {
             true => self.settings.timeout,
             false => QUICK,

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use super::{UNBOUNDED, ask, claim};
 use reviewd::hub::store::{
-    Accept, Claim, Delivery, Lane, Recorded, Report, Store, TopicVersion, WaitingRequest,
+    Accept, Claim, Lane, Listed, Recorded, Report, Store, TopicVersion, WaitingRequest,
 };
 use reviewd::hub::subscription::Policy;
 use reviewd::hub::{Mode, Moment};
@@ -87,7 +87,7 @@ fn two_that_claim_at_once_never_claim_the_same([mut one, mut other]: [Store; 2])
         let few = |store: &mut Store| store.claim_deliveries(Lane::Slow, &claim(7), at(4));
         let (left, right) = at_once(&mut one, &mut other, few);
         let claimed = [left.expect("claimed"), right.expect("claimed")].concat();
-        assert!(claimed.iter().all(|delivery| delivery.attempt == 1));
+        assert!(claimed.iter().all(|delivery| delivery.state.attempt == 1));
         ids.extend(claimed.iter().map(|delivery| delivery.id));
         assert!(ids.len() > before, "nothing is claimed though much is due");
     }
@@ -122,7 +122,7 @@ fn an_older_version_changes_nothing_and_is_not_delivered([mut one, mut other]: [
     assert_eq!(fewer.expect("published").withdrawn, 0);
     assert_eq!(deliveries(&mut other, 12), []);
     let sent = deliveries(&mut one, 13);
-    assert_eq!(sent[0].digest, [2; 32]);
+    assert_eq!(sent[0].state.digest, [2; 32]);
 }
 
 /// Does the same with both stores at the same time.
@@ -190,7 +190,7 @@ fn version(name: &str, content: u8, dated_s: i64) -> TopicVersion {
     }
 }
 
-fn deliveries(store: &mut Store, now_ms: i64) -> Vec<Delivery> {
+fn deliveries(store: &mut Store, now_ms: i64) -> Vec<Listed> {
     let claimed = store.claim_deliveries(Lane::Slow, &claim(100), at(now_ms));
     claimed.expect("claimed")
 }

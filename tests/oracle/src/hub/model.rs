@@ -5,8 +5,8 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use reviewd::hub::store::{
-    Accept, AdminCommand, Claim, Counts, Delivery, DenialNotice, Lane, Listed, Published,
-    QuotaExceeded, Quotas, Recorded, Report, SweepReport, Tombstone, TopicVersion, WaitingRequest,
+    Accept, AdminCommand, Claim, Counts, DenialNotice, Lane, Listed, Published, QuotaExceeded,
+    Quotas, Recorded, Report, Tombstone, TopicVersion, WaitingRequest,
 };
 use reviewd::hub::subscription::{
     Answer, Ended, Outcome, Phase, Policy, RemovalReason, Subscription,
@@ -171,7 +171,7 @@ impl Model {
         lane: Lane,
         claim: &Claim,
         now: Moment,
-    ) -> Vec<Delivery> {
+    ) -> Vec<Listed> {
         let mut busy = claim.busy.clone();
         let topics = self.topics.clone();
         let mut found = Vec::new();
@@ -190,13 +190,10 @@ impl Model {
                 state.acknowledged = false;
                 state.claimed = true;
                 state.attempt += 1;
-                found.push(Delivery {
-                    id: listed.id,
-                    attempt: state.attempt,
-                    topic: listed.topic.clone(),
-                    digest,
-                    callback: listed.callback.clone(),
-                    secret: state.secret.clone(),
+                found.push(Listed {
+                    current: digest,
+                    owed: true,
+                    ..listed.clone()
                 });
             }
         }
@@ -219,7 +216,6 @@ impl Model {
         let Report::Delivered {
             id,
             attempt,
-            digest,
             outcome,
             elapsed,
             jitter,
@@ -229,8 +225,7 @@ impl Model {
         };
         let is_it = |listed: &&mut Listed| {
             let state = &listed.state;
-            (listed.id, state.claimed, state.attempt, state.digest)
-                == (*id, true, *attempt, *digest)
+            (listed.id, state.claimed, state.attempt) == (*id, true, *attempt)
         };
         let Some(listed) = self.subscriptions.iter_mut().find(is_it) else {
             return Recorded::Stale;
@@ -245,9 +240,7 @@ impl Model {
             _ if state.phase == Phase::Unsubscribing => RemovalReason::Unsubscribed,
             Outcome::Deferred => {
                 state.next_at = moved(now, 1000);
-                return Recorded::Kept {
-                    failures: state.failures,
-                };
+                return Recorded::Kept;
             }
             Outcome::Attempted {
                 answer: Answer::Status(200..=299),
@@ -256,7 +249,7 @@ impl Model {
                 state.acknowledged = true;
                 state.failures = 0;
                 state.next_at = Moment::ZERO;
-                return Recorded::Kept { failures: 0 };
+                return Recorded::Kept;
             }
             Outcome::Attempted {
                 answer: Answer::Status(410),
@@ -264,15 +257,15 @@ impl Model {
             } => RemovalReason::Gone,
             Outcome::Attempted { retry_after, .. } => {
                 state.failures += 1;
-                let failures = state.failures;
-                if failures < policy.failures_max {
+                if state.failures < policy.failures_max {
                     let last = policy.retry_delays.len() - 1;
-                    let delay = policy.retry_delays[(failures as usize - 1).min(last)].as_nanos();
+                    let delay =
+                        policy.retry_delays[(state.failures as usize - 1).min(last)].as_nanos();
                     let delay_ms = (delay + delay * u128::from(*jitter) / (4 * 65535)) / 1_000_000;
                     let wish =
                         retry_after.map_or(0, |wish| wish.min(policy.retry_after_max).as_millis());
                     state.next_at = moved(now, i64::try_from(delay_ms.max(wish)).expect("short"));
-                    return Recorded::Kept { failures };
+                    return Recorded::Kept;
                 }
                 RemovalReason::Failures
             }
@@ -409,7 +402,7 @@ impl Model {
         true
     }
 
-    pub(super) fn sweep(&mut self, tombstone_age: Duration, now: Moment) -> SweepReport {
+    pub(super) fn sweep(&mut self, tombstone_age: Duration, now: Moment) -> Vec<RemovalReason> {
         let is_asked = |listed: &Listed| {
             let mut requests = self
                 .requests
@@ -428,14 +421,8 @@ impl Model {
         if self.seen_ms <= now.unix_ms() - 60_000 {
             self.seen_ms = now.unix_ms();
         }
-        let ended = self.tombstones.iter().rev().take(over.len());
-        let left = ended
-            .filter(|stone| stone.removal == RemovalReason::Unsubscribed)
-            .count();
-        SweepReport {
-            expired: over.len() - left,
-            left,
-        }
+        let ended = &self.tombstones[self.tombstones.len() - over.len()..];
+        ended.iter().map(|stone| stone.removal).collect()
     }
 
     pub(super) fn recover(&mut self, now: Moment) {

@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::model::{Model, moved};
 use super::{ask, claim};
 use reviewd::hub::store::{
-    AdminCommand, Delivery, Lane, Quotas, Recorded, Report, Store, TopicVersion, WaitingRequest,
+    AdminCommand, Lane, Listed, Quotas, Recorded, Report, Store, TopicVersion, WaitingRequest,
 };
 use reviewd::hub::subscription::{Answer, Failure, Outcome, Policy};
 use reviewd::hub::{Mode, Moment};
@@ -50,7 +50,7 @@ struct Simulation {
     now: Moment,
     topics: Vec<(String, [u8; 32])>,
     verifications: Vec<WaitingRequest>,
-    deliveries: Vec<Delivery>,
+    deliveries: Vec<Listed>,
     /// The content that each subscriber has, by pair, as far as it acknowledged one.
     received: HashMap<(String, String), [u8; 32]>,
 }
@@ -214,7 +214,7 @@ impl Simulation {
             let claimed = both!(self, claim_deliveries(lane, &claim(100), self.now));
             for delivery in &claimed {
                 // An attempt carries the current content, so an older one can never follow a newer one.
-                assert_eq!(Some(delivery.digest), self.current(&delivery.topic));
+                assert_eq!(Some(delivery.state.digest), self.current(&delivery.topic));
             }
             self.deliveries.extend(claimed);
         }
@@ -239,12 +239,11 @@ impl Simulation {
         };
         if let (Outcome::Attempted { .. }, Answer::Status(200..=299)) = (&outcome, answer) {
             let pair = (delivery.topic, delivery.callback.uri().to_owned());
-            self.received.insert(pair, delivery.digest);
+            self.received.insert(pair, delivery.state.digest);
         }
         let report = Report::Delivered {
             id: delivery.id,
-            attempt: delivery.attempt,
-            digest: delivery.digest,
+            attempt: delivery.state.attempt,
             outcome,
             elapsed: Duration::from_millis([3, 999, 1_000, 5_000][argument % 4]),
             jitter: u16::try_from(argument * 257).unwrap_or(u16::MAX),

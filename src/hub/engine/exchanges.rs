@@ -1,53 +1,131 @@
-//! Requests in, ends of exchanges in, and what they mean into the store.
+//! Exchanges with callbacks: what is due is claimed in the store and sent by threads, as far as there is room; their ends come
+//! back, and what they mean goes into the store and the log.
 
+use std::sync::Arc;
+use std::thread;
 use std::time::{Duration, Instant};
 
-use tokio::sync::oneshot;
-use tracing::{debug, info, warn};
+use tracing::{debug, error, info, warn};
 
-use super::{Engine, jitter};
-use crate::hub::breaker::Contact;
-use crate::hub::client::{Exchange, Job};
+use super::{Engine, Message, jitter};
+use crate::hub::breaker::{Contact, PROBE_WAIT_MAX, PROBES};
+use crate::hub::client::{Exchange, Job, STACK_BYTES};
 use crate::hub::outcome::{Answer, Outcome};
-use crate::hub::store::{Accept, DenialNotice, QuotaExceeded, Quotas, Recorded, Report};
-use crate::hub::{Callback, Moment, Refusal};
+use crate::hub::priority::{Behind, give_way};
+use crate::hub::store::{DenialNotice, Lane, Listed, Recorded, Report};
+use crate::hub::{Callback, Moment};
 
 /// The end of an exchange for the store, and what the log says of it.
 pub(super) struct FinishedExchange {
-    pub(super) report: Report,
-    pub(super) topic: String,
-    pub(super) host: String,
-    pub(super) status: String,
-    pub(super) elapsed: Duration,
+    report: Report,
+    topic: String,
+    host: String,
+    status: String,
+    elapsed: Duration,
 }
 
 impl Engine {
-    /// Keeps the requests, all in one transaction, and answers them.
-    pub(super) fn accept(
-        &mut self,
-        messages: Vec<(Accept, oneshot::Sender<Result<(), Refusal>>)>,
-        now: Moment,
-    ) {
-        if messages.is_empty() {
-            return;
+    /// Begins what may begin; true when it is worth looking again soon, as a lane is full.
+    pub(super) fn dispatch(&mut self, now: Moment) -> bool {
+        self.in_flight.observe(Instant::now());
+        self.dispatch_probe(now);
+        let mut more = self.dispatch_lane(Lane::Ask, now);
+        if !self.breaker.is_paused() && !self.unpublished {
+            more |= self.dispatch_lane(Lane::Fast, now);
+            more |= self.dispatch_lane(Lane::Slow, now);
         }
-        let (accepts, replies): (Vec<Accept>, Vec<_>) = messages.into_iter().unzip();
-        let quotas = self.settings.quotas;
-        let answers = self.write_store(|store| store.accept(&accepts, &quotas, now));
-        for (index, reply) in replies.into_iter().enumerate() {
-            let answer = match answers.as_ref().and_then(|answers| answers.get(index)) {
-                Some(answer) => answer.map_err(|exceeded| refuse(exceeded, &quotas)),
-                None => Err(Refusal::busy("the hub cannot store requests at present")),
-            };
-            // The client may have gone; the request is kept all the same.
-            let _gone = reply.send(answer);
+        more
+    }
+
+    /// Probes hosts of active subscriptions while deliveries pause: those reached last, and others by turns.
+    fn dispatch_probe(&mut self, now: Moment) {
+        let Some(mut targets) = self.breaker.begin_probe(Instant::now()) else {
+            return;
+        };
+        self.write_store(|store| store.set_paused(Some(PAUSE_NOTED), now));
+        let (after, wanted) = (self.probed_id, PROBES - targets.len());
+        let others = self.with_store(|store| store.list(after, wanted));
+        let others = others.unwrap_or_default();
+        // From the first again when the last was among them.
+        self.probed_id = match others.last() {
+            Some(last) if others.len() == wanted => last.id,
+            _ => 0,
+        };
+        let address =
+            |listed: &Listed| (listed.callback.host().to_string(), listed.callback.port());
+        targets.extend(others.iter().map(address));
+        self.begin(Lane::Ask, Job::Probe(targets), now);
+    }
+
+    /// Claims what may begin in a lane, and begins it; true when there may be more.
+    fn dispatch_lane(&mut self, lane: Lane, now: Moment) -> bool {
+        let claim = self.in_flight.room(lane, Instant::now());
+        if claim.limit == 0 {
+            return true;
+        }
+        // Recording and publishing may have taken a while, in which leases may have ended and waits passed.
+        let now = now.plus(self.anchor.0.elapsed());
+        let mut jobs = Vec::new();
+        if lane == Lane::Ask {
+            let asked = self.with_store(|store| store.claim_requests(&claim, now));
+            jobs.extend(asked.into_iter().flatten().map(Job::Verify));
+            let left = claim.limit - jobs.len();
+            let notices = self.with_store(|store| store.take_notices(left, now));
+            jobs.extend(notices.into_iter().flatten().map(Job::Deny));
+        } else {
+            let claimed = self.with_store(|store| store.claim_deliveries(lane, &claim, now));
+            for listed in claimed.into_iter().flatten() {
+                // What is claimed is what was published, and that is here.
+                let content = self.contents.get(&listed.topic).map(Arc::clone);
+                jobs.extend(content.map(|content| Job::Deliver(listed, content)));
+            }
+        }
+        let is_full = jobs.len() == claim.limit;
+        for job in jobs {
+            self.begin(lane, job, now);
+        }
+        is_full
+    }
+
+    /// Begins an exchange on a thread of its own, so that one that hangs keeps no other waiting.
+    fn begin(&mut self, lane: Lane, job: Job, now: Moment) {
+        let (job, progress) = (Arc::new(job), Arc::default());
+        let host = job.callback().map(|callback| callback.host().to_string());
+        let host = host.unwrap_or_default();
+        let number = self
+            .in_flight
+            .begin(lane, host, Arc::clone(&progress), Instant::now());
+        let behind = match lane {
+            Lane::Fast | Lane::Slow => Behind::Far,
+            // Few, and a client waits for them.
+            Lane::Ask => Behind::Little,
+        };
+        let (client, sender) = (Arc::clone(&self.client), self.sender.clone());
+        let task = Arc::clone(&job);
+        let run = move || {
+            give_way(behind);
+            let began = Instant::now();
+            let exchange = client.run(&task, &progress);
+            // When the hub's thread is gone, the result is not needed.
+            let _gone = sender.send(Message::Ended {
+                number,
+                job: task,
+                exchange,
+                elapsed: began.elapsed(),
+            });
+        };
+        let builder = thread::Builder::new().name("hub-exchange".to_owned());
+        if let Err(error) = builder.stack_size(STACK_BYTES).spawn(run) {
+            error!(%error, "the system refuses threads, exchanges with subscribers wait");
+            self.in_flight.end(number);
+            self.take_end(&job, &Exchange::WITHHELD, Duration::ZERO, now);
         }
     }
 
     /// Takes the end of an exchange; of those that change something, for the store.
     pub(super) fn take_end(
         &mut self,
-        job: Job,
+        job: &Job,
         exchange: &Exchange,
         elapsed: Duration,
         now: Moment,
@@ -56,7 +134,7 @@ impl Engine {
         let mut status = answer.map_or("withheld".to_owned(), |answer| answer.to_string());
         let (report, callback, topic) = match job {
             Job::Probe(_) => return self.end_probe(exchange.contact, now),
-            Job::Deny(notice) => return self.end_denial(&notice, exchange, &status, now),
+            Job::Deny(notice) => return self.end_denial(notice, exchange, &status, now),
             Job::Verify(asked) => {
                 let (id, confirmed) = (asked.id, exchange.confirmed);
                 if answer.is_some_and(Answer::is_success) && !confirmed {
@@ -77,19 +155,24 @@ impl Engine {
                         confirmed,
                     },
                 };
-                (report, asked.callback, asked.topic_given)
+                (report, &asked.callback, &asked.topic_given)
             }
-            Job::Deliver(delivery, _) => {
-                let outcome = self.outcome(&delivery.callback, exchange, elapsed);
-                let report = delivery.ended(outcome, elapsed, jitter());
-                (report, delivery.callback, delivery.topic)
+            Job::Deliver(listed, _) => {
+                let report = Report::Delivered {
+                    id: listed.id,
+                    attempt: listed.state.attempt,
+                    outcome: self.outcome(&listed.callback, exchange, elapsed),
+                    elapsed,
+                    jitter: jitter(),
+                };
+                (report, &listed.callback, &listed.topic)
             }
         };
         // What was cut with the role says nothing of its subscriber.
         if self.role.is_ours || matches!(answer, Some(Answer::Status(_))) {
             self.ended.push(FinishedExchange {
                 report,
-                topic,
+                topic: topic.clone(),
                 host: callback.host().to_string(),
                 status,
                 elapsed,
@@ -200,7 +283,7 @@ impl Engine {
             Recorded::Waiting if matches!(ended.report, Report::Unreached { .. }) => {
                 "a callback could not be reached for its verification, which is tried again"
             }
-            Recorded::Waiting | Recorded::Stale | Recorded::Kept { .. } => {
+            Recorded::Waiting | Recorded::Stale | Recorded::Kept => {
                 let elapsed_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
                 debug!(
                     subscription,
@@ -221,33 +304,8 @@ impl Engine {
     }
 }
 
-fn refuse(exceeded: QuotaExceeded, quotas: &Quotas) -> Refusal {
-    let (most, what) = match exceeded {
-        QuotaExceeded::Requests => (quotas.requests, "requests wait for verification"),
-        QuotaExceeded::RequestsOfHost => (
-            quotas.requests_per_host,
-            "requests for its host wait for verification",
-        ),
-        QuotaExceeded::Subscriptions => (quotas.subscriptions, "subscriptions are active"),
-        QuotaExceeded::SubscriptionsOfHost => (
-            quotas.subscriptions_per_host,
-            "subscriptions of its host are active",
-        ),
-    };
-    let reason = format!("{most} {what}, which is the most");
-    match exceeded {
-        QuotaExceeded::Requests => Refusal::unavailable(reason, VERIFIED_S),
-        QuotaExceeded::Subscriptions => Refusal::unavailable(reason, LEASE_S),
-        QuotaExceeded::RequestsOfHost => Refusal::too_many(reason, VERIFIED_S),
-        QuotaExceeded::SubscriptionsOfHost => Refusal::too_many(reason, LEASE_S),
-    }
-}
-
 /// The longest wait before a verification is tried again.
 const VERIFY_DELAY_MAX: Duration = Duration::from_secs(60);
 
-/// When to come back to a hub that has too many requests to verify.
-const VERIFIED_S: u32 = 30;
-
-/// When to come back to a hub that has too many subscriptions: leases end, but not soon.
-const LEASE_S: u32 = 3_600;
+/// How long the store says that deliveries pause after a probe began: until the next one has begun, however long it took.
+const PAUSE_NOTED: Duration = PROBE_WAIT_MAX.saturating_mul(2);
