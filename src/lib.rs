@@ -44,7 +44,7 @@
 //! `search::index`, `search::tree` and its `build`, `pages`), which replaces `http::served_state` in `http::app_state`; any
 //! error keeps the old one. `server::reload` then compresses and calls `hub::handle`, whose thread (`hub::engine`: `storage`,
 //! `exchanges`) has the store (`hub::store`: `deliveries`, `connection`, `sqlite`) note the topics' new digests,
-//! claims what is pending, sends (`hub::client`: `resolve`, `transport`) and records the results (`outcome`).
+//! claims what is pending, sends (`hub::client`: `resolve`, `transport`) and records the results (`subscription`).
 //! What is pending is state on disk, so that a crash loses nothing.
 //!
 //! # Invariants

@@ -7,22 +7,20 @@ use std::io::{ErrorKind, Read};
 use std::net::{SocketAddr, TcpStream};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
-use rustix::io::Errno;
-use ureq::config::Config;
 use ureq::http::Response;
-use ureq::{Agent, Body, Timeout};
+use ureq::{Agent, Body, SendBody};
 
 use super::breaker::Contact;
-use super::outcome::{Answer, Failure};
 use super::request::Secret;
-use super::resolve::{GuardedResolver, LookupError};
+use super::resolve::{GuardedResolver, NoConnection};
 use super::store::{DenialNotice, Listed, WaitingRequest};
-use super::transport::{HttpsConnector, Progress};
+use super::subscription::{Answer, Failure};
+use super::transport::HttpsConnector;
 use super::{Callback, Settings};
 use crate::clock;
 use crate::snapshot::Topic;
@@ -88,10 +86,10 @@ impl Exchange {
     }
 }
 
-/// The client that all exchanges share.
-#[derive(Debug)]
+/// The client that all exchanges share; cheap to clone.
+#[derive(Clone, Debug)]
 pub(super) struct Client {
-    config: Config,
+    agent: Agent,
     tls: Arc<rustls::ClientConfig>,
     resolver: GuardedResolver,
     timeout: Duration,
@@ -119,30 +117,30 @@ impl Client {
             .max_idle_connections(0)
             .timeout_connect(Some(CONNECT_TIMEOUT))
             .build();
+        let connector = HttpsConnector(Arc::clone(&tls));
         Client {
-            config,
+            agent: Agent::with_parts(config, connector, resolver.clone()),
             tls,
             resolver,
             timeout: settings.timeout,
         }
     }
 
-    /// Makes ureq's client for one exchange, whose connection notes its progress.
-    fn agent(&self, progress: &Arc<Progress>) -> Agent {
-        let connector = HttpsConnector {
-            tls: Arc::clone(&self.tls),
-            progress: Arc::clone(progress),
-        };
-        Agent::with_parts(self.config.clone(), connector, self.resolver.clone())
+    /// Breaks all exchanges under way; they end soon.
+    pub(super) fn cut(&mut self) {
+        let connector = HttpsConnector(Arc::clone(&self.tls));
+        let config = self.agent.config().clone();
+        let next = Agent::with_parts(config, connector, self.resolver.clone());
+        std::mem::replace(&mut self.agent, next).shutdown();
     }
 
-    /// Does the job; a panic on the way is an end like any other.
-    pub(super) fn run(&self, job: &Job, progress: &Arc<Progress>) -> Exchange {
+    /// Does the job, and adds to `sent` what is taken of a body meanwhile; a panic on the way is an end like any other.
+    pub(super) fn run(&self, job: &Job, sent: &AtomicU64) -> Exchange {
         let exchange = AssertUnwindSafe(|| match job {
-            Job::Verify(asked) => self.verify(asked, progress),
+            Job::Verify(asked) => self.verify(asked),
             Job::Deliver(listed, content) => {
                 let secret = listed.state.secret.as_ref();
-                self.deliver(&listed.callback, content, secret, progress)
+                self.deliver(&listed.callback, content, secret, sent)
             }
             Job::Deny(notice) => {
                 let reason = notice.removal.reason().unwrap_or("the subscription ended");
@@ -151,9 +149,9 @@ impl Client {
                     ("hub.topic", &notice.topic),
                     ("hub.reason", reason),
                 ]);
-                match self.get(&uri, progress) {
+                match self.get(&uri) {
                     Ok(response) => answered(&response),
-                    Err(error) => failure(&error, progress),
+                    Err(error) => failure(&error),
                 }
             }
             Job::Probe(hosts) => Exchange {
@@ -172,7 +170,7 @@ impl Client {
 
     /// Asks the callback to confirm. Confirmed is only a 2xx whose body is the challenge, to the byte; of the answer at most
     /// one byte more than that is read.
-    fn verify(&self, asked: &WaitingRequest, progress: &Arc<Progress>) -> Exchange {
+    fn verify(&self, asked: &WaitingRequest) -> Exchange {
         let Some(challenge) = challenge() else {
             return Exchange::WITHHELD;
         };
@@ -182,9 +180,9 @@ impl Client {
             ("hub.challenge", &challenge),
             ("hub.lease_seconds", &asked.lease_s.to_string()),
         ]);
-        let mut response = match self.get(&uri, progress) {
+        let mut response = match self.get(&uri) {
             Ok(response) => response,
-            Err(error) => return failure(&error, progress),
+            Err(error) => return failure(&error),
         };
         let mut body = Vec::with_capacity(challenge.len() + 1);
         let most = u64::try_from(challenge.len() + 1).unwrap_or(u64::MAX);
@@ -200,10 +198,9 @@ impl Client {
 
     /// Sends a GET. Its time limit covers name, connection, TLS, request and answer to the last byte that we read, so a byte a
     /// second cannot outlast it.
-    fn get(&self, uri: &str, progress: &Arc<Progress>) -> Result<Response<Body>, ureq::Error> {
-        let agent = self.agent(progress);
-        let request = agent.get(uri).config().timeout_global(Some(self.timeout));
-        request.build().call()
+    fn get(&self, uri: &str) -> Result<Response<Body>, ureq::Error> {
+        let request = self.agent.get(uri).config();
+        request.timeout_global(Some(self.timeout)).build().call()
     }
 
     /// Delivers a content: POST with Content-Length; only the head of the answer is read. The time limit bounds the lookup,
@@ -214,13 +211,14 @@ impl Client {
         callback: &Callback,
         content: &Content,
         secret: Option<&Secret>,
-        progress: &Arc<Progress>,
+        sent: &AtomicU64,
     ) -> Exchange {
-        let (agent, patience) = (self.agent(progress), self.timeout);
-        let body = &content.topic.body;
-        let mut request = agent
+        let (body, patience) = (&content.topic.body, self.timeout);
+        let mut request = self
+            .agent
             .post(callback.uri())
             .header("Content-Type", content.topic.media_type)
+            .header("Content-Length", body.len())
             .header("Link", &content.link);
         if let Some(secret) = secret {
             request = request.header("X-Hub-Signature", secret.sign(body));
@@ -231,14 +229,13 @@ impl Client {
             .timeout_resolve(Some(patience))
             .timeout_per_write(Some(patience))
             .timeout_recv_response(Some(patience));
-        match request.build().send(&body[..]) {
+        let mut left = Counted { rest: body, sent };
+        match request.build().send(SendBody::from_reader(&mut left)) {
             Ok(response) => answered(&response),
             Err(error) => {
-                let mut exchange = failure(&error, progress);
+                let mut exchange = failure(&error);
                 let is_late = exchange.answer == Some(Answer::Failed(Failure::Timeout));
-                let sent = progress.sent.load(Ordering::Relaxed);
-                let sent = usize::try_from(sent).unwrap_or(usize::MAX);
-                if is_late && exchange.contact == Contact::Reached && sent < body.len() {
+                if is_late && exchange.contact == Contact::Reached && !left.rest.is_empty() {
                     exchange.contact = Contact::Stalled;
                 }
                 exchange
@@ -292,19 +289,22 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
 }
 
 /// Says what ureq met in our words.
-fn failure(error: &ureq::Error, progress: &Progress) -> Exchange {
-    let contact = match progress.is_connected() {
-        true => Contact::Reached,
-        false => Contact::Lost,
-    };
+fn failure(error: &ureq::Error) -> Exchange {
     let failure = match error {
-        ureq::Error::Io(error) => return of_io(error, contact),
         ureq::Error::Other(other) => match other.downcast_ref() {
-            Some(LookupError::TooMany) => return Exchange::WITHHELD,
-            Some(LookupError::Failed(failure)) => *failure,
+            Some(NoConnection::Withheld) => return Exchange::WITHHELD,
+            Some(NoConnection::Refused) => Failure::Connect,
+            // Its name resolves: the network is well.
+            Some(NoConnection::Failed(Failure::Blocked)) => Failure::Blocked,
+            Some(NoConnection::Failed(failure)) => {
+                return Exchange::failed(*failure, Contact::Lost);
+            }
             None => Failure::Protocol,
         },
-        ureq::Error::Timeout(Timeout::Resolve) | ureq::Error::HostNotFound => Failure::Resolve,
+        ureq::Error::Io(error) => match error.get_ref() {
+            Some(inner) if inner.is::<rustls::Error>() => Failure::Tls,
+            _ => Failure::Protocol,
+        },
         ureq::Error::Timeout(_) => Failure::Timeout,
         ureq::Error::Tls(_) | ureq::Error::Rustls(_) => Failure::Tls,
         ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::RequireHttpsOnly(_) => {
@@ -312,30 +312,21 @@ fn failure(error: &ureq::Error, progress: &Progress) -> Exchange {
         }
         _ => Failure::Protocol,
     };
-    match failure {
-        // Its name resolves: the network is well.
-        Failure::Blocked => Exchange::failed(failure, Contact::Reached),
-        _ => Exchange::failed(failure, contact),
-    }
+    Exchange::failed(failure, Contact::Reached)
 }
 
-fn of_io(error: &std::io::Error, contact: Contact) -> Exchange {
-    // No file descriptor left: the fault is ours.
-    if matches!(
-        Errno::from_io_error(error),
-        Some(Errno::MFILE | Errno::NFILE)
-    ) {
-        return Exchange::WITHHELD;
-    }
-    let inner = error.get_ref();
-    if inner.is_some_and(|inner| inner.is::<rustls::Error>()) {
-        return Exchange::failed(Failure::Tls, Contact::Reached);
-    }
-    match error.kind() {
-        // The host is there and says no: the network is well.
-        ErrorKind::ConnectionRefused => Exchange::failed(Failure::Connect, Contact::Reached),
-        _ if contact == Contact::Lost => Exchange::failed(Failure::Connect, contact),
-        _ => Exchange::failed(Failure::Protocol, contact),
+/// What is left of a body to be sent; what is taken of it is counted.
+struct Counted<'a> {
+    rest: &'a [u8],
+    sent: &'a AtomicU64,
+}
+
+impl Read for Counted<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
+        let count = self.rest.read(bytes)?;
+        let more = u64::try_from(count).unwrap_or(u64::MAX);
+        self.sent.fetch_add(more, Ordering::Relaxed);
+        Ok(count)
     }
 }
 
@@ -355,9 +346,6 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// A probe's lookup and its connection may each take this long.
 const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
-
-/// The stack of a thread: enough for TLS and HTTP in a build without optimization; only what is touched costs memory.
-pub(super) const STACK_BYTES: usize = 512 * 1024;
 
 /// Largest head of an answer.
 const HEADER_BYTES: usize = 16 * 1024;

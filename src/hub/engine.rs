@@ -18,12 +18,12 @@ use self::storage::Role;
 use super::breaker::Breaker;
 use super::client::{Client, Content, Exchange, Job};
 use super::in_flight::InFlight;
-use super::outcome::RemovalReason;
 use super::priority::{Behind, give_way};
 use super::resolve::GuardedResolver;
 use super::settings::{Outside, Settings};
 use super::shared::{Health, OnHealth, Shared, StartError};
 use super::store::{Accept, QuotaExceeded, Quotas, Store};
+use super::subscription::RemovalReason;
 use super::tls::client_config;
 use super::{Moment, Refusal};
 use crate::snapshot::Topic;
@@ -59,7 +59,7 @@ pub(super) struct Engine {
     shared: Arc<Shared>,
     sender: SyncSender<Message>,
     on_health: OnHealth,
-    client: Arc<Client>,
+    client: Client,
     store: Option<Store>,
     role: Role,
     /// Looked at again at this time: the store when it could not be opened.
@@ -110,9 +110,13 @@ impl Engine {
             shared,
             sender,
             on_health,
-            client: Arc::new(client),
+            client,
             store: None,
-            role: Role::new(now),
+            role: Role {
+                is_ours: false,
+                ask_at: now,
+                yield_at: now,
+            },
             open_at: now,
             health: Health::default(),
             in_flight: InFlight::new(lanes, now),
@@ -172,7 +176,9 @@ impl Engine {
                     accepts.push((accept, reply));
                 }
                 // The client may have gone; then the answer is not needed.
-                Message::Submit { reply, .. } => drop(reply.send(Err(Refusal::stopping()))),
+                Message::Submit { reply, .. } => {
+                    drop(reply.send(Err(Refusal::busy("the hub is stopping"))))
+                }
                 Message::Ended {
                     number,
                     job,
@@ -309,9 +315,9 @@ impl Engine {
     }
 
     /// Cuts what is still under way, closes the store, which gives the role back, and only then says that it is done.
-    fn close(self) {
+    fn close(mut self) {
         let clean = self.in_flight.len() == 0;
-        self.in_flight.cut();
+        self.client.cut();
         drop(self.store);
         for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
             // The caller may not have waited.

@@ -27,51 +27,34 @@ pub struct Ports {
     ranges: Vec<(u16, u16)>,
 }
 
-/// Why a callback is not reached.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Blocked {
-    /// The port is not one of those that are permitted.
-    #[error("port {0} is not one of {1}")]
-    Port(u16, String),
-    /// The name belongs to a private or special domain.
-    #[error("host {0} is not a public name")]
-    Name(String),
-    /// The address is not global unicast.
-    #[error("address {0} is not a public one")]
-    Address(IpAddr),
-}
-
 impl Guard {
     /// Judges what can be judged without a resolver: the port, and the host as it is written.
     ///
     /// # Errors
-    /// What is refused.
-    pub fn check_callback(&self, callback: &Callback) -> Result<(), Blocked> {
-        if !self.ports.contains(callback.port()) {
-            return Err(Blocked::Port(callback.port(), self.ports.text.clone()));
+    /// What is refused, for a message that begins with the field's name.
+    pub fn check_callback(&self, callback: &Callback) -> Result<(), String> {
+        let (host, port, ports) = (callback.host(), callback.port(), &self.ports);
+        if !ports.contains(port) {
+            return Err(format!("port {port} is not one of {}", ports.text));
         }
-        match callback.host() {
+        let is_permitted = match host {
             Host::Domain(name) if !self.allow_private && is_special(name) => {
-                Err(Blocked::Name(name.clone()))
+                return Err(format!("host {name} is not a public name"));
             }
-            Host::Domain(_) => Ok(()),
-            Host::Ipv4(address) => self.check_address((*address).into()),
-            Host::Ipv6(address) => self.check_address((*address).into()),
-        }
+            Host::Domain(_) => true,
+            Host::Ipv4(address) => self.permits((*address).into()),
+            Host::Ipv6(address) => self.permits((*address).into()),
+        };
+        let refuse = || format!("address {} is not a public one", bare(&host.to_string()));
+        is_permitted.then_some(()).ok_or_else(refuse)
     }
 
     /// Judges an address, as written or as resolved.
-    ///
-    /// # Errors
-    /// [`Blocked::Address`].
-    pub fn check_address(&self, address: IpAddr) -> Result<(), Blocked> {
-        let permitted = match unwrap(address) {
+    #[must_use]
+    pub fn permits(&self, address: IpAddr) -> bool {
+        match unwrap(address) {
             IpAddr::V4(v4) => is_global_v4(v4) || (self.allow_private && is_private_v4(v4)),
             IpAddr::V6(v6) => is_global_v6(v6) || (self.allow_private && is_private_v6(v6)),
-        };
-        match permitted {
-            true => Ok(()),
-            false => Err(Blocked::Address(address)),
         }
     }
 }
@@ -108,6 +91,11 @@ impl Ports {
         let mut ranges = self.ranges.iter();
         ranges.any(|(first, last)| (*first..=*last).contains(&port))
     }
+}
+
+/// Returns the host of a URL without the brackets of an IPv6 address.
+pub(super) fn bare(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
 }
 
 /// Takes the IPv4 address out of the IPv6 forms that carry one to the IPv4 internet.

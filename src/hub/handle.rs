@@ -126,10 +126,10 @@ impl Hub {
         {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => return Err(Refusal::busy("the hub is busy")),
-            Err(TrySendError::Disconnected(_)) => return Err(Refusal::stopping()),
+            Err(TrySendError::Disconnected(_)) => return Err(Refusal::busy("the hub is stopping")),
         }
         match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(Refusal::stopping())),
+            Ok(answer) => answer.unwrap_or_else(|_| Err(Refusal::busy("the hub is stopping"))),
             // It may still be kept; the subscriber will then be asked, which does no harm.
             Err(_) => Err(Refusal::busy("the hub's store is slow")),
         }

@@ -6,20 +6,20 @@
 
 use std::collections::HashMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use super::settings::Lanes;
 use super::store::{Claim, Lane};
-use super::transport::Progress;
 
 #[derive(Debug)]
 struct Attempt {
     lane: Lane,
     host: String,
     began: Instant,
-    progress: Arc<Progress>,
-    /// How many bytes were taken at the last look.
+    /// Bytes of the body that were taken.
+    sent: Arc<AtomicU64>,
+    /// How many it were at the last look.
     seen: u64,
     /// Until when bytes were taken at [`PACE`], and how many.
     moved: (Instant, u64),
@@ -28,7 +28,7 @@ struct Attempt {
 impl Attempt {
     /// Returns how many bytes were taken since the last look.
     fn observe(&mut self, now: Instant) -> u64 {
-        let sent = self.progress.sent.load(Ordering::Relaxed);
+        let sent = self.sent.load(Ordering::Relaxed);
         let (moved_at, moved) = self.moved;
         let lasted = now.saturating_duration_since(moved_at);
         if sent > moved && (sent - moved) as f64 >= PACE * lasted.as_secs_f64() {
@@ -94,19 +94,13 @@ impl InFlight {
         }
     }
 
-    /// Adds an exchange with `host`, and returns its number.
-    pub fn begin(
-        &mut self,
-        lane: Lane,
-        host: String,
-        progress: Arc<Progress>,
-        now: Instant,
-    ) -> u64 {
+    /// Adds an exchange with `host`, which counts in `sent`, and returns its number.
+    pub fn begin(&mut self, lane: Lane, host: String, sent: Arc<AtomicU64>, now: Instant) -> u64 {
         let attempt = Attempt {
             lane,
             host,
             began: now,
-            progress,
+            sent,
             seen: 0,
             moved: (now, 0),
         };
@@ -122,11 +116,6 @@ impl InFlight {
         };
         self.epoch.1 += attempt.observe(attempt.moved.0);
         true
-    }
-
-    /// Breaks all exchanges; they end soon.
-    pub(super) fn cut(&self) {
-        self.attempts.values().for_each(|one| one.progress.cut());
     }
 
     pub(super) fn len(&self) -> usize {
@@ -224,10 +213,10 @@ mod tests {
         (InFlight::new(lanes, now), now)
     }
 
-    fn begin(table: &mut InFlight, lane: Lane, now: Instant) -> Arc<Progress> {
-        let progress = Arc::default();
-        table.begin(lane, "a.example".to_owned(), Arc::clone(&progress), now);
-        progress
+    fn begin(table: &mut InFlight, lane: Lane, now: Instant) -> Arc<AtomicU64> {
+        let sent = Arc::default();
+        table.begin(lane, "a.example".to_owned(), Arc::clone(&sent), now);
+        sent
     }
 
     fn rooms(table: &InFlight, now: Instant) -> [usize; 3] {
@@ -235,10 +224,10 @@ mod tests {
     }
 
     /// Adds `bytes` to every counter in ten steps of a tenth of a second.
-    fn take(table: &mut InFlight, all: &[Arc<Progress>], bytes: u64, from: Instant) -> Instant {
+    fn take(table: &mut InFlight, all: &[Arc<AtomicU64>], bytes: u64, from: Instant) -> Instant {
         for tenth in 1..=10 {
-            for progress in all {
-                progress.sent.fetch_add(bytes / 10, Ordering::Relaxed);
+            for sent in all {
+                sent.fetch_add(bytes / 10, Ordering::Relaxed);
             }
             table.observe(from + Duration::from_millis(100 * tenth));
         }

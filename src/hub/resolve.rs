@@ -16,9 +16,8 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-use super::client::STACK_BYTES;
-use super::guard::Guard;
-use super::outcome::Failure;
+use super::guard::{Guard, bare};
+use super::subscription::Failure;
 
 /// Returns the addresses of a name; blocking.
 pub(super) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
@@ -29,14 +28,23 @@ pub(super) fn look_up(host: &str) -> io::Result<Vec<IpAddr>> {
     Ok(addresses.map(|address| address.ip()).collect())
 }
 
-/// Why there is no address to connect to.
+/// Why no connection came about.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum LookupError {
+pub(super) enum NoConnection {
     #[error(transparent)]
     Failed(#[from] Failure),
-    /// No fault of the subscriber.
-    #[error("too many lookups hang")]
-    TooMany,
+    /// The host is there and says no.
+    #[error("connection refused")]
+    Refused,
+    /// For a reason of ours.
+    #[error("too many lookups or sockets")]
+    Withheld,
+}
+
+impl From<NoConnection> for ureq::Error {
+    fn from(why: NoConnection) -> ureq::Error {
+        ureq::Error::Other(Box::new(why))
+    }
 }
 
 /// Looks names up, and checks every address before one is connected to.
@@ -61,31 +69,29 @@ impl GuardedResolver {
     /// Returns the addresses of `host`, at most four, all of them permitted: one refused address condemns the name.
     ///
     /// # Errors
-    /// See [`LookupError`]; not later than `time_max` after the call.
+    /// See [`NoConnection`]; not later than `time_max` after the call.
     pub(super) fn addresses(
         &self,
         host: &str,
         time_max: Duration,
-    ) -> Result<Vec<IpAddr>, LookupError> {
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let mut addresses = match bare.parse() {
+    ) -> Result<Vec<IpAddr>, NoConnection> {
+        let mut addresses = match bare(host).parse() {
             Ok(address) => vec![address],
             Err(_) => self.look_up(host, time_max)?,
         };
         if addresses.is_empty() {
             return Err(Failure::Resolve.into());
         }
-        let is_permitted = |address: &IpAddr| self.guard.check_address(*address).is_ok();
-        if !addresses.iter().all(is_permitted) {
+        if !addresses.iter().all(|address| self.guard.permits(*address)) {
             return Err(Failure::Blocked.into());
         }
         addresses.truncate(ADDRESSES_MAX);
         Ok(addresses)
     }
 
-    fn look_up(&self, host: &str, time_max: Duration) -> Result<Vec<IpAddr>, LookupError> {
+    fn look_up(&self, host: &str, time_max: Duration) -> Result<Vec<IpAddr>, NoConnection> {
         let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| LookupError::TooMany)?;
+        let permit = permit.map_err(|_| NoConnection::Withheld)?;
         let (lookup, host) = (Arc::clone(&self.lookup), host.to_owned());
         let (answer, answered) = sync_channel(1);
         let run = move || {
@@ -95,7 +101,7 @@ impl GuardedResolver {
         };
         let builder = thread::Builder::new().name("hub-lookup".to_owned());
         let spawned = builder.stack_size(STACK_BYTES).spawn(run);
-        spawned.map_err(|_| LookupError::TooMany)?;
+        spawned.map_err(|_| NoConnection::Withheld)?;
         match answered.recv_timeout(time_max) {
             Ok(Ok(addresses)) => Ok(addresses),
             _ => Err(Failure::Resolve.into()),
@@ -114,9 +120,8 @@ impl Resolver for GuardedResolver {
         let host = uri.host().ok_or(ureq::Error::HostNotFound)?;
         let port = uri.port_u16().unwrap_or(443);
         let addresses = self.addresses(host, *timeout.after);
-        let addresses = addresses.map_err(|error| ureq::Error::Other(Box::new(error)))?;
         let mut resolved = self.empty();
-        for address in addresses {
+        for address in addresses? {
             resolved.push(SocketAddr::new(address, port));
         }
         Ok(resolved)
@@ -128,6 +133,9 @@ impl fmt::Debug for GuardedResolver {
         f.write_str("GuardedResolver")
     }
 }
+
+/// The stack of a thread: enough for TLS and HTTP in a build without optimization; only what is touched costs memory.
+pub(super) const STACK_BYTES: usize = 512 * 1024;
 
 /// Addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 4;
@@ -170,7 +178,7 @@ mod tests {
             ("other.example", Err(Failure::Resolve)),
         ] {
             let found = resolver.addresses(host, LONG).map(|found| found.len());
-            assert_eq!(found, count.map_err(LookupError::Failed), "{host}");
+            assert_eq!(found, count.map_err(NoConnection::Failed), "{host}");
         }
     }
 
@@ -191,7 +199,7 @@ mod tests {
         assert_eq!(late, Err(Failure::Resolve.into()));
         assert!(began.elapsed() < LONG, "it was not waited for");
         let next = || resolver.addresses("many.example", LONG);
-        assert_eq!(next(), Err(LookupError::TooMany));
+        assert_eq!(next(), Err(NoConnection::Withheld));
         drop(end);
         while next().is_err() {
             assert!(began.elapsed() < LONG, "the permit comes back");

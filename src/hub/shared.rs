@@ -8,8 +8,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::Moment;
-use super::outcome::{Answer, RemovalReason};
 use super::store::Counts;
+use super::subscription::{Answer, RemovalReason};
 use super::tls::CaError;
 use crate::snapshot::Topic;
 

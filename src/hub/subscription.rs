@@ -30,10 +30,10 @@
 //! What is owed follows from the state alone: a subscription is due unless the
 //! digest of its last begun attempt is the topic's current one and was acknowledged.
 
+use std::fmt;
 use std::time::Duration;
 
 use super::moment::Moment;
-pub use super::outcome::{Answer, Ended, Failure, Outcome, RemovalReason};
 use super::request::Secret;
 
 /// A subscription, without the pair of topic and callback that it belongs to.
@@ -116,18 +116,16 @@ impl Subscription {
         self.attempt += 1;
     }
 
-    /// Records that the verification was not sent, for a reason of ours.
-    pub(super) fn take_back(&mut self) {
-        self.claimed = false;
-        self.attempt = self.attempt.saturating_sub(1);
-    }
-
-    /// Records that the callback was not reached; `false` when it is not tried again.
-    pub(super) fn put_off(&mut self, answer: Answer, delay: Duration, now: Moment) -> bool {
+    /// Records that the callback was not reached, or, without an answer, that nothing was sent for a reason of ours, which
+    /// counts as no attempt; `false` when it is not tried again.
+    pub(super) fn put_off(&mut self, answer: Option<Answer>, delay: Duration, now: Moment) -> bool {
         self.claimed = false;
         self.next_at = now.plus(delay);
-        self.last = Some(Ended { at: now, answer });
-        self.attempt < UNREACHED_MAX
+        match answer {
+            Some(answer) => self.last = Some(Ended { at: now, answer }),
+            None => self.attempt = self.attempt.saturating_sub(1),
+        }
+        answer.is_none() || self.attempt < UNREACHED_MAX
     }
 
     /// Makes a pending one active that was confirmed when it was asked at `asked_at`.
@@ -169,10 +167,12 @@ impl Subscription {
         self.attempt += 1;
     }
 
-    /// Records the end of the attempt under way. `jitter` is random, all values alike.
+    /// Records the end of the attempt under way: any 2xx acknowledges, 410 removes, all else is a failure, but for no answer:
+    /// nothing was sent for a reason of ours. `jitter` is random, all values alike.
     pub(super) fn end(
         &mut self,
-        outcome: &Outcome,
+        answer: Option<Answer>,
+        retry_after: Option<Duration>,
         elapsed: Duration,
         jitter: u16,
         policy: &Policy,
@@ -180,25 +180,22 @@ impl Subscription {
     ) -> Option<RemovalReason> {
         self.claimed = false;
         self.elapsed_ms = u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX);
+        self.last = answer
+            .map(|answer| Ended { at: now, answer })
+            .or(self.last.take());
         let mut removal = None;
-        match *outcome {
-            Outcome::Deferred => self.next_at = now.plus(DEFERRED_DELAY),
-            Outcome::Attempted {
-                answer,
-                retry_after,
-            } => {
-                self.last = Some(Ended { at: now, answer });
-                if answer.is_success() {
-                    (self.acknowledged, self.failures) = (true, 0);
-                    self.next_at = Moment::ZERO;
-                } else if answer == Answer::Status(410) {
-                    removal = Some(RemovalReason::Gone);
-                } else {
-                    self.failures = self.failures.saturating_add(1);
-                    self.next_at = now.plus(policy.delay(self.failures, retry_after, jitter));
-                    let is_last = self.failures >= policy.failures_max;
-                    removal = is_last.then_some(RemovalReason::Failures);
-                }
+        match answer {
+            None => self.next_at = now.plus(DEFERRED_DELAY),
+            Some(Answer::Status(410)) => removal = Some(RemovalReason::Gone),
+            Some(answer) if answer.is_success() => {
+                (self.acknowledged, self.failures) = (true, 0);
+                self.next_at = Moment::ZERO;
+            }
+            Some(_) => {
+                self.failures = self.failures.saturating_add(1);
+                self.next_at = now.plus(policy.delay(self.failures, retry_after, jitter));
+                let is_last = self.failures >= policy.failures_max;
+                removal = is_last.then_some(RemovalReason::Failures);
             }
         }
         match self.phase {
@@ -243,6 +240,163 @@ impl Subscription {
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.attempt == 0 || self.failures > 0 || self.elapsed_ms >= SLOW_MS
+    }
+}
+
+/// The end of an attempt, as the operator sees it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Ended {
+    /// When it ended.
+    pub at: Moment,
+    /// What came of it.
+    pub answer: Answer,
+}
+
+/// What came of an HTTP exchange with a subscriber.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Answer {
+    /// An answer with this status.
+    Status(u16),
+    /// No answer.
+    Failed(Failure),
+}
+
+/// Why there was no answer. The fault lies with the subscriber or the network between, but for `Internal`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Failure {
+    /// The name did not resolve.
+    Resolve,
+    /// An address that the guard refuses.
+    Blocked,
+    /// No connection.
+    Connect,
+    /// No TLS: wrong certificate, wrong name, broken handshake.
+    Tls,
+    /// The deadline passed.
+    Timeout,
+    /// The connection broke, or what came was not HTTP.
+    Protocol,
+    /// A fault of ours.
+    Internal,
+}
+
+/// Why a subscription ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum RemovalReason {
+    /// The subscriber asked for it and confirmed.
+    Unsubscribed,
+    /// The lease ended without a renewal.
+    LeaseEnded,
+    /// Too many consecutive failed deliveries.
+    Failures,
+    /// The callback answered 410.
+    Gone,
+    /// The topic is no longer served.
+    TopicWithdrawn,
+    /// The operator removed it.
+    Operator,
+}
+
+impl RemovalReason {
+    /// Every reason with its name in the store, in metrics and in `reviewd hub`, and with the `hub.reason` that tells the
+    /// subscriber; `None` where the subscriber knows: it has unsubscribed, or it has let its lease end.
+    pub const ALL: [(RemovalReason, &str, Option<&str>); 6] = [
+        (RemovalReason::Unsubscribed, "unsubscribed", None),
+        (RemovalReason::LeaseEnded, "lease_ended", None),
+        (
+            RemovalReason::Failures,
+            "failures",
+            Some("too many consecutive deliveries failed"),
+        ),
+        (
+            RemovalReason::Gone,
+            "gone",
+            Some("the callback answered 410 Gone"),
+        ),
+        (
+            RemovalReason::TopicWithdrawn,
+            "topic_withdrawn",
+            Some("the topic is no longer served here"),
+        ),
+        (
+            RemovalReason::Operator,
+            "operator",
+            Some("the operator removed the subscription"),
+        ),
+    ];
+
+    /// Returns its name.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        RemovalReason::ALL[self as usize].1
+    }
+
+    pub(super) fn reason(self) -> Option<&'static str> {
+        RemovalReason::ALL[self as usize].2
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<RemovalReason> {
+        let mut all = RemovalReason::ALL.into_iter();
+        all.find(|known| known.1 == name).map(|known| known.0)
+    }
+}
+
+impl fmt::Display for RemovalReason {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+impl Failure {
+    /// Every failure with its name in the store, in the log, in metrics and in `reviewd hub`.
+    pub const ALL: [(Failure, &str); 7] = [
+        (Failure::Resolve, "resolve"),
+        (Failure::Blocked, "blocked"),
+        (Failure::Connect, "connect"),
+        (Failure::Tls, "tls"),
+        (Failure::Timeout, "timeout"),
+        (Failure::Protocol, "protocol"),
+        (Failure::Internal, "internal"),
+    ];
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(Failure::ALL[*self as usize].1)
+    }
+}
+
+impl std::error::Error for Failure {}
+
+impl Answer {
+    /// Tells whether it is any 2xx.
+    pub(crate) fn is_success(self) -> bool {
+        matches!(self, Answer::Status(200..=299))
+    }
+
+    /// Tells whether a fault of the network kept the request from being answered, which may pass by itself.
+    pub(crate) fn is_of_network(self) -> bool {
+        use Failure::{Connect, Protocol, Resolve, Timeout};
+        matches!(self, Answer::Failed(Resolve | Connect | Timeout | Protocol))
+    }
+
+    /// Parses what `Display` printed.
+    pub(crate) fn from_name(name: &str) -> Option<Answer> {
+        if let Ok(status) = name.parse() {
+            return Some(Answer::Status(status));
+        }
+        let mut failures = Failure::ALL.into_iter();
+        let known = failures.find(|known| known.1 == name)?;
+        Some(Answer::Failed(known.0))
+    }
+}
+
+impl fmt::Display for Answer {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Answer::Status(status) => write!(f, "{status}"),
+            Answer::Failed(failure) => failure.fmt(f),
+        }
     }
 }
 

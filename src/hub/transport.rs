@@ -1,60 +1,27 @@
-//! HTTPS connections to callbacks for ureq, in place of its own, for four things that those do not have: a bound for the
-//! kernel's send buffer, so that what was handed over is soon acknowledged; a count of the bytes that were taken while they
-//! go out; an end from another thread at any time; and a configuration of TLS that is ours.
+//! HTTPS connections to callbacks for ureq, in place of its own, for two things that those do not have: a bound for the
+//! kernel's send buffer, so that what was handed over is soon acknowledged, and a configuration of TLS that is ours.
 
 use std::io::{self, Read, Write};
-use std::net::{Shutdown, SocketAddr, TcpStream};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, Weak};
+use std::net::{SocketAddr, TcpStream};
+use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
+use rustix::io::Errno;
 use rustls::pki_types::ServerName;
 use rustls::{ClientConfig, ClientConnection, StreamOwned};
 use socket2::SockRef;
 use ureq::unversioned::transport::{
-    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, Transport, time,
+    Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, ShutdownHandle, Transport,
+    time,
 };
 
-/// How far one exchange has come: its thread writes it, and the hub's thread reads it and may end the exchange.
-#[derive(Debug, Default)]
-pub struct Progress {
-    /// Bytes that the kernel has taken.
-    pub(super) sent: AtomicU64,
-    /// The connection that came about.
-    stream: OnceLock<Weak<TcpStream>>,
-    is_cut: AtomicBool,
-}
+use super::guard::bare;
+use super::resolve::NoConnection;
+use super::subscription::Failure;
 
-impl Progress {
-    /// Ends the exchange: its connection breaks, and it makes no other.
-    pub(super) fn cut(&self) {
-        self.is_cut.store(true, Ordering::SeqCst);
-        if let Some(stream) = self.stream.get().and_then(Weak::upgrade) {
-            // The peer may have closed it already.
-            let _closed = stream.shutdown(Shutdown::Both);
-        }
-    }
-
-    /// Tells whether a TCP connection came about.
-    pub(super) fn is_connected(&self) -> bool {
-        self.stream.get().is_some()
-    }
-
-    fn set_connected(&self, stream: &Arc<TcpStream>) -> io::Result<()> {
-        self.stream.get_or_init(|| Arc::downgrade(stream));
-        match self.is_cut.load(Ordering::SeqCst) {
-            true => Err(io::ErrorKind::NotConnected.into()),
-            false => Ok(()),
-        }
-    }
-}
-
-/// Makes the connection of one exchange.
+/// Makes connections.
 #[derive(Debug)]
-pub(super) struct HttpsConnector {
-    pub(super) tls: Arc<ClientConfig>,
-    pub(super) progress: Arc<Progress>,
-}
+pub(super) struct HttpsConnector(pub(super) Arc<ClientConfig>);
 
 impl Connector for HttpsConnector {
     type Out = HttpsTransport;
@@ -69,22 +36,18 @@ impl Connector for HttpsConnector {
             _ => Instant::now(),
         };
         let until = began + (*details.timeout.after).min(WAIT_MAX);
-        let fail = |error| of_io(error, details.timeout);
-        let stream = Arc::new(connect(&details.addrs, until).map_err(fail)?);
+        let stream = Arc::new(connect(&details.addrs, until)?);
         stream.set_nodelay(true)?;
         SockRef::from(&*stream).set_send_buffer_size(SEND_BUFFER_BYTES)?;
-        self.progress.set_connected(&stream)?;
+        let handle = Arc::downgrade(&stream) as Weak<dyn ShutdownHandle>;
+        (details.register_shutdown)(handle)?;
         let host = details.uri.host().unwrap_or_default();
-        let bare = host.trim_start_matches('[').trim_end_matches(']');
-        let name = ServerName::try_from(bare.to_owned())
+        let name = ServerName::try_from(bare(host).to_owned())
             .map_err(|_| ureq::Error::Tls("not a name that a certificate can have"))?;
-        let mut connection = ClientConnection::new(Arc::clone(&self.tls), name)?;
-        let mut socket = Socket {
-            stream,
-            until,
-            progress: Arc::clone(&self.progress),
-        };
-        connection.complete_io(&mut socket).map_err(fail)?;
+        let mut connection = ClientConnection::new(Arc::clone(&self.0), name)?;
+        let mut socket = Socket { stream, until };
+        let shaken = connection.complete_io(&mut socket);
+        shaken.map_err(|error| of_io(error, details.timeout))?;
         let config = details.config;
         Ok(Some(HttpsTransport {
             stream: StreamOwned::new(connection, socket),
@@ -94,7 +57,7 @@ impl Connector for HttpsConnector {
 }
 
 /// Connects to the first address that answers; each but the last has half of the time that is left.
-fn connect(addresses: &[SocketAddr], until: Instant) -> io::Result<TcpStream> {
+fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConnection> {
     let mut failed = io::ErrorKind::TimedOut.into();
     for (index, address) in addresses.iter().enumerate() {
         let left = until.saturating_duration_since(Instant::now());
@@ -103,14 +66,22 @@ fn connect(addresses: &[SocketAddr], until: Instant) -> io::Result<TcpStream> {
             false => left,
         };
         if share.is_zero() {
-            return Err(io::ErrorKind::TimedOut.into());
+            return Err(Failure::Timeout.into());
         }
         match TcpStream::connect_timeout(address, share) {
             Ok(stream) => return Ok(stream),
             Err(error) => failed = error,
         }
     }
-    Err(failed)
+    Err(match failed.kind() {
+        io::ErrorKind::TimedOut => Failure::Timeout.into(),
+        io::ErrorKind::ConnectionRefused => NoConnection::Refused,
+        _ => match Errno::from_io_error(&failed) {
+            // No file descriptor left.
+            Some(Errno::MFILE | Errno::NFILE) => NoConnection::Withheld,
+            _ => Failure::Connect.into(),
+        },
+    })
 }
 
 /// An error of the socket as ureq's; the end of a wait has the reason of its deadline.
@@ -126,7 +97,6 @@ fn of_io(error: io::Error, timeout: NextTimeout) -> ureq::Error {
 struct Socket {
     stream: Arc<TcpStream>,
     until: Instant,
-    progress: Arc<Progress>,
 }
 
 impl Socket {
@@ -166,12 +136,9 @@ impl Read for Socket {
 
 impl Write for Socket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        let count = self.within(TcpStream::set_write_timeout, |mut stream| {
+        self.within(TcpStream::set_write_timeout, |mut stream| {
             stream.write(bytes)
-        })?;
-        let more = u64::try_from(count).unwrap_or(u64::MAX);
-        self.progress.sent.fetch_add(more, Ordering::Relaxed);
-        Ok(count)
+        })
     }
 
     fn flush(&mut self) -> io::Result<()> {

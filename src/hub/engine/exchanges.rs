@@ -9,10 +9,11 @@ use tracing::{debug, error, info, warn};
 
 use super::{Engine, Message, jitter};
 use crate::hub::breaker::{Contact, PROBE_WAIT_MAX, PROBES};
-use crate::hub::client::{Exchange, Job, STACK_BYTES};
-use crate::hub::outcome::{Answer, Outcome};
+use crate::hub::client::{Exchange, Job};
 use crate::hub::priority::{Behind, give_way};
+use crate::hub::resolve::STACK_BYTES;
 use crate::hub::store::{DenialNotice, Lane, Listed, Recorded, Report};
+use crate::hub::subscription::Answer;
 use crate::hub::{Callback, Moment};
 
 /// The end of an exchange for the store, and what the log says of it.
@@ -89,23 +90,23 @@ impl Engine {
 
     /// Begins an exchange on a thread of its own, so that one that hangs keeps no other waiting.
     fn begin(&mut self, lane: Lane, job: Job, now: Moment) {
-        let (job, progress) = (Arc::new(job), Arc::default());
+        let (job, sent) = (Arc::new(job), Arc::default());
         let host = job.callback().map(|callback| callback.host().to_string());
         let host = host.unwrap_or_default();
         let number = self
             .in_flight
-            .begin(lane, host, Arc::clone(&progress), Instant::now());
+            .begin(lane, host, Arc::clone(&sent), Instant::now());
         let behind = match lane {
             Lane::Fast | Lane::Slow => Behind::Far,
             // Few, and a client waits for them.
             Lane::Ask => Behind::Little,
         };
-        let (client, sender) = (Arc::clone(&self.client), self.sender.clone());
+        let (client, sender) = (self.client.clone(), self.sender.clone());
         let task = Arc::clone(&job);
         let run = move || {
             give_way(behind);
             let began = Instant::now();
-            let exchange = client.run(&task, &progress);
+            let exchange = client.run(&task, &sent);
             // When the hub's thread is gone, the result is not needed.
             let _gone = sender.send(Message::Ended {
                 number,
@@ -141,14 +142,13 @@ impl Engine {
                     status.push_str(" without the challenge");
                 }
                 let report = match answer {
-                    None => Report::Unsent { id },
-                    Some(answer) if self.may_verify_again(answer) => {
+                    answer if answer.is_none_or(|answer| self.may_verify_again(answer)) => {
                         // As for a delivery, and at most a minute.
                         let delay = self.settings.policy.delay(1, None, jitter());
                         let delay = delay.min(VERIFY_DELAY_MAX);
                         Report::Unreached { id, answer, delay }
                     }
-                    Some(_) => Report::Verified {
+                    _ => Report::Verified {
                         id,
                         // The lease counts from the request that was confirmed.
                         asked_at: now.minus(elapsed),
@@ -161,7 +161,8 @@ impl Engine {
                 let report = Report::Delivered {
                     id: listed.id,
                     attempt: listed.state.attempt,
-                    outcome: self.outcome(&listed.callback, exchange, elapsed),
+                    answer: self.count_end(&listed.callback, exchange, elapsed),
+                    retry_after: exchange.retry_after,
                     elapsed,
                     jitter: jitter(),
                 };
@@ -217,9 +218,14 @@ impl Engine {
         may
     }
 
-    /// Counts the end of a delivery, takes note of how far it came with its host, and returns what it means for the
-    /// subscription. Verifications do not count here: any client can cause them.
-    fn outcome(&mut self, callback: &Callback, exchange: &Exchange, elapsed: Duration) -> Outcome {
+    /// Counts the end of a delivery, takes note of how far it came with its host, and returns the answer, unless the fault is
+    /// ours. Verifications do not count here: any client can cause them.
+    fn count_end(
+        &mut self,
+        callback: &Callback,
+        exchange: &Exchange,
+        elapsed: Duration,
+    ) -> Option<Answer> {
         let stats = &self.shared.stats;
         if let Some(answer) = exchange.answer {
             let (host, was_paused) = (callback.host().to_string(), self.breaker.is_paused());
@@ -232,14 +238,11 @@ impl Engine {
             }
             if !is_ours {
                 stats.count_answer(answer, elapsed);
-                return Outcome::Attempted {
-                    answer,
-                    retry_after: exchange.retry_after,
-                };
+                return exchange.answer;
             }
         }
         stats.withheld.add(1);
-        Outcome::Deferred
+        None
     }
 
     /// Stores the ends of exchanges, all in one transaction; when it cannot, they wait, and nothing new begins.
@@ -264,9 +267,7 @@ impl Engine {
         let stats = &self.shared.stats;
         let (request, subscription) = match ended.report {
             Report::Delivered { id, .. } => (None, Some(id)),
-            Report::Verified { id, .. } | Report::Unreached { id, .. } | Report::Unsent { id } => {
-                (Some(id), None)
-            }
+            Report::Verified { id, .. } | Report::Unreached { id, .. } => (Some(id), None),
         };
         let (topic, callback_host, status) = (&ended.topic, &ended.host, &ended.status);
         let mut reason = None;
@@ -280,10 +281,10 @@ impl Engine {
                 reason = Some(removal.as_str());
                 "a subscription is removed"
             }
-            Recorded::Waiting if matches!(ended.report, Report::Unreached { .. }) => {
+            Recorded::Waiting => {
                 "a callback could not be reached for its verification, which is tried again"
             }
-            Recorded::Waiting | Recorded::Stale | Recorded::Kept => {
+            Recorded::Stale | Recorded::Kept => {
                 let elapsed_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
                 debug!(
                     subscription,

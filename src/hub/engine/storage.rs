@@ -9,39 +9,23 @@ use tracing::{debug, error, info, warn};
 use super::Engine;
 use crate::hub::Moment;
 use crate::hub::client::Content;
-use crate::hub::outcome::RemovalReason;
 use crate::hub::store::{Store, StoreError, TopicVersion};
+use crate::hub::subscription::RemovalReason;
 
 /// Whether this process is the one that delivers, and when it asks for that.
 pub(super) struct Role {
     /// It lasts as long as the store is open.
     pub(super) is_ours: bool,
     /// It is not asked for before.
-    ask_at: Instant,
-    /// Since when the store is known to hold newer contents than are served here, while the role is ours.
-    behind_since: Option<Instant>,
-    /// It is not given up before.
-    yield_at: Instant,
+    pub(super) ask_at: Instant,
+    /// When it is given up, unless the store is known to hold no newer contents than are served here.
+    pub(super) yield_at: Instant,
 }
 
 impl Role {
-    pub(super) fn new(now: Instant) -> Role {
-        Role {
-            is_ours: false,
-            ask_at: now,
-            behind_since: None,
-            yield_at: now,
-        }
-    }
-
     /// Tells whether the role is ours and not about to be given up.
     pub(super) fn may_deliver(&self) -> bool {
-        self.is_ours && !self.is_yielding()
-    }
-
-    fn is_yielding(&self) -> bool {
-        let since = self.behind_since;
-        since.is_some_and(|since| since.elapsed() >= BEHIND_MAX)
+        self.is_ours && Instant::now() < self.yield_at
     }
 }
 
@@ -124,17 +108,20 @@ impl Engine {
     /// Offers the delivery role to replicas that serve the topics' current content, once all exchanges have ended. If no
     /// replica takes it, it is offered again after a while, as requests wait for verification during an offer.
     pub(super) fn yield_role(&mut self) {
+        let (now, role) = (Instant::now(), &mut self.role);
         let is_behind = self.store.as_ref().is_some_and(Store::is_behind);
-        let now = Instant::now();
-        let role = &mut self.role;
-        let may_yield = role.is_ours && !self.unpublished && now >= role.yield_at && is_behind;
-        role.behind_since = may_yield.then(|| role.behind_since.unwrap_or(now));
+        if !role.is_ours || !is_behind || self.unpublished {
+            role.yield_at = role.yield_at.max(now + BEHIND_MAX);
+        }
         let is_idle = self.in_flight.len() == 0 && self.ended.is_empty();
-        if role.is_yielding() && is_idle && self.write_store(Store::give_up_role).is_some() {
+        let is_over = role.is_ours && now >= role.yield_at && is_idle;
+        if is_over && self.write_store(Store::give_up_role).is_some() {
             debug!("other replicas have newer content, one of them may deliver");
-            self.role.is_ours = false;
-            self.role.ask_at = now + YIELD_TIME;
-            self.role.yield_at = now + YIELD_EVERY;
+            self.role = Role {
+                is_ours: false,
+                ask_at: now + YIELD_TIME,
+                yield_at: now + YIELD_EVERY,
+            };
         }
     }
 
@@ -175,7 +162,7 @@ impl Engine {
         if !matches!(error, StoreError::DiskFull(_) | StoreError::Busy(_)) {
             self.store = None;
             if std::mem::take(&mut self.role.is_ours) {
-                self.in_flight.cut();
+                self.client.cut();
             }
         }
         self.open_at = Instant::now() + OPEN_WAIT;

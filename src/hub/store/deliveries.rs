@@ -150,12 +150,13 @@ fn record_deliveries(
         if let Report::Delivered {
             id,
             attempt,
-            outcome,
+            answer,
+            retry_after,
             elapsed,
             jitter,
         } = report
         {
-            let end = (outcome, *elapsed, *jitter, recorded);
+            let end = (*answer, *retry_after, *elapsed, *jitter, recorded);
             ended.insert((*id, *attempt), end);
         }
     }
@@ -164,8 +165,9 @@ fn record_deliveries(
     let mut under_way = rows::load(db, &ids)?;
     under_way.retain(|listed| listed.state.claimed && ended.contains_key(&key(listed)));
     rows::change(db, under_way, now, |listed| {
-        let (outcome, elapsed, jitter, recorded) = ended.remove(&key(listed))?;
-        let removal = listed.state.end(outcome, elapsed, jitter, policy, now);
+        let (answer, retry_after, elapsed, jitter, recorded) = ended.remove(&key(listed))?;
+        let state = &mut listed.state;
+        let removal = state.end(answer, retry_after, elapsed, jitter, policy, now);
         *recorded = removal.map_or(Recorded::Kept, Recorded::Removed);
         removal
     })?;

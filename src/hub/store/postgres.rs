@@ -6,26 +6,33 @@
 //! server gives it to the next one that asks. A pooler between must therefore keep a session to one connection.
 
 mod database;
-mod tls;
 
 use std::error::Error;
 use std::io;
 use std::path::PathBuf;
+use std::pin::Pin;
 use std::rc::Rc;
+use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use futures_util::future::try_join_all;
+use rustls::RootCertStore;
+use rustls::pki_types::{InvalidDnsNameError, ServerName};
+use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::runtime::{Builder, Runtime};
 use tokio::time::timeout;
-use tokio_postgres::Client;
 use tokio_postgres::error::SqlState;
+use tokio_postgres::tls::{ChannelBinding, MakeTlsConnect, TlsConnect, TlsStream};
 use tokio_postgres::types::{ToSql, Type};
+use tokio_postgres::{Client, Socket};
+use tokio_rustls::{TlsConnector, client};
 use tracing::debug;
 
 use super::connection::{Connection, Row, StoreError, Value};
 use super::schema::{self, SCHEMA_VERSION};
+use crate::hub::tls::{CaError, add_authorities, config_with, public_authorities};
 pub use database::Database;
-use tls::Security;
 
 /// A connection to the schema `reviewd` of a database.
 pub(super) struct PostgresConnection {
@@ -192,6 +199,91 @@ impl Drop for PostgresConnection {
         if let Some(runtime) = self.runtime.take() {
             runtime.shutdown_background();
         }
+    }
+}
+
+/// Makes TLS handshakes, by the rustls that the rest of the program uses: name and authority are checked always.
+#[derive(Clone)]
+struct Security(TlsConnector);
+
+/// A handshake with a server of that name.
+struct Handshake(TlsConnector, ServerName<'static>);
+
+/// A connection under TLS.
+struct Secured(Box<client::TlsStream<Socket>>);
+
+impl Security {
+    /// Trusts the authorities of the database's own file, else the public ones.
+    fn of(database: &Database) -> Result<Security, CaError> {
+        let roots = match &database.root_cert {
+            None => public_authorities(),
+            Some(path) => {
+                let mut roots = RootCertStore::empty();
+                add_authorities(&mut roots, path)?;
+                roots
+            }
+        };
+        // What `sslnegotiation=direct` needs, and other servers pass over.
+        let config = config_with(roots, b"postgresql");
+        Ok(Security(Arc::new(config).into()))
+    }
+}
+
+impl MakeTlsConnect<Socket> for Security {
+    type Stream = Secured;
+    type TlsConnect = Handshake;
+    type Error = InvalidDnsNameError;
+
+    fn make_tls_connect(&mut self, domain: &str) -> Result<Handshake, InvalidDnsNameError> {
+        let name = ServerName::try_from(domain.to_owned())?;
+        Ok(Handshake(self.0.clone(), name))
+    }
+}
+
+impl TlsConnect<Socket> for Handshake {
+    type Stream = Secured;
+    type Error = io::Error;
+    type Future = Pin<Box<dyn Future<Output = io::Result<Secured>> + Send>>;
+
+    fn connect(self, socket: Socket) -> Self::Future {
+        Box::pin(async move {
+            let stream = self.0.connect(self.1, socket).await?;
+            Ok(Secured(Box::new(stream)))
+        })
+    }
+}
+
+impl TlsStream for Secured {
+    fn channel_binding(&self) -> ChannelBinding {
+        ChannelBinding::none()
+    }
+}
+
+impl AsyncRead for Secured {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_read(cx, buffer)
+    }
+}
+
+impl AsyncWrite for Secured {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut *self.0).poll_write(cx, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_flush(cx)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut *self.0).poll_shutdown(cx)
     }
 }
 

@@ -119,6 +119,7 @@ fn accept_one(
     active: u64,
     now: Moment,
 ) -> Result<Result<(), QuotaExceeded>, StoreError> {
+    use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
     let Accept { request, lease_s } = accept;
     let host = request.callback.host().to_string();
     let secret = rows::secret_value(request.secret.as_ref());
@@ -137,22 +138,30 @@ fn accept_one(
     if row.count("same")? > 0 {
         return Ok(Ok(()));
     }
-    let is_full = |count: u64, most: u32| count >= u64::from(most);
-    let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
     let needs_room = request.mode == Mode::Subscribe && row.count("known")? == 0;
-    let exceeded = if is_full(row.count("waiting")?, quotas.requests) {
-        Some(QuotaExceeded::Requests)
-    } else if is_full(row.count("waiting_of_host")?, quotas.requests_per_host) {
-        Some(QuotaExceeded::RequestsOfHost)
-    } else if needs_room && is_full(active + row.count("asked")?, quotas.subscriptions) {
-        Some(QuotaExceeded::Subscriptions)
-    } else if needs_room && is_full(of_host, quotas.subscriptions_per_host) {
-        Some(QuotaExceeded::SubscriptionsOfHost)
-    } else {
-        None
-    };
-    if let Some(exceeded) = exceeded {
-        return Ok(Err(exceeded));
+    let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
+    let (waiting, waiting_of_host) = (row.count("waiting")?, row.count("waiting_of_host")?);
+    let all = active + row.count("asked")?;
+    let limits = [
+        (Requests, waiting, quotas.requests, true),
+        (
+            RequestsOfHost,
+            waiting_of_host,
+            quotas.requests_per_host,
+            true,
+        ),
+        (Subscriptions, all, quotas.subscriptions, needs_room),
+        (
+            SubscriptionsOfHost,
+            of_host,
+            quotas.subscriptions_per_host,
+            needs_room,
+        ),
+    ];
+    for (exceeded, count, most, holds) in limits {
+        if holds && count >= u64::from(most) {
+            return Ok(Err(exceeded));
+        }
     }
     let values = vec![
         ("mode", text(request.mode.as_str())),
@@ -176,17 +185,13 @@ pub(super) fn record(
 ) -> Result<Recorded, StoreError> {
     let id = match *report {
         Report::Delivered { .. } => return Ok(Recorded::Stale),
-        Report::Verified { id, .. } | Report::Unreached { id, .. } | Report::Unsent { id } => id,
+        Report::Verified { id, .. } | Report::Unreached { id, .. } => id,
     };
     let Some(mut request) = load(db, id)?.filter(|request| request.state.claimed) else {
         return Ok(Recorded::Stale);
     };
     let waits = match *report {
         Report::Unreached { answer, delay, .. } => request.state.put_off(answer, delay, now),
-        Report::Unsent { .. } => {
-            request.state.take_back();
-            true
-        }
         _ => false,
     };
     if waits {

@@ -13,9 +13,7 @@ use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{
-    ErrorCode, OpenFlags, Statement, Transaction, TransactionBehavior, params_from_iter,
-};
+use rusqlite::{ErrorCode, OpenFlags, Statement, params_from_iter};
 
 use super::connection::{Connection, Row, StoreError, Value};
 use super::schema::{self, SCHEMA_VERSION};
@@ -32,11 +30,11 @@ impl SqliteConnection {
     /// Opens the file in the directory `dir`. Creates the directory (mode 0700) and the file (mode 0600) if missing. A
     /// directory that exists keeps its mode: it may be a volume with an owner and a group of its own.
     pub(super) fn open(dir: &Path) -> Result<SqliteConnection, StoreError> {
+        let path = dir.join(FILE_NAME);
+        let fail = |error: std::io::Error| StoreError::io(&path, &error);
         let mut builder = DirBuilder::new();
         let made = builder.recursive(true).mode(0o700).create(dir);
         made.map_err(|error| StoreError::io(dir, &error))?;
-        let path = dir.join(FILE_NAME);
-        let fail = |error: std::io::Error| StoreError::io(&path, &error);
         let mark = fs::read(dir.join(LOCK_NAME)).unwrap_or_default();
         // Held until a new store is open: SQLite does not wait for others who turn on the write-ahead log.
         let _opening = match mark.is_empty() {
@@ -53,22 +51,24 @@ impl SqliteConnection {
             | OpenFlags::SQLITE_OPEN_NO_MUTEX
             | OpenFlags::SQLITE_OPEN_NOFOLLOW;
         let real = fs::canonicalize(&path).map_err(fail)?;
-        let connection = rusqlite::Connection::open_with_flags(&real, flags);
-        let mut opened = SqliteConnection::over(connection, path)?;
-        let set_up = || -> rusqlite::Result<()> {
-            opened.connection.busy_timeout(BUSY_TIMEOUT)?;
+        let set_up = || -> rusqlite::Result<rusqlite::Connection> {
+            let connection = rusqlite::Connection::open_with_flags(&real, flags)?;
+            connection.busy_timeout(BUSY_TIMEOUT)?;
             // The log stays when the last process closes the file, so that a log that is missing is noticed.
             let keeps_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-            opened.connection.set_db_config(keeps_log, true).map(drop)
+            connection.set_db_config(keeps_log, true)?;
+            Ok(connection)
         };
-        set_up().map_err(|error| translate(&opened.path, &error))?;
-        opened.prepare_tables()?;
+        let mut opened = SqliteConnection::over(set_up(), path.clone())?;
         opened.script(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
              PRAGMA journal_size_limit = 16777216",
         )?;
         if !mark.ends_with(LOG_MARK) {
-            leave_mark(dir)?;
+            // Notes that the directory is in use, and has a log.
+            let file = private().append(true).open(dir.join(LOCK_NAME));
+            let written = file.and_then(|mut file| file.write_all(LOG_MARK));
+            written.map_err(fail)?;
         }
         Ok(opened)
     }
@@ -76,64 +76,36 @@ impl SqliteConnection {
     /// Opens a database that lives and dies with the value.
     pub(super) fn in_memory() -> Result<SqliteConnection, StoreError> {
         let connection = rusqlite::Connection::open_in_memory();
-        let opened = SqliteConnection::over(connection, PathBuf::from(":memory:"))?;
-        opened.prepare_tables()?;
-        Ok(opened)
-    }
-
-    fn over(
-        connection: rusqlite::Result<rusqlite::Connection>,
-        path: PathBuf,
-    ) -> Result<SqliteConnection, StoreError> {
-        let connection = connection.map_err(|error| translate(&path, &error))?;
-        Ok(SqliteConnection {
-            connection,
-            path,
-            role: None,
-        })
+        SqliteConnection::over(connection, PathBuf::from(":memory:"))
     }
 
     /// Makes sure that the file is empty or ours, whole, and not of a later version, and makes its tables, or takes those of
     /// an earlier version to this one.
-    fn prepare_tables(&self) -> Result<(), StoreError> {
-        // What cannot be read at all, in a file that could be opened, is damage whatever SQLite calls it.
-        let fail = |error: rusqlite::Error| match translate(&self.path, &error) {
+    fn over(
+        connection: rusqlite::Result<rusqlite::Connection>,
+        path: PathBuf,
+    ) -> Result<SqliteConnection, StoreError> {
+        let mut opened = SqliteConnection {
+            connection: connection.map_err(|error| translate(&path, &error))?,
+            path: path.clone(),
+            role: None,
+        };
+        let db: &mut dyn Connection = &mut opened;
+        let version = check_tables(db, path).map_err(|error| match error {
+            // What cannot be read at all, in a file that could be opened, is damage whatever SQLite calls it.
             StoreError::Io(path, what) => StoreError::Corrupt(path, what),
             other => other,
-        };
-        let (connection, path) = (&self.connection, || self.path.clone());
-        let found = connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0));
-        let found: String = found.map_err(fail)?;
-        if found != "ok" {
-            let line = found.lines().next().unwrap_or_default().to_owned();
-            return Err(StoreError::Corrupt(path(), line));
-        }
-        // Another process may be making the tables right now.
-        let making = Transaction::new_unchecked(connection, TransactionBehavior::Immediate);
-        let making = making.map_err(fail)?;
-        let number = |sql| making.query_row(sql, [], |row| row.get(0)).map_err(fail);
-        let version: i64 = number("PRAGMA user_version")?;
-        let application = number("PRAGMA application_id")?;
-        let is_new = version == 0 && number("SELECT count(*) FROM sqlite_schema")? == 0;
-        if application != APPLICATION_ID && !(application == 0 && is_new) {
-            return Err(StoreError::Foreign(path()));
-        }
-        if version > SCHEMA_VERSION {
-            return Err(StoreError::Newer(path(), version));
-        }
-        let make = || -> rusqlite::Result<()> {
+        })?;
+        if version != SCHEMA_VERSION {
             for sql in schema::statements(version, schema::DATED) {
-                making.execute_batch(sql)?;
+                db.script(sql)?;
             }
-            making.pragma_update(None, "application_id", APPLICATION_ID)?;
-            making.pragma_update(None, "user_version", SCHEMA_VERSION)
-        };
-        let made = match version {
-            SCHEMA_VERSION => Ok(()),
-            _ => make(),
-        };
-        let made = made.and_then(|()| making.commit());
-        made.map_err(|error| translate(&self.path, &error))
+            db.script(&format!(
+                "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}"
+            ))?;
+        }
+        db.script("COMMIT")?;
+        Ok(opened)
     }
 
     fn prepare(&self, sql: &str) -> rusqlite::Result<Statement<'_>> {
@@ -193,12 +165,9 @@ impl Connection for SqliteConnection {
         let path = self.path.with_file_name(LOCK_NAME);
         let fail = |error: std::io::Error| StoreError::io(&path, &error);
         let file = private().read(true).write(true).open(&path).map_err(fail)?;
-        match file.try_lock() {
-            Ok(()) => self.role = Some(file),
-            Err(fs::TryLockError::WouldBlock) => {}
-            Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
-        }
-        Ok(self.role.is_some())
+        let is_ours = try_lock(&file).map_err(fail)?;
+        self.role = is_ours.then_some(file);
+        Ok(is_ours)
     }
 
     fn give_up_role(&mut self) -> Result<(), StoreError> {
@@ -250,21 +219,43 @@ fn lock(dir: &Path) -> Result<File, StoreError> {
     let fail = |error: std::io::Error| StoreError::io(dir, &error);
     let directory = File::open(dir).map_err(fail)?;
     for _ in 0..=LOCK_TRIES {
-        match directory.try_lock() {
-            Ok(()) => return Ok(directory),
-            Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
-            Err(fs::TryLockError::WouldBlock) => thread::sleep(BUSY_TIMEOUT / LOCK_TRIES),
+        if try_lock(&directory).map_err(fail)? {
+            return Ok(directory);
         }
+        thread::sleep(BUSY_TIMEOUT / LOCK_TRIES);
     }
     Err(StoreError::Busy(dir.join(FILE_NAME)))
 }
 
-/// Notes in the lock's file that the directory is in use, and has a log.
-fn leave_mark(dir: &Path) -> Result<(), StoreError> {
-    let path = dir.join(LOCK_NAME);
-    let file = private().append(true).open(&path);
-    let written = file.and_then(|mut file| file.write_all(LOG_MARK));
-    written.map_err(|error| StoreError::io(&path, &error))
+/// Locks a file; `false` when another process has it.
+fn try_lock(file: &File) -> std::io::Result<bool> {
+    match file.try_lock() {
+        Ok(()) => Ok(true),
+        Err(fs::TryLockError::WouldBlock) => Ok(false),
+        Err(fs::TryLockError::Error(error)) => Err(error),
+    }
+}
+
+/// Begins a transaction in a file that is empty or ours, and returns the version of its tables.
+fn check_tables(db: &mut dyn Connection, path: PathBuf) -> Result<i64, StoreError> {
+    let found = db.query_one("PRAGMA quick_check(1)", &[])?;
+    let found: String = found.get("quick_check")?;
+    if found != "ok" {
+        let line = found.lines().next().unwrap_or_default().to_owned();
+        return Err(StoreError::Corrupt(path, line));
+    }
+    // Another process may be making the tables right now.
+    db.begin()?;
+    let mut number = |sql, column| db.query_one(sql, &[])?.get::<i64>(column);
+    let version = number("PRAGMA user_version", "user_version")?;
+    let application = number("PRAGMA application_id", "application_id")?;
+    let tables = number("SELECT count(*) AS tables FROM sqlite_schema", "tables")?;
+    let is_new = (version, application, tables) == (0, 0, 0);
+    match application == APPLICATION_ID || is_new {
+        false => Err(StoreError::Foreign(path)),
+        true if version > SCHEMA_VERSION => Err(StoreError::Newer(path, version)),
+        true => Ok(version),
+    }
 }
 
 /// Refuses a file that has been cut, and one that is missing, or whose log is, where the lock's file says that there was one.

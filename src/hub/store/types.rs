@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::hub::request::{HubRequest, Mode};
-use crate::hub::subscription::{Answer, Ended, Outcome, RemovalReason, Subscription};
+use crate::hub::subscription::{Answer, Ended, RemovalReason, Subscription};
 use crate::hub::{Callback, Moment};
 use crate::wire::date::Timestamp;
 
@@ -115,20 +115,22 @@ pub enum Report {
         asked_at: Moment,
         confirmed: bool,
     },
-    /// A verification did not come about for a fault of the network: the request waits for another attempt, as long as
-    /// there were fewer than [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX).
+    /// A verification did not come about: the request waits for another attempt, where a fault of the network is the
+    /// reason as long as there were fewer than [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX).
     Unreached {
         id: i64,
-        answer: Answer,
+        /// `None` when nothing was sent, for a reason of ours.
+        answer: Option<Answer>,
         delay: Duration,
     },
-    /// A verification was not sent, for a reason of ours: the request waits as before.
-    Unsent { id: i64 },
     /// An attempt to deliver ended.
     Delivered {
         id: i64,
         attempt: u64,
-        outcome: Outcome,
+        /// `None` when nothing was sent, for a reason of ours.
+        answer: Option<Answer>,
+        /// The subscriber's own wish for the next attempt (`Retry-After` on 429 and 503).
+        retry_after: Option<Duration>,
         elapsed: Duration,
         jitter: u16,
     },

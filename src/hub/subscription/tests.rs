@@ -29,11 +29,8 @@ fn begun(mut state: Subscription, digest: [u8; 32]) -> Subscription {
 }
 
 fn end(state: &mut Subscription, answer: Answer, now_ms: i64) -> Option<RemovalReason> {
-    let outcome = Outcome::Attempted {
-        answer,
-        retry_after: None,
-    };
-    state.end(&outcome, Duration::from_millis(5), 0, &policy(), at(now_ms))
+    let elapsed = Duration::from_millis(5);
+    state.end(Some(answer), None, elapsed, 0, &policy(), at(now_ms))
 }
 
 #[test]
@@ -104,4 +101,22 @@ fn an_unsubscription_waits_for_the_attempt_under_way() {
     assert!(!leaving.is_due(&A, at(8_999)));
     assert_eq!(end(&mut leaving, Answer::Status(200), 9_000), None);
     assert!(leaving.is_due(&A, at(9_000)), "the newer content follows");
+}
+
+#[test]
+fn names_are_read_back_and_stand_in_the_order_of_their_variants() {
+    for (place, (removal, name, _)) in RemovalReason::ALL.into_iter().enumerate() {
+        assert_eq!((removal as usize, removal.as_str()), (place, name));
+        assert_eq!(RemovalReason::from_name(name), Some(removal));
+    }
+    for (place, (failure, name)) in Failure::ALL.into_iter().enumerate() {
+        assert_eq!(
+            (failure as usize, failure.to_string().as_str()),
+            (place, name)
+        );
+        assert_eq!(Answer::from_name(name), Some(Answer::Failed(failure)));
+    }
+    assert_eq!(Answer::from_name("599"), Some(Answer::Status(599)));
+    assert_eq!(RemovalReason::from_name("no"), None);
+    assert_eq!(Answer::from_name("no"), None);
 }

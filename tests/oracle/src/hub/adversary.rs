@@ -8,7 +8,7 @@ use super::{UNBOUNDED, ask, claim};
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::in_flight::InFlight;
 use reviewd::hub::store::{Accept, Lane, Listed, Report, Store, TopicVersion, WaitingRequest};
-use reviewd::hub::subscription::{Answer, Failure, Outcome};
+use reviewd::hub::subscription::{Answer, Failure};
 use reviewd::hub::{Callback, Mode, Moment, Settings, StoreLocation};
 use reviewd::wire::date::Timestamp;
 
@@ -115,10 +115,8 @@ impl World {
             reports.push(Report::Delivered {
                 id: delivery.id,
                 attempt: delivery.state.attempt,
-                outcome: Outcome::Attempted {
-                    answer,
-                    retry_after: None,
-                },
+                answer: Some(answer),
+                retry_after: None,
                 elapsed: if hangs { self.settings.timeout } else { QUICK },
                 jitter: 0,
             });

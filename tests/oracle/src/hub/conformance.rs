@@ -38,7 +38,12 @@ pub fn check_shared_store(mut open: impl FnMut() -> [Store; 2]) {
 fn a_request_has_five_attempts_in_its_life(mut store: Store) {
     accept(&mut store, &["x"]);
     let first = verifications(&mut store, 10);
-    let unsent = record(&mut store, Report::Unsent { id: first[0].id });
+    let unsent = Report::Unreached {
+        id: first[0].id,
+        answer: None,
+        delay: Duration::ZERO,
+    };
+    let unsent = record(&mut store, unsent);
     assert_eq!(unsent, Recorded::Waiting);
     for crash in 1..=5 {
         let claimed = verifications(&mut store, 10).len();

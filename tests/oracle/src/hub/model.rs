@@ -8,9 +8,7 @@ use reviewd::hub::store::{
     Accept, AdminCommand, Claim, Counts, DenialNotice, Lane, Listed, Published, QuotaExceeded,
     Quotas, Recorded, Report, Tombstone, TopicVersion, WaitingRequest,
 };
-use reviewd::hub::subscription::{
-    Answer, Ended, Outcome, Phase, Policy, RemovalReason, Subscription,
-};
+use reviewd::hub::subscription::{Answer, Ended, Phase, Policy, RemovalReason, Subscription};
 use reviewd::hub::{Callback, Mode, Moment};
 
 /// The naive store, with the methods of [`Store`](reviewd::hub::store::Store).
@@ -216,7 +214,8 @@ impl Model {
         let Report::Delivered {
             id,
             attempt,
-            outcome,
+            answer,
+            retry_after,
             elapsed,
             jitter,
         } = report
@@ -233,29 +232,23 @@ impl Model {
         let state = &mut listed.state;
         state.claimed = false;
         state.elapsed_ms = u32::try_from(elapsed.as_millis()).expect("short");
-        if let Outcome::Attempted { answer, .. } = *outcome {
+        if let Some(answer) = *answer {
             state.last = Some(Ended { at: now, answer });
         }
-        let removal = match *outcome {
+        let removal = match *answer {
             _ if state.phase == Phase::Unsubscribing => RemovalReason::Unsubscribed,
-            Outcome::Deferred => {
+            None => {
                 state.next_at = moved(now, 1000);
                 return Recorded::Kept;
             }
-            Outcome::Attempted {
-                answer: Answer::Status(200..=299),
-                ..
-            } => {
+            Some(Answer::Status(200..=299)) => {
                 state.acknowledged = true;
                 state.failures = 0;
                 state.next_at = Moment::ZERO;
                 return Recorded::Kept;
             }
-            Outcome::Attempted {
-                answer: Answer::Status(410),
-                ..
-            } => RemovalReason::Gone,
-            Outcome::Attempted { retry_after, .. } => {
+            Some(Answer::Status(410)) => RemovalReason::Gone,
+            Some(_) => {
                 state.failures += 1;
                 if state.failures < policy.failures_max {
                     let last = policy.retry_delays.len() - 1;
@@ -277,7 +270,6 @@ impl Model {
     fn record_verification(&mut self, report: &Report, now: Moment) -> Recorded {
         let (Report::Verified { id, .. }
         | Report::Unreached { id, .. }
-        | Report::Unsent { id }
         | Report::Delivered { id, .. }) = report;
         let at = self
             .requests
@@ -288,19 +280,17 @@ impl Model {
         };
         let state = &mut self.requests[at].state;
         match *report {
-            Report::Unreached { delay, answer, .. } if state.attempt < 3 => {
-                // Stored without its time.
-                state.last = Some(Ended {
-                    at: state.created_at,
-                    answer,
-                });
+            Report::Unreached { delay, answer, .. } if answer.is_none() || state.attempt < 3 => {
+                match answer {
+                    // Stored without its time.
+                    Some(answer) => {
+                        let at = state.created_at;
+                        state.last = Some(Ended { at, answer });
+                    }
+                    None => state.attempt -= 1,
+                }
                 state.claimed = false;
                 state.next_at = now.plus(delay);
-                Recorded::Waiting
-            }
-            Report::Unsent { .. } => {
-                state.claimed = false;
-                state.attempt -= 1;
                 Recorded::Waiting
             }
             Report::Verified {

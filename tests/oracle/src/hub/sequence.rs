@@ -10,7 +10,7 @@ use super::{ask, claim};
 use reviewd::hub::store::{
     AdminCommand, Lane, Listed, Quotas, Recorded, Report, Store, TopicVersion, WaitingRequest,
 };
-use reviewd::hub::subscription::{Answer, Failure, Outcome, Policy};
+use reviewd::hub::subscription::{Answer, Failure, Policy};
 use reviewd::hub::{Mode, Moment};
 use reviewd::wire::date::Timestamp;
 
@@ -167,10 +167,9 @@ impl Simulation {
             .remove(argument % self.verifications.len())
             .id;
         let report = match argument / 8 % 8 {
-            1 => Report::Unsent { id },
-            2 => Report::Unreached {
+            kind @ 1..=2 => Report::Unreached {
                 id,
-                answer: Answer::Failed(Failure::Connect),
+                answer: (kind == 2).then_some(Answer::Failed(Failure::Connect)),
                 delay: Duration::from_secs(argument as u64 % 4),
             },
             kind => Report::Verified {
@@ -230,21 +229,17 @@ impl Simulation {
             0 => Answer::Failed(Failure::Timeout),
             status => Answer::Status(status),
         };
-        let outcome = match argument / 32 {
-            7 => Outcome::Deferred,
-            kind => Outcome::Attempted {
-                answer,
-                retry_after: (kind == 6).then_some(Duration::from_secs(90)),
-            },
-        };
-        if let (Outcome::Attempted { .. }, Answer::Status(200..=299)) = (&outcome, answer) {
+        let kind = argument / 32;
+        let answer = (kind != 7).then_some(answer);
+        if let Some(Answer::Status(200..=299)) = answer {
             let pair = (delivery.topic, delivery.callback.uri().to_owned());
             self.received.insert(pair, delivery.state.digest);
         }
         let report = Report::Delivered {
             id: delivery.id,
             attempt: delivery.state.attempt,
-            outcome,
+            answer,
+            retry_after: (kind == 6).then_some(Duration::from_secs(90)),
             elapsed: Duration::from_millis([3, 999, 1_000, 5_000][argument % 4]),
             jitter: u16::try_from(argument * 257).unwrap_or(u16::MAX),
         };
