@@ -22,7 +22,7 @@ use super::priority::{Behind, give_way};
 use super::resolve::GuardedResolver;
 use super::settings::{Outside, Settings};
 use super::shared::{Health, OnHealth, Shared, StartError};
-use super::store::{Accept, QuotaExceeded, Quotas, Store};
+use super::store::{Accept, QuotaExceeded, Store};
 use super::subscription::RemovalReason;
 use super::tls::client_config;
 use super::{Moment, Refusal};
@@ -48,7 +48,7 @@ pub(super) enum Message {
     /// Stop, by then.
     Stop {
         until: Instant,
-        done: SyncSender<bool>,
+        done: Option<SyncSender<bool>>,
     },
 }
 
@@ -85,7 +85,7 @@ pub(super) struct Engine {
     count_at: Instant,
     /// Verifications that have been put off since the waiting requests were counted.
     put_off: u64,
-    stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
+    stopping: Option<(Instant, Option<SyncSender<bool>>)>,
 }
 
 impl Engine {
@@ -185,16 +185,16 @@ impl Engine {
                     exchange,
                     elapsed,
                 } => {
-                    if self.in_flight.end(number) {
-                        self.take_end(&job, &exchange, elapsed, now);
-                    }
+                    self.in_flight.end(number);
+                    self.take_end(&job, &exchange, elapsed, now);
                 }
                 Message::Wake => {}
-                Message::Stop { until, done } => self.stop(until, Some(done)),
+                Message::Stop { until, done } => {
+                    let (by, waiting) = self.stopping.get_or_insert((until, None));
+                    *by = until.min(*by);
+                    *waiting = done.or(waiting.take());
+                }
             }
-        }
-        if Arc::strong_count(&self.shared) == 1 && self.stopping.is_none() {
-            self.stop(Instant::now(), None);
         }
         self.publish(now);
         self.accept(accepts, now);
@@ -264,7 +264,7 @@ impl Engine {
         let answers = self.write_store(|store| store.accept(&accepts, &quotas, now));
         for (index, reply) in replies.into_iter().enumerate() {
             let answer = match answers.as_ref().and_then(|answers| answers.get(index)) {
-                Some(answer) => answer.map_err(|exceeded| refuse(exceeded, &quotas)),
+                Some(answer) => answer.map_err(refuse),
                 None => Err(Refusal::busy("the hub cannot store requests at present")),
             };
             // The client may have gone; the request is kept all the same.
@@ -307,19 +307,12 @@ impl Engine {
         }
     }
 
-    /// Begins to stop, or to stop earlier.
-    fn stop(&mut self, until: Instant, done: Option<SyncSender<bool>>) {
-        let (deadline, waiting) = self.stopping.get_or_insert((until, Vec::new()));
-        *deadline = until.min(*deadline);
-        waiting.extend(done);
-    }
-
     /// Cuts what is still under way, closes the store, which gives the role back, and only then says that it is done.
     fn close(mut self) {
         let clean = self.in_flight.len() == 0;
         self.client.cut();
         drop(self.store);
-        for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
+        if let Some((_, Some(done))) = self.stopping {
             // The caller may not have waited.
             let _gone = done.try_send(clean);
         }
@@ -327,33 +320,12 @@ impl Engine {
 }
 
 /// Refuses a request for which there is no room.
-fn refuse(exceeded: QuotaExceeded, quotas: &Quotas) -> Refusal {
-    let (most, what, retry_after_s) = match exceeded {
-        QuotaExceeded::Requests => (
-            quotas.requests,
-            "requests wait for verification",
-            VERIFIED_S,
-        ),
-        QuotaExceeded::RequestsOfHost => (
-            quotas.requests_per_host,
-            "requests for its host wait for verification",
-            VERIFIED_S,
-        ),
-        QuotaExceeded::Subscriptions => (quotas.subscriptions, "subscriptions are active", LEASE_S),
-        QuotaExceeded::SubscriptionsOfHost => (
-            quotas.subscriptions_per_host,
-            "subscriptions of its host are active",
-            LEASE_S,
-        ),
-    };
-    let reason = format!("{most} {what}, which is the most");
+fn refuse(exceeded: QuotaExceeded) -> Refusal {
     match exceeded {
-        QuotaExceeded::Requests | QuotaExceeded::Subscriptions => {
-            Refusal::unavailable(reason, retry_after_s)
-        }
-        QuotaExceeded::RequestsOfHost | QuotaExceeded::SubscriptionsOfHost => {
-            Refusal::too_many(reason, retry_after_s)
-        }
+        QuotaExceeded::Requests(_) => Refusal::unavailable(exceeded.to_string(), VERIFIED_S),
+        QuotaExceeded::RequestsOfHost(_) => Refusal::too_many(exceeded, VERIFIED_S),
+        QuotaExceeded::Subscriptions(_) => Refusal::unavailable(exceeded.to_string(), LEASE_S),
+        QuotaExceeded::SubscriptionsOfHost(_) => Refusal::too_many(exceeded, LEASE_S),
     }
 }
 

@@ -52,8 +52,7 @@ impl Hub {
         let (sender, messages) = sync_channel(MESSAGES_MAX);
         let shared = Arc::new(Shared::default());
         let on_health: OnHealth = Arc::new(on_health);
-        // Not counted, so that the thread notices when the last handle is gone.
-        let died = Arc::downgrade(&shared);
+        let seen = Arc::clone(&shared);
         let engine = Engine::new(
             base_url,
             settings.clone(),
@@ -74,16 +73,13 @@ impl Hub {
         };
         hub.topics_changed(topics);
         let run = move || {
-            let run = AssertUnwindSafe(|| engine.run(&messages));
-            if catch_unwind(run).is_err()
-                && let Some(shared) = died.upgrade()
-            {
+            if catch_unwind(AssertUnwindSafe(|| engine.run(&messages))).is_err() {
                 let health = Health {
                     panicked: true,
-                    ..Health::clone(&shared.health.load())
+                    ..Health::clone(&seen.health.load())
                 };
                 on_health(&health);
-                shared.health.store(Arc::new(health));
+                seen.health.store(Arc::new(health));
             }
         };
         let builder = thread::Builder::new().name("hub".to_owned());
@@ -175,7 +171,7 @@ impl Hub {
 
     /// Says that a stop that is under way should not wait any longer; without one, stops at once.
     pub fn hurry(&self) {
-        stop_now(&self.inner.sender);
+        self.inner.stop_now();
     }
 
     /// Stops: no new exchange begins, those under way get `deadline` to end, and how they ended is stored. Returns true
@@ -185,7 +181,7 @@ impl Hub {
         let (done, stopped) = sync_channel(1);
         let message = Message::Stop {
             until: Instant::now() + deadline,
-            done,
+            done: Some(done),
         };
         if self.inner.sender.send(message).is_err() {
             return true;
@@ -195,18 +191,18 @@ impl Hub {
     }
 }
 
-impl Drop for Inner {
-    fn drop(&mut self) {
-        stop_now(&self.sender);
+impl Inner {
+    /// Orders a stop without waiting for it.
+    fn stop_now(&self) {
+        let until = Instant::now();
+        let _over = self.sender.send(Message::Stop { until, done: None });
     }
 }
 
-/// Orders a stop without waiting for it. A queue that is full belongs to a thread that is at work; it finds the deadline of
-/// an earlier stop passed, or that there is no handle left.
-fn stop_now(sender: &SyncSender<Message>) {
-    let (done, _stopped) = sync_channel(1);
-    let until = Instant::now();
-    let _full = sender.try_send(Message::Stop { until, done });
+impl Drop for Inner {
+    fn drop(&mut self) {
+        self.stop_now();
+    }
 }
 
 /// The same request gets the same lease, so that one which is repeated joins the one that waits.

@@ -117,15 +117,17 @@ impl Subscription {
     }
 
     /// Records that the callback was not reached, or, without an answer, that nothing was sent for a reason of ours, which
-    /// counts as no attempt; `false` when it is not tried again.
+    /// counts as no attempt and is made up for in a second; `false` when it is not tried again.
     pub(super) fn put_off(&mut self, answer: Option<Answer>, delay: Duration, now: Moment) -> bool {
         self.claimed = false;
+        let Some(answer) = answer else {
+            self.attempt = self.attempt.saturating_sub(1);
+            self.next_at = now.plus(DEFERRED_DELAY);
+            return true;
+        };
         self.next_at = now.plus(delay);
-        match answer {
-            Some(answer) => self.last = Some(Ended { at: now, answer }),
-            None => self.attempt = self.attempt.saturating_sub(1),
-        }
-        answer.is_none() || self.attempt < UNREACHED_MAX
+        self.last = Some(Ended { at: now, answer });
+        self.attempt < UNREACHED_MAX
     }
 
     /// Makes a pending one active that was confirmed when it was asked at `asked_at`.

@@ -142,25 +142,25 @@ fn accept_one(
     let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
     let (waiting, waiting_of_host) = (row.count("waiting")?, row.count("waiting_of_host")?);
     let all = active + row.count("asked")?;
-    let limits = [
-        (Requests, waiting, quotas.requests, true),
+    let limits: [(fn(u32) -> QuotaExceeded, u32, u64, bool); 4] = [
+        (Requests, quotas.requests, waiting, true),
         (
             RequestsOfHost,
-            waiting_of_host,
             quotas.requests_per_host,
+            waiting_of_host,
             true,
         ),
-        (Subscriptions, all, quotas.subscriptions, needs_room),
+        (Subscriptions, quotas.subscriptions, all, needs_room),
         (
             SubscriptionsOfHost,
-            of_host,
             quotas.subscriptions_per_host,
+            of_host,
             needs_room,
         ),
     ];
-    for (exceeded, count, most, holds) in limits {
+    for (exceeded, most, count, holds) in limits {
         if holds && count >= u64::from(most) {
-            return Ok(Err(exceeded));
+            return Ok(Err(exceeded(most)));
         }
     }
     let values = vec![

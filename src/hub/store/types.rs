@@ -54,13 +54,17 @@ impl Quotas {
     }
 }
 
-/// Which of the [`Quotas`] left no room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// Which of the [`Quotas`] left no room, and its value.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuotaExceeded {
-    Requests,
-    RequestsOfHost,
-    Subscriptions,
-    SubscriptionsOfHost,
+    #[error("{0} requests wait for verification, which is the most")]
+    Requests(u32),
+    #[error("{0} requests for its host wait for verification, which is the most")]
+    RequestsOfHost(u32),
+    #[error("{0} subscriptions are active, which is the most")]
+    Subscriptions(u32),
+    #[error("{0} subscriptions of its host are active, which is the most")]
+    SubscriptionsOfHost(u32),
 }
 
 /// How much to claim.

@@ -95,6 +95,7 @@ impl Model {
     }
 
     fn exceeded(&self, request: &WaitingRequest, quotas: &Quotas) -> Option<QuotaExceeded> {
+        use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
         let of_host = |callback: &Callback| callback.host() == request.callback.host();
         let waiting = |counts: &dyn Fn(&WaitingRequest) -> bool| {
             self.requests.iter().filter(|one| counts(one)).count()
@@ -103,37 +104,29 @@ impl Model {
         let active_of_host = self.ids(|listed| of_host(&listed.callback)).len();
         let subscriptions = self.subscriptions.len() + waiting(&asks);
         let of_host_in_all = active_of_host + waiting(&|one| asks(one) && of_host(&one.callback));
+        let of_host_waiting = waiting(&|one| of_host(&one.callback));
         let is_new = request.mode == Mode::Subscribe
             && self.find(&request.topic, &request.callback).is_none();
-        let rules = [
+        let rules: [(fn(u32) -> QuotaExceeded, usize, u32, bool); 4] = [
+            (Requests, waiting(&|_| true), quotas.requests, true),
             (
-                waiting(&|_| true),
-                quotas.requests,
-                true,
-                QuotaExceeded::Requests,
-            ),
-            (
-                waiting(&|one| of_host(&one.callback)),
+                RequestsOfHost,
+                of_host_waiting,
                 quotas.requests_per_host,
                 true,
-                QuotaExceeded::RequestsOfHost,
             ),
+            (Subscriptions, subscriptions, quotas.subscriptions, is_new),
             (
-                subscriptions,
-                quotas.subscriptions,
-                is_new,
-                QuotaExceeded::Subscriptions,
-            ),
-            (
+                SubscriptionsOfHost,
                 of_host_in_all,
                 quotas.subscriptions_per_host,
                 is_new,
-                QuotaExceeded::SubscriptionsOfHost,
             ),
         ];
-        let broken =
-            |(count, most, holds, _): &&(usize, u32, bool, _)| *holds && *count >= *most as usize;
-        rules.iter().find(broken).map(|rule| rule.3)
+        let mut broken = rules
+            .iter()
+            .filter(|(_, count, most, holds)| *holds && *count >= *most as usize);
+        broken.next().map(|(exceeded, _, most, _)| exceeded(*most))
     }
 
     pub(super) fn claim_requests(&mut self, claim: &Claim, now: Moment) -> Vec<WaitingRequest> {
@@ -280,15 +273,22 @@ impl Model {
         };
         let state = &mut self.requests[at].state;
         match *report {
-            Report::Unreached { delay, answer, .. } if answer.is_none() || state.attempt < 3 => {
-                match answer {
-                    // Stored without its time.
-                    Some(answer) => {
-                        let at = state.created_at;
-                        state.last = Some(Ended { at, answer });
-                    }
-                    None => state.attempt -= 1,
-                }
+            Report::Unreached { answer: None, .. } => {
+                state.claimed = false;
+                state.attempt -= 1;
+                state.next_at = moved(now, 1000);
+                Recorded::Waiting
+            }
+            Report::Unreached {
+                delay,
+                answer: Some(answer),
+                ..
+            } if state.attempt < 3 => {
+                // Stored without its time.
+                state.last = Some(Ended {
+                    at: state.created_at,
+                    answer,
+                });
                 state.claimed = false;
                 state.next_at = now.plus(delay);
                 Recorded::Waiting
