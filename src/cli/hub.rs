@@ -265,7 +265,7 @@ fn unknown(store: &mut Store, id: i64) -> Failure {
     let message = match stones.iter().find(|stone| stone.id == id) {
         None => format!("there is no subscription {id}; `reviewd hub list` names them"),
         Some(stone) => {
-            let (host, reason, at) = (&stone.host, stone.removal, time(stone.at));
+            let (host, reason, at) = (&stone.host, stone.removal.as_str(), time(stone.at));
             let last = match &stone.last {
                 None => "never".to_owned(),
                 Some(last) => format!("{} at {}", last.answer, time(last.at)),

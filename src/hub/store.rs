@@ -9,7 +9,6 @@
 //! delivers. Ids are never used twice.
 
 mod connection;
-mod copy;
 mod deliveries;
 mod maintenance;
 #[cfg(feature = "postgres")]
@@ -121,7 +120,8 @@ pub struct Store {
     is_shared: bool,
     /// What this process has published, and so can send.
     own: Vec<TopicVersion>,
-    is_behind: bool,
+    /// Whether the last claim of deliveries found a topic that holds something else.
+    pub(super) is_behind: bool,
 }
 
 impl Store {
@@ -194,11 +194,6 @@ impl Store {
     /// Gives the delivery role to the next process that asks.
     pub fn give_up_role(&mut self) -> Result<(), StoreError> {
         self.connection.give_up_role()
-    }
-
-    /// Tells whether the last claim of deliveries found a topic that holds something else than this process has published.
-    pub(super) fn is_behind(&self) -> bool {
-        self.is_behind
     }
 }
 

@@ -343,12 +343,6 @@ impl RemovalReason {
     }
 }
 
-impl fmt::Display for RemovalReason {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl Failure {
     /// Every failure with its name in the store, in the log, in metrics and in `reviewd hub`.
     pub const ALL: [(Failure, &str); 7] = [

@@ -109,7 +109,7 @@ impl Engine {
     /// replica takes it, it is offered again after a while, as requests wait for verification during an offer.
     pub(super) fn yield_role(&mut self) {
         let (now, role) = (Instant::now(), &mut self.role);
-        let is_behind = self.store.as_ref().is_some_and(Store::is_behind);
+        let is_behind = self.store.as_ref().is_some_and(|store| store.is_behind);
         if !role.is_ours || !is_behind || self.unpublished {
             role.yield_at = role.yield_at.max(now + BEHIND_MAX);
         }

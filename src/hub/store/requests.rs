@@ -120,6 +120,7 @@ fn accept_one(
     now: Moment,
 ) -> Result<Result<(), QuotaExceeded>, StoreError> {
     use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
+    type Limit = fn(u32) -> QuotaExceeded;
     let Accept { request, lease_s } = accept;
     let host = request.callback.host().to_string();
     let secret = rows::secret_value(request.secret.as_ref());
@@ -142,7 +143,7 @@ fn accept_one(
     let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
     let (waiting, waiting_of_host) = (row.count("waiting")?, row.count("waiting_of_host")?);
     let all = active + row.count("asked")?;
-    let limits: [(fn(u32) -> QuotaExceeded, u32, u64, bool); 4] = [
+    let limits: [(Limit, u32, u64, bool); 4] = [
         (Requests, quotas.requests, waiting, true),
         (
             RequestsOfHost,
@@ -237,7 +238,14 @@ fn confirm(
         (None, Mode::Unsubscribe) => Ok(Recorded::Stale),
         (None, Mode::Subscribe) => {
             let state = request.state.activate(asked_at, now);
-            rows::insert(db, known.get("id")?, callback, &state)?;
+            let mut row = rows::columns(&state);
+            row.extend([
+                ("topic_id", known.get::<i64>("id")?.into()),
+                ("callback", text(callback.uri())),
+                ("host", text(callback.host().to_string())),
+                ("created_at", state.created_at.into()),
+            ]);
+            db.insert("subscription", row)?;
             let sql = "DELETE FROM notice WHERE callback = $1 AND topic = $2";
             db.execute(sql, &[text(callback.uri()), text(topic)])?;
             Ok(Recorded::Activated)

@@ -40,23 +40,6 @@ pub(super) fn load_pair(
     Ok(found.into_iter().next())
 }
 
-/// Inserts a subscription.
-pub(super) fn insert(
-    db: &mut dyn Connection,
-    topic_id: i64,
-    callback: &Callback,
-    state: &Subscription,
-) -> Result<(), StoreError> {
-    let mut row = columns(state);
-    row.extend([
-        ("topic_id", topic_id.into()),
-        ("callback", text(callback.uri())),
-        ("host", text(callback.host().to_string())),
-        ("created_at", state.created_at.into()),
-    ]);
-    db.insert("subscription", row)
-}
-
 /// Applies a change to each of these subscriptions, ends those for which it returns a reason, and returns them all.
 pub(super) fn change(
     db: &mut dyn Connection,
@@ -143,7 +126,7 @@ fn read(row: &Row) -> Result<Listed, StoreError> {
 }
 
 /// The columns of a state that change, as [`read`] reads them.
-fn columns(state: &Subscription) -> Columns {
+pub(super) fn columns(state: &Subscription) -> Columns {
     let lease_s = match state.phase {
         Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
         Phase::Unsubscribing => 0,

@@ -95,6 +95,7 @@ impl Model {
     }
 
     fn exceeded(&self, request: &WaitingRequest, quotas: &Quotas) -> Option<QuotaExceeded> {
+        type Limit = fn(u32) -> QuotaExceeded;
         use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
         let of_host = |callback: &Callback| callback.host() == request.callback.host();
         let waiting = |counts: &dyn Fn(&WaitingRequest) -> bool| {
@@ -107,7 +108,7 @@ impl Model {
         let of_host_waiting = waiting(&|one| of_host(&one.callback));
         let is_new = request.mode == Mode::Subscribe
             && self.find(&request.topic, &request.callback).is_none();
-        let rules: [(fn(u32) -> QuotaExceeded, usize, u32, bool); 4] = [
+        let rules: [(Limit, usize, u32, bool); 4] = [
             (Requests, waiting(&|_| true), quotas.requests, true),
             (
                 RequestsOfHost,
