@@ -1,20 +1,25 @@
-//! From files to documents: what a start and every reload pay before a snapshot can be built.
+//! From files to documents: what a start and every reload pay.
 //!
 //! The path matters because it bounds how soon a changed review is public, and because it runs beside the requests
-//! on the same cores. Inputs are the sample, 10,000 reviews made of it, and the folder that `REVIEWD_CORPUS` names.
+//! on the same cores. Inputs are the sample, 2,000 reviews made of it, and the folder that `REVIEWD_CORPUS` names. The
+//! insights take most of the time; a second thread halves theirs.
 
 #[path = "support/files.rs"]
 mod files;
 
 use std::hint::black_box;
+use std::num::NonZeroUsize;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use files::{corpus, decoded, multiplied};
+use reviewd::dataset::embedded;
 use reviewd::dataset::publish::publish;
-use reviewd::dataset::{Files, embedded};
+use reviewd::insights::{MENTIONS_MIN, Options, document};
 
 fn files_to_documents(criterion: &mut Criterion) {
-    for (name, files) in inputs() {
+    let mut inputs = vec![("sample", embedded()), ("2000", multiplied(2_000))];
+    inputs.extend(corpus().map(|files| ("corpus", files)));
+    for (name, files) in inputs {
         let bytes = files.reviews.len() as u64;
         let dataset = decoded(files.clone());
         let count = dataset.reviews.len();
@@ -34,14 +39,19 @@ fn files_to_documents(criterion: &mut Criterion) {
                 published
             });
         });
+        let options = Options {
+            threads: NonZeroUsize::MIN,
+            mentions_min: MENTIONS_MIN,
+        };
+        group.bench_function("insights", |bencher| {
+            bencher.iter(|| {
+                let document = document(black_box(&dataset), &options);
+                assert!(document.bytes.ends_with(b"}"));
+                document
+            });
+        });
         group.finish();
     }
-}
-
-fn inputs() -> Vec<(&'static str, Files)> {
-    let mut inputs = vec![("sample", embedded()), ("10000", multiplied(10_000))];
-    inputs.extend(corpus().map(|files| ("corpus", files)));
-    inputs
 }
 
 criterion_group!(benches, files_to_documents);

@@ -27,13 +27,12 @@ build() { # package...
     cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml "${packages[@]}"
 }
 
-# Starts a server on core 0 and waits until it answers a GET of the path: with 200; where it is `any:PATH`, with whatever
-# it likes; where it is `h2:PATH`, with 200 over HTTP/2. Its process is the last of `started`.
+# Starts a server on core 0 and waits until it answers a GET of the path: with 200, or where it is `any:PATH`, with
+# whatever it likes. Its process is the last of `started`.
 start() { # name, port, path, command...
     local name=$1 at=$2 path=${3#*:} how
     case $3 in
     any:*) how=() ;;
-    h2:*) how=(--fail --http2-prior-knowledge) ;;
     *) how=(--fail) ;;
     esac
     shift 3

@@ -6,18 +6,22 @@
 #[path = "../../examples/generate/recombine.rs"]
 mod recombine;
 
+#[path = "files.rs"]
+#[allow(dead_code, reason = "the bench of datasets uses the rest")]
+mod files;
+
 use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
-use std::path::Path;
 
+use files::{corpus, decoded};
 use recombine::{Random, Recombined};
-use reviewd::dataset::{self, Files};
+use reviewd::dataset::embedded;
 use reviewd::model::{Review, Taxonomy, sort_newest_first};
 use reviewd::search::filter::Query;
 use reviewd::search::fold::fold_into;
 use reviewd::search::index::IndexOptions;
 use reviewd::search::query::{Buffers, parse_query};
-use reviewd::wire::date::{Date, Timestamp};
+use reviewd::wire::date::Date;
 
 /// Reviews to search, newest first.
 pub(crate) struct Data {
@@ -27,22 +31,7 @@ pub(crate) struct Data {
 
 /// Returns `count` reviews: the first ones of the corpus as they stand, or else recombined ones.
 pub(crate) fn data(count: usize) -> Data {
-    let files = match std::env::var_os("REVIEWD_CORPUS") {
-        None => dataset::embedded(),
-        Some(directory) => {
-            let read = |name: &str| std::fs::read(Path::new(&directory).join(name));
-            let reviews = read("reviews.json").expect("REVIEWD_CORPUS holds reviews.json");
-            Files {
-                reviews,
-                taxonomy: read("taxonomy.json").ok(),
-                ..Files::default()
-            }
-        }
-    };
-    let now = Timestamp::from_unix(1_900_000_000);
-    let given = dataset::decode(files, now)
-        .expect("the dataset is right")
-        .dataset;
+    let given = decoded(corpus().unwrap_or_else(embedded));
     let mut reviews = given.reviews;
     if reviews.len() < count {
         reviews = Recombined::new(&reviews, 1).take(count).collect();

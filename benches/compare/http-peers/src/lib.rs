@@ -24,6 +24,8 @@ pub struct Document {
     pub fields: Fields,
     /// The same of the reply that it has not changed.
     pub not_modified: Fields,
+    /// Both as maps that are ready to be cloned.
+    pub maps: [HeaderMap; 2],
     /// The body.
     pub body: Bytes,
     /// The body in gzip, if it is stored.
@@ -68,10 +70,12 @@ pub fn arguments() -> Result<(Documents, SocketAddr)> {
             .into_iter()
             .find(|(name, _)| name == "etag")
             .ok_or("no ETag")?;
+        let (whole, not_modified) = (fields("fields")?, fields("304")?);
         let document = Document {
             tag: tag.1,
-            fields: fields("fields")?,
-            not_modified: fields("304")?,
+            maps: [map(&whole)?, map(&not_modified)?],
+            fields: whole,
+            not_modified,
             body: fs::read(folder.join(plain))?.into(),
             gzip: match gzip {
                 "-" => None,
@@ -84,7 +88,7 @@ pub fn arguments() -> Result<(Documents, SocketAddr)> {
 }
 
 /// The fields as a map that is ready to be cloned, with room for those that hyper adds.
-pub fn map(fields: &Fields) -> Result<HeaderMap> {
+fn map(fields: &Fields) -> Result<HeaderMap> {
     let mut map = HeaderMap::with_capacity(fields.len() + 3);
     for (name, value) in fields {
         let name = HeaderName::try_from(name.as_str())?;

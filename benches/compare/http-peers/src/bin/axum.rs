@@ -1,6 +1,5 @@
 //! The documents on axum, one thread, as its documentation builds a small service.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 
 use axum::Router;
@@ -9,57 +8,41 @@ use axum::extract::State;
 use axum::http::{HeaderMap, StatusCode, Uri, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::get;
-use http_peers::{Document, Result, arguments, map};
+use http_peers::{Documents, Result, arguments};
 use mimalloc::MiMalloc;
 use tokio::net::TcpListener;
 
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// A document with its header fields, ready to be cloned.
-struct Page {
-    document: Document,
-    fields: HeaderMap,
-    not_modified: HeaderMap,
-}
-
 async fn document(
-    State(pages): State<Arc<HashMap<String, Page>>>,
+    State(documents): State<Arc<Documents>>,
     uri: Uri,
     headers: HeaderMap,
 ) -> Response {
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
-    let Some(page) = pages.get(target) else {
+    let Some(document) = documents.get(target) else {
         return StatusCode::NOT_FOUND.into_response();
     };
     let tag = headers.get(header::IF_NONE_MATCH);
-    if tag.is_some_and(|tag| tag.as_bytes() == page.document.tag.as_bytes()) {
-        return (StatusCode::NOT_MODIFIED, page.not_modified.clone()).into_response();
+    if tag.is_some_and(|tag| tag.as_bytes() == document.tag.as_bytes()) {
+        return (StatusCode::NOT_MODIFIED, document.maps[1].clone()).into_response();
     }
     let accepts = headers.get(header::ACCEPT_ENCODING);
-    let (body, is_gzip) = page.document.body(accepts.map(|value| value.as_bytes()));
+    let (body, is_gzip) = document.body(accepts.map(|value| value.as_bytes()));
     let body = Body::from(body.clone());
     if is_gzip {
         let coding = [(header::CONTENT_ENCODING, "gzip")];
-        return (page.fields.clone(), coding, body).into_response();
+        return (document.maps[0].clone(), coding, body).into_response();
     }
-    (page.fields.clone(), body).into_response()
+    (document.maps[0].clone(), body).into_response()
 }
 
 fn main() -> Result<()> {
     let (documents, address) = arguments()?;
-    let mut pages = HashMap::new();
-    for (target, document) in documents {
-        let page = Page {
-            fields: map(&document.fields)?,
-            not_modified: map(&document.not_modified)?,
-            document,
-        };
-        pages.insert(target, page);
-    }
     let router = Router::new()
         .route("/{*path}", get(document))
-        .with_state(Arc::new(pages));
+        .with_state(Arc::new(documents));
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
         .build()?;
