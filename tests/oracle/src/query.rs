@@ -17,7 +17,10 @@ use reviewd::wire::date::{Date, parse_date};
 /// If code and reference differ, or if buffers that were used before change the outcome.
 pub fn check_query(data: &[u8]) {
     let given = Given::read(data);
-    let texts = given.folded();
+    let texts = given.values.iter();
+    let texts = texts
+        .map(|(name, text)| (name.as_str(), fold(text)))
+        .collect();
     let expected = match &given.issues[..] {
         [] => Ok(given.query(&texts)),
         issues => Err(issues.to_vec()),
@@ -45,8 +48,10 @@ fn sorted(issues: &Issues) -> Vec<Issue> {
 /// What a query string says.
 #[derive(Default)]
 struct Given {
-    /// The first value of each parameter, as it came and decoded.
-    values: BTreeMap<&'static str, (String, Option<String>)>,
+    /// How often each parameter has a value.
+    counts: BTreeMap<String, usize>,
+    /// Their first values, those that are right.
+    values: BTreeMap<String, String>,
     ignored: Vec<String>,
     issues: Vec<Issue>,
 }
@@ -54,10 +59,8 @@ struct Given {
 impl Given {
     fn read(raw: &[u8]) -> Given {
         let mut given = Given::default();
-        let pieces = raw
-            .split(|&byte| byte == b'&')
-            .filter(|piece| !piece.is_empty());
-        let pieces: Vec<&[u8]> = pieces.collect();
+        let pieces = raw.split(|&byte| byte == b'&');
+        let pieces: Vec<&[u8]> = pieces.filter(|piece| !piece.is_empty()).collect();
         if pieces.len() > 64 {
             given.refuse("", Code::TooMany, &pieces.len().to_string());
         }
@@ -66,24 +69,12 @@ impl Given {
             let (name, value) = (halves.next(), halves.next());
             given.take(name.unwrap_or_default(), value.unwrap_or_default());
         }
-        let values = given.values.clone();
-        for (name, (raw, text)) in &values {
-            match text {
-                None => given.refuse(name, Code::InvalidEncoding, raw),
-                Some(text) => {
-                    if let Err(code) = judge(name, text) {
-                        given.refuse(name, code, text);
-                    }
-                }
-            }
-        }
-        // A cursor is of its own order; where the order is not known, it is not compared.
-        let sort = match values.get("sort") {
-            None => Some(Sort::Newest),
-            Some((_, text)) => text.as_deref().and_then(Sort::parse),
-        };
-        if let (Some(cursor), Some(sort)) = (given.value("cursor").and_then(Cursor::parse), sort)
-            && cursor.sort != sort
+        // A cursor is of its own order; where the order is refused, it is not compared.
+        let is_known = given.counts.contains_key("sort") == given.value("sort").is_some();
+        let sort = given.value("sort").unwrap_or("newest");
+        if let Some(cursor) = given.value("cursor").and_then(Cursor::parse)
+            && is_known
+            && cursor.sort.as_str() != sort
         {
             given.refuse("cursor", Code::InvalidCursor, &cursor.render());
         }
@@ -92,30 +83,36 @@ impl Given {
     }
 
     /// Takes a pair; one without a value counts as not given.
-    fn take(&mut self, raw_name: &[u8], raw: &[u8]) {
-        let Some(name) = decoded(raw_name, true) else {
-            let name = lossy(raw_name);
+    fn take(&mut self, name: &[u8], raw: &[u8]) {
+        let Some(name) = decoded(name, true) else {
+            let name = lossy(name);
             return self.refuse(&name, Code::InvalidEncoding, &name);
         };
         if raw.is_empty() {
             return;
         }
-        let Some(parameter) = Parameter::named(&name) else {
+        if Parameter::named(&name).is_none() {
             let name = head(&name);
             if self.ignored.len() < 8 && !self.ignored.contains(&name) {
                 self.ignored.push(name);
             }
             return;
+        }
+        let (text, count) = (
+            decoded(raw, true),
+            self.counts.entry(name.clone()).or_default(),
+        );
+        *count += 1;
+        let judged = match (*count, &text) {
+            (1, None) => Err(Code::InvalidEncoding),
+            (1, Some(text)) => judge(&name, text),
+            (2, _) => Err(Code::Duplicate),
+            _ => return,
         };
-        let (raw, text) = (lossy(raw), decoded(raw, true));
-        if !self.values.contains_key(parameter.name()) {
-            self.values.insert(parameter.name(), (raw, text));
-        } else if !self
-            .issues
-            .iter()
-            .any(|issue| issue.0 == name && issue.1 == Code::Duplicate)
-        {
-            self.refuse(&name, Code::Duplicate, text.as_ref().unwrap_or(&raw));
+        let text = text.unwrap_or_else(|| lossy(raw));
+        match judged {
+            Ok(()) => drop(self.values.insert(name, text)),
+            Err(code) => self.refuse(&name, code, &text),
         }
     }
 
@@ -124,18 +121,11 @@ impl Given {
     }
 
     fn value(&self, name: &str) -> Option<&str> {
-        self.values.get(name)?.1.as_deref()
-    }
-
-    fn folded(&self) -> BTreeMap<&'static str, String> {
-        let names = self.values.keys().copied();
-        names
-            .filter_map(|name| Some((name, fold(self.value(name)?))))
-            .collect()
+        self.values.get(name).map(String::as_str)
     }
 
     /// The search, of which no part is refused; `texts` are the folded values.
-    fn query<'b>(&'b self, texts: &'b BTreeMap<&'static str, String>) -> Query<'b> {
+    fn query<'b>(&'b self, texts: &'b BTreeMap<&str, String>) -> Query<'b> {
         let text = |name: &str| texts.get(name).map(String::as_str);
         let day = |name: &str| {
             self.value(name)
