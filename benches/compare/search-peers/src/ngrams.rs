@@ -9,7 +9,7 @@ use tantivy::collector::Count;
 use tantivy::directory::RamDirectory;
 use tantivy::query::{BooleanQuery, EnableScoring, Occur, PhraseQuery, Query as Wanted, TermQuery};
 use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
-use tantivy::tokenizer::{NgramTokenizer, RawTokenizer, Token, TokenStream, Tokenizer};
+use tantivy::tokenizer::{PreTokenizedString, Token};
 use tantivy::{
     DocSet, Index, IndexSettings, Searcher, SingleSegmentIndexWriter, TERMINATED, TantivyDocument,
     Term,
@@ -152,108 +152,78 @@ fn rating_name(set: RatingSet) -> String {
 }
 
 fn build(data: &Data) -> tantivy::Result<(Searcher, Fields, u64)> {
-    let mut schema = Schema::builder();
-    let mut field = |name, tokenizer, option| {
-        let indexing = TextFieldIndexing::default()
-            .set_tokenizer(tokenizer)
-            .set_fieldnorms(false)
-            .set_index_option(option);
-        schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
-    };
-    let fields = Fields {
-        short: field("short", "short", IndexRecordOption::Basic),
-        three: field("three", "three", IndexRecordOption::WithFreqsAndPositions),
-        names: field("names", "whole", IndexRecordOption::Basic),
-    };
-    let index = Index::create(
-        RamDirectory::create(),
-        schema.build(),
-        IndexSettings::default(),
-    )?;
-    index
-        .tokenizers()
-        .register("short", NgramTokenizer::all_ngrams(1, 2)?);
-    index.tokenizers().register("three", Trigrams);
-    index
-        .tokenizers()
-        .register("whole", RawTokenizer::default());
-    let mut writer = SingleSegmentIndexWriter::new(index, 1 << 30)?;
+    let (mut writer, [short, three, names]) = writer([
+        ("short", IndexRecordOption::Basic),
+        ("three", IndexRecordOption::WithFreqsAndPositions),
+        ("names", IndexRecordOption::Basic),
+    ])?;
     for review in &data.reviews {
         let folded = fold(&review.text);
         let mut document = TantivyDocument::new();
         for name in names_of(review, &data.taxonomy) {
-            document.add_text(fields.names, name);
+            document.add_text(names, name);
         }
         let own = review.rating.stars();
-        document.add_text(fields.names, format!("r{own}{own}"));
+        document.add_text(names, format!("r{own}{own}"));
         for least in 2..=own.min(4) {
-            document.add_text(fields.names, format!("r{least}5"));
+            document.add_text(names, format!("r{least}5"));
         }
-        document.add_text(fields.short, &folded);
-        document.add_text(fields.three, folded);
+        let short_grams = grams(&folded, 1).chain(grams(&folded, 2));
+        document.add_pre_tokenized_text(short, tokens_of(short_grams));
+        document.add_pre_tokenized_text(three, tokens_of(grams(&folded, 3)));
         writer.add_document(document)?;
     }
-    let index = writer.finalize()?;
-    let searcher = index.reader()?.searcher();
-    assert_eq!(searcher.segment_readers().len(), 1, "one segment");
+    let searcher = searcher(writer)?;
     let bytes = searcher.space_usage()?.total().get_bytes();
+    let fields = Fields {
+        short,
+        three,
+        names,
+    };
     Ok((searcher, fields, bytes))
 }
 
-/// Cuts texts into all grams of three characters; unlike the tokenizer of tantivy it tells their positions.
-#[derive(Clone, Copy)]
-struct Trigrams;
-
-struct Grams<'a> {
-    text: &'a str,
-    /// Where the characters of the next gram begin, and where the last one ends.
-    ends: [usize; 4],
-    token: Token,
+/// Begins an index in memory with fields whose terms it is given.
+pub(crate) fn writer<const N: usize>(
+    fields: [(&str, IndexRecordOption); N],
+) -> tantivy::Result<(SingleSegmentIndexWriter, [Field; N])> {
+    let mut schema = Schema::builder();
+    let fields = fields.map(|(name, option)| {
+        let indexing = TextFieldIndexing::default()
+            .set_tokenizer("raw")
+            .set_fieldnorms(false)
+            .set_index_option(option);
+        schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
+    });
+    let (directory, settings) = (RamDirectory::create(), IndexSettings::default());
+    let index = Index::create(directory, schema.build(), settings)?;
+    Ok((SingleSegmentIndexWriter::new(index, 1 << 30)?, fields))
 }
 
-impl Tokenizer for Trigrams {
-    type TokenStream<'a> = Grams<'a>;
+/// Ends an index, and opens it.
+pub(crate) fn searcher(writer: SingleSegmentIndexWriter) -> tantivy::Result<Searcher> {
+    let searcher = writer.finalize()?.reader()?.searcher();
+    assert_eq!(searcher.segment_readers().len(), 1, "one segment");
+    Ok(searcher)
+}
 
-    fn token_stream<'a>(&'a mut self, text: &'a str) -> Grams<'a> {
-        let mut ends = [0; 4];
-        for place in 1..4 {
-            ends[place] = next(text, ends[place - 1]);
-        }
-        Grams {
-            text,
-            ends,
-            token: Token::default(),
-        }
+/// Terms of a document with their positions.
+pub(crate) fn tokens_of<'t>(terms: impl Iterator<Item = (usize, &'t str)>) -> PreTokenizedString {
+    let tokens = terms.map(|(position, text)| Token {
+        position,
+        text: text.to_owned(),
+        ..Token::default()
+    });
+    PreTokenizedString {
+        text: String::new(),
+        tokens: tokens.collect(),
     }
 }
 
-/// Returns where the character at `at` ends; past the text there is one that never does.
-fn next(text: &str, at: usize) -> usize {
-    let character = text.get(at..).and_then(|rest| rest.chars().next());
-    character.map_or(usize::MAX, |character| at + character.len_utf8())
-}
-
-impl TokenStream for Grams<'_> {
-    fn advance(&mut self) -> bool {
-        let [start, _, _, end] = self.ends;
-        if end == usize::MAX {
-            return false;
-        }
-        self.token.position = self.token.position.wrapping_add(1);
-        self.token.offset_from = start;
-        self.token.offset_to = end;
-        self.token.text.clear();
-        self.token.text.push_str(&self.text[start..end]);
-        self.ends.rotate_left(1);
-        self.ends[3] = next(self.text, end);
-        true
-    }
-
-    fn token(&self) -> &Token {
-        &self.token
-    }
-
-    fn token_mut(&mut self) -> &mut Token {
-        &mut self.token
-    }
+/// All grams of so many characters, with their positions.
+fn grams(text: &str, length: usize) -> impl Iterator<Item = (usize, &str)> {
+    let starts = text.char_indices().map(|(at, _)| at);
+    let ends = starts.clone().chain([text.len()]).skip(length);
+    let grams = starts.zip(ends).map(|(start, end)| &text[start..end]);
+    grams.enumerate()
 }

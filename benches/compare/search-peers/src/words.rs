@@ -9,13 +9,11 @@ use std::collections::BTreeSet;
 use reviewd::search::filter::{Query, is_of_word};
 use reviewd::search::query::Buffers;
 use rusqlite::{Connection, params};
-use tantivy::directory::RamDirectory;
 use tantivy::query::{BooleanQuery, Query as Wanted, TermQuery};
-use tantivy::schema::{Field, IndexRecordOption, Schema, TextFieldIndexing, TextOptions};
-use tantivy::tokenizer::{PreTokenizedString, Token};
-use tantivy::{Index, IndexSettings, Searcher, SingleSegmentIndexWriter, TantivyDocument, Term};
+use tantivy::schema::{Field, IndexRecordOption};
+use tantivy::{Searcher, TantivyDocument, Term};
 
-use crate::ngrams::newest_and_count;
+use crate::ngrams::{newest_and_count, searcher, tokens_of, writer};
 use crate::support::{Data, Search, Searches, fold};
 use crate::{Answer, PAGE};
 
@@ -126,39 +124,16 @@ impl Prefixes {
 }
 
 fn prefixes(data: &Data) -> tantivy::Result<Prefixes> {
-    let mut schema = Schema::builder();
-    let indexing = TextFieldIndexing::default()
-        .set_tokenizer("raw")
-        .set_fieldnorms(false)
-        .set_index_option(IndexRecordOption::Basic);
-    let options = TextOptions::default().set_indexing_options(indexing);
-    let field = schema.add_text_field("words", options);
-    let index = Index::create(
-        RamDirectory::create(),
-        schema.build(),
-        IndexSettings::default(),
-    )?;
-    let mut writer = SingleSegmentIndexWriter::new(index, 1 << 30)?;
+    let (mut writer, [field]) = writer([("words", IndexRecordOption::Basic)])?;
     for review in &data.reviews {
         let folded = fold(&review.text);
         let all: BTreeSet<&str> = runs(&folded).flat_map(beginnings).collect();
-        let tokens = all.into_iter().map(|text| Token {
-            text: text.to_owned(),
-            position: 0,
-            ..Token::default()
-        });
-        let given = PreTokenizedString {
-            text: String::new(),
-            tokens: tokens.collect(),
-        };
         let mut document = TantivyDocument::new();
-        document.add_pre_tokenized_text(field, given);
+        document.add_pre_tokenized_text(field, tokens_of(all.into_iter().map(|text| (0, text))));
         writer.add_document(document)?;
     }
-    let searcher = writer.finalize()?.reader()?.searcher();
-    assert_eq!(searcher.segment_readers().len(), 1, "one segment");
     Ok(Prefixes {
-        searcher,
+        searcher: searcher(writer)?,
         field,
         reviews: data.reviews.len() as u32,
     })
