@@ -59,24 +59,21 @@ pub(super) fn start(
     let counters = Arc::<Counters>::default();
     let readiness = Arc::clone(&sources.app.readiness);
     let threads = (&readiness, "admin-");
-    let group = ListenerGroup::start(listener, Admin(sources), &config, None, counters, threads);
+    let group = ListenerGroup::start(listener, sources, &config, None, counters, threads);
     let group = group.map_err(StartError::Threads)?;
     info!(address = %group.address, "metrics and health are served to the administrator");
     Ok(group)
 }
 
 /// The service of the administrator's connections.
-#[derive(Clone)]
-struct Admin(MetricSources);
-
-impl Handler for Admin {
+impl Handler for MetricSources {
     async fn handle(
         &self,
         request: Request<Incoming>,
         peer: SocketAddr,
         _: Instant,
     ) -> Response<Body> {
-        admin::handle(&self.0.app, &request, peer.ip(), || self.0.render())
+        admin::handle(&self.app, &request, peer.ip(), || self.render())
     }
 
     fn internal_error(&self) -> Response<Body> {

@@ -199,7 +199,21 @@ impl<H: Handler> Acceptor<H> {
             error!(%error, "the listener cannot be watched, nothing is served");
         }
         // The listener is closed by now: the kernel refuses new connections, which can go elsewhere.
-        let clean = self.drain().await;
+        self.connections.begin_drain();
+        let clean = tokio::select! {
+            biased;
+            clean = self.connections.drained(self.drain_time) => clean,
+            () = reached(self.phases, ShutdownPhase::Quit) => false,
+        };
+        if clean {
+            info!("all connections have ended");
+        } else {
+            let open = self.connections.open();
+            warn!(
+                open,
+                "connections are cut before their requests were answered"
+            );
+        }
         // All threads are told before the first is waited for, and end every connection that is still open.
         let threads: Vec<_> = self.workers.into_iter().map(Worker::stop).collect();
         for thread in threads {
@@ -292,25 +306,6 @@ impl<H: Handler> Acceptor<H> {
                 spawn_local(protocols.serve(stream, peer, permit));
             }
         });
-    }
-
-    async fn drain(&self) -> bool {
-        self.connections.begin_drain();
-        let clean = tokio::select! {
-            biased;
-            clean = self.connections.drained(self.drain_time) => clean,
-            () = reached(self.phases.clone(), ShutdownPhase::Quit) => false,
-        };
-        if clean {
-            info!("all connections have ended");
-        } else {
-            let open = self.connections.open();
-            warn!(
-                open,
-                "connections are cut before their requests were answered"
-            );
-        }
-        clean
     }
 }
 

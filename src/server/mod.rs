@@ -110,7 +110,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let counters = Arc::new(Counters::default());
     let group = ListenerGroup::start(
         listener,
-        Requests(Arc::clone(&app)),
+        Arc::clone(&app),
         &config,
         acceptor,
         Arc::clone(&counters),
@@ -191,25 +191,22 @@ fn warn_of_addresses(config: &Config, address: SocketAddr) {
 }
 
 /// The service as the connections see it.
-#[derive(Clone)]
-struct Requests(Arc<AppState>);
-
-impl Handler for Requests {
+impl Handler for Arc<AppState> {
     async fn handle(
         &self,
         request: Request<Incoming>,
         peer: SocketAddr,
         began: Instant,
     ) -> Response<Body> {
-        http::handle(&self.0, request, peer, began).await
+        http::handle(self, request, peer, began).await
     }
 
     fn internal_error(&self) -> Response<Body> {
-        self.0.traffic.record_refusal(500);
+        self.traffic.record_refusal(500);
         http::internal_error()
     }
 
     fn refused(&self, status: u16) {
-        self.0.traffic.record_refusal(status);
+        self.traffic.record_refusal(status);
     }
 }

@@ -1,5 +1,6 @@
 //! Connections with handlers of our own: what `http::handle` never does, or does only when it is broken.
 
+use std::future::{Future, pending, ready};
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::sync::{Arc, Mutex};
@@ -8,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use hyper::body::Incoming;
-use hyper::{Request, Response, StatusCode};
+use hyper::{Request, Response};
 
 use crate::http::{self, Body};
 use crate::server::config::{Config, Limits};
@@ -24,7 +25,9 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_request_that_hyper_has_forgotten_is_answered() {
-    let listeners = Served::start(Ignore, |limits| {
+    // It leaves bodies alone without closing, and lets go of the request when it answers, as an `async fn` does.
+    let large = |_| ready(Response::new(Body::full(Bytes::from(vec![b'x'; LARGE]))));
+    let listeners = Served::start(large, |limits| {
         // No deadline wakes the connection within the test.
         limits.stall_time = DEADLINE * 2;
         limits.header_time = DEADLINE * 2;
@@ -40,7 +43,13 @@ fn a_request_that_hyper_has_forgotten_is_answered() {
 #[test]
 fn a_panic_in_a_handler_is_a_500_and_the_others_go_on() {
     for late in [false, true] {
-        let listeners = Served::start(Panic { late }, |_| {});
+        let panic = move |_| async move {
+            if late {
+                tokio::task::yield_now().await;
+            }
+            panic!("on purpose")
+        };
+        let listeners = Served::start(panic, |_| {});
         let reply = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\n");
         assert!(reply.starts_with("HTTP/1.1 500 "), "{reply}");
         assert!(reply.contains("connection: close\r\n"), "{reply}");
@@ -62,18 +71,28 @@ fn a_neighbour_is_answered_before_the_end_of_a_row_that_began_before_it_asked() 
 
 /// Sends `row`, and asserts that fewer than `max` of its requests are answered before that of another connection.
 fn assert_neighbour_is_answered(row: &[u8], max: usize) {
-    let (answered, asking) = (Arc::default(), Arc::default());
-    let street = Street {
-        answered: Arc::clone(&answered),
-        neighbour: Arc::clone(&asking),
+    let answered = Arc::new(Mutex::new(Vec::new()));
+    let asking = Arc::new(Mutex::new(None::<TcpStream>));
+    let (notes, asks) = (Arc::clone(&answered), Arc::clone(&asking));
+    let handler = move |request: Request<Incoming>| {
+        notes.lock().unwrap().push(request.uri().path().to_owned());
+        // The neighbour asks while the first request is answered.
+        if let Some(mut stream) = asks.lock().unwrap().take() {
+            let request = b"GET /neighbour HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
+            stream.write_all(request).unwrap();
+        }
+        // After two of them others are polled.
+        let began = Instant::now();
+        while began.elapsed() < Duration::from_micros(200) {}
+        ready(Response::new(Body::empty()))
     };
-    let listeners = Served::start(street, |_| {});
+    let listeners = Served::start(handler, |_| {});
     let mut neighbour = listeners.connect();
     *asking.lock().unwrap() = Some(neighbour.try_clone().unwrap());
     let mut client = listeners.connect();
     client.write_all(row).unwrap();
     neighbour.read_to_string(&mut String::new()).unwrap();
-    let answered: Vec<String> = answered.lock().unwrap().clone();
+    let answered = answered.lock().unwrap();
     let place = answered.iter().position(|path| path == "/neighbour");
     assert!(place.is_some_and(|place| place < max), "behind {place:?}");
 }
@@ -90,10 +109,13 @@ fn get_stream(stream: u32) -> Vec<u8> {
 
 #[test]
 fn a_connection_whose_stream_was_reset_before_its_answer_is_idle() {
-    let listeners = Served::start(Stuck, |limits| {
-        limits.stall_time = DEADLINE * 2;
-        limits.idle_time = Duration::from_millis(300);
-    });
+    let listeners = Served::start(
+        |_| pending(),
+        |limits| {
+            limits.stall_time = DEADLINE * 2;
+            limits.idle_time = Duration::from_millis(300);
+        },
+    );
     let mut client = listeners.connect();
     // RST_STREAM with CANCEL (RFC 9113 §6.4).
     let reset = [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8];
@@ -108,90 +130,26 @@ fn a_connection_whose_stream_was_reset_before_its_answer_is_idle() {
     }
 }
 
-/// Notes what it answers, and has the neighbour ask while it answers the first request.
+/// Answers by a function.
 #[derive(Clone)]
-struct Street {
-    answered: Arc<Mutex<Vec<String>>>,
-    neighbour: Arc<Mutex<Option<TcpStream>>>,
-}
+struct By<F>(F);
 
-impl Handler for Street {
+impl<F, A> Handler for By<F>
+where
+    F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
+    A: Future<Output = Response<Body>>,
+{
     async fn handle(
         &self,
         request: Request<Incoming>,
         _: SocketAddr,
         _: Instant,
     ) -> Response<Body> {
-        let path = request.uri().path().to_owned();
-        self.answered.lock().unwrap().push(path);
-        if let Some(mut stream) = self.neighbour.lock().unwrap().take() {
-            let request = b"GET /neighbour HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
-            stream.write_all(request).unwrap();
-        }
-        // After two of them others are polled.
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_micros(200) {}
-        self.internal_error()
-    }
-
-    fn internal_error(&self) -> Response<Body> {
-        Response::new(Body::empty())
-    }
-}
-
-/// Begins, and never answers.
-#[derive(Clone)]
-struct Stuck;
-
-impl Handler for Stuck {
-    async fn handle(&self, _: Request<Incoming>, _: SocketAddr, _: Instant) -> Response<Body> {
-        std::future::pending().await
+        (self.0)(request).await
     }
 
     fn internal_error(&self) -> Response<Body> {
         http::internal_error()
-    }
-}
-
-/// Answers everything with [`LARGE`] bytes, and leaves bodies alone without closing: it lets go of the request when it
-/// answers, as an `async fn` does.
-#[derive(Clone)]
-struct Ignore;
-
-impl Handler for Ignore {
-    async fn handle(
-        &self,
-        request: Request<Incoming>,
-        _: SocketAddr,
-        _: Instant,
-    ) -> Response<Body> {
-        drop(request);
-        Response::new(Body::full(Bytes::from(vec![b'x'; LARGE])))
-    }
-
-    fn internal_error(&self) -> Response<Body> {
-        http::internal_error()
-    }
-}
-
-/// Panics at once, or when it is polled.
-#[derive(Clone)]
-struct Panic {
-    late: bool,
-}
-
-impl Handler for Panic {
-    async fn handle(&self, _: Request<Incoming>, _: SocketAddr, _: Instant) -> Response<Body> {
-        if self.late {
-            tokio::task::yield_now().await;
-        }
-        panic!("on purpose")
-    }
-
-    fn internal_error(&self) -> Response<Body> {
-        let response = http::internal_error();
-        assert_eq!(response.status(), StatusCode::INTERNAL_SERVER_ERROR);
-        response
     }
 }
 
@@ -201,7 +159,11 @@ struct Served {
 }
 
 impl Served {
-    fn start<H: Handler>(handler: H, change: impl FnOnce(&mut Limits)) -> Served {
+    fn start<F, A>(handler: F, change: impl FnOnce(&mut Limits)) -> Served
+    where
+        By<F>: Handler,
+        F: Fn(Request<Incoming>) -> A,
+    {
         let mut config = config();
         change(&mut config.limits);
         let counters = Arc::new(Counters::default());
@@ -211,7 +173,7 @@ impl Served {
         let listener = listener::listen("--listen", config.listen, socket).unwrap();
         let threads = (&Arc::default(), "");
         let listeners =
-            ListenerGroup::start(listener, handler, &config, None, counters, threads).unwrap();
+            ListenerGroup::start(listener, By(handler), &config, None, counters, threads).unwrap();
         Served {
             listeners: Some(listeners),
         }
