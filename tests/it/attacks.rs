@@ -13,7 +13,7 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use crate::support::{Server, connect_from, wait_until};
+use crate::support::{Server, connect_from};
 
 /// Connections from one address of this machine, below the limit for one client.
 const PER_ADDRESS: usize = 200;
@@ -161,7 +161,7 @@ fn attack_shortly((name, attack): &Attack) {
     let held = attack(&target);
     assert!(!others.end().is_empty(), "{name}");
     // Whatever the attacker still holds, the server has let go of it.
-    wait_until(name, || server.running().open_connections() == 0);
+    server.wait_for_open(0);
     drop(held);
     assert_eq!(server.get("/healthz").status, 200, "{name}");
 }

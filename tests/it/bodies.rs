@@ -12,10 +12,8 @@ fn assert_ends(path: &str, fields: &str, body: &str, status: u16) {
     let answer = rest.unwrap_or(&answer);
     let start = format!("HTTP/1.1 {status} ");
     assert!(answer.starts_with(&start), "{path} {fields}: {answer}");
-    assert!(
-        answer.contains("connection: close\r\n"),
-        "{fields}: {answer}"
-    );
+    let closes = answer.contains("connection: close\r\n");
+    assert!(closes, "{fields}: {answer}");
     assert_eq!(answer.matches("HTTP/1.1 ").count(), 1, "{answer}");
 }
 

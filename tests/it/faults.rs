@@ -13,13 +13,13 @@ fn killed_under_load_nothing_but_what_was_under_way_is_lost() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let old = serve_on(&listener, &[]);
-    let load = Load::on(vec![address], &["/reviews.json"]);
+    let load = Load::on(address, "/reviews.json");
     load.wait_for(200);
     old.signal("KILL");
     assert_eq!(old.wait().0, None);
     let new = serve_on(&listener, &[]);
     load.wait_for(200);
-    let lost = load.end().lost;
+    let lost = load.end();
     assert!(lost.len() <= 4, "{lost:?}");
     assert_eq!(get(new.address(), "/readyz", &[]).json()["ready"], true);
 }
@@ -104,11 +104,8 @@ fn without_descriptors_open_connections_are_served_and_the_rest_later() {
     let program = Program::serve_with_descriptors(64, &["--threads", "1", "--no-hub"]);
     let warning = program.seen("the limit on open files");
     assert!(warning.contains("\"granted\":64"), "{warning}");
-    let mut first = Connection::open(program.address());
-    assert_eq!(first.get("/healthz").status, 200);
-    let crowd: Vec<_> = (0..80)
-        .map(|_| Connection::open(program.address()))
-        .collect();
+    let mut first = Connection::kept(program.address());
+    let crowd = [(); 80].map(|()| Connection::open(program.address()));
     program.wait_for_log("a connection could not be accepted");
     assert_eq!(first.get("/reviews.json").status, 200);
     drop(crowd);

@@ -95,28 +95,18 @@ fn tables() -> String {
 fn row(flag: &Arg) -> String {
     let help = flag.get_help().expect("a meaning").to_string();
     let is_switch = !flag.get_action().takes_values();
-    let given: Vec<_> = flag
-        .get_default_values()
-        .iter()
-        .map(|value| value.to_string_lossy())
-        .collect();
-    let given = if is_switch {
-        String::new()
-    } else {
-        given.join(",")
-    };
+    let given = flag.get_default_values().iter().filter(|_| !is_switch);
+    let given: Vec<_> = given.map(|value| value.to_string_lossy()).collect();
+    let given = given.join(",");
     // Where the service computes the default, the help says how.
     let (meaning, default) = match help.split_once(" [default: ") {
         Some((meaning, rest)) if given.is_empty() => (meaning, rest.replace(['`', ']'], "")),
         Some((meaning, _)) => (meaning, given),
         None => (&*help, given),
     };
-    let code = |text: &str| {
-        if text.is_empty() {
-            String::new()
-        } else {
-            format!("`{text}`")
-        }
+    let code = |text: &str| match text {
+        "" => String::new(),
+        text => format!("`{text}`"),
     };
     let value = match flag.get_value_names() {
         Some([name]) if !is_switch => format!(" {name}"),
@@ -130,22 +120,14 @@ fn row(flag: &Arg) -> String {
     };
     let name = code(&format!("--{}{value}", flag.get_long().expect("a name")));
     let variable = flag.get_env().expect("a variable").to_string_lossy();
-    let cells = [
-        name,
-        code(&variable),
-        code(&default),
-        format!("{meaning}{possible}"),
-    ];
-    format!(
-        "| {} |\n",
-        cells.map(|cell| cell.replace('|', "\\|")).join(" | ")
-    )
+    let meaning = format!("{meaning}{possible}");
+    let cells = [name, code(&variable), code(&default), meaning];
+    let cells = cells.map(|cell| cell.replace('|', "\\|"));
+    format!("| {} |\n", cells.join(" | "))
 }
 
 #[test]
 fn the_version_is_that_of_the_package() {
-    assert_eq!(
-        printed(&["--version"]),
-        format!("reviewd {}\n", env!("CARGO_PKG_VERSION"))
-    );
+    let version = format!("reviewd {}\n", env!("CARGO_PKG_VERSION"));
+    assert_eq!(printed(&["--version"]), version);
 }

@@ -51,33 +51,20 @@ fn a_head_may_have_16_kib_and_64_fields_and_no_more() {
 fn at_the_limit_the_connection_that_is_idle_longest_is_closed_for_a_new_one() {
     let server = Server::start_with(|config| config.limits.connections = 3);
     // One of them has never sent anything.
-    let mut kept: Vec<Connection> = (0..2).map(|_| server.connect()).collect();
-    for connection in &mut kept {
-        assert_eq!(connection.get("/healthz").status, 200);
-    }
+    let mut kept = vec![server.kept(), server.kept()];
     let mut silent = server.connect();
-    wait_until("it has its place", || {
-        server.running().open_connections() == 3
-    });
+    server.wait_for_open(3);
     // Idle times are told apart by milliseconds.
     thread::sleep(Duration::from_millis(3));
     // The server notes the end of a request after its response has left, but before it reads the next one.
-    for _ in 0..2 {
-        assert_eq!(kept[0].get("/healthz").status, 200);
-    }
-    for number in 0..2 {
-        let mut new = server.connect();
-        assert_eq!(new.get("/healthz").status, 200);
-        let closed = if number == 0 {
-            &mut kept[1]
-        } else {
-            &mut silent
-        };
-        assert_eq!(closed.rest(), b"");
-        kept.push(new);
-    }
-    for open in [0, 2, 3] {
-        assert_eq!(kept[open].get("/healthz").status, 200);
+    kept[0].assert_served();
+    kept[0].assert_served();
+    let mut first = server.kept();
+    assert_eq!(kept[1].rest(), b"");
+    let mut second = server.kept();
+    assert_eq!(silent.rest(), b"");
+    for open in [&mut kept[0], &mut first, &mut second] {
+        open.assert_served();
     }
     assert_eq!(server.running().counters().rejected_total.get(), 0);
     assert_eq!(server.running().open_connections(), 3);
@@ -114,25 +101,17 @@ fn a_head_that_does_not_end_keeps_no_one_out() {
     let server = Server::start_with(|config| config.limits.connections = 2);
     let mut slow = server.connect();
     slow.write(b"GET /healthz HTTP/1.1\r\nHost:");
-    wait_until("it is accepted", || {
-        server.running().open_connections() == 1
-    });
-    let mut kept = server.connect();
-    assert_eq!(kept.get("/healthz").status, 200);
-    assert_eq!(server.get("/healthz").status, 200);
+    server.wait_for_open(1);
+    let mut kept = server.kept();
+    server.kept();
     assert_eq!(slow.rest(), b"");
-    assert_eq!(kept.get("/healthz").status, 200);
+    kept.assert_served();
 }
 
 #[test]
 fn a_limit_of_connections_that_is_reached_is_told_of_once() {
     let program = Program::serve(&["--max-connections", "3", "--address-connections", "2"]);
-    let mut held = Vec::new();
-    for _ in 0..5 {
-        let mut connection = Connection::open(program.address());
-        assert_eq!(connection.get("/healthz").status, 200);
-        held.push(connection);
-    }
+    let _held = [(); 5].map(|()| Connection::kept(program.address()));
     program.wait_for_log("--address-connections");
     program.signal("TERM");
     let again = program.rest_of_log().into_iter();

@@ -92,10 +92,8 @@ fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them(
             }
         }
         let served = get(program.address(), "/readyz", &[]).json();
-        assert_eq!(
-            served["review_count"], number,
-            "served when the end is told"
-        );
+        // It is served when the end is told.
+        assert_eq!(served["review_count"], number);
     }
     program.signal("TERM");
     // One of the signals may have been noticed after that reading began, and then one more follows.
@@ -122,7 +120,7 @@ fn a_restart_on_an_inherited_socket_loses_no_request() {
     let address = listener.local_addr().unwrap();
     let old = serve_on(&listener, &[]);
     assert_eq!(old.address(), address);
-    let load = Load::on(vec![address], &["/reviews.json"]);
+    let load = Load::on(address, "/reviews.json");
     load.wait_for(20);
     // Both serve for a while; then the old one goes.
     let new = serve_on(&listener, &[]);
@@ -133,5 +131,5 @@ fn a_restart_on_an_inherited_socket_loses_no_request() {
     new.stop();
     let _last = serve_on(&listener, &[]);
     load.wait_for(50);
-    assert_eq!(load.end().lost, [] as [String; 0]);
+    assert_eq!(load.end(), [] as [String; 0]);
 }

@@ -60,10 +60,8 @@ fn the_widget_shows_what_its_address_asks_for() {
         assert_eq!(text.matches("<time").count(), count, "{query}");
         assert!(text.contains(&format!("href=\"{BASE_URL}/\"")), "{query}");
         let chosen = theme.map_or(String::new(), |theme| format!(" data-theme=\"{theme}\""));
-        assert!(
-            text.contains(&format!("<html lang=\"en\"{chosen}>")),
-            "{query}"
-        );
+        let html = format!("<html lang=\"en\"{chosen}>");
+        assert!(text.contains(&html), "{query}");
         let scheme = format!("content=\"{}\"", theme.unwrap_or("light dark"));
         assert!(text.contains(&scheme), "{query}");
     }

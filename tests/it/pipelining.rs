@@ -4,7 +4,7 @@ use std::net::{Shutdown, TcpStream};
 use std::num::NonZeroUsize;
 use std::thread;
 
-use crate::support::dataset::DataDir;
+use crate::support::dataset::{DataDir, large_reviews_json};
 use crate::support::{Connection, DEADLINE, Server, connect_narrow, wait_until};
 
 fn get(path: &str) -> String {
@@ -86,8 +86,9 @@ fn the_last_request_of_a_connection_is_told_so() {
 
 #[test]
 fn what_was_asked_for_is_answered_when_the_server_stops() {
-    // A document of a megabyte, more than the sockets take.
-    let data = DataDir::with_reviews(4_000, "2026-01-01T00:00:00Z");
+    // More than the sockets take.
+    let data = DataDir::empty();
+    data.write("reviews.json", &large_reviews_json("2026-01-01T00:00:00Z"));
     let server = Server::start_with(|config| {
         config.data = reviewd::server::DataSource::Directory(data.path().to_owned());
         config.drain_time = DEADLINE;

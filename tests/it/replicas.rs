@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::interface::reads;
 use crate::support::dataset::DataDir;
-use crate::support::{BASE_URL, Load, Program, Response, get, send, wait_until};
+use crate::support::{BASE_URL, Program, Response, get, send, wait_until};
 
 /// Copies the sample business into a directory of its own, so that the files have other times.
 fn copy_of_the_sample() -> DataDir {
@@ -19,12 +19,6 @@ fn copy_of_the_sample() -> DataDir {
         fs::write(data.path().join(path.file_name().unwrap()), contents).unwrap();
     }
     data
-}
-
-fn start(data: &Path, arguments: &[&str]) -> Program {
-    let data = data.to_str().unwrap();
-    let common = ["--data", data, "--base-url", BASE_URL, "--no-hub"];
-    Program::serve(&[&common[..], arguments].concat())
 }
 
 /// Asked for besides what `/openapi.json` describes.
@@ -46,7 +40,11 @@ fn lasting(response: Response) -> (u16, Vec<(String, String)>, Vec<u8>) {
 #[test]
 fn three_replicas_answer_as_one_with_the_same_bytes_tags_dates_and_sessions() {
     let folders = [(); 3].map(|()| copy_of_the_sample());
-    let start = |number: usize, threads| start(folders[number].path(), &["--threads", threads]);
+    let start = |number: usize, threads| {
+        let data = folders[number].path().to_str().unwrap();
+        let flags = ["--data", data, "--base-url", BASE_URL, "--no-hub"];
+        Program::serve(&[&flags[..], &["--threads", threads]].concat())
+    };
     let replicas = [start(0, "1"), start(1, "2"), start(2, "4")];
     let description = get(replicas[0].address(), "/openapi.json", &[]).json();
     let described = reads(&description).into_iter().map(|(_, target)| target);
@@ -91,36 +89,4 @@ fn assert_sessions_are_shared(replicas: &[Program]) {
             assert_eq!(listed.status, 200);
         }
     }
-}
-
-/// Asked for while replicas are restarted.
-const READS: [&str; 4] = [
-    "/reviews.json",
-    "/api/feed.json",
-    "/api/reviews/search?min_rating=4&limit=5",
-    "/api/reviews/since/2019-01-01",
-];
-
-#[test]
-fn replicas_restarted_one_after_the_other_behind_a_balancer_lose_no_request() {
-    let data = DataDir::with_reviews(40, "2026-01-01T00:00:00Z");
-    let start = || start(data.path(), &[]);
-    let mut replicas = [start(), start(), start()];
-    let addresses = replicas.each_ref().map(Program::address).to_vec();
-    let load = Load::on(addresses, &READS);
-    for (index, replica) in replicas.iter_mut().enumerate() {
-        load.wait_for(50);
-        let fresh = start();
-        assert_eq!(get(fresh.address(), "/readyz", &[]).status, 200);
-        // The balancer learns of it only by what happens to its requests.
-        std::mem::replace(replica, fresh).stop();
-        load.replace(index, replica.address());
-    }
-    load.wait_for(50);
-    let ended = load.end();
-    assert_eq!(ended.lost, [] as [String; 0]);
-    for (target, bodies) in &ended.bodies {
-        assert_eq!(bodies.len(), 1, "{target}: the same bytes");
-    }
-    assert!(ended.answered > 200);
 }

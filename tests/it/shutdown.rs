@@ -35,10 +35,7 @@ fn a_request_in_flight_is_answered_while_new_connections_are_refused() {
     let mut connection = server.connect();
     begin(&mut connection);
     // Idle ones on every worker, which end when the drain has reached it.
-    let mut idle: Vec<Connection> = (0..8).map(|_| server.connect()).collect();
-    for connection in &mut idle {
-        assert_eq!(connection.get("/healthz").status, 200);
-    }
+    let mut idle = [(); 8].map(|()| server.kept());
     let end = thread::spawn(move || server.shutdown());
     wait_until("nobody listens any more", || {
         TcpStream::connect(address).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
@@ -66,29 +63,22 @@ fn a_request_that_does_not_end_is_cut_after_the_drain_time() {
 #[test]
 fn requests_on_their_way_at_the_stop_are_answered_and_told_that_they_are_the_last() {
     let program = Program::serve(&[]);
-    let clients: Vec<_> = (0..4)
-        .map(|_| {
-            let mut connection = Connection::open(program.address());
-            assert_eq!(connection.get("/healthz").status, 200);
-            thread::spawn(move || {
-                loop {
-                    let response = connection.get("/reviews.json");
-                    assert_eq!(response.status, 200);
-                    if response.field("connection") == Some("close") {
-                        return connection.rest();
-                    }
+    let clients = [(); 4].map(|()| {
+        let mut connection = Connection::kept(program.address());
+        thread::spawn(move || {
+            loop {
+                let response = connection.get("/reviews.json");
+                assert_eq!(response.status, 200);
+                if response.field("connection") == Some("close") {
+                    return connection.rest();
                 }
-            })
+            }
         })
-        .collect();
-    let mut new: Vec<_> = (0..8)
-        .map(|_| Connection::open(program.address()))
-        .collect();
+    });
+    let mut new = [(); 8].map(|()| Connection::open(program.address()));
     program.signal("TERM");
     program.wait_for_log("SIGTERM");
-    for connection in &mut new {
-        assert_eq!(connection.get("/healthz").status, 200);
-    }
+    new.iter_mut().for_each(Connection::assert_served);
     for client in clients {
         assert_eq!(client.join().expect("no request is lost"), b"");
     }

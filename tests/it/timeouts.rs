@@ -27,9 +27,7 @@ fn a_silent_connection_is_closed_after_the_header_time() {
     // On HTTP/2 that is one that sends its preface and no request.
     let mut frames = Frames::open(server.address(), &[]);
     while frames.next().is_some() {}
-    wait_until("its place is free", || {
-        server.running().open_connections() == 0
-    });
+    server.wait_for_open(0);
 }
 
 /// What came with the request before counts as idle time.
@@ -74,8 +72,7 @@ fn a_head_that_trickles_gets_no_more_time() {
 #[test]
 fn an_idle_connection_is_closed_after_the_idle_time_without_a_word() {
     let server = Server::start_with(|config| config.limits.idle_time = SHORT);
-    let mut connection = server.connect();
-    assert_eq!(connection.get("/healthz").status, 200);
+    let mut connection = server.kept();
     let mut frames = Frames::open(server.address(), &[]);
     frames.get(1, "/healthz");
     frames.answer(1);
@@ -101,9 +98,9 @@ fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
 /// Waits until a reader that is too slow was dropped, and its place is free.
 pub(crate) fn wait_for_slow_reader(server: &Server) {
     wait_until("the slow reader is dropped", || {
-        let running = server.running();
-        running.counters().slow_readers.get() == 1 && running.open_connections() == 0
+        server.running().counters().slow_readers.get() == 1
     });
+    server.wait_for_open(0);
 }
 
 #[test]

@@ -290,9 +290,7 @@ fn an_open_handshake_does_not_hold_up_the_end() {
     let mut half = server.connect();
     half.write(b"\x16\x03\x01");
     let idle = shake(server.address(), &pair.certificate, &["h2"]).unwrap();
-    wait_until("all are accepted", || {
-        server.running().open_connections() == 3
-    });
+    server.wait_for_open(3);
     let mut frames = Frames::over(idle, "localhost", &[]).unwrap();
     frames.get(1, "/healthz");
     frames.answer(1);

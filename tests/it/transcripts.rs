@@ -111,10 +111,7 @@ fn assert_http2(target: &str, expected: &Response) {
     if let Some((_, field)) = indexed.find(|(status, _)| *status == expected.status) {
         let mut frames = Frames::open(service().address(), &[]);
         frames.get(1, target);
-        assert_eq!(
-            frames.answer(1),
-            (*field, expected.body.clone()),
-            "{target}"
-        );
+        let answer = frames.answer(1);
+        assert_eq!(answer, (*field, expected.body.clone()), "{target}");
     }
 }

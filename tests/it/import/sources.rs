@@ -166,41 +166,22 @@ fn sources_that_cannot_be_read_end_the_import_with_what_to_do() {
     let open = format!("{head}Bob,1,2024-03-05,\"Bad.\n3,Cy,3,2024-03-06,Fair.\n");
     let not_utf8 = "a.csv: line 3: is not UTF-8 throughout: name the encoding with --encoding";
     let ours = br#"{"type":"FeatureCollection","features":[{"geometry":{"type":"Point"}}]}"#;
-    for (bytes, why) in [
-        (
-            &b"Who,Points,date\nAnn,5,2024-03-04\n"[..],
-            "line 1: no column is known to hold the author: name it with --map author=COLUMN; the columns are \"Who\", ",
-        ),
-        (
-            b"PK\x03\x04\x14\0\x06",
-            "is an archive, and no workbook (.xlsx) that can be read: ",
-        ),
+    let no_author = "line 1: no column is known to hold the author: name it with --map author=COLUMN; the columns are \"Who\", ";
+    let table: [(&[u8], &str); 12] = [
+        (b"Who,Points,date\nAnn,5,2024-03-04\n", no_author),
+        (b"PK\x03\x04\x14\0\x06", "is an archive, and no workbook"),
         (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
         (&whole.as_bytes()[..whole.len() - 100], "ends too early"),
-        (
-            b"[\n{\"stars\":5}]\n]",
-            "line 3: is not JSON that can be read",
-        ),
-        (
-            b"<!doctype html>",
-            "is a web page or XML: export the reviews as a table",
-        ),
+        (b"[\n{\"stars\":5}]\n]", "line 3: is not JSON"),
+        (b"<!doctype html>", "is a web page or XML: export"),
         (b"abc\0d", "holds zero bytes"),
-        (
-            ours,
-            "is Google Maps' list of the reviews that you wrote about others",
-        ),
-        (
-            b"",
-            "is empty: a table begins with a row that names its columns",
-        ),
-        (
-            open.as_bytes(),
-            "a.csv: line 3: a quotation mark opens here and is never closed",
-        ),
+        (ours, "is Google Maps' list of the reviews that you wrote"),
+        (b"", "is empty: a table begins with a row"),
+        (open.as_bytes(), "line 3: a quotation mark opens here"),
         (&wrong, not_utf8),
         (&marked, not_utf8),
-    ] {
+    ];
+    for (bytes, why) in table {
         folder.says(&[&folder.file("a.csv", bytes)], 65, why);
         assert!(folder.reviews().is_empty());
     }

@@ -38,11 +38,8 @@ impl Response {
         let body = self.json();
         let found = (self.status, body["error"].as_str());
         assert_eq!(found, (status, Some(error)), "{self:?}");
-        assert!(
-            body["message"]
-                .as_str()
-                .is_some_and(|text| !text.is_empty())
-        );
+        let message = body["message"].as_str();
+        assert!(message.is_some_and(|text| !text.is_empty()));
         assert_eq!(self.field("content-type"), Some("application/json"));
         assert_eq!(self.field("cache-control"), Some("no-store"));
         assert_eq!(self.field("access-control-allow-origin"), Some("*"));
@@ -106,6 +103,19 @@ impl Connection {
     /// Connects; reads and writes that take longer than the deadline of the tests fail.
     pub(crate) fn open(address: SocketAddr) -> Connection {
         Connection::over(TcpStream::connect(address).expect("the server accepts"))
+    }
+
+    /// Connects and gets an answer, so that the connection has its place and is idle.
+    pub(crate) fn kept(address: SocketAddr) -> Connection {
+        let mut connection = Connection::open(address);
+        connection.assert_served();
+        connection
+    }
+
+    /// Asserts that the connection is still served.
+    #[track_caller]
+    pub(crate) fn assert_served(&mut self) {
+        assert_eq!(self.get("/healthz").status, 200);
     }
 
     /// Takes a socket that is connected.

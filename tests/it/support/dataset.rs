@@ -71,3 +71,12 @@ pub(crate) fn reviews_json(count: usize, updated_at: &str) -> String {
         r#"{{"business":{{"name":"Example & Partners","type":"LegalService","description":"A practice for tests.","url":"https://practice.example","telephone":"+1 555 0100","email":"office@practice.example","address":{{"street_address":"1 Main Street","locality":"Springfield","region":"IL","postal_code":"62701","country":"US"}},"geo":null,"opening_hours":[],"service_areas":[],"services":[],"technicians":[],"same_as":[]}},"disclaimer":null,"updated_at":"{updated_at}","reviews":[{reviews}]}}"#
     )
 }
+
+/// Returns a `reviews.json` of more than a megabyte that is quick to read: few reviews with long replies.
+pub(crate) fn large_reviews_json(updated_at: &str) -> String {
+    let reply = format!(r#"{{"text":"{}","date":"2026-01-01"}}"#, "x".repeat(5_000));
+    reviews_json(300, updated_at).replace(
+        r#""owner_reply":null"#,
+        &format!(r#""owner_reply":{reply}"#),
+    )
+}

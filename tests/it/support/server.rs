@@ -110,9 +110,21 @@ impl Server {
         &self.running
     }
 
+    /// Waits until this many connections are open.
+    pub(crate) fn wait_for_open(&self, count: u32) {
+        wait_until("connections are accepted or closed", || {
+            self.running.open_connections() == count
+        });
+    }
+
     /// Opens a connection.
     pub(crate) fn connect(&self) -> Connection {
         Connection::open(self.address())
+    }
+
+    /// Opens a connection, and gets an answer on it.
+    pub(crate) fn kept(&self) -> Connection {
+        Connection::kept(self.address())
     }
 
     /// Sends one GET for `target` on a connection of its own.
