@@ -37,7 +37,7 @@ fn a_request_in_flight_is_answered_while_new_connections_are_refused() {
     // Idle ones on every worker, which end when the drain has reached it.
     let mut idle = [(); 8].map(|()| server.kept());
     let end = thread::spawn(move || server.shutdown());
-    wait_until("nobody listens any more", || {
+    wait_until("connections are refused", || {
         TcpStream::connect(address).is_err_and(|error| error.kind() == ErrorKind::ConnectionRefused)
     });
     for connection in &mut idle {

@@ -121,14 +121,6 @@ impl Source {
         imports.filter(|(_, name)| name != own).collect()
     }
 
-    /// The lines where a chain of `super::` climbs out of the file's top-level module.
-    pub(crate) fn climbs(&self) -> Vec<usize> {
-        let depth = self.module_path().len();
-        let chains = self.super_chains().into_iter();
-        let climbs = chains.filter(|(_, chain)| *chain >= depth);
-        climbs.map(|(at, _)| self.line(at)).collect()
-    }
-
     /// Where each chain of `super::` begins, and its length.
     fn super_chains(&self) -> Vec<(usize, usize)> {
         let starts = self.places("super::");

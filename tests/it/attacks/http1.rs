@@ -44,11 +44,6 @@ pub(super) fn slow_bodies(target: &Target) -> Vec<TcpStream> {
     crowd(target, head.as_bytes(), b" ")
 }
 
-pub(super) fn half_handshakes(target: &Target) -> Vec<TcpStream> {
-    // To a server without TLS it is a bad request, to one with it (tests/it/tls.rs) half of a handshake.
-    crowd(target, b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", b"")
-}
-
 pub(super) fn half_prefaces(target: &Target) -> Vec<TcpStream> {
     crowd(target, &PREFACE[..PREFACE.len() / 2], b"")
 }

@@ -24,6 +24,9 @@ const NICE: i32 = 10;
 /// How long memory may take to return to where it was.
 const SETTLED: Duration = Duration::from_secs(20);
 
+/// How long it is waited for before it is looked at.
+const SETTLING: Duration = Duration::from_millis(200);
+
 /// What an allocator keeps now and gives back later, or the other way round.
 const NOISE_BYTES: u64 = 16 << 20;
 
@@ -62,23 +65,23 @@ fn others_wait_no_more_than_twice_as_long_and_memory_returns() {
 /// whether the others waited at most twice as long.
 fn measure(program: &Program, attack: &Attack, window: Duration) -> bool {
     // What a first request brings into memory is no attack's doing.
-    other_clients::begin(program.address()).end();
+    let address = program.address();
+    other_clients::during(address, || thread::sleep(SETTLING));
     let before = rss(program);
     let (mut calm, mut attacked) = (Vec::new(), Vec::new());
     let (mut peak, mut ended, mut total) = (before, 0, 0);
     for _ in 0..ROUNDS {
-        let others = other_clients::begin(program.address());
-        thread::sleep(window / 2);
-        calm.push(p99(&others.end()));
+        let (times, ()) = other_clients::during(address, || thread::sleep(window / 2));
+        calm.push(p99(&times));
         let target = Target {
-            address: program.address(),
+            address,
             crowd: 10_000,
             round: Duration::from_secs(1),
             until: Instant::now() + window,
         };
-        let others = other_clients::begin(program.address());
-        let mut held = run_with_low_priority(attack, &target);
-        attacked.push(p99(&others.end()));
+        let work = || run_with_low_priority(attack, &target);
+        let (times, mut held) = other_clients::during(address, work);
+        attacked.push(p99(&times));
         peak = peak.max(rss(program));
         total = held.len();
         ended = held.iter_mut().map(is_ended).filter(|ended| *ended).count();
@@ -113,8 +116,7 @@ fn settle(program: &Program, before: u64) {
     let began = Instant::now();
     while rss(program) > before + NOISE_BYTES && began.elapsed() < SETTLED {
         // It does so while it works: on each of the threads that serve.
-        other_clients::begin(program.address()).end();
-        thread::sleep(Duration::from_millis(200));
+        other_clients::during(program.address(), || thread::sleep(SETTLING));
     }
 }
 

@@ -1,9 +1,8 @@
 //! A client that only wants to read, and measures how long that takes.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::thread::{self, JoinHandle};
+use std::thread;
 use std::time::{Duration, Instant};
 
 use crate::support::Connection;
@@ -22,28 +21,18 @@ const KEPT: usize = 10;
 /// Pause between two requests: one reader, not a load.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// A reader on a thread of its own.
-pub(super) struct Reader {
-    stop: Arc<AtomicBool>,
-    thread: JoinHandle<Vec<Duration>>,
-}
-
-/// Begins to read; a reader that is refused again and again fails the test.
-pub(super) fn begin(server: SocketAddr) -> Reader {
-    let stop = Arc::new(AtomicBool::new(false));
-    let stopped = Arc::clone(&stop);
-    let thread = thread::spawn(move || read(server, &stopped));
-    Reader { stop, thread }
-}
-
-impl Reader {
-    /// Ends the reading, and returns how long each answer took, in order of size.
-    pub(super) fn end(self) -> Vec<Duration> {
-        self.stop.store(true, Ordering::Relaxed);
-        let mut times = self.thread.join().expect("others are served");
+/// Does `work` while another client reads, and returns how long each of its answers took, in order of size; a reader that
+/// is refused again and again fails the test.
+pub(super) fn during<T>(server: SocketAddr, work: impl FnOnce() -> T) -> (Vec<Duration>, T) {
+    let stop = AtomicBool::new(false);
+    thread::scope(|scope| {
+        let reader = scope.spawn(|| read(server, &stop));
+        let result = work();
+        stop.store(true, Ordering::Relaxed);
+        let mut times = reader.join().expect("others are served");
         times.sort_unstable();
-        times
-    }
+        (times, result)
+    })
 }
 
 fn read(server: SocketAddr, stopped: &AtomicBool) -> Vec<Duration> {
