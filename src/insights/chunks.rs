@@ -1,7 +1,9 @@
 //! Work over the rows of a dataset, shared by threads.
 
+use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
@@ -15,27 +17,26 @@ pub(super) fn over_chunks<S: Default, T: Send>(
     threads: NonZeroUsize,
     work: impl Fn(&mut S, Range<usize>) -> T + Sync,
 ) -> Vec<T> {
-    let next = AtomicUsize::new(0);
+    let (next, parts) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let run = || {
         let mut state = S::default();
-        let chunk = || {
+        loop {
             let start = next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
-            let rows = start..(start + CHUNK_ROWS).min(count);
-            (start < count).then(|| (start, work(&mut state, rows)))
-        };
-        std::iter::from_fn(chunk).collect::<Vec<_>>()
-    };
-    let mut done = thread::scope(|scope| {
-        let spawn = |_| thread::Builder::new().spawn_scoped(scope, run);
-        let others = 1..threads.get().min(count.div_ceil(CHUNK_ROWS));
-        // Where the system refuses a thread, the others do its work.
-        let others: Vec<_> = others.flat_map(spawn).collect();
-        let mut done = run();
-        for other in others {
-            done.extend(other.join().expect("reading reviews does not panic"));
+            if start >= count {
+                break;
+            }
+            let part = work(&mut state, start..(start + CHUNK_ROWS).min(count));
+            parts.lock().expect(NO_PANIC).insert(start, part);
         }
-        done
+    };
+    thread::scope(|scope| {
+        for _ in 1..threads.get().min(count.div_ceil(CHUNK_ROWS)) {
+            // Where the system refuses a thread, the others do its work.
+            let _ = thread::Builder::new().spawn_scoped(scope, run);
+        }
+        run();
     });
-    done.sort_unstable_by_key(|(start, _)| *start);
-    done.into_iter().map(|(_, made)| made).collect()
+    parts.into_inner().expect(NO_PANIC).into_values().collect()
 }
+
+const NO_PANIC: &str = "reading reviews does not panic";

@@ -32,10 +32,10 @@ pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<
         }
     }
     let [negative, neutral, positive] = counts;
-    let id = printable(id);
     text +=
         &format!("{id}: {positive} positive, {neutral} neutral or unclear, {negative} negative\n");
-    Some(text)
+    // Other characters would move a terminal's cursor or change its colors.
+    Some(text.replace(|letter: char| letter.is_control() && letter != '\n', " "))
 }
 
 /// The mention in its sentence and what decided: first what spoke for the answer, the strongest first, then what spoke
@@ -70,44 +70,42 @@ fn explanation(
             *by_word.entry(word).or_default() += total - tenths(&without);
         }
     }
-    // Each with what it adds, in tenths, and the own reviews with it.
-    let mut reasons: Vec<(String, i32, String)> = Vec::new();
+    // What each adds, in tenths, and its text.
+    let mut reasons: Vec<(i32, String)> = Vec::new();
     for (word, tenths) in by_word {
-        let of_reviews = own.and_then(|own| own.counts(word)).map(|[low, high]| {
+        let mut reason = format!("\"{word}\" {}", signed(tenths));
+        if let Some([low, high]) = own.and_then(|own| own.counts(word)) {
             let all = low + high;
-            format!(" (in {all} reviews, {low} of them with one or two stars)")
-        });
-        reasons.push((
-            format!("\"{word}\""),
-            tenths,
-            of_reviews.unwrap_or_default(),
-        ));
+            reason += &format!(" (in {all} reviews, {low} of them with one or two stars)");
+        }
+        reasons.push((tenths, reason));
     }
-    reasons.sort_by_key(|(_, tenths, _)| Reverse(tenths.abs()));
+    reasons.sort_by_key(|(tenths, _)| Reverse(tenths.abs()));
     reasons.truncate(WORDS_MAX);
-    let mut add = |what: String, tenths| reasons.push((what, tenths, String::new()));
     let phrase = format!("the phrase \"{}\"", sentence[range.clone()].to_lowercase());
-    add(phrase, i32::from(context.opinion) * OPINION * 10 / UNIT);
-    add("the stars".to_owned(), stars(context.rating) * 10 / UNIT);
-    let shown: i32 = reasons.iter().map(|one| one.1).sum();
-    let rest = "the rest of the sentence".to_owned();
-    reasons.push((rest, total - shown, String::new()));
-    reasons.retain(|(_, tenths, _)| *tenths != 0);
+    let opinion = i32::from(context.opinion) * OPINION * 10 / UNIT;
+    let stars = stars(context.rating) * 10 / UNIT;
+    let shown: i32 = reasons.iter().map(|(tenths, _)| tenths).sum();
+    for (what, tenths) in [
+        (&*phrase, opinion),
+        ("the stars", stars),
+        ("the rest of the sentence", total - shown - opinion - stars),
+    ] {
+        reasons.push((tenths, format!("{what} {}", signed(tenths))));
+    }
+    reasons.retain(|(tenths, _)| *tenths != 0);
     let side = if total < 0 { 1 } else { -1 };
-    reasons.sort_by_key(|(_, tenths, _)| (tenths * side > 0, Reverse(tenths.abs())));
-    let reason = |(what, tenths, of_reviews): &(String, i32, String)| {
-        format!("{} {}{of_reviews}", printable(what), signed(*tenths))
-    };
-    let reasons: Vec<String> = reasons.iter().map(reason).collect();
+    reasons.sort_by_key(|(tenths, _)| (tenths * side > 0, Reverse(tenths.abs())));
+    let reasons: Vec<String> = reasons.into_iter().map(|(_, reason)| reason).collect();
     format!(
         "{:8}  {}  {}  {} of 5\n  {}[{}]{}\n  for praise (+) or complaint (-), in log-odds: {}; together {}\n\n",
         mention.polarity.word(),
         review.id,
         review.date,
         review.rating.stars(),
-        printable(&sentence[..range.start]),
-        printable(&sentence[range.clone()]),
-        printable(&sentence[range.end..]),
+        &sentence[..range.start],
+        &sentence[range.clone()],
+        &sentence[range.end..],
         reasons.join(", "),
         signed(total)
     )
@@ -115,13 +113,7 @@ fn explanation(
 
 /// Returns tenths with their sign.
 fn signed(tenths: i32) -> String {
-    let (sign, size) = (if tenths < 0 { '-' } else { '+' }, tenths.unsigned_abs());
-    format!("{sign}{}.{}", size / 10, size % 10)
-}
-
-/// Returns the text with spaces for the characters that would move a terminal's cursor or change its colors.
-fn printable(text: &str) -> String {
-    text.replace(char::is_control, " ")
+    format!("{:+.1}", f64::from(tenths) / 10.0)
 }
 
 /// Words that an explanation names.

@@ -1,10 +1,9 @@
 //! A sentence as words and marks, and what the lexicon knows about each.
 //!
 //! The lexicon is VADER's as data. `words.txt` and `emoji.txt` come from the reference implementation (vaderSentiment
-//! 3.3.2, C. J. Hutto, MIT: `LICENSES/MIT-vaderSentiment.txt`) by `tests/fixtures/vader/make.py`. A line of the first is
-//! a valence in tenths and the words that have it; a line of the second an emoji and the words that stand for it.
-//! Entries that no token can equal (with blanks or capitals) are left out. A line of `rules.txt` is a role and the words
-//! that play it.
+//! 3.3.2, C. J. Hutto, MIT: `LICENSES/MIT-vaderSentiment.txt`) by `tests/fixtures/vader/make.py`. A line is a valence in
+//! tenths and the words that have it, an emoji having that of the words that stand for it. Entries that no token can equal
+//! (with blanks or capitals) are left out. A line of `rules.txt` is a role and the words that play it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -178,8 +177,12 @@ pub(super) fn entry(word: &str) -> Entry {
 /// Words and emoji, read once when first needed: some milliseconds and 500 KB.
 static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
     let mut lexicon: HashMap<&str, Entry> = HashMap::with_capacity(8192);
-    let words = include_str!("lexicon/words.txt").lines();
-    for line in words.chain(include_str!("lexicon/rules.txt").lines()) {
+    let files = [
+        include_str!("lexicon/words.txt"),
+        include_str!("lexicon/emoji.txt"),
+        include_str!("lexicon/rules.txt"),
+    ];
+    for line in files.into_iter().flat_map(str::lines) {
         let mut fields = line.split(' ');
         let role = fields.next().unwrap_or_default();
         for word in fields {
@@ -192,14 +195,6 @@ static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
                 "phrase" => entry.is_phrase = true,
                 tenths => entry.valence = tenths.parse().ok().map(|tenths: f64| tenths / 10.0),
             }
-        }
-    }
-    for line in include_str!("lexicon/emoji.txt").lines() {
-        let (emoji, name) = line.split_once(' ').unwrap_or((line, ""));
-        let valence = |word| lexicon.get(word).and_then(|entry| entry.valence);
-        let valences: Vec<f64> = name.split(' ').filter_map(valence).collect();
-        if !valences.is_empty() {
-            lexicon.entry(emoji).or_default().valence = Some(valences.iter().sum());
         }
     }
     lexicon

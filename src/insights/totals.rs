@@ -1,7 +1,7 @@
 //! Mentions added up by aspect: counts, evidence, quarters, and the numbers that follow from counts.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, HashMap, HashSet};
+use std::collections::{BTreeMap, HashSet};
 
 use super::Options;
 use super::read::{Derived, Mention};
@@ -88,22 +88,16 @@ fn clearest<'m>(mentions: impl Iterator<Item = &'m &'m Mention>) -> Vec<&'m Ment
 
 /// The words by which reviews mention an aspect most often, in lower case.
 fn top_phrases(dataset: &Dataset, mentions: &[&Mention]) -> Vec<String> {
-    let mut uses: HashMap<String, u32> = HashMap::new();
+    let mut uses: BTreeMap<String, u32> = BTreeMap::new();
     for mention in mentions {
         let text = &dataset.reviews[mention.row as usize].text;
         let phrase = text[mention.range.clone()].to_lowercase();
         *uses.entry(phrase).or_default() += 1;
     }
-    let mut phrases: Vec<(Reverse<u32>, String)> = uses
-        .into_iter()
-        .map(|(phrase, uses)| (Reverse(uses), phrase))
-        .collect();
-    phrases.sort_unstable();
-    phrases
-        .into_iter()
-        .take(PHRASES_MAX)
-        .map(|(_, phrase)| phrase)
-        .collect()
+    let mut phrases: Vec<(String, u32)> = uses.into_iter().collect();
+    phrases.sort_by_key(|(_, uses)| Reverse(*uses));
+    phrases.truncate(PHRASES_MAX);
+    phrases.into_iter().map(|(phrase, _)| phrase).collect()
 }
 
 /// The quarters with a mention, oldest first.
