@@ -72,11 +72,11 @@ impl Phrases {
         phrases
     }
 
-    /// Puts the aspects that the sentence of `words` names into `found`, each once, in the order of the sentence.
-    pub(super) fn find(&self, words: &Words, found: &mut Vec<Found>) {
-        found.clear();
+    /// The aspects that the sentence of `words` names, each once, in the order of the sentence.
+    pub(super) fn find(&self, words: &Words) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
         if self.by_first.is_empty() {
-            return;
+            return found;
         }
         let (items, stems) = (words.items(), self.stems(words));
         let mut at = 0;
@@ -94,6 +94,7 @@ impl Phrases {
             }
             at += length;
         }
+        found
     }
 
     /// The longest phrases that `stems` begin with, and how many of the stems they take, at least one.
@@ -137,7 +138,7 @@ fn opinion(phrase: &str, lang: Option<Lang>) -> i8 {
     }
     let valence = entry(&lower).valence.unwrap_or_default();
     match lang {
-        Some(Lang::Eng) if valence.abs() >= 1.0 => valence.signum() as i8,
+        Some(Lang::Eng) if valence.abs() >= 10 => valence.signum() as i8,
         _ => 0,
     }
 }

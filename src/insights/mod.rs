@@ -44,7 +44,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-5";
+const MODEL: &str = "reviewd-evidence-6";
 
 /// Mentions from which on an aspect is scored, unless told otherwise.
 pub const MENTIONS_MIN: u32 = 5;

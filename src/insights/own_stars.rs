@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::evidence::exponential;
-use super::text::Words;
+use super::text::{Words, key};
 use super::text_model::UNIT;
 use crate::model::Review;
 use crate::wire::sentence::sentences;
@@ -23,7 +23,7 @@ pub(super) struct OwnStars {
 }
 
 /// A word or a pair of words.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Gram {
     /// The weight in each model. Model `i` has not seen the rows that leave the remainder `i`.
     weights: [f32; FOLDS],
@@ -61,41 +61,49 @@ impl OwnStars {
             return None;
         }
         let mut words = Words::default();
-        let mut known: HashMap<u64, Gram> = HashMap::new();
-        let mut read: Vec<(usize, Vec<u64>, usize)> = Vec::new();
+        // Grams are numbered where they first stand.
+        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut counts: Vec<[u32; 2]> = Vec::new();
+        let mut examples: Vec<Example> = Vec::new();
         for (side, reviews) in sides.iter().enumerate() {
             for (row, review) in reviews.iter().step_by(reviews.len().div_ceil(REVIEWS_MAX)) {
-                let mut keys = Vec::new();
+                let mut grams = Vec::new();
                 for range in sentences(&review.text).take(SENTENCES_MAX) {
                     words.read(&review.text[range]);
-                    keys.extend(grams(&words));
+                    for key in self::grams(&words) {
+                        let next = numbers.len() as u32;
+                        grams.push(*numbers.entry(key).or_insert(next));
+                    }
                 }
-                keys.sort_unstable();
-                keys.dedup();
-                for key in &keys {
-                    known.entry(*key).or_default().counts[side] += 1;
-                }
-                read.push((*row, keys, side));
+                grams.sort_unstable();
+                grams.dedup();
+                counts.resize(numbers.len(), [0; 2]);
+                grams
+                    .iter()
+                    .for_each(|gram| counts[*gram as usize][side] += 1);
+                let row = *row;
+                examples.push(Example { row, grams, side });
             }
         }
-        let seen_min = if read.len() > 2_000 { 3 } else { 2 };
-        known.retain(|_, gram| gram.counts[0] + gram.counts[1] >= seen_min);
-        let mut order: Vec<u64> = known.keys().copied().collect();
-        order.sort_unstable();
-        let index = |key: &u64| order.binary_search(key).ok().map(|at| at as u32);
-        let example = |(row, keys, side): (usize, Vec<u64>, usize)| {
-            let grams = keys.iter().filter_map(index).collect();
-            Example { row, grams, side }
-        };
-        let mut examples: Vec<Example> = read.into_iter().map(example).collect();
+        let seen_min = if examples.len() > 2_000 { 3 } else { 2 };
+        let is_kept = |gram: &u32| counts[*gram as usize].iter().sum::<u32>() >= seen_min;
+        examples
+            .iter_mut()
+            .for_each(|one| one.grams.retain(is_kept));
         // High and low mixed, in the same order on every machine.
         examples.sort_by_key(|one| (one.row as u32).wrapping_mul(0x9e37_79b1));
         let models: [Vec<f32>; FOLDS] =
-            std::array::from_fn(|unseen| fit(&examples, unseen, order.len()));
-        for (at, key) in order.iter().enumerate() {
-            known.entry(*key).or_default().weights = std::array::from_fn(|fold| models[fold][at]);
-        }
-        let (grams, trust) = (known, trust(&examples, &models));
+            std::array::from_fn(|unseen| fit(&examples, unseen, counts.len()));
+        let trust = trust(&examples, &models);
+        let gram = |(key, number): (u64, u32)| {
+            let (weights, counts) = (
+                models.each_ref().map(|one| one[number as usize]),
+                counts[number as usize],
+            );
+            (key, Gram { weights, counts })
+        };
+        numbers.retain(|_, number| is_kept(number));
+        let grams = numbers.into_iter().map(gram).collect();
         (trust > 0.0).then_some(OwnStars { grams, trust })
     }
 
@@ -129,18 +137,12 @@ fn grams(words: &Words) -> Vec<u64> {
             before = None;
             continue;
         }
-        let key = key(words.lower(item));
-        let pair = |first: u64| first.rotate_left(23) ^ key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        grams.push(key);
-        grams.extend(before.replace(key).map(pair));
+        let pair =
+            |first: u64| first.rotate_left(23) ^ item.key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        grams.push(item.key);
+        grams.extend(before.replace(item.key).map(pair));
     }
     grams
-}
-
-/// FNV-1a.
-fn key(word: &str) -> u64 {
-    let add = |key: u64, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    word.bytes().fold(0xcbf2_9ce4_8422_2325, add)
 }
 
 /// How far the models predict the stars of the examples that they have not seen: the factor with the least squared error.

@@ -7,7 +7,7 @@ use tracing::info;
 use whatlang::Lang;
 
 use super::Options;
-use super::aspect::{Found, Phrases};
+use super::aspect::Phrases;
 use super::chunks::{CHUNK_ROWS, over_chunks};
 use super::evidence::{Context, review_score};
 use super::language::detect_all;
@@ -76,11 +76,11 @@ impl Derived {
             known.insert(lang, Known { phrases, own });
         }
         let rows = languages.len();
-        let parts = over_chunks(rows, options.threads, |buffers, chunk| {
+        let parts = over_chunks(rows, options.threads, |sentence, chunk| {
             let mut part = Derived::default();
             for row in chunk.take_while(|_| !cancelled()) {
                 let (review, lang) = (&dataset.reviews[row], languages[row]);
-                part.read(buffers, row, review, lang, &known[&lang]);
+                part.read(sentence, row, review, lang, &known[&lang]);
             }
             // Of many chunks, each drops what only one review of it uses: that bounds what is held at once.
             let is_kept = |count: &Count| count.reviews() >= 2 || rows <= CHUNK_ROWS;
@@ -111,7 +111,7 @@ impl Derived {
     /// Adds the score, mentions and phrases of `review`; cost is linear in its text.
     fn read(
         &mut self,
-        (sentence, found): &mut (Sentence, Vec<Found>),
+        sentence: &mut Sentence,
         row: usize,
         review: &Review,
         lang: Option<Lang>,
@@ -133,23 +133,22 @@ impl Derived {
             let of_own = own.as_ref().map(|own| own.sum(row, &sentence.words));
             let of_sentence = of_own.unwrap_or_default();
             own_sum = (own_sum.0 + of_sentence.0, own_sum.1 + of_sentence.1);
-            phrases.find(&sentence.words, found);
-            for found in &*found {
+            for found in phrases.find(&sentence.words) {
                 let context = Context {
                     rating: Some(review.rating),
                     opinion: found.opinion,
                     own: own_odds(of_sentence),
                     ..of_text
                 };
-                let judgement = sentence.judge(Some(&found.range), &context);
+                let (polarity, margin) = sentence.judge(Some(&found.range), &context);
                 self.mentions.push(Mention {
                     row: row as u32,
                     aspect: found.aspect,
                     sentence: start,
                     range: start + found.range.start..start + found.range.end,
                     context,
-                    polarity: judgement.polarity,
-                    margin: judgement.margin,
+                    polarity,
+                    margin,
                 });
             }
             if tilts.len() < SENTENCES_MAX {

@@ -209,7 +209,7 @@ fn all_five_stars_have_no_critical_quote_without_a_clear_complaint() {
         ),
         (
             5,
-            "The staff was rude, the bill was a terrible rip-off and I hated every minute.",
+            "The staff was rude and awful, a terrible disappointment.",
         ),
     ];
     let value = parsed(&dataset_of(&texts.repeat(20)));

@@ -3,7 +3,8 @@
 //! The lexicon is VADER's as data. `words.txt` and `emoji.txt` come from the reference implementation (vaderSentiment
 //! 3.3.2, C. J. Hutto, MIT: `LICENSES/MIT-vaderSentiment.txt`) by `tests/fixtures/vader/make.py`. A line is a valence in
 //! tenths and the words that have it, an emoji having that of the words that stand for it. Entries that no token can equal
-//! (with blanks or capitals) are left out. A line of `rules.txt` is a role and the words that play it.
+//! (with blanks or capitals) are left out. `trades.txt`, in the same form, has opinions that reviews of trades are full
+//! of and VADER does not know ("polite", "late"). A line of `rules.txt` is a role and the words that play it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -23,6 +24,8 @@ pub(super) struct Item {
     pub(super) end: usize,
     lower_start: usize,
     lower_end: usize,
+    /// Names the word in lower case.
+    pub(super) key: u64,
     /// What the lexicon knows.
     pub(super) entry: Entry,
     pub(super) is_word: bool,
@@ -40,19 +43,48 @@ impl Words {
     pub(super) fn read(&mut self, sentence: &str) {
         self.lower.clear();
         self.items.clear();
+        // How many phrases and clauses have begun, and how many more words a negation turns around.
+        let (mut phrase, mut clause, mut reach) = (0, 0, 0u8);
         let mut end = 0;
         while let Some(first) = sentence[end..].chars().next() {
-            let start = end;
+            let (start, is_word) = (end, first.is_alphanumeric());
             end += first.len_utf8();
-            if first.is_whitespace() || self.items.len() == ITEMS_MAX {
+            if first.is_whitespace() {
                 continue;
             }
-            if first.is_alphanumeric() {
+            if self.items.len() == ITEMS_MAX {
+                break;
+            }
+            if is_word {
                 end += rest_of_word(&sentence[end..]);
             }
-            self.push(start, &sentence[start..end], first.is_alphanumeric());
+            let lower_start = self.lower.len();
+            self.push_lower(&sentence[start..end]);
+            let lower = &self.lower[lower_start..];
+            let entry = entry(lower);
+            clause += u16::from(entry.is_clause);
+            if entry.is_clause || entry.is_phrase {
+                phrase += 1;
+                reach = 0;
+            }
+            self.items.push(Item {
+                start,
+                end,
+                lower_start,
+                lower_end: self.lower.len(),
+                key: key(lower),
+                entry,
+                is_word,
+                is_capital: first.is_uppercase(),
+                negated: reach > 0 && is_word,
+                phrase,
+                clause,
+            });
+            reach = match entry.negates {
+                true => NEGATION_REACH,
+                false => reach.saturating_sub(u8::from(is_word)),
+            };
         }
-        self.divide();
     }
 
     /// The items in the order of the sentence.
@@ -65,66 +97,13 @@ impl Words {
         &self.lower[item.lower_start..item.lower_end]
     }
 
-    /// How the items that `belongs` accepts sound by the lexicon, from -10,000 to 10,000: valences with degree and
-    /// negation, drawn into the range as VADER does (Hutto and Gilbert, 2014).
-    pub(super) fn score(&self, belongs: impl Fn(&Item) -> bool) -> i32 {
-        let (mut sum, mut marks) = (0.0, 0u8);
-        let items = self.items.iter().enumerate();
-        for (at, item) in items.filter(|(_, item)| belongs(item)) {
-            marks += u8::from(marks < EMPHASIS_MAX && self.lower(item) == "!");
-            let Some(valence) = item.entry.valence else {
-                continue;
-            };
-            let before = self.items[at.saturating_sub(2)..at].iter();
-            let degree: f64 = before.map(|one| f64::from(one.entry.step) * DEGREE).sum();
-            let factor = if item.negated { NEGATED } else { 1.0 };
-            sum += (valence + degree * valence.signum()) * factor;
-        }
-        if sum != 0.0 {
-            sum += f64::from(marks) * DEGREE * f64::signum(sum);
-        }
-        (sum / (sum * sum + 15.0).sqrt() * 10_000.0).round() as i32
-    }
-
-    fn push(&mut self, start: usize, text: &str, is_word: bool) {
-        let lower_start = self.lower.len();
+    fn push_lower(&mut self, text: &str) {
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
             self.lower.push('0');
         } else {
             let lower = text.chars().flat_map(char::to_lowercase);
             self.lower
                 .extend(lower.map(|letter| if letter == '’' { '\'' } else { letter }));
-        }
-        self.items.push(Item {
-            start,
-            end: start + text.len(),
-            lower_start,
-            lower_end: self.lower.len(),
-            entry: entry(&self.lower[lower_start..]),
-            is_word,
-            is_capital: text.starts_with(char::is_uppercase),
-            negated: false,
-            phrase: 0,
-            clause: 0,
-        });
-    }
-
-    /// Sets where phrases and clauses begin and how far negations reach.
-    fn divide(&mut self) {
-        let (mut phrase, mut clause, mut reach) = (0, 0, 0u8);
-        for item in &mut self.items {
-            let entry = item.entry;
-            clause += u16::from(entry.is_clause);
-            if entry.is_clause || entry.is_phrase {
-                phrase += 1;
-                reach = 0;
-            }
-            (item.phrase, item.clause) = (phrase, clause);
-            item.negated = reach > 0 && item.is_word;
-            reach = match entry.negates {
-                true => NEGATION_REACH,
-                false => reach.saturating_sub(u8::from(item.is_word)),
-            };
         }
     }
 }
@@ -141,12 +120,14 @@ fn rest_of_word(text: &str) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
+/// Names a word in lower case: FNV-1a.
+pub(super) fn key(word: &str) -> u64 {
+    let add = |key: u64, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    word.bytes().fold(0xcbf2_9ce4_8422_2325, add)
+}
+
 /// Words and marks that are looked at in one sentence; what follows is as if it were not there.
 const ITEMS_MAX: usize = 512;
-/// What a word of degree or a mark of exclamation adds to a valence, and what a negation makes of it.
-const DEGREE: f64 = 0.293;
-const NEGATED: f64 = -0.74;
-const EMPHASIS_MAX: u8 = 4;
 /// Words after a negation that it turns around.
 const NEGATION_REACH: u8 = 4;
 /// Characters that join the parts of a word.
@@ -155,10 +136,8 @@ const JOINERS: [char; 3] = ['\'', '’', '-'];
 /// What the rules know about a word in lower case, or about a mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entry {
-    /// Mean sentiment from -4 to 4, if the lexicon lists the word.
-    pub(super) valence: Option<f64>,
-    /// Whether it strengthens (1) or weakens (-1) what follows, else 0.
-    pub(super) step: i8,
+    /// Tenths of the mean sentiment from -4 to 4, if the lexicon lists the word.
+    pub(super) valence: Option<i32>,
     /// Whether the word negates what follows.
     negates: bool,
     /// Whether a new clause begins here, as at "but" or a full stop.
@@ -180,6 +159,7 @@ static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
     let files = [
         include_str!("lexicon/words.txt"),
         include_str!("lexicon/emoji.txt"),
+        include_str!("lexicon/trades.txt"),
         include_str!("lexicon/rules.txt"),
     ];
     for line in files.into_iter().flat_map(str::lines) {
@@ -188,12 +168,10 @@ static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
         for word in fields {
             let entry = lexicon.entry(word).or_default();
             match role {
-                "stronger" => entry.step = 1,
-                "weaker" => entry.step = -1,
                 "negates" => entry.negates = true,
                 "clause" => entry.is_clause = true,
                 "phrase" => entry.is_phrase = true,
-                tenths => entry.valence = tenths.parse().ok().map(|tenths: f64| tenths / 10.0),
+                tenths => entry.valence = tenths.parse().ok(),
             }
         }
     }

@@ -112,7 +112,7 @@ pub(super) fn topics<'p>(
         totals[group] += 1;
     }
     let names = names(dataset, counts);
-    let (mut known, mut found) = (Words::default(), Vec::new());
+    let mut known = Words::default();
     let mut weighed: Vec<(i64, &str, Lang, &Count)> = Vec::new();
     for ((lang, phrase), count) in counts {
         let weight = weight(count.groups, totals);
@@ -129,7 +129,7 @@ pub(super) fn topics<'p>(
         }
         // The taxonomy may list it, in whichever inflection.
         known.read(phrase);
-        listed(*lang).find(&known, &mut found);
+        let found = listed(*lang).find(&known);
         if found.iter().all(|one| one.range != (0..phrase.len())) {
             weighed.push((weight, phrase, *lang, count));
         }
