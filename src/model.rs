@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
 use crate::wire::date::{Date, Timestamp};
@@ -48,7 +48,6 @@ pub struct Review {
     /// An absolute URL of a picture.
     pub author_avatar_url: Option<String>,
     pub rating: Rating,
-    #[serde(serialize_with = "day")]
     pub date: Date,
     /// The words, `""` for a rating without words.
     pub text: String,
@@ -149,12 +148,7 @@ pub fn sort_newest_first(reviews: &mut [Review]) {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct OwnerReply {
     pub text: String,
-    #[serde(serialize_with = "day")]
     pub date: Date,
-}
-
-fn day<S: Serializer>(date: &Date, serializer: S) -> Result<S::Ok, S::Error> {
-    serializer.serialize_str(str::from_utf8(&date.render()).unwrap_or_default())
 }
 
 /// The business that the reviews are about; JSON keys are the field names.
@@ -270,7 +264,7 @@ pub struct Dataset {
     pub insights: Option<Vec<u8>>,
     /// How many reviews of the file are not verified and so not published.
     pub unverified_count: u32,
-    /// Reviews that the operator has removed for good, newest first: date descending, then id descending.
+    /// Reviews that the operator has removed for good, in the order of their file.
     pub removed: Vec<RemovedReview>,
     /// SHA-256 over the bytes of all files, so that two replicas can compare what they serve.
     pub digest: [u8; 32],

@@ -38,6 +38,8 @@ pub(super) struct Folder {
     /// All files but the reviews.
     companions: Files,
     reviews: Vec<u8>,
+    /// The reviews that were removed for good.
+    pub(super) ignored: Vec<RemovedReview>,
     /// Held until the command ends; none in a dry run.
     _lock: Option<File>,
 }
@@ -53,9 +55,10 @@ impl Folder {
         }
         let lock = if is_dry { None } else { Some(lock(path)?) };
         let mut files = files::read(path)?;
-        decode(path, files.clone(), "is not valid, so nothing was changed")?;
+        let decoded = decode(path, files.clone(), "is not valid, so nothing was changed")?;
         Ok(Folder {
             path: path.to_owned(),
+            ignored: decoded.dataset.removed,
             reviews: take(&mut files.reviews),
             companions: files,
             _lock: lock,
@@ -66,14 +69,6 @@ impl Folder {
     pub(super) fn merge(&self) -> Result<Merge<'_>, Failure> {
         let text = std::str::from_utf8(&self.reviews).unwrap_or_default();
         Merge::new(text).map_err(|error| Failure::new(Status::Data, error))
-    }
-
-    /// The reviews that were removed for good.
-    pub(super) fn ignored(&self) -> Result<Vec<RemovedReview>, Failure> {
-        let list = self.companions.ignored.as_deref();
-        let list = list.map(dataset::parse_ignored).transpose();
-        let list = list.map_err(|problems| invalid(&self.path, "is not valid", &problems))?;
-        Ok(list.unwrap_or_default())
     }
 
     /// Checks that the service would accept these reviews with the other files; `ignored` is a new list of removed ones.

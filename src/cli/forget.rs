@@ -34,7 +34,7 @@ fn parse_id(id: &str) -> Result<String, &'static str> {
 pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.data, false)?;
     let mut merge = folder.merge()?;
-    let mut list = folder.ignored()?;
+    let mut list = folder.ignored.clone();
     let mut report = String::new();
     for id in &args.ids {
         let is_removed = merge.forget(id);

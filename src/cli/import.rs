@@ -103,7 +103,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     };
     let folder = Folder::open(&args.into, args.dry_run)?;
     let mut merge = folder.merge()?;
-    merge.ignore(folder.ignored()?.into_iter().map(|entry| entry.id));
+    merge.ignore(folder.ignored.clone().into_iter().map(|entry| entry.id));
     for name in &args.sources {
         let bytes = read(name)?;
         let name = if name == "-" { "standard input" } else { name };

@@ -80,42 +80,37 @@ pub(super) struct Finding<'d> {
 }
 
 /// Looks through reviews, replies and the editorial of a practice; nothing for other kinds of business.
-pub(super) fn findings(dataset: &Dataset) -> Vec<Finding<'_>> {
+pub(super) fn findings<'d>(dataset: &'d Dataset) -> Vec<Finding<'d>> {
+    let mut findings = Vec::new();
     if trades::of_type(&dataset.business.kind) != "legal" {
-        return Vec::new();
+        return findings;
     }
-    let mut findings: Vec<Finding<'_>> = dataset.reviews.iter().flat_map(in_review).collect();
-    let mut add = |path: String, text: &str| {
-        findings.extend(find(text, 5, false).map(|(rule, words)| Finding {
+    let mut look = |text: &str, stars, is_reply, review: Option<&'d Review>, path: &str| {
+        findings.extend(find(text, stars, is_reply).map(|(rule, words)| Finding {
             rule,
-            review: None,
+            review,
             words,
-            path: path.clone(),
+            path: path.to_owned(),
         }));
     };
-    let editorial = &dataset.editorial;
-    for (path, text) in [
-        ("summary", &editorial.summary),
-        ("pull_quote", &editorial.pull_quote),
-    ] {
-        add(path.to_owned(), text.as_deref().unwrap_or_default());
+    for review in &dataset.reviews {
+        let stars = review.rating.stars();
+        look(&review.text, stars, false, Some(review), "");
+        if let Some(reply) = &review.owner_reply {
+            look(&reply.text, 5, true, Some(review), "");
+        }
     }
-    for (at, question) in editorial.faq.iter().enumerate() {
-        add(format!("faq[{at}].answer"), &question.answer);
+    let editorial = &dataset.editorial;
+    let mut own = vec![
+        ("summary".to_owned(), editorial.summary.as_deref()),
+        ("pull_quote".to_owned(), editorial.pull_quote.as_deref()),
+    ];
+    let answers = editorial.faq.iter().enumerate();
+    own.extend(answers.map(|(at, one)| (format!("faq[{at}].answer"), Some(&*one.answer))));
+    for (path, text) in own {
+        look(text.unwrap_or_default(), 5, false, None, &path);
     }
     findings
-}
-
-fn in_review(review: &Review) -> impl Iterator<Item = Finding<'_>> {
-    let reply = review.owner_reply.iter();
-    let in_reply = reply.flat_map(|reply| find(&reply.text, 5, true));
-    let found = find(&review.text, review.rating.stars(), false).chain(in_reply);
-    found.map(move |(rule, words)| Finding {
-        rule,
-        review: Some(review),
-        words,
-        path: String::new(),
-    })
 }
 
 /// Applies the rules to a text with this number of stars (5 for the practice's own words), and quotes the first match of each.

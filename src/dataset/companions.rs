@@ -31,8 +31,7 @@ pub(super) fn taxonomy(item: Item<'_>) -> (Taxonomy, Option<&'static str>) {
             services: concepts(keys.key("services")),
             service_areas: concepts(keys.key("service_areas")),
         };
-        let extends = keys.optional_key("extends").and_then(Item::non_null);
-        (taxonomy, extends.and_then(trade))
+        (taxonomy, keys.given("extends").and_then(trade))
     })
 }
 
@@ -73,10 +72,10 @@ pub(super) type Published<'p, 'r> = &'p dyn Fn(&str) -> Option<&'r Review>;
 
 /// Reads `editorial.json`; every review that an answer leans on has to be a published one, if these are known.
 pub(super) fn editorial(item: Item<'_>, published: Option<Published<'_, '_>>) -> Editorial {
+    let is_missing = |id: &str| published.is_some_and(|published| published(id).is_none());
     let review_id = |item: Item<'_>| {
         let id = item.string(Text::Name);
-        let is_missing = published.is_some_and(|published| published(&id).is_none());
-        if is_missing && !id.is_empty() {
+        if !id.is_empty() && is_missing(&id) {
             item.refuse(NOT_PUBLISHED);
         }
         id
@@ -102,7 +101,7 @@ pub(super) fn check_insights(
     published: Option<Published<'_, '_>>,
     problems: &mut Problems,
 ) {
-    if json::read(INSIGHTS, bytes, problems, |_| ()).is_none() {
+    if json::read(INSIGHTS, Some(bytes), problems, |_| ()).is_none() {
         return;
     }
     let check = Check::new(INSIGHTS);
@@ -198,16 +197,7 @@ fn check_references(insights: &Insights, published: Published<'_, '_>, check: &C
     }
 }
 
-/// Reads the list of `ignored.json`, from the operator's own file and outside of a dataset.
-///
-/// # Errors
-/// Every problem of the file.
-pub fn parse_ignored(bytes: &[u8]) -> Result<Vec<RemovedReview>, Problems> {
-    let mut problems = Problems::default();
-    json::read(super::IGNORED, bytes, &mut problems, ignored).ok_or(problems)
-}
-
-/// Renders the list as [`parse_ignored`] reads it, one review a line.
+/// Renders `ignored.json`, one review a line.
 #[must_use]
 pub fn render_ignored(list: &[RemovedReview]) -> String {
     let json = |text: &str| serde_json::Value::from(text).to_string();

@@ -60,14 +60,14 @@ impl FileSpec {
     }
 }
 
-/// Reads a file by `read`; `None` if that recorded a problem, or if the file is not JSON.
+/// Reads a file by `read`; `None` if it is absent or not JSON, or if a problem was recorded.
 pub(super) fn read<T>(
     file: FileSpec,
-    bytes: &[u8],
+    bytes: Option<&[u8]>,
     problems: &mut Problems,
     read: impl FnOnce(Item<'_>) -> T,
 ) -> Option<T> {
-    let check = Check::new(file);
+    let (check, bytes) = (Check::new(file), bytes?);
     let value = parse(bytes, &check, read);
     let is_valid = check.finish(bytes, problems);
     value.filter(|_| is_valid)
@@ -80,8 +80,7 @@ pub(super) fn parse<T>(bytes: &[u8], check: &Check, read: impl FnOnce(Item<'_>) 
     let parsed = is_small.then(|| Parser::new().parse(&[bytes], read));
     let value = parsed.and_then(Result::ok);
     if value.is_none() {
-        let problem = || diagnose(check.file, bytes);
-        check.problems.borrow_mut().push(problem);
+        diagnose(check, bytes);
     }
     value
 }
@@ -122,31 +121,28 @@ impl Parser {
     }
 }
 
-/// Tells why a file cannot be read.
-fn diagnose(file: FileSpec, bytes: &[u8]) -> Problem {
-    let whole = |message: &str| (None, message.to_owned());
-    let (position, message) = match (bytes, str::from_utf8(bytes)) {
-        _ if bytes.len() > file.bytes_max => {
-            whole(&format!("is larger than {} bytes", file.bytes_max))
-        }
+/// Records why a file cannot be read.
+fn diagnose(check: &Check, bytes: &[u8]) {
+    let refuse = |message: &str| check.refuse(Path::Root, None, message);
+    let refuse_at = |(line, column): (usize, usize), message: &str| {
+        let path = format_args!("line {line}, column {column}");
+        check.refuse(path, None, message);
+    };
+    let bytes_max = check.file.bytes_max;
+    match (bytes, str::from_utf8(bytes)) {
+        _ if bytes.len() > bytes_max => refuse(&format!("is larger than {bytes_max} bytes")),
         ([0xEF, 0xBB, 0xBF, ..], _) => {
-            whole("begins with a byte order mark: save it as UTF-8 without one")
+            refuse("begins with a byte order mark: save it as UTF-8 without one");
         }
-        ([0xFF, 0xFE, ..] | [0xFE, 0xFF, ..], _) => whole("is UTF-16: save it as UTF-8"),
-        _ if bytes.iter().all(u8::is_ascii_whitespace) => whole("is empty"),
+        ([0xFF, 0xFE, ..] | [0xFE, 0xFF, ..], _) => refuse("is UTF-16: save it as UTF-8"),
+        _ if bytes.iter().all(u8::is_ascii_whitespace) => refuse("is empty"),
         (_, Err(error)) => {
-            let position = line_and_column(bytes, error.valid_up_to());
-            (Some(position), "is not UTF-8".to_owned())
+            refuse_at(line_and_column(bytes, error.valid_up_to()), "is not UTF-8");
         }
         _ => match syntax_error(bytes) {
-            Some(error) => (Some((error.line(), error.column())), unreadable(&error)),
-            None => whole(UNREADABLE),
+            Some(error) => refuse_at((error.line(), error.column()), &unreadable(&error)),
+            None => refuse(UNREADABLE),
         },
-    };
-    let path = position.map(|(line, column)| format!("line {line}, column {column}"));
-    Problem {
-        path: path.unwrap_or_default(),
-        ..Problem::of_file(file.name, message)
     }
 }
 
@@ -277,11 +273,6 @@ impl<'a> Item<'a> {
         Item { nodes, path, check }
     }
 
-    /// The same value at another path, for a part of a file that was parsed by itself.
-    pub(super) fn at(self, path: Path<'a>) -> Item<'a> {
-        Item { path, ..self }
-    }
-
     /// Records what is wrong, with the value.
     pub(super) fn refuse(self, message: impl fmt::Display) {
         let value = self.nodes.first().map(quote_node);
@@ -326,32 +317,31 @@ impl<'a> Item<'a> {
         value
     }
 
-    /// Reads an array of any length: calls `read` with each entry and its number.
-    pub(super) fn list(self, mut read: impl FnMut(usize, Item<'_>)) {
+    /// Reads an array of any length: calls `read` with each entry; the number of the first in its file is `first`.
+    pub(super) fn list(self, first: usize, mut read: impl FnMut(Item<'_>)) {
         let Some((Node::Array { .. }, mut rest)) = self.nodes.split_first() else {
             return self.mismatch("an array");
         };
-        let mut indexes = 0..;
-        while let (Some(nodes), Some(index)) = (next_value(&mut rest), indexes.next()) {
-            let path = Path::Index(&self.path, index);
-            read(index, Item::new(nodes, path, self.check));
+        let mut index = first;
+        while let Some(nodes) = next_value(&mut rest) {
+            read(Item::new(nodes, Path::Index(&self.path, index), self.check));
+            index += 1;
         }
     }
 
     /// Reads an array of at most `max` entries.
     pub(super) fn each<T>(self, max: usize, mut read: impl FnMut(Item<'_>) -> T) -> Vec<T> {
-        let mut values = Vec::new();
-        match self.nodes.first() {
-            Some(Node::Array { len, .. }) if *len > max => {
-                let message = format_args!("holds {len} entries, more than {max}");
-                self.check.refuse(self.path, None, message);
-            }
-            Some(Node::Array { len, .. }) => {
-                values.reserve_exact(*len);
-                self.list(|_, item| values.push(read(item)));
-            }
-            _ => self.mismatch("an array"),
+        let len = match self.nodes.first() {
+            Some(Node::Array { len, .. }) => *len,
+            _ => 0,
+        };
+        if len > max {
+            let message = format_args!("holds {len} entries, more than {max}");
+            self.check.refuse(self.path, None, message);
+            return Vec::new();
         }
+        let mut values = Vec::with_capacity(len);
+        self.list(0, |item| values.push(read(item)));
         values
     }
 
@@ -501,6 +491,11 @@ impl<'a> Object<'a> {
         let nodes = self.find(key)?;
         let path = Path::Key(&self.item.path, key);
         Some(Item::new(nodes, path, self.item.check))
+    }
+
+    /// The value of a key that may be left out or null.
+    pub(super) fn given(&mut self, key: &'static str) -> Option<Item<'a>> {
+        self.optional_key(key).and_then(Item::non_null)
     }
 
     /// The value of the first `key`.

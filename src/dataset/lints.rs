@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use super::advertising;
-use super::json::{FileSpec, Item, LIST_MAX, Text};
+use super::json::{FileSpec, Item, LIST_MAX, Object, Text};
 use super::mentions::comparable;
 use super::problem::Warning;
 use super::{EDITORIAL, REVIEWS, TAXONOMY, trades};
@@ -20,9 +20,12 @@ const EXAMPLES_MAX: usize = 3;
 const LOW_RATING_REVIEWS_MIN: usize = 10;
 
 /// A rule about the dataset: code, file and path of its warning, and what makes its message.
-type Rule = (&'static str, FileSpec, &'static str, Find);
-
-type Find = fn(&Lints, &Dataset) -> Option<String>;
+type Rule = (
+    &'static str,
+    FileSpec,
+    &'static str,
+    fn(&Lints, &Dataset) -> Option<String>,
+);
 
 /// The rules but for those of advertising, in the order of their warnings.
 const RULES: [Rule; 12] = [
@@ -86,16 +89,14 @@ const RULES: [Rule; 12] = [
         let known = people.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
         let staff = &dataset.business.technicians;
         let known = known.chain(staff.iter().map(|person| &person.name));
-        let unknown = unknown(dataset, |review| &review.mentioned_technicians, known)?;
-        let message = "mentioned_technicians names people whom neither taxonomy nor business lists";
-        Some(format!("{message}: {unknown}"))
+        let says = "mentioned_technicians names people whom neither taxonomy nor business lists";
+        unknown(dataset, |review| &review.mentioned_technicians, known, says)
     }),
     ("unknown_service", REVIEWS, "reviews", |_, dataset| {
         let known = dataset.taxonomy.services.iter().map(|service| &service.id);
         let known = known.chain(dataset.business.services.iter().map(|service| &service.id));
-        let unknown = unknown(dataset, |review| &review.mentioned_services, known)?;
-        let message = "mentioned_services names ids that neither taxonomy nor business lists";
-        Some(format!("{message}: {unknown}"))
+        let says = "mentioned_services names ids that neither taxonomy nor business lists";
+        unknown(dataset, |review| &review.mentioned_services, known, says)
     }),
     ("no_low_rating", REVIEWS, "reviews", |_, dataset| {
         let count = dataset.reviews.len();
@@ -129,38 +130,25 @@ pub(super) struct Lints {
     pub(super) ignored_count: usize,
 }
 
-/// A rule that the operator does not want to hear of: for reviews, for paths in `editorial.json`, or altogether.
-#[derive(Debug)]
-pub(super) struct Suppression {
-    rule: String,
-    review_ids: HashSet<String>,
-    places: Vec<String>,
-}
+/// A rule that the operator does not want to hear of, for these ids of reviews and paths in `editorial.json`; of none: at
+/// all.
+pub(super) type Suppression = (String, HashSet<String>);
 
 /// Reads `check.json`. What it names may be gone, a rule too: that needs no warning.
 pub(super) fn suppressions(item: Item<'_>) -> Vec<Suppression> {
+    let suppression = |keys: &mut Object<'_>| {
+        keys.key("reason").string(Text::Prose);
+        let places = keys.optional_key("places");
+        let places = places.map(|item| item.strings(Text::Name));
+        let rule = keys.key("rule").string(Text::Name);
+        let review_ids = keys.key("review_ids").strings(Text::Name);
+        let names = review_ids.into_iter().chain(places.into_iter().flatten());
+        (rule, names.collect())
+    };
     item.object(|keys| {
-        keys.key("allow").each(LIST_MAX, |item| {
-            item.object(|keys| {
-                keys.key("reason").string(Text::Prose);
-                let places = keys.optional_key("places");
-                let places = places.map(|item| item.strings(Text::Name));
-                let rule = keys.key("rule").string(Text::Name);
-                let review_ids = keys.key("review_ids").strings(Text::Name);
-                Suppression {
-                    rule,
-                    review_ids: review_ids.into_iter().collect(),
-                    places: places.unwrap_or_default(),
-                }
-            })
-        })
+        let allow = keys.key("allow");
+        allow.each(LIST_MAX, |item| item.object(suppression))
     })
-}
-
-impl Suppression {
-    fn is_whole(&self) -> bool {
-        self.review_ids.is_empty() && self.places.is_empty()
-    }
 }
 
 impl Lints {
@@ -170,7 +158,7 @@ impl Lints {
     pub(super) fn warnings(&self, dataset: &Dataset) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let mut add = |code, file: FileSpec, path: &str, message: Option<String>| {
-            if let Some(message) = message.filter(|_| !self.is_suppressed(code, |_| false)) {
+            if let Some(message) = message.filter(|_| !self.is_suppressed(code, None)) {
                 warnings.push(Warning {
                     code,
                     file: file.name,
@@ -191,7 +179,7 @@ impl Lints {
             let message = self.counted(code, &format!("with {says}"), in_reviews);
             add(code, REVIEWS, "reviews", message);
             for one in found().filter(|one| one.review.is_none()) {
-                let is_covered = self.is_suppressed(code, |all| all.places.contains(&one.path));
+                let is_covered = self.is_suppressed(code, Some(&one.path));
                 let message = (!is_covered).then(|| format!("holds {says}: {}", one.words));
                 add(code, EDITORIAL, &one.path, message);
             }
@@ -199,11 +187,13 @@ impl Lints {
         warnings
     }
 
-    /// Whether `rule` is suppressed altogether, or by an entry that names what it is about.
-    fn is_suppressed(&self, rule: &str, names: impl Fn(&Suppression) -> bool) -> bool {
-        let of_rule = self.suppressed.iter().filter(|one| one.rule == rule);
-        let mut of_rule = of_rule.filter(|one| one.is_whole() || names(one));
-        of_rule.next().is_some()
+    /// Whether `rule` is suppressed altogether, or for what has this name.
+    fn is_suppressed(&self, rule: &str, name: Option<&str>) -> bool {
+        let is_about = |names: &HashSet<String>| {
+            names.is_empty() || name.is_some_and(|name| names.contains(name))
+        };
+        let mut all = self.suppressed.iter();
+        all.any(|(known, names)| known == rule && is_about(names))
     }
 
     /// Counts the reviews with findings for which `rule` is not suppressed, and shows the first, newest first: ids with
@@ -214,8 +204,8 @@ impl Lints {
         says: &str,
         findings: impl Iterator<Item = (&'f str, String)>,
     ) -> Option<String> {
-        let is_left = |id: &str| !self.is_suppressed(rule, |one| one.review_ids.contains(id));
-        let mut found: Vec<_> = findings.filter(|(id, _)| is_left(id)).collect();
+        let is_left = |(id, _): &(&str, String)| !self.is_suppressed(rule, Some(id));
+        let mut found: Vec<_> = findings.filter(is_left).collect();
         // A review and its reply stand next to each other, and count as one.
         found.dedup_by(|one, before| one.0 == before.0);
         let shown = found.iter().map(|(id, words)| format!("{id}{words}"));
@@ -239,11 +229,12 @@ fn first_few(items: &[String]) -> Option<String> {
     }
 }
 
-/// Lists the mentions that `known` lacks, most frequent first, then by name.
+/// Lists the mentions that `known` lacks, most frequent first, then by name, after what is said of them.
 fn unknown<'d>(
     dataset: &'d Dataset,
     mentions: impl Fn(&'d Review) -> &'d Vec<String>,
     known: impl Iterator<Item = &'d String>,
+    says: &str,
 ) -> Option<String> {
     let known: HashSet<String> = known.map(|name| comparable(name)).collect();
     let mut counts: HashMap<&str, u64> = HashMap::new();
@@ -255,7 +246,10 @@ fn unknown<'d>(
     unknown.sort_unstable_by_key(|&(name, count)| (Reverse(count), name));
     let listed = unknown.iter();
     let listed = listed.map(|(name, count)| format!("{} ({count})", quote(name)));
-    first_few(&listed.collect::<Vec<_>>())
+    Some(format!(
+        "{says}: {}",
+        first_few(&listed.collect::<Vec<_>>())?
+    ))
 }
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
 //! Who and what a text speaks of, by the names and phrases of the taxonomy.
 //!
-//! Names and phrases are found as whole words, without regard to case, accents counting; any blank stands for any
+//! Names and phrases are found as whole words, without regard to case and accents; any blank stands for any
 //! run of blanks. A service is also found by the plural, the possessive and the simple verb forms of its phrases, as
 //! an aspect is. A person is found by full name, by alias, and by a title with the surname ("Ms. Okafor"). A name
 //! that fits two people is not recognised, as a wrong name in a law practice's reviews is worse than none. Inside a
@@ -68,7 +68,7 @@ pub(crate) fn comparable(text: &str) -> String {
 /// An automaton over patterns, each of which belongs to one owner or, where it is ambiguous, to none.
 #[derive(Debug)]
 pub(crate) struct Finder {
-    automaton: Option<AhoCorasick>,
+    automaton: AhoCorasick,
     owners: Vec<Option<usize>>,
     /// What the taxonomy calls the owners: full names, or ids.
     names: Vec<String>,
@@ -82,10 +82,8 @@ impl Finder {
         names: Vec<String>,
         joins_words: bool,
     ) -> Result<Finder, BuildError> {
-        let is_empty = patterns.is_empty();
-        let automaton = (!is_empty).then(|| AhoCorasick::new(patterns.keys()));
         Ok(Finder {
-            automaton: automaton.transpose()?,
+            automaton: AhoCorasick::new(patterns.keys())?,
             owners: patterns.into_values().collect(),
             names,
             joins_words,
@@ -100,12 +98,13 @@ impl Finder {
 
     /// The numbers of the owners of what `text`, a comparable one, holds, ascending.
     pub(crate) fn find(&self, text: &str) -> Vec<usize> {
-        let Some(automaton) = &self.automaton else {
+        if self.owners.is_empty() {
             return Vec::new();
-        };
+        }
         // Overlapping matches, because the longest match of the automaton may end inside a word where a shorter
         // one does not.
-        let mut spans: Vec<(usize, usize, usize)> = automaton
+        let mut spans: Vec<(usize, usize, usize)> = self
+            .automaton
             .find_overlapping_iter(text)
             .filter(|found| self.is_whole(text, found.start(), found.end()))
             .map(|found| (found.start(), found.end(), found.pattern().as_usize()))

@@ -23,7 +23,7 @@ use std::thread;
 
 use sha2::{Digest, Sha256};
 
-pub use companions::{parse_ignored, render_ignored};
+pub use companions::render_ignored;
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub(crate) use json::{is_absolute_url, is_id};
 pub use lints::rules;
@@ -35,7 +35,7 @@ pub(crate) use trades::{of_type as trade_of_type, type_in_words};
 use crate::model::{Dataset, Review, sort_newest_first};
 use crate::wire::date::Timestamp;
 use companions::Published;
-use json::{Check, FileSpec, Item};
+use json::{Check, FileSpec};
 use lints::Lints;
 use mentions::Matcher;
 
@@ -132,8 +132,8 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
 pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<Decoded, Problems> {
     let is_large = files.reviews.len() > LARGE_BYTES;
     let mut problems = Problems::default();
-    let read_taxonomy = companions::taxonomy;
-    let taxonomy = read(TAXONOMY, &files.taxonomy, &mut problems, read_taxonomy);
+    let bytes = files.taxonomy.as_deref();
+    let taxonomy = json::read(TAXONOMY, bytes, &mut problems, companions::taxonomy);
     let (mut taxonomy, extends) = taxonomy.unwrap_or_default();
     let matcher = Matcher::new(&taxonomy).map_err(|error| {
         let message = format!("holds too many names and phrases: {error}");
@@ -157,21 +157,24 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     let by_id = reviews::by_id(all, &check);
     let is_known = check.finish(&files.reviews, &mut problems);
     drop(files.reviews);
-    let ignored = read(IGNORED, &files.ignored, &mut problems, companions::ignored);
-    let mut ignored = ignored.unwrap_or_default();
+    let bytes = files.ignored.as_deref();
+    let ignored = json::read(IGNORED, bytes, &mut problems, companions::ignored);
+    let ignored = ignored.unwrap_or_default();
     let ignored_ids: HashSet<&str> = ignored.iter().map(|entry| entry.id.as_str()).collect();
     let published = |id: &str| {
         let review = by_id.get(id).map(|at| &all[*at]);
         review.filter(|review| review.verified && !ignored_ids.contains(id))
     };
     let published: Option<Published<'_, '_>> = is_known.then_some(&published);
-    let editorial = read(EDITORIAL, &files.editorial, &mut problems, |item| {
+    let bytes = files.editorial.as_deref();
+    let editorial = json::read(EDITORIAL, bytes, &mut problems, |item| {
         companions::editorial(item, published)
     });
     if let Some(insights) = &files.insights {
         companions::check_insights(insights, published, &mut problems);
     }
-    let suppressed = read(CHECK, &files.check, &mut problems, lints::suppressions);
+    let bytes = files.check.as_deref();
+    let suppressed = json::read(CHECK, bytes, &mut problems, lints::suppressions);
     let Some(mut file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
     };
@@ -180,9 +183,8 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     let verified_count = file.reviews.len();
     let is_left = |review: &Review| !ignored_ids.contains(review.id.as_str());
     file.reviews.retain(is_left);
-    // Ids are unique, so that neither order depends on the order of the file.
+    // Ids are unique, so that the order does not depend on the order of the file.
     sort_newest_first(&mut file.reviews);
-    ignored.sort_unstable_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));
     let is_given = files.taxonomy.is_some();
     // The operator's own taxonomy is left as it is, unless it extends a trade.
     let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));
@@ -212,16 +214,6 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         digest,
     };
     Ok(Decoded { dataset, lints })
-}
-
-/// Reads a file that may be absent.
-fn read<T>(
-    file: FileSpec,
-    bytes: &Option<Vec<u8>>,
-    problems: &mut Problems,
-    read: impl FnOnce(Item<'_>) -> T,
-) -> Option<T> {
-    json::read(file, bytes.as_deref()?, problems, read)
 }
 
 /// Bytes of `reviews.json` above which several threads read it, and the digest, a millisecond of work, has its own.

@@ -6,8 +6,10 @@
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::sync::LazyLock;
 use std::thread;
 
+use regex::Regex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use simd_json::Node;
@@ -117,7 +119,7 @@ fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
             }),
             reviews: Vec::new(),
         };
-        file.key("reviews").list(|_, _| {});
+        file.key("reviews").list(0, |_| {});
         content
     })
 }
@@ -221,10 +223,8 @@ fn read_run(
     for (first, piece) in (first..).step_by(in_piece).zip(run.chunks(in_piece)) {
         let text = &bytes[range_of(bytes, piece)];
         let parsed = parser.parse(&[b"[", text, b"]"], |nodes| {
-            Item::new(nodes, LIST, &check).list(|at, entry| {
-                let path = Path::Index(&LIST, first + at);
-                reviews.push(review(entry.at(path), matcher));
-            });
+            let entries = Item::new(nodes, LIST, &check);
+            entries.list(first, |entry| reviews.push(review(entry, matcher)));
         });
         if parsed.is_err() {
             // An entry holds a number or half a character that serde_json did not look at.
@@ -260,7 +260,7 @@ pub(crate) fn check_review(review_json: &str) -> Problems {
     let file = FileSpec::new("a review", REVIEWS_BYTES_MAX);
     let mut problems = Problems::default();
     if let Ok(matcher) = Matcher::new(&Taxonomy::default()) {
-        json::read(file, review_json.as_bytes(), &mut problems, |entry| {
+        json::read(file, Some(review_json.as_bytes()), &mut problems, |entry| {
             review(entry, &matcher)
         });
     }
@@ -283,10 +283,12 @@ pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
             verified: keys.key("verified").boolean(),
             mentioned_technicians: Vec::new(),
             mentioned_services: Vec::new(),
-            verification: None,
-            language: None,
-            media: Vec::new(),
-            translation: None,
+            verification: keys.given("verification").map(verification_of),
+            language: keys.given("language").and_then(language_tag),
+            media: keys.optional_key("media").map(media).unwrap_or_default(),
+            translation: keys
+                .given("translation")
+                .map(|item| item.string(Text::Words)),
         };
         let people = keys.optional_key("mentioned_technicians");
         let services = keys.optional_key("mentioned_services");
@@ -299,16 +301,6 @@ pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
         };
         review.mentioned_technicians = mentions(people, &matcher.technicians);
         review.mentioned_services = mentions(services, &matcher.services);
-        let mut given = |key| keys.optional_key(key).and_then(Item::non_null);
-        review.verification = given("verification").map(verification_of);
-        let wanted = "a language tag such as \"en\" or \"pt-BR\"";
-        let tag = |text: &str| is_language_tag(text).then(|| text.to_owned());
-        review.language = given("language").and_then(|item| item.text(wanted, tag));
-        let media = keys.optional_key("media");
-        let media = media.map(|item| item.each(MEDIA_MAX, medium));
-        review.media = media.unwrap_or_default();
-        let translation = keys.optional_key("translation");
-        review.translation = translation.and_then(|item| item.optional(Text::Words));
         review
     })
 }
@@ -327,39 +319,45 @@ fn verification_of(item: Item<'_>) -> Verification {
     })
 }
 
-fn medium(item: Item<'_>) -> Media {
+fn language_tag(item: Item<'_>) -> Option<String> {
+    let wanted = "a language tag such as \"en\" or \"pt-BR\"";
+    item.text(wanted, |text| {
+        is_language_tag(text).then(|| text.to_owned())
+    })
+}
+
+fn media(item: Item<'_>) -> Vec<Media> {
     let wanted = "a media type of an image, a video or a recording, such as \"image/jpeg\"";
     let media_type = |text: &str| is_media_type(text).then(|| text.to_owned());
-    item.object(|keys| Media {
-        url: keys.key("url").string(Text::Url),
-        alt: keys.key("alt").string(Text::Line),
-        media_type: keys
-            .key("type")
-            .text(wanted, media_type)
-            .unwrap_or_default(),
+    item.each(MEDIA_MAX, |item| {
+        item.object(|keys| Media {
+            url: keys.key("url").string(Text::Url),
+            alt: keys.key("alt").string(Text::Line),
+            media_type: keys
+                .key("type")
+                .text(wanted, media_type)
+                .unwrap_or_default(),
+        })
     })
 }
 
 /// Tells whether `tag` has the form of a language tag (BCP 47): a primary subtag of 2 to 8 letters, or `x` or `i`, then
 /// subtags of 1 to 8 letters and digits. Whether the subtags are registered is not looked up.
 pub(crate) fn is_language_tag(tag: &str) -> bool {
-    let primary = tag.split('-').next().unwrap_or_default();
-    let is_primary = primary.len() >= 2 && primary.bytes().all(|byte| byte.is_ascii_alphabetic());
-    let is_prefix = matches!(primary, "x" | "X" | "i" | "I") && primary.len() < tag.len();
-    let is_subtag = |subtag: &str| {
-        (1..=8).contains(&subtag.len()) && subtag.bytes().all(|byte| byte.is_ascii_alphanumeric())
-    };
-    tag.len() <= LANGUAGE_BYTES_MAX && (is_primary || is_prefix) && tag.split('-').all(is_subtag)
+    static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"^([A-Za-z]{2,8}|[xXiI]-[A-Za-z0-9]{1,8})(-[A-Za-z0-9]{1,8})*$";
+        Regex::new(pattern).expect("the pattern is valid")
+    });
+    tag.len() <= LANGUAGE_BYTES_MAX && PATTERN.is_match(tag)
 }
 
 /// Tells whether `text` names a type of images, videos or recordings: RFC 6838, section 4.2, without parameters.
-pub(crate) fn is_media_type(text: &str) -> bool {
-    let is_mark = |byte: u8| byte.is_ascii_alphanumeric() || b"!#$&-^_.+".contains(&byte);
-    text.split_once('/').is_some_and(|(kind, subtype)| {
-        matches!(kind, "image" | "video" | "audio")
-            && (1..=127).contains(&subtype.len())
-            && subtype.bytes().all(is_mark)
-    })
+fn is_media_type(text: &str) -> bool {
+    static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"^(image|video|audio)/[A-Za-z0-9!#$&^_.+-]{1,127}$";
+        Regex::new(pattern).expect("the pattern is valid")
+    });
+    PATTERN.is_match(text)
 }
 
 #[cfg(test)]

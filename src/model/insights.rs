@@ -194,12 +194,8 @@ impl Aspect {
     /// Returns how many mentions there are, of one polarity where that is asked for.
     #[must_use]
     pub fn count(&self, polarity: Option<Polarity>) -> u64 {
-        match polarity {
-            None => self.mention_count,
-            Some(Polarity::Positive) => self.positive_count,
-            Some(Polarity::Neutral) => self.neutral_count,
-            Some(Polarity::Negative) => self.negative_count,
-        }
+        let counts = [self.negative_count, self.neutral_count, self.positive_count];
+        polarity.map_or(self.mention_count, |polarity| counts[polarity as usize])
     }
 }
 

@@ -98,6 +98,8 @@ impl SinceTable {
 
 /// Renders the removed reviews, newest first, and notes where each day ends.
 fn render_removed(removed: &[RemovedReview]) -> (Bytes, Vec<Day>) {
+    let mut removed: Vec<&RemovedReview> = removed.iter().collect();
+    removed.sort_unstable_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));
     let mut json = Vec::new();
     let mut days = Vec::new();
     for of_day in removed.chunk_by(|left, right| left.date == right.date) {

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 
+use serde::{Serialize, Serializer};
+
 /// A day of the proleptic Gregorian calendar, 0001-01-01 to 9999-12-31, ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(u32);
@@ -106,6 +108,13 @@ impl Date {
         };
         let year = era * 400 + year_of_era + u32::from(month <= 2);
         (year as u16, month as u8, day as u8)
+    }
+}
+
+/// A date is the text `YYYY-MM-DD`.
+impl Serialize for Date {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(str::from_utf8(&self.render()).unwrap_or_default())
     }
 }
 

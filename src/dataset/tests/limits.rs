@@ -76,7 +76,12 @@ fn a_list_has_at_most_10000_entries_and_one_of_media_32() {
 fn the_size_of_a_file_is_bounded() {
     let size = |bytes_max| {
         let mut problems = Problems::default();
-        json::read(FileSpec::new("f", bytes_max), b"{}", &mut problems, |_| ());
+        json::read(
+            FileSpec::new("f", bytes_max),
+            Some(b"{}"),
+            &mut problems,
+            |_| (),
+        );
         problems.to_string()
     };
     assert_eq!(size(2), "");
@@ -115,7 +120,12 @@ fn arrays_and_objects_within_each_other_are_at_most_127() {
     for (depth, is_read) in [(127, true), (128, false)] {
         let nested = "[".repeat(depth) + &"]".repeat(depth);
         let file = FileSpec::new("f", 1_000);
-        let read = json::read(file, nested.as_bytes(), &mut Problems::default(), |_| ());
+        let read = json::read(
+            file,
+            Some(nested.as_bytes()),
+            &mut Problems::default(),
+            |_| (),
+        );
         assert_eq!(read.is_some(), is_read, "{depth}");
         let reference = serde_json::from_str::<serde_json::Value>(&nested);
         assert_eq!(reference.is_ok(), is_read, "{depth}");
