@@ -27,6 +27,7 @@ mod support;
 
 use std::collections::{HashMap, HashSet};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
@@ -50,6 +51,9 @@ const HANGING: usize = 20;
 /// How long anything may take before the bench fails.
 const PATIENCE: Duration = Duration::from_secs(180);
 
+/// How long searches are timed before anything is delivered.
+const REST: Duration = Duration::from_secs(3);
+
 /// Clients that subscribe at a time; the hub writes what they ask for in groups.
 const CLIENTS: usize = 8;
 
@@ -68,8 +72,9 @@ fn main() {
         false => std::env::var("REVIEWD_BENCH_SUBSCRIBERS").unwrap_or("1000".to_owned()),
     };
     println!(
-        "| subscribers | 5 % of them | bytes | first | median | p99 | last healthy | CPU each | memory |\n\
-         |---:|---|---:|---:|---:|---:|---:|---:|---:|"
+        "| subscribers | 5 % of them | bytes | first | median | p99 | last healthy | CPU each | memory \
+         | search at rest | search while delivering |\n\
+         |---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
     for count in counts.split(',') {
         for others in ["are healthy", "hang"] {
@@ -136,13 +141,16 @@ fn measure(count: usize, is_hanging: bool) -> String {
         true => count - count.div_ceil(HANGING),
         false => count,
     };
+    let at_rest = search_while(program.address(), || thread::sleep(REST));
     let (cpu_before_us, began) = (cpu_us(program.id()), Instant::now());
     data.write("reviews.json", &reviews_json(51, "2026-01-02T00:00:00Z"));
-    while deliveries.lock().unwrap().len() < healthy {
-        assert!(began.elapsed() < PATIENCE, "not all within {PATIENCE:?}");
-        // Looking takes time from what is measured.
-        thread::sleep(Duration::from_millis(10));
-    }
+    let delivering = search_while(program.address(), || {
+        while deliveries.lock().unwrap().len() < healthy {
+            assert!(began.elapsed() < PATIENCE, "not all within {PATIENCE:?}");
+            // Looking takes time from what is measured.
+            thread::sleep(Duration::from_millis(10));
+        }
+    });
     let cpu_us = cpu_us(program.id()) - cpu_before_us;
     let served = Connection::open(program.address()).get(TOPIC).body;
     let digest: [u8; 32] = Sha256::digest(&served).into();
@@ -155,7 +163,7 @@ fn measure(count: usize, is_hanging: bool) -> String {
     times.sort_by(f64::total_cmp);
     let at = |percent: usize| times[(times.len() - 1) * percent / 100];
     format!(
-        "{} | {:.2} s | {:.2} s | {:.2} s | {:.2} s | {} µs | {} MiB |",
+        "{} | {:.2} s | {:.2} s | {:.2} s | {:.2} s | {} µs | {} MiB | {at_rest} | {delivering} |",
         served.len(),
         at(0),
         at(50),
@@ -164,6 +172,33 @@ fn measure(count: usize, is_hanging: bool) -> String {
         cpu_us / healthy as u64,
         memory_kib(program.id()) / 1024
     )
+}
+
+/// Searches every 10 ms on one connection while `wait` lasts; returns the percentiles of the times, which a client that
+/// visits the site meanwhile would see. What the searches cost is part of the CPU of the deliveries.
+fn search_while(address: SocketAddr, wait: impl FnOnce()) -> String {
+    let is_over = AtomicBool::new(false);
+    let search = || {
+        let mut connection = Connection::open(address);
+        let mut times = Vec::new();
+        while times.is_empty() || !is_over.load(Relaxed) {
+            thread::sleep(Duration::from_millis(10));
+            let began = Instant::now();
+            let response = connection.get("/api/reviews/search?query=practice&limit=10");
+            assert_eq!(response.status, 200, "{}", response.text());
+            times.push(began.elapsed());
+        }
+        times
+    };
+    let mut times = thread::scope(|scope| {
+        let searching = scope.spawn(search);
+        wait();
+        is_over.store(true, Relaxed);
+        searching.join().unwrap()
+    });
+    times.sort_unstable();
+    let at = |percent: usize| times[(times.len() - 1) * percent / 100].as_secs_f64() * 1_000.0;
+    format!("p50 {:.2} ms, p99 {:.2} ms", at(50), at(99))
 }
 
 /// Starts a subscriber at every address of this machine, with a certificate for each that is asked for. Its threads are
