@@ -139,11 +139,12 @@ fn is_review(json: &str, mapping: &Mapping) -> bool {
     if json.len() > ELEMENT_BYTES_MAX {
         return false;
     }
-    let object: Map<String, Value> = serde_json::from_str(json).unwrap_or_default();
-    let known = usual_keys(&object).unwrap_or_default();
+    let value: Value = serde_json::from_str(json).unwrap_or_default();
+    let known = value.as_object().map(usual_keys);
+    let known = known.and_then(Result::ok).unwrap_or_default();
     [Field::Rating, Field::Date].into_iter().all(|field| {
         let mut named = mapping.iter().filter(|(mapped, _)| *mapped == field);
-        known.has(field) || named.any(|(_, path)| lookup(&object, path).is_some())
+        known.has(field) || named.any(|(_, path)| lookup(&value, path).is_some())
     })
 }
 
@@ -228,7 +229,7 @@ fn record(
     }
     // Keys that the operator named may lie deeper, so they are looked up by their paths.
     for (field, path) in mapping {
-        match lookup(object, path) {
+        match lookup(value, path) {
             Some(value) => set(&mut record, *field, value),
             None if format.is_generic() => record.set(*field, ""),
             None => {}
@@ -241,8 +242,7 @@ fn record(
 /// that path ends with `/`.
 fn at<'v>(value: &'v Value, paths: &str) -> Option<(&'v Value, bool)> {
     let mut found = paths.split('|').filter_map(|path| {
-        let mut keys = path.trim_end_matches('/').split('.');
-        let at = keys.try_fold(value, |value, key| value.get(key))?;
+        let at = lookup(value, path.trim_end_matches('/'))?;
         Some((at, path.ends_with('/')))
     });
     let first = found.next();
@@ -291,10 +291,9 @@ fn usual_keys(object: &Map<String, Value>) -> Result<Columns, String> {
 }
 
 /// The value at a path: a key, or keys with points between them.
-fn lookup<'v>(object: &'v Map<String, Value>, path: &str) -> Option<&'v Value> {
-    if let Some(value) = object.get(path) {
-        return Some(value);
-    }
-    let (key, rest) = path.split_once('.')?;
-    lookup(object.get(key)?.as_object()?, rest)
+fn lookup<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
+    value.get(path).or_else(|| {
+        let (key, rest) = path.split_once('.')?;
+        lookup(value.get(key)?, rest)
+    })
 }

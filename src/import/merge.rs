@@ -8,6 +8,7 @@ use std::borrow::Cow;
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashMap, HashSet};
 
+use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
@@ -16,15 +17,13 @@ use super::normalise::{Candidate, known_id, normalise, unusable};
 use super::record::{Field, Found, Record, Refusal};
 use super::review::StoredReview;
 use super::source::{ImportSource, Vouched};
-use super::text::quote;
 use crate::wire::date::{Date, Timestamp};
+use crate::wire::text::quote;
 
 mod duplicates;
-mod frame;
 mod report;
 
 use super::source::SourceReport;
-pub use frame::new_file;
 pub(crate) use report::{Note, Report};
 
 /// The stored reviews, and what an import makes of them.
@@ -301,7 +300,11 @@ impl<'f> Merge<'f> {
         let mut reviews: Vec<_> = versions.collect();
         reviews.sort_unstable();
         let bytes = reviews.iter().map(|(_, json)| json.len() + SEPARATOR.len());
-        let mut file = self.beginning(updated_at);
+        let part = |key| self.parts.get(key).map_or("null", |part| part.get());
+        let [business, disclaimer] = ["business", "disclaimer"].map(part);
+        let mut file = format!(
+            "{{\n  \"business\": {business},\n  \"disclaimer\": {disclaimer},\n  \"updated_at\": \"{updated_at}\",\n  \"reviews\": ["
+        );
         file.reserve(bytes.sum::<usize>() + END.len());
         for (at, (_, json)) in reviews.into_iter().enumerate() {
             file.push_str(&SEPARATOR[usize::from(at == 0)..]);
@@ -310,6 +313,37 @@ impl<'f> Merge<'f> {
         file.push_str(END);
         file
     }
+}
+
+/// Returns a file without reviews; `kind` is a type of schema.org. What else there is to say of the business is empty.
+pub fn new_file(name: &str, kind: &str, url: &str, updated_at: Timestamp) -> String {
+    let file = json!({
+        "business": {
+            "name": name,
+            "type": kind,
+            "description": "",
+            "url": url,
+            "telephone": "",
+            "email": "",
+            "address": {
+                "street_address": "",
+                "locality": "",
+                "region": "",
+                "postal_code": "",
+                "country": "",
+            },
+            "geo": null,
+            "opening_hours": [],
+            "service_areas": [],
+            "services": [],
+            "technicians": [],
+            "same_as": [],
+        },
+        "disclaimer": null,
+        "updated_at": updated_at.to_string(),
+        "reviews": [],
+    });
+    format!("{file:#}\n")
 }
 
 /// What stands between two reviews of the file, and at its end.

@@ -15,6 +15,7 @@ use crate::dataset::{
 };
 use crate::model::{Rating, platform as known_platform};
 use crate::wire::date::Date;
+use crate::wire::text::quote;
 
 /// A text with its markup may be four times as long as what is published.
 const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
@@ -278,7 +279,7 @@ fn verified(record: &Record) -> Result<Option<bool>, String> {
         no if is_listed("false no n 0 unverified notverified nein non", &no) => Ok(Some(false)),
         _ => Err(format!(
             "verified: {} is neither true nor false",
-            text::quote(given)
+            quote(given)
         )),
     }
 }
@@ -288,7 +289,7 @@ pub(super) fn unusable(record: &Record) -> impl Iterator<Item = String> {
     let fields = [Field::Avatar, Field::SourceUrl].into_iter();
     let fields = fields.filter(|field| url(record, *field) == Some(None));
     fields.filter_map(|field| {
-        let given = text::quote(record.filled(field)?);
+        let given = quote(record.filled(field)?);
         let why = format!("is no http or https address of at most {URL_BYTES_MAX} bytes");
         Some(format!("{field}: {given} {why}, and left out"))
     })

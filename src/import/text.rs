@@ -2,18 +2,6 @@
 
 use html_escape::decode_html_entities;
 
-/// How much of an offending value a reason quotes, in characters.
-const QUOTED_MAX: usize = 48;
-
-/// Quotes a value for a reason, cut, with control characters escaped.
-pub(super) fn quote(text: &str) -> String {
-    let mut cut: String = text.chars().take(QUOTED_MAX).collect();
-    if cut.len() < text.len() {
-        cut.push('…');
-    }
-    format!("\"{}\"", cut.escape_debug())
-}
-
 /// Cleans a text of several lines: markup and entities become what they show, the original replaces a translation,
 /// lines end in `\n`, and blanks around the whole are removed.
 pub(super) fn prose(text: &str) -> String {
@@ -153,7 +141,7 @@ pub(super) fn is_listed(list: &str, word: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{line, prose, quote, translation};
+    use super::{line, prose, translation};
 
     #[test]
     fn markup_becomes_what_it_shows() {
@@ -228,11 +216,5 @@ mod tests {
                 (own, english)
             );
         }
-    }
-
-    #[test]
-    fn quotes_are_cut_and_escaped() {
-        assert_eq!(quote("a\u{1b}[31m"), "\"a\\u{1b}[31m\"");
-        assert_eq!(quote(&"ä".repeat(49)), format!("\"{}…\"", "ä".repeat(48)));
     }
 }

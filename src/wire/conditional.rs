@@ -71,7 +71,8 @@ fn match_tags<'a>(
     fields: impl IntoIterator<Item = &'a [u8]>,
     takes_weak: bool,
 ) -> Option<bool> {
-    let ours = opaque(etag.as_bytes());
+    // Our own tag is never weak, so what is compared of it stands between its quotation marks.
+    let ours = etag.trim_matches('"').as_bytes();
     let mut present = false;
     let (mut members, mut star) = (0u32, false);
     for field in fields {
@@ -138,13 +139,6 @@ const SEPARATORS: &[u8] = b" \t,";
 /// Whether a byte may stand in an opaque-tag: `%x21 / %x23-7E / obs-text` (§8.8.3).
 fn is_tag_byte(byte: u8) -> bool {
     matches!(byte, 0x21 | 0x23..=0x7e | 0x80..=0xff)
-}
-
-/// What is compared of our own tag, which is never weak: what stands between the quotation marks.
-fn opaque(etag: &[u8]) -> &[u8] {
-    etag.strip_prefix(b"\"")
-        .and_then(|etag| etag.strip_suffix(b"\""))
-        .unwrap_or(etag)
 }
 
 #[cfg(test)]

@@ -75,11 +75,6 @@ pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
     out.extend_from_slice(&digits[start..]);
 }
 
-/// Appends `null`.
-pub fn push_null(out: &mut Vec<u8>) {
-    out.extend_from_slice(b"null");
-}
-
 /// An object that is being written; `end` closes it.
 #[derive(Debug)]
 #[must_use = "an object is complete only after `end`"]
