@@ -110,12 +110,9 @@ impl Columns {
         let mut record = Record::at(line);
         let cell = |at: &usize| row.get(*at).map(String::as_str).unwrap_or_default();
         for (field, found) in &self.used {
-            let joined =
-                |columns: &Vec<usize>| columns.iter().map(cell).collect::<Vec<_>>().join(" ");
-            let filled = found
-                .iter()
-                .map(joined)
-                .find(|value| !value.trim().is_empty());
+            let joined = |at: &Vec<usize>| at.iter().map(cell).collect::<Vec<_>>().join(" ");
+            let mut values = found.iter().map(joined);
+            let filled = values.find(|value| !value.trim().is_empty());
             record.set(*field, filled.unwrap_or_default());
         }
         record

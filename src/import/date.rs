@@ -278,20 +278,8 @@ fn is_time(text: &str) -> bool {
 }
 
 /// The months in English, German, French and Spanish, each with the beginnings that mean it and no other month.
-const MONTHS: [&[&str]; 12] = [
-    &["jan", "jän", "ene"],
-    &["feb", "fév", "fev"],
-    &["mar", "mär", "mrz"],
-    &["apr", "avr", "abr"],
-    &["may", "mai"],
-    &["jun", "juin"],
-    &["jul", "juil"],
-    &["aug", "aoû", "aou", "ago"],
-    &["sep"],
-    &["oct", "okt"],
-    &["nov"],
-    &["dec", "dez", "déc", "dic"],
-];
+const MONTHS: &str = "jan jän ene|feb fév fev|mar mär mrz|apr avr abr|may mai|jun juin|jul juil|aug aoû aou ago|sep|oct okt|nov|\
+    dec dez déc dic";
 
 /// The longest name of a month has ten letters ("septiembre"); a longer word is none.
 const MONTH_CHARS_MAX: usize = 10;
@@ -299,8 +287,8 @@ const MONTH_CHARS_MAX: usize = 10;
 /// The number of the month that `word` names, whole or shortened, from 1.
 fn month(word: &str) -> Option<u32> {
     let word = word.to_lowercase();
-    let begins = |names: &&[&str]| names.iter().any(|name| word.starts_with(name));
-    let at = MONTHS.iter().position(begins)?;
+    let begins = |names: &str| names.split(' ').any(|name| word.starts_with(name));
+    let at = MONTHS.split('|').position(begins)?;
     (word.chars().count() <= MONTH_CHARS_MAX).then(|| u32::try_from(at + 1).ok())?
 }
 

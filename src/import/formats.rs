@@ -74,14 +74,11 @@ pub(crate) fn formats() -> &'static [SourceFormat] {
 impl SourceFormat {
     /// Fields, each with the names of its columns.
     pub(super) fn fields(&self) -> impl Iterator<Item = (Field, &str)> {
-        let fields = if self.is_generic() {
-            &TABLE.usual
-        } else {
-            &self.fields
+        let fields = match self.is_generic() {
+            true => TABLE.usual.iter(),
+            false => self.fields.iter(),
         };
-        fields
-            .iter()
-            .filter_map(|(field, names)| Some((Field::named(field)?, names.as_str()?)))
+        fields.filter_map(|(field, names)| Some((Field::named(field)?, names.as_str()?)))
     }
 
     /// Whether columns may have any of the usual names, as in a table of no known platform.

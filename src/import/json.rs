@@ -2,7 +2,6 @@
 //! names, or those under usual names.
 
 use std::collections::HashMap;
-use std::vec;
 
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
@@ -37,57 +36,35 @@ pub(super) struct Element<'t> {
     json: &'t str,
 }
 
-/// The elements of a text.
-pub(super) struct Elements<'t> {
+/// Finds the elements of a text. Where the first line is a whole JSON value, each line is an element, and a line that cannot
+/// be read does not keep the others from being read. Else the text is one document or several.
+pub(super) fn elements<'t>(
     text: &'t str,
-    parts: vec::IntoIter<&'t str>,
-    /// The last line whose number was asked for, and its place in the text.
-    line: u64,
-    at: usize,
-}
-
-impl<'t> Elements<'t> {
-    /// Finds the elements. Where the first line is a whole JSON value, each line is an element, and a line that cannot be
-    /// read does not keep the others from being read. Else the text is one document or several.
-    pub(super) fn find(text: &'t str, mapping: &Mapping) -> Result<Elements<'t>, ReadError> {
-        let mut parts = Vec::new();
-        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
-        let first = lines.clone().next().unwrap_or_default();
-        if serde_json::from_str::<&RawValue>(first).is_ok() {
-            lines.for_each(|line| push(line, mapping, &mut parts));
-        } else {
-            for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
-                push(
-                    document.map_err(|error| failed(&error))?.get(),
-                    mapping,
-                    &mut parts,
-                );
-            }
+    mapping: &Mapping,
+) -> Result<impl Iterator<Item = Element<'t>> + use<'t>, ReadError> {
+    let mut parts = Vec::new();
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let first = lines.clone().next().unwrap_or_default();
+    if serde_json::from_str::<&RawValue>(first).is_ok() {
+        lines.for_each(|line| push(line, mapping, &mut parts));
+    } else {
+        for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
+            let document = document.map_err(|error| failed(&error))?;
+            push(document.get(), mapping, &mut parts);
         }
-        Ok(Elements {
-            text,
-            parts: parts.into_iter(),
-            line: 1,
-            at: 0,
-        })
     }
-}
-
-impl<'t> Iterator for Elements<'t> {
-    type Item = Element<'t>;
-
-    fn next(&mut self) -> Option<Element<'t>> {
-        let json = self.parts.next()?;
-        let at = json.as_ptr().addr() - self.text.as_ptr().addr();
+    // The last line whose number was asked for, and its place in the text.
+    let (mut line, mut before) = (1, 0);
+    Ok(parts.into_iter().map(move |json: &str| {
+        let at = json.as_ptr().addr() - text.as_ptr().addr();
         // A document's lists may stand in another order than they are looked for.
-        if at < self.at {
-            (self.line, self.at) = (1, 0);
+        if at < before {
+            (line, before) = (1, 0);
         }
-        self.line += memchr::memchr_iter(b'\n', &self.text.as_bytes()[self.at..at]).count() as u64;
-        self.at = at;
-        let line = self.line;
-        Some(Element { line, json })
-    }
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[before..at]).count() as u64;
+        before = at;
+        Element { line, json }
+    }))
 }
 
 /// Finds the format of a JSON source by the keys of its first elements; `None` where the text is no JSON and so a table.
@@ -95,10 +72,10 @@ pub(super) fn find_format(text: &str) -> Option<&'static SourceFormat> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
     }
-    let elements = Elements::find(text, &Mapping::new()).ok();
-    let elements = elements.into_iter().flatten().take(SAMPLE_ELEMENTS);
-    let found = elements.filter_map(|element| of_value(&element.value().ok()?));
-    found.into_iter().next().or_else(|| named("jsonl"))
+    let found = elements(text, &Mapping::new()).ok().into_iter().flatten();
+    let mut first = found.take(SAMPLE_ELEMENTS);
+    let format = first.find_map(|element| of_value(&element.value().ok()?));
+    format.or_else(|| named("jsonl"))
 }
 
 fn of_value(value: &Value) -> Option<&'static SourceFormat> {

@@ -106,16 +106,12 @@ impl<'f> Merge<'f> {
             let stored =
                 StoredReview::parse(json.get()).and_then(|review| Some((review.date()?, review)));
             let (date, review) = stored.ok_or("reviews.json: a review cannot be read")?;
-            let kept = Some(Version {
+            let slot = merge.slots.entry(review.text("id").to_owned());
+            slot.or_default().kept = Some(Version {
                 json: json.get().into(),
                 date,
                 verified: review.is_verified(),
             });
-            let slot = Slot {
-                kept,
-                ..Slot::default()
-            };
-            merge.slots.insert(review.text("id").to_owned(), slot);
         }
         Ok(merge)
     }
@@ -168,17 +164,11 @@ impl<'f> Merge<'f> {
         source: &ImportSource<'_>,
     ) -> Result<Option<(String, Arrived<'f>)>, String> {
         let at = self.sources.len() - 1;
-        self.imported.insert(candidate.says.platform());
-        let Candidate {
-            id,
-            date,
-            hidden,
-            updated,
-            mut says,
-        } = candidate;
+        let (id, mut says) = (candidate.id, candidate.says);
+        self.imported.insert(says.platform());
         // A review that had no id of its own when it was removed may have one by now.
         let [platform, author, text] = ["source", "author", "text"].map(|key| says.text(key));
-        let by_content = of_content(platform, author, date, text);
+        let by_content = of_content(platform, author, candidate.date, text);
         if self.ignored.contains(&id) || self.ignored.contains(&by_content) {
             self.sources[at].ignored += 1;
             return Ok(None);
@@ -192,7 +182,7 @@ impl<'f> Merge<'f> {
         }
         // The rank depends only on what the source says, so the same version wins at the next import.
         let said = serde_json::to_vec(&says.0).unwrap_or_default();
-        let rank = (updated, Sha256::digest(said).into());
+        let rank = (candidate.updated, Sha256::digest(said).into());
         // Of a stored review the operator may have said by hand that it is not verified.
         let is_vouched = match source.options.vouched {
             Vouched::Nothing => false,
@@ -205,14 +195,14 @@ impl<'f> Merge<'f> {
         let review = says.over(stored.as_ref());
         let fresh = (stored.as_ref() != Some(&review)).then(|| Version {
             json: review.render().into(),
-            date,
+            date: candidate.date,
             verified: review.is_verified(),
         });
         let arrived = Arrived {
             source: at,
             line: record.line,
             rank,
-            hidden,
+            hidden: candidate.hidden,
             fresh,
         };
         Ok(Some((id, arrived)))

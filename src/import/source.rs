@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use super::columns::{COLUMNS_MAX, Columns, Row};
 use super::date::{Order, find_order};
 use super::formats::{Form, SourceFormat, formats, of_columns};
-use super::json::{Elements, find_format};
+use super::json::{elements, find_format};
 use super::record::{Field, Found, Mapping, ReadError, Refusal};
 use super::{csv, encoding, xlsx};
 use crate::wire::date::Date;
@@ -186,7 +186,7 @@ impl<'i> ImportSource<'i> {
             }
         };
         let mapping = &self.options.mapping;
-        match Elements::find(text, mapping) {
+        match elements(text, mapping) {
             Ok(elements) => {
                 Box::new(elements.map(|element| Ok(element.record(self.format, mapping))))
             }

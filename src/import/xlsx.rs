@@ -8,7 +8,6 @@ use std::io::Cursor;
 
 use calamine::{DataRef, Reader, Xlsx, XlsxError};
 use zip::ZipArchive;
-use zip::result::ZipError;
 
 use super::columns::{COLUMNS_MAX, Row};
 use super::record::ReadError;
@@ -18,25 +17,21 @@ const UNPACKED_BYTES_MAX: u64 = 512 << 20;
 
 /// Opens a workbook.
 fn open(bytes: &[u8]) -> Result<Xlsx<Cursor<&[u8]>>, ReadError> {
-    let unreadable = |error: &dyn fmt::Display| {
-        ReadError::whole(format!(
-            "is an archive, and no workbook (.xlsx) that can be read: {error}"
-        ))
-    };
-    if unpacked_bytes(bytes).map_err(|error| unreadable(&error))? > UNPACKED_BYTES_MAX {
-        return Err(too_large());
+    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(unreadable)?;
+    let mut unpacked_bytes = 0u64;
+    for part in 0..archive.len() {
+        let size = archive.by_index_raw(part).map_err(unreadable)?.size();
+        unpacked_bytes = unpacked_bytes.saturating_add(size);
     }
-    Xlsx::new(Cursor::new(bytes)).map_err(|error| unreadable(&error))
+    match unpacked_bytes > UNPACKED_BYTES_MAX {
+        true => Err(too_large()),
+        false => Xlsx::new(Cursor::new(bytes)).map_err(unreadable),
+    }
 }
 
-/// Returns the sum of the sizes that the directory of an archive states.
-fn unpacked_bytes(bytes: &[u8]) -> Result<u64, ZipError> {
-    let mut archive = ZipArchive::new(Cursor::new(bytes))?;
-    let mut sum = 0u64;
-    for part in 0..archive.len() {
-        sum = sum.saturating_add(archive.by_index_raw(part)?.size());
-    }
-    Ok(sum)
+fn unreadable(error: impl fmt::Display) -> ReadError {
+    let what = "is an archive, and no workbook (.xlsx) that can be read";
+    ReadError::whole(format!("{what}: {error}"))
 }
 
 /// Returns the rows of the first sheet that is not empty.

@@ -52,20 +52,15 @@ fn decode(raw: &[u8], plus: u8, out: &mut String) -> Result<(), FormError> {
     }
     let start = out.len();
     let mut bytes = std::mem::take(out).into_bytes();
-    let decoded = push_decoded(raw, plus, &mut bytes);
-    match (String::from_utf8(bytes), decoded) {
-        (Ok(text), Ok(())) => {
-            *out = text;
-            Ok(())
-        }
-        (text, decoded) => {
-            let mut bytes =
-                text.map_or_else(std::string::FromUtf8Error::into_bytes, String::into_bytes);
-            bytes.truncate(start);
-            *out = String::from_utf8(bytes).expect("what was there before is UTF-8");
-            decoded.and(Err(FormError::NotUtf8))
-        }
+    let mut decoded = push_decoded(raw, plus, &mut bytes);
+    if std::str::from_utf8(&bytes[start..]).is_err() {
+        decoded = decoded.and(Err(FormError::NotUtf8));
     }
+    if decoded.is_err() {
+        bytes.truncate(start);
+    }
+    *out = String::from_utf8(bytes).expect("what was there before and what is added are UTF-8");
+    decoded
 }
 
 fn push_decoded(raw: &[u8], plus: u8, out: &mut Vec<u8>) -> Result<(), FormError> {

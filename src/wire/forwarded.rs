@@ -115,17 +115,11 @@ mod tests {
     fn forwarded_lines_are_read_from_the_right() {
         for (line, expected) in [
             ("for=192.0.2.60;proto=http;by=203.0.113.43", "192.0.2.60"),
-            (
-                "for=192.0.2.43, For=198.51.100.17",
-                "198.51.100.17 192.0.2.43",
-            ),
+            ("for=192.0.2.43, For=192.0.2.1", "192.0.2.1 192.0.2.43"),
             ("for=\"192.0.2.1:80\",FOR=\"[::1]:4711\"", "::1 192.0.2.1"),
             ("for=[2001:db8::1]", "2001:db8::1"),
             ("for=\"192.0.2.1:_port\"", "192.0.2.1"),
-            (
-                ";;for=192.0.2.1 ; proto=https;,,for=192.0.2.2",
-                "192.0.2.2 192.0.2.1",
-            ),
+            (";;for=::1 ; proto=https;,,for=::2", "::2 ::1"),
             ("for=,for=192.0.2.2", "192.0.2.2 ?"),
             ("for=unknown", "?"),
             ("for=\"_mdn\"", "?"),
@@ -142,15 +136,7 @@ mod tests {
         ] {
             assert_hops(parse_forwarded(line.as_bytes()), expected, line);
         }
-        for middle in [
-            "for=\"192.0.2.2",
-            "for=a b",
-            "for = a",
-            "for",
-            "=x",
-            "for=\"a\"b",
-            "for=a\u{b}",
-        ] {
+        for middle in "for=\"192.0.2.2|for=a b|for = a|for|=x|for=\"a\"b|for=a\u{b}".split('|') {
             let line = format!("for=192.0.2.1, {middle}, for=192.0.2.3");
             let hops = parse_forwarded(line.as_bytes());
             assert_hops(hops, "192.0.2.3 ? 192.0.2.1", &line);
@@ -177,11 +163,8 @@ mod tests {
         assert_eq!(parse_forwarded(line(32).as_bytes()).count(), 32);
         assert_eq!(parse_forwarded(line(33).as_bytes()).count(), 32);
         let port = |bytes: usize| format!("192.0.2.1:_{}", "p".repeat(bytes - 11));
-        assert_hops(
-            parse_x_forwarded_for(port(64).as_bytes()),
-            "192.0.2.1",
-            "64",
-        );
-        assert_hops(parse_x_forwarded_for(port(65).as_bytes()), "?", "65");
+        for (bytes, hop) in [(64, "192.0.2.1"), (65, "?")] {
+            assert_hops(parse_x_forwarded_for(port(bytes).as_bytes()), hop, "port");
+        }
     }
 }

@@ -112,9 +112,10 @@ impl<'a> Object<'a> {
     /// Appends a string, or `null` for `None`: a key is never left out.
     pub fn opt_string(&mut self, key: &str, value: Option<&str>) -> &mut Self {
         match value {
-            Some(value) => self.string(key, value),
-            None => self.raw(key, b"null"),
+            Some(value) => push_string(self.key(key), value),
+            None => self.key(key).extend_from_slice(b"null"),
         }
+        self
     }
 
     /// Appends an array of strings.
@@ -130,17 +131,6 @@ impl<'a> Object<'a> {
     /// Appends a whole number.
     pub fn u64(&mut self, key: &str, value: u64) -> &mut Self {
         push_u64(self.key(key), value);
-        self
-    }
-
-    /// Appends `true` or `false`.
-    pub fn bool(&mut self, key: &str, value: bool) -> &mut Self {
-        self.raw(key, if value { b"true" } else { b"false" })
-    }
-
-    /// Appends `value` as it stands, which must be one JSON value.
-    pub fn raw(&mut self, key: &str, value: &[u8]) -> &mut Self {
-        self.key(key).extend_from_slice(value);
         self
     }
 
@@ -174,24 +164,6 @@ impl<'a> Array<'a> {
         self.out
     }
 
-    /// Appends a string.
-    pub fn string(&mut self, value: &str) -> &mut Self {
-        push_string(self.item(), value);
-        self
-    }
-
-    /// Appends a whole number.
-    pub fn u64(&mut self, value: u64) -> &mut Self {
-        push_u64(self.item(), value);
-        self
-    }
-
-    /// Appends `value` as it stands, which must be one JSON value.
-    pub fn raw(&mut self, value: &[u8]) -> &mut Self {
-        self.item().extend_from_slice(value);
-        self
-    }
-
     /// Appends `]`.
     pub fn end(self) {
         self.out.push(b']');
@@ -202,7 +174,7 @@ impl<'a> Array<'a> {
 pub fn push_strings<'s>(out: &mut Vec<u8>, values: impl IntoIterator<Item = &'s str>) {
     let mut array = Array::begin(out);
     for value in values {
-        array.string(value);
+        push_string(array.item(), value);
     }
     array.end();
 }
