@@ -15,7 +15,7 @@ use recombine::Recombined;
 use reviewd::dataset::publish::push_json;
 use reviewd::model::Dataset;
 use reviewd::server::files;
-use reviewd::wire::json::{push_null, push_string};
+use reviewd::wire::json::push_string;
 use reviewd::{clock, dataset};
 
 #[derive(Debug, Parser)]
@@ -63,7 +63,7 @@ fn write_reviews(arguments: &Arguments, given: &Dataset) -> Result<(), Box<dyn E
     out.extend_from_slice(b",\"disclaimer\":");
     match &given.disclaimer {
         Some(disclaimer) => push_string(&mut out, disclaimer),
-        None => push_null(&mut out),
+        None => out.extend_from_slice(b"null"),
     }
     out.extend_from_slice(b",\"updated_at\":\"");
     out.extend_from_slice(&given.updated_at.render_rfc3339());

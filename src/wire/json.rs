@@ -112,9 +112,14 @@ impl<'a> Object<'a> {
     /// Appends a string, or `null` for `None`: a key is never left out.
     pub fn opt_string(&mut self, key: &str, value: Option<&str>) -> &mut Self {
         match value {
-            Some(value) => push_string(self.key(key), value),
-            None => self.key(key).extend_from_slice(b"null"),
+            Some(value) => self.string(key, value),
+            None => self.raw(key, b"null"),
         }
+    }
+
+    /// Appends `value` as it stands, which must be one JSON value.
+    pub fn raw(&mut self, key: &str, value: &[u8]) -> &mut Self {
+        self.key(key).extend_from_slice(value);
         self
     }
 
