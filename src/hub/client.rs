@@ -3,12 +3,12 @@
 //! No proxy from the environment (it would resolve names itself, past the guard), no redirects, https only, nothing
 //! decompressed.
 
-use std::io::{ErrorKind, Read};
-use std::net::{SocketAddr, TcpStream};
+use std::io::Read;
+use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
@@ -20,7 +20,7 @@ use super::request::Secret;
 use super::resolve::{GuardedResolver, NoConnection};
 use super::store::{DenialNotice, Listed, WaitingRequest};
 use super::subscription::{Answer, Failure};
-use super::transport::HttpsConnector;
+use super::transport::{HttpsConnector, connect};
 use super::{Callback, Settings};
 use crate::clock;
 use crate::snapshot::Topic;
@@ -44,14 +44,15 @@ pub(super) enum Job {
 }
 
 impl Job {
-    /// Returns whom it is for; nothing for a probe.
-    pub(super) fn callback(&self) -> Option<&Callback> {
-        match self {
-            Job::Verify(asked) => Some(&asked.callback),
-            Job::Deliver(listed, _) => Some(&listed.callback),
-            Job::Deny(notice) => Some(&notice.callback),
-            Job::Probe(_) => None,
-        }
+    /// Returns the host that it is for; none for a probe.
+    pub(super) fn host(&self) -> String {
+        let callback = match self {
+            Job::Verify(asked) => &asked.callback,
+            Job::Deliver(listed, _) => &listed.callback,
+            Job::Deny(notice) => &notice.callback,
+            Job::Probe(_) => return String::new(),
+        };
+        callback.host().to_string()
     }
 }
 
@@ -243,17 +244,15 @@ impl Client {
         }
     }
 
-    /// Connects and hangs up: enough to know that the network is there.
+    /// Connects and hangs up: enough to know that the network is there, and so is a host that says no.
     fn connects(&self, host: &str, port: u16) -> bool {
         let addresses = self.resolver.addresses(host, PROBE_TIMEOUT);
-        let Some(address) = addresses.ok().and_then(|found| found.first().copied()) else {
-            return false;
-        };
-        match TcpStream::connect_timeout(&SocketAddr::new(address, port), PROBE_TIMEOUT) {
-            Ok(_) => true,
-            // A host that says no is there as well.
-            Err(error) => error.kind() == ErrorKind::ConnectionRefused,
-        }
+        let connected = addresses.and_then(|found| {
+            let address = |address: IpAddr| SocketAddr::new(address, port);
+            let all: Vec<SocketAddr> = found.into_iter().map(address).collect();
+            connect(&all, Instant::now() + PROBE_TIMEOUT)
+        });
+        matches!(connected, Ok(_) | Err(NoConnection::Refused))
     }
 }
 

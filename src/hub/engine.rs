@@ -24,7 +24,7 @@ use super::settings::{Outside, Settings};
 use super::shared::{Health, OnHealth, Shared, StartError};
 use super::store::{Accept, QuotaExceeded, Store};
 use super::subscription::RemovalReason;
-use super::tls::client_config;
+use super::transport::client_config;
 use super::{Moment, Refusal};
 use crate::snapshot::Topic;
 

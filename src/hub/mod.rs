@@ -27,7 +27,6 @@ mod settings;
 mod shared;
 pub mod store;
 pub mod subscription;
-mod tls;
 mod transport;
 
 pub use callback::Callback;

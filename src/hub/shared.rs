@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use super::Moment;
 use super::store::Counts;
 use super::subscription::{Answer, RemovalReason};
-use super::tls::CaError;
+use super::transport::CaError;
 use crate::snapshot::Topic;
 
 #[derive(Debug, Default)]

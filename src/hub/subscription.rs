@@ -56,7 +56,7 @@ pub struct Subscription {
     /// Whether an attempt is under way.
     pub claimed: bool,
     /// Number of the last begun attempt: an answer to any other is stale.
-    pub attempt: u64,
+    pub attempt: u32,
     /// How long the last attempt took.
     pub elapsed_ms: u32,
     /// When the subscription became active.
@@ -454,10 +454,10 @@ impl Policy {
 /// Attempts to verify one request: one, and one more for each crash of ours that cut it short. Whether that one had been
 /// sent is not known, so a low bound would drop requests that were never asked for confirmation; without any, a request
 /// that crashes us would do so for ever.
-pub const VERIFICATIONS_MAX: u64 = 5;
+pub const VERIFICATIONS_MAX: u32 = 5;
 
 /// Attempts to verify one request whose callback host is not reached.
-pub const UNREACHED_MAX: u64 = 3;
+pub const UNREACHED_MAX: u32 = 3;
 
 /// How much a default lease may be shortened.
 const LEASE_JITTER_PCT: u64 = 5;

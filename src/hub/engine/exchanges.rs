@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
 use super::{Engine, Message, jitter};
-use crate::hub::breaker::{Contact, PROBE_WAIT_MAX, PROBES};
+use crate::hub::breaker::{PROBE_WAIT_MAX, PROBES};
 use crate::hub::client::{Exchange, Job};
 use crate::hub::priority::{Behind, give_way};
 use crate::hub::resolve::STACK_BYTES;
@@ -91,11 +91,8 @@ impl Engine {
     /// Begins an exchange on a thread of its own, so that one that hangs keeps no other waiting.
     fn begin(&mut self, lane: Lane, job: Job, now: Moment) {
         let (job, sent) = (Arc::new(job), Arc::default());
-        let host = job.callback().map(|callback| callback.host().to_string());
-        let host = host.unwrap_or_default();
-        let number = self
-            .in_flight
-            .begin(lane, host, Arc::clone(&sent), Instant::now());
+        let (host, began) = (job.host(), Instant::now());
+        let number = self.in_flight.begin(lane, host, Arc::clone(&sent), began);
         let behind = match lane {
             Lane::Fast | Lane::Slow => Behind::Far,
             // Few, and a client waits for them.
@@ -134,7 +131,13 @@ impl Engine {
         let answer = exchange.answer;
         let mut status = answer.map_or("withheld".to_owned(), |answer| answer.to_string());
         let (report, callback, topic) = match job {
-            Job::Probe(_) => return self.end_probe(exchange.contact, now),
+            Job::Probe(_) => {
+                if self.breaker.end_probe(exchange.contact, Instant::now()) {
+                    info!("a callback host can be reached again, deliveries go on");
+                    self.write_store(|store| store.set_paused(None, now));
+                }
+                return;
+            }
             Job::Deny(notice) => return self.end_denial(notice, exchange, &status, now),
             Job::Verify(asked) => {
                 let (id, confirmed) = (asked.id, exchange.confirmed);
@@ -178,13 +181,6 @@ impl Engine {
                 status,
                 elapsed,
             });
-        }
-    }
-
-    fn end_probe(&mut self, contact: Contact, now: Moment) {
-        if self.breaker.end_probe(contact, Instant::now()) {
-            info!("a callback host can be reached again, deliveries go on");
-            self.write_store(|store| store.set_paused(None, now));
         }
     }
 

@@ -24,11 +24,8 @@ pub(super) trait Connection: Send {
     /// Runs a statement and returns its rows.
     fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError>;
 
-    /// Runs a statement and returns how many rows it changed.
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError>;
-
-    /// Runs a statement once for each set of values, in one exchange with a server.
-    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<(), StoreError>;
+    /// Runs a statement once for each set of values, in one exchange with a server, and returns how many rows it changed.
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, StoreError>;
 
     /// Takes the delivery role if no other process has it. It lasts as long as the connection.
     fn try_take_role(&mut self) -> Result<bool, StoreError>;
@@ -48,6 +45,11 @@ impl dyn Connection + '_ {
     pub(super) fn query_one(&mut self, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
         let row = self.query(sql, values)?.into_iter().next();
         row.ok_or_else(|| unreadable("row"))
+    }
+
+    /// Runs a statement and returns how many rows it changed.
+    pub(super) fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
+        self.execute_each(sql, &[values.to_vec()])
     }
 
     pub(super) fn insert(&mut self, table: &str, row: Columns) -> Result<(), StoreError> {
@@ -74,6 +76,7 @@ impl dyn Connection + '_ {
             std::iter::once(id.into()).chain(columns).collect()
         });
         self.execute_each(&sql, &values.collect::<Vec<_>>())
+            .map(drop)
     }
 }
 

@@ -85,9 +85,8 @@ impl Store {
                 shift(db, now.unix_ms().saturating_sub(seen_ms))?;
             }
             touch(db, now)?;
-            let given_up = VERIFICATIONS_MAX.cast_signed().into();
             let sql = "DELETE FROM request WHERE claimed = 1 AND attempts >= $1";
-            db.execute(sql, &[given_up])?;
+            db.execute(sql, &[VERIFICATIONS_MAX.into()])?;
             db.script(
                 "UPDATE request SET claimed = 0 WHERE claimed = 1;
                  UPDATE subscription SET claimed = 0, next_at = 0 WHERE claimed = 1",

@@ -31,7 +31,7 @@ use tracing::debug;
 
 use super::connection::{Connection, Row, StoreError, Value};
 use super::schema::{self, SCHEMA_VERSION};
-use crate::hub::tls::{CaError, add_authorities, config_with, public_authorities};
+use crate::hub::transport::{CaError, add_authorities, config_with, public_authorities};
 pub use database::Database;
 
 /// A connection to the schema `reviewd` of a database.
@@ -167,15 +167,12 @@ impl Connection for PostgresConnection {
         rows.map_err(|error| StoreError::Corrupt(self.place(), error.to_string()))
     }
 
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
-        self.wait(self.client.execute_typed(sql, &typed(values)))
-    }
-
-    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<(), StoreError> {
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, StoreError> {
         // They are sent one after the other, without a wait for the answers between.
         let sets: Vec<_> = sets.iter().map(|values| typed(values)).collect();
         let all = sets.iter().map(|set| self.client.execute_typed(sql, set));
-        self.wait(try_join_all(all)).map(drop)
+        let changed = self.wait(try_join_all(all))?;
+        Ok(changed.into_iter().sum())
     }
 
     fn try_take_role(&mut self) -> Result<bool, StoreError> {

@@ -275,7 +275,7 @@ fn read(row: &Row) -> Result<WaitingRequest, StoreError> {
     let held = row.get::<Option<_>>("held")?.unwrap_or_default();
     let state = Subscription {
         claimed: row.get("claimed")?,
-        attempt: row.count("attempts")?,
+        attempt: row.get("attempts")?,
         next_at: row.get("next_at")?,
         last: rows::read_last(row, Some(accepted_at))?,
         ..Subscription::request(lease_s, rows::read_secret(row)?, held, accepted_at)
@@ -298,7 +298,7 @@ fn save(db: &mut dyn Connection, request: &WaitingRequest) -> Result<(), StoreEr
     let state = &request.state;
     let changed = vec![
         ("claimed", state.claimed.into()),
-        ("attempts", rows::attempt_value(state)),
+        ("attempts", state.attempt.into()),
         ("next_at", state.next_at.into()),
         ("last_answer", rows::answer_value(state.last.as_ref())),
     ];

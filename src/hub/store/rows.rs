@@ -109,7 +109,7 @@ fn read(row: &Row) -> Result<Listed, StoreError> {
         failures: row.get("failures")?,
         next_at: row.get("next_at")?,
         claimed: row.get("claimed")?,
-        attempt: row.count("attempt")?,
+        attempt: row.get("attempt")?,
         elapsed_ms: row.get("elapsed_ms")?,
         created_at: row.get("created_at")?,
         verified_at: row.get("verified_at")?,
@@ -140,7 +140,7 @@ pub(super) fn columns(state: &Subscription) -> Columns {
         ("failures", state.failures.into()),
         ("next_at", state.next_at.into()),
         ("claimed", state.claimed.into()),
-        ("attempt", attempt_value(state)),
+        ("attempt", state.attempt.into()),
         ("elapsed_ms", state.elapsed_ms.into()),
         ("slow", state.is_slow().into()),
         ("verified_at", state.verified_at.into()),
@@ -159,10 +159,6 @@ fn last_columns(state: &Subscription) -> [(&'static str, Value); 2] {
 
 pub(super) fn answer_value(last: Option<&Ended>) -> Value {
     last.map(|last| last.answer.to_string()).into()
-}
-
-pub(super) fn attempt_value(state: &Subscription) -> Value {
-    i64::try_from(state.attempt).unwrap_or(i64::MAX).into()
 }
 
 pub(super) fn secret_value(secret: Option<&Secret>) -> Value {

@@ -141,21 +141,16 @@ impl Connection for SqliteConnection {
         query().map_err(|error| translate(&self.path, &error))
     }
 
-    fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
-        let execute = || self.prepare(sql)?.execute(params_from_iter(values));
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, StoreError> {
+        let execute = || -> rusqlite::Result<usize> {
+            let mut statement = self.prepare(sql)?;
+            let changed = sets
+                .iter()
+                .map(|set| statement.execute(params_from_iter(set)));
+            changed.sum()
+        };
         let changed = execute().map_err(|error| translate(&self.path, &error))?;
         Ok(u64::try_from(changed).unwrap_or(u64::MAX))
-    }
-
-    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<(), StoreError> {
-        let execute = || -> rusqlite::Result<()> {
-            let mut statement = self.prepare(sql)?;
-            for values in sets {
-                statement.execute(params_from_iter(values))?;
-            }
-            Ok(())
-        };
-        execute().map_err(|error| translate(&self.path, &error))
     }
 
     fn try_take_role(&mut self) -> Result<bool, StoreError> {

@@ -130,7 +130,7 @@ pub enum Report {
     /// An attempt to deliver ended.
     Delivered {
         id: i64,
-        attempt: u64,
+        attempt: u32,
         /// `None` when nothing was sent, for a reason of ours.
         answer: Option<Answer>,
         /// The subscriber's own wish for the next attempt (`Retry-After` on 429 and 503).
