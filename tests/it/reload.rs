@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::net::SocketAddr;
+use std::os::unix::fs::symlink;
 use std::thread;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -63,21 +64,28 @@ fn a_replaced_file_is_served_also_on_open_connections() {
 }
 
 #[test]
-fn a_directory_replaced_by_a_symbolic_link_is_served() {
-    let old = DataDir::with_reviews(3, FIRST);
-    let new = DataDir::with_reviews(7, SECOND);
+fn a_link_to_a_directory_is_followed_when_it_changes_disappears_and_returns() {
+    let [old, new] =
+        [(3, FIRST), (7, SECOND)].map(|(count, date)| DataDir::with_reviews(count, date));
     let links = DataDir::empty();
-    let current = links.path().join("current");
-    std::os::unix::fs::symlink(old.path(), &current).unwrap();
+    let [current, next] = ["current", "next"].map(|name| links.path().join(name));
+    symlink(old.path(), &current).unwrap();
     let server = Server::start_on(&current);
     assert_eq!(count(&server), 3);
-    let next = links.path().join("next");
-    std::os::unix::fs::symlink(new.path(), &next).unwrap();
+    symlink(new.path(), &next).unwrap();
     fs::rename(&next, &current).unwrap();
     wait_for_count(&server, 7);
     // The new directory is the one that is watched from now on.
     new.write("reviews.json", &reviews_json(8, THIRD));
     wait_for_count(&server, 8);
+    fs::rename(&current, &next).unwrap();
+    wait_for_reason(&server, "data_missing");
+    assert_eq!(count(&server), 8);
+    assert_eq!(server.get("/readyz").status, 200);
+    new.write("reviews.json", &reviews_json(9, "2026-01-04T00:00:00Z"));
+    fs::rename(&next, &current).unwrap();
+    wait_for_count(&server, 9);
+    wait_for_no_reason(&server, "data_missing");
 }
 
 #[test]
@@ -95,10 +103,8 @@ fn a_broken_file_changes_nothing_but_readyz_until_it_is_mended() {
     data.write("reviews.json", &reviews_json(3, FIRST));
     wait_for_no_reason(&server, "reload_failed");
     let broken = reviews_json(3, SECOND).replace("\"rating\":1", "\"rating\":9");
-    data.write(
-        "reviews.json",
-        &broken.replace("\"rating\":2", "\"rating\":0"),
-    );
+    let broken = broken.replace("\"rating\":2", "\"rating\":0");
+    data.write("reviews.json", &broken);
     let refusal = wait_for_reason(&server, "reload_failed");
     let details = refusal["details"].as_array().expect("every problem");
     assert_eq!(details.len(), 2, "{details:?}");
@@ -183,29 +189,12 @@ fn files_copied_one_after_another_are_read_as_one_set() {
 }
 
 #[test]
-fn a_directory_that_disappears_is_still_served_and_taken_up_again() {
-    let data = DataDir::with_reviews(3, FIRST);
-    let parent = DataDir::empty();
-    let (here, there) = (parent.path().join("here"), parent.path().join("there"));
-    std::os::unix::fs::symlink(data.path(), &here).unwrap();
-    let server = Server::start_on(&here);
-    fs::rename(&here, &there).unwrap();
-    wait_for_reason(&server, "data_missing");
-    assert_eq!(count(&server), 3);
-    assert_eq!(server.get("/readyz").status, 200);
-    data.write("reviews.json", &reviews_json(4, SECOND));
-    fs::rename(&there, &here).unwrap();
-    wait_for_count(&server, 4);
-    wait_for_no_reason(&server, "data_missing");
-}
-
-#[test]
 fn a_reply_that_has_begun_ends_on_the_dataset_that_it_began_with() {
     let data = DataDir::empty();
     data.write("reviews.json", &large_reviews_json(FIRST));
     let server = Server::start_on(data.path());
     let before = server.get("/reviews.json").body;
-    let mut connections: Vec<_> = (0..4).map(|_| server.connect()).collect();
+    let mut connections = [(); 4].map(|()| server.connect());
     for connection in &mut connections {
         connection.request("GET", "/reviews.json", &[], b"");
         // Its first byte has been sent.
