@@ -25,8 +25,8 @@ fn a_clock_that_jumps_ahead_ends_no_lease_and_brings_no_retry_forward() {
     let good = Subscriber::good();
     let failing = Subscriber::delivering(|_| Reply::status(503));
     let [good_callback, failing_callback] = [&good, &failing].map(|it| it.callback("/cb"));
-    rig.subscribe_for(&good_callback, "1000");
-    rig.subscribe_for(&failing_callback, "1000");
+    rig.subscribe_as(&good_callback, &[("hub.lease_seconds", "1000")]);
+    rig.subscribe_as(&failing_callback, &[("hub.lease_seconds", "1000")]);
     rig.change("2");
     rig.wait_failures(&failing_callback, 1);
     rig.jump(DAY_MS);
@@ -44,7 +44,7 @@ fn a_clock_that_jumps_ahead_ends_no_lease_and_brings_no_retry_forward() {
 fn a_clock_that_went_back_while_the_hub_was_down_ends_no_lease_and_a_change_is_delivered_once() {
     let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
-    rig.subscribe_for(&callback, "1000");
+    rig.subscribe_as(&callback, &[("hub.lease_seconds", "1000")]);
     for jump_ms in [-DAY_MS, 0] {
         rig.stop();
         rig.jump(jump_ms);

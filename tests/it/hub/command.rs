@@ -34,8 +34,7 @@ fn list_and_show_tell_everything_but_secrets_and_queries() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb?token=hidden");
     let fields = [("hub.secret", "opensesame"), ("hub.lease_seconds", "1000")];
-    rig.subscribe_with(&callback, &fields).unwrap();
-    rig.wait_active(&callback);
+    rig.subscribe_as(&callback, &fields);
     rig.change("2");
     rig.wait_settled();
     let id = id_of(&rig, &callback);

@@ -33,9 +33,7 @@ fn h8_h58_h59_h60_h65_h66_with_a_secret_every_delivery_is_signed_over_its_body()
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let secret = "s\u{e9}same ".repeat(24);
     let callback = subscriber.callback("/cb");
-    rig.subscribe_with(&callback, &[("hub.secret", &secret)])
-        .unwrap();
-    rig.wait_active(&callback);
+    rig.subscribe_as(&callback, &[("hub.secret", &secret)]);
     let secret = Secret::new(secret).unwrap();
     for (number, content) in [(1, "2"), (2, "3")] {
         rig.change(content);

@@ -19,8 +19,7 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     let (subscriber, silent) = (Subscriber::good(), Subscriber::good());
     let [signed, plain] = ["/a", "/b"].map(|path| subscriber.callback(path));
     let secret = [("hub.secret", "opensesame")];
-    rig.subscribe_with(&signed, &secret).unwrap();
-    rig.wait_active(&signed);
+    rig.subscribe_as(&signed, &secret);
     rig.subscribe(&plain);
     rig.wait_settled();
     let state = rig.state_dir().to_str().unwrap().to_owned();

@@ -143,8 +143,7 @@ fn h19_a_failed_verification_of_a_renewal_or_unsubscription_changes_nothing() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
     let fields = [("hub.secret", "one"), ("hub.lease_seconds", "1000")];
-    rig.subscribe_with(&callback, &fields).unwrap();
-    rig.wait_active(&callback);
+    rig.subscribe_as(&callback, &fields);
     let before = rig.listed(&callback);
     subscriber.behave(|request| match request.method.as_str() {
         "GET" => Reply::Answer(404, Vec::new()),
@@ -165,7 +164,7 @@ fn h19_a_failed_verification_of_a_renewal_or_unsubscription_changes_nothing() {
 fn h44_a_lease_that_ends_ends_the_subscription_without_a_word() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
-    rig.subscribe_for(&callback, "1");
+    rig.subscribe_as(&callback, &[("hub.lease_seconds", "1")]);
     rig.wait_gone(&callback);
     rig.change("2");
     rig.wait_removals(RemovalReason::LeaseEnded, 1);

@@ -196,16 +196,14 @@ impl Rig {
         self.post(&[&form, more].concat())
     }
 
-    /// Subscribes to the feed with a lease of so many seconds, and waits until that is active.
-    pub(crate) fn subscribe_for(&self, callback: &str, lease_s: &str) {
-        self.subscribe_with(callback, &[("hub.lease_seconds", lease_s)])
-            .unwrap();
-        self.wait_active(callback);
-    }
-
     /// Subscribes to the feed and waits until that is active.
     pub(crate) fn subscribe(&self, callback: &str) {
-        self.subscribe_with(callback, &[]).unwrap();
+        self.subscribe_as(callback, &[]);
+    }
+
+    /// Subscribes to the feed, with further fields, and waits until that is active.
+    pub(crate) fn subscribe_as(&self, callback: &str, more: Fields<'_>) {
+        self.subscribe_with(callback, more).unwrap();
         self.wait_active(callback);
     }
 
