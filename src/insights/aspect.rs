@@ -7,7 +7,6 @@
 
 use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::LazyLock;
 
 use rust_stemmers::Stemmer;
 use whatlang::Lang;
@@ -75,10 +74,7 @@ impl Phrases {
     /// The aspects that the sentence of `words` names, each once, in the order of the sentence.
     pub(super) fn find(&self, words: &Words) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
-        if self.by_first.is_empty() {
-            return found;
-        }
-        let (items, stems) = (words.items(), self.stems(words));
+        let (items, stems) = (&words.items, self.stems(words));
         let mut at = 0;
         while at < stems.len() {
             let (owners, length) = self.at(&stems[at..]);
@@ -126,32 +122,22 @@ impl Phrases {
                 None => bare.to_owned(),
             }
         };
-        words.items().iter().map(stem).collect()
+        words.items.iter().map(stem).collect()
     }
 }
 
 /// The sign of `phrase` where it is itself an opinion, by our list or, in English, by the lexicon.
 fn opinion(phrase: &str, lang: Option<Lang>) -> i8 {
     let lower = phrase.trim().to_lowercase();
-    if let Some(sign) = OPINIONS.get(lower.as_str()) {
-        return *sign;
-    }
+    let lists = |line: &&str| line[1..].split(',').any(|one| one.trim() == lower);
     let valence = entry(&lower).valence.unwrap_or_default();
-    match lang {
-        Some(Lang::Eng) if valence.abs() >= 10 => valence.signum() as i8,
-        _ => 0,
+    match include_str!("opinions.txt").lines().find(lists) {
+        Some(line) if line.starts_with('-') => -1,
+        Some(_) => 1,
+        None if lang == Some(Lang::Eng) && valence.abs() >= 10 => valence.signum() as i8,
+        None => 0,
     }
 }
-
-/// Phrases that are opinions themselves, with their signs.
-static OPINIONS: LazyLock<HashMap<&str, i8>> = LazyLock::new(|| {
-    let mut signs = HashMap::new();
-    for line in include_str!("opinions.txt").lines() {
-        let sign = if line.starts_with('-') { -1 } else { 1 };
-        signs.extend(line[1..].split(',').map(|phrase| (phrase.trim(), sign)));
-    }
-    signs
-});
 
 /// Letters of a stem that compounds are looked through for.
 const PART_CHARS_MIN: usize = 4;

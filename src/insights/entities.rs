@@ -30,14 +30,13 @@ impl<'d> List<'d> {
                 Some(list.entries.len() - 1)
             });
         }
-        let mut places: HashMap<String, Option<usize>> = HashMap::new();
+        let ids = list.places.clone();
         for (alias, id) in aliases {
-            let owner = list.places[&comparable(id)];
-            let known = places.entry(comparable(alias)).or_insert(owner);
+            let owner = ids[&comparable(id)];
+            let known = list.places.entry(comparable(alias)).or_insert(owner);
             *known = known.filter(|one| Some(*one) == owner);
         }
-        places.extend(list.places);
-        list.places = places;
+        list.places.extend(ids);
         list
     }
 

@@ -71,7 +71,7 @@ impl Sentence {
     /// Returns the sums of the words about the mention, or about nothing in particular.
     fn text(&mut self, target: Option<&Range<usize>>, context: &Context) -> Weights {
         if !context.is_english {
-            let emoji = self.words.items().iter().filter(|item| !item.is_word);
+            let emoji = self.words.items.iter().filter(|item| !item.is_word);
             let tenths: i32 = emoji.filter_map(|item| item.entry.valence).sum();
             let emoji = tenths.clamp(-40, 40) * UNIT / 40;
             return [-emoji, 0, emoji];
@@ -115,12 +115,14 @@ pub(super) fn review_score(rating: Rating, sentences: i32, own: i32) -> i32 {
     let stars = [-192, -128, 0, 96, 192][usize::from(rating.stars() - 1)];
     let words = (sentences * 6 / 10 + own).clamp(-224, 224);
     let odds = f64::from(stars + words) / f64::from(UNIT);
-    ((2.0 / (1.0 + exponential(-odds)) - 1.0) * 10_000.0).round() as i32
+    ((2.0 * share(odds) - 1.0) * 10_000.0).round() as i32
 }
 
-/// (1 + x/1024)^1024 for the exponential of `x` above -1024: made of sums and products, so the same on every machine.
-pub(super) fn exponential(x: f64) -> f64 {
-    (0..10).fold(1.0 + x / 1024.0, |power, _| power * power)
+/// The logistic function, with (1 + x/1024)^1024 for the exponential of `x`: made of sums, products and a quotient, so the
+/// same on every machine.
+pub(super) fn share(odds: f64) -> f64 {
+    let start = 1.0 - odds.clamp(-15.0, 15.0) / 1024.0;
+    1.0 / (1.0 + (0..10).fold(start, |power, _| power * power))
 }
 
 /// The sign of a review's score: an opinion from 0.3 on.

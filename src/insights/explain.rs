@@ -20,8 +20,7 @@ use crate::wire::sentence::sentences;
 pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<String> {
     let mut aspects = dataset.taxonomy.aspects.iter();
     let lower = id.to_lowercase();
-    let wanted = aspects.clone().position(|aspect| aspect.id == id);
-    let wanted = wanted.or_else(|| aspects.position(|one| one.label.to_lowercase() == lower))?;
+    let wanted = aspects.position(|one| one.id == id || one.label.to_lowercase() == lower)?;
     let derived = Derived::of(dataset, options, &|| false)?;
     let (mut text, mut counts) = (String::new(), [0; 3]);
     let mut read = Sentence::default();
@@ -62,7 +61,7 @@ fn explanation(
     words.read(sentence);
     // By word, as one may stand in the sentence twice.
     let mut by_word: BTreeMap<&str, i32> = BTreeMap::new();
-    for item in words.items() {
+    for item in &words.items {
         let word = words.lower(item);
         if item.is_word && !is_function_word(lang.unwrap_or(Lang::Eng), word) {
             let mut without = sentence.to_owned();

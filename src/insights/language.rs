@@ -36,7 +36,7 @@ pub(super) fn detect_all(
     usual.retain(|lang| counts.get(lang).is_some_and(|count| count * 20 >= told));
     usual.sort_by_key(|lang| counts[lang]);
     for (lang, review) in languages.iter_mut().zip(reviews) {
-        *lang = lang.or_else(|| guess(head(review), &usual));
+        *lang = lang.or_else(|| guess(truncate(&review.text, HEAD_BYTES), &usual));
     }
     Some(languages)
 }
@@ -51,7 +51,7 @@ fn detect(review: &Review) -> Option<Lang> {
         (fields.next() == language).then(|| Lang::from_code(code))?
     });
     tagged.or_else(|| {
-        let info = whatlang::detect(head(review))?;
+        let info = whatlang::detect(truncate(&review.text, HEAD_BYTES))?;
         (info.is_reliable() && review.text.len() >= 20).then(|| info.lang())
     })
 }
@@ -66,11 +66,6 @@ fn guess(text: &str, usual: &[Lang]) -> Option<Lang> {
     let best = usual.iter().max_by_key(count).copied();
     let best = best.or_else(|| whatlang::detect_lang(text));
     best.filter(|_| text.contains(char::is_alphabetic))
-}
-
-/// What tells the language of a review.
-fn head(review: &Review) -> &str {
-    truncate(&review.text, HEAD_BYTES)
 }
 
 /// The stemmer of a language, if there is one.

@@ -101,18 +101,14 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
     let mut insights: Insights = serde_json::from_slice(given).unwrap_or_default();
     let ids = dataset.reviews.iter().map(|review| review.id.as_str());
     let rows: HashMap<&str, Row> = ids.zip((0..).map(Row)).collect();
-    // Such a document may name more reviews in one of the two places than in the other.
-    let mut by_aspect: HashMap<&str, BTreeSet<Row>> = HashMap::new();
-    for (id, review) in insights.per_review.iter().flatten() {
-        for aspect in &review.aspects {
-            by_aspect
-                .entry(aspect)
-                .or_default()
-                .extend(rows.get(id.as_str()));
-        }
-    }
     for aspect in &mut insights.aspects {
-        let mut all = by_aspect.remove(aspect.id.as_str()).unwrap_or_default();
+        // Such a document may name more reviews in one of the two places than in the other.
+        let reviews = insights.per_review.iter().flatten();
+        let naming = reviews.filter(|(_, review)| review.aspects.contains(&aspect.id));
+        let mut all: BTreeSet<Row> = naming
+            .filter_map(|(id, _)| rows.get(id.as_str()))
+            .copied()
+            .collect();
         let mut by_polarity: [BTreeSet<Row>; 3] = Default::default();
         for shown in aspect.evidence.iter().flatten() {
             let row = rows.get(shown.review_id.as_str());
@@ -192,16 +188,13 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
         }
     }
     let language = |(lang, reviews): (Option<Lang>, u64)| {
-        let evidence = [
-            ("text_model", lang == Some(Lang::Eng)),
-            ("own_stars", derived.known[&lang].own.is_some()),
-            ("stars", true),
-        ];
-        let evidence = evidence.into_iter().filter(|(_, is_used)| *is_used);
+        let text = (lang == Some(Lang::Eng)).then_some("text_model");
+        let own = derived.known[&lang].own.as_ref().map(|_| "own_stars");
+        let evidence = [text, own, Some("stars")].into_iter().flatten();
         LanguageCoverage {
             language: lang.map_or("und", |lang| lang.code()).to_owned(),
             reviews,
-            evidence: evidence.map(|(name, _)| name.to_owned()).collect(),
+            evidence: evidence.map(str::to_owned).collect(),
         }
     };
     let mut languages: Vec<LanguageCoverage> = counts.into_iter().map(language).collect();

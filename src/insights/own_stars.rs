@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use super::evidence::exponential;
+use super::evidence::share;
 use super::text::{Words, key};
 use super::text_model::UNIT;
 use crate::model::Review;
@@ -66,7 +66,7 @@ impl OwnStars {
         let mut counts: Vec<[u32; 2]> = Vec::new();
         let mut examples: Vec<Example> = Vec::new();
         for (side, reviews) in sides.iter().enumerate() {
-            for (row, review) in reviews.iter().step_by(reviews.len().div_ceil(REVIEWS_MAX)) {
+            for &(row, review) in reviews.iter().step_by(reviews.len().div_ceil(REVIEWS_MAX)) {
                 let mut grams = Vec::new();
                 for range in sentences(&review.text).take(SENTENCES_MAX) {
                     words.read(&review.text[range]);
@@ -78,10 +78,9 @@ impl OwnStars {
                 grams.sort_unstable();
                 grams.dedup();
                 counts.resize(numbers.len(), [0; 2]);
-                grams
-                    .iter()
-                    .for_each(|gram| counts[*gram as usize][side] += 1);
-                let row = *row;
+                for gram in &grams {
+                    counts[*gram as usize][side] += 1;
+                }
                 examples.push(Example { row, grams, side });
             }
         }
@@ -96,10 +95,8 @@ impl OwnStars {
             std::array::from_fn(|unseen| fit(&examples, unseen, counts.len()));
         let trust = trust(&examples, &models);
         let gram = |(key, number): (u64, u32)| {
-            let (weights, counts) = (
-                models.each_ref().map(|one| one[number as usize]),
-                counts[number as usize],
-            );
+            let weights = models.each_ref().map(|one| one[number as usize]);
+            let counts = counts[number as usize];
             (key, Gram { weights, counts })
         };
         numbers.retain(|_, number| is_kept(number));
@@ -132,7 +129,7 @@ impl OwnStars {
 fn grams(words: &Words) -> Vec<u64> {
     let mut grams = Vec::new();
     let mut before: Option<u64> = None;
-    for item in words.items() {
+    for item in &words.items {
         if !item.is_word && item.entry.valence.is_none() {
             before = None;
             continue;
@@ -145,23 +142,13 @@ fn grams(words: &Words) -> Vec<u64> {
     grams
 }
 
-/// How far the models predict the stars of the examples that they have not seen: the factor with the least squared error.
+/// How far the models tell the side of the examples that they have not seen: from 0, as chance does, to 2, always.
 fn trust(examples: &[Example], models: &[Vec<f32>; FOLDS]) -> f32 {
     let sides = balance(examples.iter());
-    let error = |factor: f32| -> f32 {
-        let loss = |one: &Example| {
-            let odds = odds(&one.grams, &models[one.row % FOLDS]);
-            let miss = share(odds * factor) - one.side as f32;
-            miss * miss * sides[one.side]
-        };
-        examples.iter().map(loss).sum()
-    };
-    let factors = FACTORS.map(|factor| (error(factor), factor));
-    // Of equals the smallest.
-    let least = factors
-        .into_iter()
-        .min_by(|one, other| one.0.total_cmp(&other.0));
-    least.map_or(0.0, |(_, factor)| factor)
+    let is_right =
+        |one: &&Example| (odds(&one.grams, &models[one.row % FOLDS]) > 0.0) == (one.side == 1);
+    let right = examples.iter().filter(is_right).map(|one| sides[one.side]);
+    (right.sum::<f32>() / examples.len() as f32 * 4.0 - 2.0).max(0.0)
 }
 
 /// Stochastic gradient descent with steps that shrink, over the examples of the rows that do not leave the remainder
@@ -172,7 +159,8 @@ fn fit(examples: &[Example], unseen: usize, count: usize) -> Vec<f32> {
     let seen = examples.iter().filter(|one| one.row % FOLDS != unseen);
     let sides = balance(seen.clone());
     for one in (0..EPOCHS).flat_map(|_| seen.clone()) {
-        let miss = (share(odds(&one.grams, &weights)) - one.side as f32) * sides[one.side];
+        let share = share(odds(&one.grams, &weights).into()) as f32;
+        let miss = (share - one.side as f32) * sides[one.side];
         let miss = miss / norm(one.grams.len());
         for gram in &one.grams {
             let gram = *gram as usize;
@@ -202,11 +190,6 @@ fn norm(grams: usize) -> f32 {
     (grams.max(1) as f32).sqrt()
 }
 
-/// The logistic function.
-fn share(odds: f32) -> f32 {
-    (1.0 / (1.0 + exponential(-f64::from(odds.clamp(-15.0, 15.0))))) as f32
-}
-
 /// Reviews with one, two or five stars that a language needs, and those of either side.
 const REVIEWS_MIN: usize = 200;
 const SIDE_MIN: usize = 20;
@@ -221,5 +204,3 @@ const RATE: f32 = 0.15;
 const PENALTY: f32 = 1e-3;
 /// Log-odds that a text may speak for at most.
 const ODDS_MAX: f32 = 4.0;
-/// Factors that are tried.
-const FACTORS: [f32; 7] = [0.0, 0.25, 0.5, 0.75, 1.0, 1.5, 2.0];

@@ -13,7 +13,8 @@ use std::sync::LazyLock;
 #[derive(Debug, Default)]
 pub(super) struct Words {
     lower: String,
-    items: Vec<Item>,
+    /// In the order of the sentence.
+    pub(super) items: Vec<Item>,
 }
 
 /// A word, or a single mark.
@@ -85,11 +86,6 @@ impl Words {
                 false => reach.saturating_sub(u8::from(is_word)),
             };
         }
-    }
-
-    /// The items in the order of the sentence.
-    pub(super) fn items(&self) -> &[Item] {
-        &self.items
     }
 
     /// The word or mark in lower case, `0` for a number.
@@ -186,14 +182,14 @@ mod tests {
     fn words_marks_and_clauses() {
         let mut words = Words::default();
         words.read("The fee wasn’t low, 24 letters—but Zoë's well-made will…");
-        let lower: Vec<&str> = words.items().iter().map(|item| words.lower(item)).collect();
+        let lower: Vec<&str> = words.items.iter().map(|item| words.lower(item)).collect();
         let expected = "the fee wasn't low , 0 letters — but zoë's well-made will …";
         assert_eq!(lower.join(" "), expected);
-        assert!(words.items()[3].negated && !words.items()[5].negated);
-        assert_eq!(words.items()[6].clause, 0);
-        assert_eq!(words.items()[9].clause, 2);
-        assert_eq!(words.items()[5].phrase, 1);
+        assert!(words.items[3].negated && !words.items[5].negated);
+        assert_eq!(words.items[6].clause, 0);
+        assert_eq!(words.items[9].clause, 2);
+        assert_eq!(words.items[5].phrase, 1);
         words.read(&"a ".repeat(ITEMS_MAX + 1));
-        assert_eq!(words.items().len(), ITEMS_MAX);
+        assert_eq!(words.items.len(), ITEMS_MAX);
     }
 }

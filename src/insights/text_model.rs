@@ -53,7 +53,7 @@ impl Sentence {
     pub fn features(&mut self, target: Option<Range<usize>>) -> &[u32] {
         self.target = target.and_then(|range| {
             let inside = |item: &Item| item.start < range.end && item.end > range.start;
-            let mut items = self.words.items().iter();
+            let mut items = self.words.items.iter();
             Some((items.clone().position(inside)?, items.rposition(inside)?))
         });
         let mut features = std::mem::take(&mut self.features);
@@ -70,7 +70,7 @@ impl Sentence {
     /// Words and their stems; and lexicon words by their sign alone, and their sums in phrase, clause and sentence.
     fn add_words(&self, features: &mut Vec<u32>) {
         let mut sums = [0; 3];
-        for (at, item) in self.words.items().iter().enumerate() {
+        for (at, item) in self.words.items.iter().enumerate() {
             let (zone, side) = self.place(at);
             let negated = u8::from(item.negated);
             let stem = key(stem(self.words.lower(item)));
@@ -105,7 +105,7 @@ impl Sentence {
     /// Pairs and triples of neighbours, as they stand and, near the mention, with it as one item that may be any.
     fn add_sequences(&self, features: &mut Vec<u32>) {
         let (first, last) = self.target.unwrap_or_default();
-        let items = self.words.items();
+        let items = &self.words.items;
         let shown: Vec<usize> = (0..items.len())
             .filter(|at| *at <= first || *at > last)
             .collect();
@@ -139,7 +139,7 @@ impl Sentence {
         let Some((first, last)) = self.target else {
             return (0, 2);
         };
-        let (item, of) = (self.words.items()[at], self.words.items()[first]);
+        let (item, of) = (self.words.items[at], self.words.items[first]);
         let zone = match item.clause.abs_diff(of.clause) {
             0 => item.phrase.abs_diff(of.phrase).min(2) as u8,
             1 => 3,

@@ -55,7 +55,7 @@ pub(super) type Counts = HashMap<(Lang, String), Count>;
 
 /// Counts the phrases of a sentence of the review of `row`.
 pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, words: &Words) {
-    let (items, Some(group)) = (words.items(), group(review)) else {
+    let (items, Some(group)) = (&words.items, group(review)) else {
         return;
     };
     let is_content = |item: &Item| {
@@ -139,19 +139,17 @@ pub(super) fn topics<'p>(
         let words = phrase.split(' ').count();
         (Reverse(weight.abs()), Reverse(words), *phrase, *lang as u8)
     });
-    let mut topics: Vec<Topic> = Vec::new();
-    for polarity in [Polarity::Positive, Polarity::Negative] {
-        let first = topics.len();
-        for (weight, phrase, _, count) in &weighed {
-            let of_sign = (*weight > 0) == (polarity == Polarity::Positive);
-            let told = &topics[first..];
-            let is_new = told.iter().all(|one| !overlaps(&one.phrase, phrase));
-            if !of_sign || !is_new || told.len() == TOPICS_MAX {
-                continue;
-            }
+    let mut topics: [Vec<Topic>; 2] = Default::default();
+    for (weight, phrase, _, count) in weighed {
+        let (told, polarity) = match weight > 0 {
+            true => (&mut topics[0], Polarity::Positive),
+            false => (&mut topics[1], Polarity::Negative),
+        };
+        let is_new = told.iter().all(|one| !overlaps(&one.phrase, phrase));
+        if is_new && told.len() < TOPICS_MAX {
             let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
-            topics.push(Topic {
-                phrase: (*phrase).to_owned(),
+            told.push(Topic {
+                phrase: phrase.to_owned(),
                 polarity,
                 five_star_count: count.groups[0].into(),
                 low_star_count: count.groups[1].into(),
@@ -160,23 +158,19 @@ pub(super) fn topics<'p>(
             });
         }
     }
-    topics
+    topics.concat()
 }
 
 /// Words that name people: those of the taxonomy, the business and the authors; and, but in German, words that are
 /// mostly written with a capital within sentences.
 fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
     let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
-    let mut names: Vec<&String> = vec![&business.name];
-    for person in &taxonomy.technicians {
-        names.push(&person.name);
-        names.extend(&person.aliases);
-    }
-    names.extend(business.technicians.iter().map(|one| &one.name));
-    names.extend(dataset.reviews.iter().map(|review| &review.author));
-    let words = names
-        .iter()
-        .flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
+    let people = taxonomy.technicians.iter();
+    let names = people.flat_map(|one| one.aliases.iter().chain([&one.name]));
+    let names = names.chain(business.technicians.iter().map(|one| &one.name));
+    let names = names.chain([&business.name]);
+    let names = names.chain(dataset.reviews.iter().map(|review| &review.author));
+    let words = names.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
     let words = words.filter(|word| word.starts_with(char::is_uppercase));
     let mut names: HashSet<String> = words.map(str::to_lowercase).collect();
     for ((lang, phrase), count) in counts {

@@ -16,10 +16,8 @@ pub(super) fn aspects(dataset: &Dataset, derived: &Derived, options: &Options) -
         by_aspect[usize::from(mention.aspect)].push(mention);
     }
     let min = options.mentions_min.into();
-    let pairs = concepts.iter().zip(&by_aspect);
-    pairs
-        .map(|(concept, mentions)| aspect(dataset, min, concept, mentions))
-        .collect()
+    let of = |(one, mentions): (&Concept, &Vec<_>)| aspect(dataset, min, one, mentions);
+    concepts.iter().zip(&by_aspect).map(of).collect()
 }
 
 fn aspect(dataset: &Dataset, min: u64, concept: &Concept, mentions: &[&Mention]) -> Aspect {
