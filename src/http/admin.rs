@@ -48,9 +48,8 @@ pub(crate) fn handle(
     let mut response = reply::render_private(reply);
     if is_metrics {
         let media_type = HeaderValue::from_static(OPENMETRICS);
-        response
-            .headers_mut()
-            .insert(header::CONTENT_TYPE, media_type);
+        let headers = response.headers_mut();
+        headers.insert(header::CONTENT_TYPE, media_type);
     }
     if request.method() == Method::HEAD {
         let body = std::mem::take(response.body_mut());

@@ -94,11 +94,8 @@ impl<'r> RequestHead<'r> {
 
     /// Returns the values of the fields called `name`, in lower case, the last first.
     pub(crate) fn lines_from_last(&self, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
-        self.headers
-            .get_all(name)
-            .iter()
-            .rev()
-            .map(HeaderValue::as_bytes)
+        let lines = self.headers.get_all(name).iter();
+        lines.rev().map(HeaderValue::as_bytes)
     }
 
     /// Tells whether Transfer-Encoding is one that we take: none, or exactly one `chunked`.
@@ -107,10 +104,8 @@ impl<'r> RequestHead<'r> {
     /// line of the field is how requests are smuggled.
     pub(crate) fn is_transfer_encoding_known(&self) -> bool {
         let mut values = self.values(Field::TransferEncoding);
-        let first_is_chunked = values
-            .next()
-            .is_none_or(|value| value.eq_ignore_ascii_case(b"chunked"));
-        first_is_chunked && values.next().is_none()
+        let is_chunked = |value: &[u8]| value.eq_ignore_ascii_case(b"chunked");
+        values.next().is_none_or(is_chunked) && values.next().is_none()
     }
 }
 

@@ -72,10 +72,8 @@ pub(crate) struct RateLimitStatus {
 impl RateLimiter {
     /// Permits `per_minute` requests a minute; 0 permits any number.
     pub(crate) fn new(policy: &'static str, per_minute: u32, began: Instant) -> RateLimiter {
-        let free = Bucket {
-            client: 0,
-            full_at: 0,
-        };
+        let (client, full_at) = (0, 0);
+        let free = Bucket { client, full_at };
         let sets = if per_minute > 0 { SETS } else { 0 };
         RateLimiter {
             policy,
@@ -115,9 +113,8 @@ impl RateLimiter {
         let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
         let client = client_key(client);
         let set = usize::try_from(self.hash.hash_one(client)).unwrap_or(0) % SETS;
-        let mut buckets = self.sets[set]
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let buckets = self.sets[set].lock();
+        let mut buckets = buckets.unwrap_or_else(PoisonError::into_inner);
         let is_known = |bucket: &Bucket| bucket.client == client && bucket.full_at > now;
         let way = buckets.iter().position(is_known).unwrap_or_else(|| {
             let fullest = (0..WAYS).min_by_key(|way| buckets[*way].full_at);

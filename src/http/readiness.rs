@@ -60,11 +60,8 @@ impl Readiness {
     /// Takes back the reason with this code, if there is one.
     pub fn withdraw(&self, code: &str) {
         self.reasons.rcu(|reasons| {
-            reasons
-                .iter()
-                .filter(|reason| reason.code != code)
-                .cloned()
-                .collect::<Vec<_>>()
+            let others = reasons.iter().filter(|reason| reason.code != code);
+            others.cloned().collect::<Vec<_>>()
         });
     }
 

@@ -318,28 +318,22 @@ pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<
 /// Adds RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), Retry-After where the limit is
 /// exceeded, and lets pages read them where they may read others.
 pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
-    let RateLimitStatus {
-        policy,
-        per_minute,
-        left,
-        ..
-    } = quota;
+    let (policy, limit, left) = (quota.policy, quota.per_minute, quota.left);
     // Whole seconds, rounded up: a client that waits so long is admitted.
     let next_s = quota.next.as_nanos().div_ceil(1_000_000_000).max(1);
     let window_s = WINDOW.as_secs();
     let headers = response.headers_mut();
-    for (name, value) in [
-        (
-            "ratelimit-policy",
-            format!("\"{policy}\";q={per_minute};w={window_s}"),
-        ),
-        ("ratelimit", format!("\"{policy}\";r={left};t={next_s}")),
-    ] {
+    let mut put = |name, value: String| {
         // Words of ours and numbers: a header can always carry them.
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(HeaderName::from_static(name), value);
         }
-    }
+    };
+    put(
+        "ratelimit-policy",
+        format!("\"{policy}\";q={limit};w={window_s}"),
+    );
+    put("ratelimit", format!("\"{policy}\";r={left};t={next_s}"));
     // What `/mcp` exposes has them already.
     if let Some(exposed) = headers.get_mut(header::ACCESS_CONTROL_EXPOSE_HEADERS)
         && *exposed == EXPOSED

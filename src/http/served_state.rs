@@ -64,11 +64,9 @@ impl ServedState {
         let base_url = &snapshot.base_url;
         let prepare = |document| {
             let resource = resource(&snapshot, &catalog, document);
-            let link = topic(document).map(|path| {
-                format!(
-                    "<{base_url}{path}>; rel=\"self\", <{base_url}/api/websub/hub>; rel=\"hub\""
-                )
-            });
+            let hub = format!("<{base_url}/api/websub/hub>; rel=\"hub\"");
+            let link =
+                topic(document).map(|path| format!("<{base_url}{path}>; rel=\"self\", {hub}"));
             let prepared = resource.map(|resource| PreparedDocument::new(resource, link));
             prepared.transpose()
         };

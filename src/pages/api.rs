@@ -96,11 +96,9 @@ fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
     let aspects: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
     let service = services(snapshot).next().map(|(id, _)| id);
     let text = |value: Option<&str>| value.map(Value::from);
+    let id = known("id").unwrap_or("01J00000000000000000000000");
     HashMap::from([
-        (
-            "{id}",
-            text(known("id").or(Some("01J00000000000000000000000"))),
-        ),
+        ("{id}", text(Some(id))),
         ("{date}", text(known("date").or(Some(&day)))),
         ("{service}", text(service)),
         ("{person}", text(people(snapshot).next())),
@@ -218,9 +216,8 @@ impl<'d> Operation<'d> {
             let name = text(parameter, "name");
             !name.starts_with("If-") && name != "Accept-Encoding"
         });
-        let parameters: Vec<Parameter<'d>> = own
-            .map(|parameter| Parameter::of(parameter, query))
-            .collect();
+        let parameters = own.map(|parameter| Parameter::of(parameter, query));
+        let parameters: Vec<Parameter<'d>> = parameters.collect();
         let (parent, last) = path.rsplit_once('/').unwrap_or_default();
         let in_path = parameters.iter().find(|one| one.location == "path");
         let mut target = match in_path {
@@ -236,6 +233,7 @@ impl<'d> Operation<'d> {
         let message = messages.and_then(|examples| examples.values().next());
         let form = content["application/x-www-form-urlencoded"]["example"].as_object();
         let form = form.into_iter().flatten();
+        let form = form.map(|(name, value)| (&**name, value.as_str().unwrap_or_default()));
         let answers = value["responses"]["200"]["content"].as_object();
         let media_type = answers.and_then(|content| content.keys().next());
         Operation {
@@ -248,9 +246,7 @@ impl<'d> Operation<'d> {
             parameters,
             target,
             message: message.map(|example| example["value"].to_string()),
-            form: form
-                .map(|(name, value)| (name.as_str(), value.as_str().unwrap_or_default()))
-                .collect(),
+            form: form.collect(),
             is_json: media_type.is_some_and(|media_type| media_type.contains("json")),
         }
     }

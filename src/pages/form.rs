@@ -123,35 +123,25 @@ impl<'p> Form<'p> {
 
     /// Tells whether a field is used that is folded away otherwise.
     pub(super) fn is_open(&self) -> bool {
-        self.given.iter().any(|(name, _)| FOLDED.contains(&name))
+        self.given.iter().any(|(name, _)| is_among(FOLDED, name))
     }
 
     /// Returns the parameters that the form has no field for.
     pub(super) fn hidden(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.given.iter().filter(|(name, _)| HIDDEN.contains(name))
+        self.given.iter().filter(|(name, _)| is_among(HIDDEN, name))
     }
 }
 
 /// Parameters whose fields are folded away unless one is used.
-const FOLDED: [&str; 6] = [
-    "mentions_technician",
-    "mentions_service",
-    "since",
-    "until",
-    "aspect",
-    "polarity",
-];
+const FOLDED: &str = "mentions_technician mentions_service since until aspect polarity";
 
 /// Parameters without a field.
-const HIDDEN: [&str; 7] = [
-    "min_rating",
-    "max_rating",
-    "query",
-    "has_reply",
-    "language",
-    "source",
-    "limit",
-];
+const HIDDEN: &str = "min_rating max_rating query has_reply language source limit";
+
+/// Tells whether `name` is one of the `names`, which have blanks between them.
+fn is_among(names: &str, name: &str) -> bool {
+    names.split(' ').any(|known| known == name)
+}
 
 impl Field<'_> {
     /// Tells whether there is anything to choose.
@@ -191,9 +181,8 @@ impl QueryParams {
 
     /// Returns the value of a parameter, or nothing.
     pub(super) fn value(&self, name: &str) -> &str {
-        let mut all = self.iter();
-        all.find(|(known, _)| *known == name)
-            .map_or("", |(_, value)| value)
+        let found = self.iter().find(|(known, _)| *known == name);
+        found.map_or("", |(_, value)| value)
     }
 
     /// Tells whether nothing was given that changes what is shown.
@@ -203,9 +192,8 @@ impl QueryParams {
 
     /// Returns the parameters in the order in which they came.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.values
-            .iter()
-            .map(|(name, value)| (*name, value.as_str()))
+        let values = self.values.iter();
+        values.map(|(name, value)| (*name, value.as_str()))
     }
 
     /// Returns the address of the first page of the same search without the parameters `left_out`.
@@ -222,9 +210,8 @@ impl QueryParams {
         let pairs = self.iter().filter(|(name, _)| *name != "cursor");
         let kept = pairs.filter(|(name, _)| !left_out.contains(name));
         let all = kept.chain(cursor.map(|cursor| ("cursor", cursor)));
-        let pairs: Vec<String> = all
-            .map(|(name, value)| encoded(&format!("{name}="), value))
-            .collect();
+        let pairs = all.map(|(name, value)| encoded(&format!("{name}="), value));
+        let pairs: Vec<String> = pairs.collect();
         match pairs.is_empty() {
             true => "/".to_owned(),
             false => format!("/?{}", pairs.join("&")),
@@ -243,10 +230,8 @@ mod tests {
             let Field::Select(list) = field(&known, given) else {
                 return Vec::new();
             };
-            list.iter()
-                .filter(|choice| choice.is_chosen)
-                .map(|choice| choice.value.to_owned())
-                .collect()
+            let chosen = list.iter().filter(|choice| choice.is_chosen);
+            chosen.map(|choice| choice.value.to_owned()).collect()
         };
         assert_eq!(chosen("b"), ["b"]);
         assert_eq!(chosen("one"), ["a"]);

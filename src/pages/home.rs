@@ -64,6 +64,7 @@ struct Bar {
 impl<'i> AspectLine<'i> {
     fn of(aspect: &'i Aspect) -> AspectLine<'i> {
         let (positive, negative) = (aspect.positive_count, aspect.negative_count);
+        let all = positive + aspect.neutral_count + negative;
         let quarters = &aspect.quarterly;
         let first = match quarters.len() {
             ..3 => quarters.len(),
@@ -72,19 +73,14 @@ impl<'i> AspectLine<'i> {
         AspectLine {
             aspect,
             href: encoded("/?aspect=", &aspect.id),
-            bar: Bar::of(
-                positive,
-                negative,
-                positive + aspect.neutral_count + negative,
-            ),
+            bar: Bar::of(positive, negative, all),
             quarters: &quarters[first..],
         }
     }
 
     fn bars(&self) -> impl Iterator<Item = Bar> {
-        let bar =
-            |one: &Quarter| Bar::of(one.positive_count, one.negative_count, one.mention_count);
-        self.quarters.iter().map(bar)
+        let quarters = self.quarters.iter();
+        quarters.map(|one| Bar::of(one.positive_count, one.negative_count, one.mention_count))
     }
 
     fn mentions(&self) -> String {

@@ -59,13 +59,11 @@ impl RatingStats {
                 span.sum += u64::from(rating.stars());
             }
         }
+        let stars = (1..).zip(distribution).map(|(stars, count)| stars * count);
         RatingStats {
             count: u64::from(snapshot.len()),
             with_text: u64::from(snapshot.with_text),
-            sum: (1..)
-                .zip(distribution)
-                .map(|(stars, count)| stars * count)
-                .sum(),
+            sum: stars.sum(),
             distribution,
             spans,
             span_months,
@@ -172,6 +170,7 @@ impl Chart {
             })
         };
         let means: Vec<Mean> = with_reviews().filter_map(mean).collect();
+        let grid = (1..=5).map(|stars| (stars, level(f64::from(stars))));
         (means.len() >= 2).then(|| Chart {
             span: match months {
                 1 => "month".to_owned(),
@@ -179,9 +178,7 @@ impl Chart {
                 12 => "year".to_owned(),
                 months => format!("{} years", months / 12),
             },
-            grid: (1..=5)
-                .map(|stars| (stars, level(f64::from(stars))))
-                .collect(),
+            grid: grid.collect(),
             columns: with_reviews().map(column).collect(),
             means,
             years: years(spans, months, step),

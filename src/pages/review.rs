@@ -99,17 +99,16 @@ impl ReviewView {
     /// Parses the review of `row`, without highlights.
     pub(super) fn read(snapshot: &Snapshot, row: Row) -> ReviewView {
         // The snapshot rendered these bytes, so they are a review.
-        let mut review: ReviewView =
-            serde_json::from_slice(snapshot.review(row)).unwrap_or_default();
+        let review = serde_json::from_slice(snapshot.review(row));
+        let mut review: ReviewView = review.unwrap_or_default();
         let mention = |parameter: &str, value: &str, label: &str| Mention {
             label: label.to_owned(),
             href: encoded(&format!("/?{parameter}="), value),
         };
         let people = review.mentioned_technicians.iter();
         let people = people.map(|name| mention("mentions_technician", name, name));
-        let services = review.mentioned_services.iter();
-        let services =
-            services.map(|id| mention("mentions_service", id, service_label(snapshot, id)));
+        let service = |id: &String| mention("mentions_service", id, service_label(snapshot, id));
+        let services = review.mentioned_services.iter().map(service);
         review.mentions = people.chain(services).collect();
         review
     }
@@ -205,9 +204,8 @@ fn bytes_of_points(text: &str, points: Range<u32>) -> Range<usize> {
         return text.len().min(points.start as usize)..text.len().min(points.end as usize);
     }
     let at = |point: u32| {
-        text.char_indices()
-            .nth(point as usize)
-            .map_or(text.len(), |(at, _)| at)
+        let found = text.char_indices().nth(point as usize);
+        found.map_or(text.len(), |(at, _)| at)
     };
     at(points.start)..at(points.end)
 }
@@ -219,13 +217,11 @@ mod tests {
     fn shown(text: &str, marks: &[Range<usize>]) -> String {
         let mut marked = Highlighted::from(text.to_owned());
         marked.mark(marks.to_vec());
-        marked
-            .stretches()
-            .map(|(text, is_marked)| match is_marked {
-                true => format!("[{text}]"),
-                false => text.to_owned(),
-            })
-            .collect()
+        let shown = marked.stretches().map(|(text, is_marked)| match is_marked {
+            true => format!("[{text}]"),
+            false => text.to_owned(),
+        });
+        shown.collect()
     }
 
     #[test]

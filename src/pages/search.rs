@@ -95,25 +95,19 @@ impl Pages {
         let aspect = filter.aspect.and_then(|name| self.aspect(name));
         let aspect = aspect.map(|aspect| (aspect, filter.polarity));
         let words = filter.words.iter().flat_map(Words::terms);
-        let terms: Vec<Term<'_>> = words
-            .filter(|term| !term.is_excluded)
-            .chain(filter.text.map(Term::anywhere))
-            .collect();
+        let words = words.filter(|term| !term.is_excluded);
+        let terms: Vec<Term<'_>> = words.chain(filter.text.map(Term::anywhere)).collect();
         let mut evidence: HashMap<&str, Vec<Range<u32>>> = HashMap::new();
-        for one in aspect
-            .iter()
-            .flat_map(|(aspect, polarity)| evidence_of(aspect, *polarity))
-        {
-            evidence
-                .entry(&one.review_id)
-                .or_default()
-                .push(one.start..one.end);
+        let asked_for = aspect.iter();
+        for one in asked_for.flat_map(|(aspect, polarity)| evidence_of(aspect, *polarity)) {
+            let of_review = evidence.entry(&one.review_id).or_default();
+            of_review.push(one.start..one.end);
         }
         let heading = match page.matched {
             0 => "No review matches".to_owned(),
             matched => counted(u64::from(matched), "review", "reviews"),
         };
-        let chips = self.chips(&asked.given);
+        let (chips, next) = (self.chips(&asked.given), page.next);
         let canonical = canonical(&asked.given).filter(|_| page.matched > 0);
         let subject = match (&canonical, chips.first()) {
             (Some(_), Some(Chip { label, value, .. })) => {
@@ -129,9 +123,7 @@ impl Pages {
             note: aspect.map(|(aspect, polarity)| note(aspect, polarity)),
             chips,
             reviews: read_all(&self.snapshot, &page.rows, &terms, &evidence),
-            next: page
-                .next
-                .map(|cursor| asked.given.href_after(&cursor.render())),
+            next: next.map(|cursor| asked.given.href_after(&cursor.render())),
             first: query.cursor.map(|_| asked.given.href_without(&[])),
             hints: &hints,
             ..self.results(&asked.given)
@@ -191,24 +183,19 @@ impl Pages {
 
     /// The filters of the search, each with the address of the same search without it.
     fn chips(&self, given: &QueryParams) -> Vec<Chip> {
-        let narrowing = given
-            .iter()
-            .filter(|(name, _)| !matches!(*name, "sort" | "limit" | "cursor"));
-        narrowing
-            .map(|(name, value)| Chip {
-                label: label(name),
-                value: self.value_label(name, value).to_owned(),
-                href: given.href_without(&[name]),
-            })
-            .collect()
+        let narrows = |(name, _): &(&str, &str)| !matches!(*name, "sort" | "limit" | "cursor");
+        let chips = given.iter().filter(narrows).map(|(name, value)| Chip {
+            label: label(name),
+            value: self.value_label(name, value).to_owned(),
+            href: given.href_without(&[name]),
+        });
+        chips.collect()
     }
 
     fn value_label<'v>(&'v self, name: &str, value: &'v str) -> &'v str {
         match name {
             "mentions_service" => service_label(&self.snapshot, value),
-            "aspect" => self
-                .aspect_of_id(value)
-                .map_or(value, |aspect| &aspect.label),
+            "aspect" => self.aspect_of_id(value).map_or(value, |one| &one.label),
             "polarity" => Polarity::parse(value).map_or(value, |tone| tone_label(tone)),
             _ => value,
         }

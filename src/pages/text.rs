@@ -38,10 +38,9 @@ pub(super) fn verifier(by: &str, method: Option<&str>) -> String {
 
 /// Returns one sentence on who verified the published reviews; empty if there are no reviews.
 pub(super) fn verification(snapshot: &Snapshot) -> String {
-    let business = || format!("{} itself", snapshot.business.name);
-    let name = |one: &Option<Verification>| {
-        one.as_ref()
-            .map_or_else(business, |one| verifier(&one.by, one.method.as_deref()))
+    let name = |one: &Option<Verification>| match one {
+        Some(one) => verifier(&one.by, one.method.as_deref()),
+        None => format!("{} itself", snapshot.business.name),
     };
     let Verifications { named, other_count } = &snapshot.verifications;
     let text = match &named[..] {
@@ -50,10 +49,9 @@ pub(super) fn verification(snapshot: &Snapshot) -> String {
         _ => {
             let parts = named.iter().map(|(one, count)| (*count, name(one)));
             let others = (*other_count > 0).then(|| (*other_count, "others".to_owned()));
-            let parts: Vec<String> = parts
-                .chain(others)
-                .map(|(number, name)| format!("{} by {name}", count(number)))
-                .collect();
+            let parts = parts.chain(others);
+            let parts = parts.map(|(number, name)| format!("{} by {name}", count(number)));
+            let parts: Vec<String> = parts.collect();
             format!("Reviews were verified: {}.", parts.join(", "))
         }
     };
@@ -79,18 +77,16 @@ pub(super) const MONTHS: [&str; 12] = [
 /// Returns `url` if its scheme may become a link: http, https, mailto or tel.
 pub(super) fn link(url: &str) -> Option<&str> {
     let (scheme, _) = url.split_once(':')?;
-    ["http", "https", "mailto", "tel"]
-        .iter()
-        .any(|known| scheme.eq_ignore_ascii_case(known))
-        .then_some(url)
+    let mut known = ["http", "https", "mailto", "tel"].into_iter();
+    let is_known = known.any(|known| scheme.eq_ignore_ascii_case(known));
+    is_known.then_some(url)
 }
 
 /// Returns the `tel:` URL of a telephone number in any notation.
 pub(super) fn telephone(number: &str) -> String {
-    let digits = number
-        .chars()
-        .filter(|character| character.is_ascii_digit() || *character == '+');
-    "tel:".chars().chain(digits).collect()
+    let is_dialled = |character: &char| character.is_ascii_digit() || *character == '+';
+    let digits: String = number.chars().filter(is_dialled).collect();
+    format!("tel:{digits}")
 }
 
 /// Returns the `mailto:` URL of an address. Characters that could end it or add header fields are escaped.
@@ -153,9 +149,8 @@ const MARKDOWN: &str = "\\`*_[]<>#|~&!";
 
 /// Returns the label of the service with this id, or the id itself.
 pub(super) fn service_label<'s>(snapshot: &'s Snapshot, id: &'s str) -> &'s str {
-    services(snapshot)
-        .find(|(known, _)| *known == id)
-        .map_or(id, |(_, label)| label)
+    let found = services(snapshot).find(|(known, _)| *known == id);
+    found.map_or(id, |(_, label)| label)
 }
 
 /// Ids and labels of all services, the business's own list first; an id may come twice.
@@ -170,9 +165,8 @@ pub(super) fn services(snapshot: &Snapshot) -> impl Iterator<Item = (&str, &str)
 pub(super) fn people(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
     let listed = snapshot.business.technicians.iter();
     let known = snapshot.taxonomy.technicians.iter();
-    listed
-        .map(|person| &*person.name)
-        .chain(known.map(|person| &*person.name))
+    let listed = listed.map(|person| &*person.name);
+    listed.chain(known.map(|person| &*person.name))
 }
 
 /// Returns the postal address in one line; parts that are empty are left out.
@@ -180,11 +174,9 @@ pub(super) fn address_line(business: &Business) -> String {
     let address = &business.address;
     let region = format!("{} {}", address.region, address.postal_code);
     let (street, locality) = (&*address.street_address, &*address.locality);
-    let mut parts = [street, locality, &region, &address.country]
-        .map(str::trim)
-        .to_vec();
-    parts.retain(|part| !part.is_empty());
-    parts.join(", ")
+    let parts = [street, locality, &region, &address.country].map(str::trim);
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// The first rows, at most `count_max`.
@@ -198,26 +190,12 @@ mod tests {
 
     #[test]
     fn only_known_schemes_become_links() {
-        for url in [
-            "https://a.example/",
-            "http://a",
-            "HTTPS://a",
-            "mailto:a@b",
-            "tel:+1",
-        ] {
+        for url in "https://a.example/ http://a HTTPS://a mailto:a@b tel:+1".split(' ') {
             assert_eq!(link(url), Some(url));
         }
-        for url in [
-            "javascript:alert(1)",
-            "JavaScript:x",
-            "data:text/html,x",
-            " https://a",
-            "java\nscript:x",
-            "//a",
-            "",
-            "vbscript:x",
-            "\u{1}javascript:x",
-        ] {
+        let others = "javascript:alert(1)|JavaScript:x|data:text/html,x| https://a|java\nscript:x|//a||vbscript:x\
+            |\u{1}javascript:x";
+        for url in others.split('|') {
             assert_eq!(link(url), None, "{url}");
         }
     }

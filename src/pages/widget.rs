@@ -128,9 +128,8 @@ pub(super) fn badge(stats: &RatingStats, style: &str) -> String {
         stats.mean_short(),
         counted(stats.count, "review", "reviews"),
     );
-    let label = mean
-        .as_ref()
-        .map(|mean| format!("{mean} of 5 stars, {count}"));
+    let label = mean.as_ref();
+    let label = label.map(|mean| format!("{mean} of 5 stars, {count}"));
     let tenths = stats.mean_tenths().unwrap_or(0);
     let (whole, part) = ((tenths / 10) as f64, (tenths % 10) as f64 / 10.0);
     let mut badge = rendered(&Badge {

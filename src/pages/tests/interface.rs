@@ -1,6 +1,6 @@
 //! The description of the interface, and what machines find: true, whole, and safe whatever the data says.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{HOSTILE, dataset_of, pages, sample, text};
 use crate::pages::{Page, Pages};
@@ -64,11 +64,9 @@ fn examples_of_bodies_are_what_their_schemas_say() {
                 let validator = jsonschema::draft202012::options()
                     .build(&schema)
                     .expect("a schema");
-                let faults: Vec<String> = validator
-                    .iter_errors(example)
-                    .map(|fault| format!("{}: {fault}", fault.instance_path()))
-                    .collect();
-                assert_eq!(faults, Vec::<String>::new(), "{media_type}");
+                let faults = validator.iter_errors(example);
+                let faults = faults.map(|fault| format!("{}: {fault}", fault.instance_path()));
+                assert_eq!(faults.collect::<Vec<_>>(), [""; 0], "{media_type}");
                 checked += 1;
             }
         }
@@ -101,31 +99,23 @@ fn bounds_are_those_of_the_parser() {
             parse_query(query.as_bytes(), &mut Buffers::default()).is_ok()
         };
         let schema = &parameter["schema"];
+        let one = |word: &str| vec![word.to_owned()];
         let (valid, invalid) = if let Some(min) = schema["minimum"].as_u64() {
             let max = schema["maximum"].as_u64().expect("both bounds");
-            (
-                vec![min.to_string(), max.to_string()],
-                vec![(min - 1).to_string(), (max + 1).to_string()],
-            )
+            let beyond = [min - 1, max + 1].map(|bound| bound.to_string());
+            (vec![min.to_string(), max.to_string()], beyond.to_vec())
         } else if schema["format"] == "date" {
-            (vec!["2024-02-29".to_owned()], vec!["2023-02-29".to_owned()])
+            (one("2024-02-29"), one("2023-02-29"))
         } else if schema["type"] == "boolean" {
-            (
-                vec!["true".to_owned(), "false".to_owned()],
-                vec!["1".to_owned()],
-            )
+            (vec!["true".to_owned(), "false".to_owned()], one("1"))
         } else if let Some(words) = schema["enum"].as_array() {
             let words = words.iter().filter_map(Value::as_str);
-            (words.map(str::to_owned).collect(), vec!["other".to_owned()])
+            (words.map(str::to_owned).collect(), one("other"))
         } else {
             let bytes_max = schema["maxLength"].as_u64().expect("a length") as usize;
-            let longest = vec!["x".repeat(bytes_max)];
             // Of a cursor the form is checked, too.
-            let longest = if name == "cursor" {
-                Vec::new()
-            } else {
-                longest
-            };
+            let longest = (name != "cursor").then(|| "x".repeat(bytes_max));
+            let longest = longest.into_iter().collect();
             (longest, vec!["x".repeat(bytes_max + 1)])
         };
         assert!(valid.into_iter().all(takes), "{name}");
@@ -152,25 +142,18 @@ fn the_example_of_a_refusal_is_the_real_one() {
 fn hostile_texts_mean_what_they_say() {
     let pages = pages(dataset_of(HOSTILE, 3));
     let document = description(&pages);
-    assert_eq!(
-        document["info"]["title"],
-        json!(format!("Reviews of {HOSTILE}"))
-    );
+    let title = format!("Reviews of {HOSTILE}");
+    assert_eq!(document["info"]["title"], title);
     let llms = text(&pages, Page::LlmsText);
     assert!(!super::has_markup(&llms));
     assert!(!llms.contains('\u{202e}') && !llms.contains('\u{2066}'));
     // Its links are ours alone.
-    for (_, rest) in llms
-        .match_indices("](")
-        .map(|(at, _)| llms.split_at(at + 2))
-    {
+    for rest in llms.split("](").skip(1) {
         assert!(rest.starts_with("https://reviews.example/"), "{rest:.60}");
     }
     let first = llms.lines().next().expect("a title");
-    assert!(
-        first.starts_with("# Reviews of \\</script\\>\\<script\\>alert(1)"),
-        "{first}"
-    );
+    let escaped = "# Reviews of \\</script\\>\\<script\\>alert(1)";
+    assert!(first.starts_with(escaped), "{first}");
 }
 
 #[test]
