@@ -145,15 +145,13 @@ impl Client {
             }
             Job::Deny(notice) => {
                 let reason = notice.removal.reason().unwrap_or("the subscription ended");
-                let uri = notice.callback.with_query(&[
+                let pairs = [
                     ("hub.mode", "denied"),
                     ("hub.topic", &notice.topic),
                     ("hub.reason", reason),
-                ]);
-                match self.get(&uri) {
-                    Ok(response) => answered(&response),
-                    Err(error) => failure(&error),
-                }
+                ];
+                let response = self.get(&notice.callback, &pairs);
+                response.map_or_else(|failure| failure, |response| answered(&response))
             }
             Job::Probe(hosts) => Exchange {
                 contact: match hosts.iter().any(|(host, port)| self.connects(host, *port)) {
@@ -175,15 +173,15 @@ impl Client {
         let Some(challenge) = challenge() else {
             return Exchange::WITHHELD;
         };
-        let uri = asked.callback.with_query(&[
+        let pairs = [
             ("hub.mode", asked.mode.as_str()),
             ("hub.topic", &asked.topic_given),
             ("hub.challenge", &challenge),
             ("hub.lease_seconds", &asked.lease_s.to_string()),
-        ]);
-        let mut response = match self.get(&uri) {
+        ];
+        let mut response = match self.get(&asked.callback, &pairs) {
             Ok(response) => response,
-            Err(error) => return failure(&error),
+            Err(failure) => return failure,
         };
         let mut body = Vec::with_capacity(challenge.len() + 1);
         let most = u64::try_from(challenge.len() + 1).unwrap_or(u64::MAX);
@@ -197,11 +195,12 @@ impl Client {
         }
     }
 
-    /// Sends a GET. Its time limit covers name, connection, TLS, request and answer to the last byte that we read, so a byte a
-    /// second cannot outlast it.
-    fn get(&self, uri: &str) -> Result<Response<Body>, ureq::Error> {
-        let request = self.agent.get(uri).config();
-        request.timeout_global(Some(self.timeout)).build().call()
+    /// Sends a GET with these pairs in its query. Its time limit covers name, connection, TLS, request and answer to the last
+    /// byte that we read, so a byte a second cannot outlast it.
+    fn get(&self, callback: &Callback, pairs: &[(&str, &str)]) -> Result<Response<Body>, Exchange> {
+        let request = self.agent.get(callback.with_query(pairs)).config();
+        let request = request.timeout_global(Some(self.timeout)).build();
+        request.call().map_err(|error| failure(&error))
     }
 
     /// Delivers a content: POST with Content-Length; only the head of the answer is read. The time limit bounds the lookup,

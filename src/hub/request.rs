@@ -31,6 +31,11 @@ impl Mode {
             Mode::Unsubscribe => "unsubscribe",
         }
     }
+
+    pub(super) fn from_name(name: &str) -> Option<Mode> {
+        let mut modes = [Mode::Subscribe, Mode::Unsubscribe].into_iter();
+        modes.find(|mode| mode.as_str() == name)
+    }
 }
 
 /// A well-formed request to the hub.
@@ -243,9 +248,7 @@ pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
 }
 
 fn parse_mode(value: &str) -> Result<Mode, Refusal> {
-    let mut modes = [Mode::Subscribe, Mode::Unsubscribe].into_iter();
-    let mode = modes.find(|mode| mode.as_str() == value);
-    mode.ok_or_else(|| {
+    Mode::from_name(value).ok_or_else(|| {
         let what = format!("must be subscribe or unsubscribe, not {}", quote(value));
         Refusal::field(MODE, what)
     })

@@ -22,7 +22,6 @@ pub(super) struct FinishedExchange {
     topic: String,
     host: String,
     status: String,
-    elapsed: Duration,
 }
 
 impl Engine {
@@ -179,7 +178,6 @@ impl Engine {
                 topic: topic.clone(),
                 host: callback.host().to_string(),
                 status,
-                elapsed,
             });
         }
     }
@@ -281,10 +279,9 @@ impl Engine {
                 "a callback could not be reached for its verification, which is tried again"
             }
             Recorded::Stale | Recorded::Kept => {
-                let elapsed_ms = u64::try_from(ended.elapsed.as_millis()).unwrap_or(u64::MAX);
                 debug!(
                     subscription,
-                    request, topic, callback_host, status, elapsed_ms, "an exchange ended"
+                    request, topic, callback_host, status, "an exchange ended"
                 );
                 return;
             }

@@ -234,7 +234,7 @@ fn publish(
         }
     }
     for row in db.query("SELECT id, url, digest FROM topic ORDER BY id", &[])? {
-        let (topic_id, url) = (row.get("id")?, row.get::<String>("url")?);
+        let (topic_id, url): (i64, String) = (row.get("id")?, row.get("url")?);
         match versions.iter().find(|version| version.url == url) {
             Some(version) if version.digest != row.get::<[u8; 32]>("digest")? => {
                 published.older.push(url);
@@ -242,27 +242,19 @@ fn publish(
             Some(_) => {}
             // A replica with older files may not know it yet.
             None if is_shared => {}
-            None => published.withdrawn += withdraw(db, topic_id, &url, now)?,
+            None => {
+                let clause = "WHERE s.topic_id = $1 ORDER BY s.id";
+                let all = rows::select(db, clause, &[topic_id.into()])?;
+                let ended = rows::change(db, all, now, |listed| {
+                    Some(listed.state.removed(RemovalReason::TopicWithdrawn))
+                })?;
+                db.execute("DELETE FROM request WHERE topic = $1", &[text(url)])?;
+                db.execute("DELETE FROM topic WHERE id = $1", &[topic_id.into()])?;
+                published.withdrawn += ended.len();
+            }
         }
     }
     Ok(published)
-}
-
-/// Removes a topic, its requests and its subscriptions, and returns how many subscriptions there were.
-fn withdraw(
-    db: &mut dyn Connection,
-    topic_id: i64,
-    url: &str,
-    now: Moment,
-) -> Result<usize, StoreError> {
-    let clause = "WHERE s.topic_id = $1 ORDER BY s.id";
-    let all = rows::select(db, clause, &[topic_id.into()])?;
-    let ended = rows::change(db, all, now, |listed| {
-        Some(listed.state.removed(RemovalReason::TopicWithdrawn))
-    })?;
-    db.execute("DELETE FROM request WHERE topic = $1", &[text(url)])?;
-    db.execute("DELETE FROM topic WHERE id = $1", &[topic_id.into()])?;
-    Ok(ended.len())
 }
 
 fn shift(db: &mut dyn Connection, by_ms: i64) -> Result<(), StoreError> {

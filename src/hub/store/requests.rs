@@ -191,11 +191,9 @@ pub(super) fn record(
     let Some(mut request) = load(db, id)?.filter(|request| request.state.claimed) else {
         return Ok(Recorded::Stale);
     };
-    let waits = match *report {
-        Report::Unreached { answer, delay, .. } => request.state.put_off(answer, delay, now),
-        _ => false,
-    };
-    if waits {
+    if let Report::Unreached { answer, delay, .. } = *report
+        && request.state.put_off(answer, delay, now)
+    {
         save(db, &request)?;
         return Ok(Recorded::Waiting);
     }
@@ -280,12 +278,9 @@ fn read(row: &Row) -> Result<WaitingRequest, StoreError> {
         last: rows::read_last(row, Some(accepted_at))?,
         ..Subscription::request(lease_s, rows::read_secret(row)?, held, accepted_at)
     };
-    let modes = [Mode::Subscribe, Mode::Unsubscribe];
     Ok(WaitingRequest {
         id: row.get("id")?,
-        mode: row.parsed("mode", |text| {
-            modes.into_iter().find(|mode| mode.as_str() == text)
-        })?,
+        mode: row.parsed("mode", Mode::from_name)?,
         topic: row.get("topic")?,
         topic_given: row.get("topic_given")?,
         callback: rows::read_callback(row)?,
