@@ -13,6 +13,7 @@ use hyper::{Request, Response};
 
 use crate::http::{self, Body};
 use crate::server::config::{Config, Limits};
+use crate::server::connection::PING_INTERVAL;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
 use crate::server::metrics::Counters;
 use crate::server::service::Handler;
@@ -121,6 +122,7 @@ fn a_connection_whose_stream_was_reset_before_its_answer_is_idle() {
     let reset = [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8];
     let bytes = [PREFACE, &get_stream(1), &reset].concat();
     client.write_all(&bytes).unwrap();
+    let began = Instant::now();
     // GOAWAY, of 8 bytes (RFC 9113 §6.8).
     let mut received = Vec::new();
     while !received.windows(4).any(|bytes| bytes == [0, 0, 8, 7]) {
@@ -128,6 +130,7 @@ fn a_connection_whose_stream_was_reset_before_its_answer_is_idle() {
         let length = client.read(&mut buffer).unwrap();
         received.extend_from_slice(&buffer[..length]);
     }
+    assert!(began.elapsed() < PING_INTERVAL, "a ping has ended it");
 }
 
 /// Answers by a function.
