@@ -6,7 +6,7 @@
 //! one, the new connection is closed.
 
 use std::collections::{BTreeSet, HashMap};
-use std::future::{Future, poll_fn};
+use std::future::poll_fn;
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
@@ -161,15 +161,12 @@ impl Connections {
             waker: None,
             networks,
         });
-        let connections = Arc::clone(self);
-        Ok((
-            ConnectionPermit {
-                connections,
-                key,
-                link,
-            },
-            closed_for,
-        ))
+        let permit = ConnectionPermit {
+            connections: Arc::clone(self),
+            key,
+            link,
+        };
+        Ok((permit, closed_for))
     }
 
     /// Returns how many connections are open.

@@ -15,7 +15,6 @@
 //! | idle | [`Limits::idle_time`] after the last answer | closed |
 
 use std::cell::Cell;
-use std::future::Future;
 use std::pin::{Pin, pin};
 use std::rc::Rc;
 use std::sync::Arc;

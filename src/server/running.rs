@@ -137,11 +137,7 @@ impl Running {
         // clean end; what has not ended by then is delivered again after the next start.
         if let Some(hub) = self.app.hub() {
             let is_clean = matches!(ended, Ok(true)) && phase != Some(ShutdownPhase::Quit);
-            let time = if is_clean {
-                self.drain_time
-            } else {
-                Duration::ZERO
-            };
+            let time = is_clean.then_some(self.drain_time).unwrap_or_default();
             let _all_ended = hub.shutdown(time);
         }
         if let Some(admin) = parts.admin {
@@ -200,12 +196,9 @@ impl Signals {
             runtime: builder.enable_all().build()?,
             caught: Vec::new(),
         };
+        let reading = "SIGHUP: reading the data again";
         let reopening = "SIGUSR1: opening the access log again";
-        signals.catch(
-            SignalKind::hangup(),
-            Order::Reload,
-            "SIGHUP: reading the data again",
-        )?;
+        signals.catch(SignalKind::hangup(), Order::Reload, reading)?;
         signals.catch(SignalKind::user_defined1(), Order::Reopen, reopening)?;
         Ok(signals)
     }
