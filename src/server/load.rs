@@ -28,7 +28,8 @@ use super::config::{Config, DataSource};
 use super::files::{self, ReadCause, ReadError, Stamps, WRITTEN_WAIT_MAX};
 use super::process;
 
-/// Bytes of review text up to which insights are derived before anything is served: a fifth of a second of processor time.
+/// Bytes of review text up to which warnings and insights are there before anything is served: a fifth of a second of
+/// processor time.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
 /// Turns files into what is served, at the start and at every reload.
@@ -194,16 +195,37 @@ impl Loader {
 /// A snapshot, and what its insights and warnings are derived from.
 #[derive(Debug)]
 pub(super) struct Built {
-    pub(super) snapshot: Snapshot,
+    snapshot: Snapshot,
     decoded: Decoded,
     options: insights::Options,
 }
 
 impl Built {
-    /// Tells whether the insights take long and are still to be derived: until then others are served, or none.
-    pub(super) fn is_large(&self) -> bool {
-        let Decoded { dataset, .. } = &self.decoded;
-        dataset.insights.is_none() && text_bytes(dataset) > AT_ONCE_BYTES
+    /// Returns what is served first, and what the rest is derived from while it is served: nothing where the dataset is
+    /// small, or else the warnings and, unless the operator supplied them, the insights. Until they are there, those of the
+    /// `previous` snapshot stand in for them. `None` once `cancelled`.
+    pub(super) fn first(
+        self,
+        previous: Option<&Snapshot>,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<(Snapshot, Option<Built>)> {
+        let is_large = text_bytes(&self.decoded.dataset) > AT_ONCE_BYTES;
+        let first = match is_large && !self.has_insights() {
+            true => previous.map_or_else(
+                || self.snapshot.clone(),
+                |previous| self.snapshot.with_insights_of(previous),
+            ),
+            false => self.whole(cancelled)?,
+        };
+        if !is_large {
+            self.log_warnings();
+        }
+        Some((first, is_large.then_some(self)))
+    }
+
+    /// Tells whether the operator supplied the insights, so that none have to be derived.
+    pub(super) fn has_insights(&self) -> bool {
+        self.decoded.dataset.insights.is_some()
     }
 
     /// Returns the snapshot with its insights; `None` once `cancelled`.

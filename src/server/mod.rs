@@ -81,15 +81,8 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let decoded = loader.decode_when_written(config.threads)?;
     let built = loader.build(decoded, config.threads, &|| false);
     let built = built.expect("nothing cancels it");
-    // Of a large dataset insights and warnings come while it is served.
-    let (snapshot, deferred) = match built.is_large() {
-        true => (built.snapshot.clone(), Some(built)),
-        false => {
-            built.log_warnings();
-            let whole = built.whole(&|| false);
-            (whole.expect("nothing cancels it"), None)
-        }
-    };
+    let first = built.first(None, &|| false);
+    let (snapshot, deferred) = first.expect("nothing cancels it");
     let served = ServedState::new(Arc::new(snapshot)).map_err(LoadError::from)?;
     loader.remember(served.snapshot());
     let (version, reviews) = (

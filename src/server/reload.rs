@@ -141,17 +141,21 @@ impl State {
 
     /// Logs the warnings of a large dataset that is served already, derives its insights and serves them. Until then
     /// `/insights.json` is that of the dataset before, or answers 503 after a start; changed files wait.
-    fn finish(&mut self, deferred: &Built) {
+    fn finish(&self, deferred: &Built) {
         let began = clock::instant();
-        let derived = catch_unwind(AssertUnwindSafe(|| {
+        let derive = || {
             deferred.log_warnings();
+            if deferred.has_insights() {
+                return Ok(None);
+            }
             let whole = deferred.whole(&|| self.trigger.is_stopping());
             let served = whole.map(|whole| ServedState::new(Arc::new(whole)));
             Ok(served.transpose()?)
-        }));
+        };
+        let derived = catch_unwind(AssertUnwindSafe(derive));
         match derived.unwrap_or(Err(LoadError::Panic)) {
-            Err(error) => self.refuse(&error),
-            // The server stops.
+            Err(error) => error!(%error, "the insights cannot be derived"),
+            // They are there, or the server stops.
             Ok(None) => {}
             Ok(Some(served)) => {
                 let previous = self.app.publish(served);
@@ -240,18 +244,9 @@ impl State {
         let Some(built) = self.loader.build(decoded, self.threads, &stopping) else {
             return Ok(ReloadResult::Incomplete);
         };
-        let (snapshot, deferred) = match built.is_large() {
-            true => {
-                let snapshot = built.snapshot.with_insights_of(current.snapshot());
-                (snapshot, Some(built))
-            }
-            false => {
-                let Some(whole) = built.whole(&stopping) else {
-                    return Ok(ReloadResult::Incomplete);
-                };
-                built.log_warnings();
-                (whole, None)
-            }
+        let first = built.first(Some(current.snapshot()), &stopping);
+        let Some((snapshot, deferred)) = first else {
+            return Ok(ReloadResult::Incomplete);
         };
         let served = ServedState::new(Arc::new(snapshot))?;
         self.loader.remember(served.snapshot());
