@@ -30,6 +30,8 @@ pub struct ServedState {
     /// `Last-Modified` of the documents that are made of the dataset alone.
     pub(crate) last_modified: HeaderValue,
     search_tags: QueryTags,
+    /// Of searches by aspect or polarity, which depend on the insights as well.
+    insights_tags: QueryTags,
 }
 
 #[derive(Debug)]
@@ -85,7 +87,8 @@ impl ServedState {
             documents,
             prepared_pages,
             last_modified: shared(&snapshot.updated_at.render_http())?,
-            search_tags: QueryTags::new(&[&snapshot.digest, version, carried]),
+            search_tags: QueryTags::new(&[&snapshot.digest, version]),
+            insights_tags: QueryTags::new(&[&snapshot.digest, version, carried]),
             snapshot,
             catalog,
             pages,
@@ -143,10 +146,19 @@ impl ServedState {
         self.snapshot.compress(&cancelled);
     }
 
-    /// Returns the entity-tag of a search: it depends on the dataset and on the query's bytes, not on the answer,
-    /// so a client's copy is confirmed without searching.
-    pub(crate) fn search_tag(&self, query: &[u8]) -> EntityTag {
-        self.search_tags.tag(0, query)
+    /// Returns the entity-tag and the Last-Modified of a search for the raw `query`. The tag depends on the dataset and on the
+    /// query's bytes, not on the answer, so a client's copy is confirmed without searching.
+    pub(crate) fn search_validators(
+        &self,
+        query: &[u8],
+        needs_insights: bool,
+    ) -> (EntityTag, Option<&HeaderValue>) {
+        let tags = match needs_insights {
+            true => &self.insights_tags,
+            false => &self.search_tags,
+        };
+        let last_modified = self.last_modified_if_made_of(needs_insights);
+        (tags.tag(0, query), last_modified)
     }
 }
 

@@ -75,16 +75,21 @@ impl Guard {
         // A browser writes nothing but an origin: no user, no path.
         let url = Url::parse(&origin).ok();
         let url = url.filter(|url| url.origin().ascii_serialization() == origin);
-        let host = url.as_ref().and_then(|url| Some(url.host()?.to_owned()));
-        host.is_some_and(|host| is_loopback(&host))
+        let url = url.filter(|url| matches!(url.scheme(), "http" | "https"));
+        url.and_then(|url| Some(is_loopback(&url.host()?.to_owned())))
+            .unwrap_or(false)
     }
 
-    fn allows_host(&self, host: &[u8]) -> bool {
-        let host = host_of(&format!("http://{}", String::from_utf8_lossy(host)));
-        host.is_some_and(|host| {
-            let is_address = !matches!(host, Host::Domain(_));
-            is_address || is_loopback(&host) || self.hosts.contains(&host)
-        })
+    fn allows_host(&self, authority: &[u8]) -> bool {
+        let authority = String::from_utf8_lossy(authority).to_ascii_lowercase();
+        let Some(host) = host_of(&format!("http://{authority}")) else {
+            return false;
+        };
+        // Other spellings of an address, such as `127.1`, are names that a resolver could be asked for.
+        let rest = authority.strip_prefix(&host.to_string());
+        let is_whole = rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(':'));
+        let is_address = !matches!(host, Host::Domain(_));
+        is_whole && (is_address || is_loopback(&host) || self.hosts.contains(&host))
     }
 }
 
@@ -161,6 +166,7 @@ mod tests {
             "http://localhost/",
             "http://localhost:80:80",
             "http://[::1]x",
+            "ws://localhost",
         ] {
             let message = refused(origin, "-").expect(origin);
             assert!(message.contains("--mcp-allow-origin"), "{message}");
@@ -195,6 +201,11 @@ mod tests {
             "",
             "1.2.3.4.evil",
             "xreviewd",
+            "127.1",
+            "0x7f.1",
+            "2130706433",
+            "evil@localhost",
+            "localhost/x",
         ] {
             let message = refused("-", host).expect(host);
             assert!(message.contains("--allow-host"), "{message}");

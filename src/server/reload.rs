@@ -237,14 +237,16 @@ impl State {
             decoded => decoded?,
         };
         let current = self.app.current();
-        if decoded.dataset.digest == current.snapshot().digest {
+        // Insights that could not be derived are tried again.
+        let served = current.snapshot();
+        if decoded.dataset.digest == served.digest && served.has_own_insights() {
             return Ok(ReloadResult::Same);
         }
         let stopping = || self.trigger.is_stopping();
         let Some(built) = self.loader.build(decoded, self.threads, &stopping) else {
             return Ok(ReloadResult::Incomplete);
         };
-        let first = built.first(Some(current.snapshot()), &stopping);
+        let first = built.first(Some(served), &stopping);
         let Some((snapshot, deferred)) = first else {
             return Ok(ReloadResult::Incomplete);
         };

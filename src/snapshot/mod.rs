@@ -2,8 +2,8 @@
 //!
 //! A [`Snapshot`] holds the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
 //! index, and the few facts that replies need besides. Requests share it by reference count; a reload builds the
-//! next one aside and swaps it in whole. The only things that arrive later are the compressed variants of the
-//! documents, in write-once places: until then a document is sent as it is. The insights of a large dataset take longer
+//! next one aside and swaps it in whole. Only the compressed variants of the
+//! documents arrive later, in write-once places: until then a document is sent as it is. The insights of a large dataset take longer
 //! than everything else: a first snapshot goes without them, or with those of the dataset before, and a second one shares
 //! the rest with it.
 
@@ -77,7 +77,7 @@ struct Derived {
 pub struct Facts {
     /// SHA-256 of the operator's files: two replicas with the same files agree on it.
     pub digest: [u8; 32],
-    /// The dataset's own date, the Last-Modified of every answer.
+    /// The dataset's own date, the Last-Modified of what is made of the dataset alone.
     pub updated_at: Timestamp,
     /// The public address that the documents carry.
     pub base_url: String,
@@ -198,13 +198,13 @@ impl Snapshot {
         })
     }
 
-    /// Returns `/insights.json`, or `None` while it is being derived.
+    /// Returns `/insights.json`, that of the dataset before while the own one is being derived, or `None` where there is none.
     #[must_use]
     pub fn insights(&self) -> Option<&Resource> {
         self.insights.as_ref().map(|derived| &*derived.document)
     }
 
-    /// Returns what `/insights.json` says, but for single reviews; `None` while it is being derived.
+    /// Returns what [`Snapshot::insights`] says, but for single reviews.
     #[must_use]
     pub fn insights_value(&self) -> Option<&Insights> {
         self.insights.as_ref().map(|derived| &derived.value)
@@ -226,7 +226,8 @@ impl Snapshot {
     }
 
     /// Returns this snapshot with the insights of the `previous` one, for as long as its own are being derived: the same
-    /// document, and of the value what speaks of reviews that are still there as they were.
+    /// document, and of the value the figures, what quotes reviews that are still there as they were, and the operator's
+    /// own texts as they are now.
     #[must_use]
     pub fn with_insights_of(&self, previous: &Snapshot) -> Snapshot {
         let Some(derived) = &previous.insights else {
@@ -257,6 +258,12 @@ impl Snapshot {
         }
         for topic in &mut value.topics {
             topic.review_ids.retain(is_kept);
+        }
+        // What the operator writes may quote a review, and was edited together with it.
+        value.faq.clone_from(&self.editorial.faq);
+        value.pull_quote.clone_from(&self.editorial.pull_quote);
+        if value.method.summary == "editorial" {
+            value.summary.clone_from(&self.editorial.summary);
         }
         self.with(Arc::clone(&derived.document), value, true)
     }
@@ -362,8 +369,8 @@ impl Snapshot {
         ]
     }
 
-    /// Makes the compressed variants, smallest document first; seconds for large ones, so on a background thread. `cancelled` is asked between two of them: a newer snapshot
-    /// makes the rest pointless.
+    /// Makes the compressed variants, smallest document first; seconds for large ones, so on a background thread.
+    /// `cancelled` is asked between two of them: a newer snapshot makes the rest pointless.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
         let mut documents = vec![&self.reviews, &self.feed_json, &self.feed_xml];
         documents.extend(self.insights());

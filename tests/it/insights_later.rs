@@ -6,7 +6,7 @@ use oracle::service::{sample, snapshot_settings};
 use reviewd::insights;
 use reviewd::model::Dataset;
 use reviewd::snapshot::Snapshot;
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::{Response, Server, service, wait_until};
@@ -104,11 +104,7 @@ fn a_large_dataset_gets_its_insights_after_the_start() {
     let server = Server::start_on(data.path());
     let found = server.get("/api/reviews/search?query=kind").json();
     assert_eq!(found["matched"], 20);
-    let call = || {
-        let params = json!({"name": "get_insights", "arguments": {}});
-        let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
-        server.post_mcp(&[], &body.to_string()).json()["result"].take()
-    };
+    let call = || call_tool(&server, json!({"name": "get_insights", "arguments": {}}));
     let first = call();
     if first["isError"] == true {
         let text = first["content"][0]["text"].as_str();
@@ -141,23 +137,49 @@ fn insights_of_the_dataset_before_are_served_until_the_own_ones_are_derived() {
     let (before, document) = (server.get(target), server.get("/insights.json"));
     let snapshot = Arc::clone(server.running().app().current().snapshot());
 
-    // The newest review that is quoted goes.
+    // Of the reviews that are quoted the newest goes, and the next one says something else.
     let aspects = &snapshot.insights_value().expect("derived").aspects;
     let aspect = aspects.iter().find(|aspect| aspect.id == "communication");
-    let gone = snapshot.index.id(aspect.expect("an aspect").rows[0]);
+    let rows = &aspect.expect("an aspect").rows;
+    let [gone, changed] = [rows[0], rows[1]].map(|row| snapshot.index.id(row));
     let mut dataset = sample();
     dataset.reviews.retain(|review| review.id != gone);
+    let mut reviews = dataset.reviews.iter_mut();
+    reviews
+        .find(|review| review.id == changed)
+        .expect("a review")
+        .text = "Nothing to say.".into();
+    dataset.editorial.pull_quote = Some("As it is now.".to_owned());
     dataset.digest = [1; 32];
     let early = without_insights(&dataset);
     server.publish(&Arc::new(early.with_insights_of(&snapshot)));
     let carried = server.get(target);
-    assert_eq!(matched(&carried), matched(&before) - 1);
+    assert_eq!(matched(&carried), matched(&before) - 2);
+    let id = |review: &Value| review["id"].as_str().expect("an id").to_owned();
+    let ids = |reply: &Response| -> Vec<String> {
+        let reply = reply.json();
+        reply["reviews"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(id)
+            .collect()
+    };
+    let expected = ids(&before).into_iter();
+    let expected = expected.filter(|id| id != gone && id != changed);
+    assert!(ids(&carried).into_iter().take(10).eq(expected.take(10)));
     let kept = server.get("/insights.json");
     assert_eq!((&kept.body, kept.etag()), (&document.body, document.etag()));
-    for target in ["/insights.json", "/"] {
+    for target in [target, "/insights.json", "/"] {
         assert_eq!(server.get(target).field("last-modified"), None, "{target}");
     }
-    assert!(!server.get("/insights").text().contains(gone));
+    let quotes = json!({"name": "get_aspect_sentiment", "arguments": {"aspect": "communication"}});
+    let told = call_tool(&server, quotes).to_string();
+    assert!(told.contains("review_id") && !told.contains(gone) && !told.contains(changed));
+    assert!(!server.get("/").text().contains(gone));
+    assert!(server.get("/").text().contains("As it is now."));
+    let other = "/api/reviews/search?query=probate";
+    let tag_of_other = server.get(other).etag().to_owned();
 
     derive(&server, &early, &dataset);
     let own = server.get("/insights.json");
@@ -165,6 +187,14 @@ fn insights_of_the_dataset_before_are_served_until_the_own_ones_are_derived() {
     assert!(own.field("last-modified").is_some());
     let again = server.get_with(target, &[("If-None-Match", carried.etag())]);
     assert_eq!(again.status, 200);
+    // What does not depend on the insights is the same.
+    assert_eq!(server.get(other).etag(), tag_of_other);
+}
+
+/// Returns the result of a tool.
+fn call_tool(server: &Server, params: Value) -> Value {
+    let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
+    server.post_mcp(&[], &body.to_string()).json()["result"].take()
 }
 
 #[test]

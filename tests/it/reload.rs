@@ -1,4 +1,5 @@
-//! Reload: a changed dataset is served whole or not at all, and what was served before stays until then.
+//! Reload: a changed dataset is served whole or not at all, and what was served before stays until then. The insights of
+//! large ones are in `insights_later`.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -167,6 +168,17 @@ fn a_date_stands_for_one_content_also_after_a_restart() {
     for (count, expected) in [(3, FIRST), (4, "2026-01-01T00:00:01Z")] {
         data.write("reviews.json", &reviews_json(count, FIRST));
         let program = start();
+        assert_eq!(updated_at(program.address()), expected, "{count}");
+    }
+    // So does a change while it runs.
+    let program = start();
+    for (count, date, expected) in [
+        (5, FIRST, "2026-01-01T00:00:02Z"),
+        (6, FIRST, "2026-01-01T00:00:03Z"),
+        (7, SECOND, SECOND),
+    ] {
+        data.write("reviews.json", &reviews_json(count, date));
+        program.wait_for_log("a changed dataset is served");
         assert_eq!(updated_at(program.address()), expected, "{count}");
     }
 }

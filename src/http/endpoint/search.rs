@@ -11,7 +11,7 @@ use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
-use crate::http::reply::Reply;
+use crate::http::reply::{Reply, Representation};
 use crate::http::request_metrics::Searcher;
 use crate::http::served_state::ServedState;
 use crate::search::envelope::Frame;
@@ -39,39 +39,46 @@ pub(super) fn search<'s>(
     served: &'s ServedState,
     head: &RequestHead<'_>,
 ) -> Reply<'s> {
-    SCRATCH.with_borrow_mut(
-        |Scratch {
-             buffers,
-             run,
-             frame,
-         }| {
-            let query = match query::parse_query(head.query.as_bytes(), buffers) {
-                Ok(query) => query,
-                Err(issues) => {
-                    return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render())));
-                }
-            };
-            if query.filter.needs_insights() && served.snapshot().insights().is_none() {
-                return Reply::Refuse(INSIGHTS_NOT_READY);
+    SCRATCH.with_borrow_mut(|scratch| {
+        let Scratch {
+            buffers,
+            run,
+            frame,
+        } = scratch;
+        let query = match query::parse_query(head.query.as_bytes(), buffers) {
+            Ok(query) => query,
+            Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
+        };
+        if query.filter.needs_insights() && served.snapshot().insights().is_none() {
+            return Reply::Refuse(INSIGHTS_NOT_READY);
+        }
+        let needs_insights = query.filter.needs_insights();
+        let raw = head.query.as_bytes();
+        let (tag, last_modified) = served.search_validators(raw, needs_insights);
+        let representation = Representation {
+            last_modified,
+            ..made(served, &tag)
+        };
+        head.evaluate(served, &tag, representation, |mut representation| {
+            app.traffic.record_search(Searcher::Rest);
+            let snapshot = served.snapshot();
+            let page = run::run(&snapshot.index, &query, run);
+            frame.render(
+                page.matched,
+                page.rows.len(),
+                page.next.as_ref(),
+                query.ignored,
+            );
+            if page.matched == 0 {
+                frame.add_hints(&hints(&snapshot.index, &query, run));
             }
-            let tag = served.search_tag(head.query.as_bytes());
-            head.evaluate(served, &tag, made(served, &tag), |mut representation| {
-                app.traffic.record_search(Searcher::Rest);
-                let snapshot = served.snapshot();
-                let page = run::run(&snapshot.index, &query, run);
-                let next = page.next.as_ref();
-                frame.render(page.matched, page.rows.len(), next, query.ignored);
-                if page.matched == 0 {
-                    frame.add_hints(&hints(&snapshot.index, &query, run));
-                }
-                if !frame.cursor.is_empty() {
-                    let link = next_link(&snapshot.base_url, head.query, &frame.cursor);
-                    representation.link = Some(link);
-                }
-                Reply::Serve(representation, Body::full(join(snapshot, &page, frame)))
-            })
-        },
-    )
+            if !frame.cursor.is_empty() {
+                representation.link =
+                    Some(next_link(&snapshot.base_url, head.query, &frame.cursor));
+            }
+            Reply::Serve(representation, Body::full(join(snapshot, &page, frame)))
+        })
+    })
 }
 
 /// Joins the stored bytes of the page's reviews: one allocation, of the exact size, so that it becomes the body as

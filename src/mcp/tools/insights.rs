@@ -107,7 +107,7 @@ fn sentence_around(text: &str, start: usize, end: usize) -> Option<&str> {
         length => offsets.nth(length),
     };
     let end_byte = end_byte.unwrap_or(text.len());
-    let sentence = sentences(text).find(|sentence| sentence.contains(&start_byte))?;
+    let sentence = sentences(text).find(|sentence| sentence.end > start_byte)?;
     let from = match end_byte - sentence.start > QUOTE_BYTES_MAX {
         true => start_byte,
         false => sentence.start,
