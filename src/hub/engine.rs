@@ -85,7 +85,7 @@ pub(super) struct Engine {
     count_at: Instant,
     /// Verifications that have been put off since the waiting requests were counted.
     put_off: u64,
-    stopping: Option<(Instant, Option<SyncSender<bool>>)>,
+    stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
 }
 
 impl Engine {
@@ -190,16 +190,18 @@ impl Engine {
                 }
                 Message::Wake => {}
                 Message::Stop { until, done } => {
-                    let (by, waiting) = self.stopping.get_or_insert((until, None));
+                    let (by, waiting) = self.stopping.get_or_insert((until, Vec::new()));
                     *by = until.min(*by);
-                    *waiting = done.or(waiting.take());
+                    waiting.extend(done);
                 }
             }
         }
         self.publish(now);
         self.accept(accepts, now);
         self.record(now);
-        let may_begin = self.role.may_deliver() && self.stopping.is_none();
+        let is_behind = self.store.as_ref().is_some_and(|store| store.is_behind);
+        let may_deliver = self.role.may_deliver(is_behind, Instant::now());
+        let may_begin = may_deliver && self.stopping.is_none();
         let more = may_begin && self.ended.is_empty() && self.dispatch(now);
         self.yield_role();
         self.run_maintenance(now);
@@ -312,7 +314,7 @@ impl Engine {
         let clean = self.in_flight.len() == 0;
         self.client.cut();
         drop(self.store);
-        if let Some((_, Some(done))) = self.stopping {
+        for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
             // The caller may not have waited.
             let _gone = done.try_send(clean);
         }

@@ -104,7 +104,10 @@ impl Hub {
 
     async fn try_submit(&self, request: HubRequest) -> Result<(), Refusal> {
         let Inner {
-            topics, settings, ..
+            topics,
+            settings,
+            sender,
+            ..
         } = &*self.inner;
         if !topics.contains(&request.topic) {
             let what = format!("is not one of {}", topics.join(" "));
@@ -115,11 +118,7 @@ impl Hub {
         let lease_s = settings.leases.grant(request.lease_asked_s, jitter);
         let (reply, answer) = oneshot::channel();
         let accept = Accept { request, lease_s };
-        match self
-            .inner
-            .sender
-            .try_send(Message::Submit { accept, reply })
-        {
+        match sender.try_send(Message::Submit { accept, reply }) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => return Err(Refusal::busy("the hub is busy")),
             Err(TrySendError::Disconnected(_)) => return Err(Refusal::busy("the hub is stopping")),
@@ -187,15 +186,15 @@ impl Hub {
             return true;
         }
         // The thread answers by the deadline, and then stores what it has.
-        stopped.recv().unwrap_or(true)
+        stopped.recv().unwrap_or(false)
     }
 }
 
 impl Inner {
-    /// Orders a stop without waiting for it.
+    /// Orders a stop without waiting for it. A thread whose queue is full finds the deadline of an earlier stop passed.
     fn stop_now(&self) {
         let until = Instant::now();
-        let _over = self.sender.send(Message::Stop { until, done: None });
+        let _full = self.sender.try_send(Message::Stop { until, done: None });
     }
 }
 

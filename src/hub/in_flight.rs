@@ -17,9 +17,9 @@ struct Attempt {
     lane: Lane,
     host: String,
     began: Instant,
-    /// Bytes of the body that were taken.
+    /// Bytes of the body that ureq has read into its buffer.
     sent: Arc<AtomicU64>,
-    /// How many it were at the last look.
+    /// Value of `sent` at the last `observe`.
     seen: u64,
     /// Until when bytes were taken at [`PACE`], and how many.
     moved: (Instant, u64),

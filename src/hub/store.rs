@@ -128,14 +128,12 @@ impl Store {
     /// Opens the store in `hub.sqlite3` of the directory `dir`. Creates the directory (mode 0700) and the file (mode 0600)
     /// if missing; a directory that exists keeps its mode.
     pub fn in_directory(dir: &Path) -> Result<Store, StoreError> {
-        let connection = sqlite::SqliteConnection::open(dir)?;
-        Ok(Store::on(connection, false))
+        Ok(Store::on(sqlite::SqliteConnection::open(dir)?, false))
     }
 
     /// Opens a store that lives and dies with the value: for tests and fuzzing.
     pub fn in_memory() -> Result<Store, StoreError> {
-        let connection = sqlite::SqliteConnection::in_memory()?;
-        Ok(Store::on(connection, false))
+        Ok(Store::on(sqlite::SqliteConnection::in_memory()?, false))
     }
 
     /// Opens the store in the schema `reviewd` of a database, which replicas may share.

@@ -169,8 +169,8 @@ impl Subscription {
         self.attempt += 1;
     }
 
-    /// Records the end of the attempt under way: any 2xx acknowledges, 410 removes, all else is a failure, but for no answer:
-    /// nothing was sent for a reason of ours. `jitter` is random, all values alike.
+    /// Records the end of the attempt under way: any 2xx acknowledges, 410 removes, any other answer is a failure. Without
+    /// an answer nothing was sent, which is no failure. `jitter` is random, all values alike.
     pub(super) fn end(
         &mut self,
         answer: Option<Answer>,

@@ -60,9 +60,10 @@ impl Connector for HttpsConnector {
     }
 }
 
-/// Connects to the first address that answers; each but the last has half of the time that is left.
+/// Connects to the first address that answers; each but the last has half of the time that is left. That one was refused
+/// outweighs later errors, as a host that refuses is there.
 pub(super) fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConnection> {
-    let mut failed = io::ErrorKind::TimedOut.into();
+    let mut failed = io::Error::from(io::ErrorKind::TimedOut);
     for (index, address) in addresses.iter().enumerate() {
         let left = until.saturating_duration_since(Instant::now());
         let share = match index + 1 < addresses.len() {
@@ -70,10 +71,11 @@ pub(super) fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStr
             false => left,
         };
         if share.is_zero() {
-            return Err(Failure::Timeout.into());
+            break;
         }
         match TcpStream::connect_timeout(address, share) {
             Ok(stream) => return Ok(stream),
+            Err(_) if failed.kind() == io::ErrorKind::ConnectionRefused => {}
             Err(error) => failed = error,
         }
     }
@@ -245,13 +247,11 @@ pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<
             .add(certificate)
             .map_err(|error| fail(format!("certificate {count} cannot be used: {error}")))?;
     }
-    match count {
-        0 => {
-            let what = "holds no certificate (PEM, BEGIN CERTIFICATE)";
-            Err(fail(what.to_owned()))
-        }
-        _ => Ok(()),
+    if count == 0 {
+        let what = "holds no certificate (PEM, BEGIN CERTIFICATE)";
+        return Err(fail(what.to_owned()));
     }
+    Ok(())
 }
 
 /// TLS sessions kept for resumption; the oldest go.

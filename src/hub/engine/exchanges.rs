@@ -54,7 +54,7 @@ impl Engine {
         let address =
             |listed: &Listed| (listed.callback.host().to_string(), listed.callback.port());
         targets.extend(others.iter().map(address));
-        self.begin(Lane::Ask, Job::Probe(targets), now);
+        self.begin(Lane::Ask, vec![Job::Probe(targets)], now);
     }
 
     /// Claims what may begin in a lane, and begins it; true when there may be more.
@@ -75,21 +75,31 @@ impl Engine {
         } else {
             let claimed = self.with_store(|store| store.claim_deliveries(lane, &claim, now));
             for listed in claimed.into_iter().flatten() {
-                // What is claimed is what was published, and that is here.
+                // `claim_deliveries` returns only topics whose stored digest is one that this process has published, so
+                // their content is in `contents`.
                 let content = self.contents.get(&listed.topic).map(Arc::clone);
                 jobs.extend(content.map(|content| Job::Deliver(listed, content)));
             }
         }
         let is_full = jobs.len() == claim.limit;
-        for job in jobs {
-            self.begin(lane, job, now);
-        }
+        self.begin(lane, jobs, now);
         is_full
     }
 
+    /// Begins exchanges. When the system refuses a thread, that exchange and the rest are given back.
+    fn begin(&mut self, lane: Lane, jobs: Vec<Job>, now: Moment) {
+        let mut has_threads = true;
+        for job in jobs.into_iter().map(Arc::new) {
+            has_threads = has_threads && self.spawn(lane, &job);
+            if !has_threads {
+                self.take_end(&job, &Exchange::WITHHELD, Duration::ZERO, now);
+            }
+        }
+    }
+
     /// Begins an exchange on a thread of its own, so that one that hangs keeps no other waiting.
-    fn begin(&mut self, lane: Lane, job: Job, now: Moment) {
-        let (job, sent) = (Arc::new(job), Arc::default());
+    fn spawn(&mut self, lane: Lane, job: &Arc<Job>) -> bool {
+        let sent = Arc::default();
         let (host, began) = (job.host(), Instant::now());
         let number = self.in_flight.begin(lane, host, Arc::clone(&sent), began);
         let behind = match lane {
@@ -98,7 +108,7 @@ impl Engine {
             Lane::Ask => Behind::Little,
         };
         let (client, sender) = (self.client.clone(), self.sender.clone());
-        let task = Arc::clone(&job);
+        let task = Arc::clone(job);
         let run = move || {
             give_way(behind);
             let began = Instant::now();
@@ -112,11 +122,12 @@ impl Engine {
             });
         };
         let builder = thread::Builder::new().name("hub-exchange".to_owned());
-        if let Err(error) = builder.stack_size(STACK_BYTES).spawn(run) {
+        let spawned = builder.stack_size(STACK_BYTES).spawn(run);
+        if let Err(error) = &spawned {
             error!(%error, "the system refuses threads, exchanges with subscribers wait");
             self.in_flight.end(number);
-            self.take_end(&job, &Exchange::WITHHELD, Duration::ZERO, now);
         }
+        spawned.is_ok()
     }
 
     /// Takes the end of an exchange; of those that change something, for the store.
@@ -275,10 +286,12 @@ impl Engine {
                 reason = Some(removal.as_str());
                 "a subscription is removed"
             }
-            Recorded::Waiting => {
+            Recorded::Waiting
+                if !matches!(ended.report, Report::Unreached { answer: None, .. }) =>
+            {
                 "a callback could not be reached for its verification, which is tried again"
             }
-            Recorded::Stale | Recorded::Kept => {
+            Recorded::Waiting | Recorded::Stale | Recorded::Kept => {
                 debug!(
                     subscription,
                     request, topic, callback_host, status, "an exchange ended"

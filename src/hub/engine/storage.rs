@@ -18,14 +18,15 @@ pub(super) struct Role {
     pub(super) is_ours: bool,
     /// It is not asked for before.
     pub(super) ask_at: Instant,
-    /// When it is given up, unless the store is known to hold no newer contents than are served here.
+    /// While the store is known to hold newer content than is served here: when the role is given up. Else it moves ahead
+    /// with every turn.
     pub(super) yield_at: Instant,
 }
 
 impl Role {
-    /// Tells whether the role is ours and not about to be given up.
-    pub(super) fn may_deliver(&self) -> bool {
-        self.is_ours && Instant::now() < self.yield_at
+    /// Tells whether the role is ours and not about to be given up, which it is only where content `is_behind`.
+    pub(super) fn may_deliver(&self, is_behind: bool, now: Instant) -> bool {
+        self.is_ours && !(is_behind && now >= self.yield_at)
     }
 }
 
@@ -193,3 +194,27 @@ const YIELD_EVERY: Duration = Duration::from_secs(30);
 
 /// The wait before the delivery role is asked for again.
 const ROLE_WAIT: Duration = Duration::from_millis(500);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_turn_that_takes_long_stops_deliveries_only_of_outdated_content() {
+        let now = Instant::now();
+        let role = |is_ours| Role {
+            is_ours,
+            ask_at: now,
+            yield_at: now,
+        };
+        for (is_behind, at, may_deliver) in [
+            (false, now, true),
+            (false, now + BEHIND_MAX * 5, true),
+            (true, now, false),
+            (true, now - BEHIND_MAX, true),
+        ] {
+            assert_eq!(role(true).may_deliver(is_behind, at), may_deliver);
+            assert!(!role(false).may_deliver(is_behind, at));
+        }
+    }
+}

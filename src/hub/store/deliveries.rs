@@ -19,17 +19,25 @@ impl Store {
         now: Moment,
     ) -> Result<Vec<Listed>, StoreError> {
         let own = self.own.clone();
-        let (begun, is_behind) = self.write(|db| {
-            let (ids, is_behind) = find(db, &own, lane, claim, now)?;
+        let (ids, is_behind) = self.read(|db| find(db, &own, lane, claim, now))?;
+        self.is_behind = is_behind;
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let begun = self.write(|db| {
             let mut due = rows::load(db, &ids)?;
-            due.retain(|listed| listed.state.is_due(&listed.current, now));
-            let begun = rows::change(db, due, now, |listed| {
+            // Another process may have published since.
+            due.retain(|listed| {
+                let is_own = |one: &TopicVersion| {
+                    (&one.url, &one.digest) == (&listed.topic, &listed.current)
+                };
+                own.iter().any(is_own) && listed.state.is_due(&listed.current, now)
+            });
+            rows::change(db, due, now, |listed| {
                 listed.state.begin(listed.current);
                 None
-            })?;
-            Ok((begun, is_behind))
+            })
         })?;
-        self.is_behind = is_behind;
         Ok(begun.into_iter().map(|(listed, _)| listed).collect())
     }
 

@@ -76,8 +76,7 @@ impl PostgresConnection {
             });
             Ok(client)
         };
-        let connected = runtime.block_on(async { timeout(deadline, connect).await });
-        match connected {
+        match runtime.block_on(async { timeout(deadline, connect).await }) {
             Ok(Ok(client)) => Ok(PostgresConnection {
                 runtime: Some(runtime),
                 client,
@@ -212,14 +211,11 @@ struct Secured(Box<client::TlsStream<Socket>>);
 impl Security {
     /// Trusts the authorities of the database's own file, else the public ones.
     fn of(database: &Database) -> Result<Security, CaError> {
-        let roots = match &database.root_cert {
-            None => public_authorities(),
-            Some(path) => {
-                let mut roots = RootCertStore::empty();
-                add_authorities(&mut roots, path)?;
-                roots
-            }
-        };
+        let mut roots = RootCertStore::empty();
+        match &database.root_cert {
+            None => roots = public_authorities(),
+            Some(path) => add_authorities(&mut roots, path)?,
+        }
         // What `sslnegotiation=direct` needs, and other servers pass over.
         let config = config_with(roots, b"postgresql");
         Ok(Security(Arc::new(config).into()))

@@ -42,11 +42,14 @@ impl Store {
         now: Moment,
     ) -> Result<Vec<WaitingRequest>, StoreError> {
         let (mut claim, mut ids) = (claim.clone(), Vec::new());
+        self.read(|db| claim.find(db, FIND, &[now.into()], &mut ids))?;
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
         self.write(|db| {
-            claim.find(db, FIND, &[now.into()], &mut ids)?;
             let mut claimed = Vec::with_capacity(ids.len());
             for id in ids {
-                claimed.extend(load(db, id)?);
+                claimed.extend(load(db, id)?.filter(|request| !request.state.claimed));
             }
             for request in &mut claimed {
                 request.state.begin_verification();
@@ -79,6 +82,10 @@ impl Store {
             };
             Ok((row.get("id")?, notice))
         };
+        let due = "SELECT id FROM notice WHERE next_at <= $1 LIMIT 1";
+        if self.read(|db| db.query(due, &[now.into()]))?.is_empty() {
+            return Ok(Vec::new());
+        }
         self.write(|db| {
             let taken = db.query(sql, &[now.into(), limit(most)])?;
             let taken: Result<BTreeMap<i64, DenialNotice>, StoreError> =

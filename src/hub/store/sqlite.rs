@@ -66,9 +66,10 @@ impl SqliteConnection {
         )?;
         if !mark.ends_with(LOG_MARK) {
             // Notes that the directory is in use, and has a log.
-            let file = private().append(true).open(dir.join(LOCK_NAME));
+            let lock_path = dir.join(LOCK_NAME);
+            let file = private().append(true).open(&lock_path);
             let written = file.and_then(|mut file| file.write_all(LOG_MARK));
-            written.map_err(fail)?;
+            written.map_err(|error| StoreError::io(&lock_path, &error))?;
         }
         Ok(opened)
     }

@@ -119,8 +119,8 @@ pub enum Report {
         asked_at: Moment,
         confirmed: bool,
     },
-    /// A verification did not come about: the request waits for another attempt, where a fault of the network is the
-    /// reason as long as there were fewer than [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX).
+    /// A verification did not come about: the request waits for another attempt. After a network fault it does so only
+    /// while it had fewer than [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX) attempts.
     Unreached {
         id: i64,
         /// `None` when nothing was sent, for a reason of ours.
