@@ -65,7 +65,7 @@ pub(super) struct ConnectionState {
     pub(super) is_reset: Cell<bool>,
     /// The kernel took no more bytes, and not everything has been flushed since.
     pub(super) is_blocked: Cell<bool>,
-    /// By when more of the pending output has to be taken, of which the kernel had so many bytes in all.
+    /// Deadline of the pending output, and the bytes written when it was computed.
     pending: Cell<Option<(Instant, u64)>>,
 }
 

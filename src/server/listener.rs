@@ -1,7 +1,7 @@
 //! The listener, the loop that accepts from it, the workers behind it, and how they stop. Requests are known only as a
 //! [`Handler`].
 //!
-//! One thread accepts and hands each connection to the worker that has the fewest. A listener for each worker
+//! One thread accepts and hands each connection to the worker with the fewest tasks. A listener for each worker
 //! (SO_REUSEPORT) would save the hand-over, some microseconds for a connection and nothing for a request; but the
 //! kernel then spreads connections by a hash, so a few long ones can crowd one thread while another idles, and a
 //! second server on the same port would go unnoticed.
@@ -141,6 +141,7 @@ impl ListenerGroup {
             .build()?;
         let (phase, phases) = watch::channel(ShutdownPhase::Serve);
         let acceptor = Acceptor {
+            address,
             connections: Arc::clone(&connections),
             protocols: Arc::new(protocols),
             counters,
@@ -180,6 +181,7 @@ async fn reached(mut phases: watch::Receiver<ShutdownPhase>, phase: ShutdownPhas
 
 /// What the accepting thread owns.
 struct Acceptor<H> {
+    address: SocketAddr,
     connections: Arc<Connections>,
     protocols: Arc<Protocols<H>>,
     counters: Arc<Counters>,
@@ -205,11 +207,13 @@ impl<H: Handler> Acceptor<H> {
             clean = self.connections.drained(self.drain_time) => clean,
             () = reached(self.phases, ShutdownPhase::Quit) => false,
         };
+        let address = self.address;
         if clean {
-            info!("all connections have ended");
+            info!(%address, "all connections have ended");
         } else {
             let open = self.connections.open();
             warn!(
+                %address,
                 open,
                 "connections are cut before their requests were answered"
             );
@@ -292,7 +296,7 @@ impl<H: Handler> Acceptor<H> {
         }
     }
 
-    /// Gives a connection to the worker that has the fewest.
+    /// Gives a connection to the worker with the fewest tasks: its connections, and their streams of HTTP/2.
     fn dispatch(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
         let open = |worker: &&Worker| worker.runtime.metrics().num_alive_tasks();
         let Some(worker) = self.workers.iter().min_by_key(open) else {

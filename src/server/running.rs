@@ -4,6 +4,7 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 use std::thread::JoinHandle;
@@ -92,25 +93,28 @@ impl Running {
         let app = Arc::clone(&self.app);
         // A thread of its own receives a second signal while the first is being obeyed; it ends with the process.
         threads::spawn(&self.app.readiness, "signals", move || {
+            let obey = |order| match order {
+                Order::Reload | Order::Reopen => {
+                    app.access_log.get().inspect(|log| log.reopen());
+                    if order == Order::Reload {
+                        reload.request();
+                    }
+                }
+                Order::Stop if *phase.borrow() == ShutdownPhase::Serve => {
+                    systemd::stopping();
+                    report_draining(&app);
+                    set_phase(&phase, ShutdownPhase::Drain);
+                }
+                Order::Stop => {
+                    set_phase(&phase, ShutdownPhase::Quit);
+                    app.hub().inspect(|hub| hub.hurry());
+                }
+            };
             loop {
-                match signals.next() {
-                    order @ (Order::Reload | Order::Reopen) => {
-                        app.access_log.get().inspect(|log| log.reopen());
-                        if order == Order::Reload {
-                            reload.request();
-                        }
-                    }
-                    Order::Stop if *phase.borrow() == ShutdownPhase::Serve => {
-                        systemd::stopping();
-                        report_draining(&app);
-                        set_phase(&phase, ShutdownPhase::Drain);
-                    }
-                    Order::Stop => {
-                        if let Some(hub) = app.hub() {
-                            hub.hurry();
-                        }
-                        set_phase(&phase, ShutdownPhase::Quit);
-                    }
+                let order = signals.next();
+                // The next signal is obeyed all the same: SIGTERM stays caught.
+                if catch_unwind(AssertUnwindSafe(|| obey(order))).is_err() {
+                    threads::report(&app.readiness, "signals");
                 }
             }
         })?;

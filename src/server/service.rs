@@ -97,9 +97,11 @@ impl<H: Handler> Link<H> {
         let mut response = pin!(async { self.handler.handle(request, self.peer, began).await });
         poll_fn(|context| {
             let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
-            polled.unwrap_or_else(|_| {
-                // The standard library has printed the panic itself.
-                error!("a request handler panicked, its client got 500");
+            polled.unwrap_or_else(|panic| {
+                let text = panic.downcast_ref::<&str>().copied();
+                let owned = || panic.downcast_ref::<String>().map(String::as_str);
+                let panic = text.or_else(owned).unwrap_or_default();
+                error!(panic, "a request handler panicked, its client got 500");
                 let mut response = self.handler.internal_error();
                 close(&mut response);
                 Poll::Ready(response)
