@@ -200,8 +200,7 @@ impl Engine {
         self.accept(accepts, now);
         self.record(now);
         let is_behind = self.store.as_ref().is_some_and(|store| store.is_behind);
-        let may_deliver = self.role.may_deliver(is_behind, Instant::now());
-        let may_begin = may_deliver && self.stopping.is_none();
+        let may_begin = self.role.may_deliver(is_behind, Instant::now()) && self.stopping.is_none();
         let more = may_begin && self.ended.is_empty() && self.dispatch(now);
         self.yield_role();
         self.run_maintenance(now);

@@ -178,10 +178,8 @@ impl Hub {
     #[must_use]
     pub fn shutdown(&self, deadline: Duration) -> bool {
         let (done, stopped) = sync_channel(1);
-        let message = Message::Stop {
-            until: Instant::now() + deadline,
-            done: Some(done),
-        };
+        let (until, done) = (Instant::now() + deadline, Some(done));
+        let message = Message::Stop { until, done };
         if self.inner.sender.send(message).is_err() {
             return true;
         }

@@ -63,9 +63,8 @@ impl Secret {
     /// Takes a key of 1 to 199 bytes (WebSub §5.1: "less than 200 bytes").
     #[must_use]
     pub fn new(text: String) -> Option<Secret> {
-        (1..SECRET_BYTES)
-            .contains(&text.len())
-            .then_some(Secret(text))
+        let is_permitted = (1..SECRET_BYTES).contains(&text.len());
+        is_permitted.then_some(Secret(text))
     }
 
     /// Returns the key, for the store only.
@@ -264,11 +263,9 @@ fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
     match value.parse().unwrap_or(u64::MAX) {
         lease_s @ 1.. if is_number => Ok(Some(lease_s)),
         _ => {
-            let what = "must be a whole number of seconds from 1, not";
-            Err(Refusal::field(
-                LEASE,
-                format_args!("{what} {}", quote(&value)),
-            ))
+            let value = quote(&value);
+            let what = format!("must be a whole number of seconds from 1, not {value}");
+            Err(Refusal::field(LEASE, what))
         }
     }
 }

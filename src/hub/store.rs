@@ -71,10 +71,9 @@ impl StoreLocation {
         let began = Instant::now();
         let mut pause = Duration::from_millis(100);
         loop {
-            let checked = self.open().and_then(|mut store| match origin {
-                Some(origin) => store.check_origin(origin),
-                None => Ok(()),
-            });
+            let checked = self
+                .open()
+                .and_then(|mut store| origin.map_or(Ok(()), |origin| store.check_origin(origin)));
             match checked {
                 Err(error) if error.may_pass() && began.elapsed() + pause < WAIT_MAX => {
                     warn!(%error, "waiting for the hub's store");
@@ -139,8 +138,10 @@ impl Store {
     /// Opens the store in the schema `reviewd` of a database, which replicas may share.
     #[cfg(feature = "postgres")]
     pub fn in_database(database: &Database) -> Result<Store, StoreError> {
-        let connection = postgres::PostgresConnection::open(database)?;
-        Ok(Store::on(connection, true))
+        Ok(Store::on(
+            postgres::PostgresConnection::open(database)?,
+            true,
+        ))
     }
 
     fn on(connection: impl Connection + 'static, is_shared: bool) -> Store {

@@ -182,9 +182,8 @@ impl Subscription {
     ) -> Option<RemovalReason> {
         self.claimed = false;
         self.elapsed_ms = u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX);
-        self.last = answer
-            .map(|answer| Ended { at: now, answer })
-            .or(self.last.take());
+        let ended = answer.map(|answer| Ended { at: now, answer });
+        self.last = ended.or(self.last.take());
         let mut removal = None;
         match answer {
             None => self.next_at = now.plus(DEFERRED_DELAY),

@@ -51,8 +51,7 @@ impl Engine {
             Some(last) if others.len() == wanted => last.id,
             _ => 0,
         };
-        let address =
-            |listed: &Listed| (listed.callback.host().to_string(), listed.callback.port());
+        let address = |one: &Listed| (one.callback.host().to_string(), one.callback.port());
         targets.extend(others.iter().map(address));
         self.begin(Lane::Ask, vec![Job::Probe(targets)], now);
     }

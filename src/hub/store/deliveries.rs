@@ -28,10 +28,9 @@ impl Store {
             let mut due = rows::load(db, &ids)?;
             // Another process may have published since.
             due.retain(|listed| {
-                let is_own = |one: &TopicVersion| {
-                    (&one.url, &one.digest) == (&listed.topic, &listed.current)
-                };
-                own.iter().any(is_own) && listed.state.is_due(&listed.current, now)
+                let mut own = own.iter().filter(|one| one.url == listed.topic);
+                let is_own = own.any(|one| one.digest == listed.current);
+                is_own && listed.state.is_due(&listed.current, now)
             });
             rows::change(db, due, now, |listed| {
                 listed.state.begin(listed.current);

@@ -97,13 +97,12 @@ impl PostgresConnection {
     fn prepare(&mut self) -> Result<(), StoreError> {
         self.script(SETTINGS)?;
         self.begin()?;
+        let version = "SELECT version FROM meta";
         let there = "SELECT to_regclass('reviewd.meta') IS NOT NULL AS is_there";
         let name = self.name.clone();
         let db: &mut dyn Connection = self;
         let found: i64 = match db.query_one(there, &[])?.get("is_there")? {
-            true => db
-                .query_one("SELECT version FROM meta", &[])?
-                .get("version")?,
+            true => db.query_one(version, &[])?.get("version")?,
             false => 0,
         };
         let newest = SCHEMA_VERSION + VERSIONS_BEFORE;

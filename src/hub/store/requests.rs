@@ -150,14 +150,10 @@ fn accept_one(
     let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
     let (waiting, waiting_of_host) = (row.count("waiting")?, row.count("waiting_of_host")?);
     let all = active + row.count("asked")?;
+    let requests_per_host = quotas.requests_per_host;
     let limits: [(Limit, u32, u64, bool); 4] = [
         (Requests, quotas.requests, waiting, true),
-        (
-            RequestsOfHost,
-            quotas.requests_per_host,
-            waiting_of_host,
-            true,
-        ),
+        (RequestsOfHost, requests_per_host, waiting_of_host, true),
         (Subscriptions, quotas.subscriptions, all, needs_room),
         (
             SubscriptionsOfHost,
