@@ -156,7 +156,12 @@ fn a_missing_source_or_folder_ends_with_66_and_wrong_flags_with_64() {
     let remedy = "not fetched: curl -fsS ADDRESS | reviewd import - --into DIR";
     folder.says(&["https://weiss.example/reviews.csv"], 64, remedy);
     for (flag, value, why) in [
-        ("--map", "stars=x", "stars=x"),
+        ("--map", "stars=x", "`stars` is not a field: "),
+        (
+            "--map",
+            "rating",
+            "`rating` is not of the form field=column",
+        ),
         ("--map", "rating=A,rating=B", "--map: rating is given twice"),
         ("--date-format", "my", "my"),
         ("--encoding", "latin-99", "latin-99"),

@@ -143,6 +143,10 @@ fn a_mapping_names_columns_and_reaches_into_objects() {
         folder.import(&[&folder.file("a", text), "--map", mapping]);
         assert_eq!(folder.each("author"), ["Ann"], "{mapping}");
     }
+    let folder = Folder::new();
+    let table = folder.file("a.csv", "Who,Points\nAnn,5\n");
+    let why = "--map author=Name: there is no such column, but \"Who\", \"Points\"";
+    folder.says(&[&table, "--map", "author=Name"], 65, why);
 }
 
 #[test]
