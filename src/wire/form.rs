@@ -52,15 +52,22 @@ fn decode(raw: &[u8], plus: u8, out: &mut String) -> Result<(), FormError> {
     }
     let start = out.len();
     let mut bytes = std::mem::take(out).into_bytes();
-    let mut decoded = push_decoded(raw, plus, &mut bytes);
-    if std::str::from_utf8(&bytes[start..]).is_err() {
-        decoded = decoded.and(Err(FormError::NotUtf8));
-    }
+    let decoded = push_decoded(raw, plus, &mut bytes);
     if decoded.is_err() {
         bytes.truncate(start);
     }
-    *out = String::from_utf8(bytes).expect("what was there before and what is added are UTF-8");
-    decoded
+    match String::from_utf8(bytes) {
+        Ok(text) => {
+            *out = text;
+            decoded
+        }
+        Err(error) => {
+            let mut bytes = error.into_bytes();
+            bytes.truncate(start);
+            *out = String::from_utf8(bytes).expect("what was there before is UTF-8");
+            Err(FormError::NotUtf8)
+        }
+    }
 }
 
 fn push_decoded(raw: &[u8], plus: u8, out: &mut Vec<u8>) -> Result<(), FormError> {
