@@ -85,7 +85,7 @@ fn the_last_request_of_a_connection_is_told_so() {
 }
 
 #[test]
-fn what_was_asked_for_is_answered_when_the_server_stops() {
+fn large_documents_come_whole_and_in_order_also_when_the_server_stops() {
     // More than the sockets take.
     let data = DataDir::empty();
     data.write("reviews.json", &large_reviews_json("2026-01-01T00:00:00Z"));
@@ -93,17 +93,27 @@ fn what_was_asked_for_is_answered_when_the_server_stops() {
         config.data = reviewd::server::DataSource::Directory(data.path().to_owned());
         config.drain_time = DEADLINE;
     });
-    let expected = server.get("/reviews.json").body;
-    assert!(expected.len() > 1 << 20);
+    let large = [
+        "/reviews.json",
+        "/api/reviews/since/2000-01-01",
+        "/reviews.json",
+    ];
+    let expected = large.map(|path| server.get(path).body);
+    assert!(expected.iter().all(|body| body.len() > 1 << 20));
     let mut connection = Connection::over(connect_narrow(server.address()));
-    connection.write((get("/reviews.json") + &get("/robots.txt")).as_bytes());
+    // What follows a large document waits for its turn.
+    connection.write(large.map(get).concat().as_bytes());
+    for (path, body) in large.iter().zip(&expected) {
+        assert!(connection.response("GET").body == *body, "{path}");
+    }
+    connection.write((get(large[0]) + &get("/robots.txt")).as_bytes());
     connection.stream().peek(&mut [0]).unwrap();
     let address = server.address();
     let end = thread::spawn(move || server.shutdown());
     wait_until("no connection is accepted any more", || {
         TcpStream::connect(address).is_err()
     });
-    assert!(connection.response("GET").body == expected);
+    assert!(connection.response("GET").body == expected[0]);
     let last = connection.response("GET");
     assert_eq!(last.field("connection"), Some("close"));
     assert_eq!(connection.rest(), b"");
