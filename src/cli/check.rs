@@ -10,7 +10,7 @@ use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
 use super::values::OutputFormat;
 use crate::clock;
-use crate::dataset::{self, Decoded, Problems, Warning};
+use crate::dataset::{self, Decoded, Warning};
 use crate::server::files;
 
 #[derive(Args)]
@@ -35,8 +35,8 @@ pub(super) struct CheckArgs {
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let decoded = dataset::decode(files::read(&args.data)?, clock::now());
     let problems = decoded.as_ref().err();
-    let errors = problems.map_or(&[][..], Problems::kept);
-    let error_count = problems.map_or(0, Problems::total);
+    let errors = problems.map_or(&[][..], |problems| &problems.kept);
+    let error_count = problems.map_or(0, |problems| problems.total);
     let valid = decoded.as_ref().ok();
     let mut warnings = valid.map(Decoded::warnings).unwrap_or_default();
     warnings.retain(|warning| !args.allow.iter().any(|rule| rule == warning.code));

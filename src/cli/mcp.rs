@@ -46,13 +46,16 @@ fn parse_address(text: &str) -> Result<String, String> {
     parse_base_url(text.strip_suffix("/mcp").unwrap_or(text))
 }
 
+/// Takes a line of standard input and returns the answer, if one is due.
+type Answer<'a> = Box<dyn FnMut(&[u8]) -> Option<Vec<u8>> + 'a>;
+
 /// Answers messages until standard input ends: another reviewd does, or this process, from the files as they are at each
 /// message.
 ///
 /// # Errors
 /// When the data cannot be used, or standard output is gone.
 pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
-    let answer: Box<dyn FnMut(&[u8]) -> Option<Vec<u8>>> = match &args.url {
+    let answer: Answer<'_> = match &args.url {
         Some(url) => {
             let mut remote = remote::Remote::new(url);
             Box::new(move |line| remote.answer(line))

@@ -13,6 +13,7 @@ use serde::Deserialize;
 
 use super::trades;
 use crate::model::{Dataset, Review};
+use crate::wire::sentence::sentences;
 use crate::wire::text::quote;
 
 /// A rule of advertising.
@@ -121,10 +122,12 @@ fn find(text: &str, stars: u8, is_reply: bool) -> impl Iterator<Item = (&'static
         // Most texts hold nothing of the kind, and are looked through once.
         let is_likely = |case: &&Case| PATTERNS[&*case.all[0]].is_match(text);
         let mut cases = rule.cases.iter().filter(is_likely);
-        // The number of a case has full stops in it.
         let words = cases.find_map(|case| match rule.of_replies {
             true => matched(case, text),
-            false => sentences(text).find(|sentence| matched(case, sentence).is_some()),
+            false => {
+                let mut sentences = sentences(text).map(|range| &text[range]);
+                sentences.find(|sentence| matched(case, sentence).is_some())
+            }
         })?;
         Some((rule, quote(words.trim())))
     })
@@ -136,16 +139,6 @@ fn matched<'t>(case: &Case, text: &'t str) -> Option<&'t str> {
     let is_match = |name: &String| PATTERNS[&**name].is_match(text);
     let is_case = case.all.iter().all(is_match) && !case.unless.as_ref().is_some_and(is_match);
     is_case.then(|| found.as_str())
-}
-
-/// The sentences of `text`, as roughly as a warning needs them.
-fn sentences(text: &str) -> impl Iterator<Item = &str> {
-    let mut before = ' ';
-    text.split_inclusive(move |c: char| {
-        let ends = c == '\n' || (c.is_whitespace() && matches!(before, '.' | '!' | '?'));
-        before = c;
-        ends
-    })
 }
 
 #[cfg(test)]

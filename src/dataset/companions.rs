@@ -38,9 +38,8 @@ pub(super) fn taxonomy(item: Item<'_>) -> (Taxonomy, Option<&'static str>) {
 fn trade(item: Item<'_>) -> Option<&'static str> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the starter taxonomies: {}", names.join(", "));
-    item.text(wanted, |name| {
-        names.into_iter().find(|known| *known == name)
-    })
+    let known = |name: &str| names.into_iter().find(|known| *known == name);
+    item.text(wanted, known)
 }
 
 fn concepts(item: Item<'_>) -> Vec<Concept> {
@@ -97,13 +96,14 @@ pub(super) fn editorial(item: Item<'_>, published: Option<Published<'_, '_>>) ->
 /// review it refers to is published, and that every piece of evidence is within its review's text. Further keys may hold
 /// anything.
 pub(super) fn check_insights(
-    bytes: &[u8],
+    given: &Option<Vec<u8>>,
     published: Option<Published<'_, '_>>,
     problems: &mut Problems,
 ) {
-    if json::read(INSIGHTS, Some(bytes), problems, |_| ()).is_none() {
+    let is_json = json::read(INSIGHTS, given, problems, |_| ()).is_some();
+    let Some(bytes) = given.as_deref().filter(|_| is_json) else {
         return;
-    }
+    };
     let check = Check::new(INSIGHTS);
     match serde_json::from_slice(bytes) {
         Ok(insights) => {

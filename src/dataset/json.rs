@@ -63,11 +63,11 @@ impl FileSpec {
 /// Reads a file by `read`; `None` if it is absent or not JSON, or if a problem was recorded.
 pub(super) fn read<T>(
     file: FileSpec,
-    bytes: Option<&[u8]>,
+    bytes: &Option<impl AsRef<[u8]>>,
     problems: &mut Problems,
     read: impl FnOnce(Item<'_>) -> T,
 ) -> Option<T> {
-    let (check, bytes) = (Check::new(file), bytes?);
+    let (check, bytes) = (Check::new(file), bytes.as_ref()?.as_ref());
     let value = parse(bytes, &check, read);
     let is_valid = check.finish(bytes, problems);
     value.filter(|_| is_valid)
@@ -584,13 +584,10 @@ fn quote_node(node: &Node<'_>) -> String {
 
 /// Returns the known key that `key` is at most two edits away from, without regard to case.
 fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
-    if key.len() > 40 {
-        return None;
-    }
     let key = key.to_ascii_lowercase();
-    let edits = known
-        .iter()
-        .map(|name| (strsim::levenshtein(&key, name), *name));
+    // A long key is like none, and would take long to compare.
+    let near = known.iter().filter(|_| key.len() <= 40);
+    let edits = near.map(|name| (strsim::levenshtein(&key, name), *name));
     let (edits, name) = edits.min()?;
     (edits <= 2 && edits < name.len()).then_some(name)
 }

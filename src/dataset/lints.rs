@@ -246,10 +246,8 @@ fn unknown<'d>(
     unknown.sort_unstable_by_key(|&(name, count)| (Reverse(count), name));
     let listed = unknown.iter();
     let listed = listed.map(|(name, count)| format!("{} ({count})", quote(name)));
-    Some(format!(
-        "{says}: {}",
-        first_few(&listed.collect::<Vec<_>>())?
-    ))
+    let listed: Vec<String> = listed.collect();
+    Some(format!("{says}: {}", first_few(&listed)?))
 }
 
 #[cfg(test)]

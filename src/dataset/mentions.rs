@@ -241,7 +241,6 @@ fn title_variants(name: String) -> Vec<String> {
 fn surname(name: &str) -> Option<&str> {
     let words = name.split(' ').skip(1);
     let words = words.map(|word| word.trim_end_matches(','));
-    words
-        .filter(|word| SUFFIXES.split(' ').all(|suffix| suffix != *word))
-        .last()
+    let is_name = |word: &&str| SUFFIXES.split(' ').all(|suffix| suffix != *word);
+    words.filter(is_name).last()
 }

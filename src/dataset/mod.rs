@@ -109,7 +109,6 @@ pub struct Decoded {
 impl Decoded {
     /// Finds what a careful operator would want to know: a bounded number in a fixed order; none of it keeps the dataset
     /// from being served. It takes longer than all the checks.
-    #[must_use]
     pub fn warnings(&self) -> Vec<Warning> {
         self.lints.warnings(&self.dataset)
     }
@@ -132,8 +131,12 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
 pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<Decoded, Problems> {
     let is_large = files.reviews.len() > LARGE_BYTES;
     let mut problems = Problems::default();
-    let bytes = files.taxonomy.as_deref();
-    let taxonomy = json::read(TAXONOMY, bytes, &mut problems, companions::taxonomy);
+    let taxonomy = json::read(
+        TAXONOMY,
+        &files.taxonomy,
+        &mut problems,
+        companions::taxonomy,
+    );
     let (mut taxonomy, extends) = taxonomy.unwrap_or_default();
     let matcher = Matcher::new(&taxonomy).map_err(|error| {
         let message = format!("holds too many names and phrases: {error}");
@@ -157,8 +160,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     let by_id = reviews::by_id(all, &check);
     let is_known = check.finish(&files.reviews, &mut problems);
     drop(files.reviews);
-    let bytes = files.ignored.as_deref();
-    let ignored = json::read(IGNORED, bytes, &mut problems, companions::ignored);
+    let ignored = json::read(IGNORED, &files.ignored, &mut problems, companions::ignored);
     let ignored = ignored.unwrap_or_default();
     let ignored_ids: HashSet<&str> = ignored.iter().map(|entry| entry.id.as_str()).collect();
     let published = |id: &str| {
@@ -166,15 +168,11 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         review.filter(|review| review.verified && !ignored_ids.contains(id))
     };
     let published: Option<Published<'_, '_>> = is_known.then_some(&published);
-    let bytes = files.editorial.as_deref();
-    let editorial = json::read(EDITORIAL, bytes, &mut problems, |item| {
+    let editorial = json::read(EDITORIAL, &files.editorial, &mut problems, |item| {
         companions::editorial(item, published)
     });
-    if let Some(insights) = &files.insights {
-        companions::check_insights(insights, published, &mut problems);
-    }
-    let bytes = files.check.as_deref();
-    let suppressed = json::read(CHECK, bytes, &mut problems, lints::suppressions);
+    companions::check_insights(&files.insights, published, &mut problems);
+    let suppressed = json::read(CHECK, &files.check, &mut problems, lints::suppressions);
     let Some(mut file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
     };

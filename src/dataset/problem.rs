@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 const KEPT_MAX: usize = 100;
 
 /// One reason why a file is refused.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file's name within the data directory.
     pub file: &'static str,
@@ -34,11 +34,8 @@ impl Problem {
     pub(super) fn of_file(file: &'static str, message: impl Into<String>) -> Problem {
         Problem {
             file,
-            path: String::new(),
-            line: None,
-            column: None,
             message: message.into(),
-            value: None,
+            ..Problem::default()
         }
     }
 }
@@ -54,8 +51,10 @@ pub(super) fn line_and_column(bytes: &[u8], offset: usize) -> (usize, usize) {
 /// All problems of a dataset: at most 100 of them are kept, all of them are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
-    kept: Vec<Problem>,
-    total: u64,
+    /// At most 100, in the order they were found.
+    pub kept: Vec<Problem>,
+    /// How many there are, those not kept included.
+    pub total: u64,
 }
 
 impl Problems {
@@ -91,18 +90,6 @@ impl Problems {
                 (problem.line, problem.column) = (Some(line), Some(column));
             }
         }
-    }
-
-    /// The problems kept, at most 100, in the order they were found.
-    #[must_use]
-    pub fn kept(&self) -> &[Problem] {
-        &self.kept
-    }
-
-    /// How many problems there are, those not kept included.
-    #[must_use]
-    pub fn total(&self) -> u64 {
-        self.total
     }
 
     /// Whether nothing is wrong.

@@ -260,7 +260,7 @@ pub(crate) fn check_review(review_json: &str) -> Problems {
     let file = FileSpec::new("a review", REVIEWS_BYTES_MAX);
     let mut problems = Problems::default();
     if let Ok(matcher) = Matcher::new(&Taxonomy::default()) {
-        json::read(file, Some(review_json.as_bytes()), &mut problems, |entry| {
+        json::read(file, &Some(review_json), &mut problems, |entry| {
             review(entry, &matcher)
         });
     }
@@ -269,6 +269,7 @@ pub(crate) fn check_review(review_json: &str) -> Problems {
 
 /// Reads an entry; mentions that it does not list are found in its text.
 pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
+    let words = |item: Item<'_>| item.string(Text::Words);
     entry.object(|keys| {
         let mut review = Review {
             id: keys.key("id").review_id(),
@@ -276,7 +277,7 @@ pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
             author_avatar_url: keys.key("author_avatar_url").optional(Text::Url),
             rating: keys.key("rating").rating(),
             date: keys.key("date").date(),
-            text: keys.key("text").optional(Text::Words).unwrap_or_default(),
+            text: keys.key("text").non_null().map(words).unwrap_or_default(),
             source: keys.key("source").string(Text::Name),
             source_url: keys.key("source_url").optional(Text::Url),
             owner_reply: keys.key("owner_reply").non_null().map(owner_reply),
@@ -286,9 +287,7 @@ pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
             verification: keys.given("verification").map(verification_of),
             language: keys.given("language").and_then(language_tag),
             media: keys.optional_key("media").map(media).unwrap_or_default(),
-            translation: keys
-                .given("translation")
-                .map(|item| item.string(Text::Words)),
+            translation: keys.given("translation").map(words),
         };
         let people = keys.optional_key("mentioned_technicians");
         let services = keys.optional_key("mentioned_services");
@@ -321,22 +320,19 @@ fn verification_of(item: Item<'_>) -> Verification {
 
 fn language_tag(item: Item<'_>) -> Option<String> {
     let wanted = "a language tag such as \"en\" or \"pt-BR\"";
-    item.text(wanted, |text| {
-        is_language_tag(text).then(|| text.to_owned())
-    })
+    let tag = |text: &str| is_language_tag(text).then(|| text.to_owned());
+    item.text(wanted, tag)
 }
 
 fn media(item: Item<'_>) -> Vec<Media> {
     let wanted = "a media type of an image, a video or a recording, such as \"image/jpeg\"";
     let media_type = |text: &str| is_media_type(text).then(|| text.to_owned());
+    let media_type = |item: Item<'_>| item.text(wanted, media_type).unwrap_or_default();
     item.each(MEDIA_MAX, |item| {
         item.object(|keys| Media {
             url: keys.key("url").string(Text::Url),
             alt: keys.key("alt").string(Text::Line),
-            media_type: keys
-                .key("type")
-                .text(wanted, media_type)
-                .unwrap_or_default(),
+            media_type: media_type(keys.key("type")),
         })
     })
 }

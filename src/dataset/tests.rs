@@ -41,14 +41,14 @@ fn outcome(files: Files) -> Result<Decoded, String> {
 /// The problems as lines without their positions, which have tests of their own.
 pub(super) fn without_positions(problems: &Problems) -> String {
     let mut lines = Vec::new();
-    for problem in problems.kept() {
+    for problem in &problems.kept {
         let mut problem = problem.clone();
         (problem.line, problem.column) = (None, None);
         lines.push(problem.to_string());
     }
-    let unkept = problems.total() - lines.len() as u64;
+    let unkept = problems.total - lines.len() as u64;
     if unkept > 0 {
-        lines.push(format!("and {unkept} more ({} in all)", problems.total()));
+        lines.push(format!("and {unkept} more ({} in all)", problems.total));
     }
     lines.join("\n")
 }

@@ -89,7 +89,7 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     if !record.extra.is_empty() {
         // Keys that only a review of another reviewd has are checked by the reader of `reviews.json`.
         let problems = check_review(&says.clone().over(None).render());
-        if let Some(problem) = problems.kept().first() {
+        if let Some(problem) = problems.kept.first() {
             let value = problem.value.as_ref().map(|value| format!("{value} "));
             let (path, value) = (&problem.path, value.unwrap_or_default());
             return Err(format!("{path}: {value}{}", problem.message));

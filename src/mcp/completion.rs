@@ -59,11 +59,8 @@ fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
 fn ids<'c>(catalog: &'c Catalog, value: &str) -> (Vec<&'c str>, usize) {
     let index = &catalog.snapshot.index;
     let newest = 0..index.len().min(IDS_LOOKED_AT_MAX);
-    first(
-        newest
-            .map(|row| index.id(Row(row)))
-            .filter(|id| id.starts_with(value)),
-    )
+    let ids = newest.map(|row| index.id(Row(row)));
+    first(ids.filter(|id| id.starts_with(value)))
 }
 
 /// Returns the first values, and how many there are.

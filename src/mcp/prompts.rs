@@ -116,9 +116,8 @@ fn read<'v, const N: usize>(
             }
         };
         if values[at].is_empty() && at < needed {
-            return Err(RpcError::params(format!(
-                "the argument {name} must be given"
-            )));
+            let message = format!("the argument {name} must be given");
+            return Err(RpcError::params(message));
         }
     }
     Ok(values)

@@ -8,7 +8,7 @@
 //! process alone; an id of which the end was forgotten works again, which reveals and changes nothing.
 
 use std::collections::VecDeque;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, PoisonError};
 
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -62,7 +62,7 @@ pub(super) struct EndedSessions(Mutex<VecDeque<String>>);
 impl EndedSessions {
     /// Remembers the end of a session; the oldest of [`ENDED_MAX`] is forgotten for it.
     pub(super) fn insert(&self, id: SessionId) {
-        let mut ended = self.lock();
+        let mut ended = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ended.len() == ENDED_MAX {
             ended.pop_front();
         }
@@ -71,11 +71,8 @@ impl EndedSessions {
 
     /// Tells whether a session is known to have ended: O([`ENDED_MAX`]), microseconds.
     pub(super) fn contains(&self, id: &SessionId) -> bool {
-        self.lock().contains(&id.text)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, VecDeque<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        let ended = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        ended.contains(&id.text)
     }
 }
 

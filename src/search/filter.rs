@@ -6,6 +6,7 @@ use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
+use crate::dataset::is_id;
 use crate::model::Rating;
 use crate::model::insights::Polarity;
 use crate::wire::date::Date;
@@ -210,9 +211,10 @@ impl ReviewId {
 
     /// Copies `id`, or returns `None` where it is empty, longer than 64 bytes, or holds another byte than `[A-Za-z0-9_-]`.
     pub fn new(id: &str) -> Option<ReviewId> {
-        let known = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
-        let is_id = !id.is_empty() && id.bytes().all(known);
-        ArrayString::from(id).ok().filter(|_| is_id).map(ReviewId)
+        ArrayString::from(id)
+            .ok()
+            .filter(|id| is_id(id))
+            .map(ReviewId)
     }
 
     /// Returns the id.

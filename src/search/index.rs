@@ -109,7 +109,6 @@ impl Index {
     }
 
     /// Returns this index with who mentions which aspect; `taxonomy` has the phrases by which aspects are found too.
-    #[must_use]
     pub fn with_aspects(&self, insights: &Insights, taxonomy: &Taxonomy) -> Index {
         let aspects = Aspects::of(&insights.aspects, taxonomy, self.len());
         Index {

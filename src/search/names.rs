@@ -119,11 +119,11 @@ impl Names {
 
     /// Returns the rows of the folded `name`, or of the only entry that it is a part of.
     pub(super) fn rows(&self, name: &str) -> Option<&RowSet> {
-        self.rows_of_whole(name)
-            .or_else(|| match self.entries_with(name)[..] {
-                [entry] => Some(&self.entries[entry as usize].1),
-                _ => None,
-            })
+        let part = || match self.entries_with(name)[..] {
+            [entry] => Some(&self.entries[entry as usize].1),
+            _ => None,
+        };
+        self.rows_of_whole(name).or_else(part)
     }
 
     /// Tells what the folded `name` stands for: an entry's whole name, of several that share one the first, or words of

@@ -98,7 +98,7 @@ struct State {
 /// What came of a reload that was not refused.
 enum ReloadResult {
     /// The state that is no longer served, and what the insights of a large dataset are still to be derived from.
-    Replaced(Arc<ServedState>, Option<Built>),
+    Replaced(Arc<ServedState>, Option<Box<Built>>),
     /// The files hold what is served already.
     Same,
     /// The files were changed while they were read, or the server stops.
@@ -252,6 +252,7 @@ impl State {
         };
         let served = ServedState::new(Arc::new(snapshot))?;
         self.loader.remember(served.snapshot());
+        let deferred = deferred.map(Box::new);
         Ok(ReloadResult::Replaced(self.app.publish(served), deferred))
     }
 
@@ -261,12 +262,9 @@ impl State {
         let (message, problems) = match error {
             LoadError::Data(problems) => {
                 self.due = self.loader.time_to_come();
-                let plural = if problems.total() == 1 { "" } else { "s" };
-                let message = format!(
-                    "the changed dataset has {} problem{plural}",
-                    problems.total()
-                );
-                (message, problems.kept())
+                let plural = if problems.total == 1 { "" } else { "s" };
+                let message = format!("the changed dataset has {} problem{plural}", problems.total);
+                (message, &problems.kept[..])
             }
             error => (error.to_string(), &[][..]),
         };

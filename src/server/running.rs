@@ -141,7 +141,10 @@ impl Running {
         // clean end; what has not ended by then is delivered again after the next start.
         if let Some(hub) = self.app.hub() {
             let is_clean = matches!(ended, Ok(true)) && phase != Some(ShutdownPhase::Quit);
-            let time = is_clean.then_some(self.drain_time).unwrap_or_default();
+            let time = match is_clean {
+                true => self.drain_time,
+                false => Duration::ZERO,
+            };
             let _all_ended = hub.shutdown(time);
         }
         if let Some(admin) = parts.admin {

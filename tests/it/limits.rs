@@ -51,7 +51,7 @@ fn a_head_may_have_16_kib_and_64_fields_and_no_more() {
 fn at_the_limit_the_connection_that_is_idle_longest_is_closed_for_a_new_one() {
     let server = Server::start_with(|config| config.limits.connections = 3);
     // One of them has never sent anything.
-    let mut kept = vec![server.kept(), server.kept()];
+    let mut kept = [server.kept(), server.kept()];
     let mut silent = server.connect();
     server.wait_for_open(3);
     // Idle times are told apart by milliseconds.

@@ -18,7 +18,7 @@ fn read(text: &str, threads: usize, piece_bytes: usize) -> Result<Vec<Review>, V
     let file = decode(text.as_bytes(), options, &check);
     let reviews = file.map(|file| file.reviews).unwrap_or_default();
     by_id(&reviews, &check);
-    let lines = |problems: Problems| problems.kept().iter().map(ToString::to_string).collect();
+    let lines = |problems: Problems| problems.kept.iter().map(ToString::to_string).collect();
     match check.finish(text.as_bytes(), &mut problems) {
         true => Ok(reviews),
         false => Err(lines(problems)),

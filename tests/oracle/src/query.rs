@@ -240,7 +240,7 @@ pub fn check_cursor(data: &[u8]) {
 
 /// The longest run of whole characters within 64 bytes.
 fn head(text: &str) -> String {
-    text[..text.floor_char_boundary(64)].to_owned()
+    reviewd::wire::text::cut(text).to_owned()
 }
 
 fn lossy(bytes: &[u8]) -> String {
