@@ -27,16 +27,16 @@
 //!
 //! # Three ways through the code
 //!
-//! **`GET /reviews.json`**, 15 files. `server::listener` accepts, `server::connections` admits, and a worker runs
-//! `server::connection`, whose `deadline` reads the facts that `io` and `service` note. hyper reads the request and calls
-//! `server::service`, whose handler in `server` calls `http::respond`: `http::head` borrows a `RequestHead`, `router`
-//! finds the route, and `http::endpoint` selects the coding (`wire::negotiate`) from `http::served_state` and
-//! evaluates the conditions (`wire::conditional`); `http::reply` writes the response, which hyper sends.
+//! **`GET /reviews.json`**, 13 files. `server::listener` accepts, `server::connections` admits, and a worker runs
+//! `server::connection`, whose `deadline` ends what takes too long. hyper reads the request and calls `server::service`,
+//! which calls `http::respond`: `http::head` borrows a `RequestHead`, `router` finds the route, and `http::endpoint`
+//! selects the coding (`wire::negotiate`) from `http::served_state` and evaluates the conditions (`wire::conditional`);
+//! `http::reply` writes the response, which hyper sends.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 26 files. The same as far as `http::endpoint::search`:
-//! `search::query` turns the parameters (`wire::form`) into a `Query` (`filter`), or into issues (`issue`) and a 400; the
-//! entity-tag of dataset and query decides about a 304 before anything is searched; `search::run` selects rows (`terms`,
-//! `rows`) from the `index` (`tree`), and `search::envelope` joins the reviews' stored bytes.
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 22 files. The same, but for the coding, as far as
+//! `http::endpoint::search`: `search::query` turns the parameters (`wire::form`) into a `Query` (`filter`), or answers 400
+//! with every issue; the entity-tag of dataset and query decides about a 304 before anything is searched; `search::run`
+//! selects rows (`terms`, `rows`) from the `index` (`tree`), and `search::envelope` joins the reviews' stored bytes.
 //!
 //! **A changed file until a subscriber is told**, 30 files. A timer or a signal wakes `server::reload`. `server::files`
 //! reads the files as one set, `server::load` has them checked (`dataset`: `json`, `reviews`,

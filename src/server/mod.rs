@@ -31,13 +31,10 @@ mod tls;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Instant;
 
-use hyper::body::Incoming;
-use hyper::{Request, Response};
 use tracing::{info, warn};
 
-use crate::http::{self, AppState, Body, ServedState};
+use crate::http::{self, AppState, ServedState};
 use crate::mcp;
 
 pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, TlsFiles};
@@ -52,7 +49,6 @@ use load::Loader;
 use metrics::MetricSources;
 use reload::Reloader;
 use running::Parts;
-use service::Handler;
 use tls::CertificateReloader;
 
 /// Starts a server; when it returns, the first request can be sent. The `signals` of a process that stops by them are
@@ -180,26 +176,5 @@ fn warn_of_addresses(config: &Config, address: SocketAddr) {
             "the public address seems to be that of a proxy which --trusted-proxy does not name: all its clients count \
              as one for --hub-rate, --read-rate, --mcp-rate and --address-connections"
         );
-    }
-}
-
-/// The service as the connections see it.
-impl Handler for Arc<AppState> {
-    async fn handle(
-        &self,
-        request: Request<Incoming>,
-        peer: SocketAddr,
-        began: Instant,
-    ) -> Response<Body> {
-        http::handle(self, request, peer, began).await
-    }
-
-    fn internal_error(&self) -> Response<Body> {
-        self.traffic.record_refusal(500);
-        http::internal_error()
-    }
-
-    fn refused(&self, status: u16) {
-        self.traffic.record_refusal(status);
     }
 }

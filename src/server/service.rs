@@ -7,6 +7,7 @@ use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
+use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
@@ -17,7 +18,7 @@ use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
 use tracing::error;
 
-use crate::http::{Body, close};
+use crate::http::{self, AppState, Body, close};
 
 use super::clock;
 use super::deadline::ConnectionState;
@@ -41,6 +42,27 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
 
     /// Notes that a peer got `status` for what was no request, or not in time: the protocol's answer, not ours.
     fn refused(&self, _status: u16) {}
+}
+
+/// The service of the public listener.
+impl Handler for Arc<AppState> {
+    async fn handle(
+        &self,
+        request: Request<Incoming>,
+        peer: SocketAddr,
+        began: Instant,
+    ) -> Response<Body> {
+        http::handle(self, request, peer, began).await
+    }
+
+    fn internal_error(&self) -> Response<Body> {
+        self.traffic.record_refusal(500);
+        http::internal_error()
+    }
+
+    fn refused(&self, status: u16) {
+        self.traffic.record_refusal(status);
+    }
 }
 
 /// What the responses of one connection share.
