@@ -3,6 +3,8 @@
 //! A limit has a flag only where an operator has a reason to change it; the others are constants, documented at
 //! [`Limits`] and [`crate::hub::Settings`]. The variable of each flag is set in [`super::command`].
 
+#![allow(rustdoc::bare_urls, reason = "the help is plain text")]
+
 use std::net::SocketAddr;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
@@ -49,7 +51,7 @@ const SUBSCRIPTIONS_MAX: i64 = 10_000_000;
 /// Most waits between failed deliveries.
 const RETRY_DELAYS_MAX: usize = 1_000;
 
-/// The flags of `serve`; [`super::GROUPS`] says where each group of its help begins.
+/// The flags of `serve`; `GROUPS` says where each group of its help begins.
 #[derive(Args)]
 pub struct ServeArgs {
     /// Directory with reviews.json and the files beside it [default: `data` if that directory exists, else a sample]

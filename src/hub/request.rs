@@ -93,8 +93,8 @@ impl fmt::Debug for Secret {
 /// Parses a hub request: the value of its Content-Type field and its body.
 ///
 /// # Errors
-/// [`RefusalKind::MediaType`](super::RefusalKind::MediaType) unless the type is `application/x-www-form-urlencoded`
-/// (in UTF-8, if it names a charset); [`RefusalKind::Field`](super::RefusalKind::Field) for the first field that is
+/// [`RefusalKind::MediaType`] unless the type is `application/x-www-form-urlencoded`
+/// (in UTF-8, if it names a charset); [`RefusalKind::Field`] for the first field that is
 /// missing, empty, repeated, too long, undecodable or not permitted.
 pub fn parse(content_type: Option<&[u8]>, body: &[u8]) -> Result<HubRequest, Refusal> {
     check_media_type(content_type)?;
@@ -224,7 +224,7 @@ fn required(body: &[u8], field: &str) -> Result<String, Refusal> {
 /// Checks the value of a Content-Type field.
 ///
 /// # Errors
-/// [`RefusalKind::MediaType`](super::RefusalKind::MediaType), as [`parse`] has it.
+/// [`RefusalKind::MediaType`], as [`parse`] has it.
 pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
     let refuse = |what: String| Err(Refusal::media_type("content-type", what));
     let Some(value) = content_type else {

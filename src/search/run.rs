@@ -128,7 +128,7 @@ fn each_row(index: &Index, rows: &Rows<'_>, run: &RowRun, mut each: impl FnMut(u
     }
 }
 
-/// Returns the cursor behind `row`, below [`Index::len`], in an order; every id of a dataset makes one.
+/// Returns the cursor behind `row`, below the number of reviews, in an order; every id of a dataset makes one.
 pub fn cursor_at(index: &Index, row: Row, sort: Sort) -> Option<Cursor> {
     let id = ReviewId::new(index.id(row))?;
     Some(Cursor {

@@ -5,7 +5,7 @@ use std::ops::Range;
 /// The byte ranges of the sentences of `text`, in order, without the blanks between them.
 ///
 /// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before a blank, unless a small letter follows or the
-/// word before is a title or an initial. One longer than [`SENTENCE_BYTES_MAX`] is cut at a blank, so that the cost of
+/// word before is a title or an initial. One longer than 1,000 bytes is cut at a blank, so that the cost of
 /// a sentence is bounded whatever the text is.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
