@@ -220,8 +220,8 @@ fn subscription_row(listed: &Listed) -> Value {
     })
 }
 
-/// Returns a row for each item, and the rows as lines of their first [`COLUMNS`] members under a line of names; no line
-/// where there is no row.
+/// Returns a JSON object for each item, and the same as a text table: a line of names, then a line for each item with its
+/// first [`COLUMNS`] members. Without items the text is empty.
 fn table<T>(items: &[T], row: impl Fn(&T) -> Value) -> (Vec<Value>, String) {
     let rows: Vec<Value> = items.iter().map(row).collect();
     let line = |cells: Vec<String>| cells.join("\t") + "\n";

@@ -127,7 +127,7 @@ pub(super) fn check_insights(
     check.finish(bytes, problems);
 }
 
-/// Checks the time and the counts of the document, but for those in what is left to the method.
+/// Checks the time and the counts of the document, but not those within the method's own parts, such as `coverage`.
 fn check_values(insights: &Insights, check: &Check) {
     if parse_timestamp(insights.generated_at.as_bytes()).is_none() {
         let value = quote(&insights.generated_at);

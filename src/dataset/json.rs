@@ -146,8 +146,8 @@ fn diagnose(check: &Check, bytes: &[u8]) {
     }
 }
 
-/// A value of any shape. To read it takes several times the memory of its text, and looks at what [`IgnoredAny`] passes
-/// over: depth, numbers and escapes. No key has a meaning, as one has in a [`serde_json::Value`].
+/// A value of any shape, read to find a syntax error. Unlike [`IgnoredAny`] alone it checks depth, numbers and escapes,
+/// for several times the memory of the text. Unlike [`serde_json::Value`] it gives no key a special meaning.
 #[derive(Deserialize)]
 #[serde(untagged)]
 enum Whole {

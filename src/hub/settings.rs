@@ -22,8 +22,9 @@ pub struct Settings {
     pub policy: Policy,
     /// Bounds of what is kept.
     pub quotas: Quotas,
-    /// One deadline over a verification, and over a denial. Of a delivery the longest lookup, wait for room for more of the
-    /// body, and wait for the answer after it; a delivery as a whole has that and a second for every 32 KiB of content.
+    /// Time limit of a verification or a denial as a whole. Of a delivery, it limits each step: the lookup, every wait
+    /// until more of the body can be sent, and the wait for the answer. A delivery as a whole gets this time, and one
+    /// second more for every 32 KiB of content.
     pub timeout: Duration,
     /// What callbacks are permitted.
     pub guard: Guard,

@@ -116,8 +116,8 @@ impl Subscription {
         self.attempt += 1;
     }
 
-    /// Records that the callback was not reached, or, without an answer, that nothing was sent for a reason of ours, which
-    /// counts as no attempt and is made up for in a second; `false` when it is not tried again.
+    /// Records that the callback was not reached. Without an answer nothing was sent, for a reason of our own: that counts
+    /// as no attempt and is tried again after a second. `false` when it is not tried again.
     pub(super) fn put_off(&mut self, answer: Option<Answer>, delay: Duration, now: Moment) -> bool {
         self.claimed = false;
         let Some(answer) = answer else {

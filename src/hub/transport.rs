@@ -60,8 +60,8 @@ impl Connector for HttpsConnector {
     }
 }
 
-/// Connects to the first address that answers; each but the last has half of the time that is left. That one was refused
-/// outweighs later errors, as a host that refuses is there.
+/// Connects to the first address that answers; each but the last has half of the time that is left. If one address refuses
+/// the connection, that is the error returned, whatever the later ones give: the host can be reached.
 pub(super) fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConnection> {
     let mut failed = io::Error::from(io::ErrorKind::TimedOut);
     for (index, address) in addresses.iter().enumerate() {

@@ -104,8 +104,9 @@ pub(super) fn stars(rating: Option<Rating>) -> i32 {
     rating.map_or(0, |rating| STARS[usize::from(rating.stars()) - 1])
 }
 
-/// Few stars say less than many, as an unhappy customer praises more often than a happy one complains. Five stars say less
-/// than fits the fixtures best (3.5), where mentions follow the stars more closely than in most reviews.
+/// Low stars weigh less than high ones, as an unhappy customer praises more often than a happy one complains. On the
+/// fixtures a weight of 3.5 for five stars fits best; ours is lower, as mentions there follow the stars more closely than
+/// in most reviews.
 const STARS: [i32; 5] = [-112, -40, 0, 64, 160];
 
 /// How a review sounds as a whole, from -1 to 1 in ten-thousandths: twice the probability of praise, less 1, of

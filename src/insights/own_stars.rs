@@ -142,7 +142,8 @@ fn grams(words: &Words) -> Vec<u64> {
     grams
 }
 
-/// How far the models tell the side of the examples that they have not seen: from 0, as chance does, to 2, always.
+/// How well the models predict the side of examples that they were not trained on: from 0, no better than chance, to 2,
+/// always right.
 fn trust(examples: &[Example], models: &[Vec<f32>; FOLDS]) -> f32 {
     let sides = balance(examples.iter());
     let is_right =

@@ -1,8 +1,8 @@
 //! What the words of an English sentence say about a mention: a linear model over hashed features.
 //!
-//! Words, stems, pairs and triples count by zone, side and negation, and wherever they stand; lexicon words by
-//! their sign alone, so that a word that training never saw still speaks; the sums of their valences in levels. Without a
-//! mention the sentence as a whole is the phrase.
+//! Features are words, stems, pairs and triples, each by itself and with its zone, side and negation; of lexicon words
+//! the sign alone, so that a word that training has not seen counts too; and the sums of their valences in levels. Without
+//! a mention, the whole sentence is taken as the phrase.
 //!
 //! `text_model.bin` is written by the example `train-polarity` from MAMS, TSA-MD and the UCI sentences (`LICENSES/`): of
 //! each feature its name as four bytes, little end first, and its weights for negative, neutral and positive. All sums are

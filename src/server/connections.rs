@@ -227,8 +227,8 @@ impl Table {
         Some(entry)
     }
 
-    /// Has the connection closed that has waited longest for a request, of a sample of those of `network`; `None` where
-    /// none waits. Its place is free at once.
+    /// Closes the connection of `network` that has been idle longest, of a sample of them; `None` where none is idle. Its
+    /// place in the table is free at once.
     fn evict(&mut self, network: IpNet) -> Option<()> {
         if self.closing >= CLOSING_MAX {
             return None;
@@ -304,7 +304,7 @@ impl ConnectionPermit {
         is_draining.then_some(Leave::Drain)
     }
 
-    /// Notes since when nothing but a request is waited for, or that something is under way.
+    /// Notes since when the connection has been idle; `None` while a request or a response is under way.
     pub(super) fn note_waiting(&self, since: Option<Instant>) {
         let since = since.map_or(BUSY, |since| micros(since - self.connections.began));
         self.link.waits_since.store(since, Relaxed);

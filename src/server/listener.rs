@@ -221,7 +221,7 @@ impl<H: Handler> Acceptor<H> {
         // All threads are told before the first is waited for, and end every connection that is still open.
         let threads: Vec<_> = self.workers.into_iter().map(Worker::stop).collect();
         for thread in threads {
-            // A worker's tasks catch their panics; what is left of one that did not is ended all the same.
+            // The other workers are joined even if this one has panicked.
             let _panic = thread.join();
         }
         clean

@@ -225,9 +225,9 @@ impl Snapshot {
         self.with(Arc::new(resource), document.insights, false)
     }
 
-    /// Returns this snapshot with the insights of the `previous` one, for as long as its own are being derived: the same
-    /// document, and of the value the figures, what quotes reviews that are still there as they were, and the operator's
-    /// own texts as they are now.
+    /// Returns this snapshot with the insights of the `previous` one, to be served while its own are being derived. The
+    /// document is the same. In the value, references to reviews that have changed or are gone are left out, and the
+    /// operator's own texts are those of this dataset.
     #[must_use]
     pub fn with_insights_of(&self, previous: &Snapshot) -> Snapshot {
         let Some(derived) = &previous.insights else {

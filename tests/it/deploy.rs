@@ -101,7 +101,7 @@ fn the_unit_does_not_restart_what_only_another_setting_mends() {
     assert!(socket.contains("ListenStream=") && !socket.contains("Accept=yes"));
 }
 
-/// Nodes send connections to a pod for a while after its end was decided, and ask no other where a connection is refused.
+/// For some seconds after a pod begins to end, nodes still send it connections, and try no other pod when one is refused.
 #[test]
 fn a_pod_listens_on_while_nodes_learn_that_it_ends() {
     for text in [

@@ -72,8 +72,8 @@ impl Remote {
         })
     }
 
-    /// Sends a message until it is not too early (429), within [`TIME_MAX`]. The session that a server offers is not
-    /// taken: it is optional, and every message is as good without one.
+    /// Sends a message; while the server answers 429, sends it again, at most for [`TIME_MAX`]. A session id that the
+    /// server offers is not used, as a server of reviewd needs none.
     fn send(&self, line: &[u8], message: &Value) -> Result<(StatusCode, Vec<u8>), ureq::Error> {
         let deadline = clock::instant() + TIME_MAX;
         let (method, params) = (message["method"].as_str(), &message["params"]);

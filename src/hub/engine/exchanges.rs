@@ -215,7 +215,7 @@ impl Engine {
     /// wait: requests for unreachable hosts must not keep others out.
     fn may_verify_again(&mut self, answer: Answer) -> bool {
         let half = u64::from(self.settings.quotas.requests / 2);
-        // The count is some seconds old; all that were put off since are taken for new ones.
+        // The count is some seconds old, so all requests that were put off since then are added.
         let waiting = self.shared.stats.requests.value() + self.put_off;
         let may = answer.is_of_network() && waiting <= half;
         self.put_off += u64::from(may);

@@ -104,8 +104,9 @@ impl Claim {
     /// Adds to `found` ids that `sql` selects with their hosts, as far as the limit goes and the hosts have room. `HOSTS` in
     /// the statement stands for the condition on the hosts.
     ///
-    /// What is due is read a window at a time. A host with thousands of callbacks could fill every window, so one that is
-    /// full is left out of the next; a claim that would need many windows ends earlier, with less.
+    /// What is due is read in windows of a fixed size. A host with thousands of callbacks could fill every window, so a host
+    /// without room is left out of the next one. The number of windows is bounded, so a claim may return fewer ids than
+    /// its limit.
     pub(super) fn find(
         &mut self,
         db: &mut dyn Connection,

@@ -51,9 +51,9 @@ impl Store {
         Ok(published)
     }
 
-    /// Ends leases that are over (unless a renewal is being verified), at most 1,000 at a time, and drops tombstones older
-    /// than `tombstone_age`, and those beyond the newest [`TOMBSTONES_MAX`]. Returns why
-    /// each subscription ended, in the order of their ids.
+    /// Ends subscriptions whose lease is over, at most 1,000 at a time, but for those whose renewal is being verified.
+    /// Deletes tombstones older than `tombstone_age`, and all but the newest [`TOMBSTONES_MAX`]. Returns why each
+    /// subscription ended, in the order of their ids.
     pub fn sweep(
         &mut self,
         tombstone_age: Duration,
@@ -302,7 +302,8 @@ const SUBSCRIPTIONS: &str = "SELECT t.url, s.callback, s.host, s.secret, s.lease
  s.verified_at, s.last_at, s.last_answer FROM subscription s JOIN topic t ON t.id = s.topic_id
  WHERE s.lease_end > $1 ORDER BY s.id";
 
-/// The answer to an attempt of the state that was there must not fit an attempt of the one that comes.
+/// Copies a subscription over the one that the database may have. The number of its attempt goes up, so that an answer to
+/// an attempt from before the copy is not taken for one of the copied subscription.
 const INSERT_SUBSCRIPTION: &str = "INSERT INTO subscription (topic_id, callback, host, secret, lease_s, lease_end, digest,
  acknowledged, failures, next_at, attempt, elapsed_ms, slow, created_at, verified_at, last_at, last_answer, claimed)
  SELECT t.id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0 FROM topic t WHERE t.url = $1

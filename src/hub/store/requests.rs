@@ -94,8 +94,8 @@ impl Store {
         })
     }
 
-    /// Keeps a denial that could not be sent until its next attempt; `false` where that is over, or its pair has subscribed
-    /// again.
+    /// Keeps a denial that could not be sent for its next attempt; `false` where its last attempt was made, or where the
+    /// callback has subscribed to the topic again.
     pub fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> Result<bool, StoreError> {
         let Some(next_at) = notice.retry_at(now) else {
             return Ok(false);

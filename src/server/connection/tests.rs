@@ -26,7 +26,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 
 #[test]
 fn a_request_that_hyper_has_forgotten_is_answered() {
-    // It leaves bodies alone without closing, and lets go of the request when it answers, as an `async fn` does.
+    // This handler does not read the body, does not close the connection, and drops the request when it answers.
     let large = |_| ready(Response::new(Body::full(Bytes::from(vec![b'x'; LARGE]))));
     let listeners = Served::start(large, |limits| {
         // No deadline wakes the connection within the test.

@@ -72,7 +72,7 @@ fn values_that_are_lists_or_objects_are_refused_and_erase_nothing() {
     let folder = Folder::new();
     let kept = json!(["Good.", "Thanks."]);
     let fine = json!(["Fine.", "Thank you."]);
-    // The value of another key, where the first is none. An empty list is none.
+    // Where the first key has no value, that of the next is taken. An empty list is no value.
     let [text, reply] = [
         r#"{"text":null,"value":"Fine."}"#,
         r#"{"value":"Thank you."}"#,

@@ -52,7 +52,7 @@ fn matches(opaque: &[u8], fields: &[&[u8]], takes_weak: bool) -> Option<bool> {
     let (mut members, mut is_star, mut is_ours) = (0, false, false);
     for field in fields {
         let mut rest = *field;
-        // What is no member ends the reading of its field, and counts as one.
+        // Text that is no entity-tag counts as one member, and the rest of its field is not read.
         while rest.iter().any(|byte| !b" \t,".contains(byte)) {
             members += 1;
             let Some(member) = MEMBER.captures(rest) else {

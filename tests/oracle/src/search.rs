@@ -249,8 +249,8 @@ fn parse<'b>(pairs: &Pairs, buffers: &'b mut Buffers) -> Option<Query<'b>> {
     query.ok()
 }
 
-/// The entries that `name`, which is folded, means: those of which it is a whole name, or the only one of which a name has
-/// all its words. `mentions` that are no entry go by their own name.
+/// Returns the entries that the folded `name` stands for: all that have it as a whole name, or else the one entry with a
+/// name that holds all its words. A mention that is no entry is one by its own name.
 fn meant<'m>(
     mut entries: Vec<(String, Vec<String>)>,
     mentions: impl IntoIterator<Item = &'m String>,
