@@ -14,7 +14,7 @@ use crate::wire::text::cut_lossy;
 pub(super) struct Guard {
     /// Lower-case origins such as `https://reviews.example`, the server's own first.
     origins: Vec<String>,
-    /// Names of this server, the host of its own origin first.
+    /// Names of this server, `localhost` among them.
     hosts: Vec<Host>,
     /// The operator's `*`: every origin and every host.
     is_open: bool,
@@ -35,9 +35,8 @@ impl Guard {
         let own = Url::parse(base_url).map(|url| url.origin().ascii_serialization());
         let listed = origins.iter().map(|origin| origin.trim_end_matches('/'));
         let listed = listed.map(str::to_ascii_lowercase);
-        let names = hosts
-            .iter()
-            .filter_map(|host| host_of(&format!("http://{host}")));
+        let names = hosts.iter().map(String::as_str).chain(["localhost"]);
+        let names = names.filter_map(|host| host_of(&format!("http://{host}")));
         Guard {
             is_open: origins.iter().any(|origin| origin == "*"),
             hosts: host_of(base_url).into_iter().chain(names).collect(),
@@ -82,11 +81,11 @@ impl Guard {
     fn allows_host(&self, authority: &[u8]) -> bool {
         let authority = String::from_utf8_lossy(authority).to_ascii_lowercase();
         let host = host_of(&format!("http://{authority}"));
-        // Other spellings of an address, such as `127.1`, are names that a resolver could be asked for.
-        let host = host.filter(|host| authority.starts_with(&host.to_string()));
         host.is_some_and(|host| match host {
-            Host::Domain(_) => is_loopback(&host) || self.hosts.contains(&host),
-            Host::Ipv4(_) | Host::Ipv6(_) => true,
+            Host::Domain(ref name) => authority.starts_with(name) && self.hosts.contains(&host),
+            // Other spellings, such as `127.1`, are names that a resolver could be asked for.
+            Host::Ipv4(address) => authority.starts_with(&address.to_string()),
+            Host::Ipv6(_) => true,
         })
     }
 }
@@ -188,6 +187,8 @@ mod tests {
             "[::1]:80",
             "192.0.2.7:8080",
             "[2001:db8::1]",
+            "[::ffff:192.0.2.7]",
+            "[0:0:0:0:0:0:0:1]:80",
         ];
         for host in own.into_iter().chain(addresses) {
             assert_eq!(refused("-", host), None, "{host}");
