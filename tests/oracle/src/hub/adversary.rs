@@ -4,43 +4,46 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{UNBOUNDED, ask, claim};
+use super::{ask, claim_all};
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::in_flight::InFlight;
-use reviewd::hub::store::{Accept, Lane, Listed, Report, Store, TopicVersion, WaitingRequest};
+use reviewd::hub::store::{Lane, Listed, Quotas, Report, Store, TopicVersion};
 use reviewd::hub::subscription::{Answer, Failure};
 use reviewd::hub::{Callback, Mode, Moment, Settings, StoreLocation};
 use reviewd::wire::date::Timestamp;
 
-/// Callbacks that hang, on hosts of their own unless `host` names one.
+/// How many callbacks hang.
+#[derive(Clone, Copy, Debug, Default)]
 struct Adversaries {
-    count: usize,
-    host: Option<&'static str>,
-    /// Whether they acknowledged a delivery before they began to hang.
-    is_known: bool,
+    /// They acknowledged a delivery before they began to hang.
+    known: usize,
+    /// New ones, on hosts of their own.
+    new: usize,
+    /// New ones, on a host that they share with honest subscribers.
+    of_shared_host: usize,
 }
 
-struct World {
+struct Simulation {
     store: Store,
     table: InFlight,
     settings: Settings,
     start: Instant,
     elapsed: Duration,
     content: u8,
-    /// When each exchange ends, with its number and its delivery; verifications that hang have none.
+    /// When each exchange ends, with its number and its delivery; a verification that hangs has none.
     under_way: Vec<(Duration, u64, Option<Listed>)>,
-    hanging: bool,
+    is_hanging: bool,
 }
 
-impl World {
-    fn new() -> World {
+impl Simulation {
+    fn new() -> Simulation {
         let guard = Guard {
             allow_private: false,
             ports: Ports::parse("443").expect("ports"),
         };
         let settings = Settings::new(StoreLocation::Directory("unused".into()), guard);
         let start = Instant::now();
-        let mut world = World {
+        let mut simulation = Simulation {
             store: Store::in_memory().expect("memory"),
             table: InFlight::new(settings.lanes, start),
             settings,
@@ -48,10 +51,10 @@ impl World {
             elapsed: Duration::ZERO,
             content: 0,
             under_way: Vec::new(),
-            hanging: false,
+            is_hanging: false,
         };
-        world.change();
-        world
+        simulation.change();
+        simulation
     }
 
     fn now(&self) -> Moment {
@@ -65,77 +68,69 @@ impl World {
             digest: [self.content; 32],
             dated: Timestamp::from_unix(self.content.into()),
         };
-        self.store
-            .publish(&[version], self.now())
-            .expect("published");
+        let published = self.store.publish(&[version], self.now());
+        published.expect("published");
     }
 
-    fn ask(&mut self, callbacks: impl Iterator<Item = String>) {
-        let one = |callback: String| ask(Mode::Subscribe, &callback, TOPIC, None, 864_000);
-        let all: Vec<Accept> = callbacks.map(one).collect();
-        let answers = self.store.accept(&all, &UNBOUNDED, self.now());
-        answers.expect("answered");
+    /// Asks for subscriptions of callbacks with numbers below `count`.
+    fn ask(&mut self, count: usize, callback: impl Fn(usize) -> String) {
+        let quotas = Quotas::new(1_000_000, 1_000_000);
+        let one = |number| ask(Mode::Subscribe, &callback(number), TOPIC, None, 864_000);
+        let all: Vec<_> = (0..count).map(one).collect();
+        let answers = self.store.accept(&all, &quotas, self.now());
+        assert!(answers.expect("stored").iter().all(Result::is_ok));
     }
 
-    /// Subscribes them, all confirmed at once.
-    fn subscribe(&mut self, callbacks: impl Iterator<Item = String>) {
-        self.ask(callbacks);
-        let now = self.now();
-        let claimed = self.store.claim_requests(&claim(usize::MAX), now);
-        let confirmed = |asked: WaitingRequest| Report::Verified {
+    /// Asks for them, all of which are confirmed at once.
+    fn subscribe(&mut self, count: usize, callback: impl Fn(usize) -> String) {
+        self.ask(count, callback);
+        let asked_at = self.now();
+        let claimed = self.store.claim_requests(&claim_all(), asked_at);
+        let confirmed = claimed.expect("claimed").into_iter();
+        let confirmed = confirmed.map(|asked| Report::Verified {
             id: asked.id,
-            asked_at: now,
+            asked_at,
             confirmed: true,
-        };
-        let claimed = claimed.expect("claimed").into_iter();
-        let reports: Vec<Report> = claimed.map(confirmed).collect();
-        self.store
-            .record(&reports, &self.settings.policy, now)
-            .expect("recorded");
+        });
+        self.record(&confirmed.collect::<Vec<_>>());
     }
 
-    /// One turn: ends what is over, and begins what there is room for. Returns the honest callbacks that were served.
-    fn turn(&mut self) -> Vec<String> {
-        let (elapsed, instant, now) = (self.elapsed, self.start + self.elapsed, self.now());
-        let (over, left) = self.under_way.drain(..).partition(|one| one.0 <= elapsed);
-        self.under_way = left;
-        let (mut served, mut reports) = (Vec::new(), Vec::new());
-        let over: Vec<(Duration, u64, Option<Listed>)> = over;
-        for (_, number, delivery) in over {
+    fn record(&mut self, reports: &[Report]) {
+        let (policy, now) = (&self.settings.policy, self.now());
+        let recorded = self.store.record(reports, policy, now);
+        recorded.expect("recorded");
+    }
+
+    /// Ends what is over, and begins what there is room for. Returns how many honest subscribers were served.
+    fn turn(&mut self) -> usize {
+        let (elapsed, instant) = (self.elapsed, self.start + self.elapsed);
+        let over = self.under_way.extract_if(.., |one| one.0 <= elapsed);
+        let (mut served, mut reports) = (0, Vec::new());
+        for (_, number, delivery) in over.collect::<Vec<_>>() {
             self.table.end(number);
             let Some(delivery) = delivery else { continue };
-            let hangs = self.hangs(&delivery.callback);
-            let answer = match hangs {
-                true => Answer::Failed(Failure::Timeout),
-                false => Answer::Status(204),
-            };
-            if delivery.callback.uri().contains("honest") {
-                served.push(delivery.callback.uri().to_owned());
-            }
+            served += usize::from(is_honest(&delivery.callback));
+            let (answer, elapsed) = self.exchange(&delivery.callback);
             reports.push(Report::Delivered {
                 id: delivery.id,
                 attempt: delivery.state.attempt,
                 answer: Some(answer),
                 retry_after: None,
-                elapsed: if hangs { self.settings.timeout } else { QUICK },
+                elapsed,
                 jitter: 0,
             });
         }
-        self.store
-            .record(&reports, &self.settings.policy, now)
-            .expect("recorded");
+        self.record(&reports);
         self.table.observe(instant);
-        let asked = self.table.room(Lane::Ask, instant);
-        for asked in self.store.claim_requests(&asked, now).expect("claimed") {
+        let (now, room) = (self.now(), self.table.room(Lane::Ask, instant));
+        let asked = self.store.claim_requests(&room, now);
+        for asked in asked.expect("claimed") {
             self.begin(Lane::Ask, &asked.callback, None);
         }
         for lane in [Lane::Fast, Lane::Slow] {
             let room = self.table.room(lane, instant);
-            for delivery in self
-                .store
-                .claim_deliveries(lane, &room, now)
-                .expect("claimed")
-            {
+            let due = self.store.claim_deliveries(lane, &room, now);
+            for delivery in due.expect("claimed") {
                 self.begin(lane, &delivery.callback.clone(), Some(delivery));
             }
         }
@@ -144,120 +139,97 @@ impl World {
     }
 
     fn begin(&mut self, lane: Lane, callback: &Callback, delivery: Option<Listed>) {
-        let lasts = match self.hangs(callback) {
-            true => self.settings.timeout,
-            false => QUICK,
-        };
-        let host = callback.host().to_string();
-        let number = self
-            .table
-            .begin(lane, host, Arc::default(), self.start + self.elapsed);
-        self.under_way
-            .push((self.elapsed + lasts, number, delivery));
+        let (host, now) = (callback.host().to_string(), self.start + self.elapsed);
+        let number = self.table.begin(lane, host, Arc::default(), now);
+        let ends_at = self.elapsed + self.exchange(callback).1;
+        self.under_way.push((ends_at, number, delivery));
     }
 
-    fn hangs(&self, callback: &Callback) -> bool {
-        self.hanging && !callback.uri().contains("honest")
+    /// Returns what comes of an exchange with a callback, and how long it takes.
+    fn exchange(&self, callback: &Callback) -> (Answer, Duration) {
+        match self.is_hanging && !is_honest(callback) {
+            true => (Answer::Failed(Failure::Timeout), self.settings.timeout),
+            false => (Answer::Status(204), Duration::from_millis(30)),
+        }
     }
 
-    /// Changes the content, and returns how long it takes until all of `count` honest subscribers have it.
-    fn deliver(&mut self, count: usize) -> Duration {
+    /// Changes the content, and returns how long it takes until all honest subscribers have it.
+    fn deliver(&mut self) -> Duration {
         self.change();
         let (began, mut served) = (self.elapsed, 0);
-        while served < count {
-            served += self.turn().len();
-            assert!(
-                self.elapsed - began < Duration::from_secs(60),
-                "{served} are served"
-            );
+        while served < HONEST {
+            served += self.turn();
+            let elapsed = self.elapsed - began;
+            assert!(elapsed < Duration::from_secs(60), "{served} are served");
         }
         self.elapsed - began
     }
 }
 
+fn is_honest(callback: &Callback) -> bool {
+    callback.uri().contains("honest")
+}
+
 /// Returns how long 40 honest subscribers, ten of them on one host, wait for a content among adversaries that subscribed
 /// before them, while 1,000 verifications hang.
-fn lateness(adversaries: &[Adversaries]) -> Duration {
-    let mut world = World::new();
-    let uris = |adversaries: &Adversaries, group: usize| {
-        let host = adversaries.host;
-        let uri = move |number| match host {
-            Some(host) => format!("https://{host}/{group}-{number}"),
-            None => format!("https://a{number}.g{group}.example/"),
-        };
-        (0..adversaries.count).map(uri)
-    };
-    let of = |is_known: bool| move |one: &&Adversaries| one.is_known == is_known;
-    for (group, known) in adversaries.iter().filter(of(true)).enumerate() {
-        world.subscribe(uris(known, group));
-    }
-    let honest = |number: usize| match number {
+fn lateness(adversaries: Adversaries) -> Duration {
+    let mut simulation = Simulation::new();
+    let of_known = |number| format!("https://known{number}.example/");
+    simulation.subscribe(adversaries.known, of_known);
+    simulation.subscribe(HONEST, |number| match number {
         0..10 => format!("https://shared.example/honest{number}"),
         _ => format!("https://h{number}.example/honest"),
-    };
-    world.subscribe((0..HONEST).map(honest));
+    });
     // All of them acknowledge their first delivery.
-    world.deliver(HONEST);
-    while !world.under_way.is_empty() || world.store.counts(world.now()).expect("counts").owed > 0 {
-        world.turn();
+    simulation.deliver();
+    while simulation
+        .store
+        .counts(simulation.now())
+        .expect("counts")
+        .owed
+        > 0
+    {
+        simulation.turn();
     }
-    world.hanging = true;
-    for (group, unknown) in adversaries.iter().filter(of(false)).enumerate() {
-        world.subscribe(uris(unknown, group + 100));
+    simulation.is_hanging = true;
+    let of_new = |number| format!("https://new{number}.example/");
+    simulation.subscribe(adversaries.new, of_new);
+    let of_shared_host = |number| format!("https://shared.example/{number}");
+    simulation.subscribe(adversaries.of_shared_host, of_shared_host);
+    simulation.ask(1_000, |number| format!("https://asked{number}.example/"));
+    simulation.deliver()
+}
+
+#[test]
+fn whatever_other_clients_ask_an_honest_delivery_is_late_by_a_second_at_most() {
+    let none = Adversaries::default();
+    let alone = lateness(none);
+    assert!(alone < Duration::from_millis(200), "{alone:?}");
+    let all = Adversaries {
+        known: 200,
+        new: 600,
+        of_shared_host: 900,
+    };
+    for adversaries in [
+        Adversaries { new: 1_500, ..none },
+        Adversaries {
+            new: 0,
+            known: 0,
+            ..all
+        },
+        Adversaries { known: 200, ..none },
+        all,
+    ] {
+        let late = lateness(adversaries);
+        let is_soon = late <= alone + Duration::from_secs(1);
+        assert!(is_soon, "{adversaries:?}: {late:?}, alone {alone:?}");
     }
-    if !adversaries.is_empty() {
-        world.ask((0..1_000).map(|number| format!("https://v{number}.example/")));
-    }
-    world.deliver(HONEST)
 }
 
 /// Honest subscribers.
 const HONEST: usize = 40;
 
-/// How long an exchange with an honest subscriber takes.
-const QUICK: Duration = Duration::from_millis(30);
-
 /// Time between two turns, as while there is work.
 const TURN: Duration = Duration::from_millis(20);
 
 const TOPIC: &str = "https://r.example/feed.xml";
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn whatever_other_clients_ask_an_honest_delivery_is_late_by_a_second_at_most() {
-        let alone = lateness(&[]);
-        assert!(alone < Duration::from_millis(200), "{alone:?}");
-        let unknown = |count, host| Adversaries {
-            count,
-            host,
-            is_known: false,
-        };
-        let known = |count| Adversaries {
-            count,
-            host: None,
-            is_known: true,
-        };
-        for (name, adversaries) in [
-            ("new hosts", vec![unknown(1_500, None)]),
-            ("the same host", vec![unknown(900, Some("shared.example"))]),
-            ("known for a delivery", vec![known(200)]),
-            (
-                "all",
-                vec![
-                    known(200),
-                    unknown(600, None),
-                    unknown(900, Some("shared.example")),
-                ],
-            ),
-        ] {
-            let late = lateness(&adversaries);
-            assert!(
-                late <= alone + Duration::from_secs(1),
-                "{name}: {late:?}, alone {alone:?}"
-            );
-        }
-    }
-}

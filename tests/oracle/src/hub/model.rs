@@ -1,5 +1,5 @@
 //! A hub's store as a few lists, every question answered by looking at all of them. It shares no transition with the
-//! real one: it is its judge. It is in memory, so "on disk" means nothing here; a crash is `recover`.
+//! real one, which it judges. A crash is `recover`.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -12,9 +12,12 @@ use reviewd::hub::subscription::{Answer, Ended, Phase, Policy, RemovalReason, Su
 use reviewd::hub::{Callback, Mode, Moment};
 
 /// The naive store, with the methods of [`Store`](reviewd::hub::store::Store).
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub(super) struct Model {
-    topics: Vec<(String, [u8; 32])>,
+    pub(super) is_shared: bool,
+    topics: Vec<TopicVersion>,
+    /// What was last published here, some of it perhaps older than the topics.
+    own: Vec<TopicVersion>,
     requests: Vec<WaitingRequest>,
     /// What follows from the topic is filled in by `list`.
     subscriptions: Vec<Listed>,
@@ -27,29 +30,41 @@ pub(super) struct Model {
 }
 
 impl Model {
+    /// Makes an empty store, which replicas share or not.
+    pub(super) fn new(is_shared: bool) -> Model {
+        Model {
+            is_shared,
+            ..Model::default()
+        }
+    }
+
     pub(super) fn publish(&mut self, versions: &[TopicVersion], now: Moment) -> Published {
-        let changed = versions
-            .iter()
-            .filter(|version| self.current(&version.url) != Some(version.digest));
-        let changed = changed.map(|version| version.url.clone()).collect();
-        let were: Vec<String> = self.topics.iter().map(|(url, _)| url.clone()).collect();
-        let is_gone = |topic: &String| {
-            were.contains(topic) && !versions.iter().any(|version| version.url == *topic)
-        };
-        self.requests.retain(|waiting| !is_gone(&waiting.topic));
-        let withdrawn = self.ids(|listed| is_gone(&listed.topic));
-        for id in &withdrawn {
-            self.end(*id, RemovalReason::TopicWithdrawn, now);
+        let mut published = Published::default();
+        for version in versions {
+            let mut topics = self.topics.iter_mut();
+            match topics.find(|topic| topic.url == version.url) {
+                None => self.topics.push(version.clone()),
+                Some(topic) if topic.digest == version.digest => continue,
+                Some(topic) if self.is_shared && version.dated <= topic.dated => {
+                    published.older.push(version.url.clone());
+                    continue;
+                }
+                Some(topic) => *topic = version.clone(),
+            }
+            published.changed.push(version.url.clone());
         }
-        let versions = versions.iter();
-        self.topics = versions
-            .map(|version| (version.url.clone(), version.digest))
-            .collect();
-        Published {
-            changed,
-            older: Vec::new(),
-            withdrawn: withdrawn.len(),
+        self.own = versions.to_vec();
+        if !self.is_shared {
+            let is_served = |url: &str| versions.iter().any(|version| version.url == url);
+            self.topics.retain(|topic| is_served(&topic.url));
+            self.requests.retain(|waiting| is_served(&waiting.topic));
+            let withdrawn = self.ids(|listed| !is_served(&listed.topic));
+            published.withdrawn = withdrawn.len();
+            for id in withdrawn {
+                self.end(id, RemovalReason::TopicWithdrawn, now);
+            }
         }
+        published
     }
 
     pub(super) fn accept(
@@ -70,126 +85,120 @@ impl Model {
                 lease_s: *lease_s,
                 state: Subscription::request(*lease_s, request.secret.clone(), digest, now),
             };
-            let what = |one: &WaitingRequest| {
-                let given = (
-                    one.topic.clone(),
-                    one.topic_given.clone(),
-                    one.state.secret.clone(),
-                );
-                (one.mode, given, one.callback.clone(), one.lease_s)
-            };
             let joins = self.requests.iter().any(|other| {
-                !other.state.claimed && other.state.attempt == 0 && what(other) == what(&waiting)
+                !other.state.claimed
+                    && other.state.attempt == 0
+                    && other.state.secret == waiting.state.secret
+                    && (other.mode, other.lease_s) == (waiting.mode, waiting.lease_s)
+                    && (&other.topic, &other.callback) == (&waiting.topic, &waiting.callback)
             });
-            if joins {
-                return Ok(());
+            if !joins {
+                self.check_quotas(&waiting, quotas)?;
+                self.requests_ever += 1;
+                self.requests.push(waiting);
             }
-            if let Some(exceeded) = self.exceeded(&waiting, quotas) {
-                return Err(exceeded);
-            }
-            self.requests_ever += 1;
-            self.requests.push(waiting);
             Ok(())
         };
         requests.iter().map(one).collect()
     }
 
-    fn exceeded(&self, request: &WaitingRequest, quotas: &Quotas) -> Option<QuotaExceeded> {
-        type Limit = fn(u32) -> QuotaExceeded;
+    fn check_quotas(&self, request: &WaitingRequest, quotas: &Quotas) -> Result<(), QuotaExceeded> {
         use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
-        let of_host = |callback: &Callback| callback.host() == request.callback.host();
-        let waiting = |counts: &dyn Fn(&WaitingRequest) -> bool| {
-            self.requests.iter().filter(|one| counts(one)).count()
+        let asks = |one: &&WaitingRequest| one.mode == Mode::Subscribe;
+        let waiting: Vec<&Callback> = self.requests.iter().map(|one| &one.callback).collect();
+        let asked = self.requests.iter().filter(asks).map(|one| &one.callback);
+        let active = self.subscriptions.iter().map(|listed| &listed.callback);
+        let subscriptions: Vec<&Callback> = active.chain(asked).collect();
+        let check = |callbacks: &[&Callback], most: u32, most_of_host: u32| {
+            let host = request.callback.host();
+            let of_host = callbacks.iter().filter(|one| one.host() == host).count();
+            let is_full = callbacks.len() >= most as usize;
+            (is_full, of_host >= most_of_host as usize)
         };
-        let asks = |one: &WaitingRequest| one.mode == Mode::Subscribe;
-        let active_of_host = self.ids(|listed| of_host(&listed.callback)).len();
-        let subscriptions = self.subscriptions.len() + waiting(&asks);
-        let of_host_in_all = active_of_host + waiting(&|one| asks(one) && of_host(&one.callback));
-        let of_host_waiting = waiting(&|one| of_host(&one.callback));
-        let is_new = request.mode == Mode::Subscribe
-            && self.find(&request.topic, &request.callback).is_none();
-        let rules: [(Limit, usize, u32, bool); 4] = [
-            (Requests, waiting(&|_| true), quotas.requests, true),
-            (
-                RequestsOfHost,
-                of_host_waiting,
-                quotas.requests_per_host,
-                true,
-            ),
-            (Subscriptions, subscriptions, quotas.subscriptions, is_new),
-            (
-                SubscriptionsOfHost,
-                of_host_in_all,
-                quotas.subscriptions_per_host,
-                is_new,
-            ),
-        ];
-        let mut broken = rules
-            .iter()
-            .filter(|(_, count, most, holds)| *holds && *count >= *most as usize);
-        broken.next().map(|(exceeded, _, most, _)| exceeded(*most))
+        match check(&waiting, quotas.requests, quotas.requests_per_host) {
+            (true, _) => return Err(Requests(quotas.requests)),
+            (_, true) => return Err(RequestsOfHost(quotas.requests_per_host)),
+            (false, false) => {}
+        }
+        let is_known = self.find(&request.topic, &request.callback).is_some();
+        if request.mode == Mode::Unsubscribe || is_known {
+            return Ok(());
+        }
+        let most_of_host = quotas.subscriptions_per_host;
+        match check(&subscriptions, quotas.subscriptions, most_of_host) {
+            (true, _) => Err(Subscriptions(quotas.subscriptions)),
+            (_, true) => Err(SubscriptionsOfHost(most_of_host)),
+            (false, false) => Ok(()),
+        }
     }
 
     pub(super) fn claim_requests(&mut self, claim: &Claim, now: Moment) -> Vec<WaitingRequest> {
         let mut busy = claim.busy.clone();
         let mut in_turn = self.requests.clone();
         in_turn.sort_by_key(|one| (self.find(&one.topic, &one.callback).is_none(), one.id));
-        let is_first = |one: &WaitingRequest| {
-            let pair = |other: &&WaitingRequest| {
+        let mut found = Vec::new();
+        for one in in_turn {
+            let is_of_pair = |other: &&mut WaitingRequest| {
                 (&other.topic, &other.callback) == (&one.topic, &one.callback)
             };
-            self.requests.iter().find(pair).map(|first| first.id) == Some(one.id)
-        };
-        let mut found = Vec::new();
-        for mut one in in_turn {
+            let first = self.requests.iter_mut().find(is_of_pair).expect("known");
+            let state = &mut first.state;
+            let may = first.id == one.id && !state.claimed && state.next_at <= now;
             let taken = busy.entry(one.callback.host().to_string()).or_default();
-            let may = !one.state.claimed && one.state.next_at <= now && is_first(&one);
             if may && found.len() < claim.limit && *taken < claim.per_host {
                 *taken += 1;
-                one.state.claimed = true;
-                one.state.attempt += 1;
-                found.push(one);
+                state.claimed = true;
+                state.attempt += 1;
+                found.push(first.clone());
             }
-        }
-        for claimed in &found {
-            let is_it = |one: &&mut WaitingRequest| one.id == claimed.id;
-            *self.requests.iter_mut().find(is_it).expect("known") = claimed.clone();
         }
         found
     }
 
-    pub(super) fn claim_deliveries(
+    /// Begins the deliveries `ids`, which the real store has chosen. All of them must be due in the lane, and each that is
+    /// due must be among them unless the claim has no room for it.
+    pub(super) fn begin_deliveries(
         &mut self,
         lane: Lane,
         claim: &Claim,
         now: Moment,
+        ids: &[i64],
     ) -> Vec<Listed> {
         let mut busy = claim.busy.clone();
-        let topics = self.topics.clone();
-        let mut found = Vec::new();
-        for listed in &mut self.subscriptions {
-            let topic = topics.iter().find(|(url, _)| *url == listed.topic);
-            let digest = topic.expect("a known topic").1;
+        let (mut begun, mut waiting) = (Vec::new(), Vec::new());
+        for mut listed in self.list() {
             let state = &mut listed.state;
             let is_slow = state.attempt == 0 || state.failures > 0 || state.elapsed_ms >= 1000;
-            let is_owed = !state.acknowledged || state.digest != digest;
-            let is_due = is_owed && !state.claimed && state.next_at <= now && now < state.lease_end;
-            let taken = busy.entry(listed.callback.host().to_string()).or_default();
-            let has_room = found.len() < claim.limit && *taken < claim.per_host;
-            if is_due && has_room && is_slow == (lane == Lane::Slow) {
-                *taken += 1;
-                state.digest = digest;
+            let is_own =
+                |own: &TopicVersion| (&own.url, own.digest) == (&listed.topic, listed.current);
+            let is_due = listed.owed
+                && self.own.iter().any(is_own)
+                && is_slow == (lane == Lane::Slow)
+                && !state.claimed
+                && state.next_at <= now
+                && now < state.lease_end;
+            let host = listed.callback.host().to_string();
+            if ids.contains(&listed.id) {
+                assert!(is_due, "not due: {listed:?}");
+                *busy.entry(host).or_default() += 1;
+                state.digest = listed.current;
                 state.acknowledged = false;
                 state.claimed = true;
                 state.attempt += 1;
-                found.push(Listed {
-                    current: digest,
-                    owed: true,
-                    ..listed.clone()
-                });
+                begun.push(listed);
+            } else if is_due {
+                waiting.push(host);
             }
         }
-        found
+        let is_full = |host| busy.get(host).is_some_and(|taken| *taken >= claim.per_host);
+        let has_no_room = begun.len() == claim.limit || waiting.iter().all(is_full);
+        assert!(has_no_room, "passed over: {waiting:?}");
+        assert!(begun.len() <= claim.limit && busy.values().all(|taken| *taken <= claim.per_host));
+        for listed in &begun {
+            let mut all = self.subscriptions.iter_mut();
+            *all.find(|one| one.id == listed.id).expect("known") = listed.clone();
+        }
+        begun
     }
 
     pub(super) fn record(
@@ -198,13 +207,16 @@ impl Model {
         policy: &Policy,
         now: Moment,
     ) -> Vec<Recorded> {
-        reports
-            .iter()
-            .map(|report| self.record_one(report, policy, now))
-            .collect()
+        let one = |report: &Report| match report {
+            Report::Delivered { .. } => self.record_delivery(report, policy, now),
+            Report::Verified { .. } | Report::Unreached { .. } => {
+                self.record_verification(report, now)
+            }
+        };
+        reports.iter().map(one).collect()
     }
 
-    fn record_one(&mut self, report: &Report, policy: &Policy, now: Moment) -> Recorded {
+    fn record_delivery(&mut self, report: &Report, policy: &Policy, now: Moment) -> Recorded {
         let Report::Delivered {
             id,
             attempt,
@@ -214,7 +226,7 @@ impl Model {
             jitter,
         } = report
         else {
-            return self.record_verification(report, now);
+            return Recorded::Stale;
         };
         let is_it = |listed: &&mut Listed| {
             let state = &listed.state;
@@ -225,7 +237,7 @@ impl Model {
         };
         let state = &mut listed.state;
         state.claimed = false;
-        state.elapsed_ms = u32::try_from(elapsed.as_millis()).expect("short");
+        state.elapsed_ms = elapsed.as_millis() as u32;
         if let Some(answer) = *answer {
             state.last = Some(Ended { at: now, answer });
         }
@@ -246,12 +258,11 @@ impl Model {
                 state.failures += 1;
                 if state.failures < policy.failures_max {
                     let last = policy.retry_delays.len() - 1;
-                    let delay =
-                        policy.retry_delays[(state.failures as usize - 1).min(last)].as_nanos();
-                    let delay_ms = (delay + delay * u128::from(*jitter) / (4 * 65535)) / 1_000_000;
-                    let wish =
-                        retry_after.map_or(0, |wish| wish.min(policy.retry_after_max).as_millis());
-                    state.next_at = moved(now, i64::try_from(delay_ms.max(wish)).expect("short"));
+                    let delay = policy.retry_delays[last.min(state.failures as usize - 1)];
+                    let delay_ms = delay.as_millis() as i64;
+                    let delay_ms = delay_ms + delay_ms * i64::from(*jitter) / (4 * 65_535);
+                    let wish = retry_after.unwrap_or_default().min(policy.retry_after_max);
+                    state.next_at = moved(now, delay_ms.max(wish.as_millis() as i64));
                     return Recorded::Kept;
                 }
                 RemovalReason::Failures
@@ -265,11 +276,8 @@ impl Model {
         let (Report::Verified { id, .. }
         | Report::Unreached { id, .. }
         | Report::Delivered { id, .. }) = report;
-        let at = self
-            .requests
-            .iter()
-            .position(|one| one.id == *id && one.state.claimed);
-        let Some(at) = at else {
+        let mut requests = self.requests.iter();
+        let Some(at) = requests.position(|one| one.id == *id && one.state.claimed) else {
             return Recorded::Stale;
         };
         let state = &mut self.requests[at].state;
@@ -286,10 +294,8 @@ impl Model {
                 ..
             } if state.attempt < 3 => {
                 // Stored without its time.
-                state.last = Some(Ended {
-                    at: state.created_at,
-                    answer,
-                });
+                let at = state.created_at;
+                state.last = Some(Ended { at, answer });
                 state.claimed = false;
                 state.next_at = now.plus(delay);
                 Recorded::Waiting
@@ -310,59 +316,53 @@ impl Model {
     }
 
     fn confirm(&mut self, request: WaitingRequest, asked_at: Moment, now: Moment) -> Recorded {
-        if self.current(&request.topic).is_none() {
-            return Recorded::Rejected;
-        }
-        let known = self.find(&request.topic, &request.callback);
-        let lease_end = moved(asked_at, i64::from(request.lease_s) * 1000);
-        let phase = Phase::Active {
-            lease_s: request.lease_s,
-        };
-        match (request.mode, known) {
+        let WaitingRequest {
+            mode,
+            topic,
+            callback,
+            lease_s,
+            mut state,
+            ..
+        } = request;
+        let lease_end = moved(asked_at, i64::from(lease_s) * 1000);
+        let known = self.find(&topic, &callback);
+        let known = known.map(|at| &mut self.subscriptions[at]);
+        match (mode, known) {
             (Mode::Unsubscribe, None) => Recorded::Stale,
-            (Mode::Unsubscribe, Some(at)) if self.subscriptions[at].state.claimed => {
-                let state = &mut self.subscriptions[at].state;
-                (state.phase, state.lease_end, state.verified_at) =
-                    (Phase::Unsubscribing, now, now);
+            (Mode::Unsubscribe, Some(listed)) if listed.state.claimed => {
+                listed.state.phase = Phase::Unsubscribing;
+                (listed.state.lease_end, listed.state.verified_at) = (now, now);
                 Recorded::Leaving
             }
-            (Mode::Unsubscribe, Some(at)) => {
-                self.end(self.subscriptions[at].id, RemovalReason::Unsubscribed, now);
+            (Mode::Unsubscribe, Some(listed)) => {
+                let id = listed.id;
+                self.end(id, RemovalReason::Unsubscribed, now);
                 Recorded::Removed(RemovalReason::Unsubscribed)
             }
-            (Mode::Subscribe, Some(at)) => {
-                let state = &mut self.subscriptions[at].state;
-                (state.phase, state.lease_end, state.verified_at) = (phase, lease_end, now);
-                state.secret = request.state.secret;
-                state.failures = 0;
-                if !state.claimed {
-                    state.next_at = Moment::ZERO;
+            (Mode::Subscribe, Some(Listed { state: known, .. })) => {
+                known.phase = Phase::Active { lease_s };
+                (known.lease_end, known.verified_at) = (lease_end, now);
+                known.secret = state.secret;
+                known.failures = 0;
+                if !known.claimed {
+                    known.next_at = Moment::ZERO;
                 }
                 Recorded::Renewed
             }
             (Mode::Subscribe, None) => {
+                self.notices
+                    .retain(|(notice, _)| (&notice.topic, &notice.callback) != (&topic, &callback));
+                state = Subscription::request(0, state.secret, state.digest, now);
+                state.phase = Phase::Active { lease_s };
+                state.lease_end = lease_end;
                 self.subscriptions_ever += 1;
-                let is_other = |notice: &DenialNotice| {
-                    (&notice.topic, &notice.callback) != (&request.topic, &request.callback)
-                };
-                self.notices.retain(|(notice, _)| is_other(notice));
                 self.subscriptions.push(Listed {
                     id: self.subscriptions_ever,
-                    topic: request.topic,
-                    callback: request.callback,
+                    topic,
+                    callback,
                     current: [0; 32],
                     owed: false,
-                    state: Subscription {
-                        phase,
-                        lease_end,
-                        verified_at: now,
-                        created_at: now,
-                        next_at: Moment::ZERO,
-                        claimed: false,
-                        attempt: 0,
-                        last: None,
-                        ..request.state
-                    },
+                    state,
                 });
                 Recorded::Activated
             }
@@ -370,15 +370,14 @@ impl Model {
     }
 
     pub(super) fn take_notices(&mut self, limit: usize, now: Moment) -> Vec<DenialNotice> {
-        let mut taken = Vec::new();
-        self.notices.retain(|(notice, next_at)| {
-            let is_taken = *next_at <= now && taken.len() < limit;
-            if is_taken {
-                taken.push(notice.clone());
-            }
-            !is_taken
-        });
-        taken
+        let mut left = limit;
+        let is_taken = |(_, next_at): &mut (DenialNotice, Moment)| {
+            let is_taken = *next_at <= now && left > 0;
+            left -= usize::from(is_taken);
+            is_taken
+        };
+        let taken = self.notices.extract_if(.., is_taken);
+        taken.map(|(notice, _)| notice).collect()
     }
 
     pub(super) fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> bool {
@@ -395,25 +394,21 @@ impl Model {
 
     pub(super) fn sweep(&mut self, tombstone_age: Duration, now: Moment) -> Vec<RemovalReason> {
         let is_asked = |listed: &Listed| {
-            let mut requests = self
-                .requests
-                .iter()
-                .filter(|one| one.mode == Mode::Subscribe);
-            requests.any(|one| (&one.topic, &one.callback) == (&listed.topic, &listed.callback))
+            self.requests.iter().any(|one| {
+                one.mode == Mode::Subscribe
+                    && (&one.topic, &one.callback) == (&listed.topic, &listed.callback)
+            })
         };
         let over = self.ids(|listed| {
             listed.state.lease_end <= now && !listed.state.claimed && !is_asked(listed)
         });
         let oldest = now.minus(tombstone_age);
         self.tombstones.retain(|stone| stone.at >= oldest);
-        for id in &over {
-            self.end(*id, RemovalReason::LeaseEnded, now);
-        }
         if self.seen_ms <= now.unix_ms() - 60_000 {
             self.seen_ms = now.unix_ms();
         }
-        let ended = &self.tombstones[self.tombstones.len() - over.len()..];
-        ended.iter().map(|stone| stone.removal).collect()
+        let mut end = |id| self.end(id, RemovalReason::LeaseEnded, now);
+        over.into_iter().map(&mut end).collect()
     }
 
     pub(super) fn recover(&mut self, now: Moment) {
@@ -421,38 +416,27 @@ impl Model {
             self.shift(now.unix_ms() - self.seen_ms);
         }
         self.seen_ms = now.unix_ms();
-        for listed in &mut self.subscriptions {
-            if listed.state.claimed {
-                listed.state.claimed = false;
-                listed.state.next_at = Moment::ZERO;
+        for Listed { state, .. } in &mut self.subscriptions {
+            if state.claimed {
+                state.claimed = false;
+                state.next_at = Moment::ZERO;
             }
         }
-        self.requests
-            .retain(|one| !(one.state.claimed && one.state.attempt >= 5));
-        for waiting in &mut self.requests {
-            waiting.state.claimed = false;
-        }
+        let requests = &mut self.requests;
+        requests.retain(|one| !(one.state.claimed && one.state.attempt >= 5));
+        requests
+            .iter_mut()
+            .for_each(|one| one.state.claimed = false);
     }
 
     pub(super) fn shift(&mut self, by_ms: i64) {
         self.seen_ms += by_ms;
         let mut all: Vec<&mut Moment> = Vec::new();
-        for Listed { state, .. } in &mut self.subscriptions {
-            all.extend([
-                &mut state.lease_end,
-                &mut state.next_at,
-                &mut state.created_at,
-                &mut state.verified_at,
-            ]);
-            all.extend(state.last.iter_mut().map(|last| &mut last.at));
-        }
-        for WaitingRequest { state, .. } in &mut self.requests {
-            all.extend([
-                &mut state.lease_end,
-                &mut state.next_at,
-                &mut state.created_at,
-                &mut state.verified_at,
-            ]);
+        let active = self.subscriptions.iter_mut().map(|one| &mut one.state);
+        let asked = self.requests.iter_mut().map(|one| &mut one.state);
+        for state in active.chain(asked) {
+            all.extend([&mut state.lease_end, &mut state.next_at]);
+            all.extend([&mut state.created_at, &mut state.verified_at]);
             all.extend(state.last.iter_mut().map(|last| &mut last.at));
         }
         for (notice, next_at) in &mut self.notices {
@@ -467,13 +451,9 @@ impl Model {
         }
     }
 
-    pub(super) fn counts(&mut self, now: Moment) -> Counts {
-        let owed: Vec<Moment> = self
-            .list(0, usize::MAX)
-            .into_iter()
-            .filter(|listed| listed.owed)
-            .map(|listed| listed.state.next_at)
-            .collect();
+    pub(super) fn counts(&self, now: Moment) -> Counts {
+        let owed = self.list().into_iter().filter(|listed| listed.owed);
+        let owed: Vec<Moment> = owed.map(|listed| listed.state.next_at).collect();
         let due = || owed.iter().filter(|next_at| **next_at <= now);
         Counts {
             subscriptions: self.subscriptions.len() as u64,
@@ -484,48 +464,44 @@ impl Model {
         }
     }
 
-    pub(super) fn list(&mut self, after: i64, limit: usize) -> Vec<Listed> {
-        let filled = |listed: &Listed| {
-            let current = self.current(&listed.topic).expect("a known topic");
-            let owed = !listed.state.acknowledged || listed.state.digest != current;
-            Listed {
-                current,
-                owed,
-                ..listed.clone()
-            }
-        };
-        let found = self.subscriptions.iter().filter(|listed| listed.id > after);
-        found.take(limit).map(filled).collect()
+    pub(super) fn list(&self) -> Vec<Listed> {
+        let mut all = self.subscriptions.clone();
+        for listed in &mut all {
+            listed.current = self.current(&listed.topic).expect("a known topic");
+            listed.owed = !listed.state.acknowledged || listed.state.digest != listed.current;
+        }
+        all
     }
 
-    pub(super) fn requests(&mut self, limit: usize) -> Vec<WaitingRequest> {
-        self.requests.iter().take(limit).cloned().collect()
+    pub(super) fn requests(&self) -> Vec<WaitingRequest> {
+        self.requests.clone()
     }
 
-    pub(super) fn tombstones(&mut self, limit: usize) -> Vec<Tombstone> {
+    pub(super) fn tombstones(&self) -> Vec<Tombstone> {
         let mut stones = self.tombstones.clone();
         stones.sort_by_key(|stone| Reverse((stone.at, stone.id)));
-        stones.truncate(limit);
         stones
     }
 
     pub(super) fn apply_admin(&mut self, id: i64, command: AdminCommand, now: Moment) -> bool {
-        let Some(listed) = self.subscriptions.iter_mut().find(|listed| listed.id == id) else {
+        let mut all = self.subscriptions.iter_mut();
+        let Some(listed) = all.find(|listed| listed.id == id) else {
             return false;
         };
         match command {
-            AdminCommand::Remove => self.end(id, RemovalReason::Operator, now),
+            AdminCommand::Remove => drop(self.end(id, RemovalReason::Operator, now)),
             AdminCommand::Retry if !listed.state.claimed => listed.state.next_at = Moment::ZERO,
             AdminCommand::Retry => {}
         }
         true
     }
 
-    fn current(&self, topic: &str) -> Option<[u8; 32]> {
+    /// Returns the digest of what the topic holds.
+    pub(super) fn current(&self, url: &str) -> Option<[u8; 32]> {
         let mut topics = self.topics.iter();
         topics
-            .find(|(url, _)| url == topic)
-            .map(|(_, digest)| *digest)
+            .find(|topic| topic.url == url)
+            .map(|topic| topic.digest)
     }
 
     fn find(&self, topic: &str, callback: &Callback) -> Option<usize> {
@@ -538,8 +514,8 @@ impl Model {
         meant.map(|listed| listed.id).collect()
     }
 
-    fn end(&mut self, id: i64, removal: RemovalReason, now: Moment) {
-        use RemovalReason::{LeaseEnded, Unsubscribed};
+    /// Ends a subscription, and returns why: its subscriber's own word counts before any other reason.
+    fn end(&mut self, id: i64, removal: RemovalReason, now: Moment) -> RemovalReason {
         let at = self.subscriptions.iter().position(|listed| listed.id == id);
         let Listed {
             topic,
@@ -548,7 +524,7 @@ impl Model {
             ..
         } = self.subscriptions.remove(at.expect("known id"));
         let removal = match state.phase {
-            Phase::Unsubscribing => Unsubscribed,
+            Phase::Unsubscribing => RemovalReason::Unsubscribed,
             Phase::Active { .. } | Phase::Pending { .. } => removal,
         };
         self.tombstones.push(Tombstone {
@@ -560,7 +536,10 @@ impl Model {
             last: state.last,
             created_at: state.created_at,
         });
-        if !matches!(removal, Unsubscribed | LeaseEnded) {
+        if !matches!(
+            removal,
+            RemovalReason::Unsubscribed | RemovalReason::LeaseEnded
+        ) {
             let notice = DenialNotice {
                 topic,
                 callback,
@@ -570,6 +549,7 @@ impl Model {
             };
             self.notices.push((notice, Moment::ZERO));
         }
+        removal
     }
 }
 
