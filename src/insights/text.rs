@@ -1,10 +1,10 @@
 //! A sentence as words and marks, and what the lexicon knows about each.
 //!
 //! The lexicon is VADER's as data. `words.txt` and `emoji.txt` come from the reference implementation (vaderSentiment
-//! 3.3.2, C. J. Hutto, MIT: `LICENSES/MIT-vaderSentiment.txt`) by `tests/fixtures/vader/make.py`. A line is a valence in
-//! tenths and the words that have it, an emoji having that of the words that stand for it. Entries that no token can equal
-//! (with blanks or capitals) are left out. `trades.txt`, in the same form, has opinions that reviews of trades are full
-//! of and VADER does not know ("polite", "late"). A line of `rules.txt` is a role and the words that play it.
+//! 3.3.2, C. J. Hutto, MIT: `LICENSES/MIT-vaderSentiment.txt`) by `tests/fixtures/polarity/make.py`. A line is a valence
+//! in tenths and the words that have it, an emoji having that of the words that stand for it. Entries that no token can
+//! equal (with blanks or capitals) are left out. `trades.txt`, in the same form, has opinions that reviews of trades are
+//! full of and VADER does not know ("polite", "late"). A line of `rules.txt` is a role and the words that play it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;

@@ -1,8 +1,8 @@
 //! Measures the judgement of mentions on labelled sentences, beside baselines with the same information.
 //!
 //! `src/insights/figures.json` and the table of `docs/insights.md` hold the figures; `UPDATE_GOLDEN=1` writes them anew.
-//! The repository's own sets are always measured; MAMS, TSA-MD, the UCI sentences and sets in the folder `held-out`
-//! where `REVIEWD_ABSA` names their folder. Which sets the constants were chosen by is part of each name.
+//! The repository's own sets are always measured, and those of others where `REVIEWD_ABSA` names the folder that
+//! `tests/fixtures/polarity/make.py` has written them to. Which sets the constants were chosen by is part of each name.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -12,53 +12,29 @@ use reviewd::insights::evidence::Context;
 use reviewd::insights::share_interval;
 use reviewd::insights::text_model::Sentence;
 use reviewd::model::Rating;
-use reviewd::model::insights::{Baseline, Figure, Polarity};
+use reviewd::model::insights::{Baseline, Figure};
 use reviewd::wire::date::Timestamp;
-use serde_json::Value;
 
 #[path = "../fixtures/polarity/cases.rs"]
 #[allow(dead_code, reason = "training needs more of it")]
 mod cases;
-#[path = "../fixtures/vader/reference.rs"]
-mod vader;
 
-use cases::{Case, Part};
-use vader::Vader;
+use cases::Case;
 
 /// The labelled mentions of a set of this project.
 fn fixture(name: &str) -> Vec<Case> {
-    let path = root("tests/fixtures/polarity").join(name);
-    let lines = std::fs::read_to_string(path).unwrap();
-    lines.lines().map(labelled).collect()
+    cases::read(&root("tests/fixtures/polarity").join(name)).unwrap()
 }
 
 fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-fn labelled(line: &str) -> Case {
-    let value: Value = serde_json::from_str(line).unwrap();
-    let text = value["text"].as_str().unwrap().to_owned();
-    let byte = |key: &str| {
-        let point = value[key].as_u64().unwrap() as usize;
-        let byte = text.char_indices().nth(point);
-        byte.map_or(text.len(), |(at, _)| at)
-    };
-    Case {
-        set: String::new(),
-        target: Some(byte("from")..byte("to")),
-        gold: Polarity::parse(value["gold"].as_str().unwrap()).unwrap() as usize,
-        weight: 1.0,
-        stars: value["rating"].as_u64().map(|stars| stars as u8),
-        text,
-    }
-}
-
-/// The cases of `part` by set; none without the folder.
-fn external(part: Part) -> BTreeMap<String, Vec<Case>> {
+/// The cases of a file of others by set; none without the folder.
+fn external(file: &str) -> BTreeMap<String, Vec<Case>> {
     let mut sets: BTreeMap<String, Vec<Case>> = BTreeMap::new();
     if let Some(folder) = std::env::var_os("REVIEWD_ABSA") {
-        for case in cases::read(Path::new(&folder), part).unwrap() {
+        for case in cases::read(&Path::new(&folder).join(file)).unwrap() {
             sets.entry(case.set.clone()).or_default().push(case);
         }
     }
@@ -71,7 +47,7 @@ type Table = [[f64; 3]; 3];
 fn tally(cases: &[Case], mut answer: impl FnMut(&Case) -> usize) -> Table {
     let mut table = Table::default();
     for case in cases {
-        table[case.gold][answer(case)] += 1.0;
+        table[case.gold as usize][answer(case)] += 1.0;
     }
     table
 }
@@ -105,10 +81,10 @@ fn product(judge: &mut Sentence, case: &Case, has_stars: bool) -> usize {
     judge.read(&case.text);
     let context = Context {
         is_english: true,
-        rating: Rating::new(case.stars.unwrap_or(3)).filter(|_| has_stars),
+        rating: Rating::new(case.rating.unwrap_or(3)).filter(|_| has_stars),
         ..Context::default()
     };
-    judge.judge(case.target.as_ref(), &context).0 as usize
+    judge.judge(case.target().as_ref(), &context).0 as usize
 }
 
 fn sign(compound: f64) -> usize {
@@ -120,21 +96,24 @@ fn sign(compound: f64) -> usize {
 }
 
 /// VADER's answer, with 0.15 for each star from three where it is told the stars.
-fn vader(vader: &mut Vader, case: &Case, has_stars: bool) -> usize {
+fn vader(case: &Case, has_stars: bool) -> usize {
     let stars = if has_stars { 0.15 * stars(case) } else { 0.0 };
-    sign(f64::from(vader.compound(&case.text)) / 10_000.0 + stars)
+    sign(case.vader + stars)
 }
 
 /// Stars from three; a case without any counts as one of three.
 fn stars(case: &Case) -> f64 {
-    case.stars.map_or(0.0, |stars| f64::from(stars) - 3.0)
+    case.rating.map_or(0.0, |stars| f64::from(stars) - 3.0)
 }
 
 fn figure(set: &str, cases: &[Case], has_stars: bool) -> Figure {
-    let (mut judge, mut lexicon) = (Sentence::default(), Vader::default());
-    let of = |class: &usize| cases.iter().filter(|case| case.gold == *class).count();
-    let majority = (0..3).max_by_key(of).unwrap_or(1);
-    let by_vader = tally(cases, |case| vader(&mut lexicon, case, has_stars));
+    let mut judge = Sentence::default();
+    let mut counts = [0; 3];
+    cases
+        .iter()
+        .for_each(|case| counts[case.gold as usize] += 1);
+    let majority = (0..3).max_by_key(|class| counts[*class]).unwrap_or(1);
+    let by_vader = tally(cases, |case| vader(case, has_stars));
     let (what, baselines) = match has_stars {
         true => {
             let by_stars = tally(cases, |case| sign(stars(case)));
@@ -171,11 +150,11 @@ fn measured() -> Vec<Figure> {
         let set = format!("{set}, of this project, used to choose the weight of stars");
         figures.extend([true, false].map(|has_stars| figure(&set, &fixture(name), has_stars)));
     }
-    for (part, what) in [(Part::Test, "held out"), (Part::Development, "development")] {
-        for (set, mut cases) in external(part) {
+    for (file, what) in [("test.jsonl", "held out"), (DEVELOPMENT, "development")] {
+        for (set, mut cases) in external(file) {
             let name = format!("{set}, {} mentions, {what}", cases.len());
             figures.push(figure(&name, &cases, false));
-            cases.retain(|case| case.stars.is_some());
+            cases.retain(|case| case.rating.is_some());
             if !cases.is_empty() {
                 figures.push(figure(&name, &cases, true));
             }
@@ -251,6 +230,8 @@ fn published_figures_are_those_measured() {
     );
 }
 
+/// What settings and constants are chosen by.
+const DEVELOPMENT: &str = "development.jsonl";
 const BEGIN: &str = "<!-- figures: UPDATE_GOLDEN=1 cargo test --test it insights_accuracy -->\n";
 const END: &str = "<!-- end of figures -->\n";
 
@@ -270,7 +251,7 @@ fn groups() -> Vec<(String, Vec<Case>, [f64; 3], bool)> {
     let mut groups = Vec::new();
     for aspect in &taxonomy.dataset.taxonomy.aspects {
         let is_of = |case: &Case| {
-            let target = case.text[case.target.clone().unwrap()].to_lowercase();
+            let target = case.text[case.target().unwrap()].to_lowercase();
             let known = |phrase: &String| target.contains(&phrase.to_lowercase());
             aspect.phrases.iter().any(known)
         };
@@ -279,12 +260,8 @@ fn groups() -> Vec<(String, Vec<Case>, [f64; 3], bool)> {
         groups.push((aspect.label.clone(), cases, [1.0; 3], true));
     }
     let mut by_term: BTreeMap<String, Vec<Case>> = BTreeMap::new();
-    for case in external(Part::Development)
-        .remove("MAMS")
-        .into_iter()
-        .flatten()
-    {
-        let term = case.text[case.target.clone().unwrap()].to_lowercase();
+    for case in external(DEVELOPMENT).remove("MAMS").into_iter().flatten() {
+        let term = case.text[case.target().unwrap()].to_lowercase();
         by_term.entry(term).or_default().push(case);
     }
     for (term, cases) in by_term {
@@ -297,14 +274,14 @@ fn groups() -> Vec<(String, Vec<Case>, [f64; 3], bool)> {
 
 /// The share of mentions that `class` tells to be praise.
 fn share(cases: &[Case], weights: [f64; 3], mut class: impl FnMut(&Case) -> usize) -> f64 {
-    let all: f64 = cases.iter().map(|case| weights[case.gold]).sum();
+    let all: f64 = cases.iter().map(|case| weights[case.gold as usize]).sum();
     let praise = cases.iter().filter(|case| class(case) == 2);
-    praise.map(|case| weights[case.gold]).sum::<f64>() / all
+    praise.map(|case| weights[case.gold as usize]).sum::<f64>() / all
 }
 
 #[test]
 fn intervals_hold_the_true_share_of_nine_in_ten_aspects() {
-    let (mut judge, mut lexicon) = (Sentence::default(), Vader::default());
+    let mut judge = Sentence::default();
     let page = std::fs::read_to_string(root("docs/insights.md")).unwrap();
     for (has_stars, set) in [
         (true, "subjects of the law practice, with stars"),
@@ -314,9 +291,9 @@ fn intervals_hold_the_true_share_of_nine_in_ten_aspects() {
         let groups = groups().into_iter().filter(|group| group.3 == has_stars);
         let groups: Vec<_> = groups.collect();
         for (name, cases, weights, _) in &groups {
-            let gold = share(cases, *weights, |case| case.gold);
+            let gold = share(cases, *weights, |case| case.gold as usize);
             let own = share(cases, *weights, |case| product(&mut judge, case, has_stars));
-            let by_vader = share(cases, *weights, |case| vader(&mut lexicon, case, has_stars));
+            let by_vader = share(cases, *weights, |case| vader(case, has_stars));
             let by_stars = share(cases, *weights, |case| sign(stars(case)));
             for (error, share) in errors.iter_mut().zip([own, by_vader, by_stars]) {
                 *error += (share - gold).abs() / groups.len() as f64;
