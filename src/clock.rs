@@ -36,17 +36,3 @@ pub fn unix_s() -> i64 {
 pub fn instant() -> Instant {
     Instant::now()
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::wire::date::parse_date;
-
-    #[test]
-    fn time_has_passed_since_this_was_written() {
-        let written = parse_date(b"2026-11-21").expect("a date").timestamp();
-        assert!(now() > written);
-        assert!(unix_ms() / 1000 >= written.unix());
-        assert!((unix_ms() / 1000).abs_diff(unix_s()) <= 1);
-    }
-}

@@ -283,11 +283,7 @@ mod tests {
 
     #[test]
     fn the_newest_come_first_and_of_a_day_the_greatest_ids() {
-        let decoded = crate::dataset::decode(
-            crate::dataset::embedded(),
-            Timestamp::from_unix(4_000_000_000),
-        );
-        let mut reviews = decoded.expect("the sample is valid").dataset.reviews;
+        let mut reviews = crate::dataset::tests::sample().reviews;
         for (at, review) in reviews.iter_mut().enumerate() {
             review.id = format!("{}{}", ["a-common-prefix-", "b", ""][at % 3], at * 7 % 100);
             review.date = Date::new(2024, 1, 1 + (at % 4) as u8).expect("a day");

@@ -15,7 +15,7 @@ mod reviews;
 mod trades;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;

@@ -7,6 +7,12 @@ mod refusals;
 
 pub(super) const NOW: i64 = 1_795_000_000; // 2026-11-18T11:06:40Z
 
+/// The embedded sample.
+pub(crate) fn sample() -> Dataset {
+    let decoded = decode(embedded(), Timestamp::MAX);
+    decoded.expect("the sample is valid").dataset
+}
+
 const BUSINESS: &str = r#"{"name":"A","type":"LegalService","description":"","url":"https://a.example/","telephone":"","email":"",
 "address":{"street_address":"","locality":"","region":"","postal_code":"","country":""},"geo":{"latitude":1.5,"longitude":-2},
 "opening_hours":[],"service_areas":[],"services":[{"id":"wills","label":"Wills"}],"technicians":[{"name":"Ann Lee","title":"Partner"}],"same_as":[]}"#;
@@ -62,15 +68,9 @@ fn problems_of(text: &str, part: &str, replacement: &str) -> String {
 
 /// The problems of a valid review after one replacement.
 fn review_problems(part: &str, replacement: &str) -> String {
-    let problems = problems_of(
-        &reviews_file(REVIEW),
-        REVIEW,
-        &REVIEW.replacen(part, replacement, 1),
-    );
-    problems
-        .strip_prefix("reviews.json: reviews[0]")
-        .unwrap_or(&problems)
-        .to_owned()
+    let changed = REVIEW.replacen(part, replacement, 1);
+    let problems = problems_of(&reviews_file(REVIEW), REVIEW, &changed);
+    problems.replacen("reviews.json: reviews[0]", "", 1)
 }
 
 fn accepts(part: &str, replacement: &str) -> crate::model::Review {
@@ -84,10 +84,8 @@ fn accepts(part: &str, replacement: &str) -> crate::model::Review {
 fn a_small_dataset_is_accepted_without_a_warning() {
     let decoded = outcome(files(reviews_file(REVIEW))).expect("accepted");
     assert_eq!(decoded.warnings(), []);
-    assert_eq!(
-        decoded.dataset.reviews[0].mentioned_technicians,
-        ["Ann Lee"]
-    );
+    let first = &decoded.dataset.reviews[0];
+    assert_eq!(first.mentioned_technicians, ["Ann Lee"]);
     let geo = decoded.dataset.business.geo.expect("a position");
     assert_eq!(geo.latitude.to_string(), "1.5");
     assert_eq!(geo.longitude.to_string(), "-2");
@@ -95,10 +93,8 @@ fn a_small_dataset_is_accepted_without_a_warning() {
 
 #[test]
 fn all_problems_of_all_files_are_reported_at_once() {
-    let reviews = reviews_file(&format!(
-        "{REVIEW},{}",
-        REVIEW.replace("\"rating\":5", "\"rating\":9")
-    ));
+    let second = REVIEW.replace("\"rating\":5", "\"rating\":9");
+    let reviews = reviews_file(&format!("{REVIEW},{second}"));
     let mut files = files(reviews.replace("https://a.example/", "a.example"));
     files.taxonomy = Some(TAXONOMY_TEXT.replace("\"Ann Lee\"", "\"\"").into());
     files.editorial = Some(EDITORIAL_TEXT.replace("\"A\"", "\"\"").into());
@@ -112,28 +108,19 @@ fn all_problems_of_all_files_are_reported_at_once() {
 
 #[test]
 fn mentions_are_derived_only_where_their_key_is_missing() {
-    let mentions = |text: &str| {
-        let review = REVIEW.replace("Good", "Annie wrote my last will").replacen(
-            r#","mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]"#,
-            text,
-            1,
-        );
-        let mut decoded = outcome(files(reviews_file(&review))).expect("accepted");
-        let review = decoded.dataset.reviews.pop().expect("one review");
-        (
-            review.mentioned_technicians.join(","),
-            review.mentioned_services.join(","),
-        )
-    };
-    assert_eq!(mentions(""), ("Ann Lee".to_owned(), "wills".to_owned()));
-    assert_eq!(
-        mentions(r#","mentioned_technicians":[]"#),
-        (String::new(), "wills".to_owned())
-    );
-    assert_eq!(
-        mentions(r#","mentioned_services":["x"]"#),
-        ("Ann Lee".to_owned(), "x".to_owned())
-    );
+    let given = r#","mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]"#;
+    for (keys, people, services) in [
+        ("", &["Ann Lee"][..], ["wills"]),
+        (r#","mentioned_technicians":[]"#, &[], ["wills"]),
+        (r#","mentioned_services":["x"]"#, &["Ann Lee"], ["x"]),
+    ] {
+        let review = REVIEW.replace("Good", "Annie wrote my last will");
+        let review = reviews_file(&review.replacen(given, keys, 1));
+        let decoded = outcome(files(review)).expect("accepted");
+        let review = &decoded.dataset.reviews[0];
+        assert_eq!(review.mentioned_technicians, people, "{keys}");
+        assert_eq!(review.mentioned_services, services, "{keys}");
+    }
 }
 
 /// What is replaced in a review, by what, and the warning.

@@ -1,16 +1,10 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::dataset::{decode, embedded};
+use crate::dataset::tests::sample;
 use crate::model::insights::Polarity;
 use crate::model::{Concept, Rating, Review};
-use crate::wire::date::{Date, Timestamp};
-
-fn sample() -> Dataset {
-    decode(embedded(), Timestamp::from_unix(4_000_000_000))
-        .expect("the sample is valid")
-        .dataset
-}
+use crate::wire::date::Date;
 
 fn options(threads: usize) -> Options {
     Options {
@@ -80,27 +74,20 @@ fn check(dataset: &Dataset, value: &Value) {
         }
     }
     assert_eq!(count(&coverage["mentions"]), mentions);
+    // Stars alone are a score.
     let scored = dataset.reviews.len() as u64;
-    assert_eq!(
-        count(&coverage["scored"]),
-        scored,
-        "stars alone are a score"
-    );
+    assert_eq!(count(&coverage["scored"]), scored);
     let languages = list(&coverage["languages"]).iter();
     let of_languages: u64 = languages.map(|one| count(&one["reviews"])).sum();
     assert_eq!(count(&coverage["with_text"]), of_languages);
     let per_review = value["per_review"].as_object().expect("an object");
-    let named = per_review
-        .values()
-        .filter(|one| one["aspects"] != json!([]));
+    let reviews = || per_review.values();
+    let named = reviews().filter(|one| one["aspects"] != json!([]));
     assert_eq!(count(&coverage["with_aspect"]), named.count() as u64);
     for sign in ["positive", "neutral", "negative"] {
-        let of_sign = per_review
-            .values()
-            .filter(|one| one["sentiment"] == sign)
-            .count();
+        let of_sign = reviews().filter(|one| one["sentiment"] == sign);
         let share = value["overall_sentiment"][format!("{sign}_pct")].as_f64();
-        let expected = 100.0 * of_sign as f64 / scored as f64;
+        let expected = 100.0 * of_sign.count() as f64 / scored as f64;
         assert!(scored == 0 || (share.expect("a share") - expected).abs() <= 0.05 + 1e-9);
     }
     let months = list(&value["temporal"]["monthly"]).iter();
@@ -136,22 +123,16 @@ fn edge_data_make_sense() {
     let happy = "Ik ben heel tevreden over deze advocaat en zijn medewerkers.";
     let angry = "Wij hebben wekenlang gewacht en kregen nooit een antwoord.";
     let stars_of = |code: &str, reviews: u64| json!([{"language": code, "reviews": reviews, "evidence": ["stars"]}]);
+    let emoji = [(5, "😀👍"), (1, "😡"), (3, "🤷")];
     let dutch = [(5, happy), (1, angry)].repeat(5);
+    let large = [(5, &*long), (4, "❤️"), (2, mixed), (3, &*cut)];
     let cases: [EdgeCase<'_>; 6] = [
         (&[], "", Some(json!([]))),
         (&[(1, "Untrustworthy.")], "-", None),
         (&[(5, "")], "+", Some(json!([]))),
-        (
-            &[(5, "😀👍"), (1, "😡"), (3, "🤷")],
-            "+-0",
-            Some(stars_of("und", 3)),
-        ),
+        (&emoji, "+-0", Some(stars_of("und", 3))),
         (&dutch, "+-+-+-+-+-", Some(stars_of("nld", 10))),
-        (
-            &[(5, &long), (4, "❤️"), (2, mixed), (3, &cut)],
-            "++-0",
-            None,
-        ),
+        (&large, "++-0", None),
     ];
     for (reviews, signs, languages) in cases {
         let dataset = dataset_of(reviews);
@@ -168,51 +149,36 @@ fn edge_data_make_sense() {
         assert!(value["temporal"]["trend"].is_null());
         assert_eq!(value["summary"].is_null(), reviews.is_empty());
         let summary = value["summary"].as_str().unwrap_or_default();
-        assert_eq!(
-            summary.starts_with("1 review of "),
-            reviews.len() == 1,
-            "{summary}"
-        );
+        let is_of_one = summary.starts_with("1 review of ");
+        assert_eq!(is_of_one, reviews.len() == 1, "{summary}");
     }
     let value = parsed(&dataset_of::<&str>(&[]));
-    assert_eq!(
-        value["date_range"],
-        json!({"earliest": null, "latest": null})
-    );
+    let no_dates = json!({"earliest": null, "latest": null});
+    assert_eq!(value["date_range"], no_dates);
     assert!(value["entities"]["technicians"][0]["mean_rating"].is_null());
     assert!(value["overall_sentiment"].is_null() && value["method"]["summary"] == "none");
 }
 
 #[test]
 fn two_and_four_stars_alone_decide_no_mention() {
-    let texts =
-        [1, 2, 4, 5].map(|stars| (stars, "Daarna ging het in de eerste week over de prijs."));
-    let mut dataset = dataset_of(&texts);
+    let text = "Daarna ging het in de eerste week over de prijs.";
+    let mut dataset = dataset_of(&[1, 2, 4, 5].map(|stars| (stars, text)));
     dataset.taxonomy.aspects = vec![concept("price", &["prijs"])];
     let value = parsed(&dataset);
     let price = aspect(&value, "price");
-    let counts =
-        ["positive_count", "neutral_count", "negative_count"].map(|key| count(&price[key]));
+    let counts = ["positive", "neutral", "negative"];
+    let counts = counts.map(|sign| count(&price[format!("{sign}_count")]));
     assert_eq!(counts, [1, 2, 1]);
 }
 
 #[test]
 fn all_five_stars_have_no_critical_quote_without_a_clear_complaint() {
     let texts = [
-        (
-            5,
-            "The emergency call came back at 5:30 in the morning. THANKS!",
-        ),
-        (
-            5,
-            "Nobody else could have handled my fees and my divorce with less trouble.",
-        ),
-        (
-            5,
-            "The staff was rude and awful, a terrible disappointment.",
-        ),
+        "The emergency call came back at 5:30 in the morning. THANKS!",
+        "Nobody else could have handled my fees and my divorce with less trouble.",
+        "The staff was rude and awful, a terrible disappointment.",
     ];
-    let value = parsed(&dataset_of(&texts.repeat(20)));
+    let value = parsed(&dataset_of(&texts.map(|text| (5, text)).repeat(20)));
     for aspect in list(&value["aspects"]) {
         for piece in list(&aspect["evidence"]) {
             let id = piece["review_id"].as_str().expect("an id");
@@ -269,22 +235,19 @@ fn reasons_add_up_to_a_total_with_the_sign_of_the_answer() {
     for aspect in &dataset.taxonomy.aspects {
         let text = explain::explain(&dataset, &options(1), &aspect.id).expect("listed");
         assert!(text.ends_with(" negative\n"), "{text}");
-        for block in text
-            .split("\n\n")
-            .filter(|block| block.contains("; together "))
-        {
-            let (_, reasons) = block.rsplit_once("in log-odds: ").expect("reasons");
-            let (reasons, total) = reasons.split_once("; together ").expect("a total");
+        for block in text.split("\n\n") {
+            let Some((reasons, total)) = block.split_once("; together ") else {
+                continue;
+            };
+            let (_, reasons) = reasons.rsplit_once("in log-odds: ").expect("reasons");
             let tenths = |number: &str| number.replace('.', "").parse::<i32>().ok();
-            let numbers = reasons
-                .split([' ', ','])
-                .filter(|word| word.starts_with(['+', '-']));
+            let numbers = reasons.split([' ', ',']);
+            let numbers = numbers.filter(|word| word.starts_with(['+', '-']));
             let parts: Vec<i32> = numbers.filter_map(tenths).collect();
             let total = tenths(total).expect("a number");
             assert_eq!(parts.iter().sum::<i32>(), total, "{block}");
-            let sign = parts
-                .first()
-                .map_or(0, |first| first.signum() + total.signum());
+            let first = parts.first().map_or(0, |first| first.signum());
+            let sign = first + total.signum();
             assert!(!block.starts_with("positive") || sign == 2, "{block}");
             assert!(!block.starts_with("negative") || sign == -2, "{block}");
             words += reasons.matches("\" +").count() + reasons.matches("\" -").count();
@@ -296,10 +259,8 @@ fn reasons_add_up_to_a_total_with_the_sign_of_the_answer() {
     assert!(words > 100, "{words}");
     assert_eq!(explain::explain(&dataset, &options(1), "fee"), None);
     let by_label = explain::explain(&dataset, &options(1), "FEES and billing").expect("listed");
-    assert!(
-        by_label.contains("great communication, clear [fees], done\n"),
-        "{by_label}"
-    );
+    let quote = "great communication, clear [fees], done\n";
+    assert!(by_label.contains(quote), "{by_label}");
     // Escapes of a review do not reach the terminal.
     let dataset = dataset_of(&[(1, "The fees\x1b[31m were\u{9b}high.")]);
     let text = explain::explain(&dataset, &options(1), "fees").expect("listed");
@@ -366,19 +327,14 @@ fn german_reviews_are_counted_and_their_aspects_judged() {
     assert!(found * 10 >= low.len() * 9, "{found} of {}", low.len());
     assert!(is_negative(&240));
     let (price, speed) = (aspect(&value, "price"), aspect(&value, "speed"));
-    assert!(
-        list(&price["top_phrases"]).contains(&json!("anfahrtskosten")),
-        "{price}"
-    );
+    let phrases = list(&price["top_phrases"]);
+    assert!(phrases.contains(&json!("anfahrtskosten")), "{price}");
     for aspect in [price, speed] {
         let counts = ["positive_count", "negative_count"].map(|key| count(&aspect[key]));
         assert!(counts.iter().all(|count| *count > 10), "{aspect}");
     }
-    assert_eq!(
-        count(&speed["neutral_count"]),
-        0,
-        "late and on time are opinions"
-    );
+    // Late and on time are opinions.
+    assert_eq!(speed["neutral_count"], 0);
 }
 
 #[test]
@@ -409,10 +365,8 @@ fn a_significant_change_is_told_with_its_quarter() {
     let change = "Favorable mentions fell from 100 % of 30 to 0 % of 30 since Q1 2025.";
     assert_eq!(fees["change"], change);
     let quarters = list(&fees["quarterly"]);
-    assert_eq!(
-        (quarters.len(), &quarters[0]["quarter"]),
-        (8, &json!("2024-Q1"))
-    );
+    assert_eq!(quarters.len(), 8);
+    assert_eq!(quarters[0]["quarter"], "2024-Q1");
     let counts = quarters.iter().map(|one| count(&one["mention_count"]));
     assert_eq!(counts.sum::<u64>(), 60);
 }
@@ -428,16 +382,13 @@ fn names_of_people_and_plurals_of_aspects_are_no_topics() {
         let counts = ["five_star_count", "low_star_count"].map(|key| count(&topic[key]));
         let is_praise = topic["polarity"] == "positive";
         assert_eq!(counts, if is_praise { [40, 0] } else { [0, 40] });
-        let first = json!(format!("r{}", u8::from(!is_praise)));
-        assert_eq!(
-            (list(&topic["review_ids"]).len(), &topic["review_ids"][0]),
-            (5, &first)
-        );
+        assert_eq!(list(&topic["review_ids"]).len(), 5);
+        let first = if is_praise { "r0" } else { "r1" };
+        assert_eq!(topic["review_ids"][0], first);
     }
-    assert!(
-        phrases.contains(&"waiting list") && phrases.contains(&"parking garage"),
-        "{phrases:?}"
-    );
+    for topic in ["waiting list", "parking garage"] {
+        assert!(phrases.contains(&topic), "{phrases:?}");
+    }
     for none in ["zebulon", "invoices", "the", "was great"] {
         assert!(!phrases.contains(&none), "{phrases:?}");
     }
@@ -457,10 +408,8 @@ fn given_insights_are_read_as_far_as_they_have_our_shape() {
     let negative = Polarity::Negative as usize;
     for (read, derived) in given.insights.aspects.iter().zip(&derived.aspects) {
         assert_eq!((&read.id, &read.rows), (&derived.id, &derived.rows));
-        assert_eq!(
-            read.rows_by_polarity[negative],
-            derived.rows_by_polarity[negative]
-        );
+        let [own, other] = [read, derived].map(|one| &one.rows_by_polarity[negative]);
+        assert_eq!(own, other);
         assert!(read.evidence.is_some());
     }
 }

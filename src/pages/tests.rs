@@ -3,7 +3,6 @@
 mod aspects;
 mod interface;
 
-use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use serde_json::{Value, json};
@@ -11,8 +10,8 @@ use serde_json::{Value, json};
 use super::text::turns_direction;
 use super::{Page, Pages, Scratch};
 use crate::dataset::{self, Files};
-use crate::search::index::IndexOptions;
-use crate::snapshot::{Settings, Snapshot};
+use crate::snapshot::Snapshot;
+use crate::snapshot::tests::settings;
 use crate::wire::date::Timestamp;
 use crate::wire::negotiate::Coding;
 
@@ -23,15 +22,7 @@ const HOSTILE: &str =
 fn pages(files: Files) -> Pages {
     let decoded =
         dataset::decode(files, Timestamp::from_unix(1_800_000_000)).expect("a valid dataset");
-    let settings = Settings {
-        base_url: "https://reviews.example".to_owned(),
-        index: IndexOptions {
-            memory_bytes: 1 << 20,
-            threads: NonZeroUsize::MIN,
-        },
-        mentions_min: crate::insights::MENTIONS_MIN,
-    };
-    Pages::new(Arc::new(Snapshot::build(decoded.dataset, &settings)))
+    Pages::new(Arc::new(Snapshot::build(decoded.dataset, &settings())))
 }
 
 fn sample() -> Pages {

@@ -74,18 +74,3 @@ impl Arena {
         &text[..memchr(START, text).unwrap_or(text.len())]
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::search::tests::reviews;
-
-    #[test]
-    fn words_after_signs_stand_behind_their_text() {
-        let arena = Arena::build(&reviews(["It's a (red) car", ""]));
-        let bytes = b"\xfeit's a (red) car\xfes\xfered\xfe\xff\xff";
-        assert_eq!(arena.bytes[..26], *bytes);
-        assert_eq!(arena.starts, [0, 25, 26]);
-        assert_eq!([arena.text(0), arena.text(1)], [&bytes[1..17], b""]);
-    }
-}

@@ -14,7 +14,7 @@ use crate::search::tree::build_tree;
 use crate::wire::date::Date;
 
 /// A dataset of the given texts, newest first, on days and with ratings that differ.
-pub(super) fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
+fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
     let newest = Date::new(2026, 11, 1).expect("a day").days();
     let review = |(number, text): (usize, T)| Review {
         id: format!("R{:07}", 9_999_999 - number),

@@ -355,13 +355,13 @@ impl ContentDate {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::dataset::{decode, embedded};
+    use crate::dataset::tests::sample;
 
     #[test]
     fn a_date_goes_forward_and_stands_for_one_content_also_after_a_restart() {
         let state = tempfile::tempdir().unwrap();
         let state = state.path().join("state");
-        let sample = decode(embedded(), Timestamp::MAX).expect("the sample is right");
+        let sample = sample();
         let mut dates = ContentDates::load(Some(&state));
         for (content, date, expected) in [
             (1, 100, 100),
@@ -377,7 +377,7 @@ mod tests {
                 let mut dataset = Dataset {
                     digest: [content; 32],
                     updated_at: Timestamp::from_unix(date),
-                    ..sample.dataset.clone()
+                    ..sample.clone()
                 };
                 dates.date(&mut dataset);
                 dates.remember(dataset.digest, dataset.updated_at);

@@ -417,4 +417,4 @@ fn beside<T, U: Send>(
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

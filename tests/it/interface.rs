@@ -84,6 +84,9 @@ fn refusals_are_what_is_described() {
         let is_valid = validator(&document, schema).is_valid(&reply.json());
         assert!(is_valid, "{target}");
     }
+    let pointer = "/components/responses/Invalid/content/application~1json/example";
+    let real = service().get("/api/reviews/search?rating=9").json();
+    assert_eq!(document.pointer(pointer), Some(&real));
 }
 
 #[test]

@@ -233,4 +233,6 @@ fn sighup_reads_the_files_again() {
     program.signal("HUP");
     program.wait_for_log("a data file is refused");
     program.wait_for_log("is still served");
+    // Nothing but the stop wakes the thread that waits for requests.
+    program.stop();
 }

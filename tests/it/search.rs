@@ -1,6 +1,7 @@
-//! `/api/reviews/search`: its parameters on both sides of each bound, and its pages. What each filter selects, and that
-//! pages neither skip nor repeat a review, is compared with a reference in `tests/oracle`; envelopes, one search by each
-//! parameter and several issues at once are in the golden transcripts.
+//! `/api/reviews/search`: what its parameters refuse, and its pages. What each filter selects, and that pages neither skip
+//! nor repeat a review, is compared with a reference in `tests/oracle`; both sides of the bounds that are described are
+//! in `pages::tests::interface`; envelopes, one search by each parameter and several issues at once are in the golden
+//! transcripts.
 
 use serde_json::{Value, json};
 
@@ -21,47 +22,28 @@ pub(crate) fn text(review: &Value, key: &str) -> String {
 }
 
 #[test]
-fn each_bound_holds_on_both_sides() {
-    let (at, over) = ("a".repeat(1_024), "a".repeat(1_025));
-    let accepted = [
-        "rating=1",
-        "rating=5",
-        "min_rating=1",
+fn each_refused_value_is_an_issue_with_its_code() {
+    let over = "a".repeat(1_025);
+    for query in [
         "min_rating=5.000000",
-        "max_rating=1",
-        "limit=1",
-        "limit=100",
         "since=0001-01-01",
         "until=9999-12-31",
-        "since=2024-02-29",
         "until=2024%2d02%2D29",
-        "sort=newest",
-        "sort=oldest",
-        "sort=highest",
-        "sort=lowest",
-        "polarity=negative",
-        "has_reply=false",
-        &format!("query={at}"),
-        &format!("mentions_service={at}"),
         &format!("words={}", "a+".repeat(16)),
         &"a=1&".repeat(64),
-    ];
-    for query in accepted {
+    ] {
         assert_eq!(search(query).status, 200, "{query:.40}");
     }
     for (query, path, code) in [
         ("rating=0", "rating", "out_of_range"),
-        ("rating=6", "rating", "out_of_range"),
         ("rating=99999999999999999999", "rating", "out_of_range"),
         ("rating=4.0", "rating", "invalid_type"),
         ("rating=%2B4", "rating", "invalid_type"),
         ("rating=٣", "rating", "invalid_type"),
         ("min_rating=0.999999", "min_rating", "out_of_range"),
         ("min_rating=5.000001", "min_rating", "out_of_range"),
-        ("max_rating=0", "max_rating", "out_of_range"),
         ("min_rating=1e0", "min_rating", "invalid_type"),
         ("min_rating=4.0000000", "min_rating", "invalid_type"),
-        ("limit=0", "limit", "out_of_range"),
         ("limit=101", "limit", "out_of_range"),
         ("limit=4294967297", "limit", "out_of_range"),
         ("limit=-1", "limit", "invalid_type"),
@@ -69,7 +51,6 @@ fn each_bound_holds_on_both_sides() {
         ("until=0000-01-01", "until", "invalid_date"),
         ("until=10000-01-01", "until", "invalid_date"),
         ("sort=best", "sort", "unknown_value"),
-        ("sort=Newest", "sort", "unknown_value"),
         ("polarity=bad", "polarity", "unknown_value"),
         ("has_reply=1", "has_reply", "unknown_value"),
         ("cursor=AAAA", "cursor", "invalid_cursor"),
@@ -77,11 +58,6 @@ fn each_bound_holds_on_both_sides() {
         ("a%=1", "a%", "invalid_encoding"),
         ("rating=4&r%61ting=5&rating=6", "rating", "duplicate"),
         (&format!("query={over}"), "query", "too_long"),
-        (
-            &format!("mentions_technician={over}"),
-            "mentions_technician",
-            "too_long",
-        ),
         (&format!("words={}", "a+".repeat(17)), "words", "too_many"),
         (&"a=1&".repeat(65), "", "too_many"),
     ] {

@@ -1,12 +1,6 @@
 use super::*;
-use crate::dataset::{decode, embedded};
+use crate::dataset::tests::sample;
 use crate::model::{OwnerReply, Rating};
-use crate::wire::date::Timestamp;
-
-fn sample() -> Dataset {
-    let decoded = decode(embedded(), Timestamp::from_unix(4_000_000_000));
-    decoded.expect("the sample is valid").dataset
-}
 
 /// The codes of what is found in a review of `stars` and its reply.
 fn codes(stars: u8, text: &str, reply: &str) -> Vec<&'static str> {

@@ -1,3 +1,4 @@
+use crate::dataset::tests::{sample, without_positions};
 use crate::dataset::{Files, decode, embedded};
 use crate::insights;
 use crate::wire::date::Timestamp;
@@ -8,8 +9,7 @@ const ASPECT: &str = r#"[{"id":"a","label":"A","mention_count":1,"positive_count
 
 /// The document of the sample without its aspects, but for one that leans on a review.
 fn document() -> String {
-    let decoded = decode(embedded(), now()).expect("the sample is valid");
-    let mut dataset = decoded.dataset;
+    let mut dataset = sample();
     let mut texts = dataset
         .reviews
         .iter()
@@ -24,18 +24,14 @@ fn document() -> String {
     document.replacen("\"aspects\":[]", &format!("\"aspects\":{aspect}"), 1)
 }
 
-fn now() -> Timestamp {
-    Timestamp::from_unix(4_000_000_000)
-}
-
 fn outcome(insights: &str) -> Result<Option<Vec<u8>>, String> {
     let files = Files {
         insights: Some(insights.into()),
         ..embedded()
     };
-    decode(files, now())
+    decode(files, Timestamp::MAX)
         .map(|decoded| decoded.dataset.insights)
-        .map_err(|problems| crate::dataset::tests::without_positions(&problems))
+        .map_err(|problems| without_positions(&problems))
 }
 
 #[test]

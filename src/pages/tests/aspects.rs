@@ -6,7 +6,6 @@ use super::{ask, dataset_of_texts, pages, sample, text};
 use crate::dataset;
 use crate::model::insights::{Aspect, Polarity};
 use crate::pages::{Page, mentioned};
-use crate::wire::date::Timestamp;
 
 /// How many reviews mention an aspect, of one polarity where that is asked for.
 fn reviews_of(aspect: &Aspect, polarity: Option<Polarity>) -> usize {
@@ -32,13 +31,9 @@ fn every_aspect_leads_to_the_words_it_was_counted_from() {
 #[test]
 fn pages_are_built_with_the_largest_counts_of_a_document_made_elsewhere() {
     let mut files = dataset::embedded();
-    let options = crate::insights::Options {
-        threads: std::num::NonZeroUsize::MIN,
-        mentions_min: 5,
-    };
-    let decoded = dataset::decode(files.clone(), Timestamp::MAX).expect("a valid dataset");
-    let derived = crate::insights::document(&decoded.dataset, &options).bytes;
-    let mut document: Value = serde_json::from_slice(&derived).expect("JSON");
+    let own = sample();
+    let derived = own.snapshot.insights().expect("derived");
+    let mut document: Value = serde_json::from_slice(&derived.body).expect("JSON");
     let largest = json!({"quarter": "2026-Q1", "interval": [0, 1], "mention_count": 9_007_199_254_740_991_u64,
         "positive_count": 9_007_199_254_740_991_u64, "neutral_count": 9_007_199_254_740_991_u64,
         "negative_count": 9_007_199_254_740_991_u64});

@@ -125,20 +125,6 @@ fn bounds_are_those_of_the_parser() {
 }
 
 #[test]
-fn the_example_of_a_refusal_is_the_real_one() {
-    let document = description(&sample());
-    let issues = parse_query(b"rating=9", &mut Buffers::default()).expect_err("out of range");
-    let real: Value = serde_json::from_slice(&issues.render()).expect("JSON");
-    let pointer = "/components/responses/Invalid/content/application~1json/example";
-    assert_eq!(document.pointer(pointer), Some(&real));
-    let page = text(&sample(), Page::Developers);
-    assert!(
-        page.contains("must be an integer from 1 to 5, received \\&#34;9\\&#34;")
-            || page.contains(r#"received \"9\""#)
-    );
-}
-
-#[test]
 fn hostile_texts_mean_what_they_say() {
     let pages = pages(dataset_of(HOSTILE, 3));
     let document = description(&pages);

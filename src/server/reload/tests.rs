@@ -1,22 +1,10 @@
-//! The rules of requests, and of freeing what was replaced.
+//! The rules of freeing what was replaced.
 
 use super::*;
 use std::sync::mpsc;
 use std::thread::ThreadId;
 
 const LONG: Duration = Duration::from_secs(600);
-
-#[test]
-fn requests_are_merged_and_a_stop_wakes() {
-    let (trigger, requests) = ReloadTrigger::new();
-    trigger.request();
-    trigger.request();
-    assert_eq!(requests.try_iter().count(), 1);
-    let other = trigger.clone();
-    thread::spawn(move || other.stop());
-    requests.recv_timeout(LONG).expect("it is woken");
-    assert!(trigger.is_stopping());
-}
 
 /// Reports on which thread it is freed.
 struct Witness(mpsc::Sender<ThreadId>);
