@@ -112,14 +112,9 @@ mod tests {
 
     /// Tells why the server at `https://reviews.example:8443`, with some more allowed, refuses a request.
     fn refused(origin: &'static str, host: &'static str) -> Option<String> {
-        let owned =
-            |names: &[&str]| -> Vec<String> { names.iter().map(ToString::to_string).collect() };
-        let (origins, hosts) = (["https://App.example/"], ["reviewd:8080", "Proxy.internal"]);
-        let guard = Guard::new(
-            "https://Reviews.example:8443/",
-            &owned(&origins),
-            &owned(&hosts),
-        );
+        let origins = ["https://App.example/".to_owned()];
+        let hosts = ["reviewd:8080", "Proxy.internal"].map(str::to_owned);
+        let guard = Guard::new("https://Reviews.example:8443/", &origins, &hosts);
         let checked = guard.check(&with(&[("origin", origin), ("host", host)]));
         if let Ok(found) = &checked {
             assert_eq!(*found == Origin::Absent, origin == "-");
@@ -129,42 +124,17 @@ mod tests {
 
     #[test]
     fn origins_are_our_own_loopback_or_allowed() {
-        let own = [
-            "-",
-            "https://reviews.example:8443",
-            "HTTPS://REVIEWS.EXAMPLE:8443",
-        ];
-        let loopback = [
-            "http://localhost:5173",
-            "http://127.8.9.1",
-            "http://[::1]:3000",
-        ];
-        for origin in own
-            .into_iter()
-            .chain(loopback)
-            .chain(["https://app.example"])
-        {
+        let taken = "- https://reviews.example:8443 HTTPS://REVIEWS.EXAMPLE:8443 https://app.example \
+            http://localhost:5173 http://127.8.9.1 http://[::1]:3000";
+        for origin in taken.split(' ') {
             assert_eq!(refused(origin, "-"), None, "{origin}");
         }
-        for origin in [
-            "+",
-            "",
-            "null",
-            "http://reviews.example:8443",
-            "https://reviews.example",
-            "https://reviews.example:8443.evil.example",
-            "http://localhost.evil.example",
-            "http://127.0.0.1.evil.example",
-            "http://reviewd:8080",
-            "file://localhost",
-            "localhost",
-            "http://[::2]",
-            "http://localhost:1@evil.example",
-            "http://localhost/",
-            "http://localhost:80:80",
-            "http://[::1]x",
-            "ws://localhost",
-        ] {
+        let foreign = "+||null|http://reviews.example:8443|https://reviews.example|\
+            https://reviews.example:8443.evil.example|http://localhost.evil.example|\
+            http://127.0.0.1.evil.example|http://reviewd:8080|file://localhost|localhost|http://[::2]|\
+            http://localhost:1@evil.example|http://localhost/|http://localhost:80:80|http://[::1]x|\
+            ws://localhost";
+        for origin in foreign.split('|') {
             let message = refused(origin, "-").expect(origin);
             assert!(message.contains("--mcp-allow-origin"), "{message}");
         }
@@ -175,36 +145,13 @@ mod tests {
 
     #[test]
     fn hosts_are_our_own_addresses_or_allowed_on_any_port() {
-        let own = [
-            "reviews.example",
-            "REVIEWS.example:9000",
-            "REVIEWD",
-            "proxy.internal:1",
-        ];
-        let addresses = [
-            "localhost:8080",
-            "127.0.0.1",
-            "[::1]:80",
-            "192.0.2.7:8080",
-            "[2001:db8::1]",
-            "[::ffff:192.0.2.7]",
-            "[0:0:0:0:0:0:0:1]:80",
-        ];
-        for host in own.into_iter().chain(addresses) {
+        let taken = "reviews.example REVIEWS.example:9000 REVIEWD proxy.internal:1 localhost:8080 127.0.0.1 [::1]:80 \
+            192.0.2.7:8080 [2001:db8::1] [::ffff:192.0.2.7] [0:0:0:0:0:0:0:1]:80";
+        for host in taken.split(' ') {
             assert_eq!(refused("-", host), None, "{host}");
         }
-        for host in [
-            "+",
-            "evil.example:80",
-            "reviews.example.evil",
-            "",
-            "1.2.3.4.evil",
-            "xreviewd",
-            "127.1",
-            "0x7f.1",
-            "2130706433",
-            "evil@localhost",
-        ] {
+        let foreign = "+|evil.example:80|reviews.example.evil||1.2.3.4.evil|xreviewd|127.1|0x7f.1|2130706433|evil@localhost";
+        for host in foreign.split('|') {
             let message = refused("-", host).expect(host);
             assert!(message.contains("--allow-host"), "{message}");
         }

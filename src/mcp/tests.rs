@@ -4,7 +4,6 @@
 //! `server::tests`; resources, prompts and completion in `dispatch::tests`; tools, their schemas and refusals in
 //! `tools::tests`; sockets, CORS and stdio in `tests/it/mcp.rs`. The official suites and SDKs run in continuous integration.
 
-use std::num::NonZeroUsize;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::{Value, json};
@@ -12,12 +11,8 @@ use serde_json::{Value, json};
 use super::*;
 use crate::dataset;
 use crate::model::Review;
-use crate::search::index::IndexOptions;
-use crate::snapshot::{self, Snapshot};
-use crate::wire::date::Timestamp;
-
-/// Long after every date of the sample.
-const NOW_UNIX: i64 = 1_900_000_000;
+use crate::snapshot::Snapshot;
+use crate::snapshot::tests::settings;
 
 /// The embedded sample.
 pub(super) fn catalog() -> &'static Catalog {
@@ -27,18 +22,9 @@ pub(super) fn catalog() -> &'static Catalog {
 
 /// The sample with changed reviews.
 pub(super) fn catalog_of(change: impl FnMut(&mut Review)) -> Catalog {
-    let decoded = dataset::decode(dataset::embedded(), Timestamp::from_unix(NOW_UNIX));
-    let mut dataset = decoded.expect("the sample is valid").dataset;
+    let mut dataset = dataset::tests::sample();
     dataset.reviews.iter_mut().for_each(change);
-    let settings = snapshot::Settings {
-        base_url: "https://reviews.example".into(),
-        index: IndexOptions {
-            memory_bytes: 64 << 20,
-            threads: NonZeroUsize::MIN,
-        },
-        mentions_min: crate::insights::MENTIONS_MIN,
-    };
-    Catalog::new(Arc::new(Snapshot::build(dataset, &settings)))
+    Catalog::new(Arc::new(Snapshot::build(dataset, &settings())))
 }
 
 pub(super) fn server() -> Server {

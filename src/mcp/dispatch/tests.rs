@@ -22,23 +22,17 @@ fn resources_hold_the_documents_that_are_served() {
     ] {
         assert_eq!(read(uri).as_bytes(), document, "{uri}");
     }
+    let json = |uri: &str| serde_json::from_str::<Value>(&read(uri)).expect("JSON");
     let dataset: Value = serde_json::from_slice(&snapshot.reviews.body).expect("JSON");
-    let business: Value = serde_json::from_str(&read("reviews://business")).expect("JSON");
+    let business = json("reviews://business");
     assert_eq!(business["business"], dataset["business"]);
     assert_eq!(business["aggregate_rating"], dataset["aggregate_rating"]);
     let first = &dataset["reviews"][0];
     let [id, date] = ["id", "date"].map(|key| first[key].as_str().expect("a string"));
-    let review = read(&format!("reviews://review/{id}"));
-    assert_eq!(
-        serde_json::from_str::<Value>(&review).expect("JSON"),
-        *first
-    );
-    let since = read(&format!("reviews://since/{date}"));
-    let since: Value = serde_json::from_str(&since).expect("JSON");
-    assert_eq!(
-        (&since["matched"], &since["reviews"][0]),
-        (&since["returned"], first)
-    );
+    assert_eq!(json(&format!("reviews://review/{id}")), *first);
+    let since = json(&format!("reviews://since/{date}"));
+    assert_eq!(since["matched"], since["returned"]);
+    assert_eq!(since["reviews"][0], *first);
     let none = r#"{"matched":0,"returned":0,"reviews":[]}"#;
     assert_eq!(read("reviews://since/9999-12-31"), none);
     let listed = ask("resources/list", json!({}))["result"]["resources"].take();
@@ -52,19 +46,11 @@ fn resources_hold_the_documents_that_are_served() {
 
 #[test]
 fn unknown_resources_have_the_code_of_their_era() {
-    for uri in [
-        "reviews://nothing",
-        "reviews://review/nobody",
-        "reviews://review/",
-        "reviews://since/2023-02-29",
-        "",
-        "file:///etc/passwd",
-    ] {
-        assert_eq!(
-            code(&ask("resources/read", json!({"uri": uri}))),
-            -32_002,
-            "{uri}"
-        );
+    let unknown = "reviews://nothing|reviews://review/nobody|reviews://review/|reviews://since/2023-02-29||\
+        file:///etc/passwd";
+    for uri in unknown.split('|') {
+        let answer = ask("resources/read", json!({"uri": uri}));
+        assert_eq!(code(&answer), -32_002, "{uri}");
         let version = ("protocol_version", "2026-07-28");
         let head = with(&[version, ("mcp_method", "resources/read"), ("mcp_name", uri)]);
         let body = request("resources/read", json!({"uri": uri, "_meta": meta()}));
@@ -77,70 +63,48 @@ fn unknown_resources_have_the_code_of_their_era() {
     }
 }
 
+/// Parameters of `prompts/get`, and how the refusal begins.
+const REFUSED: &str = r#"
+{} => params.name must be
+{"name": "nothing"} => there is no prompt
+{"name": "compare_services"} => the argument first must be given
+{"name": "compare_services", "arguments": {"first": "a", "second": ""}} => the argument second
+{"name": "summarize_reviews", "arguments": []} => params.arguments must be an object
+{"name": "summarize_reviews", "arguments": {"since": 5}} => since must be a string
+{"name": "summarize_reviews", "arguments": {"since": "LONGESTx"}} => since must be a string
+{"name": "summarize_reviews", "arguments": {"year": "2024"}} => "year" is not an argument
+{"name": "draft_reply", "arguments": {"review_id": "nobody"}} => no published review
+"#;
+
 #[test]
 fn prompts_are_written_out_with_their_arguments() {
     let id = catalog().snapshot.index.id(Row(0)).to_owned();
     let longest = "x".repeat(1_024);
-    for (name, arguments, part) in [
-        (
-            "summarize_reviews",
-            json!({"service": "probate", "since": ""}),
-            "\\\"probate\\\"",
-        ),
-        ("summarize_reviews", json!({"aspect": longest}), &*longest),
-        (
-            "compare_services",
-            json!({"first": "dui", "second": "wills"}),
-            "\\\"dui\\\" and \\\"wills\\\"",
-        ),
-        (
-            "draft_reply",
-            json!({"review_id": id}),
-            &format!("reviews://review/{id}"),
-        ),
-    ] {
+    let get = |name: &str, arguments: Value| {
         let params = json!({"name": name, "arguments": arguments});
-        let messages = ask("prompts/get", params)["result"]["messages"].to_string();
-        assert!(messages.contains(part), "{messages}");
-    }
-    for (params, start) in [
-        (json!({}), "params.name must be"),
-        (json!({"name": "nothing"}), "there is no prompt"),
-        (
-            json!({"name": "compare_services"}),
-            "the argument first must be given",
-        ),
-        (
-            json!({"name": "compare_services", "arguments": {"first": "a", "second": ""}}),
-            "the argument second",
-        ),
-        (
-            json!({"name": "summarize_reviews", "arguments": []}),
-            "params.arguments must be an object",
-        ),
-        (
-            json!({"name": "summarize_reviews", "arguments": {"since": 5}}),
-            "since must be a string",
-        ),
-        (
-            json!({"name": "summarize_reviews", "arguments": {"since": longest.clone() + "x"}}),
-            "since must be a string",
-        ),
-        (
-            json!({"name": "summarize_reviews", "arguments": {"year": "2024"}}),
-            "\"year\" is not an argument",
-        ),
-        (
-            json!({"name": "draft_reply", "arguments": {"review_id": "nobody"}}),
-            "no published review",
-        ),
-    ] {
+        ask("prompts/get", params)["result"]["messages"].to_string()
+    };
+    let of_probate = get(
+        "summarize_reviews",
+        json!({"service": "probate", "since": ""}),
+    );
+    assert!(of_probate.contains("\\\"probate\\\""), "{of_probate}");
+    assert!(get("summarize_reviews", json!({"aspect": longest})).contains(&longest));
+    let both = get(
+        "compare_services",
+        json!({"first": "dui", "second": "wills"}),
+    );
+    assert!(both.contains("\\\"dui\\\" and \\\"wills\\\""), "{both}");
+    let reply = get("draft_reply", json!({"review_id": id}));
+    assert!(reply.contains(&format!("reviews://review/{id}")), "{reply}");
+    for line in REFUSED.trim().lines() {
+        let (params, start) = line.split_once(" => ").expect("a refusal");
+        let params = params.replace("LONGEST", &longest);
+        let params = serde_json::from_str(&params).expect("JSON");
         let answer = ask("prompts/get", params);
         let message = answer["error"]["message"].as_str().unwrap_or_default();
-        assert!(
-            code(&answer) == -32_602 && message.starts_with(start),
-            "{answer}"
-        );
+        assert_eq!(code(&answer), -32_602, "{answer}");
+        assert!(message.starts_with(start), "{answer}");
     }
 }
 
@@ -155,31 +119,16 @@ fn completion_offers_names_that_begin_with_the_value() {
         assert_eq!(found["hasMore"], found["total"] != values.len());
         values
     };
-    for (target, name, value, expected) in [
-        (
-            "summarize_reviews",
-            "technician",
-            "ingr",
-            "Ingrid Thornquist",
-        ),
-        (
-            "summarize_reviews",
-            "technician",
-            "THORN",
-            "Ingrid Thornquist",
-        ),
-        ("compare_services", "first", "prob", "probate"),
-    ] {
-        assert_eq!(
-            complete("ref/prompt", target, name, value),
-            [json!(expected)]
-        );
+    let of_prompt = |target, name, value| complete("ref/prompt", target, name, value);
+    let ingrid = [json!("Ingrid Thornquist")];
+    for value in ["ingr", "THORN"] {
+        assert_eq!(of_prompt("summarize_reviews", "technician", value), ingrid);
     }
-    assert!(complete("ref/prompt", "summarize_reviews", "aspect", "").len() > 10);
-    assert_eq!(
-        complete("ref/resource", "reviews://review/{id}", "id", "").len(),
-        100
-    );
+    let probate = [json!("probate")];
+    assert_eq!(of_prompt("compare_services", "first", "prob"), probate);
+    assert!(of_prompt("summarize_reviews", "aspect", "").len() > 10);
+    let ids = complete("ref/resource", "reviews://review/{id}", "id", "");
+    assert_eq!(ids.len(), 100);
     for (kind, target, name) in [
         ("ref/prompt", "nothing", "service"),
         ("ref/prompt", "summarize_reviews", "nothing"),

@@ -52,31 +52,22 @@ fn bodies_that_are_no_message_get_400_and_their_code() {
     let with_id = with_id.map(|members| (members.to_owned(), Some(&seven)));
     for (members, id) in without_id.chain(with_id) {
         let (status, answer) = post(&head(), format!("{{{members}}}"));
-        let expected = if members.ends_with("[]") {
-            -32_602
-        } else {
-            -32_600
-        };
+        let are_wrong_params = members.ends_with("[]");
+        let expected = if are_wrong_params { -32_602 } else { -32_600 };
         assert_eq!((status, code(&answer)), (400, expected), "{members}");
-        assert_eq!(
-            (&answer["jsonrpc"], answer.get("id")),
-            (&json!("2.0"), id),
-            "{members}"
-        );
+        assert_eq!(answer["jsonrpc"], "2.0");
+        assert_eq!(answer.get("id"), id, "{members}");
     }
 }
 
 #[test]
 fn ids_come_back_as_they_were() {
-    let long = "x".repeat(512);
-    for id in [
-        json!(0),
-        json!(-5),
-        json!(u64::MAX),
-        json!(""),
-        json!("a\"b\u{1}😀"),
-        json!(long),
-    ] {
+    let longest = "x".repeat(512);
+    let texts = ["", "a\"b\u{1}😀", &longest].map(Value::from);
+    for id in [json!(0), json!(-5), json!(u64::MAX)]
+        .into_iter()
+        .chain(texts)
+    {
         let body = json!({"jsonrpc": "2.0", "id": id, "method": "ping", "params": null});
         let expected = json!({"jsonrpc": "2.0", "id": id, "result": {}});
         assert_eq!(post(&head(), body.to_string()), (200, expected));
@@ -138,10 +129,8 @@ fn initialize_settles_on_a_revision_and_hands_out_a_session() {
         let reply = handle(&server(), &head, initialize(asked).as_bytes());
         let answer: Value = serde_json::from_slice(&reply.body).expect("JSON");
         let result = &answer["result"];
-        assert_eq!(
-            (reply.status, &result["protocolVersion"]),
-            (200, &json!(settled))
-        );
+        assert_eq!(reply.status, 200);
+        assert_eq!(result["protocolVersion"], settled);
         let instructions = result["instructions"].as_str();
         assert!(instructions.is_some_and(|text| text.len() < 2_048));
         assert!(result.get("resultType").is_none() && reply.session.is_some());
@@ -162,14 +151,11 @@ fn sessions_are_optional_tell_the_revision_and_end_only_by_delete() {
         handle(server, &head, body.as_bytes()).status
     };
     let notification = r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#;
-    for (session, expected) in [
-        ("-", 200),
-        (id, 200),
-        ("unknown", 404),
-        ("", 404),
-        ("+", 404),
-    ] {
-        assert_eq!(status(&server, session, &ping()), expected, "{session}");
+    for session in ["-", id] {
+        assert_eq!(status(&server, session, &ping()), 200, "{session}");
+    }
+    for session in ["unknown", "", "+"] {
+        assert_eq!(status(&server, session, &ping()), 404, "{session}");
     }
     assert_eq!(status(&server, "unknown", notification), 404);
     // A client that begins anew may still send its old id.
@@ -203,11 +189,8 @@ fn notifications_and_responses_get_202_without_a_body() {
         ("1999-01-01", notification, 400, -32_600),
     ] {
         let (found, answer) = post(&with(&[("protocol_version", version)]), body);
-        assert_eq!(
-            (found, code(&answer)),
-            (status, expected),
-            "{version} {body}"
-        );
+        let found = (found, code(&answer));
+        assert_eq!(found, (status, expected), "{version} {body}");
         assert_eq!(answer.is_null(), status == 202);
     }
 }
@@ -223,30 +206,19 @@ fn batches_are_for_2025_03_26_alone_and_end_at_32_messages_and_a_megabyte() {
         let (status, answers) = post(&with(&[("protocol_version", version)]), &batch);
         assert_eq!(status, 200);
         let answers = answers.as_array().expect("an array").iter();
-        let seen: Vec<(Value, i64)> = answers
-            .map(|answer| (answer["id"].clone(), code(answer)))
-            .collect();
-        let expected = [
-            (json!(1), 0),
-            (json!("b"), -32_601),
-            (Value::Null, -32_600),
-            (json!(3), -32_600),
-        ];
-        assert_eq!(seen, expected);
+        let seen = answers.map(|answer| json!([answer["id"], code(answer)]));
+        let expected = json!([[1, 0], ["b", -32_601], [null, -32_600], [3, -32_600]]);
+        assert_eq!(seen.collect::<Value>(), expected);
     }
     for later in ["2024-11-05", "2025-06-18", "2025-11-25", "2026-07-28"] {
         let (status, answer) = post(&with(&[("protocol_version", later)]), &batch);
         assert_eq!((status, code(&answer)), (400, -32_600), "{later}");
     }
-    assert_eq!(
-        post(&head(), json!([quiet]).to_string()),
-        (202, Value::Null)
-    );
+    let silent = post(&head(), json!([quiet]).to_string());
+    assert_eq!(silent, (202, Value::Null));
     for (count, status) in [(0, 400), (32, 200), (33, 400)] {
-        assert_eq!(
-            post(&head(), json!(vec![ping.clone(); count]).to_string()).0,
-            status
-        );
+        let batch = json!(vec![ping.clone(); count]);
+        assert_eq!(post(&head(), batch.to_string()).0, status);
     }
     let params = json!({"uri": "reviews://dataset"});
     let read = json!({"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": params});
@@ -274,15 +246,12 @@ fn a_line_of_stdio_is_a_batch_where_the_handshake_allows_it() {
         assert_eq!(answer.as_array().map(Vec::len), has_batches.then_some(2));
         assert_eq!(code(&answer), if has_batches { 0 } else { -32_600 });
     }
-    assert_eq!(
-        (line(quiet.to_owned()), line(format!("[{quiet}]"))),
-        (None, None)
-    );
+    for silent in [quiet.to_owned(), format!("[{quiet}]")] {
+        assert_eq!(line(silent), None);
+    }
     let discovered = line(request("server/discover", json!({"_meta": meta()})));
-    assert_eq!(
-        discovered.expect("an answer")["result"]["resultType"],
-        "complete"
-    );
+    let discovered = discovered.expect("an answer");
+    assert_eq!(discovered["result"]["resultType"], "complete");
     for (body, expected) in [("[]", -32_600), ("\"x\"", -32_600), ("{", -32_700)] {
         assert_eq!(code(&line(body.to_owned()).expect("an answer")), expected);
     }
@@ -304,17 +273,10 @@ const AS_IT_IS: (&str, &str) = ("method", "POST");
 fn stateless_results_say_that_they_are_complete_and_how_long_they_last() {
     let (status, answer) = stateless("server/discover", json!({}), AS_IT_IS);
     let result = &answer["result"];
-    let versions = [
-        "2024-11-05",
-        "2025-03-26",
-        "2025-06-18",
-        "2025-11-25",
-        "2026-07-28",
-    ];
-    assert_eq!(
-        (status, &result["supportedVersions"]),
-        (200, &json!(versions))
-    );
+    let versions = "2024-11-05 2025-03-26 2025-06-18 2025-11-25 2026-07-28";
+    let versions: Vec<&str> = versions.split(' ').collect();
+    assert_eq!(status, 200);
+    assert_eq!(result["supportedVersions"], json!(versions));
     assert_eq!(result["protocolVersion"], "2026-07-28");
     assert!(result["instructions"].is_string() && result["serverInfo"]["name"].is_string());
     let nothing =
@@ -333,11 +295,8 @@ fn stateless_results_say_that_they_are_complete_and_how_long_they_last() {
         // Sessions are of the other era.
         let (status, answer) = stateless(method, params, ("session", "unknown"));
         let result = &answer["result"];
-        assert_eq!(
-            (status, &result["resultType"]),
-            (200, &json!("complete")),
-            "{method}"
-        );
+        assert_eq!(status, 200, "{method}");
+        assert_eq!(result["resultType"], "complete", "{method}");
         let info = &result["_meta"]["io.modelcontextprotocol/serverInfo"];
         assert_eq!(info["name"], "reviewd");
         let is_kept = result["ttlMs"].is_u64() && result["cacheScope"] == "public";
@@ -359,15 +318,12 @@ fn methods_that_do_not_exist_are_404_in_one_era_and_200_in_the_other() {
         ("", false, false),
     ] {
         let (status, answer) = stateless(method, json!({}), AS_IT_IS);
-        let expected = if is_stateless {
-            (200, 0)
-        } else {
-            (404, -32_601)
-        };
-        assert_eq!((status, code(&answer)), expected, "{method}");
+        let expected = if is_stateless { 200 } else { 404 };
+        assert_eq!(status, expected, "{method}");
+        assert_eq!(code(&answer) == -32_601, !is_stateless, "{method}");
         let (status, answer) = post(&head(), request(method, json!({"protocolVersion": ""})));
-        let expected = if is_of_handshake { 0 } else { -32_601 };
-        assert_eq!((status, code(&answer)), (200, expected), "{method}");
+        assert_eq!(status, 200, "{method}");
+        assert_eq!(code(&answer) == -32_601, !is_of_handshake, "{method}");
     }
 }
 
@@ -378,26 +334,19 @@ fn stateless_headers_must_agree_with_the_body() {
         let (status, answer) = stateless("tools/call", params, (name, value));
         (status, code(&answer))
     };
+    let names = "- + get_faq Get_business =?base64?Z2V0X2J1c2luZXNz =?base64?Z2V0X2J1c2luZXNz=?= \
+        =?base64?Z2V0X2J1c2luZXN!?= =?base64?Z2V0X2J1c2luZXM?= =?BASE64?Z2V0X2J1c2luZXNz?=";
     for (name, values) in [
-        (
-            "mcp_method",
-            &["-", "+", "", "tools/list", "tools/Call"][..],
-        ),
-        ("protocol_version", &["-", "+", "2025-06-18", "2026-07-29"]),
-        ("mcp_name", &["-", "+", "", "get_faq", "Get_business"]),
-        (
-            "mcp_name",
-            &["=?base64?Z2V0X2J1c2luZXNz", "=?base64?Z2V0X2J1c2luZXNz=?="],
-        ),
-        (
-            "mcp_name",
-            &["=?base64?Z2V0X2J1c2luZXN!?=", "=?base64?Z2V0X2J1c2luZXM?="],
-        ),
-        ("mcp_name", &["=?BASE64?Z2V0X2J1c2luZXNz?="]),
+        ("mcp_method", "- + tools/list tools/Call"),
+        ("protocol_version", "- + 2025-06-18 2026-07-29"),
+        ("mcp_name", names),
     ] {
-        for value in values {
+        for value in values.split(' ') {
             assert_eq!(refused(name, value), (400, -32_020), "{name}: {value}");
         }
+    }
+    for name in ["mcp_method", "mcp_name"] {
+        assert_eq!(refused(name, ""), (400, -32_020), "{name}");
     }
     assert_eq!(refused("mcp_name", "=?base64?Z2V0X2J1c2luZXNz?="), (200, 0));
 }
