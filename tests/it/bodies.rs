@@ -1,8 +1,6 @@
 //! Request bodies: their bounds, for the two addresses that read one.
 
-use crate::support::{send, service};
-
-const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+use crate::support::{PING, send, service};
 
 /// Sends a POST as it is, and asserts that it is answered once, with `status`, and that the connection ends.
 fn assert_ends(path: &str, fields: &str, body: &str, status: u16) {

@@ -4,6 +4,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
+use crate::support::dataset::DataDir;
 use crate::support::program::run;
 
 /// Runs the command, and returns its status and what it prints.
@@ -15,16 +16,13 @@ fn check(arguments: &[&str]) -> (Option<i32>, String) {
 
 /// A copy of the sample whose `reviews.json` went through `change`, without the sample's own check.json, so that its
 /// warnings are heard.
-fn copy(change: impl Fn(String) -> String) -> (tempfile::TempDir, String) {
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
-    let directory = tempfile::tempdir().unwrap();
-    for name in ["taxonomy.json", "editorial.json"] {
-        std::fs::copy(sample.join(name), directory.path().join(name)).unwrap();
-    }
-    let reviews = std::fs::read_to_string(sample.join("reviews.json")).unwrap();
-    std::fs::write(directory.path().join("reviews.json"), change(reviews)).unwrap();
-    let path = directory.path().to_str().unwrap().to_owned();
-    (directory, path)
+fn copy(change: impl Fn(String) -> String) -> (DataDir, String) {
+    let data = DataDir::sample();
+    std::fs::remove_file(data.path().join("check.json")).unwrap();
+    let reviews = std::fs::read_to_string(data.path().join("reviews.json")).unwrap();
+    data.write("reviews.json", &change(reviews));
+    let path = data.path().to_str().unwrap().to_owned();
+    (data, path)
 }
 
 #[test]

@@ -1,6 +1,5 @@
 //! Connections that are kept and silent: what each costs the server's process.
 
-use std::fs;
 use std::net::SocketAddr;
 
 use crate::support::{Connection, Program, get, wait_until};
@@ -27,9 +26,9 @@ fn kept_connections_cost_little_and_are_served() {
     let mut kept = hold(program.address(), count / 2);
     let mut each = usize::MAX;
     for _ in 0..3 {
-        let before = anonymous_bytes(program.id());
+        let before = anonymous_bytes(&program);
         kept.extend(hold(program.address(), count));
-        let after = anonymous_bytes(program.id());
+        let after = anonymous_bytes(&program);
         each = each.min(after.saturating_sub(before) / count);
     }
     println!("{count} kept connections: {each} bytes each");
@@ -49,13 +48,7 @@ fn hold(address: SocketAddr, count: usize) -> Vec<Connection> {
     (0..count).map(open).collect()
 }
 
-/// Returns the bytes of memory that belong to a process alone and to no file.
-fn anonymous_bytes(process: u32) -> usize {
-    let status = fs::read_to_string(format!("/proc/{process}/status")).expect("Linux tells");
-    let line = status
-        .lines()
-        .find_map(|line| line.strip_prefix("RssAnon:"));
-    let number = line.and_then(|line| line.trim().strip_suffix(" kB"));
-    let number = number.and_then(|number| number.parse::<usize>().ok());
-    number.expect("a number of kB") * 1024
+/// Returns the bytes of memory that belong to the process alone and to no file.
+fn anonymous_bytes(program: &Program) -> usize {
+    program.status("RssAnon").parse::<usize>().unwrap() * 1024
 }

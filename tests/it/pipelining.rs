@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use std::thread;
 
 use crate::support::dataset::{DataDir, large_reviews_json};
-use crate::support::{Connection, DEADLINE, Server, connect_narrow, wait_until};
+use crate::support::{Connection, DEADLINE, PING, Server, connect_narrow, wait_until};
 
 fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
@@ -51,14 +51,13 @@ fn a_row_of_requests_may_be_cut_anywhere() {
 
 #[test]
 fn a_peer_that_has_closed_its_side_gets_its_answers() {
-    let call = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
     let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let rows = [
         get("/nothing/here"),
         get("/api/reviews/search?limit=1"),
         get("/robots.txt") + &get("/api/reviews/search?limit=1"),
         get("/nothing/here").repeat(3) + &get("/robots.txt"),
-        format!("{post}Content-Length: {}\r\n\r\n{call}", call.len()),
+        format!("{post}Content-Length: {}\r\n\r\n{PING}", PING.len()),
     ];
     let server = Server::start();
     for row in rows.iter().cycle().take(rows.len() * 8) {

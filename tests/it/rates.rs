@@ -2,10 +2,7 @@
 
 use reviewd::http::{Proxies, ProxyField};
 
-use crate::support::{Connection, Program, Response, Server, connect_from};
-
-/// What an MCP client sends.
-const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+use crate::support::{Connection, PING, Program, Response, Server, connect_from};
 
 /// Asserts the status of a response, and what it says is left of the rate of `scope`.
 fn assert_left(response: &Response, status: u16, scope: &str, left: u32) {

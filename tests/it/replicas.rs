@@ -1,25 +1,10 @@
 //! Several servers that know nothing of each other, and answer as one.
 
-use std::fs;
-use std::path::Path;
-
 use serde_json::{Value, json};
 
 use crate::interface::reads;
 use crate::support::dataset::DataDir;
 use crate::support::{BASE_URL, Program, Response, get, send, wait_until};
-
-/// Copies the sample business into a directory of its own, so that the files have other times.
-fn copy_of_the_sample() -> DataDir {
-    let data = DataDir::empty();
-    let sample = Path::new(env!("CARGO_MANIFEST_DIR")).join("data");
-    for entry in fs::read_dir(sample).unwrap() {
-        let path = entry.unwrap().path();
-        let contents = fs::read(&path).unwrap();
-        fs::write(data.path().join(path.file_name().unwrap()), contents).unwrap();
-    }
-    data
-}
 
 /// Asked for besides what `/openapi.json` describes.
 const MORE: [&str; 5] = [
@@ -39,7 +24,8 @@ fn lasting(response: Response) -> (u16, Vec<(String, String)>, Vec<u8>) {
 
 #[test]
 fn three_replicas_answer_as_one_with_the_same_bytes_tags_dates_and_sessions() {
-    let folders = [(); 3].map(|()| copy_of_the_sample());
+    // The files have other times in each.
+    let folders = [(); 3].map(|()| DataDir::sample());
     let start = |number: usize, threads| {
         let data = folders[number].path().to_str().unwrap();
         let flags = ["--data", data, "--base-url", BASE_URL, "--no-hub"];

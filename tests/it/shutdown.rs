@@ -6,7 +6,7 @@ use std::net::TcpStream;
 use std::thread;
 use std::time::Duration;
 
-use crate::support::{Connection, Program, Server, wait_until};
+use crate::support::{Connection, PING, Program, Server, wait_until};
 
 /// The first part of a request whose body is still to come; it is in flight once the server asks for the rest.
 pub(crate) fn begin(connection: &mut Connection) {
@@ -26,7 +26,7 @@ pub(crate) fn begin(connection: &mut Connection) {
     assert_eq!(&first, b"HTTP/1.1 100");
 }
 
-pub(crate) const BODY: &[u8] = br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+pub(crate) const BODY: &[u8] = PING.as_bytes();
 
 #[test]
 fn a_request_in_flight_is_answered_while_new_connections_are_refused() {
@@ -91,9 +91,7 @@ fn requests_on_their_way_at_the_stop_are_answered_and_told_that_they_are_the_las
 fn sigterm_and_sigint_are_caught_before_the_program_serves() {
     const TERM_AND_INT: u64 = 1 << (15 - 1) | 1 << (2 - 1);
     let program = Program::serve(&[]);
-    let status = std::fs::read_to_string(format!("/proc/{}/status", program.id())).unwrap();
-    let mask = status.lines().find_map(|line| line.strip_prefix("SigCgt:"));
-    let caught = u64::from_str_radix(mask.expect("a mask of signals").trim(), 16).unwrap();
+    let caught = u64::from_str_radix(&program.status("SigCgt"), 16).unwrap();
     assert_eq!(caught & TERM_AND_INT, TERM_AND_INT, "{caught:x}");
 }
 

@@ -1,36 +1,26 @@
 //! Words that do not belong in code, docs, help or scripts: pronouns for roles, and private names for what the field has a
 //! term for.
 
+use std::collections::HashMap;
 use std::fs;
 use std::path::{Path, PathBuf};
+use std::sync::LazyLock;
 
 use super::source::sources;
 
-/// Each word, and what is written in its place.
-const WORDS: &[(&str, &str)] = &[
-    (
-        "whoever",
-        "the role: client, subscriber, operator, peer, replica",
-    ),
-    ("somebody", "the role"),
-    ("someone", "the role"),
-    ("anybody", "the role"),
-    ("anyone", "the role"),
-    ("nobody", "no and the role"),
-    ("everybody", "all and the role"),
-    ("everyone", "all and the role"),
-    ("stranger", "unknown client"),
-    ("strangers", "unknown clients"),
-    ("he", "the role"),
-    ("him", "the role"),
-    ("his", "the role's"),
-    ("culprit", "the cause"),
-    ("parcel", "message, or the type's name"),
-    ("errand", "job"),
-    ("sentry", "deadline"),
-    ("twin", "reference implementation, duplicate"),
-    ("twins", "duplicates"),
-];
+/// What is written in place of each word.
+const WORDS: &str = "\
+whoever: the role: client, subscriber, operator, peer, replica
+somebody, someone, anybody, anyone, he, him: the role
+nobody: no and the role
+everybody, everyone: all and the role
+stranger, strangers: unknown client
+his: the role's
+culprit: the cause
+parcel: message, or the type's name
+errand: job
+sentry: deadline
+twin, twins: reference implementation, duplicate";
 
 /// What is searched besides the comments and names of `src`, from the package's root.
 const SEARCHED: &[&str] = &["docs", "deploy", "README.md", "src/pages/assets"];
@@ -66,11 +56,11 @@ fn no_private_words() {
 
 #[test]
 fn words_are_found_in_names_and_prose() {
-    let words = |line| -> Vec<&str> { found(line).map(|(word, _)| *word).collect() };
+    let words = |line| -> Vec<&str> { found(line).map(|(word, _)| word).collect() };
     for (line, expected) in [
         (
             "// Whoever asks, and his twin.",
-            &["whoever", "his", "twin"][..],
+            &["Whoever", "his", "twin"][..],
         ),
         ("fn nobody_is_asked(parcel: u8) {}", &["nobody", "parcel"]),
         ("the, this, whisper, twine, history", &[]),
@@ -80,18 +70,21 @@ fn words_are_found_in_names_and_prose() {
     }
 }
 
-fn found(line: &str) -> impl Iterator<Item = &'static (&'static str, &'static str)> {
+/// The words of a line that are not used, and what is written in their place.
+fn found(line: &str) -> impl Iterator<Item = (&str, &'static str)> {
     // A path, such as /api/reviews/nobody, is an example and no prose.
     let is_prose = |part: &&str| !part.contains('/') || part.starts_with("//");
     let parts = line.split(' ').filter(is_prose);
     let words = parts.flat_map(|part| part.split(|letter: char| !letter.is_ascii_alphabetic()));
-    let known = |word: &str| {
-        WORDS
-            .iter()
-            .find(|(known, _)| word.eq_ignore_ascii_case(known))
-    };
-    words.filter_map(known)
+    words.filter_map(|word| Some((word, *INSTEAD.get(&*word.to_lowercase())?)))
 }
+
+static INSTEAD: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
+    let rows = WORDS.lines().filter_map(|row| row.split_once(": "));
+    let words =
+        rows.flat_map(|(words, instead)| words.split(", ").map(move |word| (word, instead)));
+    words.collect()
+});
 
 fn collect(path: &Path, files: &mut Vec<PathBuf>) {
     if path.is_dir() {

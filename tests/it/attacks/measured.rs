@@ -6,7 +6,6 @@
 //! compared. The attacker shares the processors with the server and the reader, which it would not do in life: so it
 //! has a lower priority than both.
 
-use std::fs;
 use std::net::TcpStream;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -131,9 +130,5 @@ fn median(mut times: Vec<Duration>) -> Duration {
 
 /// Memory of the program in bytes.
 fn rss(program: &Program) -> u64 {
-    let status = fs::read_to_string(format!("/proc/{}/status", program.id())).expect("it runs");
-    let mut lines = status.lines();
-    let line = lines.find_map(|line| line.strip_prefix("VmRSS:"));
-    let digits = line.expect("Linux tells").trim().trim_end_matches(" kB");
-    digits.parse::<u64>().expect("a number") << 10
+    program.status("VmRSS").parse::<u64>().unwrap() << 10
 }

@@ -27,6 +27,16 @@ impl DataDir {
         }
     }
 
+    /// Makes a directory with the files of the sample.
+    pub(crate) fn sample() -> DataDir {
+        let data = DataDir::empty();
+        for entry in fs::read_dir(concat!(env!("CARGO_MANIFEST_DIR"), "/data")).unwrap() {
+            let entry = entry.unwrap();
+            fs::copy(entry.path(), data.path().join(entry.file_name())).unwrap();
+        }
+        data
+    }
+
     /// Returns where it is.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()

@@ -24,6 +24,9 @@ pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 /// Pause between two looks at a condition that nothing else announces.
 const PAUSE: Duration = Duration::from_millis(5);
 
+/// A message that an MCP client sends.
+pub(crate) const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
 /// Waits until `condition` holds, and panics with `what` if it does not within [`DEADLINE`].
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();

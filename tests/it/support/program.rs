@@ -135,6 +135,14 @@ impl Program {
         self.child.id()
     }
 
+    /// Returns what Linux tells of the process under `name`, such as "VmRSS", without a unit.
+    pub(crate) fn status(&self, name: &str) -> String {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
+        let mut lines = status.lines().filter_map(|line| line.split_once(':'));
+        let (_, value) = lines.find(|(found, _)| *found == name).expect(name);
+        value.trim().trim_end_matches(" kB").to_owned()
+    }
+
     /// Returns the line with `part` that it logged before it served.
     pub(crate) fn seen(&self, part: &str) -> &str {
         let line = self.earlier.iter().find(|line| line.contains(part));
