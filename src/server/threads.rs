@@ -51,17 +51,12 @@ mod tests {
         let ended = spawn(&readiness, "ends", || 7).unwrap();
         assert_eq!(ended.join().unwrap(), 7);
         assert!(readiness.reasons().is_empty());
-        let panics = spawn(&readiness, "admin-accept", || -> () {
-            panic!("on purpose")
-        })
-        .unwrap();
+        let panic = || -> () { panic!("on purpose") };
+        let panics = spawn(&readiness, "admin-accept", panic).unwrap();
         assert!(panics.join().is_err());
-        let reasons = readiness.reasons();
-        assert!(reasons[0].blocking && reasons[0].code == PANICKED);
-        assert!(
-            reasons[0]
-                .message
-                .contains("the thread admin-accept has panicked")
-        );
+        let reason = &readiness.reasons()[0];
+        assert!(reason.blocking && reason.code == PANICKED);
+        let said = "the thread admin-accept has panicked";
+        assert!(reason.message.contains(said));
     }
 }

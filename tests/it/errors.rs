@@ -6,25 +6,10 @@ use crate::support::service;
 #[test]
 fn unknown_paths_are_404() {
     let mut connection = service().connect();
-    for path in [
-        "//",
-        "/reviews",
-        "/reviews.json/",
-        "/Reviews.json",
-        "/api",
-        "/api/reviews/",
-        "/api/reviews/search/",
-        "/api/reviews/since",
-        "/api/reviews/since/2024-01-01/",
-        "/api/../reviews.json",
-        "/../../etc/passwd",
-        "/%2e%2e/reviews.json",
-        "/api%2Ffeed.json",
-        "/%2572eviews.json",
-        "/mcp/",
-        "/api/websub/hub/",
-        "/index.php?x=1",
-    ] {
+    let unknown = "//|/reviews|/reviews.json/|/Reviews.json|/api|/api/reviews/|/api/reviews/search/|/api/reviews/since|\
+        /api/reviews/since/2024-01-01/|/api/../reviews.json|/../../etc/passwd|/%2e%2e/reviews.json|\
+        /api%2Ffeed.json|/%2572eviews.json|/mcp/|/api/websub/hub/|/index.php?x=1";
+    for path in unknown.split('|') {
         for method in ["GET", "POST", "OPTIONS"] {
             let reply = connection.send(method, path, &[]);
             reply.assert_error(404, "not_found");
@@ -38,18 +23,8 @@ fn unknown_paths_are_404() {
 
 #[test]
 fn broken_targets_are_400() {
-    for target in [
-        "/%",
-        "/%4",
-        "/reviews.json%00",
-        "/%0d%0aX:1",
-        "/%c3%28",
-        "/%%41",
-        "/%/a",
-        "/%7f",
-        "/%ed%a0%80",
-        "/a%2Fb/%zz",
-    ] {
+    let broken = "/%|/%4|/reviews.json%00|/%0d%0aX:1|/%c3%28|/%%41|/%/a|/%7f|/%ed%a0%80|/a%2Fb/%zz";
+    for target in broken.split('|') {
         service().get(target).assert_error(400, "bad_request");
     }
 }

@@ -284,22 +284,12 @@ fn questions_are_answered_in_one_call() {
             .json();
         assert_eq!(page["matched"], rest["matched"], "{query}");
     }
-    for (tool, arguments, nearest) in [
-        (
-            "search_reviews",
-            json!({"mentions_service": "family law"}),
-            "",
-        ),
-        (
-            "search_reviews",
-            json!({"mentions_technician": "Okafar"}),
-            "Okafor",
-        ),
-        ("get_technician", json!({"name": "Reyes"}), "Marisol Reyes"),
-    ] {
-        let lines = answered(tool, &arguments).unwrap_err();
-        assert!(lines.contains(nearest), "{lines}");
-    }
+    let lines = |tool, arguments| answered(tool, &arguments).unwrap_err();
+    lines("search_reviews", json!({"mentions_service": "family law"}));
+    let like_okafar = lines("search_reviews", json!({"mentions_technician": "Okafar"}));
+    assert!(like_okafar.contains("Okafor"), "{like_okafar}");
+    let of_reyes = lines("get_technician", json!({"name": "Reyes"}));
+    assert!(of_reyes.contains("Marisol Reyes"), "{of_reyes}");
 }
 
 /// No review has all of the words: those with the rarest word are listed, and the answer says so.

@@ -110,13 +110,11 @@ fn get_stream(stream: u32) -> Vec<u8> {
 
 #[test]
 fn a_connection_whose_stream_was_reset_before_its_answer_is_idle() {
-    let listeners = Served::start(
-        |_| pending(),
-        |limits| {
-            limits.stall_time = DEADLINE * 2;
-            limits.idle_time = Duration::from_millis(300);
-        },
-    );
+    let never = |_| pending();
+    let listeners = Served::start(never, |limits| {
+        limits.stall_time = DEADLINE * 2;
+        limits.idle_time = Duration::from_millis(300);
+    });
     let mut client = listeners.connect();
     // RST_STREAM with CANCEL (RFC 9113 §6.4).
     let reset = [0, 0, 4, 3, 0, 0, 0, 0, 1, 0, 0, 0, 8];
@@ -194,23 +192,16 @@ impl Served {
     fn two_requests_with_a_body(&self) -> impl FnOnce() -> usize + use<> {
         let mut client = self.connect();
         move || {
-            client
-                .write_all(
-                    b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n\
-                      GET /second HTTP/1.1\r\nHost: x\r\n\r\n",
-                )
-                .unwrap();
+            let requests = b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n\
+                GET /second HTTP/1.1\r\nHost: x\r\n\r\n";
+            client.write_all(requests).unwrap();
             // Nothing is read while the server could still write: that is what makes it wait.
             thread::park_timeout(Duration::from_millis(50));
             let mut replies = Vec::new();
             let mut buffer = vec![0; LARGE];
             while replies.len() < 2 * LARGE {
                 let length = client.read(&mut buffer).unwrap();
-                assert!(
-                    length > 0,
-                    "the connection ends after {} bytes",
-                    replies.len()
-                );
+                assert!(length > 0, "it ends after {} bytes", replies.len());
                 replies.extend_from_slice(&buffer[..length]);
             }
             replies.len() / LARGE
@@ -244,14 +235,7 @@ struct Flags {
 
 /// Returns the configuration of the program, but one thread, a free port, and neither hub nor state.
 fn config() -> Config {
-    let flags = [
-        "serve",
-        "--listen",
-        "127.0.0.1:0",
-        "--threads",
-        "1",
-        "--no-hub",
-    ];
+    let flags = "serve --listen 127.0.0.1:0 --threads 1 --no-hub".split(' ');
     let flags = <Flags as clap::Parser>::parse_from(flags).serve.config();
     let mut config = flags.unwrap_or_else(|failure| panic!("{failure}"));
     config.state = None;

@@ -27,17 +27,14 @@ fn busy(table: &Arc<Connections>, address: &str) -> Result<ConnectionPermit, Lim
 fn an_ipv6_client_is_its_64_and_a_48_has_the_shares_of_four() {
     let table = table(100, 1);
     let _first = busy(&table, "2001:db8::1").unwrap();
-    assert_eq!(
-        busy(&table, "2001:db8::2").unwrap_err(),
-        LimitReached::Address
-    );
-    let others: Vec<_> = (1..4)
-        .map(|number| busy(&table, &format!("2001:db8:0:{number}::1")).unwrap())
-        .collect();
-    assert_eq!(
-        busy(&table, "2001:db8:0:4::1").unwrap_err(),
-        LimitReached::Address
-    );
+    let assert_refused = |address: &str| {
+        let refused = busy(&table, address).unwrap_err();
+        assert_eq!(refused, LimitReached::Address);
+    };
+    assert_refused("2001:db8::2");
+    let others = [1, 2, 3].map(|number| format!("2001:db8:0:{number}::1"));
+    let others = others.map(|address| busy(&table, &address).unwrap());
+    assert_refused("2001:db8:0:4::1");
     assert!(busy(&table, "2001:db8:1::1").is_ok());
     drop(others);
     assert!(busy(&table, "2001:db8:0:4::1").is_ok());
@@ -65,11 +62,8 @@ fn one_of_the_next_32_is_closed_and_the_next_sample_begins_after_them() {
         })
         .collect();
     let evicted = || -> Vec<usize> {
-        let leaving = held
-            .iter()
-            .enumerate()
-            .filter(|(_, held)| held.leave().is_some());
-        leaving.map(|(at, _)| at).collect()
+        let is_leaving = |at: &usize| held[*at].leave().is_some();
+        (0..held.len()).filter(is_leaving).collect()
     };
     let _first = busy(&table, "192.0.2.2").unwrap();
     assert_eq!(evicted(), [SAMPLE - 1]);

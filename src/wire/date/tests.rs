@@ -27,24 +27,12 @@ fn every_day_renders_to_text_that_parses_back() {
 
 #[test]
 fn dates_of_another_shape_and_days_that_are_not_are_refused() {
-    for text in [
-        "0000-12-31",
-        "2023-02-29",
-        "2024-12-32",
-        "2024-00-10",
-        "2024-13-10",
-        "2024-10-00",
-    ] {
+    let no_days = "0000-12-31|2023-02-29|2024-12-32|2024-00-10|2024-13-10|2024-10-00";
+    for text in no_days.split('|') {
         assert_eq!(parse_date(text.as_bytes()), Err(DateError::NoSuchDay));
     }
-    for text in [
-        "",
-        "2024-1-01",
-        "2024-01-010",
-        "2024/01/01",
-        "+024-01-01",
-        "20240101",
-    ] {
+    let other_shapes = "|2024-1-01|2024-01-010|2024/01/01|+024-01-01|20240101";
+    for text in other_shapes.split('|') {
         assert_eq!(parse_date(text.as_bytes()), Err(DateError::Shape), "{text}");
     }
 }
@@ -75,24 +63,11 @@ fn timestamps_are_whole_seconds_with_any_offset() {
         let time = parse_timestamp(text.as_bytes());
         assert_eq!(time.map(Timestamp::unix), Some(unix), "{text}");
     }
-    for text in [
-        "2026-11-21",
-        "2026-11-21T09:00:00",
-        "2026-11-21 09:00:00Z",
-        "2026-11-21T09:00Z",
-        "2026-11-21T09:00:00.Z",
-        "2026-11-21T09:00:00.5Z",
-        "2026-11-21T09:00:00+0100",
-        "2026-11-21T09:00:00Zz",
-        "2026-11-31T09:00:00Z",
-        "2026-11-21T24:00:00Z",
-        "2026-11-21T09:60:00Z",
-        "2026-11-21T23:59:60Z",
-        "2026-11-21T09:00:00+24:00",
-        "2026-11-21T09:00:00+01:60",
-        "0001-01-01T00:00:00+00:01",
-        "9999-12-31T23:59:59-00:01",
-    ] {
+    let others = "2026-11-21|2026-11-21T09:00:00|2026-11-21 09:00:00Z|2026-11-21T09:00Z|2026-11-21T09:00:00.Z|\
+        2026-11-21T09:00:00.5Z|2026-11-21T09:00:00+0100|2026-11-21T09:00:00Zz|2026-11-31T09:00:00Z|\
+        2026-11-21T24:00:00Z|2026-11-21T09:60:00Z|2026-11-21T23:59:60Z|2026-11-21T09:00:00+24:00|\
+        2026-11-21T09:00:00+01:60|0001-01-01T00:00:00+00:01|9999-12-31T23:59:59-00:01";
+    for text in others.split('|') {
         assert_eq!(parse_timestamp(text.as_bytes()), None, "{text}");
     }
 }
