@@ -4,16 +4,16 @@ use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::source;
+
 /// Bytes of README.md: what a reader takes in in a few minutes.
 const README_BYTES_MAX: usize = 8_192;
 
 #[test]
 fn the_readme_is_short() {
     let bytes = read("README.md").len();
-    assert!(
-        bytes <= README_BYTES_MAX,
-        "{bytes} bytes: move details to docs"
-    );
+    let is_short = bytes <= README_BYTES_MAX;
+    assert!(is_short, "{bytes} bytes: move details to docs");
 }
 
 #[test]
@@ -24,14 +24,10 @@ fn every_page_says_for_whom_it_is_and_is_listed_in_the_readme() {
         let text = read(page);
         let mut lines = text.lines().skip(1).filter(|line| !line.is_empty());
         let is_for = lines.next().is_some_and(|line| line.starts_with("For "));
-        assert!(
-            text.starts_with("# ") && is_for,
-            "{name}: no heading, or no line `For …`"
-        );
-        assert!(
-            readme.contains(&format!("({name})")),
-            "README.md does not link to {name}"
-        );
+        let has_head = text.starts_with("# ") && is_for;
+        assert!(has_head, "{name}: no heading, or no line `For …`");
+        let is_listed = readme.contains(&format!("({name})"));
+        assert!(is_listed, "README.md does not link to {name}");
     }
 }
 
@@ -63,14 +59,13 @@ fn every_block_of_commands_says_where_it_runs() {
     for page in pages() {
         let is_documentation = page.starts_with("docs") || page == Path::new("README.md");
         for line in read(&page).lines().filter(|_| is_documentation) {
-            let block = line
-                .strip_prefix("```")
-                .filter(|block| block.starts_with("sh"));
+            let block = line.strip_prefix("```");
+            let block = block.filter(|block| block.starts_with("sh"));
             let is_known = block.is_none_or(|block| known.contains(&block));
+            let name = page.display();
             assert!(
                 is_known,
-                "{}: .ci/steps/63-docs.sh does not know {line}",
-                page.display()
+                "{name}: .ci/steps/63-docs.sh does not know {line}"
             );
         }
     }
@@ -82,36 +77,21 @@ fn root() -> PathBuf {
 
 /// Returns the text of a file by its path from the root.
 fn read(path: impl AsRef<Path>) -> String {
-    let path = root().join(path);
-    fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+    source::read(&root().join(path))
 }
 
 /// Every Markdown file of the repository, relative to its root.
 fn pages() -> BTreeSet<PathBuf> {
-    let folders = [
-        "", ".ci", ".github", "benches", "data", "deploy", "docs", "fuzz", "LICENSES", "tests",
-    ];
-    let mut pages = BTreeSet::new();
-    for folder in folders {
-        // Below the root only the folders that are named: it holds build directories, too.
-        collect(Path::new(folder), !folder.is_empty(), &mut pages);
-    }
+    // Below the root only these folders: it holds build directories, too.
+    let folders = ".ci .github benches data deploy docs fuzz LICENSES tests".split(' ');
+    let below = folders.flat_map(|folder| source::files_below(&root().join(folder)));
+    let entries = fs::read_dir(root()).expect("a readable folder").flatten();
+    let paths = entries.map(|entry| entry.path()).chain(below);
+    let pages = paths.filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+    let pages = pages.map(|path| path.strip_prefix(root()).map(Path::to_owned));
     pages
-}
-
-fn collect(folder: &Path, deep: bool, pages: &mut BTreeSet<PathBuf>) {
-    let Ok(entries) = fs::read_dir(root().join(folder)) else {
-        return;
-    };
-    for entry in entries.flatten() {
-        let path = folder.join(entry.file_name());
-        let is_folder = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        if is_folder && deep && entry.file_name() != "target" {
-            collect(&path, deep, pages);
-        } else if path.extension().is_some_and(|extension| extension == "md") {
-            pages.insert(path);
-        }
-    }
+        .collect::<Result<_, _>>()
+        .expect("paths below the root")
 }
 
 /// The text without fenced code and without code spans.

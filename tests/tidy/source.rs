@@ -21,28 +21,32 @@ pub(crate) fn sources() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let mut paths = Vec::new();
-        collect(&root.join("src"), &mut paths);
-        paths.sort();
-        let read = |path: PathBuf| {
+        let files = files_below(&root.join("src"));
+        let is_test = |path: &Path| path.with_extension("").iter().any(|name| name == "tests");
+        let source = |path: &PathBuf| {
             let relative = path.strip_prefix(root).expect("a path below the root");
-            let text = fs::read_to_string(&path).expect("a readable source");
-            Source::of(&relative.to_string_lossy(), &text)
+            let is_code = path.extension().is_some_and(|extension| extension == "rs");
+            let is_product = is_code && !is_test(relative);
+            is_product.then(|| Source::of(&relative.to_string_lossy(), &read(path)))
         };
-        paths.into_iter().map(read).collect()
+        files.iter().filter_map(source).collect()
     })
 }
 
-fn collect(folder: &Path, paths: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).expect("a readable folder") {
-        let path = entry.expect("a readable folder").path();
-        let is_test = path.file_stem().is_some_and(|stem| stem == "tests");
-        if path.is_dir() && !is_test {
-            collect(&path, paths);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !is_test {
-            paths.push(path);
-        }
-    }
+/// Every file below `path`, which may be a file itself, but for build directories.
+pub(crate) fn files_below(path: &Path) -> Vec<PathBuf> {
+    let Ok(entries) = fs::read_dir(path) else {
+        return Vec::from_iter(path.is_file().then(|| path.to_owned()));
+    };
+    let entries = entries.map(|entry| entry.expect("a readable folder").path());
+    let mut paths: Vec<PathBuf> = entries.filter(|path| !path.ends_with("target")).collect();
+    paths.sort();
+    paths.iter().flat_map(|path| files_below(path)).collect()
+}
+
+/// The text of a file.
+pub(crate) fn read(path: &Path) -> String {
+    fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
 impl Source {

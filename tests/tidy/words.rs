@@ -2,11 +2,10 @@
 //! term for.
 
 use std::collections::HashMap;
-use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::LazyLock;
 
-use super::source::sources;
+use super::source::{files_below, read, sources};
 
 /// What is written in place of each word.
 const WORDS: &str = "\
@@ -23,7 +22,7 @@ sentry: deadline
 twin, twins: reference implementation, duplicate";
 
 /// What is searched besides the comments and names of `src`, from the package's root.
-const SEARCHED: &[&str] = &["docs", "deploy", "README.md", "src/pages/assets"];
+const SEARCHED: [&str; 4] = ["docs", "deploy", "README.md", "src/pages/assets"];
 
 /// Kinds of files that are searched there.
 const EXTENSIONS: &[&str] = &["md", "sh", "py", "yml", "yaml", "service", "socket"];
@@ -42,14 +41,15 @@ fn no_private_words() {
         check(&source.path, &source.prose());
     }
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let mut files = Vec::new();
-    for name in SEARCHED {
-        collect(&root.join(name), &mut files);
-    }
+    let mut files = SEARCHED.map(|name| files_below(&root.join(name))).concat();
+    files.retain(|file| {
+        EXTENSIONS
+            .iter()
+            .any(|known| file.extension() == Some(known.as_ref()))
+    });
     for file in files {
-        let text = fs::read_to_string(&file).expect("a readable file");
         let path = file.strip_prefix(root).expect("a path below the root");
-        check(&path.to_string_lossy(), &text);
+        check(&path.to_string_lossy(), &read(&file));
     }
     super::report(faults);
 }
@@ -85,16 +85,3 @@ static INSTEAD: LazyLock<HashMap<&str, &str>> = LazyLock::new(|| {
         rows.flat_map(|(words, instead)| words.split(", ").map(move |word| (word, instead)));
     words.collect()
 });
-
-fn collect(path: &Path, files: &mut Vec<PathBuf>) {
-    if path.is_dir() {
-        for entry in fs::read_dir(path).expect("a readable folder") {
-            collect(&entry.expect("a readable folder").path(), files);
-        }
-    } else if path
-        .extension()
-        .is_some_and(|ending| EXTENSIONS.iter().any(|known| ending == *known))
-    {
-        files.push(path.to_owned());
-    }
-}
