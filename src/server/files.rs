@@ -250,6 +250,7 @@ impl Stamp {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
     use std::os::unix::fs::symlink;
     use std::process::Command;
 
@@ -310,6 +311,21 @@ mod tests {
         assert_eq!(files.taxonomy.as_deref(), Some(&b"one"[..]));
         let error = read(&link).unwrap_err();
         assert_eq!(error.path, link.join(REVIEWS));
+    }
+
+    #[test]
+    fn files_that_are_written_without_end_are_waited_for_60_seconds() {
+        let directory = tempfile::tempdir().unwrap();
+        fs::write(directory.path().join(REVIEWS), "{}").unwrap();
+        for (elapsed_s, is_waited_for) in [(59, true), (60, false)] {
+            let began = Instant::now() - Duration::from_secs(elapsed_s);
+            let waits = Cell::new(0);
+            wait_until_written(directory.path(), Stamps::default(), began, |_| {
+                waits.set(waits.get() + 1);
+                false
+            });
+            assert_eq!(waits.get() > 0, is_waited_for, "{elapsed_s}");
+        }
     }
 
     #[test]

@@ -388,6 +388,31 @@ mod tests {
     }
 
     #[test]
+    fn insights_of_up_to_a_mebibyte_of_text_are_there_at_once() {
+        let loader = Loader {
+            source: DataSource::Sample,
+            base_url: "https://reviews.example".to_owned(),
+            search_memory: Some(64 << 20),
+            mentions_min: 5,
+            dates: ContentDates::load(None),
+            seen: Stamps::default(),
+        };
+        for (more, is_there) in [("", true), ("*", false)] {
+            let mut decoded = loader.decode(NonZeroUsize::MIN).unwrap();
+            decoded.dataset.reviews.truncate(16);
+            for review in &mut decoded.dataset.reviews {
+                // Marks are quick to read.
+                review.text = "* ".repeat(1 << 15);
+            }
+            decoded.dataset.reviews[0].text += more;
+            let built = loader.build(decoded, NonZeroUsize::MIN, &|| false);
+            let (first, rest) = built.unwrap().first(None, &|| false).unwrap();
+            assert_eq!(first.insights().is_some(), is_there);
+            assert_eq!(rest.is_none(), is_there);
+        }
+    }
+
+    #[test]
     fn a_damaged_file_is_none() {
         let whole = format!("2026-01-01T00:00:00Z {}\n", "0a".repeat(32));
         let parsed = ContentDate::parse(&whole).unwrap();
