@@ -215,34 +215,22 @@ mod tests {
         Ok(used.collect::<Vec<_>>().join(" "))
     }
 
+    /// A header, rows below it, and the columns that are found.
+    const TABLES: &str = "\
+NAME,author_name,Überschrift,Sterne,DATUM,Kommentar => author=1 rating=3 date=4 text=5 title=2
+Bewertung,Sterne,Datum; Sehr gut.,5,05.03.2024 => rating=1 date=2 text=0
+Bewertung,Kommentar; 5,Gut.; 4,Fein. => rating=0 text=1
+Note,Bewertung; 2,Gut.; 1,Fein. => rating=0 text=1
+Date,Created; Monday,2024-03-05 => date=1
+name,a,b; Ann,5,2024-03-04; Bob,4,2024-03-05 => author=0 rating=1 date=2
+name,a,b; Ann,5,4 => author=0";
+
     #[test]
     fn columns_are_found_by_name_and_where_that_is_open_by_value() {
-        for (header, rows, found) in [
-            (
-                "NAME,author_name,Überschrift,Sterne,DATUM,Kommentar",
-                &[][..],
-                "author=1 rating=3 date=4 text=5 title=2",
-            ),
-            (
-                "Bewertung,Sterne,Datum",
-                &["Sehr gut.,5,05.03.2024"],
-                "rating=1 date=2 text=0",
-            ),
-            (
-                "Bewertung,Kommentar",
-                &["5,Gut.", "4,Fein."],
-                "rating=0 text=1",
-            ),
-            ("Note,Bewertung", &["2,Gut.", "1,Fein."], "rating=0 text=1"),
-            ("Date,Created", &["Monday,2024-03-05"], "date=1"),
-            (
-                "name,a,b",
-                &["Ann,5,2024-03-04", "Bob,4,2024-03-05"],
-                "author=0 rating=1 date=2",
-            ),
-            ("name,a,b", &["Ann,5,4"], "author=0"),
-        ] {
-            assert_eq!(find(header, rows, "").as_deref(), Ok(found), "{header}");
+        for line in TABLES.lines() {
+            let (table, found) = line.split_once(" => ").expect("columns");
+            let rows: Vec<&str> = table.split("; ").collect();
+            assert_eq!(find(rows[0], &rows[1..], "").as_deref(), Ok(found));
         }
     }
 

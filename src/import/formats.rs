@@ -126,17 +126,13 @@ mod tests {
     fn every_row_names_known_fields() {
         assert_eq!(formats().len(), 14);
         for format in formats() {
-            let given = if format.is_generic() {
-                &TABLE.usual
-            } else {
-                &format.fields
+            let given = match format.is_generic() {
+                true => &TABLE.usual,
+                false => &format.fields,
             };
             assert_eq!(format.fields().count(), given.len(), "{}", format.flag);
-            assert!(
-                !format.title.is_empty() && !format.source.is_empty(),
-                "{}",
-                format.flag
-            );
+            let is_named = !format.title.is_empty() && !format.source.is_empty();
+            assert!(is_named, "{}", format.flag);
         }
     }
 }

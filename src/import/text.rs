@@ -175,28 +175,17 @@ mod tests {
     fn the_original_is_the_text_and_an_english_translation_is_kept() {
         let english = "(Translated by Google) Very good.";
         let german = "(Übersetzt von Google) Sehr gut.";
+        let own = "Muy bueno.";
         for (text, own, translated) in [
-            (
-                format!("{english}\n\n(Original)\nMuy bueno."),
-                "Muy bueno.",
-                true,
-            ),
-            (format!("Muy bueno.\n\n{english}"), "Muy bueno.", true),
-            (format!("Muy bueno. {english}"), "Muy bueno.", true),
-            (
-                format!("{german}\r\n\r\n(Original)\r\nMuy bueno."),
-                "Muy bueno.",
-                false,
-            ),
-            (english.to_owned(), english, false),
-            (
-                "(Original) is a word".to_owned(),
-                "(Original) is a word",
-                false,
-            ),
+            (&*format!("{english}\n\n(Original)\n{own}"), own, true),
+            (&format!("{own}\n\n{english}"), own, true),
+            (&format!("{own} {english}"), own, true),
+            (&format!("{german}\r\n\r\n(Original)\r\n{own}"), own, false),
+            (english, english, false),
+            ("(Original) is a word", "(Original) is a word", false),
         ] {
-            assert_eq!(prose(&text), own);
-            let translation = translation(&text);
+            assert_eq!(prose(text), own);
+            let translation = translation(text);
             assert_eq!(translation.as_deref(), translated.then_some("Very good."));
         }
     }

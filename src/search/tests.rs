@@ -105,39 +105,25 @@ fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
 fn an_empty_result_tells_what_empties_it() {
     let index = index();
     let names = vec!["Adaeze Okafor".to_owned()];
-    let rude = (Parameter::Words, "rude", Advice::Alone(1));
+    let okafr = (
+        Parameter::MentionsTechnician,
+        "okafr",
+        Advice::Unknown(names),
+    );
+    let words = |words| (Parameter::Words, words, Advice::Alone(1));
+    let deadline = (Parameter::Query, "missed deadline", Advice::Alone(1));
+    let spanish = (Parameter::Language, "es", Advice::Unknown(Vec::new()));
+    let since = |found| (Parameter::Since, "", Advice::Without(found));
     for (raw, expected) in [
         (
             "words=rude+espanol&max_rating=5",
-            vec![
-                rude.clone(),
-                (Parameter::Words, "espanol", Advice::Alone(1)),
-            ],
+            vec![words("rude"), words("espanol")],
         ),
-        (
-            "words=rude&since=2030-01-01",
-            vec![(Parameter::Since, "", Advice::Without(1)), rude],
-        ),
-        (
-            "query=missed+deadline",
-            vec![(Parameter::Query, "missed deadline", Advice::Alone(1))],
-        ),
-        (
-            "language=es",
-            vec![(Parameter::Language, "es", Advice::Unknown(Vec::new()))],
-        ),
-        (
-            "since=2030-01-01",
-            vec![(Parameter::Since, "", Advice::Without(3))],
-        ),
-        (
-            "mentions_technician=okafr",
-            vec![(
-                Parameter::MentionsTechnician,
-                "okafr",
-                Advice::Unknown(names),
-            )],
-        ),
+        ("words=rude&since=2030-01-01", vec![since(1), words("rude")]),
+        ("query=missed+deadline", vec![deadline]),
+        ("language=es", vec![spanish]),
+        ("since=2030-01-01", vec![since(3)]),
+        ("mentions_technician=okafr", vec![okafr]),
     ] {
         let mut buffers = Buffers::default();
         let query = parse_query(raw.as_bytes(), &mut buffers).expect("it is right");

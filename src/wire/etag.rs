@@ -146,10 +146,8 @@ mod tests {
     #[test]
     fn tag_is_the_beginning_of_sha256_in_quotes() {
         // `printf abc | sha256sum | cut -c1-32`
-        assert_eq!(
-            EntityTag::of(&[b"abc"]).as_str(),
-            "\"ba7816bf8f01cfea414140de5dae2223\""
-        );
+        let tag = "\"ba7816bf8f01cfea414140de5dae2223\"";
+        assert_eq!(EntityTag::of(&[b"abc"]).as_str(), tag);
         assert_eq!(EntityTag::of(&[b"a", b"", b"bc"]), EntityTag::of(&[b"abc"]));
         assert_ne!(EntityTag::of(&[b"abc"]), EntityTag::of(&[b"abd"]));
     }

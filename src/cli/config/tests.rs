@@ -27,50 +27,30 @@ const BOUNDS: &[[&str; 5]] = &[
     ["--idle-time", "99ms", "100ms", "24h", "86400001ms"],
 ];
 
-/// A flag, and values that it refuses.
-const REFUSED: &[(&str, &[&str])] = &[
-    ("--poll", &["soon", "1", "-1s"]),
-    ("--search-memory", &["-1", "1KB", "1.5GiB"]),
-    ("--listen", &["8080", "localhost:8080", "127.0.0.1:65536"]),
-    (
-        "--base-url",
-        &["reviews.example", "ftp://a.example", "https://"],
-    ),
-    (
-        "--base-url",
-        &["https://a.example/path", "https://a.example?x"],
-    ),
-    (
-        "--base-url",
-        &["https://a.example#x", "https://me@a.example"],
-    ),
-    ("--cache-control", &["", "a\nb", "ä"]),
-    ("--trusted-proxy", &["10.0.0.1/8", "a.example", "0.0.0.0/0"]),
-    ("--proxy-field", &["via"]),
-    (
-        "--mcp-allow-origin",
-        &["app.example", "https://a.example/b"],
-    ),
-    ("--allow-host", &["", "*.example", "https://reviewd", "a b"]),
-    ("--allow-host", &["reviewd/mcp", "a:99999", "u@a"]),
-    ("--no-hub", &["banana"]),
-    ("--allow-private-callbacks", &["banana"]),
-    ("--callback-ports", &["0", "65536", "9-8", "x"]),
-    ("--admin-listen", &["9090", "localhost:9090"]),
-    ("--log-format", &["yaml"]),
-    ("--log-level", &["loud"]),
+/// A flag, and values that it refuses, between bars.
+const REFUSED: &[(&str, &str)] = &[
+    ("--poll", "soon|1|-1s"),
+    ("--search-memory", "-1|1KB|1.5GiB"),
+    ("--listen", "8080|localhost:8080|127.0.0.1:65536"),
+    ("--base-url", "reviews.example|ftp://a.example|https://"),
+    ("--base-url", "https://a.example/path|https://a.example?x"),
+    ("--base-url", "https://a.example#x|https://me@a.example"),
+    ("--cache-control", "|a\nb|ä"),
+    ("--trusted-proxy", "10.0.0.1/8|a.example|0.0.0.0/0"),
+    ("--proxy-field", "via"),
+    ("--mcp-allow-origin", "app.example|https://a.example/b"),
+    ("--allow-host", "|*.example|https://reviewd|a b"),
+    ("--allow-host", "reviewd/mcp|a:99999|u@a"),
+    ("--no-hub", "banana"),
+    ("--allow-private-callbacks", "banana"),
+    ("--callback-ports", "0|65536|9-8|x"),
+    ("--admin-listen", "9090|localhost:9090"),
+    ("--log-format", "yaml"),
+    ("--log-level", "loud"),
 ];
 
 /// Flags of files, directories and a secret, which take any text here.
-const ANY: &[&str] = &[
-    "--data",
-    "--tls-cert",
-    "--tls-key",
-    "--store",
-    "--callback-ca",
-    "--state",
-    "--access-log",
-];
+const ANY: &str = "--data --tls-cert --tls-key --store --callback-ca --state --access-log";
 
 fn error(flag: &str, value: &str) -> Option<String> {
     let flag = format!("{flag}={value}");
@@ -94,12 +74,10 @@ fn each_flag_is_bounded_where_it_says_on_both_sides() {
 #[test]
 fn what_a_flag_refuses_is_named_with_it() {
     for (flag, values) in REFUSED {
-        for value in *values {
+        for value in values.split('|') {
             let said = error(flag, value).unwrap_or_default();
-            assert!(
-                said.contains(flag) && said.contains(value),
-                "{flag} {value}: {said}"
-            );
+            let is_named = said.contains(flag) && said.contains(value);
+            assert!(is_named, "{flag} {value}: {said}");
         }
     }
 }
@@ -112,7 +90,10 @@ fn every_flag_has_a_row() {
         let flag = format!("--{name}");
         let is_bounded = BOUNDS.iter().any(|row| row[0] == flag);
         let is_refused = REFUSED.iter().any(|row| row.0 == flag);
-        assert!(is_bounded || is_refused || ANY.contains(&&*flag), "{flag}");
+        assert!(
+            is_bounded || is_refused || ANY.split(' ').any(|any| any == flag),
+            "{flag}"
+        );
     }
 }
 
@@ -146,10 +127,8 @@ fn hub(flags: &[&str]) -> Result<Option<Settings>, String> {
 fn the_defaults_of_the_hub_are_those_that_the_documentation_names() {
     let settings = hub(&[]).unwrap().expect("a hub");
     let leases = settings.leases;
-    assert_eq!(
-        (leases.min_s, leases.default_s, leases.max_s),
-        (300, 864_000, 2_592_000)
-    );
+    let leases_s = [leases.min_s, leases.default_s, leases.max_s];
+    assert_eq!(leases_s, [300, 864_000, 2_592_000]);
     let policy = settings.policy;
     assert_eq!(policy.retry_delays, [60, 900].map(Duration::from_secs));
     assert_eq!(policy.failures_max, 3);

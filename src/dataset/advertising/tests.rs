@@ -80,11 +80,8 @@ fn each_rule_finds_what_it_is_for_and_nothing_harmless() {
                 None => (case, &[code][..]),
             };
             assert_eq!(codes(1, "", text), found, "{text}");
-            let in_review = if code.starts_with("reply") {
-                &[]
-            } else {
-                found
-            };
+            let is_of_replies = code.starts_with("reply");
+            let in_review = if is_of_replies { &[] } else { found };
             assert_eq!(codes(5, text, ""), in_review, "{text}");
         }
     }

@@ -5,28 +5,16 @@ use super::*;
 #[test]
 fn bounds_of_a_review_hold_on_both_sides() {
     let x = |count: usize| "x".repeat(count);
-    let url = |count: usize| format!("https://a.example/{}", x(count - 18));
+    let url = |count: usize| format!(r#""source_url":"https://a.example/{}""#, x(count - 18));
     for (part, inner, outer) in [
-        (
-            r#""rating":5"#,
-            r#""rating":1"#.to_owned(),
-            r#""rating":0"#.to_owned(),
-        ),
-        (
-            r#""rating":5"#,
-            r#""rating":5.0"#.to_owned(),
-            r#""rating":5.1"#.to_owned(),
-        ),
-        ("Bo", x(1_024), x(1_025)),
-        ("Good", x(65_536), x(65_537)),
-        (
-            r#""source_url":null"#,
-            format!(r#""source_url":"{}""#, url(2_048)),
-            format!(r#""source_url":"{}""#, url(2_049)),
-        ),
+        (":5", ":1", ":0"),
+        (":5", ":5.0", ":5.1"),
+        ("Bo", &x(1_024), &x(1_025)),
+        ("Good", &x(65_536), &x(65_537)),
+        (r#""source_url":null"#, &url(2_048), &url(2_049)),
     ] {
-        accepts(part, &inner);
-        let problems = review_problems(part, &outer);
+        accepts(part, inner);
+        let problems = review_problems(part, outer);
         assert_eq!(problems.lines().count(), 1, "{problems}");
     }
     assert_eq!(accepts(r#""text":"Good""#, r#""text":null"#).text, "");
@@ -52,19 +40,17 @@ fn a_hundred_problems_are_kept_and_all_are_counted() {
 fn a_list_has_at_most_10000_entries_and_one_of_media_32() {
     let media = |count: usize| {
         let each = r#"{"url":"https://a.example/a","alt":"","type":"video/mp4"}"#;
-        format!(
-            r#"["wills"],"language":"abcdefgh-abcdefgh-abcdefgh-12345678","media":[{}]"#,
-            vec![each; count].join(",")
-        )
+        let media = vec![each; count].join(",");
+        let language = "abcdefgh-abcdefgh-abcdefgh-12345678";
+        format!(r#"["wills"],"language":"{language}","media":[{media}]"#)
     };
     accepts(r#"["wills"]"#, &media(32));
     let expected = ".media: holds 33 entries, more than 32";
     assert_eq!(review_problems(r#"["wills"]"#, &media(33)), expected);
     let with = |count: usize| {
         let mentions = vec!["\"Ann Lee\""; count].join(",");
-        outcome(files(reviews_file(
-            &REVIEW.replace("\"Ann Lee\"", &mentions),
-        )))
+        let review = REVIEW.replace("\"Ann Lee\"", &mentions);
+        outcome(files(reviews_file(&review)))
     };
     assert!(with(10_000).is_ok());
     let expected =
@@ -76,12 +62,8 @@ fn a_list_has_at_most_10000_entries_and_one_of_media_32() {
 fn the_size_of_a_file_is_bounded() {
     let size = |bytes_max| {
         let mut problems = Problems::default();
-        json::read(
-            FileSpec::new("f", bytes_max),
-            &Some(b"{}"),
-            &mut problems,
-            |_| (),
-        );
+        let file = FileSpec::new("f", bytes_max);
+        json::read(file, &Some(b"{}"), &mut problems, |_| ());
         problems.to_string()
     };
     assert_eq!(size(2), "");

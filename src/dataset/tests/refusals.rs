@@ -52,19 +52,14 @@ fn cases(table: &str) -> impl Iterator<Item = [&str; 3]> {
 #[test]
 fn each_field_of_a_review_is_refused_in_its_own_words() {
     for [part, replacement, expected] in cases(OF_REVIEWS) {
-        assert_eq!(
-            review_problems(part, replacement),
-            expected,
-            "{replacement}"
-        );
+        let problems = review_problems(part, replacement);
+        assert_eq!(problems, expected, "{replacement}");
     }
     let long = format!(r#""author":"{}""#, "x".repeat(1_025));
     let expected = format!(".author: \"{}…\" is longer than 1024 bytes", "x".repeat(64));
     assert_eq!(review_problems(r#""author":"Bo""#, &long), expected);
-    assert_eq!(
-        problems_of(&reviews_file(REVIEW), REVIEW, "5"),
-        "reviews.json: reviews[0]: 5 is not an object"
-    );
+    let problems = problems_of(&reviews_file(REVIEW), REVIEW, "5");
+    assert_eq!(problems, "reviews.json: reviews[0]: 5 is not an object");
 }
 
 #[test]
@@ -73,13 +68,11 @@ fn business_and_top_level_are_refused_in_their_own_words() {
         let problems = problems_of(&reviews_file(REVIEW), part, replacement);
         assert_eq!(problems, format!("reviews.json: {expected}"));
     }
-    let no_array = reviews_file("").replace("\"reviews\":[]", "\"reviews\":{\"a\":[1]}");
-    let mut no_array = files(no_array);
+    let mut no_array = files(reviews_file("").replace("reviews\":[]", "reviews\":{\"a\":[1]}"));
     no_array.editorial = None;
-    assert_eq!(
-        outcome(no_array).map(|_| ()),
-        Err("reviews.json: reviews: an object is not an array".to_owned())
-    );
+    let problems = outcome(no_array).map(|_| ());
+    let expected = "reviews.json: reviews: an object is not an array";
+    assert_eq!(problems, Err(expected.to_owned()));
 }
 
 /// The same for the taxonomy, and below the blank line for the editorial.
