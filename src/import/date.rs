@@ -403,13 +403,8 @@ mod tests {
     #[test]
     fn moments_of_every_notation_are_seconds() {
         let at = |text| moment(text, None);
-        for text in [
-            "2024-03-04T00:00:00Z",
-            "2024-03-04T02:00:00.123456+02:00",
-            "1709510400",
-            "1709510400500",
-            "4 March 2024",
-        ] {
+        let same = "2024-03-04T00:00:00Z|2024-03-04T02:00:00.123456+02:00|1709510400|1709510400500|4 March 2024";
+        for text in same.split('|') {
             assert_eq!(at(text), Some(1_709_510_400), "{text}");
         }
         for text in ["03/04/2024", "yesterday", "", "9"] {

@@ -136,15 +136,8 @@ mod tests {
         ] {
             assert_hops(parse_forwarded(line.as_bytes()), expected, line);
         }
-        for middle in [
-            "for=\"192.0.2.2",
-            "for=a b",
-            "for = a",
-            "for",
-            "=x",
-            "for=\"a\"b",
-            "for=a\u{b}",
-        ] {
+        let broken = "for=\"192.0.2.2|for=a b|for = a|for|=x|for=\"a\"b|for=a\u{b}";
+        for middle in broken.split('|') {
             let line = format!("for=192.0.2.1, {middle}, for=192.0.2.3");
             let hops = parse_forwarded(line.as_bytes());
             assert_hops(hops, "192.0.2.3 ? 192.0.2.1", &line);

@@ -22,6 +22,7 @@ fn a_body_that_is_too_long_broken_or_missing_ends_the_connection() {
     let behind = "GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
     let whole = format!("{:x};a=b\r\n{PING}\r\n0\r\n\r\n{behind}", PING.len());
     let (hub, chunked) = ("/api/websub/hub", "Transfer-Encoding: chunked");
+    let expecting = "Expect: 100-continue\r\nContent-Length: 10";
     for (path, fields, body, status) in [
         // Not a byte of these comes, so a server that waits for one ends at 408.
         (hub, "Content-Length: 8193", "", 413),
@@ -32,12 +33,7 @@ fn a_body_that_is_too_long_broken_or_missing_ends_the_connection() {
         (hub, chunked, "zz\r\n", 400),
         ("/mcp", chunked, &whole, 200),
         ("/mcp", "Content-Length: 10", "", 408),
-        (
-            "/mcp",
-            "Expect: 100-continue\r\nContent-Length: 10",
-            "",
-            408,
-        ),
+        ("/mcp", expecting, "", 408),
         ("/mcp", chunked, "", 408),
     ] {
         let fields = format!("Content-Type: application/json\r\n{fields}");
@@ -47,13 +43,10 @@ fn a_body_that_is_too_long_broken_or_missing_ends_the_connection() {
 
 #[test]
 fn a_body_as_long_as_the_limit_is_read() {
+    let form = "application/x-www-form-urlencoded";
     for (path, media_type, bytes) in [
         ("/mcp", "application/json", 1 << 20),
-        (
-            "/api/websub/hub",
-            "application/x-www-form-urlencoded",
-            8_192,
-        ),
+        ("/api/websub/hub", form, 8_192),
     ] {
         let fields = [("Content-Type", media_type)];
         let body = vec![b' '; bytes];
@@ -82,24 +75,18 @@ fn a_head_that_is_refused_anyway_is_not_asked_for_its_body() {
 
 #[test]
 fn a_body_in_a_content_coding_is_415() {
-    for (coding, status) in [
-        ("gzip", 415),
-        ("identity, br", 415),
-        ("identity", 200),
-        ("", 200),
-    ] {
+    for coding in ["identity", ""] {
         let response = service().post_mcp(&[("Content-Encoding", coding)], PING);
-        assert_eq!(response.status, status, "{coding}: {response:?}");
+        assert_eq!(response.status, 200, "{coding}: {response:?}");
+    }
+    for coding in ["gzip", "identity, br"] {
+        let response = service().post_mcp(&[("Content-Encoding", coding)], PING);
+        assert_eq!(response.status, 415, "{coding}: {response:?}");
     }
     let form = ("Content-Type", "application/x-www-form-urlencoded");
     let fields = [form, ("Content-Encoding", "gzip")];
-    let response = send(
-        service().address(),
-        "POST",
-        "/api/websub/hub",
-        &fields,
-        b"x",
-    );
+    let (address, hub) = (service().address(), "/api/websub/hub");
+    let response = send(address, "POST", hub, &fields, b"x");
     assert_eq!(response.status, 415);
     assert!(response.text().starts_with("content-encoding: "));
 }

@@ -38,17 +38,13 @@ fn head_has_the_fields_of_get_and_no_body() {
 
 #[test]
 fn escapes_and_unknown_parameters_change_nothing() {
+    let since = "/api/reviews/since/2024%2D01%2d01";
+    let search = "/%61pi/reviews/%73earch?rating=5";
     for (plain, other) in [
         ("/reviews.json", "/reviews.json?utm_source=x&%zz"),
         ("/reviews.json", "/%72eviews%2ejson"),
-        (
-            "/api/reviews/search?rating=5",
-            "/%61pi/reviews/%73earch?rating=5",
-        ),
-        (
-            "/api/reviews/since/2024-01-01",
-            "/api/reviews/since/2024%2D01%2d01",
-        ),
+        ("/api/reviews/since/2024-01-01", since),
+        ("/api/reviews/search?rating=5", search),
         ("/", "/?utm_source=x"),
         ("/", "/?query=&rating=&sort="),
         ("/badge.svg", "/badge.svg?theme=pink"),

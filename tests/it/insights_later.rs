@@ -41,12 +41,8 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
         assert_eq!(pending.field("cache-control"), Some("no-store"));
     }
     assert_eq!(server.get("/?aspect=fees&rating=9").status, 400);
-    for target in [
-        "/",
-        "/reviews.json",
-        "/feed.xml",
-        "/api/reviews/search?query=probate",
-    ] {
+    let served = "/ /reviews.json /feed.xml /api/reviews/search?query=probate";
+    for target in served.split(' ') {
         assert_eq!(server.get(target).status, 200, "{target}");
     }
     derive(&server, &snapshot, &sample());
@@ -145,10 +141,8 @@ fn insights_of_the_dataset_before_are_served_until_the_own_ones_are_derived() {
     let mut dataset = sample();
     dataset.reviews.retain(|review| review.id != gone);
     let mut reviews = dataset.reviews.iter_mut();
-    reviews
-        .find(|review| review.id == changed)
-        .expect("a review")
-        .text = "Nothing to say.".into();
+    let review = reviews.find(|review| review.id == changed);
+    review.expect("a review").text = "Nothing to say.".into();
     dataset.editorial.pull_quote = Some("As it is now.".to_owned());
     dataset.digest = [1; 32];
     let early = without_insights(&dataset);
@@ -158,12 +152,8 @@ fn insights_of_the_dataset_before_are_served_until_the_own_ones_are_derived() {
     let id = |review: &Value| review["id"].as_str().expect("an id").to_owned();
     let ids = |reply: &Response| -> Vec<String> {
         let reply = reply.json();
-        reply["reviews"]
-            .as_array()
-            .expect("a list")
-            .iter()
-            .map(id)
-            .collect()
+        let reviews = reply["reviews"].as_array().expect("a list");
+        reviews.iter().map(id).collect()
     };
     let expected = ids(&before).into_iter();
     let expected = expected.filter(|id| id != gone && id != changed);

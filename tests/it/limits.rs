@@ -24,10 +24,8 @@ fn a_head_may_have_16_kib_and_64_fields_and_no_more() {
     };
     // From 101 fields on hyper refuses by itself.
     let fields = |count: usize| {
-        format!(
-            "GET /healthz HTTP/1.1\r\nHost: x\r\n{}\r\n",
-            "X: y\r\n".repeat(count - 1)
-        )
+        let more = "X: y\r\n".repeat(count - 1);
+        format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{more}\r\n")
     };
     for (head, status) in [
         (filled(16 << 10), 200),

@@ -31,11 +31,8 @@ pub(crate) fn admin(server: &Server) -> SocketAddr {
 pub(crate) fn metrics(address: SocketAddr) -> HashMap<String, f64> {
     let response = get(address, "/metrics", &[]);
     let mut samples = HashMap::new();
-    for line in response
-        .text()
-        .lines()
-        .filter(|line| !line.starts_with('#'))
-    {
+    let lines = response.text().lines();
+    for line in lines.filter(|line| !line.starts_with('#')) {
         let (key, value) = line.rsplit_once(' ').expect(line);
         let value = value.parse().expect(line);
         assert!(samples.insert(key.to_owned(), value).is_none(), "{line}");
@@ -46,11 +43,8 @@ pub(crate) fn metrics(address: SocketAddr) -> HashMap<String, f64> {
 /// Asserts samples, each a line as it stands in the text without `reviewd_`.
 fn assert_samples(server: &Server, expected: &str) {
     let samples = metrics(admin(server));
-    for line in expected
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-    {
+    let lines = expected.lines().map(str::trim);
+    for line in lines.filter(|line| !line.is_empty()) {
         let (key, value) = line.rsplit_once(' ').expect(line);
         let found = samples.get(&format!("reviewd_{key}"));
         assert_eq!(found.copied(), value.parse().ok(), "{line}");

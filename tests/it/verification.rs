@@ -69,13 +69,10 @@ fn the_page_names_five_verifiers_and_how_and_counts_further_ones_together() {
 #[test]
 fn imported_reviews_name_their_publisher_in_the_linked_data() {
     let data = DataDir::empty();
-    let text = reviews_json(3, DATE)
-        .replacen(r#""source":"google""#, r#""source":"website""#, 1)
-        .replacen(
-            r#""source":"google","source_url":null"#,
-            r#""source":"local guide","source_url":"https://guide.example/r/1""#,
-            1,
-        );
+    let google = r#""source":"google","source_url":null"#;
+    let guide = r#""source":"local guide","source_url":"https://guide.example/r/1""#;
+    let text = reviews_json(3, DATE).replacen("google", "website", 1);
+    let text = text.replacen(google, guide, 1);
     data.write("reviews.json", &text);
     let document = Server::start_on(data.path()).get("/reviews.jsonld").json();
     let of = |at: usize| &document["review"][at];
@@ -91,11 +88,9 @@ fn an_import_sets_the_verification_that_a_platform_states() {
     let table = "id,author,rating,date,text,verified\n\
         1,Ann,5,2024-03-04,Good.,yes\n2,Bob,4,2024-03-05,Fair.,no\n3,Cy,4,2024-03-06,Fine.,\n";
     let by = json!({"by": "trustpilot", "method": null});
+    let vouched = ["--source", "trustpilot", "--verified"];
     for (flags, expected) in [
-        (
-            &["--source", "trustpilot", "--verified"][..],
-            [None, None, Some(&by)],
-        ),
+        (&vouched[..], [None, None, Some(&by)]),
         // A table of the operator's own is the business itself.
         (&["--source", "website"], [None; 3]),
     ] {

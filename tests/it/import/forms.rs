@@ -73,20 +73,14 @@ fn values_that_are_lists_or_objects_are_refused_and_erase_nothing() {
     let kept = json!(["Good.", "Thanks."]);
     let fine = json!(["Fine.", "Thank you."]);
     // Where the first key has no value, that of the next is taken. An empty list is no value.
-    let [text, reply] = [
-        r#"{"text":null,"value":"Fine."}"#,
-        r#"{"value":"Thank you."}"#,
-    ];
+    let text = r#"{"text":null,"value":"Fine."}"#;
+    let reply = r#"{"value":"Thank you."}"#;
+    let english = r#"{"en":"Thanks"}"#;
     for (text, reply, why, expected) in [
         ("\"Good.\"", "\"Thanks.\"", "", &kept),
         (r#"["a","b"]"#, "null", "text: is an array", &kept),
         (r#"{"en":"Good."}"#, "null", "text: is an object", &kept),
-        (
-            "\"Good.\"",
-            r#"{"en":"Thanks"}"#,
-            "owner_reply: is an object",
-            &kept,
-        ),
+        ("\"Good.\"", english, "owner_reply: is an object", &kept),
         (text, reply, "", &fine),
         ("\"Fine.\"", "[]", "", &json!(["Fine.", null])),
     ] {

@@ -132,12 +132,10 @@ fn a_channel_is_no_platform_and_the_flag_wins() {
 #[test]
 fn a_mapping_names_columns_and_reaches_into_objects() {
     let object = r#"{"user":{"name":"Ann"},"stars":5,"posted":"2024-03-04","text":"Good."}"#;
+    let table = "Who,Points,date\nAnn,5,2024-03-04\n";
     for (text, mapping) in [
         (object, "author=user.name"),
-        (
-            "Who,Points,date\nAnn,5,2024-03-04\n",
-            "author=Who,rating=Points",
-        ),
+        (table, "author=Who,rating=Points"),
     ] {
         let folder = Folder::new();
         folder.import(&[&folder.file("a", text), "--map", mapping]);

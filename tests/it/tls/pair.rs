@@ -102,11 +102,7 @@ fn a_pair_that_cannot_be_used_is_78_with_a_line_that_says_what_to_change() {
         ("cert", Some(""), "holds no certificate"),
         ("cert", Some(empty), "is not X.509"),
         ("key", Some(""), "holds no private key"),
-        (
-            "key",
-            Some(&other_key),
-            "is not the key of the first certificate",
-        ),
+        ("key", Some(&other_key), "is not the key of the first"),
     ] {
         let pair = Pair::new();
         let path = pair.file(&format!("{flag}.pem"));
