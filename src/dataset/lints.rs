@@ -1,5 +1,5 @@
-//! Warnings: what keeps nothing from being served and still deserves a look; and `check.json`, in which the operator
-//! suppresses those that were looked at.
+//! Warnings about a dataset that is valid and is served; and `check.json`, in which the operator suppresses warnings
+//! after a review.
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -13,13 +13,13 @@ use crate::model::{Dataset, Review};
 use crate::wire::date::Date;
 use crate::wire::text::quote;
 
-/// How many examples a warning names; the rest is counted.
+/// Examples that a warning lists; further ones are only counted.
 const EXAMPLES_MAX: usize = 3;
 
-/// Fewer reviews than this say nothing by having no low rating.
+/// With fewer reviews than this, the absence of low ratings is no reason for a warning.
 const LOW_RATING_REVIEWS_MIN: usize = 10;
 
-/// A rule about the dataset: code, file and path of its warning, and what makes its message.
+/// A rule about the dataset: code, file and path of its warning, and the function that returns its message.
 type Rule = (
     &'static str,
     FileSpec,
@@ -27,7 +27,7 @@ type Rule = (
     fn(&Lints, &Dataset) -> Option<String>,
 );
 
-/// The rules but for those of advertising, in the order of their warnings.
+/// All rules except the advertising rules, in the order of their warnings.
 const RULES: [Rule; 12] = [
     ("no_taxonomy", TAXONOMY, "", |lints, dataset| {
         let trade = trades::of_type(&dataset.business.kind);
@@ -112,29 +112,29 @@ const RULES: [Rule; 12] = [
     }),
 ];
 
-/// Returns the rules, by the code of their warnings.
+/// Returns the warning code of each rule.
 pub fn rules() -> impl Iterator<Item = &'static str> {
     let of_dataset = RULES.into_iter().map(|(code, ..)| code);
     of_dataset.chain(advertising::rules().iter().map(|rule| &*rule.code))
 }
 
-/// Finds what deserves a warning in the dataset that it was decoded with.
+/// Inputs of the rules that are not part of the dataset; finds the warnings.
 #[derive(Debug)]
 pub(super) struct Lints {
     pub(super) taxonomy_given: bool,
-    /// Names that fit several people, each with two of them.
+    /// Names that match several people, each with two of these people.
     pub(super) ambiguous_names: Vec<String>,
     pub(super) today: Date,
     pub(super) suppressed: Vec<Suppression>,
-    /// Reviews of the file that are on the ignore list, and so left out.
+    /// Number of reviews in the file that are left out because the ignore list names them.
     pub(super) ignored_count: usize,
 }
 
-/// A rule that the operator does not want to hear of, for these ids of reviews and paths in `editorial.json`; of none: at
-/// all.
+/// A rule whose warnings the operator suppresses, and the review ids and paths in `editorial.json` that this applies to;
+/// an empty set suppresses the rule everywhere.
 pub(super) type Suppression = (String, HashSet<String>);
 
-/// Reads `check.json`. What it names may be gone, a rule too: that needs no warning.
+/// Reads `check.json`. Rules, reviews and paths that no longer exist are ignored.
 pub(super) fn suppressions(item: Item<'_>) -> Vec<Suppression> {
     let suppression = |keys: &mut Object<'_>| {
         keys.key("reason").string(Text::Prose);
@@ -154,7 +154,7 @@ pub(super) fn suppressions(item: Item<'_>) -> Vec<Suppression> {
 impl Lints {
     /// Returns the warnings about `dataset` that are not suppressed, at most one of each code and path, in a fixed order.
     ///
-    /// Cost: some seven seconds for a million texts of a law practice, next to nothing for other kinds of business.
+    /// Cost: about seven seconds for a million reviews of a law practice, negligible for other types of business.
     pub(super) fn warnings(&self, dataset: &Dataset) -> Vec<Warning> {
         let mut warnings = Vec::new();
         let mut add = |code, file: FileSpec, path: &str, message: Option<String>| {
@@ -187,7 +187,7 @@ impl Lints {
         warnings
     }
 
-    /// Whether `rule` is suppressed altogether, or for what has this name.
+    /// Whether `rule` is suppressed everywhere, or for this review id or path.
     fn is_suppressed(&self, rule: &str, name: Option<&str>) -> bool {
         let is_about = |names: &HashSet<String>| {
             names.is_empty() || name.is_some_and(|name| names.contains(name))
@@ -206,7 +206,7 @@ impl Lints {
     ) -> Option<String> {
         let is_left = |(id, _): &(&str, String)| !self.is_suppressed(rule, Some(id));
         let mut found: Vec<_> = findings.filter(is_left).collect();
-        // A review and its reply stand next to each other, and count as one.
+        // Findings in a review and in its reply are adjacent, and count once.
         found.dedup_by(|one, before| one.0 == before.0);
         let shown = found.iter().map(|(id, words)| format!("{id}{words}"));
         let shown: Vec<String> = shown.collect();
@@ -214,12 +214,12 @@ impl Lints {
     }
 }
 
-/// A finding that its review shows.
+/// A finding about a review without words to quote.
 fn without_words(review: &Review) -> (&str, String) {
     (&review.id, String::new())
 }
 
-/// The first three of `items` and how many more there are; `None` where there are none.
+/// The first three of `items` and the number of further ones; `None` if `items` is empty.
 fn first_few(items: &[String]) -> Option<String> {
     let shown = items[..items.len().min(EXAMPLES_MAX)].join(", ");
     match items.len().saturating_sub(EXAMPLES_MAX) {
@@ -229,7 +229,7 @@ fn first_few(items: &[String]) -> Option<String> {
     }
 }
 
-/// Lists the mentions that `known` lacks, most frequent first, then by name, after what is said of them.
+/// Returns `says` and a list of the mentions that `known` lacks, most frequent first, then by name.
 fn unknown<'d>(
     dataset: &'d Dataset,
     mentions: impl Fn(&'d Review) -> &'d Vec<String>,

@@ -1,10 +1,10 @@
-//! Who and what a text speaks of, by the names and phrases of the taxonomy.
+//! Finds the people, services and places that a text mentions, by the names and phrases of the taxonomy.
 //!
-//! Names and phrases are found as whole words, without regard to case and accents; any blank stands for any
-//! run of blanks. A service is also found by the plural, the possessive and the simple verb forms of its phrases, as
-//! an aspect is. A person is found by full name, by alias, and by a title with the surname ("Ms. Okafor"). A name
-//! that fits two people is not recognised, as a wrong name in a law practice's reviews is worse than none. Inside a
-//! longer name or phrase that fits, a shorter one does not count: "Daniel Kim" is not the Daniel who is an alias.
+//! Names and phrases are found as whole words, without regard to case and accents; a blank matches any
+//! run of blanks. A service is also found by the plural, the possessive and the simple verb forms of its phrases, and so
+//! is an aspect. A person is found by full name, by alias, and by a title with the surname ("Ms. Okafor"). A name
+//! that matches two people is not recognised, as a wrong name in a law practice's reviews is worse than none. A match
+//! inside a longer match does not count: "Daniel Kim" does not mention another person whose alias is "Daniel".
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,7 +17,7 @@ use crate::wire::text::quote;
 #[cfg(test)]
 mod tests;
 
-/// Titles that make a name of a surname, folded; each is also found with a full stop after it.
+/// Titles that form a name with a surname, folded; each also matches with a full stop after it.
 const TITLES: &str = "mr mrs ms miss mx mister dr doctor prof professor attorney atty lawyer counsel counselor \
 counsellor sr sra srta senor senora senorita lic licenciado abogado abogada";
 
@@ -30,13 +30,13 @@ pub(crate) struct Matcher {
     pub(crate) technicians: Finder,
     pub(crate) services: Finder,
     pub(crate) service_areas: Finder,
-    /// Names that fit several people, each with the first two of them, in alphabetical order.
+    /// Names that match several people, each with the first two of these people, in alphabetical order.
     pub(super) ambiguous: Vec<String>,
 }
 
 impl Matcher {
-    /// Builds the finders of `taxonomy`; cost is linear in the bytes of its names and phrases. Fails where these are more
-    /// than an automaton can hold, about 2^31 bytes.
+    /// Builds the finders of `taxonomy`; cost is linear in the bytes of its names and phrases. Fails if these exceed the
+    /// capacity of an automaton, about 2^31 bytes.
     pub(crate) fn new(taxonomy: &Taxonomy) -> Result<Matcher, BuildError> {
         let (patterns, ambiguous) = names(&taxonomy.technicians);
         let names = taxonomy.technicians.iter().map(|one| one.name.clone());
@@ -65,12 +65,12 @@ pub(crate) fn comparable(text: &str) -> String {
     comparable
 }
 
-/// An automaton over patterns, each of which belongs to one owner or, where it is ambiguous, to none.
+/// An automaton over patterns. Each pattern belongs to one owner (a person or an entry), or to none if it is ambiguous.
 #[derive(Debug)]
 pub(crate) struct Finder {
     automaton: AhoCorasick,
     owners: Vec<Option<usize>>,
-    /// What the taxonomy calls the owners: full names, or ids.
+    /// The owners' full names or ids in the taxonomy.
     names: Vec<String>,
     /// Whether hyphens and apostrophes join words, as they do in people's names.
     joins_words: bool,
@@ -90,13 +90,13 @@ impl Finder {
         })
     }
 
-    /// What the owners of what `text` holds are called, in the taxonomy's order.
+    /// Returns the names or ids of the owners that `text` mentions, in the taxonomy's order.
     pub(super) fn find_names(&self, text: &str) -> Vec<String> {
         let found = self.find(text).into_iter();
         found.map(|at| self.names[at].clone()).collect()
     }
 
-    /// The numbers of the owners of what `text`, a comparable one, holds, ascending.
+    /// Returns the numbers of the owners that `text` mentions, ascending; `text` is in [`comparable`] form.
     pub(crate) fn find(&self, text: &str) -> Vec<usize> {
         if self.owners.is_empty() {
             return Vec::new();
@@ -113,7 +113,7 @@ impl Finder {
         let mut found = Vec::new();
         let mut covered = 0;
         for (_, end, pattern) in spans {
-            // Sorted by start and then longest first, a span is inside an earlier one exactly if it ends no later.
+            // Spans are sorted by start, then longest first: a span is inside an earlier one exactly if it ends no later.
             if end > covered {
                 covered = end;
                 found.extend(self.owners[pattern]);
@@ -124,10 +124,10 @@ impl Finder {
         found
     }
 
-    /// Whether the span is bounded by something other than letters and digits.
+    /// Whether no letter or digit adjoins the span.
     fn is_whole(&self, text: &str, start: usize, end: usize) -> bool {
         let is_letter = |edge: Option<char>| edge.is_some_and(char::is_alphanumeric);
-        // Whether a word goes on beyond its edge: "Okafor's" is Okafor, "Okafor-Hale" is another person.
+        // Whether the word continues beyond the span: "Okafor's" is Okafor, "Okafor-Hale" is another person.
         let goes_on = |edge, beyond: &mut dyn Iterator<Item = char>, joiners: &str| {
             let next = beyond.next();
             let is_joined = self.joins_words && next.is_some_and(|next| joiners.contains(next));
@@ -140,11 +140,11 @@ impl Finder {
     }
 }
 
-/// What is looked for, in its comparable form, and the owner of each; `None` where there are several.
+/// Patterns in [`comparable`] form, each with its owner; `None` if there are several owners.
 type Patterns = BTreeMap<String, Option<usize>>;
 
-/// The patterns of services or places: each label and phrase, and, where asked for, the inflections of all; of two that
-/// share a pattern the first owns it, and one that is given outright comes before one that is inflected.
+/// The patterns of services or places: each label and phrase and, if `inflected`, their inflections. The first owner of
+/// a pattern keeps it, and a label or phrase has precedence over an inflection.
 fn phrases(concepts: &[Concept], inflected: bool) -> Patterns {
     let mut patterns = Patterns::new();
     let mut add = |forms: fn(&str) -> Vec<String>| {
@@ -164,7 +164,7 @@ fn phrases(concepts: &[Concept], inflected: bool) -> Patterns {
     patterns
 }
 
-/// The phrase, which has to be folded, and its simple inflections.
+/// Returns `phrase`, which must be folded, and its simple inflections.
 fn inflections(phrase: &str) -> Vec<String> {
     let mut forms = vec![phrase.to_owned()];
     if !phrase.ends_with(|last: char| last.is_ascii_alphabetic()) {
@@ -191,7 +191,7 @@ fn inflections(phrase: &str) -> Vec<String> {
     forms
 }
 
-/// The patterns of people, and the names among those given that fit more than one person.
+/// The patterns of people, and the full names and aliases that match more than one person.
 fn names(people: &[Technician]) -> (Patterns, Vec<String>) {
     let mut given: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
     let mut titled: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
@@ -215,8 +215,8 @@ fn names(people: &[Technician]) -> (Patterns, Vec<String>) {
         Some(format!("{} fits {first} and {second}", quote(name)))
     };
     let ambiguous = given.iter().filter_map(of_two).collect();
-    // What the taxonomy gives outright wins over what follows from titles: with two people called Reyes, an alias
-    // "Mr. Reyes" settles who is meant.
+    // Names of the taxonomy have precedence over names formed with titles: with two people called Reyes, an alias
+    // "Mr. Reyes" decides which of them is mentioned.
     titled.extend(given);
     titled.remove("");
     let sole = |owners: BTreeSet<usize>| owners.first().copied().filter(|_| owners.len() == 1);
@@ -225,7 +225,7 @@ fn names(people: &[Technician]) -> (Patterns, Vec<String>) {
     (patterns.collect(), ambiguous)
 }
 
-/// A name that begins with a title, with and without the full stop; any other name alone.
+/// Returns a name that begins with a title with and without the full stop; any other name unchanged.
 fn title_variants(name: String) -> Vec<String> {
     let Some((first, rest)) = name.split_once(' ') else {
         return vec![name];
@@ -237,7 +237,7 @@ fn title_variants(name: String) -> Vec<String> {
     }
 }
 
-/// The last word of a name of several words, suffixes such as "Jr." left aside.
+/// The last word of a name of several words, without suffixes such as "Jr.".
 fn surname(name: &str) -> Option<&str> {
     let words = name.split(' ').skip(1);
     let words = words.map(|word| word.trim_end_matches(','));

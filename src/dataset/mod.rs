@@ -1,8 +1,8 @@
 //! The operator's files: decoded into a checked `Dataset`, and rendered into the documents that are published.
 //!
 //! [`decode`] is the one place where files become values. It reads every file to its end and records each problem
-//! with its place, so that an operator mends a file once and not error by error; later layers cannot meet a value
-//! that was not checked.
+//! with its position, so that an operator sees all errors at once; later layers only get values that were
+//! checked.
 
 mod advertising;
 mod companions;
@@ -39,7 +39,7 @@ use json::{Check, FileSpec};
 use lints::Lints;
 use mentions::Matcher;
 
-/// Reviews in one file: at most 10,000,000, which keeps every row far within 32 bits.
+/// Reviews in one file: at most 10,000,000, so that every row number fits 32 bits.
 pub const REVIEWS_MAX: usize = 10_000_000;
 
 /// Size of `reviews.json` above which it is refused: 1 GiB, some 1,500,000 reviews.
@@ -73,18 +73,18 @@ pub struct Files {
     pub check: Option<Vec<u8>>,
     /// `ignored.json`: reviews that were removed for good; ids and days are published.
     pub ignored: Option<Vec<u8>>,
-    /// The newest modification time of the files that decide about what is published; `None` for files from memory.
+    /// The newest modification time of the files that affect the published documents; `None` for files from memory.
     pub modified: Option<Timestamp>,
 }
 
 impl Files {
-    /// SHA-256 over all files that decide about what is published, each with whether it is there and its length before
-    /// it, so that no two sets of files give the same input.
+    /// SHA-256 of all files that affect the published documents. Each file is preceded by its length and a byte for
+    /// whether it exists, so that no two sets of files give the same input.
     #[must_use]
     pub fn digest(&self) -> [u8; 32] {
         let lists = [&self.taxonomy, &self.editorial, &self.insights].map(Option::as_ref);
         let files = std::iter::once(Some(&self.reviews)).chain(lists);
-        // Without the list the digest is as it was before there were such lists.
+        // Without an ignore list the digest equals that of versions before ignore lists existed.
         let ignored = self.ignored.as_ref().map(Some);
         let mut hash = Sha256::new();
         for file in files.chain(ignored) {
@@ -107,16 +107,16 @@ pub struct Decoded {
 }
 
 impl Decoded {
-    /// Finds what a careful operator would want to know: a bounded number in a fixed order; none of it keeps the dataset
-    /// from being served. It takes longer than all the checks.
+    /// Returns warnings for the operator: a bounded number, in a fixed order. A dataset with warnings is still served.
+    /// This takes longer than all checks of [`decode`].
     pub fn warnings(&self) -> Vec<Warning> {
         self.lints.warnings(&self.dataset)
     }
 }
 
 /// Decodes and checks the operator's files; `now` decides what is in the future. The dataset is dated by the later of
-/// `updated_at`, where it is given, and the modification time of the files. Needs memory for the result and for a tape
-/// of the largest file but `reviews.json`, which is freed once it is read.
+/// `updated_at`, if given, and the modification time of the files. Needs memory for the result and for the parser's tape
+/// of the largest file other than `reviews.json`, whose bytes are freed after parsing.
 ///
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
@@ -124,7 +124,7 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
     decode_by(files, now, NonZeroUsize::MIN)
 }
 
-/// Decodes like [`decode`], by as many threads as given where the files are large.
+/// Decodes like [`decode`], on up to `threads` threads if the files are large.
 ///
 /// # Errors
 /// As [`decode`].
@@ -189,7 +189,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     if let Some(trade) = trade {
         trades::extend(&mut taxonomy.aspects, trade, &file.reviews);
     }
-    // A disk whose clock is ahead of ours must not date the content after now.
+    // The file server's clock may be ahead of ours: the dataset's date must not be later than now.
     let modified = files.modified.map(|time| time.min(now));
     let updated_at = file.updated_at.max(modified);
     let lints = Lints {
@@ -214,7 +214,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     Ok(Decoded { dataset, lints })
 }
 
-/// Bytes of `reviews.json` above which several threads read it, and the digest, a millisecond of work, has its own.
+/// Size of `reviews.json` above which several threads parse it and another one computes the digest (1 ms at this size).
 const LARGE_BYTES: usize = 1 << 20;
 
 /// Returns the sample business that is compiled into the binary, for a first run without any files.

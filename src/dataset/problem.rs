@@ -1,6 +1,6 @@
-//! What is wrong with the operator's files (problems), where that is, and what deserves a look (warnings).
+//! Problems (errors) of the operator's files with their positions, and warnings.
 //!
-//! Reading keeps no positions: line and column of a value are found by its path once there is a problem to report.
+//! The parser stores no positions: line and column of a value are found by its path when a problem is reported.
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
@@ -8,10 +8,10 @@ use std::fmt;
 use serde::Serialize;
 use serde_json::value::RawValue;
 
-/// How many problems are kept; further ones are only counted.
+/// Problems that are stored; further ones are only counted.
 const KEPT_MAX: usize = 100;
 
-/// One reason why a file is refused.
+/// One reason why a file is rejected.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Problem {
     /// The file's name within the data directory.
@@ -23,7 +23,7 @@ pub struct Problem {
     pub line: Option<usize>,
     /// Column in that line, in bytes, counted from 1.
     pub column: Option<usize>,
-    /// What is wrong, beginning with a verb: "is not a day that exists".
+    /// The error, beginning with a verb: "is not a day that exists".
     pub message: String,
     /// The value in question as JSON-like text, at most 64 bytes of a string, where one helps.
     pub value: Option<String>,
@@ -48,17 +48,17 @@ pub(super) fn line_and_column(bytes: &[u8], offset: usize) -> (usize, usize) {
     (line, 1 + offset - line_start)
 }
 
-/// All problems of a dataset: at most 100 of them are kept, all of them are counted.
+/// The problems of a dataset: the first 100 are stored, all are counted.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Problems {
     /// At most 100, in the order they were found.
     pub kept: Vec<Problem>,
-    /// How many there are, those not kept included.
+    /// The number of all problems, including those not stored.
     pub total: u64,
 }
 
 impl Problems {
-    /// Adds a problem, which is made only if it is kept.
+    /// Adds a problem; `problem` is called only if there is room.
     pub(super) fn push(&mut self, problem: impl FnOnce() -> Problem) {
         self.total += 1;
         if self.kept.len() < KEPT_MAX {
@@ -66,7 +66,7 @@ impl Problems {
         }
     }
 
-    /// Adds problems that were collected apart, of another file or of a part of this one.
+    /// Adds problems that were collected separately, of another file or of a part of this one.
     pub(super) fn append(&mut self, other: Problems) {
         let capacity = KEPT_MAX - self.kept.len();
         self.total += other.total;
@@ -74,9 +74,9 @@ impl Problems {
     }
 
     /// Adds the positions of the problems of one file: of the value, or of the nearest object or array around it where
-    /// the value is missing. A file that is no JSON has none.
+    /// the value is missing. A file that is not JSON has none.
     ///
-    /// Cost: one pass over the file for each level of each path that was not met before.
+    /// Cost: at most one pass over the file for each distinct object or array on the paths.
     pub(super) fn locate(&mut self, bytes: &[u8]) {
         let Ok(text) = str::from_utf8(bytes) else {
             return;
@@ -99,12 +99,12 @@ impl Problems {
     }
 }
 
-/// What an object or an array holds, by key or number.
+/// Members of an object or an array, by key or number.
 type Members<'t> = BTreeMap<String, &'t str>;
 
-/// Returns the text of the innermost value on `path` such as `reviews[12].rating`; `known` has the members of those that
-/// were looked into, by where their text begins. A key in quotation marks is found nowhere, so that the object around it
-/// is named.
+/// Returns the text of the innermost value on `path` such as `reviews[12].rating`; `known` caches the members of
+/// objects and arrays by the address of their text. A quoted key is never found, so the result is the object around
+/// it.
 fn find<'t>(
     text: &'t str,
     path: &str,
@@ -161,7 +161,7 @@ impl fmt::Display for Problems {
 
 impl std::error::Error for Problems {}
 
-/// Something that does not keep a dataset from being served but that a careful operator would want to know.
+/// A finding that the operator should know; the dataset is still served.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
     /// The rule that found it, such as `unverified`.
@@ -171,7 +171,7 @@ pub struct Warning {
     /// A path such as `reviews[12].date`, or "" where the whole file is meant.
     #[serde(rename = "place")]
     pub path: String,
-    /// The finding and what can be done about it.
+    /// The finding, and how to resolve it.
     pub message: String,
 }
 

@@ -17,7 +17,7 @@ use crate::wire::xml::{escape_attribute, escape_text};
 /// Reviews in each feed: the 50 newest.
 pub const FEED_REVIEWS_MAX: usize = 50;
 
-/// The rendered documents, and where in the first of them each review lies.
+/// The rendered documents, and the position of each review in `reviews_json`.
 #[derive(Clone, Debug)]
 pub struct Published {
     /// The bytes of `/reviews.json`.
@@ -44,7 +44,7 @@ pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
 }
 
 fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
-    // A little more than is needed: keys, short fields and replies take some 440 bytes a review.
+    // Slightly more than needed: keys, short fields and replies take about 440 bytes per review.
     let texts: usize = dataset.reviews.iter().map(|one| one.text.len()).sum();
     let mut out = Vec::with_capacity(texts + texts / 8 + 512 * dataset.reviews.len() + 16_384);
     let mut offsets = Vec::with_capacity(dataset.reviews.len() + 1);
@@ -63,7 +63,7 @@ fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
     }
     offsets.push(out_of_reviews.len() as u64);
     if !dataset.reviews.is_empty() {
-        // The last separator gives its place to the bracket.
+        // The closing bracket replaces the last separator.
         out_of_reviews.pop();
     }
     out_of_reviews.push(b']');
@@ -96,7 +96,7 @@ fn aggregate_rating(reviews: &[Review]) -> String {
     format!(r#"{{"rating_value":{mean},{counts},"distribution":{distribution}}}"#)
 }
 
-/// Returns `sum / count` with exactly two decimals, halves rounded up, in whole numbers throughout; null where `count` is 0.
+/// Returns `sum / count` with exactly two decimals, halves rounded up, in integer arithmetic; null if `count` is 0.
 fn mean(sum: u64, count: u64) -> String {
     match (sum * 200 + count).checked_div(2 * count) {
         Some(hundredths) => format!("{}.{:02}", hundredths / 100, hundredths % 100),
@@ -110,7 +110,7 @@ fn headline(review: &Review) -> String {
     format!("{stars} of 5 stars from {}", review.author)
 }
 
-/// What a feed says about itself: the description, and the disclaimer, which is shown wherever reviews are.
+/// The feed's subtitle: the description, and the disclaimer, which is shown wherever reviews are.
 fn subtitle(dataset: &Dataset) -> String {
     let description = dataset.business.description.as_str();
     let disclaimer = dataset.disclaimer.as_deref().unwrap_or_default();
@@ -128,7 +128,7 @@ fn host(business: &Business) -> String {
         .unwrap_or_default()
 }
 
-/// Midnight of the day of the review, or of the owner's reply where that came later.
+/// Midnight of the day of the review, or of the owner's reply if that is later.
 fn updated(review: &Review) -> Timestamp {
     let reply = review.owner_reply.as_ref().map(|reply| reply.date);
     review.date.max(reply.unwrap_or(review.date)).timestamp()
@@ -136,8 +136,8 @@ fn updated(review: &Review) -> Timestamp {
 
 /// Renders `/api/feed.json`: JSON Feed 1.1 (<https://www.jsonfeed.org/version/1.1/>) of the newest reviews.
 ///
-/// Optional keys of the format are left out where there is nothing to say, as it asks for. Each item carries the
-/// whole review as `_review`, an extension by the format's own rule.
+/// Optional keys without a value are left out, as the format requires. Each item contains the whole review as
+/// `_review`, an extension as the format allows.
 fn json_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
     let host = host(&dataset.business);
     let newest = dataset.reviews.iter().take(FEED_REVIEWS_MAX);
@@ -182,12 +182,12 @@ fn without_nulls(mut object: Value) -> Value {
     object
 }
 
-/// Renders `/feed.xml`: Atom (RFC 4287) of the newest reviews; every value is escaped, and what XML cannot hold is dropped.
+/// Renders `/feed.xml`: Atom (RFC 4287) of the newest reviews; values are escaped, and forbidden characters dropped.
 fn atom_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
     let business = &dataset.business;
     let host = escape_text(&host(business));
     let newest = || dataset.reviews.iter().take(FEED_REVIEWS_MAX);
-    // The latest of its entries (RFC 4287 §4.2.15), so that a change elsewhere leaves the feed as it is.
+    // The latest date of the entries (RFC 4287 §4.2.15), so that other changes leave the feed unchanged.
     let latest = newest().map(updated).max().unwrap_or(dataset.updated_at);
     let name = escape_text(&business.name);
     let subtitle = match &*subtitle(dataset) {

@@ -2,7 +2,7 @@
 //!
 //! serde_json finds where each entry of the array of reviews is, and simd-json parses the entries in pieces, so that memory
 //! is needed for one piece of tape per thread. The rest of the file is parsed with an empty array there. A file in which
-//! no entries can be found is parsed whole, which tells what is wrong with it.
+//! no entries can be found is parsed whole, to report its errors.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -35,11 +35,11 @@ const LANGUAGE_BYTES_MAX: usize = 35;
 pub(crate) const KEYS_REQUIRED: &str =
     "id author author_avatar_url rating date text source source_url owner_reply verified";
 
-/// The keys that follow, where there is something to say.
+/// The keys that follow if they have a value.
 pub(crate) const KEYS_OPTIONAL: &str =
     "mentioned_technicians mentioned_services verification language media translation";
 
-/// What `reviews.json` holds.
+/// The contents of `reviews.json`.
 pub(super) struct ReviewsFile {
     pub(super) business: Business,
     pub(super) disclaimer: Option<String>,
@@ -51,13 +51,13 @@ pub(super) struct ReviewsFile {
 /// How the file is read.
 #[derive(Clone, Copy)]
 pub(super) struct Options<'m> {
-    /// Finds the mentions that a review does not list in its text.
+    /// Finds mentions in the text of a review that lists none.
     pub(super) matcher: &'m Matcher,
-    /// What is after it is in the future.
+    /// The current time; later dates are in the future.
     pub(super) now: Timestamp,
     /// The result does not depend on it.
     pub(super) threads: NonZeroUsize,
-    /// Bytes of reviews that are parsed at a time, about.
+    /// Approximate bytes of reviews that are parsed at a time.
     pub(super) piece_bytes: usize,
 }
 
@@ -67,14 +67,14 @@ pub(super) const PIECE_BYTES: usize = 256 * 1024;
 /// The path of the reviews.
 const LIST: Path<'_> = Path::Key(&Path::Root, "reviews");
 
-/// The entries of the file; other keys are left aside.
+/// The entries of the file; other keys are skipped.
 #[derive(Deserialize)]
 struct Entries<'b> {
     #[serde(borrow)]
     reviews: Vec<&'b RawValue>,
 }
 
-/// Reads the file, and records in `check` what is wrong with it; `None` where not all reviews could be looked at.
+/// Parses the file and records its problems in `check`; `None` if not all reviews could be read.
 pub(super) fn decode(bytes: &[u8], options: Options<'_>, check: &Check) -> Option<ReviewsFile> {
     let is_small = bytes.len() <= REVIEWS.bytes_max;
     let entries = is_small.then(|| serde_json::from_slice(bytes));
@@ -94,7 +94,7 @@ pub(super) fn decode(bytes: &[u8], options: Options<'_>, check: &Check) -> Optio
     None
 }
 
-/// Where in the file these entries are; a raw value is a slice of the file.
+/// The byte range of these entries in the file; a raw value is a slice of the file.
 fn range_of(bytes: &[u8], entries: &[&RawValue]) -> std::ops::Range<usize> {
     let offset = |entry: &RawValue| entry.get().as_ptr().addr() - bytes.as_ptr().addr();
     match (entries.first(), entries.last()) {
@@ -103,13 +103,13 @@ fn range_of(bytes: &[u8], entries: &[&RawValue]) -> std::ops::Range<usize> {
     }
 }
 
-/// Reads the file's object but for the entries of its reviews.
+/// Reads the file's object without the entries of its reviews.
 fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
     item.object(|file| {
         let content = ReviewsFile {
             business: business(file.key("business")),
             disclaimer: file.key("disclaimer").optional(Text::Prose),
-            // Without it the modification time of the files takes its place.
+            // Defaults to the modification time of the files.
             updated_at: file.optional_key("updated_at").and_then(|item| {
                 let time = item.text(TIME, |text| parse_timestamp(text.as_bytes()));
                 if time.is_some_and(|time| time > now) {
@@ -175,7 +175,7 @@ fn technicians(item: Item<'_>) -> Vec<BusinessTechnician> {
     people
 }
 
-/// Reads the entries of the file, a run of them by each thread. What the system has no thread for is read by this one.
+/// Reads the entries of the file, one run of them per thread. If a thread cannot be started, this one reads its run.
 fn read(bytes: &[u8], entries: &[&RawValue], options: Options<'_>, check: &Check) -> Vec<Review> {
     let count = entries.len();
     if count > REVIEWS_MAX {
@@ -209,7 +209,7 @@ fn read(bytes: &[u8], entries: &[&RawValue], options: Options<'_>, check: &Check
     })
 }
 
-/// Reads a run of entries, the `first` of them by its number, so many `in_piece`.
+/// Reads a run of entries in pieces of `in_piece` entries; `first` is the number of the first entry.
 fn read_run(
     bytes: &[u8],
     first: usize,
@@ -227,7 +227,7 @@ fn read_run(
             entries.list(first, |entry| reviews.push(review(entry, matcher)));
         });
         if parsed.is_err() {
-            // An entry holds a number or half a character that serde_json did not look at.
+            // An entry has a number or a lone surrogate that serde_json did not check.
             let mut errors = (first..).zip(piece).filter_map(|(at, entry)| {
                 let error = json::syntax_error(entry.get().as_bytes())?;
                 Some((at, json::unreadable(&error)))
@@ -240,10 +240,10 @@ fn read_run(
     (reviews, check.problems.into_inner())
 }
 
-/// Returns the numbers of the reviews by their ids, and refuses ids of more than one.
+/// Returns the numbers of the reviews by their ids, and rejects duplicate ids.
 pub(super) fn by_id<'r>(reviews: &'r [Review], check: &Check) -> HashMap<&'r str, usize> {
     let mut by_id = HashMap::with_capacity(reviews.len());
-    // An id that was refused is empty.
+    // An invalid id was replaced by an empty one.
     let ids = reviews.iter().map(|review| review.id.as_str()).enumerate();
     for (at, id) in ids.filter(|(_, id)| !id.is_empty()) {
         let first = *by_id.entry(id).or_insert(at);
@@ -255,7 +255,7 @@ pub(super) fn by_id<'r>(reviews: &'r [Review], check: &Check) -> HashMap<&'r str
     by_id
 }
 
-/// Finds what is wrong with a review that an import would add.
+/// Returns the problems of a review that an import would add.
 pub(crate) fn check_review(review_json: &str) -> Problems {
     let file = FileSpec::new("a review", REVIEWS_BYTES_MAX);
     let mut problems = Problems::default();
@@ -267,7 +267,7 @@ pub(crate) fn check_review(review_json: &str) -> Problems {
     problems
 }
 
-/// Reads an entry; mentions that it does not list are found in its text.
+/// Reads an entry; if it lists no mentions, they are found in its text.
 pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
     let words = |item: Item<'_>| item.string(Text::Words);
     entry.object(|keys| {

@@ -1,6 +1,6 @@
-//! What a mention and a review say: the evidence of the words and the stars, added up in log-odds.
+//! Sentiment of a mention and of a review: the evidence of words and stars, added up in log-odds.
 //!
-//! Of a mention, in natural logarithms, where `text` is the model's output for English and the emoji for other languages:
+//! For a mention, in natural logarithms; `text` is the model's output for English, and the emoji for other languages:
 //!
 //! ```text
 //! negative = text(negative) - tilt / 2
@@ -9,7 +9,7 @@
 //! tilt     = own stars of the sentence + 1.25 x opinion of the phrase + stars(rating)
 //! ```
 //!
-//! The largest sum wins, but praise and complaint are told only where they win clearly; what is less clear counts and is
+//! The largest sum wins, but praise and complaint must win by a margin (`CLEAR`); otherwise the mention counts and is
 //! listed as neutral.
 
 use std::ops::Range;
@@ -18,27 +18,27 @@ use super::text_model::{Sentence, UNIT, WEIGHTS, Weights};
 use crate::model::Rating;
 use crate::model::insights::Polarity;
 
-/// What is known about a mention besides its sentence.
+/// Properties of a mention other than its sentence.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context {
-    /// Whether the text model speaks the language.
+    /// Whether the text model supports the language.
     pub is_english: bool,
     /// The stars of the review.
     pub rating: Option<Rating>,
-    /// Sign of the phrase where it is itself an opinion ("late", "on time").
+    /// Sign of the phrase if it is itself an opinion ("late", "on time").
     pub opinion: i8,
-    /// Log-odds of the sentence by the dataset's own stars, in [`UNIT`]s.
+    /// Log-odds of the sentence as learned from the dataset's own stars, in [`UNIT`]s.
     pub own: i32,
 }
 
 impl Sentence {
-    /// Judges the mention in the bytes `target` of the sentence, or the sentence as a whole: what it says, and by how much
-    /// the largest sum won, in [`UNIT`]s. Without stars the largest sum decides, clear or not.
+    /// Classifies the mention in the bytes `target` of the sentence, or the whole sentence: its polarity, and the margin of
+    /// the largest sum in [`UNIT`]s. Without stars the largest sum decides, whatever its margin.
     pub fn judge(&mut self, target: Option<&Range<usize>>, context: &Context) -> (Polarity, i32) {
         let [negative, neutral, positive] = self.text(target, context);
         let stars = context.rating.map(Rating::stars);
         let was_read = context.is_english || positive != negative || context.words() != 0;
-        // Where nothing was read, two and four stars alone decide nothing.
+        // Without text evidence, a rating of two or four stars alone decides nothing.
         let (tilt, shift) = match stars {
             Some(2 | 4) if !was_read => (0, NEUTRAL),
             Some(3) => (context.tilt(), NEUTRAL_AT_THREE),
@@ -49,7 +49,7 @@ impl Sentence {
             (positive + tilt / 2, Polarity::Positive),
             (neutral + shift, Polarity::Neutral),
         ];
-        // The last of equals is the best, so neutral.
+        // The sort is stable and neutral comes last, so neutral wins a tie.
         sums.sort_by_key(|(sum, _)| *sum);
         let [_, (next, _), (largest, best)] = sums;
         let margin = largest - next;
@@ -62,13 +62,13 @@ impl Sentence {
         (if is_clear { best } else { Polarity::Neutral }, margin)
     }
 
-    /// Returns by how much praise is ahead of complaint in the mention, or in the sentence as a whole, in [`UNIT`]s.
+    /// Returns the margin of praise over complaint in the mention, or in the whole sentence, in [`UNIT`]s.
     pub(super) fn tilt(&mut self, target: Option<&Range<usize>>, context: &Context) -> i32 {
         let [negative, _, positive] = self.text(target, context);
         positive - negative + context.tilt()
     }
 
-    /// Returns the sums of the words about the mention, or about nothing in particular.
+    /// Returns the sums of the features of the mention, or of the whole sentence.
     fn text(&mut self, target: Option<&Range<usize>>, context: &Context) -> Weights {
         if !context.is_english {
             let emoji = self.words.items.iter().filter(|item| !item.is_word);
@@ -76,7 +76,7 @@ impl Sentence {
             let emoji = tenths.clamp(-40, 40) * UNIT / 40;
             return [-emoji, 0, emoji];
         }
-        // A phrase that is itself an opinion is no subject.
+        // A phrase that is itself an opinion is not a subject of other words.
         let subject = target.filter(|_| context.opinion == 0);
         let mut sums = [0; 3];
         for feature in self.features(subject.cloned()) {
@@ -99,7 +99,7 @@ impl Context {
     }
 }
 
-/// What the stars say about a mention, in [`UNIT`]s; nothing where none are known.
+/// The evidence of the stars about a mention, in [`UNIT`]s; 0 without a rating.
 pub(super) fn stars(rating: Option<Rating>) -> i32 {
     rating.map_or(0, |rating| STARS[usize::from(rating.stars()) - 1])
 }
@@ -109,9 +109,9 @@ pub(super) fn stars(rating: Option<Rating>) -> i32 {
 /// in most reviews.
 const STARS: [i32; 5] = [-112, -40, 0, 64, 160];
 
-/// How a review sounds as a whole, from -1 to 1 in ten-thousandths: twice the probability of praise, less 1, of
-/// `stars + 0.6 x the mean of its sentences + own stars`. The stars weigh 3, 2, 0, 1.5 and 3, so words can turn them,
-/// and silence never does.
+/// Sentiment of a whole review, from -1 to 1 in ten-thousandths: twice the probability of praise, less 1, of
+/// `stars + 0.6 x the mean of its sentences + own stars`. The stars weigh 3, 2, 0, 1.5 and 3, so words can
+/// change the sign, and a review without text keeps that of its stars.
 pub(super) fn review_score(rating: Rating, sentences: i32, own: i32) -> i32 {
     let stars = [-192, -128, 0, 96, 192][usize::from(rating.stars() - 1)];
     let words = (sentences * 6 / 10 + own).clamp(-224, 224);
@@ -119,14 +119,14 @@ pub(super) fn review_score(rating: Rating, sentences: i32, own: i32) -> i32 {
     ((2.0 * share(odds) - 1.0) * 10_000.0).round() as i32
 }
 
-/// The logistic function, with (1 + x/1024)^1024 for the exponential of `x`: made of sums, products and a quotient, so the
-/// same on every machine.
+/// The logistic function, with (1 + x/1024)^1024 for the exponential of `x`: computed with sums, products and one
+/// division, so that every machine gives the same result.
 pub(super) fn share(odds: f64) -> f64 {
     let start = 1.0 - odds.clamp(-15.0, 15.0) / 1024.0;
     1.0 / (1.0 + (0..10).fold(start, |power, _| power * power))
 }
 
-/// The sign of a review's score: an opinion from 0.3 on.
+/// The sign of a review's score; neutral below an absolute value of 0.3.
 pub(super) fn sign(score: i32) -> Polarity {
     match score {
         3_000.. => Polarity::Positive,
@@ -138,11 +138,11 @@ pub(super) fn sign(score: i32) -> Polarity {
 /// Added to neutral, as the sentences that the model learned from are neutral far more often than those of reviews: on the
 /// development sets, the best mean macro-F1 over shares of neutral mentions from 4 to 25 %.
 const NEUTRAL: i32 = -32;
-/// The same in a review of three stars, which takes no side.
+/// The same for a review of three stars, which is neither good nor bad.
 const NEUTRAL_AT_THREE: i32 = 96;
-/// What a phrase that is itself an opinion says.
+/// Evidence of a phrase that is itself an opinion.
 pub(super) const OPINION: i32 = 80;
-/// By how much praise and complaint have to win to be told: nine of ten complaints then are some, on the fixtures.
+/// Smallest margin of praise and complaint: with it, nine of ten mentions classified as complaints are, on the fixtures.
 const CLEAR: i32 = 8;
 /// The same for a complaint in a review of five stars.
 const CLEAR_AT_FIVE: i32 = 64;

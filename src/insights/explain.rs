@@ -1,5 +1,5 @@
-//! Why each mention of an aspect was judged as it was, as text: the content words that spoke for praise or complaint, the
-//! phrase where it is itself an opinion, and the stars.
+//! Explains as text why each mention of an aspect was classified as it was: the content words that count as praise or
+//! complaint, the phrase if it is itself an opinion, and the stars.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -16,7 +16,7 @@ use crate::model::Dataset;
 use crate::wire::sentence::sentences;
 
 /// Explains every mention of the aspect with this id or, without regard to case, this label, in the order of the
-/// reviews, and adds them up in the last line; `None` if the taxonomy lists no such aspect. Reads all reviews.
+/// reviews; the last line has the totals; `None` if the taxonomy lists no such aspect. Reads all reviews.
 pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<String> {
     let mut aspects = dataset.taxonomy.aspects.iter();
     let lower = id.to_lowercase();
@@ -37,8 +37,8 @@ pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<
     Some(text.replace(|letter: char| letter.is_control() && letter != '\n', " "))
 }
 
-/// The mention in its sentence and what decided: first what spoke for the answer, the strongest first, then what spoke
-/// against it. What a word adds is what is missing where a word that says nothing stands in its place.
+/// The mention in its sentence and the reasons for its class: first those in favour, strongest first, then those against.
+/// The contribution of a word is the change of the score when a word without meaning replaces it.
 fn explanation(
     dataset: &Dataset,
     derived: &Derived,
@@ -59,7 +59,7 @@ fn explanation(
     let total = tenths(sentence);
     let mut words = Words::default();
     words.read(sentence);
-    // By word, as one may stand in the sentence twice.
+    // Keyed by word, as a word may occur twice in the sentence.
     let mut by_word: BTreeMap<&str, i32> = BTreeMap::new();
     for item in &words.items {
         let word = words.lower(item);
@@ -69,7 +69,7 @@ fn explanation(
             *by_word.entry(word).or_default() += total - tenths(&without);
         }
     }
-    // What each adds, in tenths, and its text.
+    // The contribution of each reason, in tenths, and its text.
     let mut reasons: Vec<(i32, String)> = Vec::new();
     for (word, tenths) in by_word {
         let mut reason = format!("\"{word}\" {}", signed(tenths));
@@ -110,10 +110,10 @@ fn explanation(
     )
 }
 
-/// Returns tenths with their sign.
+/// Formats a number of tenths with its sign.
 fn signed(tenths: i32) -> String {
     format!("{:+.1}", f64::from(tenths) / 10.0)
 }
 
-/// Words that an explanation names.
+/// Words listed in an explanation, at most.
 const WORDS_MAX: usize = 4;

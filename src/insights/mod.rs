@@ -1,9 +1,9 @@
-//! What the reviews say, derived offline: no service is asked, no sentence is made up, and every number leads back to
-//! the words and stars that it came from.
+//! Insights derived from the reviews offline: no external service, no generated text, and every number can be traced
+//! to the words and stars that it is computed from.
 //!
-//! The way through: `read` tells the language of each review, learns from the dataset's own stars (`own_stars`), then
-//! reads each review once: sentences and words (`text`), aspects (`aspect`), the judgement of each mention (`evidence`,
-//! which holds the formula, over `text_model`), phrases (`topics`). `totals`, `entities` and `summary` add up; the result
+//! Data flow: `read` detects the language of each review, learns from the dataset's own stars (`own_stars`), then
+//! reads each review once: sentences and words (`text`), aspects (`aspect`), the polarity of each mention (`evidence`,
+//! which has the formula, and `text_model`), phrases (`topics`). `totals`, `entities` and `summary` add up; the result
 //! is the value [`Insights`], written once by serde. It depends on nothing but the dataset, so replicas agree.
 
 mod aspect;
@@ -46,13 +46,13 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// Name and version of the method.
 const MODEL: &str = "reviewd-evidence-6";
 
-/// Mentions from which on an aspect is scored, unless told otherwise.
+/// Default number of mentions from which an aspect is scored.
 pub const MENTIONS_MIN: u32 = 5;
 
-/// How to derive.
+/// Options of the derivation.
 #[derive(Clone, Copy, Debug)]
 pub struct Options {
-    /// How many threads read reviews. The document does not depend on it.
+    /// How many threads read reviews. Does not affect the document.
     pub threads: NonZeroUsize,
     /// An aspect with fewer mentions is counted and not scored.
     pub mentions_min: u32,
@@ -63,14 +63,14 @@ pub struct Options {
 pub struct Document {
     /// The bytes of `/insights.json`.
     pub bytes: Vec<u8>,
-    /// What they say, but for single reviews.
+    /// The parsed document without its part about single reviews.
     pub insights: Insights,
 }
 
-/// Returns the insights: the operator's own document as it stands, else the derived one.
+/// Returns the insights: the operator's own document unchanged, or else the derived one.
 ///
-/// Reads every text a few times, about 0.2 ms for a review, shared by the threads, so off the request threads. The
-/// document of 100,000 reviews is some 15 MB, mostly `per_review`: evidence is bounded for each aspect.
+/// Reads every text a few times, about 0.2 ms per review divided among the threads: call it off the request threads. The
+/// document of 100,000 reviews has about 15 MB, mostly `per_review`; evidence is bounded for each aspect.
 #[must_use]
 pub fn document(dataset: &Dataset, options: &Options) -> Document {
     document_unless(dataset, options, &|| false).expect("nothing cancels it")
@@ -96,13 +96,13 @@ pub fn document_unless(
     Some(Document { bytes, insights })
 }
 
-/// Reads a document that was made elsewhere; what has another shape than ours is left out.
+/// Parses a document of another program; parts that do not match our schema are left out.
 fn read(given: &[u8], dataset: &Dataset) -> Insights {
     let mut insights: Insights = serde_json::from_slice(given).unwrap_or_default();
     let ids = dataset.reviews.iter().map(|review| review.id.as_str());
     let rows: HashMap<&str, Row> = ids.zip((0..).map(Row)).collect();
     for aspect in &mut insights.aspects {
-        // Such a document may name more reviews in one of the two places than in the other.
+        // Such a document may name more reviews in one of these two lists than in the other.
         let reviews = insights.per_review.iter().flatten();
         let naming = reviews.filter(|(_, review)| review.aspects.contains(&aspect.id));
         let mut all: BTreeSet<Row> = naming

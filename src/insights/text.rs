@@ -1,4 +1,4 @@
-//! A sentence as words and marks, and what the lexicon knows about each.
+//! Splits a sentence into words and punctuation marks, each with its lexicon entry.
 //!
 //! The lexicon is VADER's as data. `words.txt` and `emoji.txt` come from the reference implementation (vaderSentiment
 //! 3.3.2, C. J. Hutto, MIT: `LICENSES/MIT-vaderSentiment.txt`) by `tests/fixtures/polarity/make.py`. A line is a valence
@@ -25,26 +25,26 @@ pub(super) struct Item {
     pub(super) end: usize,
     lower_start: usize,
     lower_end: usize,
-    /// Names the word in lower case.
+    /// Hash of the word in lower case.
     pub(super) key: u64,
-    /// What the lexicon knows.
+    /// Its entry in the lexicon.
     pub(super) entry: Entry,
     pub(super) is_word: bool,
     pub(super) is_capital: bool,
-    /// Whether a negation stands among the few words before it in its clause.
+    /// Whether a negation is among the few words before it in its clause.
     pub(super) negated: bool,
     /// Counts the commas and "and"s up to here: items with equal counts stand close together.
     pub(super) phrase: u16,
-    /// Counts the turns of thought up to here: "but", a full stop.
+    /// Number of its clause: "but" or a full stop begins a new one.
     pub(super) clause: u16,
 }
 
 impl Words {
-    /// Reads `sentence`, at most the first [`ITEMS_MAX`] words and marks of it.
+    /// Parses `sentence`, at most its first [`ITEMS_MAX`] words and marks.
     pub(super) fn read(&mut self, sentence: &str) {
         self.lower.clear();
         self.items.clear();
-        // How many phrases and clauses have begun, and how many more words a negation turns around.
+        // How many phrases and clauses have begun, and how many more words are negated.
         let (mut phrase, mut clause, mut reach) = (0, 0, 0u8);
         let mut end = 0;
         while let Some(first) = sentence[end..].chars().next() {
@@ -104,7 +104,7 @@ impl Words {
     }
 }
 
-/// Bytes by which the word before `text` goes on: letters and digits, and joiners between them.
+/// Bytes at the start of `text` that belong to the word before it: letters and digits, and joiners between them.
 fn rest_of_word(text: &str) -> usize {
     let ends = |(at, letter): &(usize, char)| {
         let next = &text[at + letter.len_utf8()..];
@@ -116,20 +116,20 @@ fn rest_of_word(text: &str) -> usize {
         .map_or(text.len(), |(at, _)| at)
 }
 
-/// Names a word in lower case: FNV-1a.
+/// Hashes a word in lower case with FNV-1a.
 pub(super) fn key(word: &str) -> u64 {
     let add = |key: u64, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
     word.bytes().fold(0xcbf2_9ce4_8422_2325, add)
 }
 
-/// Words and marks that are looked at in one sentence; what follows is as if it were not there.
+/// Words and marks that are read of one sentence; the rest is ignored.
 const ITEMS_MAX: usize = 512;
-/// Words after a negation that it turns around.
+/// Words after a negation that are negated.
 const NEGATION_REACH: u8 = 4;
 /// Characters that join the parts of a word.
 const JOINERS: [char; 3] = ['\'', '’', '-'];
 
-/// What the rules know about a word in lower case, or about a mark.
+/// Lexicon entry of a word in lower case, or of a mark.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entry {
     /// Tenths of the mean sentiment from -4 to 4, if the lexicon lists the word.
@@ -142,7 +142,7 @@ pub(super) struct Entry {
     is_phrase: bool,
 }
 
-/// What is known about `word`, which has to be in lower case.
+/// Returns the entry of `word`, which must be in lower case.
 pub(super) fn entry(word: &str) -> Entry {
     let mut entry = LEXICON.get(word).copied().unwrap_or_default();
     entry.negates |= word.contains("n't");

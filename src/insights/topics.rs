@@ -1,10 +1,10 @@
-//! Phrases that set reviews of five stars and those of at most three apart, by weighted log-odds.
+//! Phrases that are typical of reviews of five stars, or of reviews of at most three, by weighted log-odds.
 //!
-//! Candidates are one to three words in a row without function words, names, or what the taxonomy lists already. Without
-//! a tagger, a phrase passes as noun-like where it often ends as a noun phrase does: a determiner stands before it or
-//! before the word before it, and a function word, a mark or nothing after it; in German its last word has a capital. The
-//! odds that a review of one group uses it are compared with those of the other, drawn towards each other by a prior of
-//! [`PRIOR`] reviews, and divided by their standard error (after Monroe, Colaresi and Quinn, 2008).
+//! Candidates are one to three consecutive words without function words, names, or phrases of the taxonomy. There is no
+//! tagger: a phrase counts as a noun phrase if it often looks like one: a determiner is one or two words before it, and a
+//! function word, a mark or nothing follows; in German its last word is capitalized. The log-odds of using the phrase in
+//! the two groups of reviews are subtracted, smoothed by a prior of [`PRIOR`] reviews, and divided by the standard
+//! error (after Monroe, Colaresi and Quinn, 2008).
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -25,10 +25,10 @@ pub(super) struct Count {
     uses: u32,
     /// Uses that look like a noun phrase.
     nouns: u32,
-    /// Uses after the first word of a sentence, and those of them with a capital.
+    /// Uses after the first word of a sentence, and how many of these are capitalized.
     within: u32,
     capitals: u32,
-    /// The newest rows, and the last one counted.
+    /// The newest rows, and the last row counted.
     rows: Vec<u32>,
     last: Option<u32>,
 }
@@ -100,7 +100,7 @@ fn group(review: &Review) -> Option<usize> {
     }
 }
 
-/// Returns the strongest topics of each sign, praise first; `listed` has what the taxonomy lists in a language.
+/// Returns the strongest topics of each sign, praise first; `listed` has the taxonomy's phrases in a language.
 pub(super) fn topics<'p>(
     dataset: &Dataset,
     counts: &Counts,
@@ -127,14 +127,14 @@ pub(super) fn topics<'p>(
         {
             continue;
         }
-        // The taxonomy may list it, in whichever inflection.
+        // The taxonomy may list the phrase, in any inflection.
         known.read(phrase);
         let found = listed(*lang).find(&known);
         if found.iter().all(|one| one.range != (0..phrase.len())) {
             weighed.push((weight, phrase, *lang, count));
         }
     }
-    // Of equals the longer phrase says more.
+    // Of phrases with equal weight the longer one is more specific.
     weighed.sort_by_key(|(weight, phrase, lang, _)| {
         let words = phrase.split(' ').count();
         (Reverse(weight.abs()), Reverse(words), *phrase, *lang as u8)
@@ -161,8 +161,8 @@ pub(super) fn topics<'p>(
     topics.concat()
 }
 
-/// Words that name people: those of the taxonomy, the business and the authors; and, but in German, words that are
-/// mostly written with a capital within sentences.
+/// Words that name people: from the taxonomy, the business and the authors; and, except in German, words that are
+/// mostly capitalized within sentences.
 fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
     let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
     let people = taxonomy.technicians.iter();
@@ -182,7 +182,7 @@ fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
     names
 }
 
-/// Whether one phrase holds all words of the other.
+/// Whether one of the two phrases contains all words of the other.
 fn overlaps(one: &str, other: &str) -> bool {
     let is_within = |small: &str, large: &str| {
         let mut words = small.split(' ');
@@ -191,8 +191,8 @@ fn overlaps(one: &str, other: &str) -> bool {
     is_within(one, other) || is_within(other, one)
 }
 
-/// The log-odds of a phrase that `counts` of `totals` reviews use, in hundredths of its standard error; above 0 where
-/// the first group uses it more.
+/// The log-odds of a phrase that `counts` of `totals` reviews use, in hundredths of its standard error; positive if the
+/// first group uses it more.
 fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
     let uses = counts.map(|count| f64::from(count) + PRIOR);
     let odds = |group: usize| {
@@ -200,15 +200,15 @@ fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
         (uses[group] / others.max(PRIOR)).ln()
     };
     let error = (1.0 / uses[0] + 1.0 / uses[1]).sqrt();
-    // Rounded before anything is compared, so that the last digits of a logarithm decide nothing.
+    // Rounded before any comparison, so that rounding errors of the logarithm have no effect.
     ((odds(0) - odds(1)) / error * 100.0).round() as i64
 }
 
-/// Reviews with and without the phrase that the prior is worth, each.
+/// Weight of the prior: so many reviews with the phrase, and so many without.
 const PRIOR: f64 = 0.5;
-/// Reviews of five or at most three stars that have to use a phrase.
+/// Reviews of five or at most three stars that must use a phrase.
 const COUNT_MIN: u32 = 3;
-/// The least weight shown, in hundredths: what chance exceeds once in twenty phrases, and once in a hundred single words.
+/// The least weight shown, in hundredths: by chance, one in twenty phrases exceeds it, and one in a hundred single words.
 const WEIGHT_MIN: i64 = 164;
 const SINGLE_WEIGHT_MIN: i64 = 233;
 /// Topics of each sign.

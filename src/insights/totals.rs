@@ -1,4 +1,4 @@
-//! Mentions added up by aspect: counts, evidence, quarters, and the numbers that follow from counts.
+//! Aggregates mentions by aspect: counts, evidence, quarters, and statistics derived from counts.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
@@ -8,7 +8,7 @@ use super::read::{Derived, Mention};
 use crate::model::insights::{Aspect, Evidence, Polarity, Quarter};
 use crate::model::{Concept, Dataset, Row};
 
-/// Adds up the mentions of each aspect of the taxonomy, in its order.
+/// Aggregates the mentions of each aspect, in the order of the taxonomy.
 pub(super) fn aspects(dataset: &Dataset, derived: &Derived, options: &Options) -> Vec<Aspect> {
     let concepts = &dataset.taxonomy.aspects;
     let mut by_aspect: Vec<Vec<&Mention>> = vec![Vec::new(); concepts.len()];
@@ -74,7 +74,7 @@ fn evidence(dataset: &Dataset, mention: &Mention) -> Evidence {
     }
 }
 
-/// The clearest of these mentions, each of another review; newer ones win a tie.
+/// The clearest of these mentions, at most one per review; newer ones win a tie.
 fn clearest<'m>(mentions: impl Iterator<Item = &'m &'m Mention>) -> Vec<&'m Mention> {
     let mut best: Vec<&Mention> = mentions.copied().collect();
     best.sort_by_key(|one| (Reverse(one.margin), one.row, one.range.start));
@@ -120,7 +120,7 @@ fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Quarter> {
     quarters.into_iter().map(quarter).collect()
 }
 
-/// The sentence about the quarter from which on the share of praise differs most, by two proportions and pooled
+/// A sentence about the quarter since which the share of praise differs most, by a two-proportion z-test with pooled
 /// variance; `None` unless it differs by [`ERRORS_MIN`] standard errors and [`CHANGE_MIN`].
 fn change(quarters: &[Quarter]) -> Option<String> {
     let count = |quarters: &[Quarter]| {
@@ -152,21 +152,21 @@ fn change(quarters: &[Quarter]) -> Option<String> {
     best.1
 }
 
-/// Rounds to so many decimals; of ratios of whole numbers the same on every machine.
+/// Rounds to `decimals` places; for ratios of integers every machine gives the same result.
 pub(super) fn rounded(value: f64, decimals: i32) -> f64 {
     let unit = 10f64.powi(decimals);
     // Adding zero turns -0 into 0.
     (value * unit).round() / unit + 0.0
 }
 
-/// The mean of so many ratings with two decimals, `None` of none.
+/// The mean of `count` ratings with two decimals; `None` if `count` is 0.
 pub(super) fn mean_rating(stars: u64, count: u64) -> Option<f64> {
     (count > 0).then(|| rounded(stars as f64 / count as f64, 2))
 }
 
 /// Returns the interval that holds the true share of praise in nine of ten aspects: the Wilson score interval (1927) of
-/// `part / whole` at 95 %, widened by a standard error of 0.08 that the method makes, as both errors are independent; 0 to
-/// 1 of nothing.
+/// `part / whole` at 95 %, widened by the method's standard error of 0.08, as both errors are independent; 0 to 1 if
+/// `whole` is 0.
 pub fn interval(part: u64, whole: u64) -> [f64; 2] {
     if whole == 0 {
         return [0.0, 1.0];
@@ -186,17 +186,17 @@ pub fn interval(part: u64, whole: u64) -> [f64; 2] {
 
 /// The normal deviate of a two-sided confidence of 95 %.
 const NORMAL_95: f64 = 1.959_963_985;
-/// Standard error of an aspect's share of praise that the method makes. Chosen on development data: the test
+/// The method's standard error of an aspect's share of praise. Chosen on development data: the test
 /// `intervals_hold_the_true_share_of_nine_in_ten_aspects` measures it.
 const METHOD_ERROR: f64 = 0.08;
-/// Mentions shown of each aspect, newest first, so that a large document stays readable; the counts are of all.
+/// Mentions listed for each aspect, newest first, so that a large document stays readable; counts include all mentions.
 pub(super) const EVIDENCE_MAX: usize = 200;
 /// Examples of each sign.
 pub(super) const EXAMPLES_MAX: usize = 3;
 /// Phrases shown of an aspect.
 const PHRASES_MAX: usize = 5;
-/// The least change of a mean rating, or of a share, that counts.
+/// The least change of a mean rating, or of a share, that is reported.
 pub(super) const CHANGE_MIN: f64 = 0.1;
-/// Mentions before and after a change, and by how many standard errors it differs: quarters are many.
+/// Least mentions before and after a change, and least standard errors: high, because many quarters are compared.
 const MENTIONS_MIN: f64 = 20.0;
 const ERRORS_MIN: f64 = 3.0;

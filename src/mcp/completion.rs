@@ -9,8 +9,8 @@ use crate::search::fold::fold_into;
 
 /// Returns the result of `completion/complete`: at most 100 values.
 ///
-/// What is known is offered where any of its names begins with the value, without regard to case. An argument that
-/// has nothing to offer, and a prompt or template that does not exist, get an empty list.
+/// An entry is offered if any of its names begins with the value, without regard to case. Arguments without values to
+/// offer, and unknown prompts and templates, get an empty list.
 pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     let part = |object: &str, key: &str| call.param(object)?.get(key)?.as_str();
     let key = match part("ref", "type") {
@@ -45,7 +45,7 @@ pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcE
 fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
     let mut folded = String::new();
     fold_into(value, &mut folded);
-    // Of a phrase or a further alias only the beginning counts: "prob" is not meant by "title problem".
+    // Phrases and further aliases match only at their beginning: "prob" does not match "title problem".
     let begins = |(at, name): (usize, &String)| {
         name.starts_with(&folded) || at < 2 && name.split(' ').any(|word| word.starts_with(&folded))
     };
@@ -55,7 +55,7 @@ fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
     first(fitting.map(|entry| entry.name.as_str()))
 }
 
-/// Ids that begin with the value, newest first; the newest 10,000 reviews are looked at.
+/// Ids that begin with the value, newest first; only the newest 10,000 reviews are compared.
 fn ids<'c>(catalog: &'c Catalog, value: &str) -> (Vec<&'c str>, usize) {
     let index = &catalog.snapshot.index;
     let newest = 0..index.len().min(IDS_LOOKED_AT_MAX);
@@ -63,14 +63,14 @@ fn ids<'c>(catalog: &'c Catalog, value: &str) -> (Vec<&'c str>, usize) {
     first(ids.filter(|id| id.starts_with(value)))
 }
 
-/// Returns the first values, and how many there are.
+/// Returns the first values, and the number of all.
 fn first<'c>(mut all: impl Iterator<Item = &'c str>) -> (Vec<&'c str>, usize) {
     let values: Vec<&str> = all.by_ref().take(VALUES_MAX).collect();
     let total = values.len() + all.count();
     (values, total)
 }
 
-/// Most values of an answer, by the protocol.
+/// Most values in a result, by the protocol.
 const VALUES_MAX: usize = 100;
-/// Reviews whose ids are compared, so that a completion stays cheap whatever the dataset.
+/// Reviews whose ids are compared, which bounds the cost of a completion for large datasets.
 const IDS_LOOKED_AT_MAX: u32 = 10_000;

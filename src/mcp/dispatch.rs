@@ -1,6 +1,6 @@
-//! From a checked request to the method that answers it, in either era.
+//! Calls the method of a checked request, in either era.
 //!
-//! A method appends one result object without its closing brace; before that comes what the era wants there.
+//! A method appends one result object without its closing brace; `dispatch` then adds the members that the era requires.
 
 use serde_json::Value;
 
@@ -13,7 +13,7 @@ use super::resources;
 use super::tools;
 use crate::wire::text::cut;
 
-/// Appends the answer to `initialize`.
+/// Appends the response to `initialize`.
 pub(super) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out: &mut Vec<u8>) {
     push_answer_head(out, id);
     out.extend_from_slice(b"{\"protocolVersion\":\"");
@@ -23,7 +23,7 @@ pub(super) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out:
     out.push(b'}');
 }
 
-/// Appends the answer to any other request.
+/// Appends the response to any other request.
 pub(super) fn dispatch(
     catalog: &Catalog,
     era: Era,
@@ -51,7 +51,7 @@ pub(super) fn dispatch(
     }
 }
 
-/// Appends a result up to its closing brace; tells whether clients may keep it for a while.
+/// Appends a result up to its closing brace; returns whether clients may cache it.
 fn result(
     catalog: &Catalog,
     era: Era,
@@ -85,7 +85,7 @@ fn result(
     Ok(false)
 }
 
-/// Appends a list, which is always one page: the only cursor is that of the first, the empty one.
+/// Appends a list, which is always one page: the only valid cursor is the empty one.
 fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<bool, RpcError> {
     match call.param("cursor") {
         None | Some(Value::Null) => {}
@@ -99,7 +99,7 @@ fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<bool, Rpc
     Ok(true)
 }
 
-/// Everything here is public, and changes only when the dataset does: a minute, as the documents over GET.
+/// All responses are public and change only with the dataset: cacheable for a minute, like the documents over GET.
 const CACHE_HINTS: &[u8] = b",\"ttlMs\":60000,\"cacheScope\":\"public\"";
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
-//! Whether a page may talk to the server: `Origin` and `Host`, against DNS rebinding (transports, security).
+//! Checks `Origin` and `Host` against DNS rebinding (transports, security).
 //!
-//! A browser always says where a page comes from. Anything that is not a browser sends no Origin and is welcome. The
-//! two checks are independent: an allowed name allows no origin, and no origin but `*` allows a name.
+//! Browsers always send the origin of a page. Other clients send no Origin and are allowed. The two checks are
+//! independent: an allowed host allows no origin, and no allowed origin except `*` allows a host.
 
 use url::{Host, Url};
 
@@ -9,7 +9,7 @@ use super::head::{Field, Head};
 use super::jsonrpc::RpcError;
 use crate::wire::text::cut_lossy;
 
-/// What is let in besides loopback and requests without an Origin.
+/// Origins and hosts that are allowed besides loopback and requests without an Origin.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     /// Lower-case origins such as `https://reviews.example`, the server's own first.
@@ -20,10 +20,10 @@ pub(super) struct Guard {
     is_open: bool,
 }
 
-/// What an allowed origin gets to see.
+/// The origin of an allowed request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Origin {
-    /// No browser: no CORS headers are needed.
+    /// Not a browser: no CORS headers are needed.
     Absent,
     /// An allowed page: its origin is echoed in `Access-Control-Allow-Origin`.
     Allowed,
@@ -46,8 +46,8 @@ impl Guard {
 
     /// Checks a request.
     ///
-    /// A Host may be our own, an allowed one, loopback, or any address: only a name can be rebound. The port is not
-    /// looked at.
+    /// A Host may be our own, an allowed one, loopback, or any IP address, as only names can be rebound. The port is
+    /// ignored.
     pub(super) fn check(&self, head: &Head<'_>) -> Result<Origin, RpcError> {
         let origin = match head.origin {
             Field::Absent => Origin::Absent,
@@ -71,7 +71,7 @@ impl Guard {
         if self.is_open || self.origins.contains(&origin) {
             return true;
         }
-        // A browser writes nothing but an origin: no user, no path.
+        // A browser sends only scheme, host and port: no user, no path.
         let is_origin = Url::parse(&origin).is_ok_and(|url| {
             matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == origin
         });
@@ -83,7 +83,7 @@ impl Guard {
         let host = host_of(&format!("http://{authority}"));
         host.is_some_and(|host| match host {
             Host::Domain(ref name) => authority.starts_with(name) && self.hosts.contains(&host),
-            // Other spellings, such as `127.1`, are names that a resolver could be asked for.
+            // Other spellings, such as `127.1`, are names that could be resolved by DNS.
             Host::Ipv4(address) => authority.starts_with(&address.to_string()),
             Host::Ipv6(_) => true,
         })
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::mcp::tests::with;
 
-    /// Tells why the server at `https://reviews.example:8443`, with some more allowed, refuses a request.
+    /// Returns why the server at `https://reviews.example:8443`, with some more allowed, refuses a request.
     fn refused(origin: &'static str, host: &'static str) -> Option<String> {
         let origins = ["https://App.example/".to_owned()];
         let hosts = ["reviewd:8080", "Proxy.internal"].map(str::to_owned);

@@ -1,4 +1,4 @@
-//! The parts of an HTTP request that the protocol looks at, as byte slices.
+//! The parts of an HTTP request that the protocol needs, as byte slices.
 
 use super::protocol::is_stateless_version;
 
@@ -11,7 +11,7 @@ pub struct Head<'a> {
     pub host: Field<'a>,
     /// `Origin`.
     pub origin: Field<'a>,
-    /// How the client wants its answer, from `Accept`.
+    /// The response format that the client accepts, from `Accept`.
     pub form: Form,
     /// `Content-Type`.
     pub content_type: Field<'a>,
@@ -25,7 +25,7 @@ pub struct Head<'a> {
     pub mcp_name: Field<'a>,
 }
 
-/// A header field that should come once.
+/// A header field that should occur once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Field<'a> {
     /// Not sent.
@@ -33,7 +33,7 @@ pub enum Field<'a> {
     Absent,
     /// Sent once, without white space around it.
     One(&'a [u8]),
-    /// Sent more than once, so that two readers could take different values.
+    /// Sent more than once, so that two parsers could use different values.
     Repeated,
 }
 
@@ -48,10 +48,10 @@ impl<'a> Field<'a> {
     }
 }
 
-/// How an answer is framed.
+/// The format of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Form {
-    /// `application/json`: to every client that has not ruled it out.
+    /// `application/json`: the default.
     #[default]
     Json,
     /// `text/event-stream` with one event, for clients that accept nothing else.
@@ -59,10 +59,10 @@ pub enum Form {
 }
 
 impl Form {
-    /// Reads the lines of `Accept`, of which the server bounds the length; at most 8.
+    /// Parses the lines of `Accept`, at most 8; the server bounds their length.
     ///
-    /// The protocol wants both media types listed, but many clients send one or none, so everything is welcome and
-    /// JSON is the answer unless events are the only thing that is named.
+    /// The protocol requires both media types, but many clients send one or none. So every value is accepted, and the
+    /// format is JSON unless the client lists only events.
     pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Form {
         let members = lines
             .take(8)
@@ -77,18 +77,18 @@ impl Form {
 }
 
 impl Head<'_> {
-    /// Tells whether the Content-Type is `application/json`, with or without parameters.
+    /// Whether the Content-Type is `application/json`, with or without parameters.
     pub(super) fn is_json(&self) -> bool {
         matches!(self.content_type, Field::One(value) if media_type(value).eq_ignore_ascii_case(b"application/json"))
     }
 
-    /// Tells whether the version header is of the stateless era.
+    /// Whether the version header names a revision of the stateless era.
     pub(super) fn is_stateless(&self) -> bool {
         matches!(self.protocol_version, Field::One(version) if is_stateless_version(version))
     }
 }
 
-/// Returns what stands before the parameters.
+/// Returns the media type without its parameters.
 fn media_type(value: &[u8]) -> &[u8] {
     let name = value.split(|&byte| byte == b';').next();
     name.unwrap_or_default().trim_ascii()
@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn json_is_the_answer_unless_only_events_are_accepted() {
+    fn responses_are_json_unless_only_events_are_accepted() {
         let form = |lines: &[&'static str]| Form::of(lines.iter().map(|line| line.as_bytes()));
         for lines in [
             &[][..],

@@ -1,4 +1,4 @@
-//! JSON-RPC 2.0: what a message is, and how answers and errors are written.
+//! JSON-RPC 2.0: parses messages, and writes responses and errors.
 
 use std::borrow::Cow;
 
@@ -9,21 +9,21 @@ use serde_json::{Map, Value};
 use super::json;
 use crate::wire::json::push_string;
 
-/// One message, seen in a parsed value.
+/// One message, borrowed from a parsed JSON value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Message<'v> {
-    /// Wants an answer.
+    /// Expects a response.
     Request(Request<'v>),
-    /// Wants none.
+    /// Expects no response.
     Notification(Call<'v>),
-    /// To a request, which this server never sends.
+    /// A response; rejected, as this server sends no requests.
     Response,
 }
 
-/// A call that is to be answered.
+/// A call with an id, which gets a response.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) struct Request<'v> {
-    /// A string of at most 512 bytes or an integer, echoed in the answer.
+    /// A string of at most 512 bytes or an integer, echoed in the response.
     pub(super) id: &'v Value,
     pub(super) call: Call<'v>,
 }
@@ -61,21 +61,21 @@ impl<'v> Call<'v> {
     }
 }
 
-/// An error as the client gets it.
+/// An error as it is sent to the client.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct RpcError {
     /// One of the codes below.
     pub(super) code: i32,
-    /// One line for people.
+    /// One line of text, for people.
     pub(super) message: Cow<'static, str>,
-    /// More for programs.
+    /// Details, for programs.
     pub(super) data: Option<Value>,
     /// The status of the HTTP response that carries it.
     pub(super) status: u16,
 }
 
 impl RpcError {
-    /// Makes an error without data, which goes out with 200.
+    /// Creates an error without data, with HTTP status 200.
     pub(super) fn new(code: i32, message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError {
             code,
@@ -85,17 +85,17 @@ impl RpcError {
         }
     }
 
-    /// Returns the error with another status.
+    /// Returns the error with another HTTP status.
     pub(super) fn with_status(self, status: u16) -> RpcError {
         RpcError { status, ..self }
     }
 
-    /// Parameters that a method cannot use.
+    /// Creates an error about invalid parameters of a method.
     pub(super) fn params(message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError::new(INVALID_PARAMS, message)
     }
 
-    /// A message that is none, or that must not be sent here.
+    /// Creates an error about a value that is not a valid message, or a message that is not allowed here.
     pub(super) fn invalid(message: impl Into<Cow<'static, str>>) -> RpcError {
         RpcError::new(INVALID_REQUEST, message)
     }
@@ -142,9 +142,9 @@ pub(super) fn read(value: &Value) -> Result<Message<'_>, (Option<&Value>, RpcErr
     })
 }
 
-/// Returns the id of a request that is JSON but was refused before it became a value.
+/// Returns the id of a request that is valid JSON but was rejected before it was parsed to a value.
 pub(super) fn id_of_refused(text: &[u8]) -> Option<Value> {
-    /// Reading into a structure refuses an id that comes twice.
+    /// Parsing into a struct rejects a duplicate id.
     #[derive(Deserialize)]
     struct OnlyId<'t> {
         #[serde(borrow)]
@@ -155,7 +155,7 @@ pub(super) fn id_of_refused(text: &[u8]) -> Option<Value> {
     is_id(&id).then_some(id)
 }
 
-/// Fractions, `null` and everything else are no ids.
+/// Whether `value` is a valid id; fractions and `null` are not.
 fn is_id(value: &Value) -> bool {
     match value {
         Value::String(text) => text.len() <= ID_BYTES_MAX,
@@ -164,7 +164,7 @@ fn is_id(value: &Value) -> bool {
     }
 }
 
-/// Appends everything of an answer before its result; the caller appends one object and `}`.
+/// Appends a response up to its result; the caller appends the result object and `}`.
 pub(super) fn push_answer_head(out: &mut Vec<u8>, id: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
     push_id(out, id);
@@ -178,7 +178,7 @@ pub(super) fn open_object(object: Value) -> Vec<u8> {
     json
 }
 
-/// Appends an error. Without an id it has no such member: MCP's schema knows no `null` there.
+/// Appends an error. Without an id the member is omitted, because MCP's schema does not allow `null`.
 pub(super) fn push_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
     if let Some(id) = id {
@@ -206,19 +206,19 @@ fn push_id(out: &mut Vec<u8>, id: &Value) {
 
 /// Not JSON.
 pub(super) const PARSE_ERROR: i32 = -32_700;
-/// JSON, but no message.
+/// JSON, but not a valid message.
 pub(super) const INVALID_REQUEST: i32 = -32_600;
 /// No such method.
 pub(super) const METHOD_NOT_FOUND: i32 = -32_601;
-/// A method with parameters that it cannot use.
+/// Invalid parameters of a method.
 pub(super) const INVALID_PARAMS: i32 = -32_602;
 /// No such resource, in the handshake era.
 pub(super) const RESOURCE_NOT_FOUND: i32 = -32_002;
-/// A session id that is not, or no longer, good: the code that SDKs use with 404, in the handshake era.
+/// A session id that is unknown or has ended: the code that SDKs use with 404, in the handshake era.
 pub(super) const SESSION_NOT_FOUND: i32 = -32_001;
-/// A header is missing or at odds with the body, in the stateless era.
+/// A header is missing or contradicts the body, in the stateless era.
 pub(super) const HEADER_MISMATCH: i32 = -32_020;
-/// A revision that is not served, in the stateless era.
+/// A revision that this server does not support, in the stateless era.
 pub(super) const UNSUPPORTED_VERSION: i32 = -32_022;
-/// Longest id in bytes; it is echoed, so it has a bound.
+/// Longest id in bytes; bounded because the response echoes it.
 const ID_BYTES_MAX: usize = 512;

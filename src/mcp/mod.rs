@@ -1,13 +1,13 @@
-//! The Model Context Protocol by hand: bytes and head fields in, reply out; knows no hyper.
+//! The Model Context Protocol, hand-written: takes header fields and a body, returns a reply; independent of hyper.
 //!
-//! One address serves every revision from 2024-11-05 to 2026-07-28. [`Server::handle`] takes a request apart in a
-//! fixed order: origin and host, method, media type, message, era, and only then the method itself. What it answers
-//! from is a [`Catalog`], prepared once for each snapshot. Nothing is remembered between two requests but the sessions
-//! that clients have ended.
+//! One address serves every revision from 2024-11-05 to 2026-07-28. [`Server::handle`] checks a request in a fixed
+//! order: origin and host, HTTP method, media type, message, era, and then calls the JSON-RPC method. Responses come
+//! from a [`Catalog`], prepared once for each snapshot. The only state kept between requests is the list of sessions that
+//! clients have ended.
 //!
-//! Our choices where the standard leaves one: a session id is handed out and never required; every `Accept` is welcome;
-//! a key that comes twice in one object is refused; wrong values of a tool's arguments are a result with `isError`,
-//! which a model gets to read, and wrong shapes are -32602. `tests.rs` has a table of requirements and their tests.
+//! Our choices where the standard leaves one: a session id is issued and never required; every `Accept` is accepted;
+//! a duplicate key in an object is rejected; invalid values of a tool's arguments give a result with `isError`,
+//! which clients show to the model; `arguments` that are no object give -32602. `tests.rs` lists requirements and tests.
 
 mod catalog;
 mod completion;

@@ -10,7 +10,7 @@ pub(crate) enum Revision {
     R2026_07_28 = 5,
 }
 
-/// Every revision that is served, with the date that stands for it on the wire; all but the last have a handshake.
+/// Every supported revision, with its date as sent in messages; all but the last have a handshake.
 const TABLE: [(Revision, &str); 5] = [
     (Revision::R2024_11_05, "2024-11-05"),
     (Revision::R2025_03_26, "2025-03-26"),
@@ -20,9 +20,9 @@ const TABLE: [(Revision, &str); 5] = [
 ];
 
 impl Revision {
-    /// What `initialize` answers to a version that it does not know, and to 2026-07-28, which has no handshake.
+    /// The response of `initialize` to an unknown version, and to 2026-07-28, which has no handshake.
     const HANDSHAKE_LATEST: Revision = Revision::R2025_11_25;
-    /// What a request of the handshake era without a version is taken for (2025-06-18, transports).
+    /// The revision assumed for a handshake-era request without a version (2025-06-18, transports).
     pub(crate) const ASSUMED: Revision = Revision::R2025_03_26;
 
     pub(super) fn dates() -> [&'static str; 5] {
@@ -45,7 +45,7 @@ impl Revision {
         (*revision <= Revision::HANDSHAKE_LATEST).then_some(*revision)
     }
 
-    /// Returns what `initialize` settles on when the client asks for `requested`.
+    /// Returns the revision that `initialize` selects when the client requests `requested`.
     pub(super) fn negotiate(requested: &str) -> Revision {
         Revision::parse(requested.as_bytes())
             .filter(|revision| *revision <= Revision::HANDSHAKE_LATEST)
@@ -53,16 +53,16 @@ impl Revision {
     }
 }
 
-/// The two ways in which clients and servers talk.
+/// The two variants of the protocol.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Era {
-    /// 2024-11-05 to 2025-11-25: `initialize`, then requests that lean on it.
+    /// 2024-11-05 to 2025-11-25: `initialize`, then requests that depend on it.
     Handshake,
-    /// 2026-07-28: every request says everything about itself.
+    /// 2026-07-28: every request is self-contained.
     Stateless,
 }
 
-/// Tells whether a `MCP-Protocol-Version` belongs to the stateless era: a date from 2026-07-28 on, served or not.
+/// Whether an `MCP-Protocol-Version` belongs to the stateless era: a date from 2026-07-28 on, supported or not.
 pub(super) fn is_stateless_version(text: &[u8]) -> bool {
     let is_date = text.len() == 10
         && text.iter().enumerate().all(|(at, byte)| match at {

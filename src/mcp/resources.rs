@@ -1,4 +1,4 @@
-//! Resources: the stored documents and single reviews, under a scheme of their own, as text.
+//! Resources: the stored documents and single reviews, under the URI scheme `reviews`, as text.
 
 use serde_json::{Value, json};
 
@@ -10,7 +10,7 @@ use crate::wire::date::parse_date;
 use crate::wire::json::{push_escaped, push_string};
 use crate::wire::text::{cut, truncate};
 
-/// Returns the items of `resources/list`; a document that is too large to be read, or not derived yet, is not offered.
+/// Returns the items of `resources/list`; a document that is too large, or not derived yet, is left out.
 pub(super) fn list(snapshot: &Snapshot, business: &[u8]) -> Vec<Value> {
     let list = include_str!("catalog/resources.json");
     let mut list: Vec<Value> = serde_json::from_str(list).expect("the list is JSON");
@@ -30,7 +30,7 @@ pub(super) fn list(snapshot: &Snapshot, business: &[u8]) -> Vec<Value> {
     list
 }
 
-/// Returns the document of the list that goes by `uri`; `None` for insights that are not derived yet.
+/// Returns the listed document with this `uri`; `None` if it is unknown or not derived yet.
 fn document<'d>(snapshot: &'d Snapshot, business: &'d [u8], uri: &str) -> Option<&'d [u8]> {
     Some(match uri {
         "reviews://business" => business,
@@ -42,7 +42,7 @@ fn document<'d>(snapshot: &'d Snapshot, business: &'d [u8], uri: &str) -> Option
     })
 }
 
-/// Appends the result of `resources/read`, up to its closing brace; `business` is the document of that name.
+/// Appends the result of `resources/read`, up to its closing brace; `business` is the document `reviews://business`.
 pub(super) fn read(
     snapshot: &Snapshot,
     business: &[u8],
@@ -70,7 +70,7 @@ pub(super) fn read(
     push_content(out, uri, document.ok_or_else(|| not_found(era, uri))?)
 }
 
-/// Appends one text in the shape of a result, up to its closing brace.
+/// Appends a result with one text, up to its closing brace.
 fn push_content(out: &mut Vec<u8>, uri: &str, text: &[u8]) -> Result<(), RpcError> {
     check_size(uri, text.len())?;
     out.reserve(text.len() + text.len() / 8 + 128);
@@ -109,9 +109,9 @@ fn not_found(era: Era, uri: &str) -> RpcError {
     }
 }
 
-/// The address of the card that shows reviews, which the search names in its `_meta`.
+/// The URI of the page that shows reviews; the search tool names it in its `_meta`.
 const REVIEW_CARD_URI: &str = "ui://reviewd/review-card";
-/// A page for the frame of a client (MCP Apps, 2026-01-26); it loads nothing from elsewhere.
+/// A page that clients show in a frame (MCP Apps, 2026-01-26); it loads no external resources.
 const REVIEW_CARD: &str = include_str!("review_card.html");
 /// Largest document that is sent as a resource, 4 MiB; larger ones are neither listed nor read.
 const READ_BYTES_MAX: usize = 4 << 20;

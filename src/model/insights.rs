@@ -1,5 +1,5 @@
-//! What the reviews say, as a value: made once for each dataset, written as `/insights.json` by serde, read by pages and
-//! MCP. The order of the fields is that of the document.
+//! The insights document as types: built once for each dataset, serialized as `/insights.json`, read by pages and MCP.
+//! The fields are in the order of the document.
 
 use std::collections::BTreeMap;
 
@@ -9,12 +9,12 @@ use serde_json::value::RawValue;
 
 use super::{Question, Row};
 
-/// The sign of what is said.
+/// The sentiment of a statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Polarity {
     Negative,
-    /// No opinion, or none that is clear.
+    /// No opinion, or no clear one.
     Neutral,
     Positive,
 }
@@ -35,8 +35,8 @@ impl Polarity {
     }
 }
 
-/// The document. One that the operator made elsewhere is published as its bytes stand; of its value, parts that are left to
-/// the method are empty where their shape is not ours. `Option::deserialize` is named where a key may be null but not missing.
+/// The document. An operator's own document is published byte for byte; in its parsed value, parts whose schema is up to
+/// the method are empty if they do not match ours. `Option::deserialize` is named where a key may be null but not missing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Insights {
     pub version: u64,
@@ -55,11 +55,11 @@ pub struct Insights {
     pub aspects: Vec<Aspect>,
     #[serde(deserialize_with = "or_default")]
     pub entities: Entities,
-    #[serde(deserialize_with = "those_of_our_shape")]
+    #[serde(deserialize_with = "valid_entries")]
     pub topics: Vec<Topic>,
     #[serde(deserialize_with = "or_default")]
     pub temporal: Temporal,
-    /// What single reviews say, by id; `None` once the document is written, as it is most of it.
+    /// Insights of single reviews, by id; `None` once the document is serialized, as this is its largest part.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "Option::deserialize")]
     pub per_review: Option<BTreeMap<String, ReviewInsights>>,
@@ -70,14 +70,14 @@ pub struct Insights {
     pub pull_quote: Option<String>,
 }
 
-/// How the figures are made, and how good that is.
+/// The method of the figures, and its measured accuracy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Method {
     pub name: String,
     #[serde(flatten)]
     pub measured: Figure,
-    /// The same method on other sets.
+    /// The same method measured on other data sets.
     pub further: Vec<Figure>,
     pub text_model_sha256: String,
     pub formula: String,
@@ -91,7 +91,7 @@ pub struct Method {
     pub summary: String,
 }
 
-/// A measurement beside baselines that had the same information.
+/// A measurement, with baselines that had the same information.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Figure {
@@ -102,7 +102,7 @@ pub struct Figure {
     pub baselines: Vec<Baseline>,
 }
 
-/// What a simpler method reaches on the same set.
+/// The result of a simpler method on the same data set.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Baseline {
@@ -112,7 +112,7 @@ pub struct Baseline {
     pub negative_recall: f64,
 }
 
-/// What the figures rest on; counts of reviews, but for `mentions` and `unscored_mentions`.
+/// The data behind the figures; counts of reviews, except `mentions` and `unscored_mentions`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Coverage {
@@ -128,7 +128,7 @@ pub struct Coverage {
     pub languages: Vec<LanguageCoverage>,
 }
 
-/// What the figures of one language rest on.
+/// The data behind the figures of one language.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LanguageCoverage {
@@ -136,7 +136,7 @@ pub struct LanguageCoverage {
     pub language: String,
     /// Reviews with text.
     pub reviews: u64,
-    /// Among `text_model`, `own_stars` and `stars`.
+    /// Some of `text_model`, `own_stars` and `stars`.
     pub evidence: Vec<String>,
 }
 
@@ -173,25 +173,25 @@ pub struct Aspect {
     pub example_review_ids: Vec<String>,
     #[serde(deserialize_with = "Option::deserialize")]
     pub interval: Option<[f64; 2]>,
-    /// Newest first; `None` where the value is shown without it.
+    /// Newest first; `None` where the aspect is shown without evidence.
     #[serde(skip_serializing_if = "Option::is_none")]
     #[serde(deserialize_with = "Option::deserialize")]
     pub evidence: Option<Vec<Evidence>>,
-    #[serde(default, deserialize_with = "those_of_our_shape")]
+    #[serde(default, deserialize_with = "valid_entries")]
     pub quarterly: Vec<Quarter>,
-    /// One sentence, where the share of praise has changed more than chance explains.
+    /// One sentence, if the share of praise has changed significantly.
     pub change: Option<String>,
     /// Every review that mentions it, ascending.
     #[serde(skip)]
     pub rows: Vec<Row>,
-    /// Those of them with a mention of each polarity, in the order of [`Polarity::ALL`]; of a document made elsewhere
-    /// those that its evidence names.
+    /// The reviews with a mention of each polarity, in the order of [`Polarity::ALL`]; for an operator's own document,
+    /// the reviews that its evidence names.
     #[serde(skip)]
     pub rows_by_polarity: [Vec<Row>; 3],
 }
 
 impl Aspect {
-    /// Returns how many mentions there are, of one polarity where that is asked for.
+    /// Returns the number of mentions, of one polarity if given.
     #[must_use]
     pub fn count(&self, polarity: Option<Polarity>) -> u64 {
         let counts = [self.negative_count, self.neutral_count, self.positive_count];
@@ -199,11 +199,11 @@ impl Aspect {
     }
 }
 
-/// The words that a count rests on.
+/// A quotation with a mention that is counted.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     pub review_id: String,
-    /// Code point of its text where the mention begins.
+    /// Offset of the mention in the review's text, in code points.
     pub start: u32,
     pub end: u32,
     pub polarity: Polarity,
@@ -218,7 +218,7 @@ pub struct Quarter {
     pub positive_count: u64,
     pub neutral_count: u64,
     pub negative_count: u64,
-    /// Of the share of praise.
+    /// Confidence interval of the share of praise.
     pub interval: [f64; 2],
 }
 
@@ -238,7 +238,7 @@ pub struct Person {
     pub mean_rating: Option<f64>,
 }
 
-/// Something that is named; the mean is of the reviews that name it.
+/// A service, problem or place; the mean is of the reviews that mention it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entity {
     pub id: String,
@@ -247,7 +247,7 @@ pub struct Entity {
     pub mean_rating: Option<f64>,
 }
 
-/// A phrase that sets reviews of five stars and those of at most three apart.
+/// A phrase that is typical of reviews of five stars, or of reviews of at most three.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Topic {
     pub phrase: String,
@@ -256,7 +256,7 @@ pub struct Topic {
     pub low_star_count: u64,
     /// Standard errors of the log-odds.
     pub weight: f64,
-    /// The newest.
+    /// The newest reviews.
     #[serde(default)]
     pub review_ids: Vec<String>,
 }
@@ -283,16 +283,16 @@ pub struct ReviewInsights {
     pub sentiment: Option<Polarity>,
     #[serde(deserialize_with = "Option::deserialize")]
     pub score: Option<f64>,
-    #[serde(deserialize_with = "those_of_our_shape")]
+    #[serde(deserialize_with = "valid_entries")]
     pub aspects: Vec<String>,
-    #[serde(deserialize_with = "those_of_our_shape")]
+    #[serde(deserialize_with = "valid_entries")]
     pub technicians: Vec<String>,
-    #[serde(deserialize_with = "those_of_our_shape")]
+    #[serde(deserialize_with = "valid_entries")]
     pub services: Vec<String>,
 }
 
-/// What another method wrote here may have any shape. It is read from its text: a [`serde_json::Value`] of it would parse
-/// what stands under a key of serde_json's own, without a bound on depth.
+/// Another method may write any JSON here. The raw text is parsed: deserializing a [`serde_json::Value`] would also parse
+/// the value of a private key of serde_json, without a limit on depth.
 fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     deserializer: D,
 ) -> Result<T, D::Error> {
@@ -300,7 +300,7 @@ fn or_default<'de, D: Deserializer<'de>, T: DeserializeOwned + Default>(
     Ok(serde_json::from_str(text.get()).unwrap_or_default())
 }
 
-fn those_of_our_shape<'de, D: Deserializer<'de>, T: DeserializeOwned>(
+fn valid_entries<'de, D: Deserializer<'de>, T: DeserializeOwned>(
     deserializer: D,
 ) -> Result<Vec<T>, D::Error> {
     let texts: Vec<Box<RawValue>> = or_default(deserializer)?;

@@ -1,23 +1,23 @@
-//! What stands around the reviews of an answer, shared by REST and MCP; they are bytes that were rendered when the
-//! snapshot was built, joined by commas.
+//! The JSON before and after the reviews of a response, shared by REST and MCP. The reviews themselves are rendered when
+//! the snapshot is built, and joined by commas.
 
 use super::filter::Cursor;
 use super::hints::{Hint, push_hints};
 use crate::wire::json::{push_strings, push_u64};
 
-/// What stands around the reviews of a search's answer; a thread uses one again and again.
+/// The JSON before and after the reviews of a search response; each thread reuses one.
 #[derive(Debug, Default)]
 pub struct Frame {
-    /// Up to the first review.
+    /// The JSON up to the first review.
     pub head: Vec<u8>,
-    /// After the last one.
+    /// The JSON after the last review.
     pub tail: Vec<u8>,
     /// The text of the cursor of the next page; empty if nothing follows.
     pub cursor: Vec<u8>,
 }
 
 impl Frame {
-    /// Writes what stands around `returned` reviews.
+    /// Renders the JSON around `returned` reviews.
     pub fn render(
         &mut self,
         matched: u32,
@@ -35,7 +35,7 @@ impl Frame {
         push_tail(&mut self.tail, ignored);
     }
 
-    /// Adds the optional key `hints` behind the reviews, where there are some.
+    /// Adds the optional key `hints` after the reviews, if there are hints.
     pub fn add_hints(&mut self, hints: &[Hint]) {
         if !hints.is_empty() {
             self.tail.pop();
@@ -46,7 +46,7 @@ impl Frame {
     }
 }
 
-/// Appends what stands before the first review of a response. `cursor` is the text of `next_cursor`, empty on the last page.
+/// Appends the JSON before the first review of a response. `cursor` is the text of `next_cursor`, empty on the last page.
 /// It is `None` in a response to `/api/reviews/since`, which has no pages.
 pub(crate) fn push_head(out: &mut Vec<u8>, matched: u32, returned: usize, cursor: Option<&[u8]>) {
     out.extend_from_slice(b"{\"matched\":");
@@ -65,7 +65,7 @@ pub(crate) fn push_head(out: &mut Vec<u8>, matched: u32, returned: usize, cursor
     out.extend_from_slice(b",\"reviews\":[");
 }
 
-/// Appends everything that stands after the last review; `ignored_parameters` only where there are some.
+/// Appends the JSON after the last review; `ignored_parameters` only if there are any.
 pub fn push_tail(out: &mut Vec<u8>, ignored: &[String]) {
     out.push(b']');
     if !ignored.is_empty() {
@@ -75,8 +75,8 @@ pub fn push_tail(out: &mut Vec<u8>, ignored: &[String]) {
     out.push(b'}');
 }
 
-/// Room in bytes that head and tail need at most, so that an answer's buffer can be made once: eight ignored names of 64
-/// bytes, each byte at worst six in JSON, with quotes and commas, and the rest.
+/// Largest size of head and tail in bytes, so that a response's buffer is allocated once: eight ignored names of 64
+/// bytes, at most six bytes of JSON for each, with quotes and commas, and the rest.
 pub const ENVELOPE_BYTES_MAX: usize = 8 * (64 * 6 + 3) + 288;
 
 #[cfg(test)]
@@ -87,7 +87,7 @@ mod tests {
     use crate::wire::date::Date;
 
     #[test]
-    fn the_largest_envelope_fits_the_room_that_is_announced() {
+    fn the_largest_envelope_fits_envelope_bytes_max() {
         let cursor = Cursor {
             sort: Sort::Lowest,
             rating: Rating::MAX,

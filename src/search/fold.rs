@@ -1,5 +1,5 @@
-//! The form in which texts and needles are compared: the one of `wire::fold`, shared with the names of the dataset,
-//! and the way back to the text as it was written.
+//! Case and accent folding of texts and needles (`wire::fold`, also used for names of the dataset), and the mapping of
+//! matches back to the original text.
 
 use std::ops::Range;
 
@@ -9,12 +9,12 @@ use super::filter::Term;
 pub use crate::wire::fold::fold_into;
 use crate::wire::text::truncate;
 
-/// Returns where `terms` stand in the first `bytes_max` bytes of `text` as it was written: the first `count_max` places
-/// of each, ascending; places that overlap are one. A term that ends beyond those bytes is not found.
+/// Returns the ranges of `terms` in the first `bytes_max` bytes of the original `text`: the first `count_max` matches of
+/// each, ascending; overlapping ranges are merged. A term that ends beyond `bytes_max` is not found.
 ///
-/// An index keeps no offsets: those bytes are folded here, and once more up to the last place where they are not ASCII;
-/// 131,072 bytes of Cyrillic letters take some milliseconds. Where several characters fold to one, as a letter and its
-/// accent do, all of them are in the place.
+/// The index stores no offsets: the text is folded here, and, if it is not ASCII, once more up to the last match;
+/// 131,072 bytes of Cyrillic letters take some milliseconds. If several characters fold to one, such as a letter and its
+/// accent, the range contains all of them.
 pub fn find_folded(
     text: &str,
     terms: &[Term<'_>],
@@ -73,7 +73,7 @@ fn head(text: &str, bytes_max: usize) -> &str {
     head
 }
 
-/// Cuts `text` into pieces that fold alone as they do together, each with the length of its folding.
+/// Splits `text` into pieces that can be folded separately, each with the length of its folded form.
 fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
     let mut folded = String::new();
@@ -88,20 +88,20 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
     })
 }
 
-/// Tells whether `character` neither moves past nor melts into whatever stands before it: normalization never looks
-/// back from it (UAX #15, NFC).
+/// Tells whether `character` is a normalization boundary: it neither reorders nor composes with characters before it
+/// (UAX #15, NFC).
 fn begins_piece(character: char) -> bool {
-    // The first mark of Unicode; also spares most texts of Europe's west the look-up.
+    // The first combining mark of Unicode; most texts in Latin script need no lookup.
     if character < '\u{300}' {
         return true;
     }
-    CanonicalCombiningClassMapBorrowed::new().get_u8(character) == 0 && !melts_back(character)
+    CanonicalCombiningClassMapBorrowed::new().get_u8(character) == 0 && !composes_back(character)
 }
 
-/// Tells whether `character` is of class 0 and yet melts into the one before, or begins with one that does, or with a
-/// mark: vowels and ends of Korean syllables, signs of vowels of India and its neighbours. No property of
-/// `icu_normalizer` tells this; a test compares the list with its decompositions of all characters.
-fn melts_back(character: char) -> bool {
+/// Tells whether `character` has combining class 0 and still composes with the one before, or decomposes into such a
+/// character or a mark first: Korean vowels and final consonants, vowel signs of Indic scripts. `icu_normalizer` has no
+/// such property; a test compares the list with its decompositions of all characters.
+fn composes_back(character: char) -> bool {
     matches!(character,
         '\u{9be}' | '\u{9d7}' | '\u{b3e}' | '\u{b56}' | '\u{b57}' | '\u{bbe}' | '\u{bd7}' | '\u{cc2}'
             | '\u{cd5}' | '\u{cd6}' | '\u{d3e}' | '\u{d57}' | '\u{dcf}' | '\u{ddf}' | '\u{f73}' | '\u{f75}'
@@ -121,7 +121,7 @@ mod tests {
     use proptest::prelude::*;
     use std::collections::BTreeSet;
 
-    /// Returns the part of `text` that holds the first `needle`, which is folded.
+    /// Returns the part of `text` that matches the folded `needle` first.
     fn found<'t>(text: &'t str, needle: &str) -> Option<&'t str> {
         let range = find_folded(text, &[Term::anywhere(needle)], usize::MAX, 1)
             .into_iter()
@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_found_is_the_part_as_it_was_written() {
+    fn matches_are_ranges_of_the_original_text() {
         assert_eq!(found("The ATTORNEY was", "attorney"), Some("ATTORNEY"));
         assert_eq!(found("un cafe\u{301} bon", "cafe"), Some("cafe\u{301}"));
         assert_eq!(found("un cafe\u{301} bon", "e"), Some("e\u{301}"));
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn every_place_is_found_up_to_the_count_and_none_beyond_the_bound() {
+    fn matches_stop_at_the_count_and_at_the_byte_limit() {
         let found = |text: &str, needle: &str, bytes_max, count_max| -> Vec<String> {
             let ranges = find_folded(text, &[Term::anywhere(needle)], bytes_max, count_max);
             ranges
@@ -161,7 +161,7 @@ mod tests {
                 assert_eq!(found(text, "two", text.len() - less, 9).len(), count);
             }
         }
-        // A letter whose accent is beyond the bound is not looked at.
+        // A letter whose accent is beyond the limit is not searched.
         for (bytes_max, count) in [(4, 0), (5, 0), (6, 1)] {
             assert_eq!(found("cafe\u{301}", "cafe", bytes_max, 9).len(), count);
         }
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn every_character_that_melts_into_the_one_before_is_known() {
+    fn every_character_that_composes_backwards_is_known() {
         let decompositions = CanonicalDecompositionBorrowed::new();
         let compositions = CanonicalCompositionBorrowed::new();
         let classes = CanonicalCombiningClassMapBorrowed::new();
@@ -205,7 +205,7 @@ mod tests {
             .filter(|character| {
                 let first = first(*character);
                 let looks_back = classes.get_u8(first) != 0 || melting.contains(&first);
-                looks_back != melts_back(*character)
+                looks_back != composes_back(*character)
             })
             .collect();
         assert_eq!(unlike, Vec::<char>::new());
@@ -213,7 +213,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_fold_alone_as_they_do_together(
+        fn pieces_fold_separately_as_they_do_together(
             text in "[a-zA-Z øŁ\u{2019}\u{a0}ßẞİıΣςK\u{300}\u{301}\u{323}\u{327}\u{345}\u{1100}-\u{1112}\u{1161}-\u{1175}\u{11a8}-\u{11c2}가é日\u{9c7}\u{9be}\u{9d7}👩\u{200d}🏽]{0,24}",
         ) {
             let (mut whole, mut parts) = (String::new(), String::new());

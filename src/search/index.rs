@@ -13,15 +13,15 @@ use crate::wire::date::Date;
 use std::ops::Deref;
 use std::sync::Arc;
 
-/// Everything that a search reads; immutable. A clone shares the arrays.
+/// The search index; immutable. A clone shares the arrays.
 #[derive(Clone, Debug)]
 pub struct Index {
     arrays: Arc<Arrays>,
-    /// Who mentions which aspect; `None` until the insights are derived.
+    /// The reviews that mention each aspect; `None` until the insights are derived.
     pub(super) aspects: Option<Arc<Aspects>>,
 }
 
-/// What an index knows from the reviews alone.
+/// The parts of an index that depend only on the reviews.
 #[derive(Debug)]
 pub struct Arrays {
     pub(super) ids: Ids,
@@ -34,7 +34,7 @@ pub struct Arrays {
     /// The reviews without a reply, and those with one.
     pub(super) replies: [RowSet; 2],
     pub(super) arena: Arena,
-    /// `None` where the budget is too small for any tree, and texts are scanned.
+    /// `None` if the memory limit is too small for any tree; then texts are scanned.
     pub(super) tree: Option<Tree>,
 }
 
@@ -44,7 +44,7 @@ impl Index {
         Index::build_unless(reviews, taxonomy, options, &|| false).expect("nothing cancels it")
     }
 
-    /// Builds the index like [`Index::build`]; `None` once `cancelled`, which then has to stay true.
+    /// Builds the index like [`Index::build`]; `None` if `cancelled` returns true, which must then stay true.
     pub fn build_unless(
         reviews: &[Review],
         taxonomy: &Taxonomy,
@@ -56,7 +56,7 @@ impl Index {
         (!cancelled()).then(|| Index::of(reviews, taxonomy, arena, tree))
     }
 
-    /// Builds the index with a tree tuned just so, for tests and measurements.
+    /// Builds the index with the given tuning of the tree, for tests and measurements.
     #[doc(hidden)]
     pub fn build_tuned(
         reviews: &[Review],
@@ -86,7 +86,7 @@ impl Index {
             services: Names::of(reviews, services.collect(), |review| {
                 review.mentioned_services.iter().map(String::as_str)
             }),
-            // By tag, and by the language of a tag with more parts.
+            // By the whole tag, and by its primary language.
             languages: Names::of(reviews, Vec::new(), |review| {
                 let tag = review.language.as_deref();
                 let language = tag.and_then(|tag| tag.split_once('-'));
@@ -108,7 +108,7 @@ impl Index {
         }
     }
 
-    /// Returns this index with who mentions which aspect; `taxonomy` has the phrases by which aspects are found too.
+    /// Returns this index with the mentions of aspects; `taxonomy` has phrases that also match aspects.
     pub fn with_aspects(&self, insights: &Insights, taxonomy: &Taxonomy) -> Index {
         let aspects = Aspects::of(&insights.aspects, taxonomy, self.len());
         Index {
@@ -117,8 +117,8 @@ impl Index {
         }
     }
 
-    /// Tells what the folded name of a technician, service, aspect, language or source stands for; `None` for other
-    /// parameters, and for aspects before the insights are there. Unknown names are compared with at most 2,000 others.
+    /// Resolves the folded name of a technician, service, aspect, language or source; `None` for other parameters, and
+    /// for aspects until the insights are derived. Unknown names are compared with at most 2,000 others.
     pub fn resolve(&self, parameter: Parameter, folded: &str) -> Option<NameMatch<'_>> {
         match parameter {
             Parameter::MentionsTechnician => Some(self.technicians.resolve(folded)),
@@ -185,8 +185,8 @@ impl Arrays {
         self.dates.partition_point(|known| *known > date) as u32
     }
 
-    /// Returns how many reviews are newer than the place (`date`, `id`), which need not be a review's; with the review
-    /// there where `through`.
+    /// Returns how many reviews are newer than the position (`date`, `id`), at which there may be no review; with
+    /// `through`, a review at the position counts too.
     pub(super) fn rows_before(&self, date: Date, id: &str, through: bool) -> u32 {
         let (mut low, mut high) = (self.rows_after(date), self.rows_since(date));
         while low < high {
@@ -201,12 +201,12 @@ impl Arrays {
         low
     }
 
-    /// Returns the bytes of the folded texts.
+    /// Returns the size of the folded texts in bytes.
     pub fn text_bytes(&self) -> u64 {
         (self.arena.bytes.len() + self.arena.starts.len() * 8) as u64
     }
 
-    /// Returns the bytes of the tree over the texts; 0 where they are scanned.
+    /// Returns the size of the tree over the texts in bytes; 0 if texts are scanned.
     pub fn tree_bytes(&self) -> u64 {
         self.tree.as_ref().map_or(0, Tree::memory)
     }
@@ -255,7 +255,7 @@ pub(super) struct Ratings {
 
 impl Ratings {
     fn new(reviews: &[Review]) -> Ratings {
-        // Once out of the reviews, which are hundreds of bytes apart, and then bitmap by bitmap.
+        // Copied once, as the reviews are hundreds of bytes apart; each bitmap then reads the copy.
         let of_row: Vec<Rating> = reviews.iter().map(|review| review.rating).collect();
         let mut bitmaps = Vec::new();
         let stars = || (1..=5).filter_map(Rating::new);

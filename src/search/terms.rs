@@ -1,8 +1,8 @@
-//! What the tree knows of a term of `query` or `words`, and how it narrows the rows selected so far.
+//! Looks up a term of `query` or `words` in the tree, and narrows the rows selected so far.
 //!
-//! A word is two needles: itself after a space, and after [`START`]. The tree tells the rows of a needle, or a superset
-//! of at most a leaf's; what is not certain is looked up in the texts. A phrase ends where a word does, so each of its
-//! needles is looked up with every byte that may follow a word.
+//! A word is two needles: the word after a space, and after [`START`]. The tree returns the rows of a needle, or a
+//! superset no larger than a leaf; uncertain rows are verified in the texts. A phrase must end at the end of a word, so
+//! each of its needles is looked up with every byte that may follow a word.
 
 use crate::search::arena::START;
 use crate::search::filter::{Term, is_of_word, listed_part};
@@ -14,46 +14,46 @@ use arrayvec::ArrayVec;
 use memchr::memmem::Finder;
 use std::hint::black_box;
 
-/// A term, and what is known of it before any text is looked at.
+/// A term, and its lookup results before any text is read.
 pub(super) struct TermLookup<'t, 'q> {
     pub(super) term: Term<'q>,
     finder: Finder<'q>,
-    /// What the tree has found; together all rows that the term has.
+    /// The tree's results; together they contain all rows of the term.
     needles: ArrayVec<Needle<'t>, 3>,
 }
 
 /// A spelling of a term in the arena.
 #[derive(Clone, Copy)]
 struct Needle<'t> {
-    /// What stands before the term.
+    /// The bytes before the term.
     before: &'static [u8],
-    /// Rows among which are all of the needle, and whether they are exactly those.
+    /// Rows that may contain the needle, and whether all of them certainly do.
     postings: Postings<'t>,
     exact: bool,
 }
 
-/// Rows that are candidates, few of them.
+/// A small set of candidate rows.
 #[derive(Debug, Default)]
 pub(super) struct Candidates {
     /// Ascending.
     pub(super) rows: Vec<u32>,
-    /// For each row the terms, by their bits, for which its text is still to be looked at.
+    /// For each row the terms, as bits, for which its text must still be read.
     pub(super) open: Vec<u32>,
-    /// What the postings of one term say of each row.
+    /// For each row the result of the postings of one term: [`POSSIBLE`], [`CERTAIN`] or 0.
     marks: Vec<u8>,
-    /// A bit for the lower bits of each candidate. Most rows of a long list find no bit set, and need no search.
+    /// A bit for the lower bits of each candidate. Most rows of a long list have no bit set, and need no binary search.
     filter: Vec<u64>,
 }
 
-/// Memory that searches use again.
+/// Buffers that searches reuse.
 #[derive(Debug, Default)]
 pub(super) struct Memory {
     needle: Vec<u8>,
-    /// Rows that certain lists of a term have in common with those selected so far.
+    /// Rows of a term's certain lists that are also among the rows selected so far.
     hits: Vec<u32>,
-    /// The same of lists that are not certain.
+    /// The same for lists that are not certain.
     possible: Vec<u32>,
-    /// Rows of certain lists, as a bitmap, where these are many.
+    /// Rows of certain lists as a bitmap, if there are many.
     marks: Vec<u64>,
     /// Rows of a bitmap whose texts still have to be searched, each with the bit of the term to search for.
     open: Vec<(u32, u32)>,
@@ -62,12 +62,12 @@ pub(super) struct Memory {
 /// Lists with more than one row in so many are put into a bitmap; of shorter ones each row is looked up in the selection.
 const MARKED_ONE_IN: u32 = 64;
 
-/// Looking at a text takes about as long as decoding this many rows of a list; twice as long where it is looked at alone.
+/// Reading a text takes about as long as decoding this many rows of a list; twice as long if no other text is prefetched.
 const STEPS_PER_TEXT: u32 = 48;
 const STEPS_PER_OPEN_TEXT: u32 = 96;
 
 impl<'t, 'q> TermLookup<'t, 'q> {
-    /// Looks the needles of `term` up; without a tree nothing is known.
+    /// Looks up the needles of `term`; without a tree there are no results.
     pub(super) fn new(index: &'t Index, term: Term<'q>, memory: &mut Memory) -> Self {
         let mut needles = ArrayVec::new();
         let text = term.text.as_bytes();
@@ -100,12 +100,12 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         }
     }
 
-    /// Returns at most how many rows hold the term.
+    /// Returns an upper bound of the number of rows that contain the term.
     pub(super) fn rows_max(&self) -> u32 {
         self.sum(Postings::rows_max)
     }
 
-    /// Tells whether no text holds the term.
+    /// Tells whether no text contains the term.
     pub(super) fn is_nowhere(&self, index: &Index) -> bool {
         index.tree.is_some() && self.needles.is_empty()
     }
@@ -120,7 +120,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         !self.term.ends_word && self.needles.iter().all(|needle| needle.exact)
     }
 
-    /// Returns the rows of the term, where one needle tells them all.
+    /// Returns the rows of the term if one needle has all of them.
     pub(super) fn only(&self) -> Option<Postings<'t>> {
         match self.needles[..] {
             [needle] if self.is_certain() => Some(needle.postings),
@@ -133,7 +133,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         needles.fold(0, |sum, needle| sum.saturating_add(cost(needle.postings)))
     }
 
-    /// Calls `each` with the postings of the term, and whether their rows certainly hold it.
+    /// Calls `each` with the postings of the term, and whether their rows certainly contain it.
     fn each_postings(
         &self,
         tree: &'t Tree,
@@ -147,7 +147,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             }
             let needle = join(buffer, &[known.before, self.term.text.as_bytes()]);
             let signs = (0..0x80_u8).filter(|byte| !byte.is_ascii_alphanumeric());
-            // From a byte that is not ASCII alone one cannot tell whether a word ends.
+            // A non-ASCII byte alone does not tell whether a word ends.
             for next in signs.chain([START]).chain(0xc2..=0xf4) {
                 needle.push(next);
                 if let Some((postings, exact)) = tree.find(needle) {
@@ -160,7 +160,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         }
     }
 
-    /// Adds all rows that may hold the term to `bits`, which is empty; `bit` says in `memory.open` that their texts tell.
+    /// Adds all rows that may contain the term to the empty `bits`; uncertain ones go to `memory.open` with `bit`.
     pub(super) fn mark(&self, tree: &'t Tree, bits: &mut [u64], bit: u32, memory: &mut Memory) {
         let possible = &mut memory.possible;
         possible.clear();
@@ -178,8 +178,8 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory.open.extend(possible.iter().map(|row| (*row, bit)));
     }
 
-    /// Removes from `bits` the rows that the term cannot select. Rows whose texts have to be searched for it are added to
-    /// `memory.open` with `bit`; where few rows are left, these are all of them.
+    /// Removes from `bits` the rows that the term cannot select. Rows whose texts must be searched for it are added to
+    /// `memory.open` with `bit`; if few rows are left, all of them are.
     pub(super) fn narrow_bits(
         &self,
         tree: &'t Tree,
@@ -224,7 +224,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         let flip = if is_excluded { u64::MAX } else { 0 };
         match bitmaps.first() {
             Some(first) => {
-                // Where there are fewer than three bitmaps, the first takes the place of the others.
+                // With fewer than three bitmaps, the first one stands in for the missing ones.
                 let words = |number| bitmaps.get(number).unwrap_or(first).iter();
                 let all = bits.iter_mut().zip(*first).zip(words(1)).zip(words(2));
                 all.for_each(|(((bits, one), two), three)| *bits &= (one | two | three) ^ flip);
@@ -241,7 +241,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory.open.extend(possible.iter().map(|row| (*row, bit)));
     }
 
-    /// Leaves those of `candidates` that the term may select; `bit` says in their `open` that their texts tell.
+    /// Keeps the `candidates` that the term may select; sets `bit` in the `open` of those to verify in the texts.
     pub(super) fn narrow_candidates(
         &self,
         index: &'t Index,
@@ -270,7 +270,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         });
     }
 
-    /// Fills the empty `rows` with all rows that may hold the term, ascending; `bits` is overwritten.
+    /// Fills the empty `rows` with all rows that may contain the term, ascending; `bits` is overwritten.
     pub(super) fn collect(
         &self,
         index: &'t Index,
@@ -298,13 +298,13 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         rows.dedup();
     }
 
-    /// Tells whether the rows of the term are those of one needle: all certain, or none.
+    /// Tells whether the rows of the term are those of one needle, so that all are certain, or none.
     pub(super) fn has_one_needle(&self) -> bool {
         self.needles.len() == 1 && (!self.term.ends_word || self.is_leaf())
     }
 
-    /// Leaves those of `candidates` that other parts of the needle lead to as well, where the first walk saw only its
-    /// beginning. They remain open.
+    /// Keeps the `candidates` that the postings of other parts of the needle contain too, if the first lookup covered only
+    /// the needle's beginning. They still must be verified.
     pub(super) fn narrow_by_parts(&self, index: &'t Index, candidates: &mut Candidates) {
         let (Some(tree), [needle]) = (&index.tree, &self.needles[..]) else {
             return;
@@ -335,11 +335,11 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         }
     }
 
-    /// Tells whether the text of `row` holds the term.
+    /// Tells whether the text of `row` contains the term.
     fn holds(&self, index: &Index, row: u32) -> bool {
         let term = &self.term;
         if !term.begins_word && !term.ends_word {
-            // What is listed behind the text is in it.
+            // The words listed after the text occur in it.
             return self.finder.find(index.arena.row(row)).is_some();
         }
         let text = index.arena.text(row);
@@ -348,30 +348,30 @@ impl<'t, 'q> TermLookup<'t, 'q> {
     }
 }
 
-/// What postings say of a candidate.
+/// Marks of a candidate: whether it possibly or certainly contains the term.
 const POSSIBLE: u8 = 1;
 const CERTAIN: u8 = 2;
 
-/// So many rows of several lists are sorted sooner than put into a bitmap.
+/// Up to so many rows of several lists, sorting is faster than a bitmap.
 const SORTED_MAX: u32 = 512;
 
-/// Where other parts of a needle begin that are looked up too, in eighths of it.
+/// Where the other parts of a needle that are looked up begin, in eighths of its length.
 const PARTS: [usize; 4] = [4, 6, 2, 5];
 
-/// So few texts are looked at sooner than the tree is walked once more.
+/// Up to so many candidates, reading their texts is faster than another lookup in the tree.
 const CANDIDATES_FEW: usize = 12;
 
-/// A list of more rows for each candidate is not decoded to narrow them.
+/// A list with more rows per candidate than this is not decoded to narrow the candidates.
 const STEPS_PER_CANDIDATE: usize = 16;
 
 impl Candidates {
-    /// Leaves those whose texts say what is open of `terms`.
+    /// Keeps the candidates whose texts contain the `terms` that are still open.
     pub(super) fn look_at_texts(&mut self, index: &Index, terms: &[TermLookup<'_, '_>]) {
         let Candidates { rows, open, .. } = self;
         let mut kept = 0;
         for start in (0..rows.len()).step_by(TEXTS_AHEAD) {
             let block = start..rows.len().min(start + TEXTS_AHEAD);
-            // Nothing waits for these bytes, so the lines of all texts come from memory together, not one after the other.
+            // Nothing depends on these bytes, so the cache lines of all texts are loaded in parallel.
             let lines = block.clone().filter(|at| open[*at] != 0).flat_map(|at| {
                 let text = index.arena.row(rows[at]).iter();
                 text.take(TEXT_AHEAD_BYTES).step_by(64)
@@ -389,7 +389,7 @@ impl Candidates {
         rows.truncate(kept);
     }
 
-    /// Takes out of `bits` those of `memory.open` whose texts do not say what is asked for.
+    /// Removes from `bits` the rows of `memory.open` whose texts do not contain the open terms.
     pub(super) fn settle(
         &mut self,
         index: &Index,
@@ -417,7 +417,7 @@ impl Candidates {
         self.open.clear();
     }
 
-    /// Forgets what was marked; about `steps` rows follow.
+    /// Clears all marks; about `steps` rows will be marked next.
     fn begin_marks(&mut self, steps: u32) {
         self.marks.clear();
         self.marks.resize(self.rows.len(), 0);
@@ -454,7 +454,7 @@ impl Candidates {
         });
     }
 
-    /// Leaves those of which `is_kept` says so, who gets what is open and the mark.
+    /// Keeps the candidates for which `is_kept` returns true; it gets the open bits and the mark.
     fn retain(&mut self, mut is_kept: impl FnMut(&mut u32, u8) -> bool) {
         let (rows, open, marks) = (&mut self.rows, &mut self.open, &self.marks);
         let mut kept = 0;
@@ -469,14 +469,14 @@ impl Candidates {
     }
 }
 
-/// Bits of the filter of candidates, 4 KiB, and the rows from which on it pays to fill it.
+/// Bits of the filter of candidates (4 KiB), and the number of rows from which filling it is worthwhile.
 const FILTER_BITS: u32 = 1 << 15;
 const FILTER_STEPS_MIN: u32 = 1024;
 
-/// Texts that are asked for before the first of them is looked at.
+/// Texts that are prefetched before the first of them is read.
 const TEXTS_AHEAD: usize = 16;
 
-/// Bytes of each that are asked for, by lines of the cache; most texts are shorter.
+/// Bytes of each text that are prefetched, by cache lines; most texts are shorter.
 const TEXT_AHEAD_BYTES: usize = 1024;
 
 fn is_leaf(postings: Postings<'_>) -> bool {

@@ -1,4 +1,4 @@
-//! A stored document: body, media type, entity-tag and date travel together, the compressed variants beside them.
+//! A stored document: body, media type, entity-tag and date, with its compressed variants.
 
 use std::io::Write;
 use std::sync::OnceLock;
@@ -16,11 +16,11 @@ const COMPRESS_FROM_BYTES: usize = 1_024;
 /// One stored document of a snapshot.
 #[derive(Debug)]
 pub struct Resource {
-    /// The document as it is.
+    /// The uncompressed document.
     pub body: Bytes,
     /// Its Content-Type.
     pub media_type: &'static str,
-    /// Strong, made from the body.
+    /// Strong entity-tag, computed from the body.
     pub etag: EntityTag,
     /// The dataset's own date.
     pub last_modified: Timestamp,
@@ -31,7 +31,7 @@ pub struct Resource {
 }
 
 impl Resource {
-    /// Takes a finished document; hashes it once.
+    /// Creates a resource from a complete document; hashes it once.
     #[must_use]
     pub fn new(body: Bytes, media_type: &'static str, last_modified: Timestamp) -> Resource {
         let digest = Sha256::digest(&body).into();
@@ -46,7 +46,7 @@ impl Resource {
         }
     }
 
-    /// Returns the body in `coding`, or `None` where that variant is not there: not yet made, or not smaller.
+    /// Returns the body in `coding`, or `None` if there is no such variant: not yet compressed, or not smaller.
     #[must_use]
     pub fn encoded(&self, coding: Coding) -> Option<&Bytes> {
         match coding {
@@ -55,7 +55,7 @@ impl Resource {
         }
     }
 
-    /// Makes the variants that are missing; asks `cancelled` before each.
+    /// Creates the missing variants; calls `cancelled` before each.
     pub fn compress(&self, cancelled: &impl Fn() -> bool) {
         for coding in [Coding::Gzip, Coding::Brotli] {
             let slot = self.slot(coding).filter(|slot| slot.get().is_none());
@@ -75,8 +75,8 @@ impl Resource {
     }
 }
 
-/// Compresses `body`, or returns `None` where that does not pay or fails (an encoder only fails for want of memory;
-/// the document is then sent as it is).
+/// Compresses `body`; `None` if the result is not smaller, or if the encoder fails, which only happens without memory
+/// (the document is then sent uncompressed).
 fn smaller(body: &[u8], coding: Coding) -> Option<Bytes> {
     if body.len() < COMPRESS_FROM_BYTES {
         return None;
@@ -95,7 +95,7 @@ fn smaller(body: &[u8], coding: Coding) -> Option<Bytes> {
 const GZIP_LEVEL: u32 = 6;
 /// Quality of brotli, 0 to 11.
 const BROTLI_QUALITY: i32 = 5;
-/// Window of brotli, as the power of two: 4 MiB, which every browser takes.
+/// Window of brotli, as a power of two: 4 MiB, which every browser supports.
 const BROTLI_WINDOW: i32 = 22;
 
 fn gzip(body: &[u8]) -> std::io::Result<Vec<u8>> {

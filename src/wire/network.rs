@@ -1,20 +1,20 @@
-//! Internet addresses as we tell clients apart by them, and networks of them (CIDR, RFC 4632 §3.1 and RFC 4291 §2.3).
+//! Parses IP networks (CIDR, RFC 4632 §3.1 and RFC 4291 §2.3), and maps client addresses to keys and networks.
 
 use std::net::IpAddr;
 
 pub use ipnet::IpNet;
 
-/// Parses `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32`; an IPv4 network written as an IPv6 one is the IPv4 one.
+/// Parses `192.0.2.1`, `10.0.0.0/8`, `2001:db8::/32`; an IPv4-mapped IPv6 network becomes the IPv4 network.
 ///
 /// # Errors
-/// A text that is no network, has bits set behind its prefix, or holds every address: what is wrong with it.
+/// A message if the text is not a network, has bits set after its prefix, or contains every address.
 pub fn parse_network(text: &str) -> Result<IpNet, String> {
     const SHAPE: &str = "is not an address such as 192.0.2.1 or a network such as 10.0.0.0/8";
     let parsed = match text.parse::<IpAddr>() {
         Ok(address) => IpNet::from(address),
         Err(_) => text.parse().map_err(|_| SHAPE.to_owned())?,
     };
-    // ::ffff:10.0.0.0/104 is 10.0.0.0/8, as clients' addresses are compared in that form.
+    // ::ffff:10.0.0.0/104 is 10.0.0.0/8, as client addresses are compared in that form.
     let network = match parsed.addr().to_canonical() {
         IpAddr::V4(v4) if parsed.max_prefix_len() == 128 => {
             let prefix = parsed.prefix_len().checked_sub(96);
@@ -32,8 +32,8 @@ pub fn parse_network(text: &str) -> Result<IpNet, String> {
     }
 }
 
-/// Returns the networks that a client at `address` is counted in: its own, an IPv4 address or the /64 of an IPv6 one,
-/// and the /48 of an IPv6 one.
+/// Returns the networks in which a client at `address` is counted: an IPv4 address alone, or the /64 and the /48 of an
+/// IPv6 address.
 #[must_use]
 pub fn networks_of_client(address: IpAddr) -> [Option<IpNet>; 2] {
     let address = address.to_canonical();
@@ -48,10 +48,10 @@ pub fn networks_of_client(address: IpAddr) -> [Option<IpNet>; 2] {
     }
 }
 
-/// Returns the key of a client: its IPv4 address, or the /64 of its IPv6 address, as a client that has one address of a
-/// /64 has all of them.
+/// Returns the key of a client: its IPv4 address, or the /64 of its IPv6 address, as a client usually controls all
+/// addresses of its /64.
 ///
-/// No IPv6 client has the number of an IPv4 one: `::/32`, where they would meet, is never assigned
+/// Keys of IPv4 and IPv6 clients never collide: only addresses in `::/32` would, and this prefix is never assigned
 /// (RFC 4291 §2.5.2 and following).
 #[must_use]
 pub fn client_key(address: IpAddr) -> u64 {
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_network_is_an_address_or_has_a_prefix_and_an_ipv4_one_is_never_wrapped() {
+    fn networks_parse_and_ipv4_mapped_ones_become_ipv4() {
         for (text, network) in [
             ("10.0.0.0/8", "10.0.0.0/8"),
             ("192.0.2.1", "192.0.2.1/32"),
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_network_is_refused_with_the_remedy() {
+    fn invalid_networks_are_rejected_with_a_correction() {
         for (text, what) in [
             ("", "is not an address"),
             ("proxy.example", "is not an address"),

@@ -1,12 +1,12 @@
-//! A text as sentences.
+//! Splits a text into sentences.
 
 use std::ops::Range;
 
-/// The byte ranges of the sentences of `text`, in order, without the blanks between them.
+/// The byte ranges of the sentences of `text`, in order, without the white space between them.
 ///
-/// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before a blank, unless a small letter follows or the
-/// word before is a title or an initial. One longer than 1,000 bytes is cut at a blank, so that the cost of
-/// a sentence is bounded whatever the text is.
+/// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before white space, unless a lower-case letter
+/// follows or the word before is a title or an initial. A sentence longer than 1,000 bytes is cut at white space, so
+/// that the cost of each sentence is bounded.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -18,7 +18,7 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     })
 }
 
-/// The length of the first sentence of `text` with its marks.
+/// The length in bytes of the first sentence of `text`, with its closing punctuation.
 fn sentence_bytes(text: &str) -> usize {
     let mut blank = None;
     for (at, character) in text.char_indices() {
@@ -41,7 +41,7 @@ fn sentence_bytes(text: &str) -> usize {
     text.len()
 }
 
-/// Whether the sentence goes on past the mark at `mark..end`: before a small letter, or after a title or an initial.
+/// Whether the mark at `mark..end` ends no sentence: a lower-case letter follows, or a title or an initial precedes.
 fn goes_on(text: &str, mark: usize, end: usize) -> bool {
     let next = text[end..].trim_start_matches([' ', '\t']);
     if next.starts_with(char::is_lowercase) && !text[mark..].starts_with(['!', '?']) {
@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn sentences_end_where_a_reader_stops() {
+    fn titles_initials_and_quotes_do_not_split_sentences() {
         let text =
             "Ms. Okafor won. \"Really?\" he said! A. D.-W.\nThank you... so much :) 4.5 stars";
         let last = "Thank you... so much :) 4.5 stars";
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn long_sentences_are_cut_at_a_blank() {
+    fn long_sentences_are_cut_at_white_space() {
         let text = "word ".repeat(SENTENCE_BYTES_MAX);
         let is_cut = |one: &&str| one.len() <= SENTENCE_BYTES_MAX && one.ends_with("word");
         assert!(split(&text).iter().all(is_cut));

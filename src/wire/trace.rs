@@ -8,12 +8,12 @@ pub struct TraceParent {
     text: [u8; LENGTH],
 }
 
-/// Bytes of version 00; a later version may have more behind a hyphen.
+/// Length of version 00 in bytes; a later version may append a hyphen and more fields.
 const LENGTH: usize = 55;
 
 impl TraceParent {
-    /// Parses a header's value (§3.2.2), or returns `None` for one that has to be ignored: another shape, upper case,
-    /// version ff, an id of nothing but zeros, or more than version 00 has.
+    /// Parses a header's value (§3.2.2), or returns `None` if it must be ignored: wrong format, upper case,
+    /// version ff, an id of only zeros, or trailing data in version 00.
     #[must_use]
     pub fn parse(value: &[u8]) -> Option<TraceParent> {
         let (text, rest) = value.split_first_chunk::<LENGTH>()?;
@@ -53,7 +53,7 @@ mod tests {
     const GOOD: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
 
     #[test]
-    fn version_00_and_the_beginning_of_later_ones_are_taken_and_anything_else_is_ignored() {
+    fn version_00_and_the_prefix_of_later_versions_parse() {
         let later = GOOD.replacen("00", "cc", 1);
         for (text, tail) in [(GOOD, ""), (&later, ""), (&later, "-more of the future")] {
             let parsed = TraceParent::parse(format!("{text}{tail}").as_bytes());

@@ -1,4 +1,4 @@
-//! Everything that the protocol's answers are made of, prepared once for each snapshot.
+//! The prepared parts of the protocol's responses, built once for each snapshot.
 
 mod card;
 mod insights;
@@ -21,7 +21,7 @@ pub(super) use insights::SECTIONS;
 pub(super) use names::Named;
 pub(super) use ratings::figures as rating_figures;
 
-/// The lists, the introduction and the ready answers for one snapshot.
+/// The lists, the introduction and the prepared responses for one snapshot.
 #[derive(Debug)]
 pub struct Catalog {
     /// `/mcp/server-card`.
@@ -29,20 +29,20 @@ pub struct Catalog {
     /// `/.well-known/ai-catalog.json`.
     pub ai_catalog: Resource,
     pub(super) snapshot: Arc<Snapshot>,
-    /// The answer to `initialize` after the version, its closing brace included.
+    /// The result of `initialize` after the version, including its closing brace.
     pub(super) introduction: Vec<u8>,
-    /// The answer to `server/discover`, as all lists below without its closing brace.
+    /// The result of `server/discover`; without its closing brace, like all lists below.
     pub(super) discovery: Vec<u8>,
     pub(super) tools_list: Vec<u8>,
     pub(super) resources_list: Vec<u8>,
     pub(super) templates_list: Vec<u8>,
     pub(super) prompts_list: Vec<u8>,
-    /// `_meta` of every stateless result, a whole object.
+    /// `_meta` of every stateless result, a complete object.
     pub(super) meta: Vec<u8>,
     pub(super) aspects: Vec<Named>,
     pub(super) technicians: Vec<Named>,
     pub(super) services: Vec<Named>,
-    /// What the insights say in short, and each of their sections.
+    /// A summary of the insights, and each of their sections.
     pub(super) insights_summary: Value,
     pub(super) insights: Map<String, Value>,
     /// The JSON of `get_business`, also a resource.
@@ -55,7 +55,7 @@ pub struct Catalog {
 }
 
 impl Catalog {
-    /// Prepares the answers for `snapshot`: milliseconds, and a second where the insights are hundreds of MB.
+    /// Prepares the responses for `snapshot`. Takes milliseconds, or a second if the insights have hundreds of MB.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>) -> Catalog {
         let nothing = Insights::default();
@@ -89,7 +89,7 @@ impl Catalog {
             "instructions": instructions(&snapshot),
         });
         let introduced = introduction.to_string();
-        // Clients look for the server and its revision here, too.
+        // Clients also read the server's name and revision here.
         introduction["supportedVersions"] = json!(Revision::dates());
         introduction["protocolVersion"] = json!(Revision::R2026_07_28.as_str());
         let resources = resources::list(&snapshot, &business);
@@ -121,7 +121,7 @@ impl Catalog {
         }
     }
 
-    /// Returns what can be named by this parameter.
+    /// Returns the entries that this parameter can name.
     pub(super) fn names(&self, parameter: Parameter) -> &[Named] {
         match parameter {
             Parameter::MentionsTechnician => &self.technicians,
@@ -136,7 +136,7 @@ impl Catalog {
     }
 }
 
-/// Returns the tools' list: written by hand in a file, with hints that are the same for all, and real names as examples.
+/// Returns the list of tools from `tools.json`, with the hints that all tools share, and real names as examples.
 fn tools(technicians: &[Named], services: &[Named], aspects: &[Named]) -> Vec<Value> {
     let examples = |names: &[Named]| {
         let names = names.iter().take(EXAMPLES_MAX);
@@ -159,12 +159,12 @@ fn tools(technicians: &[Named], services: &[Named], aspects: &[Named]) -> Vec<Va
     tools
 }
 
-/// Reads a list that is part of the program.
+/// Parses a list that is compiled into the program.
 fn own(json: &str) -> Vec<Value> {
     serde_json::from_str(json).expect("the lists of the program are JSON")
 }
 
-/// Returns what the server says of itself.
+/// Returns the `serverInfo` object.
 fn server_info(snapshot: &Snapshot) -> Value {
     let base_url = &snapshot.base_url;
     let icon = format!("{base_url}/favicon.svg");
@@ -178,7 +178,7 @@ fn server_info(snapshot: &Snapshot) -> Value {
     })
 }
 
-/// Returns what a model is told before it chooses a tool; clients cut it at 2,048 characters.
+/// Returns the `instructions` for the model; clients cut them at 2,048 characters.
 fn instructions(snapshot: &Snapshot) -> String {
     let name: String = snapshot.business.name.chars().take(200).collect();
     let base_url: String = snapshot.base_url.chars().take(200).collect();
@@ -197,5 +197,5 @@ fn instructions(snapshot: &Snapshot) -> String {
     )
 }
 
-/// Real names that schemas show as examples.
+/// Real names that a schema lists as examples, at most.
 const EXAMPLES_MAX: usize = 3;

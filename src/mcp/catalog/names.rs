@@ -1,4 +1,4 @@
-//! What tools find by name, and the list of it: people, services and aspects.
+//! People, services and aspects that tools find by name, and the list of their names.
 
 use serde_json::{Value, json};
 
@@ -12,11 +12,11 @@ use crate::snapshot::Snapshot;
 /// Something that a tool finds by name.
 #[derive(Debug)]
 pub(crate) struct Named {
-    /// How lists, messages and completions call it.
+    /// Its name in lists, messages and completions.
     pub(crate) name: String,
-    /// What it is found by, folded; never empty, and the first finds it in the search index.
+    /// Names that match it, folded; never empty, and the first one is its name in the search index.
     pub(crate) folded: Vec<String>,
-    /// What is known about it, a JSON object.
+    /// Its description, a JSON object.
     pub(crate) value: Value,
 }
 
@@ -63,7 +63,7 @@ pub(super) fn technicians(snapshot: &Snapshot) -> Vec<Named> {
     known.clone().chain(unknown).map(named).collect()
 }
 
-/// Returns the services of the taxonomy, which their phrases find too, and those that only the business lists.
+/// Returns the services of the taxonomy, whose phrases match too, and those that only the business lists.
 pub(super) fn services(snapshot: &Snapshot) -> Vec<Named> {
     let none = Vec::new();
     let known = snapshot.taxonomy.services.iter();
@@ -73,7 +73,7 @@ pub(super) fn services(snapshot: &Snapshot) -> Vec<Named> {
     by_id(known.chain(listed))
 }
 
-/// Returns the aspects of the taxonomy, which their phrases find too, and those that only the insights know.
+/// Returns the aspects of the taxonomy, whose phrases match too, and those that only the insights list.
 pub(super) fn aspects(snapshot: &Snapshot, insights: &Insights) -> Vec<Named> {
     let none = Vec::new();
     let known = snapshot.taxonomy.aspects.iter();
@@ -123,5 +123,5 @@ pub(super) fn list(
     })
 }
 
-/// Names of one kind in the list.
+/// Names of each kind in the list, at most.
 const NAMES_MAX: usize = 500;

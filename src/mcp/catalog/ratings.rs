@@ -1,4 +1,4 @@
-//! Ratings in numbers: of all reviews, of each year, and of any other selection.
+//! Mean and distribution of the ratings of all reviews, of each year, and of any other selection.
 
 use serde_json::{Value, json};
 
@@ -44,7 +44,7 @@ pub(super) fn summary(snapshot: &Snapshot) -> Value {
 }
 
 /// Returns the mean and the distribution of `counts`, the number of reviews for each rating from 1 to 5; the mean in
-/// hundredths, rounded half up as in the documents, and null where there is no review.
+/// hundredths, rounded half up as in the documents, and null without reviews.
 pub(crate) fn figures(counts: [u64; 5]) -> (Value, Value) {
     let reviews: u64 = counts.iter().sum();
     let stars: u64 = (1..).zip(counts).map(|(stars, count)| stars * count).sum();
@@ -55,5 +55,5 @@ pub(crate) fn figures(counts: [u64; 5]) -> (Value, Value) {
     (json!(mean), distribution)
 }
 
-/// Years of a summary.
+/// Years in a summary, at most.
 const YEARS_MAX: usize = 100;

@@ -1,4 +1,4 @@
-//! The arguments of a tool: read by name, and everything that is wrong with them told at once.
+//! The arguments of a tool: read by name, with all issues reported at once.
 
 use std::borrow::Cow;
 
@@ -10,14 +10,14 @@ use crate::search::query::TEXT_BYTES_MAX;
 use crate::wire::json::quote;
 use crate::wire::text::cut;
 
-/// The members of `arguments`, and what has been found wrong so far.
+/// The members of `arguments`, and the issues found so far.
 pub(super) struct Arguments<'v> {
     members: &'v Members,
     issues: Issues,
 }
 
 impl<'v> Arguments<'v> {
-    /// Refuses every name that is not one of `known`, so that a model notices a misspelt filter.
+    /// Rejects every name that is not one of `known`, so that a model notices a misspelt filter.
     pub(super) fn new(members: &'v Members, known: &[&str]) -> Arguments<'v> {
         let mut arguments = Arguments {
             members,
@@ -31,7 +31,7 @@ impl<'v> Arguments<'v> {
         arguments
     }
 
-    /// Returns a text that must be given: 1 to 1,024 bytes.
+    /// Returns a required string of 1 to 1,024 bytes.
     pub(super) fn text(&mut self, name: &'static str, what: &'static str) -> &'v str {
         let (code, received) = match self.members.get(name) {
             Some(Value::String(text)) if text.len() > TEXT_BYTES_MAX => {
@@ -45,7 +45,7 @@ impl<'v> Arguments<'v> {
         ""
     }
 
-    /// Returns the words of a list, or the only one, each of `choices`; empty where nothing is given.
+    /// Returns the words of an array, or a single string, each one of `choices`; empty if the argument is absent.
     pub(super) fn words(
         &mut self,
         name: &'static str,
@@ -69,7 +69,7 @@ impl<'v> Arguments<'v> {
         words
     }
 
-    /// Adds a refusal.
+    /// Adds an issue.
     pub(super) fn refuse(
         &mut self,
         name: &'static str,
@@ -81,13 +81,13 @@ impl<'v> Arguments<'v> {
         self.issues.push(Issue::new(path, code, message, received));
     }
 
-    /// Ends the reading, with everything that was wrong.
+    /// Returns all issues as an error, if there are any.
     pub(super) fn finish(self) -> Result<(), Issues> {
         self.issues.into_result()
     }
 }
 
-/// Refuses an argument that the tool does not have.
+/// Returns the issue about an argument that the tool does not have.
 pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
     let path = Some(cut(name).to_owned().into());
     let message = match known.is_empty() {

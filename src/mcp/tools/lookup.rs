@@ -1,4 +1,4 @@
-//! Tools that look one thing up by its name: a review, a person, a service.
+//! Tools that look up a review by its id, or a person or service by name.
 
 use serde::Deserialize;
 use serde_json::json;
@@ -17,13 +17,13 @@ use crate::search::query::Parameter;
 use crate::search::run::{Page, Scratch, run};
 use crate::snapshot::Snapshot;
 
-/// Answers with one review, whole.
+/// Returns one complete review.
 pub(super) fn get_review(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
     Ok(catalog.snapshot.review(row).to_vec())
 }
 
-/// Answers with one review in the form of the tool `fetch` that connectors of ChatGPT call.
+/// Returns one review in the format of the tool `fetch` that connectors of ChatGPT call.
 pub(super) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
     let review = StoredReview::read(&catalog.snapshot, row);
@@ -42,7 +42,7 @@ pub(super) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Iss
     Ok(document.to_string().into_bytes())
 }
 
-/// What tools read of a stored review, which has each of these keys.
+/// The keys of a stored review that tools read; every stored review has them.
 #[derive(Default, Deserialize)]
 pub(super) struct StoredReview {
     id: String,
@@ -71,7 +71,7 @@ fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
     row.ok_or_else(Issues::default)
 }
 
-/// Answers with the role of a person and what the reviews that mention them say in numbers.
+/// Returns the role of a person and the figures of the reviews that mention this person.
 pub(super) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let arguments = Arguments::new(members, &["name"]);
     let parameter = Parameter::MentionsTechnician;
@@ -80,7 +80,7 @@ pub(super) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec
     Ok(mentioned(catalog, "technician", person, parameter))
 }
 
-/// Answers with what a service is and what the reviews that mention it say in numbers.
+/// Returns the description of a service and the figures of the reviews that mention it.
 pub(super) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let arguments = Arguments::new(members, &["service"]);
     let parameter = Parameter::MentionsService;
@@ -89,8 +89,8 @@ pub(super) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8
     Ok(mentioned(catalog, "service", service, parameter))
 }
 
-/// Reads the last argument of a tool, which names a person, service or aspect, without regard to case: by a whole name, or
-/// by the part of names of one alone. Another name is refused with those that may be meant.
+/// Reads the last argument of a tool, which names a person, service or aspect, without regard to case: a whole name, or a
+/// part of a name that matches one entry only. Any other name is rejected with suggestions.
 pub(super) fn find<'c>(
     catalog: &'c Catalog,
     mut arguments: Arguments<'_>,
@@ -118,7 +118,7 @@ pub(super) fn find<'c>(
     found.ok_or_else(Issues::default)
 }
 
-/// Returns what is wrong with a folded name, for the model to choose another; `None` where it stands for one entry.
+/// Returns the issue with a folded name, with suggestions; `None` if the name matches exactly one entry.
 pub(super) fn name_problem(catalog: &Catalog, parameter: Parameter, name: &str) -> Option<String> {
     match catalog.snapshot.index.resolve(parameter, name)? {
         NameMatch::Unique(_) => None,
@@ -187,7 +187,7 @@ fn mentioned(catalog: &Catalog, key: &str, entry: &Named, parameter: Parameter) 
     json
 }
 
-/// Names that a refusal lists.
+/// Names that an error message lists.
 const KNOWN_MAX: usize = 25;
-/// Reviews that come with a person or a service.
+/// Reviews returned with a person or a service.
 const NEWEST_MAX: u8 = 3;

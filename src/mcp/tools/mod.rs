@@ -1,4 +1,4 @@
-//! The tools: what a model may call; `catalog/tools.json` describes them to clients.
+//! The tools that a model may call; `catalog/tools.json` describes them to clients.
 
 mod arguments;
 mod insights;
@@ -25,15 +25,15 @@ use search::{list_reviews_since, search, search_reviews};
 /// The members of `arguments`.
 type Members = Map<String, Value>;
 
-/// What answers a call of a tool.
+/// How a call of a tool is answered.
 enum Answer {
-    /// A result that the catalog has ready; the tool takes no arguments.
+    /// With a result prepared in the catalog; the tool takes no arguments.
     Ready(fn(&Catalog) -> &[u8]),
-    /// One JSON object, or all that is wrong with the arguments.
+    /// With one JSON object, or all issues of the arguments.
     Object(fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>),
 }
 
-/// Every tool in the order of the list, and what answers it.
+/// Every tool in the order of `tools/list`, and how its calls are answered.
 const TOOLS: [(&str, Answer); 13] = {
     use Answer::{Object, Ready};
     [
@@ -56,12 +56,12 @@ const TOOLS: [(&str, Answer); 13] = {
     ]
 };
 
-/// Those that answer from the insights, which are there some time after the start.
+/// The tools that need the insights, which are ready some time after the start.
 const OF_INSIGHTS: [&str; 3] = ["get_insights", "get_aspect_sentiment", "get_faq"];
 const NOT_READY: &str =
     "the insights are still being derived from the reviews: ask again in a few seconds";
 
-/// How often each tool was called since the start, refused calls included; the last counts those that do not exist.
+/// How often each tool was called since the start, rejected calls included; the last counter is for unknown tools.
 #[derive(Debug, Default)]
 pub(crate) struct ToolCalls([AtomicU64; TOOLS.len() + 1]);
 
@@ -75,7 +75,7 @@ impl ToolCalls {
         }
     }
 
-    /// Returns each tool with its calls, and those of no tool as `unknown`.
+    /// Returns each tool with its number of calls; calls of unknown tools as `unknown`.
     pub(crate) fn totals(&self) -> impl Iterator<Item = (&'static str, u64)> {
         let names = TOOLS.iter().map(|(tool, _)| *tool).chain(["unknown"]);
         names.zip(self.0.iter().map(|count| count.load(Relaxed)))
@@ -84,8 +84,8 @@ impl ToolCalls {
 
 /// Appends the result of `tools/call`, up to its closing brace.
 ///
-/// A tool or an object of arguments that does not exist is an error; a value that a tool cannot use is a result with
-/// `isError`, which the model gets to read.
+/// An unknown tool, or arguments that are not an object, give a JSON-RPC error; an invalid argument gives a result with
+/// `isError`, which clients show to the model.
 pub(super) fn call(catalog: &Catalog, call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcError> {
     let Some(name) = call.text("name") else {
         return Err(RpcError::params("params.name must be the name of a tool"));

@@ -1,4 +1,4 @@
-//! Searches as tools: the rules, the index and the envelope of REST.
+//! Search tools: they use the validation, the index and the envelope of the REST search.
 
 use std::cell::RefCell;
 
@@ -21,7 +21,7 @@ use crate::search::run::{Page, Scratch, cursor_at, run};
 use crate::wire::date::parse_date;
 use crate::wire::json::{Object, push_string};
 
-/// Answers a search with the arguments of REST.
+/// Runs a search with the same parameters as REST.
 pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     MEMORY.with_borrow_mut(|memory| {
         let mut builder = Builder::new(&mut memory.buffers);
@@ -40,7 +40,7 @@ pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec
         if page.matched > 0 {
             return Ok(render(catalog, &page, &query, &mut memory.frame));
         }
-        // No review fits: those that have some of the words are listed, and a hint says what to try.
+        // Nothing matches: list reviews that contain some of the words, and suggest what to try.
         let closest = closest(index, &query, &mut memory.scratch);
         let hints = hints(index, &query, &mut memory.scratch);
         let hint = advise(catalog, members, &hints, closest.as_ref());
@@ -64,8 +64,8 @@ pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec
     })
 }
 
-/// Returns what to try where nothing was found: the words that were found instead, the hints of the search, and the aspects
-/// that its words name.
+/// Returns suggestions for a search without results: the words that were found instead, the hints of the search, and the
+/// aspects that its words name.
 fn advise(
     catalog: &Catalog,
     members: &Members,
@@ -102,7 +102,7 @@ fn advise(
     format!("{}.", sentences.join("; "))
 }
 
-/// Refuses names of people, services and aspects that stand for none or for several, with those that may be meant.
+/// Rejects names that match no person, service or aspect, or several of them, with suggestions.
 fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
     let mut issues = Issues::default();
     for (parameter, name) in query.filter.names() {
@@ -114,7 +114,7 @@ fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
     issues.into_result()
 }
 
-/// Answers with the reviews of a day and later, newest first.
+/// Returns the reviews of a day and later, newest first.
 pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["date", "limit", "cursor"]);
     let date = arguments.text("date", "must be a string of the form YYYY-MM-DD");
@@ -138,8 +138,8 @@ pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result
     })
 }
 
-/// Answers with the ten newest reviews that have the words, or as many of the words as occur together: ids, titles and
-/// addresses, the form of the tool `search` that connectors of ChatGPT call.
+/// Returns the ten newest reviews that contain the words, or as many of the words as occur together: ids, titles and
+/// URLs, in the format of the tool `search` that connectors of ChatGPT call.
 pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["query"]);
     let words = arguments.text("query", "must be the words to look for");
@@ -169,10 +169,10 @@ pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Is
     })
 }
 
-/// Renders a page of reviews in their short form.
+/// Renders a page of abridged reviews.
 ///
-/// The JSON stays within its bound: where not all rows fit, the page ends early and `next_cursor` goes on from the
-/// last review that is on it, so nothing is lost.
+/// The size of the JSON is bounded: if not all rows fit, the page ends early and `next_cursor` continues after its last
+/// review, so no review is lost.
 fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, frame: &mut Frame) -> Vec<u8> {
     let snapshot = &catalog.snapshot;
     let mut reviews = Vec::with_capacity(page.rows.len() * 512);
@@ -189,7 +189,7 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, frame: &mut Frame) 
         }
         returned += 1;
     }
-    // The closest reviews, where none matches, have no next page.
+    // The closest reviews, shown if nothing matches, have no next page.
     let next = match returned.checked_sub(1) {
         Some(last) if page.rows.len() > returned && page.matched > 0 => {
             cursor_at(&snapshot.index, page.rows[last], query.sort)
@@ -203,11 +203,11 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, frame: &mut Frame) 
 }
 
 thread_local! {
-    /// One search at a time runs on a thread, so its memory lasts as long as the thread does.
+    /// A thread runs one search at a time, so the buffers are kept per thread.
     static MEMORY: RefCell<Memory> = RefCell::default();
 }
 
-/// What a search reuses.
+/// Buffers that searches reuse.
 #[derive(Default)]
 struct Memory {
     buffers: Buffers,
@@ -215,5 +215,5 @@ struct Memory {
     frame: Frame,
 }
 
-/// Room for reviews in an answer.
+/// Bytes available for reviews in a response.
 const REVIEWS_BYTES_MAX: usize = ANSWER_BYTES_MAX - ENVELOPE_BYTES_MAX;

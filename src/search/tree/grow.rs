@@ -1,17 +1,17 @@
-//! The part of the tree below one short gram, by radix steps over all its places.
+//! Builds the subtree below one short gram, by radix sort of all its positions.
 
 use super::{HEAD_ROWS, Node, Postings, Set, Tree, Tuning};
 use crate::search::arena::END;
 use crate::search::rows::{insert, pack, rows_of};
 
-/// The longest gram of a node, in bytes. Longer needles that still have many candidates are looked for in the
-/// texts; only equal or machine-made texts have such needles, and the bound keeps their trees small.
+/// The longest gram of a node, in bytes. Longer needles that still have many candidates are searched in the
+/// texts; such needles occur only in equal or generated texts, and the bound keeps their trees small.
 pub(super) const GRAM_BYTES_MAX: u32 = 128;
 
-/// One place of a gram.
+/// One position of a gram.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct SuffixPos {
-    /// Eight bytes of the text from the depth at which keys were last read, the first byte on top.
+    /// Eight bytes of the text from the depth at which keys were last read, in big-endian order.
     pub(super) key: u64,
     /// Where the gram begins in the arena.
     pub(super) position: u32,
@@ -19,21 +19,21 @@ pub(super) struct SuffixPos {
     pub(super) row: u32,
 }
 
-/// How far into the text a node looks, and from where its places have their keys.
+/// Depth of a node in bytes, and the depth at which the keys of its positions were read.
 #[derive(Clone, Copy)]
 struct Depth {
     bytes: u32,
     keys_from: u32,
 }
 
-/// Grows parts of one tree into `tree`.
+/// Adds subtrees to `tree`.
 pub(super) struct Grower<'a> {
     arena: &'a [u8],
     tuning: Tuning,
-    /// Keeps a bitmap, unless an equal one is kept already, and returns its number.
+    /// Stores a bitmap, unless an equal one is stored already, and returns its number.
     keep_bitmap: &'a dyn Fn(&[u64]) -> u32,
     pub(super) tree: Tree,
-    /// Children of the nodes from the root to the one in hand.
+    /// Children of the nodes from the root to the current one.
     children: Vec<Child>,
     /// An empty bitmap between uses.
     bits: Vec<u64>,
@@ -64,7 +64,7 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// Grows a node out of all `places` of a gram of two bytes, of which `second` is the last.
+    /// Builds a node from all positions (`places`) of a two-byte gram that ends with `second`.
     pub(super) fn grow_unit(
         &mut self,
         places: &mut [SuffixPos],
@@ -87,10 +87,10 @@ impl<'a> Grower<'a> {
         self.grow(node, places, spare, depth, count, (Set::FromLeaves, 0));
     }
 
-    /// Grows node `node` out of all `places` of its gram, which are in the order of the arena and of `count` reviews.
+    /// Builds node `node` from all positions (`places`) of its gram, in arena order; they are in `count` reviews.
     ///
-    /// `above` is its parent's set and number of reviews; `spare` is as long as `places`, and both are in disorder
-    /// afterwards. A node looks at its places once for each eight bytes of its edge, and twice to sort them.
+    /// `above` is its parent's set and number of reviews; `spare` is as long as `places`; both are overwritten. A
+    /// node reads its positions once for each eight bytes of its edge, and twice to sort them.
     fn grow(
         &mut self,
         node: usize,
@@ -163,8 +163,8 @@ impl<'a> Grower<'a> {
         self.finish(node);
     }
 
-    /// Sorts `places` by the next byte into `spare`, and pushes the children: inner ones, then leaves. Returns how many
-    /// are inner.
+    /// Sorts `places` by the next byte into `spare`, and pushes the children: inner nodes, then leaves. Returns the
+    /// number of inner nodes.
     fn spread(&mut self, places: &[SuffixPos], spare: &mut [SuffixPos], at: Depth) -> usize {
         let shift = 56 - 8 * (at.bytes - at.keys_from);
         let label = |place: &SuffixPos| (place.key >> shift & 0xff) as usize;
@@ -216,7 +216,7 @@ impl<'a> Grower<'a> {
         for child in &children[inner..] {
             tree.leaves.push(tree.lists.len() as u32);
             grown.leaf_len += 1;
-            // No needle asks for the reviews that end here: they serve only where a node's rows are collected from below.
+            // No needle matches the end of a text: this leaf is read only when the rows of an ancestor are collected.
             if child.label != END || grown.set == Set::FromLeaves {
                 pack(distinct(&places[child.start..child.end]), &mut tree.lists);
                 grown.steps += child.rows;
@@ -225,7 +225,7 @@ impl<'a> Grower<'a> {
         tree.leaves.push(tree.lists.len() as u32);
     }
 
-    /// Decides, once all below `node` is there, whether it keeps a list of its own.
+    /// Decides, once the subtree of `node` is built, whether the node stores its own list.
     pub(super) fn finish(&mut self, node: usize) {
         let grown = self.tree.nodes[node];
         if grown.set != Set::FromLeaves {
@@ -247,7 +247,7 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// Gives `node` the list of its `rows`.
+    /// Stores `rows` as the list of `node`.
     fn keep_list(&mut self, node: usize, rows: impl Iterator<Item = u32>) {
         let Tree { nodes, lists, .. } = &mut self.tree;
         let start = lists.len();
@@ -260,7 +260,7 @@ impl<'a> Grower<'a> {
     }
 }
 
-/// Reads eight bytes of `arena` from `position`; past its end there is nothing but [`END`].
+/// Reads eight bytes of `arena` from `position`; past its end every byte is [`END`].
 pub(super) fn key(arena: &[u8], position: usize) -> u64 {
     match arena.get(position..).and_then(|rest| rest.first_chunk()) {
         Some(bytes) => u64::from_be_bytes(*bytes),
@@ -274,7 +274,7 @@ fn distinct(places: &[SuffixPos]) -> impl Iterator<Item = u32> {
     runs.filter_map(|run| Some(run.first()?.row))
 }
 
-/// Returns how many of the bytes that are left of the keys all `places` share, up to where a text ends.
+/// Returns how many of the remaining key bytes all `places` share, up to the end of a text.
 fn shared_bytes(places: &[SuffixPos], at: Depth) -> u32 {
     let used = at.bytes - at.keys_from;
     let Some(first) = places.first() else {

@@ -1,10 +1,10 @@
-//! The top of the suffix tree of all folded texts, cut where a gram occurs in few reviews.
+//! Pruned suffix tree over all folded texts: it is cut off where a gram (a byte string) occurs in few reviews.
 //!
-//! A leaf keeps the rows that its gram occurs in. An inner node keeps their exact number, and the rows themselves as
-//! a bitmap where they are many, or as a list of its own where collecting them from the leaves below would take long.
-//! A needle that ends inside the tree is answered without a look at any text; one that goes on below a leaf has few
-//! candidates; one that falls off matches nothing. Grams are bytes, needles valid UTF-8, and so no code point is ever
-//! broken.
+//! A leaf stores the rows in which its gram occurs. An inner node stores their exact number, and the rows themselves as a
+//! bitmap if there are many, or as a list if collecting them from the leaves below would take long. A needle that ends
+//! inside the tree is answered without reading any text. A needle that is longer than the gram of its leaf has few
+//! candidates. A needle for which there is no path matches nothing. Grams may split a code point; needles are valid
+//! UTF-8.
 
 mod build;
 mod grow;
@@ -14,23 +14,23 @@ pub(crate) use build::{build_tree, build_within};
 use crate::search::rows::{insert, rows_of, unpack};
 use std::num::NonZeroUsize;
 
-/// What building an index may use.
+/// Limits of building an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// The most bytes that the text index may keep, the folded texts not counted; the index falls back by steps, down to a scan, rather than pass it. Answers never depend on it.
+    /// Largest size of the text index in bytes, without the folded texts; a smaller index, or a scan, is used rather than exceed it. Never affects results.
     pub memory_bytes: u64,
-    /// How many threads build.
+    /// Threads that build the index.
     pub threads: NonZeroUsize,
 }
 
-/// Where the tree is cut, and what its nodes keep. Answers never depend on it.
+/// Where the tree is cut off, and what its nodes store. Never affects results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
     /// A gram that occurs in at most this many reviews is a leaf; at least 1.
     pub leaf_rows_max: u32,
-    /// A gram that occurs in at least this many reviews keeps a bitmap.
+    /// A gram that occurs in at least this many reviews has a bitmap.
     pub bitmap_rows_min: u32,
-    /// A gram without a bitmap keeps its own list when collecting its rows would take more steps than this.
+    /// A gram without a bitmap has its own list if collecting its rows would take more steps than this.
     pub union_steps_max: u32,
 }
 
@@ -38,15 +38,15 @@ pub struct Tuning {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tree {
     nodes: Vec<Node>,
-    /// For each node the bytes of its edge, which follow its label at every place of the gram; then the next byte of
-    /// each child, inner ones before leaves. A step down the tree so reads two places of memory, not three.
+    /// For each node the bytes of its edge, which follow its label at every position of the gram; then the next byte of
+    /// each child, inner nodes before leaves. So a step down the tree reads two memory locations, not three.
     labels: Vec<u8>,
     /// Where each leaf's list begins in `lists`: for each node its leaves in order, then the end of the last one.
     leaves: Vec<u32>,
-    /// For each node the packed rows of its leaves, then its first rows. Among them the lists of nodes: their length in
-    /// four bytes, and the packed rows.
+    /// For each node the packed rows of its leaves, then its first rows. The lists of inner nodes are in between: length
+    /// in four bytes, then the packed rows.
     lists: Vec<u8>,
-    /// The bitmaps of frequent grams, each kept once.
+    /// The bitmaps of frequent grams, without duplicates.
     bitmaps: Vec<Box<[u64]>>,
 }
 
@@ -68,15 +68,15 @@ pub(crate) struct Node {
     leaf_len: u16,
     /// Bytes of its edge.
     edge_len: u8,
-    /// Bytes of its first rows, which stand behind the lists of its leaves; 0 where they are not kept.
+    /// Bytes of its first rows, which follow the lists of its leaves; 0 if they are not stored.
     head_len: u8,
 }
 
-/// The first rows that a node keeps where its rows are collected from below: a page of the default length, and the one
-/// that tells whether another page follows. Most searches ask for no more, and so need not look at dozens of leaves.
+/// First rows stored in a node whose rows are otherwise collected from its leaves: a page of the default length, and one
+/// more to tell whether another page follows. Most searches need no more, and so need not read dozens of leaves.
 const HEAD_ROWS: usize = 21;
 
-/// The rows that a node keeps.
+/// The rows that a node stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Set {
     /// None: they are collected from the leaves below.
@@ -88,19 +88,19 @@ enum Set {
     List(u32),
 }
 
-/// The reviews of a gram.
+/// The reviews in which a gram occurs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Postings<'t> {
-    /// Those of a packed list, and their number where it is a node's.
+    /// A packed list, and its number of rows if it belongs to an inner node.
     List(&'t [u8], Option<u32>),
-    /// Those of a bitmap, and their number.
+    /// A bitmap, and its number of rows.
     Bitmap(&'t [u64], u32),
-    /// Those of the leaves below a node.
+    /// The lists of the leaves below a node.
     FromLeaves(&'t Node),
 }
 
 impl Postings<'_> {
-    /// Returns at most how many rows there are; a leaf's by its bytes.
+    /// Returns an upper bound of the number of rows; for a leaf, derived from its bytes.
     pub(crate) fn rows_max(self) -> u32 {
         match self {
             Postings::List(packed, count) => count.unwrap_or(packed.len() as u32),
@@ -109,7 +109,7 @@ impl Postings<'_> {
         }
     }
 
-    /// Returns roughly how many rows must be decoded before all are at hand.
+    /// Returns roughly how many rows must be decoded to get all rows.
     pub(crate) fn steps(self) -> u32 {
         match self {
             Postings::List(..) => self.rows_max(),
@@ -134,8 +134,8 @@ impl Postings<'_> {
 }
 
 impl Tree {
-    /// Looks for `needle`, which is not empty and valid UTF-8: the reviews among which are all that hold it, and whether they
-    /// are exactly those. `None` where no review holds it.
+    /// Looks up `needle`, which is not empty and valid UTF-8. Returns the reviews that may contain it, and whether all of
+    /// them certainly do; `None` if no review contains it.
     pub(crate) fn find(&self, needle: &[u8]) -> Option<(Postings<'_>, bool)> {
         let mut node = self.nodes.first()?;
         let mut rest = needle;
@@ -186,7 +186,7 @@ impl Tree {
         Some(bytes.split_at(edge))
     }
 
-    /// Returns the list of leaf `leaf`; an empty one where there is no such leaf.
+    /// Returns the list of leaf `leaf`; an empty one if there is no such leaf.
     fn leaf(&self, leaf: u32) -> &[u8] {
         let leaf = leaf as usize;
         let bounds = self.leaves.get(leaf).zip(self.leaves.get(leaf + 1));
@@ -194,7 +194,7 @@ impl Tree {
         list.unwrap_or_default()
     }
 
-    /// Returns the packed first rows of `node`, [`HEAD_ROWS`] of them; empty where it does not keep them.
+    /// Returns the packed first rows of `node`, [`HEAD_ROWS`] of them; empty if they are not stored.
     pub(crate) fn head(&self, node: &Node) -> &[u8] {
         let end_of_leaves = node.leaves as usize + usize::from(node.leaf_len);
         let start = self.leaves.get(end_of_leaves);
@@ -215,7 +215,7 @@ impl Tree {
         });
     }
 
-    /// Calls `each` with the lists and bitmaps that together hold the rows of `postings`.
+    /// Calls `each` with the lists and bitmaps that together contain the rows of `postings`.
     pub(crate) fn each_kept<'t>(
         &'t self,
         postings: Postings<'t>,
@@ -236,7 +236,7 @@ impl Tree {
         }
     }
 
-    /// Returns the bytes that the tree takes.
+    /// Returns the size of the tree in bytes.
     pub(crate) fn memory(&self) -> u64 {
         let bitmaps: usize = self.bitmaps.iter().map(|words| words.len() * 8).sum();
         let rest = self.nodes.len() * size_of::<Node>()
