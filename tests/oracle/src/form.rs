@@ -2,47 +2,38 @@
 //! every escape has been seen to be whole.
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode, percent_encode};
-use reviewd::wire::form::{FormError, decode_into, decode_path, pairs};
+use reviewd::wire::form::{decode_into, decode_path, pairs};
 
 /// Checks the splitting of `data` into pairs, and the decoding of `data` and of each name and value in it.
 ///
 /// # Panics
 /// If code and reference differ, or if a text that was escaped does not come back.
 pub fn check_form(data: &[u8]) {
-    let ours: Vec<(&[u8], &[u8])> = pairs(data).map(|pair| (pair.name, pair.value)).collect();
-    let pieces = data
-        .split(|&byte| byte == b'&')
-        .filter(|piece| !piece.is_empty());
-    let reference = pieces.map(|piece| {
+    let ours = pairs(data).map(|pair| (pair.name, pair.value));
+    let ours: Vec<(&[u8], &[u8])> = ours.collect();
+    let pieces = data.split(|&byte| byte == b'&');
+    let pieces = pieces.filter(|piece| !piece.is_empty()).map(|piece| {
         let mut halves = piece.splitn(2, |&byte| byte == b'=');
-        (
-            halves.next().unwrap_or_default(),
-            halves.next().unwrap_or_default(),
-        )
+        let [name, value] = [(); 2].map(|()| halves.next().unwrap_or_default());
+        (name, value)
     });
-    assert_eq!(ours, reference.collect::<Vec<_>>());
+    assert_eq!(ours, pieces.collect::<Vec<_>>());
     let halves = ours.into_iter().flat_map(|(name, value)| [name, value]);
     for raw in halves.chain([data]) {
-        check_decoded(raw, true, decode_into);
-        check_decoded(raw, false, decode_path);
+        for (is_form, decode) in [
+            (true, decode_into as fn(&_, &mut _) -> _),
+            (false, decode_path),
+        ] {
+            let mut out = "before".to_owned();
+            let expected = decoded(raw, is_form);
+            assert_eq!(decode(raw, &mut out).is_ok(), expected.is_some());
+            // After an error, what was there is left as it was.
+            assert_eq!(out, "before".to_owned() + &expected.unwrap_or_default());
+        }
     }
     let text = String::from_utf8_lossy(data);
-    assert_eq!(
-        decoded(encode(&text).as_bytes(), true).as_deref(),
-        Some(&*text)
-    );
-}
-
-fn check_decoded(
-    raw: &[u8],
-    is_form: bool,
-    decode: impl Fn(&[u8], &mut String) -> Result<(), FormError>,
-) {
-    let mut out = "before".to_owned();
-    let expected = decoded(raw, is_form);
-    assert_eq!(decode(raw, &mut out).is_ok(), expected.is_some());
-    // After an error, what was there is left as it was.
-    assert_eq!(out, "before".to_owned() + &expected.unwrap_or_default());
+    let again = decoded(encode(&text).as_bytes(), true);
+    assert_eq!(again.as_deref(), Some(&*text));
 }
 
 /// The decoded text, in which `+` is a space in a form; `None` for a broken escape or what is no UTF-8.
@@ -50,11 +41,10 @@ pub(super) fn decoded(raw: &[u8], is_form: bool) -> Option<String> {
     let mut escapes = raw.split(|&byte| byte == b'%').skip(1);
     let is_whole = |rest: &[u8]| rest.len() >= 2 && rest[..2].iter().all(u8::is_ascii_hexdigit);
     let space = |&byte: &u8| if is_form && byte == b'+' { b' ' } else { byte };
-    let raw_spaced: Vec<u8> = raw.iter().map(space).collect();
-    let bytes: Vec<u8> = percent_decode(&raw_spaced).collect();
-    escapes
-        .all(is_whole)
-        .then(|| String::from_utf8(bytes).ok())?
+    let spaced: Vec<u8> = raw.iter().map(space).collect();
+    let bytes: Vec<u8> = percent_decode(&spaced).collect();
+    let text = String::from_utf8(bytes).ok();
+    text.filter(|_| escapes.all(is_whole))
 }
 
 /// Escapes every byte but letters and digits.

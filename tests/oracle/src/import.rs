@@ -73,14 +73,27 @@ fn check(flag: &str, data: &[u8]) {
     let mut records = Vec::new();
     for found in source.records() {
         match found {
-            Ok(found) => records.push(found),
+            Ok(found) => {
+                if let Err(refusal) = &found {
+                    check_reason(refusal.line, &refusal.reason);
+                }
+                records.push(found);
+            }
             Err(error) => check_reason(1, &error.to_string()),
         }
     }
-    for refusal in records.iter().filter_map(|found| found.as_ref().err()) {
-        check_reason(refusal.line, &refusal.reason);
-    }
-    check_records(&source, &records);
+    let now = Timestamp::from_unix(NOW);
+    let empty = new_file("A", "LegalService", "https://a.example/", now);
+    let file = merged(&empty, &source, records.iter());
+    let files = Files {
+        reviews: file.clone().into_bytes(),
+        ..Files::default()
+    };
+    decode(files, now).unwrap_or_else(|problems| panic!("{problems}\n{file}"));
+    let again = merged(&file, &source, records.iter());
+    assert_eq!(again, file, "importing twice changed");
+    let backwards = merged(&empty, &source, records.iter().rev());
+    assert_eq!(backwards, file, "the order matters");
 }
 
 fn check_reason(line: u64, reason: &str) {
@@ -88,31 +101,16 @@ fn check_reason(line: u64, reason: &str) {
     assert!(!reason.contains(char::is_control), "{reason:?}");
 }
 
-fn check_records(source: &ImportSource<'_>, records: &[Found]) {
-    let now = Timestamp::from_unix(NOW);
-    let empty = new_file("A", "LegalService", "https://a.example/", now);
-    let first = merged(&empty, source, records.iter());
-    let file = first.render(now);
-    let files = Files {
-        reviews: file.clone().into_bytes(),
-        ..Files::default()
-    };
-    decode(files, now).unwrap_or_else(|problems| panic!("{problems}\n{file}"));
-    let again = merged(&file, source, records.iter());
-    assert_eq!(again.render(now), file, "importing twice changed");
-    let backwards = merged(&empty, source, records.iter().rev());
-    assert_eq!(backwards.render(now), file, "the order matters");
-}
-
+/// Returns the file with these records in it.
 fn merged<'f>(
-    file: &'f str,
+    file: &str,
     source: &ImportSource<'_>,
     records: impl Iterator<Item = &'f Found>,
-) -> Merge<'f> {
+) -> String {
     let mut merge = Merge::new(file).expect("the file was checked");
     merge.begin(source);
     for found in records {
         merge.take(found.clone(), source);
     }
-    merge
+    merge.render(Timestamp::from_unix(NOW))
 }

@@ -55,13 +55,9 @@ fn check_aspect(dataset: &Dataset, aspect: &Value) {
     let evidence = aspect["evidence"].as_array().expect("evidence");
     let mut sum = 0;
     for polarity in ["positive", "neutral", "negative"] {
-        let shown = evidence
-            .iter()
-            .filter(|piece| piece["polarity"] == polarity);
-        let (shown, counted) = (
-            shown.count() as u64,
-            count(&aspect[format!("{polarity}_count")]),
-        );
+        let shown = evidence.iter();
+        let shown = shown.filter(|piece| piece["polarity"] == polarity).count() as u64;
+        let counted = count(&aspect[format!("{polarity}_count")]);
         assert!(shown <= counted && (shown == counted || evidence.len() >= 200));
         sum += counted;
     }
@@ -72,10 +68,9 @@ fn check_aspect(dataset: &Dataset, aspect: &Value) {
         assert!(start < end);
         let mut reviews = dataset.reviews.iter();
         let review = reviews.find(|review| piece["review_id"] == review.id);
-        let text = &review.expect("a review of the dataset").text;
-        let quote: String = text.chars().skip(start).take(end - start).collect();
-        let quote = folded(&quote);
-        assert!(quote.contains(&id[..2]), "{quote:?} in {text:?}");
+        let text = review.expect("a review of the dataset").text.chars();
+        let quote = folded(&text.skip(start).take(end - start).collect::<String>());
+        assert!(quote.contains(&id[..2]), "{quote:?}");
     }
 }
 

@@ -32,7 +32,7 @@ pub use hub::{check_hub_form, check_hub_sequence};
 pub use import::{check_import_csv, check_import_json, check_import_values};
 pub use insights::check_insights;
 pub use json::check_json;
-pub use mcp::{check_jsonrpc, check_mcp_head};
+pub use mcp::check_mcp;
 pub use negotiate::check_accept_encoding;
 pub use query::{check_cursor, check_query, check_since_path};
 pub use request::check_request;
@@ -56,8 +56,7 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("import_values", check_import_values),
     ("insights", check_insights),
     ("json", check_json),
-    ("jsonrpc", check_jsonrpc),
-    ("mcp_head", check_mcp_head),
+    ("mcp", check_mcp),
     ("query", check_query),
     ("request", check_request),
     ("search", check_search),

@@ -8,45 +8,16 @@ use serde_json::Value;
 
 use super::lines;
 use super::service::{BASE_URL, sample, snapshot_settings};
-use reviewd::mcp::json::{self, JsonError};
 use reviewd::mcp::{Catalog, Field, Form, Head, Reply, Server, Settings};
 use reviewd::snapshot::Snapshot;
 
-/// Checks the answer to `data` as the body of a POST without any header but its media type, as JSON and as an event.
-///
-/// # Panics
-/// If our reader and serde_json's differ, or if an answer is not one that JSON-RPC allows.
-pub fn check_jsonrpc(data: &[u8]) {
-    // serde_json parses the string behind a key of its own again, which must never happen to what clients send.
-    let has_private_key = memchr::memmem::find(data, b"serde_json::private").is_some();
-    match (json::parse(data), serde_json::from_slice::<Value>(data)) {
-        (Ok(ours), Ok(theirs)) => assert!(has_private_key || ours == theirs, "{ours} {theirs}"),
-        (Ok(_), Err(_)) if has_private_key => {}
-        (Ok(ours), Err(error)) => panic!("{ours:?} is not JSON: {error}"),
-        (Err(JsonError::Syntax(reason)), Ok(theirs)) => panic!("{theirs} is JSON: {reason}"),
-        (Err(_), _) => {}
-    }
-    let mut head = Head {
-        content_type: Field::One(b"application/json"),
-        method: b"POST",
-        ..Head::default()
-    };
-    let reply = check_reply(&head, data);
-    head.form = Form::Event;
-    let event = answer(&head, data);
-    if event.content_type == Some("text/event-stream") && reply.session.is_none() {
-        let framed = [b"event: message\ndata: ", &reply.body[..], b"\n\n"].concat();
-        assert!(!reply.body.contains(&b'\n') && event.body == framed);
-    }
-}
-
-/// Checks the answer to a request with any head: the first nine lines of `data` are method, Origin, Host, Content-Type,
-/// MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method and Mcp-Name (`-` for none, `+` for two) and an unused one; the rest
-/// is the body.
+/// Checks the answer to a request, as JSON and as an event: the first lines of `data` are method, Origin, Host,
+/// Content-Type, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method and Mcp-Name (`-` for none, `+` for two), and one that
+/// is not read; the rest is the body.
 ///
 /// # Panics
 /// If an answer is not one that JSON-RPC allows.
-pub fn check_mcp_head(data: &[u8]) {
+pub fn check_mcp(data: &[u8]) {
     let mut fields: Vec<&[u8]> = lines(data).take(9).collect();
     let used: usize = fields.iter().map(|field| field.len() + 1).sum();
     let body = data.get(used..).unwrap_or_default();
@@ -56,7 +27,7 @@ pub fn check_mcp_head(data: &[u8]) {
         b"+" => Field::Repeated,
         value => Field::One(value.trim_ascii()),
     };
-    let head = Head {
+    let mut head = Head {
         method: fields[0],
         origin: field(1),
         host: field(2),
@@ -67,7 +38,14 @@ pub fn check_mcp_head(data: &[u8]) {
         mcp_method: field(6),
         mcp_name: field(7),
     };
-    check_reply(&head, body);
+    let reply = answer(&head, body);
+    check_reply(&head, body, &reply);
+    head.form = Form::Event;
+    let event = answer(&head, body);
+    if event.content_type == Some("text/event-stream") && reply.session.is_none() {
+        let framed = [b"event: message\ndata: ", &reply.body[..], b"\n\n"].concat();
+        assert!(!reply.body.contains(&b'\n') && event.body == framed);
+    }
 }
 
 fn answer(head: &Head<'_>, body: &[u8]) -> Reply {
@@ -92,12 +70,10 @@ fn served() -> (Server, Catalog) {
 
 /// Checks that there is one answer for each request, with its id and either a result or an error, and that its code fits
 /// the status. Where the body is no JSON, an error may name whatever id stands in it.
-fn check_reply(head: &Head<'_>, body: &[u8]) -> Reply {
-    let reply = answer(head, body);
+fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {
     let status = reply.status;
     if reply.body.is_empty() {
-        assert!(matches!(status, 202 | 204), "{status} {head:?}");
-        return reply;
+        return assert!(matches!(status, 202 | 204), "{status} {head:?}");
     }
     let value: Value = serde_json::from_slice(&reply.body).expect("every body is JSON");
     let sent = serde_json::from_slice::<Value>(body);
@@ -125,5 +101,4 @@ fn check_reply(head: &Head<'_>, body: &[u8]) -> Reply {
         Some(_) => false,
     };
     assert!(fits, "{status} {value} {head:?}");
-    reply
 }

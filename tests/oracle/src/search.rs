@@ -1,9 +1,7 @@
 //! The reference implementation of `search::run`: every review is compared with every part of the query, one by one.
 
-#[cfg(test)]
-mod tests;
-
 use std::cmp::Ordering;
+use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
@@ -16,8 +14,7 @@ use super::form::encode;
 use reviewd::model::insights::{Aspect, Insights, Polarity};
 use reviewd::model::{Concept, OwnerReply, Rating, Review, Row, Taxonomy, Technician};
 use reviewd::search::Tuning;
-use reviewd::search::filter::{Cursor, Filter, Query, ReviewId, Sort, is_of_word};
-use reviewd::search::hints::{Advice, Hint, hints};
+use reviewd::search::filter::{Cursor, ReviewId, Sort, is_of_word};
 use reviewd::search::index::{Index, IndexOptions};
 use reviewd::search::query::{Buffers, parse_query};
 use reviewd::search::run::{Scratch, run};
@@ -46,7 +43,7 @@ pub fn check_search(data: &[u8]) {
     for index in &mut indexes {
         *index = index.with_aspects(&insights, &taxonomy);
     }
-    let searched = Searched::new(reviews, taxonomy, insights);
+    let searched = Searched::new(reviews, &taxonomy, insights);
     for _ in 0..10 {
         let pairs = source.query(&searched);
         searched.check(&indexes, &pairs);
@@ -61,56 +58,74 @@ fn options(memory_bytes: u64) -> IndexOptions {
 }
 
 /// Parameters of a search and their values.
-type Pairs = [(&'static str, String)];
+type Pairs = Vec<(&'static str, String)>;
 
 /// Reviews, newest first, with what is known of them.
 struct Searched {
     reviews: Vec<Review>,
-    taxonomy: Taxonomy,
     insights: Insights,
     /// The text of each review.
     folded: Vec<String>,
+    technicians: Entries,
+    services: Entries,
+    aspects: Entries,
 }
 
+/// Names of the same, the one in reviews first.
+type Entries = Vec<Vec<String>>;
+
 impl Searched {
-    fn new(reviews: Vec<Review>, taxonomy: Taxonomy, insights: Insights) -> Searched {
-        let folded = reviews.iter().map(|review| fold(&review.text)).collect();
+    fn new(reviews: Vec<Review>, taxonomy: &Taxonomy, insights: Insights) -> Searched {
+        let technician = |one: &Technician| [&[one.name.clone()], &one.aliases[..]].concat();
+        let concept = |one: &Concept| vec![one.id.clone(), one.label.clone()];
+        let mut technicians: Entries = taxonomy.technicians.iter().map(technician).collect();
+        let mut services: Entries = taxonomy.services.iter().map(concept).collect();
+        for review in &reviews {
+            // A mention that is no entry is one by its own name.
+            for (entries, mentions) in [
+                (&mut technicians, &review.mentioned_technicians),
+                (&mut services, &review.mentioned_services),
+            ] {
+                for mention in mentions {
+                    if entries.iter().all(|names| names[0] != *mention) {
+                        entries.push(vec![mention.clone()]);
+                    }
+                }
+            }
+        }
         Searched {
+            folded: reviews.iter().map(|review| fold(&review.text)).collect(),
+            aspects: taxonomy.aspects.iter().map(concept).collect(),
             reviews,
-            taxonomy,
             insights,
-            folded,
+            technicians,
+            services,
         }
     }
 
-    /// Checks every page of `pairs`, from the first one or from their cursor, and the hints if nothing is found.
+    /// Checks every page of `pairs`, from the first one or from their cursor, unless their words are too many or too long.
     fn check(&self, indexes: &[Index], pairs: &Pairs) {
+        let raw = pairs.iter();
+        let raw = raw.map(|(name, value)| format!("{name}={}", encode(value)));
+        let raw = raw.collect::<Vec<_>>().join("&");
         let (mut buffers, mut scratch) = (Buffers::default(), Scratch::default());
-        let Some(query) = parse(pairs, &mut buffers) else {
-            return;
-        };
-        let all = self.search(&query);
-        if all.is_empty() {
-            for hint in hints(&indexes[0], &query, &mut scratch) {
-                self.check_hint(&hint, pairs);
+        let query = match parse_query(raw.as_bytes(), &mut buffers) {
+            Ok(query) => query,
+            Err(issues) => {
+                let mut paths = issues.iter().map(|issue| issue.path.as_deref());
+                return assert!(paths.all(|path| path == Some("words")), "{issues:?}");
             }
-        }
-        let is_after = |row: &&usize| {
-            query.cursor.is_none_or(|last| {
-                let last = (last.rating, last.date, last.id.as_str());
-                compare(query.sort, self.place(**row), last).is_gt()
-            })
         };
-        let rows: Vec<usize> = all.iter().filter(is_after).copied().collect();
+        let (all, rows, limit) = self.search(pairs);
         for index in indexes {
             let (mut query, mut rest) = (query, &rows[..]);
             loop {
                 let page = run(index, &query, &mut scratch);
-                assert_eq!(page.matched as usize, all.len(), "matched of {query:?}");
-                let (expected, after) = rest.split_at(rest.len().min(query.limit.into()));
+                assert_eq!(page.matched as usize, all, "matched of {pairs:?}");
+                let (expected, after) = rest.split_at(rest.len().min(limit));
                 let found: Vec<usize> = page.rows.iter().map(|row| row.0 as usize).collect();
-                assert_eq!(found, expected, "rows of {query:?}");
-                assert_eq!(page.next.is_some(), !after.is_empty(), "next of {query:?}");
+                assert_eq!(found, expected, "rows of {pairs:?}");
+                assert_eq!(page.next.is_some(), !after.is_empty(), "next of {pairs:?}");
                 (query.cursor, rest) = (page.next, after);
                 if rest.is_empty() {
                     break;
@@ -119,103 +134,68 @@ impl Searched {
         }
     }
 
-    /// Checks how many reviews are found without a parameter, or without all bounds of the rating.
-    fn check_hint(&self, hint: &Hint, pairs: &Pairs) {
-        let name = hint.parameter.name();
-        let mut rest = pairs.to_vec();
-        rest.retain(|(other, _)| *other != name && !(name == "rating" && other.ends_with(name)));
-        let mut buffers = Buffers::default();
-        if let (Advice::Without(count), Some(rest)) = (&hint.advice, parse(&rest, &mut buffers)) {
-            assert_eq!(
-                *count as usize,
-                self.search(&rest).len(),
-                "{hint:?}: {pairs:?}"
-            );
-        }
-    }
-
-    /// Returns all rows that `query` selects, in its order.
-    fn search(&self, query: &Query<'_>) -> Vec<usize> {
-        let filter = &query.filter;
-        let technicians = self.taxonomy.technicians.iter().map(|known| {
-            let names = [&known.name].into_iter().chain(&known.aliases);
-            (known.name.clone(), names.cloned().collect())
-        });
-        let services = self.taxonomy.services.iter().map(|known| {
-            let names = vec![known.id.clone(), known.label.clone()];
-            (known.id.clone(), names)
-        });
-        let aspects = self.insights.aspects.iter().map(|known| {
-            let mut names = vec![known.id.clone(), known.label.clone()];
-            let concepts = self.taxonomy.aspects.iter();
-            let concepts = concepts.filter(|concept| concept.id == known.id);
-            names.extend(concepts.flat_map(|concept| concept.phrases.clone()));
-            (known.id.clone(), names)
-        });
-        let mentions = self
-            .reviews
-            .iter()
-            .flat_map(|review| &review.mentioned_technicians);
-        let technicians = meant(technicians.collect(), mentions, filter.technician);
-        let mentions = self
-            .reviews
-            .iter()
-            .flat_map(|review| &review.mentioned_services);
-        let services = meant(services.collect(), mentions, filter.service);
-        let aspects = meant(aspects.collect(), [], filter.aspect);
-        let is_any = |meant: &Option<Vec<String>>, of: &[String]| {
-            let meant = meant.as_ref();
-            meant.is_none_or(|meant| of.iter().any(|name| meant.contains(name)))
+    /// Returns how many rows `pairs` select, those of them that come after the cursor in their order, and the limit.
+    fn search(&self, pairs: &Pairs) -> (usize, Vec<usize>, usize) {
+        let given = pairs.iter().filter(|(_, value)| !value.is_empty());
+        let given: HashMap<&str, String> =
+            given.map(|(name, value)| (*name, fold(value))).collect();
+        let value = |name: &str| given.get(name).map(String::as_str);
+        let meets = |name: &str, is_met: &dyn Fn(&str) -> bool| value(name).is_none_or(is_met);
+        let number = |text: &str| text.parse::<f64>().expect("a number");
+        let meant = |name, entries| value(name).map(|name| meant(entries, name));
+        let technicians = meant("mentions_technician", &self.technicians);
+        let services = meant("mentions_service", &self.services);
+        let aspects = meant("aspect", &self.aspects);
+        let is_any = |meant: &Option<Vec<&str>>, of: &[String]| {
+            let is_meant = |meant: &Vec<&str>| of.iter().any(|name| meant.contains(&&**name));
+            meant.as_ref().is_none_or(is_meant)
+        };
+        // Of one of the aspects, or of any without a choice, and with this polarity.
+        let says = |row: usize| {
+            self.insights.aspects.iter().any(|aspect| {
+                let mut polarities = Polarity::ALL.into_iter();
+                let polarity = polarities.find(|one| value("polarity") == Some(one.word()));
+                let of_polarity = polarity.map(|one| &aspect.rows_by_polarity[one as usize]);
+                let rows = of_polarity.unwrap_or(&aspect.rows);
+                rows.contains(&Row(row as u32)) && is_any(&aspects, &[aspect.id.clone()])
+            })
         };
         let selects = |row: &usize| {
-            let review = &self.reviews[*row];
-            self.selects(*row, filter)
+            let (review, text) = (&self.reviews[*row], &self.folded[*row]);
+            let (stars, date) = (f64::from(review.rating.stars()), review.date.to_string());
+            let language = fold(review.language.as_deref().unwrap_or_default());
+            meets("rating", &|asked| stars == number(asked))
+                && meets("min_rating", &|least| stars >= number(least))
+                && meets("max_rating", &|most| stars <= number(most))
+                && meets("since", &|since| &*date >= since)
+                && meets("until", &|until| &*date <= until)
+                && meets("query", &|needle| text.contains(needle))
+                && meets("words", &|words| holds_words(text, words))
+                && meets("has_reply", &|has| {
+                    review.owner_reply.is_some() == (has == "true")
+                })
+                && meets("source", &|source| fold(&review.source) == source)
+                && meets("language", &|asked| {
+                    language == asked || language.split('-').next() == Some(asked)
+                })
                 && is_any(&technicians, &review.mentioned_technicians)
                 && is_any(&services, &review.mentioned_services)
-                && (!filter.needs_insights() || self.says(*row, &aspects, filter.polarity))
+                && (value("aspect").or(value("polarity")).is_none() || says(*row))
         };
         let mut rows: Vec<usize> = (0..self.reviews.len()).filter(selects).collect();
-        rows.sort_by(|left, right| compare(query.sort, self.place(*left), self.place(*right)));
-        rows
+        let sort = value("sort").and_then(Sort::parse).unwrap_or_default();
+        rows.sort_by(|left, right| compare(sort, self.key(*left), self.key(*right)));
+        let all = rows.len();
+        let cursor = pairs.iter().find(|(name, _)| *name == "cursor");
+        if let Some(last) = cursor.and_then(|(_, cursor)| Cursor::parse(cursor)) {
+            let last = (last.rating, last.date, last.id.as_str());
+            rows.retain(|row| compare(sort, self.key(*row), last).is_gt());
+        }
+        (all, rows, value("limit").map_or(20.0, number) as usize)
     }
 
-    /// Tells whether the review meets all of `filter` but names and aspects.
-    fn selects(&self, row: usize, filter: &Filter<'_>) -> bool {
-        let (review, text) = (&self.reviews[row], &self.folded[row]);
-        let is_language = |asked: &str| {
-            let of = |tag: String| tag == asked || tag.split('-').next() == Some(asked);
-            review.language.as_deref().map(fold).is_some_and(of)
-        };
-        filter.ratings.contains(review.rating)
-            && filter.since.is_none_or(|since| review.date >= since)
-            && filter.until.is_none_or(|until| review.date <= until)
-            && filter.text.is_none_or(|needle| text.contains(needle))
-            && filter
-                .words
-                .is_none_or(|words| holds_words(text, words.as_str()))
-            && filter
-                .has_reply
-                .is_none_or(|has| review.owner_reply.is_some() == has)
-            && filter
-                .source
-                .is_none_or(|source| fold(&review.source) == source)
-            && filter.language.is_none_or(is_language)
-    }
-
-    /// Tells whether the review says something of one of the aspects, of any without a choice, and with this polarity.
-    fn says(&self, row: usize, meant: &Option<Vec<String>>, polarity: Option<Polarity>) -> bool {
-        let says = |aspect: &Aspect| {
-            let of_polarity = polarity.map(|polarity| &aspect.rows_by_polarity[polarity as usize]);
-            let rows = of_polarity.unwrap_or(&aspect.rows);
-            rows.contains(&Row(row as u32))
-                && meant
-                    .as_ref()
-                    .is_none_or(|meant| meant.contains(&aspect.id))
-        };
-        self.insights.aspects.iter().any(says)
-    }
-
-    fn place(&self, row: usize) -> (Rating, Date, &str) {
+    /// Returns what the review is sorted by.
+    fn key(&self, row: usize) -> (Rating, Date, &str) {
         let review = &self.reviews[row];
         (review.rating, review.date, &review.id)
     }
@@ -233,59 +213,29 @@ fn compare(sort: Sort, left: (Rating, Date, &str), right: (Rating, Date, &str)) 
     }
 }
 
-/// Parses the query string of `pairs`; `None` if their words are too many or too long.
-fn parse<'b>(pairs: &Pairs, buffers: &'b mut Buffers) -> Option<Query<'b>> {
-    let pairs = pairs
-        .iter()
-        .map(|(name, value)| format!("{name}={}", encode(value)));
-    let raw = pairs.collect::<Vec<_>>().join("&");
-    let query = parse_query(raw.as_bytes(), buffers);
-    if let Err(issues) = &query {
-        let is_words = issues
-            .iter()
-            .all(|issue| issue.path.as_deref() == Some("words"));
-        assert!(is_words, "{issues:?}");
-    }
-    query.ok()
-}
-
-/// Returns the entries that the folded `name` stands for: all that have it as a whole name, or else the one entry with a
-/// name that holds all its words. A mention that is no entry is one by its own name.
-fn meant<'m>(
-    mut entries: Vec<(String, Vec<String>)>,
-    mentions: impl IntoIterator<Item = &'m String>,
-    name: Option<&str>,
-) -> Option<Vec<String>> {
-    let name = name?;
-    for mention in mentions {
-        if entries.iter().all(|(main, _)| main != mention) {
-            entries.push((mention.clone(), vec![mention.clone()]));
-        }
-    }
+/// Returns the first names of the entries that the folded `name` stands for: all that have it as a whole name, or else the
+/// one entry with a name that holds all its words.
+fn meant<'e>(entries: &'e Entries, name: &str) -> Vec<&'e str> {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|character: char| !character.is_alphanumeric());
-        words
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect()
+        let words = words.filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect()
     };
     let asked = words(name);
     let holds_all = |known: &String| {
         let of_name = words(&fold(known));
         !asked.is_empty() && asked.iter().all(|word| of_name.contains(word))
     };
-    let of = |is_named: &dyn Fn(&String) -> bool| -> Vec<String> {
-        let entries = entries
-            .iter()
-            .filter(|(_, names)| names.iter().any(is_named));
-        entries.map(|(main, _)| main.clone()).collect()
+    let of = |is_named: &dyn Fn(&String) -> bool| -> Vec<&'e str> {
+        let named = entries.iter().filter(|names| names.iter().any(is_named));
+        named.map(|names| &*names[0]).collect()
     };
     let (whole, part) = (of(&|known| fold(known) == name), of(&holds_all));
-    Some(match (whole.is_empty(), part.len()) {
+    match (whole.is_empty(), part.len()) {
         (false, _) => whole,
         (true, 1) => part,
         (true, _) => Vec::new(),
-    })
+    }
 }
 
 /// Whether the folded `text` holds the terms of the folded `words`, character by character.
@@ -310,16 +260,15 @@ fn holds_words(text: &str, words: &str) -> bool {
 pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
     let signs = |character: char| "?!.,;:()&/-¿¡…".contains(character);
     let terms = TERM.captures_iter(words).map(|term| {
-        let text = match term.name("quoted") {
+        let (quoted, is_excluded) = (term.name("quoted"), !term["not"].is_empty());
+        let text = match quoted {
             Some(quoted) => quoted.as_str().trim(),
             None => term["word"].trim_matches(signs),
         };
-        let is_quoted = term.name("quoted").is_some();
-        (text.chars().collect(), is_quoted, !term["not"].is_empty())
+        (text.chars().collect(), quoted.is_some(), is_excluded)
     });
-    terms
-        .filter(|(text, ..): &(Vec<char>, _, _)| !text.is_empty())
-        .collect()
+    let is_some = |(text, ..): &(Vec<char>, _, _)| !text.is_empty();
+    terms.filter(is_some).collect()
 }
 
 /// A quotation mark that is not closed ends with the text.
@@ -388,32 +337,26 @@ pub(super) fn review_of(id: String, rating: Rating, date: Date, text: String) ->
 
 /// A technician with an alias that two share, and services whose label is another's id.
 fn taxonomy() -> Taxonomy {
-    let technician = |(name, aliases): (&str, &[&str])| Technician {
-        name: name.to_owned(),
-        aliases: aliases.iter().map(|alias| (*alias).to_owned()).collect(),
+    let technician = |names: &str| {
+        let mut names = names.split('=').map(str::to_owned);
+        let name = names.next().unwrap_or_default();
+        let aliases = names.collect();
+        Technician { name, aliases }
     };
-    let technicians: [(&str, &[&str]); 3] = [
-        ("Ana Óses", &["ANA", "Ms Oses"]),
-        ("Bo", &["ana", "B."]),
-        ("Nobody", &[]),
-    ];
-    let concept = |(id, label): (&str, &str)| Concept {
-        id: id.to_owned(),
-        label: label.to_owned(),
-        phrases: Vec::new(),
+    let concept = |names: &str| {
+        let [id, label] = [0, 1].map(|at| names.split('=').nth(at).unwrap_or_default().to_owned());
+        let phrases = Vec::new();
+        Concept { id, label, phrases }
     };
-    let services = [
-        ("wills", "Wills"),
-        ("tax", "WILLS"),
-        ("none", ""),
-        ("family", "Family law: divorce"),
-    ];
+    let (technicians, services) = (
+        "Ana Óses=ANA=Ms Oses|Bo=ana=B.|Nobody",
+        "wills=Wills|tax=WILLS|none=|family=Family law: divorce",
+    );
+    let aspects = "fees=Fees and billing|staff=Staff";
     Taxonomy {
-        technicians: technicians.map(technician).into(),
-        services: services.map(concept).into(),
-        aspects: [("fees", "Fees and billing"), ("staff", "Staff")]
-            .map(concept)
-            .into(),
+        technicians: technicians.split('|').map(technician).collect(),
+        services: services.split('|').map(concept).collect(),
+        aspects: aspects.split('|').map(concept).collect(),
         ..Taxonomy::default()
     }
 }
@@ -427,13 +370,20 @@ const PIECES: &str = "a|b|ab|aa|e|E\u{301}|é|\u{301}|ß|ẞ|ss|İ|ı|i|I|Σ|ς|
     ǆ|Ǆ|\n| ||aaaaaaaa| a|-b|'|\u{2019}|\u{a0}|\u{201c}|\u{2014}|ø|Ł|1|\u{303}|й|\u{306}|. |क्या|\
     abaababaabaababaababaabaababaabaab";
 
-/// Parameters besides `sort`, `limit`, `query` and `words`, with values to choose from; the day of a date is added.
-const PARAMETERS: [(&str, &str); 12] = [
+/// Parameters besides `sort` and `limit`, with values to choose from, some oftener than others.
+const PARAMETERS: [(&str, &str); 19] = [
+    ("query", ""),
+    ("query", ""),
+    ("query", ""),
+    ("words", ""),
+    ("words", ""),
+    ("cursor", ""),
+    ("cursor", ""),
     ("rating", "1|2|3|4|5"),
     ("min_rating", "1|2|2.5|3|4.000001|5"),
     ("max_rating", "1|2|3|3.999999|4|5"),
-    ("since", "2024-02-"),
-    ("until", "2024-02-"),
+    ("since", ""),
+    ("until", ""),
     ("mentions_technician", NAMES),
     ("mentions_service", NAMES),
     ("aspect", NAMES),
@@ -461,6 +411,12 @@ impl Source<'_> {
         words.split('|').nth(at).unwrap_or_default()
     }
 
+    /// Chooses one of the lists between the bars, of words between commas.
+    fn list(&mut self, lists: &'static str) -> Vec<String> {
+        let words = self.pick(lists).split(',').filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect()
+    }
+
     fn text(&mut self, pieces_max: usize) -> String {
         let count = self.below(pieces_max);
         (0..count).map(|_| self.pick(PIECES)).collect()
@@ -471,9 +427,9 @@ impl Source<'_> {
         let copies = if self.below(8) == 7 { 8 } else { 1 };
         let mut reviews: Vec<Review> = Vec::new();
         for number in 0..self.below(48) {
-            let review = self.review(number);
+            let review = self.review();
             reviews.extend((0..copies).map(|copy| Review {
-                id: format!("{}-{copy}", review.id),
+                id: format!("{}-{number}-{copy}", review.id),
                 ..review.clone()
             }));
         }
@@ -481,25 +437,19 @@ impl Source<'_> {
         reviews
     }
 
-    fn review(&mut self, number: usize) -> Review {
-        let bits = self.below(256);
-        let text = self.text(if bits & 1 == 0 { 20 } else { 5 });
-        let id = format!("{:x}-{number}", self.below(256));
-        let names = |names: [&str; 3], bits: usize| -> Vec<String> {
-            let names = names.into_iter().enumerate();
-            let names = names.filter(|(at, _)| bits >> at & 1 == 1);
-            names.map(|(_, name)| name.to_owned()).collect()
-        };
-        let reply = |date| OwnerReply {
+    fn review(&mut self) -> Review {
+        let text = self.text(20);
+        let id = format!("{:x}", self.below(256));
+        let reply = OwnerReply {
             text: "Thanks".to_owned(),
-            date,
+            date: Date::MIN,
         };
         Review {
-            source: ["google", "Yelp"][bits & 1].to_owned(),
-            owner_reply: (bits & 12 == 12).then(|| reply(self.date())),
-            mentioned_technicians: names(["Ana Óses", "Bo", "not in the taxonomy"], bits >> 1),
-            mentioned_services: names(["wills", "tax", "family"], bits >> 3),
-            language: [None, Some("en"), Some("en-GB"), Some("es")][bits >> 6].map(str::to_owned),
+            source: self.pick("google|Yelp").to_owned(),
+            owner_reply: Some(reply).filter(|_| self.below(4) == 0),
+            mentioned_technicians: self.list("|Ana Óses|Bo|Ana Óses,not in the taxonomy"),
+            mentioned_services: self.list("|wills|tax|wills,family"),
+            language: self.list("|en|en-GB|es").pop(),
             ..review_of(id, self.rating(), self.date(), text)
         }
     }
@@ -515,12 +465,12 @@ impl Source<'_> {
             };
             for row in (0..reviews as u32).map(Row) {
                 let bits = self.below(16);
-                if bits & 1 == 1 {
-                    aspect.rows.push(row);
-                    for polarity in Polarity::ALL.map(|polarity| polarity as usize) {
-                        if bits >> (polarity + 1) & 1 == 1 {
-                            aspect.rows_by_polarity[polarity].push(row);
-                        }
+                let rows = [&mut aspect.rows]
+                    .into_iter()
+                    .chain(&mut aspect.rows_by_polarity);
+                for (bit, rows) in rows.enumerate() {
+                    if bits & 1 == 1 && bits >> bit & 1 == 1 {
+                        rows.push(row);
                     }
                 }
             }
@@ -530,7 +480,7 @@ impl Source<'_> {
     }
 
     fn rating(&mut self) -> Rating {
-        Rating::new(1 + self.below(5) as u8).unwrap_or(Rating::MAX)
+        Rating::new(1 + self.below(5) as u8).expect("1 to 5")
     }
 
     fn date(&mut self) -> Date {
@@ -569,41 +519,45 @@ impl Source<'_> {
     }
 
     /// A search with some of the parameters.
-    fn query(&mut self, searched: &Searched) -> Vec<(&'static str, String)> {
+    fn query(&mut self, searched: &Searched) -> Pairs {
         let sort = Sort::ALL[self.below(4)];
-        let limit = 1 + self.below(24);
-        let mut pairs = vec![
-            ("sort", sort.as_str().to_owned()),
-            ("limit", limit.to_string()),
-        ];
-        let asked = self.below(8);
-        if asked & 3 != 3 {
-            pairs.push(("query", self.needle(searched)));
-        }
-        if asked & 5 != 0 {
-            pairs.push(("words", self.words(searched)));
-        }
-        for _ in 0..self.below(5) {
+        let sorted = ("sort", sort.as_str().to_owned());
+        let mut pairs = vec![sorted, ("limit", (1 + self.below(24)).to_string())];
+        for _ in 0..self.below(7) {
             let (name, values) = PARAMETERS[self.below(PARAMETERS.len())];
-            let mut value = self.pick(values).to_owned();
-            if value.ends_with('-') {
-                value = self.date().to_string();
-            }
+            let value = match name {
+                "query" => self.needle(searched),
+                "words" => self.words(searched),
+                "since" | "until" => self.date().to_string(),
+                "cursor" => {
+                    let known = searched.reviews.get(self.below(256));
+                    let id = known.map_or("5-gone", |review| review.id.as_str());
+                    let cursor = Cursor {
+                        sort,
+                        rating: self.rating(),
+                        date: self.date(),
+                        id: ReviewId::new(id).expect("an id of a review"),
+                    };
+                    cursor.render().to_string()
+                }
+                _ => self.pick(values).to_owned(),
+            };
             if pairs.iter().all(|(known, _)| *known != name) {
                 pairs.push((name, value));
             }
         }
-        if self.below(2) == 1 {
-            let known = searched.reviews.get(self.below(256));
-            let id = known.map_or("5-gone", |review| review.id.as_str());
-            let cursor = Cursor {
-                sort,
-                rating: self.rating(),
-                date: self.date(),
-                id: ReviewId::new(id).expect("an id of a review"),
-            };
-            pairs.push(("cursor", cursor.render().to_string()));
-        }
         pairs
+    }
+}
+
+#[cfg(test)]
+proptest::proptest! {
+    #![proptest_config(proptest::prelude::ProptestConfig::with_cases(512))]
+
+    #[test]
+    fn search_agrees_with_a_linear_scan(
+        data in proptest::collection::vec(proptest::arbitrary::any::<u8>(), 0..1500),
+    ) {
+        check_search(&data);
     }
 }

@@ -1,3 +1,5 @@
+//! Files that are accepted, cut short, and with one wrong byte.
+
 use proptest::option::of;
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -18,16 +20,12 @@ fn words() -> impl Strategy<Value = String> {
 const DATE: &str = "(0001|2025|2026|9999)-(0[1-9]|1[0-2])-(0[1-9]|1[0-9]|2[0-8])";
 
 fn review() -> impl Strategy<Value = Value> {
-    let reply =
-        (words(), DATE).prop_map(|(text, date)| json!({"text": format!("x{text}"), "date": date}));
-    let rating = (1..=5u8, any::<bool>());
-    let rating = rating.prop_map(|(stars, is_float)| {
-        if is_float {
-            json!(f64::from(stars))
-        } else {
-            json!(stars)
-        }
-    });
+    let reply = (words(), DATE);
+    let reply = reply.prop_map(|(text, date)| json!({"text": format!("x{text}"), "date": date}));
+    let rating = prop_oneof![
+        (1..=5u8).prop_map(Value::from),
+        (1..=5u8).prop_map(|stars| json!(f64::from(stars)))
+    ];
     let mentions = of(proptest::collection::vec("[A-Za-z]{1,8}", 0..3));
     ("\\PC{0,12}", rating, DATE, of(words()), of(reply), any::<bool>(), mentions).prop_map(
         |(author, rating, date, text, reply, verified, mentions)| {
