@@ -14,8 +14,6 @@ mod guard;
 mod handover;
 mod handshake;
 mod http;
-#[cfg(target_os = "linux")]
-mod memory;
 mod neighbours;
 mod pause;
 #[cfg(feature = "postgres")]

@@ -39,19 +39,3 @@ fn a_clock_that_jumps_ahead_ends_no_lease_and_brings_no_retry_forward() {
     failing.assert_received(1, 0);
     assert!(rig.tombstones().is_empty());
 }
-
-#[test]
-fn a_clock_that_went_back_while_the_hub_was_down_ends_no_lease_and_a_change_is_delivered_once() {
-    let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
-    let callback = subscriber.callback("/cb");
-    rig.subscribe_as(&callback, &[("hub.lease_seconds", "1000")]);
-    for jump_ms in [-DAY_MS, 0] {
-        rig.stop();
-        rig.jump(jump_ms);
-        rig.boot("2");
-        assert_eq!(subscriber.wait_delivery(1).body, b"2");
-        wait_moved(&rig, &callback);
-        rig.wait_settled();
-    }
-    subscriber.assert_received(1, 0);
-}

@@ -1,14 +1,11 @@
 //! What a subscriber gets, and when.
 
-use std::sync::Mutex;
-use std::sync::mpsc::channel;
 use std::time::Duration;
 
 use reviewd::hub::Secret;
 
 use super::rig::{FEED, HUB, Rig};
 use super::subscriber::{Reply, Subscriber};
-use crate::support::wait_until;
 
 #[test]
 fn h9_h46_h48_h49_h50_h51_a_change_brings_the_full_content_and_one_link_field() {
@@ -69,26 +66,4 @@ fn changes_during_a_delivery_come_as_their_last_state_and_never_two_at_once() {
     assert_eq!(deliveries.len(), 2);
     let between = deliveries[1].at - deliveries[0].at;
     assert!(between >= Duration::from_secs(1), "the first had to end");
-}
-
-#[test]
-fn a_change_between_the_acceptance_and_the_activation_is_delivered() {
-    let (rig, (go_on, wait)) = (Rig::start(), channel());
-    let wait = Mutex::new(wait);
-    let subscriber = Subscriber::start(move |request| {
-        if request.mode() == "subscribe" {
-            wait.lock().unwrap().recv().unwrap();
-        }
-        Reply::good(request)
-    });
-    let callback = subscriber.callback("/cb");
-    rig.ask("subscribe", FEED, &callback).unwrap();
-    wait_until("it is asked", || !subscriber.received().is_empty());
-    rig.change("2");
-    wait_until("the change is stored", || rig.is_noted());
-    go_on.send(()).unwrap();
-    rig.wait_active(&callback);
-    assert_eq!(subscriber.wait_delivery(1).body, b"2");
-    rig.wait_settled();
-    subscriber.assert_received(1, 0);
 }

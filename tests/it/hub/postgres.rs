@@ -59,24 +59,6 @@ fn the_shared_store_and_its_reference_model_agree_on_random_sequences() {
 }
 
 #[test]
-fn the_delivery_role_goes_to_the_next_when_its_owner_is_gone() {
-    let Some(shared) = Shared::begin() else {
-        return;
-    };
-    let (mut one, mut other) = (shared.open(), shared.open());
-    assert_eq!(one.try_take_role(), Ok(true));
-    assert_eq!(one.try_take_role(), Ok(true), "it has it");
-    assert_eq!(other.try_take_role(), Ok(false));
-    drop(one);
-    wait_until("the role is free", || other.try_take_role().unwrap());
-    let mut third = shared.open();
-    assert_eq!(third.try_take_role(), Ok(false));
-    assert_eq!(other.try_take_role(), Ok(true));
-    other.give_up_role().unwrap();
-    assert_eq!(third.try_take_role(), Ok(true));
-}
-
-#[test]
 fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_alone() {
     let Some(shared) = Shared::begin() else {
         return;

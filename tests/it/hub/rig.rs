@@ -161,7 +161,7 @@ impl Rig {
     }
 
     /// Tells whether the hub has taken note of the last change; it does so on a thread of its own.
-    pub(crate) fn is_noted(&self) -> bool {
+    fn is_noted(&self) -> bool {
         let file = self.state_dir().join("hub.sqlite3");
         let noted = rusqlite::Connection::open(file).and_then(|store| {
             let digest = "SELECT digest FROM topic WHERE url LIKE '%/feed.xml'";
