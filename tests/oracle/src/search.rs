@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
+use std::slice;
 use std::sync::LazyLock;
 
 use icu_casemap::CaseMapperBorrowed;
@@ -76,7 +77,7 @@ type Entries = Vec<Vec<String>>;
 
 impl Searched {
     fn new(reviews: Vec<Review>, taxonomy: &Taxonomy, insights: Insights) -> Searched {
-        let technician = |one: &Technician| [&[one.name.clone()], &one.aliases[..]].concat();
+        let technician = |one: &Technician| [slice::from_ref(&one.name), &one.aliases].concat();
         let concept = |one: &Concept| vec![one.id.clone(), one.label.clone()];
         let mut technicians: Entries = taxonomy.technicians.iter().map(technician).collect();
         let mut services: Entries = taxonomy.services.iter().map(concept).collect();
@@ -157,7 +158,7 @@ impl Searched {
                 let polarity = polarities.find(|one| value("polarity") == Some(one.word()));
                 let of_polarity = polarity.map(|one| &aspect.rows_by_polarity[one as usize]);
                 let rows = of_polarity.unwrap_or(&aspect.rows);
-                rows.contains(&Row(row as u32)) && is_any(&aspects, &[aspect.id.clone()])
+                rows.contains(&Row(row as u32)) && is_any(&aspects, slice::from_ref(&aspect.id))
             })
         };
         let selects = |row: &usize| {
