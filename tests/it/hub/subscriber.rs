@@ -137,6 +137,7 @@ impl Subscriber {
 
     /// Starts one at each address of this machine, all of 127.0.0.0/8 among them, with a certificate for each. What it
     /// receives is for `behaviour` to note.
+    #[allow(dead_code, reason = "benches/fanout.rs uses it")]
     pub(crate) fn everywhere(
         certificates: impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static,
         behaviour: impl Behaviour,
