@@ -1,9 +1,13 @@
-//! Where a sentence speaks of what the taxonomy lists.
+//! Where a sentence speaks of what the taxonomy lists, and which of its words are opinions.
 //!
 //! A phrase is found as whole words by their stems in the language of the review ("prices" is "price", "returned my
 //! calls" is "return my call"); in German also as the beginning or the end of a compound ("Anwaltskosten" has "Kosten").
-//! A phrase inside a longer one that fits does not count, nor does "kind" in "kind of". A sentence that names an aspect
-//! several times mentions it once, where it does so first.
+//! A phrase inside a longer one that fits does not count. A sentence that names an aspect several times mentions it once,
+//! where it does so first.
+//!
+//! A line of `opinions.txt` is a language with a sign and phrases: those that are an opinion for + or -, and for 0 idioms
+//! that name no subject, as in "kind of" and "can't wait". In English, where the text model reads the rest, the
+//! lexicon has most opinions of one word.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -11,12 +15,13 @@ use std::ops::Range;
 use rust_stemmers::Stemmer;
 use whatlang::Lang;
 
-use super::language::stemmer;
-use super::text::{Words, entry};
+use super::language::{lists, stemmer};
+use super::text::Words;
 use crate::model::Concept;
 
-/// The phrases of all aspects as stems of one language.
+/// The phrases of all aspects, and opinions, as stems of one language.
 pub(super) struct Phrases {
+    lang: Option<Lang>,
     stemmer: Option<Stemmer>,
     by_first: HashMap<String, Vec<Phrase>>,
     /// Single words that German compounds are made of.
@@ -27,7 +32,9 @@ pub(super) struct Phrases {
 struct Phrase {
     /// The stems after the first.
     rest: Vec<String>,
-    aspect: u16,
+    /// The aspect, if it names one.
+    aspect: Option<u16>,
+    /// The sign, if it is listed as an opinion.
     opinion: i8,
 }
 
@@ -43,52 +50,81 @@ pub(super) struct Found {
 }
 
 impl Phrases {
-    /// Reads the phrases of `aspects`, of which the first 65,535 count, for texts in `lang`.
+    /// Reads the phrases of `aspects`, of which the first 65,535 count, and the opinions, for texts in `lang`.
     pub(super) fn new(aspects: &[Concept], lang: Option<Lang>) -> Phrases {
         let mut phrases = Phrases {
+            lang,
             stemmer: lang.and_then(stemmer),
             by_first: HashMap::new(),
             parts: Vec::new(),
         };
-        let mut words = Words::default();
         for (aspect, concept) in (0..u16::MAX).zip(aspects) {
             for phrase in &concept.phrases {
-                words.read(phrase);
-                let mut stems = phrases.stems(&words).into_iter();
-                let Some(first) = stems.next() else { continue };
-                let phrase = Phrase {
-                    rest: stems.collect(),
-                    aspect,
-                    opinion: opinion(phrase, lang),
-                };
-                let is_part = phrase.rest.is_empty() && first.chars().count() >= PART_CHARS_MIN;
-                if lang == Some(Lang::Deu) && is_part {
-                    phrases.parts.push((first.clone(), phrase.clone()));
-                }
-                phrases.by_first.entry(first).or_default().push(phrase);
+                phrases.add(phrase, Some(aspect), 0);
+            }
+        }
+        for line in include_str!("opinions.txt").lines() {
+            let (key, listed) = line.split_once(' ').unwrap_or_default();
+            let opinion = i8::from(key.ends_with('+')) - i8::from(key.ends_with('-'));
+            if lang.is_some_and(|lang| key.starts_with(lang.code())) {
+                let listed = listed.split(',');
+                listed.for_each(|phrase| phrases.add(phrase, None, opinion));
             }
         }
         phrases
     }
 
-    /// The aspects that the sentence of `words` names, each once, in the order of the sentence.
-    pub(super) fn find(&self, words: &Words) -> Vec<Found> {
+    fn add(&mut self, phrase: &str, aspect: Option<u16>, opinion: i8) {
+        let mut words = Words::default();
+        words.read(phrase);
+        let mut stems = self.stems(&words).into_iter();
+        let Some(first) = stems.next() else { return };
+        let phrase = Phrase {
+            rest: stems.collect(),
+            aspect,
+            opinion,
+        };
+        let is_part = phrase.rest.is_empty() && first.chars().count() >= PART_CHARS_MIN;
+        if self.lang == Some(Lang::Deu) && is_part && aspect.is_some() {
+            self.parts.push((first.clone(), phrase.clone()));
+        }
+        self.by_first.entry(first).or_default().push(phrase);
+    }
+
+    /// The aspects that the sentence of `words` names, each once, in the order of the sentence. But in English, its words
+    /// get the valences of our list instead of those of the lexicon.
+    pub(super) fn find(&self, words: &mut Words) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
-        let (items, stems) = (&words.items, self.stems(words));
+        let stems = self.stems(words);
+        let items = &mut words.items;
+        let is_english = self.lang == Some(Lang::Eng);
+        for item in items.iter_mut().filter(|item| item.is_word && !is_english) {
+            item.entry.valence = None;
+        }
         let mut at = 0;
         while at < stems.len() {
             let (owners, length) = self.at(&stems[at..]);
-            for phrase in owners {
-                if found.iter().all(|one| one.aspect != phrase.aspect) {
-                    let sign = if items[at].negated { -1 } else { 1 };
+            let listed = owners.iter().map(|phrase| phrase.opinion).sum::<i8>();
+            if listed != 0 && !is_english {
+                items[at].entry.valence = Some(i32::from(listed.signum()) * 20);
+            }
+            let (item, end) = (items[at], items[at + length - 1].end);
+            let opinion = match item.entry.valence {
+                Some(valence) if length == 1 && valence.abs() >= 10 => valence.signum() as i8,
+                _ => listed.signum(),
+            };
+            for aspect in owners.iter().filter_map(|phrase| phrase.aspect) {
+                if found.iter().all(|one| one.aspect != aspect) {
                     found.push(Found {
-                        aspect: phrase.aspect,
-                        range: items[at].start..items[at + length - 1].end,
-                        opinion: phrase.opinion * sign,
+                        aspect,
+                        range: item.start..end,
+                        opinion: if item.negated { -opinion } else { opinion },
                     });
                 }
             }
-            at += length;
+            // An opinion may hold an aspect: "aucune réponse".
+            let is_opinion = listed != 0 && owners.iter().all(|phrase| phrase.aspect.is_none());
+            at += if is_opinion { 1 } else { length };
         }
         found
     }
@@ -105,37 +141,22 @@ impl Phrases {
             let compounds = self.parts.iter().filter(|(part, _)| has(part));
             return (compounds.map(|(_, phrase)| phrase).collect(), 1);
         };
-        if longest == 0 && stems[0] == "kind" && stems.get(1).is_some_and(|next| next == "of") {
-            return (Vec::new(), 1);
-        }
         let owners = fitting.filter(|phrase| phrase.rest.len() == longest);
         (owners.collect(), longest + 1)
     }
 
-    /// The stem of each item, a mark being its own.
+    /// The stem of each item, a mark being its own, and so a word that only looks like an inflection of another.
     fn stems(&self, words: &Words) -> Vec<String> {
         let stem = |item| {
             let lower = words.lower(item);
             let bare = lower.strip_suffix("'s").unwrap_or(lower);
             match &self.stemmer {
+                Some(_) if lists("homonym", bare) => format!("={bare}"),
                 Some(stemmer) => stemmer.stem(bare).into_owned(),
                 None => bare.to_owned(),
             }
         };
         words.items.iter().map(stem).collect()
-    }
-}
-
-/// The sign of `phrase` where it is itself an opinion, by our list or, in English, by the lexicon.
-fn opinion(phrase: &str, lang: Option<Lang>) -> i8 {
-    let lower = phrase.trim().to_lowercase();
-    let lists = |line: &&str| line[1..].split(',').any(|one| one.trim() == lower);
-    let valence = entry(&lower).valence.unwrap_or_default();
-    match include_str!("opinions.txt").lines().find(lists) {
-        Some(line) if line.starts_with('-') => -1,
-        Some(_) => 1,
-        None if lang == Some(Lang::Eng) && valence.abs() >= 10 => valence.signum() as i8,
-        None => 0,
     }
 }
 

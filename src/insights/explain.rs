@@ -50,9 +50,11 @@ fn explanation(
     let rest = &review.text[mention.sentence..];
     let sentence = &rest[sentences(rest).next().unwrap_or_default()];
     let range = mention.range.start - mention.sentence..mention.range.end - mention.sentence;
-    let own = derived.known[&lang].own.as_ref();
+    let known = &derived.known[&lang];
+    let own = known.own.as_ref();
     let mut tenths = |sentence: &str| {
         read.read(sentence);
+        known.phrases.find(&mut read.words);
         let own = own.map_or(0, |own| own.log_odds(own.sum(row, &read.words)));
         read.tilt(Some(&range), &Context { own, ..*context }) * 10 / UNIT
     };

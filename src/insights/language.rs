@@ -81,18 +81,20 @@ pub(super) fn stemmer(lang: Lang) -> Option<Stemmer> {
 
 /// Whether `word`, in lower case, is a number, an article, a pronoun, a preposition, an auxiliary or the like.
 pub(super) fn is_function_word(lang: Lang, word: &str) -> bool {
-    word.parse::<u64>().is_ok() || WORDS.contains(&(lang.code(), word))
+    word.parse::<u64>().is_ok() || lists(lang.code(), word)
 }
 
-/// Whether `word` may stand before a noun phrase and is not part of it.
-pub(super) fn is_determiner(word: &str) -> bool {
-    WORDS.contains(&("determiner", word))
+/// Whether the list `name` has `word`: "determiner" those that may stand before a noun phrase and are not part of it,
+/// "homonym" those that have the stem of another word and mean something else, as Spanish "como" has that of "comida".
+pub(super) fn lists(name: &str, word: &str) -> bool {
+    WORDS.contains(&(name, word))
 }
 
-/// A line of `languages.txt` is an ISO 639-3 code, the same in BCP 47, and function words; the last has determiners.
+/// A line of `languages.txt` is an ISO 639-3 code, the same in BCP 47, and function words; the last two have determiners
+/// and homonyms.
 const LANGUAGES: &str = include_str!("languages.txt");
 
-/// Function words by code, and determiners.
+/// Function words by code, determiners and homonyms.
 static WORDS: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {
     let lines = LANGUAGES.lines().filter_map(|line| line.split_once(' '));
     let words = |(code, words): (&'static str, &'static str)| {

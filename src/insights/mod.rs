@@ -44,7 +44,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-6";
+const MODEL: &str = "reviewd-evidence-7";
 
 /// Default number of mentions from which an aspect is scored.
 pub const MENTIONS_MIN: u32 = 5;

@@ -133,7 +133,7 @@ impl Derived {
             let of_own = own.as_ref().map(|own| own.sum(row, &sentence.words));
             let of_sentence = of_own.unwrap_or_default();
             own_sum = (own_sum.0 + of_sentence.0, own_sum.1 + of_sentence.1);
-            for found in phrases.find(&sentence.words) {
+            for found in phrases.find(&mut sentence.words) {
                 let context = Context {
                     rating: Some(review.rating),
                     opinion: found.opinion,

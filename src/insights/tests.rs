@@ -338,6 +338,49 @@ fn german_reviews_are_counted_and_their_aspects_judged() {
 }
 
 #[test]
+fn opinions_of_other_languages_are_read_in_the_clause_of_a_mention() {
+    let cases = [
+        (
+            "de",
+            "Das Personal war freundlich, aber die Wartezeit eine Katastrophe.",
+            "staff + speed -",
+        ),
+        ("de", "Er war nicht in der Lage zu helfen.", ""),
+        (
+            "fr",
+            "L’accueil est parfait mais l'attente est interminable.",
+            "staff + speed -",
+        ),
+        ("fr", "Aucune réponse.", "answer -"),
+        ("es", "La comida no es buena.", "food -"),
+        ("es", "Los pedidos llegan como siempre.", ""),
+    ];
+    let mut dataset = dataset_of(&cases.map(|(_, text, _)| (3, text)));
+    for (review, (language, ..)) in dataset.reviews.iter_mut().zip(&cases) {
+        review.language = Some((*language).to_owned());
+    }
+    dataset.taxonomy.aspects = vec![
+        concept("staff", &["personal", "accueil"]),
+        concept("speed", &["wartezeit", "attente"]),
+        concept("location", &["lage"]),
+        concept("product", &["ware"]),
+        concept("answer", &["réponse"]),
+        concept("food", &["comida"]),
+    ];
+    let mut found = vec![Vec::new(); cases.len()];
+    for aspect in document(&dataset, &options(1)).insights.aspects {
+        for piece in aspect.evidence.iter().flatten() {
+            let row: usize = piece.review_id[1..].parse().expect("a row");
+            let sign = ["-", "0", "+"][piece.polarity as usize];
+            found[row].push(format!("{} {sign}", aspect.id));
+        }
+    }
+    let expected = cases.map(|(_, _, expected)| expected.to_owned());
+    let found: Vec<String> = found.iter().map(|one| one.join(" ")).collect();
+    assert_eq!(found, expected);
+}
+
+#[test]
 fn complaints_with_four_stars_are_not_learnt_as_praise() {
     let mut texts = german(240);
     let praise = texts.iter_mut().filter(|(stars, _)| *stars == 5);

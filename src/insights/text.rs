@@ -58,6 +58,14 @@ impl Words {
             }
             if is_word {
                 end += rest_of_word(&sentence[end..]);
+                // "l'accueil" is two words, "M's" is one.
+                let word = &sentence[start..end];
+                if let Some((elided, rest)) = word.split_once(['\'', '’'])
+                    && rest.len() > 1
+                    && entry(&elided.to_lowercase()).elides
+                {
+                    end -= rest.len();
+                }
             }
             let lower_start = self.lower.len();
             self.push_lower(&sentence[start..end]);
@@ -140,6 +148,8 @@ pub(super) struct Entry {
     is_clause: bool,
     /// Whether a new phrase within the clause begins here, as at "and".
     is_phrase: bool,
+    /// Whether it stands for a word before an apostrophe, as in "l'accueil".
+    elides: bool,
 }
 
 /// Returns the entry of `word`, which must be in lower case.
@@ -167,6 +177,7 @@ static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
                 "negates" => entry.negates = true,
                 "clause" => entry.is_clause = true,
                 "phrase" => entry.is_phrase = true,
+                "elides" => entry.elides = true,
                 tenths => entry.valence = tenths.parse().ok(),
             }
         }
@@ -189,6 +200,12 @@ mod tests {
         assert_eq!(words.items[6].clause, 0);
         assert_eq!(words.items[9].clause, 2);
         assert_eq!(words.items[5].phrase, 1);
+        words.read("Qu’est-ce que l'équipe, aujourd'hui? L’attente");
+        let lower: Vec<&str> = words.items.iter().map(|item| words.lower(item)).collect();
+        assert_eq!(
+            lower.join(" "),
+            "qu' est-ce que l' équipe , aujourd'hui ? l' attente"
+        );
         words.read(&"a ".repeat(ITEMS_MAX + 1));
         assert_eq!(words.items.len(), ITEMS_MAX);
     }

@@ -12,7 +12,7 @@ use std::collections::{HashMap, HashSet};
 use whatlang::Lang;
 
 use super::aspect::Phrases;
-use super::language::{is_determiner, is_function_word};
+use super::language::{is_function_word, lists};
 use super::text::{Item, Words};
 use crate::model::insights::{Polarity, Topic};
 use crate::model::{Dataset, Review};
@@ -64,7 +64,7 @@ pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, 
         is_word && !is_function_word(lang, lower)
     };
     let content: Vec<bool> = items.iter().map(is_content).collect();
-    let is_determined = |at: usize| at > 0 && is_determiner(words.lower(&items[at - 1]));
+    let is_determined = |at: usize| at > 0 && lists("determiner", words.lower(&items[at - 1]));
     let bare = |item: &Item| words.lower(item).trim_end_matches("'s");
     for last in 0..items.len() {
         let is_end = !content.get(last + 1).is_some_and(|is_content| *is_content);
@@ -129,7 +129,7 @@ pub(super) fn topics<'p>(
         }
         // The taxonomy may list the phrase, in any inflection.
         known.read(phrase);
-        let found = listed(*lang).find(&known);
+        let found = listed(*lang).find(&mut known);
         if found.iter().all(|one| one.range != (0..phrase.len())) {
             weighed.push((weight, phrase, *lang, count));
         }
