@@ -279,7 +279,8 @@ fn render_review(review: &Value) -> Vec<String> {
     let [date, author, source] = ["date", "author", "source"].map(|key| printable(&review[key]));
     let unpublished = match review["verified"].as_bool() {
         Some(true) => "",
-        _ => " (not published: not verified)",
+        Some(false) => " (not published: hidden or not verified at its source)",
+        None => " (not published: not verified)",
     };
     let head = format!("  {stars:☆<5} {date} {author}, {source}{unpublished}");
     let [text, reply] = [&review["text"], &review["owner_reply"]["text"]].map(printable);

@@ -69,8 +69,16 @@ impl Columns {
         Ok(columns)
     }
 
-    /// Refuses the columns of a table that cannot hold reviews.
+    /// Refuses the columns of a table that cannot hold reviews, or of which two that are used have one name.
     pub(super) fn complete(self) -> Result<Columns, String> {
+        let is_repeated = |at: &usize| {
+            let same = self.normal.iter().filter(|name| **name == self.normal[*at]);
+            self.uses(*at) && same.count() > 1
+        };
+        if let Some(at) = (0..self.names.len()).find(is_repeated) {
+            let name = quote(&self.names[at]);
+            return Err(format!("two columns are named {name}: rename one of them"));
+        }
         let required = [Field::Author, Field::Rating, Field::Date];
         match required.into_iter().find(|field| !self.has(*field)) {
             None => Ok(self),
@@ -231,6 +239,20 @@ name,a,b; Ann,5,4 => author=0";
             let (table, found) = line.split_once(" => ").expect("columns");
             let rows: Vec<&str> = table.split("; ").collect();
             assert_eq!(find(rows[0], &rows[1..], "").as_deref(), Ok(found));
+        }
+    }
+
+    #[test]
+    fn two_columns_of_one_name_are_refused_where_they_are_used() {
+        for (header, refused) in [
+            ("Name,Rating,rating,Date", true),
+            ("Name,Rating,Date,Tag,Tag", false),
+        ] {
+            let names: Vec<String> = header.split(',').map(str::to_owned).collect();
+            let found = Columns::find(&names, &[], &Mapping::new(), &formats()[0]);
+            let error = found.and_then(Columns::complete).err();
+            let wanted = "two columns are named \"Rating\": rename one of them";
+            assert_eq!(error.as_deref(), refused.then_some(wanted), "{header}");
         }
     }
 

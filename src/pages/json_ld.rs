@@ -92,7 +92,7 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
     })
 }
 
-/// Removes the members that are null, an empty text or an empty list, at any depth.
+/// Removes the members that are null, an empty text, an empty list or an object of nothing but its type, at any depth.
 fn remove_empty(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -101,6 +101,7 @@ fn remove_empty(value: &mut Value) {
                 Value::Null => false,
                 Value::String(text) => !text.is_empty(),
                 Value::Array(items) => !items.is_empty(),
+                Value::Object(inner) => inner.keys().any(|key| key != "@type"),
                 _ => true,
             });
         }

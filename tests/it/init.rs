@@ -43,6 +43,8 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
     assert_eq!(keys, [NAME, "Dentist", SITE]);
     assert_eq!(document["reviews"], Value::Array(Vec::new()));
     assert_eq!(get(program.address(), "/", &[]).status, 200);
+    let linked = get(program.address(), "/reviews.jsonld", &[]).json();
+    assert_eq!(linked.get("address"), None, "{linked}");
     let source = parent.path().join("a.csv");
     let table = "id,author,rating,date,text\n1,Ann,5,2024-03-04,The price was fair.\n";
     fs::write(&source, table).unwrap();

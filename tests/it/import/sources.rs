@@ -17,6 +17,7 @@ const EXPORTS: &[(&str, &[&str])] = &[
     ("stamped.csv", &["--verified"]),
     ("reviews-io.csv", &["--verified"]),
     ("woocommerce.csv", &["--verified"]),
+    ("woocommerce.jsonl", &["--verified"]),
     ("judge-me.csv", &["--verified"]),
     ("yotpo.csv", &["--verified"]),
     ("facebook.json", &[]),
