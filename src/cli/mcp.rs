@@ -69,6 +69,9 @@ pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
 /// Returns what answers from the files of this machine.
 fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, Failure> {
     let directory = data_directory(args.data.as_deref());
+    if directory.is_none() {
+        tell(format_args!("answers come from a sample: see --data"));
+    }
     let stamps = move || directory.map(Stamps::of).unwrap_or_default();
     let mut seen = stamps();
     let mut catalog = load(args, directory)?;

@@ -9,7 +9,7 @@ use whatlang::Lang;
 
 use super::chunks::over_chunks;
 use crate::model::Review;
-use crate::wire::text::truncate;
+use crate::wire::text::{LANGUAGES, truncate};
 
 /// Detects the language of each of `reviews`, `None` without letters; nothing once `cancelled`.
 ///
@@ -89,10 +89,6 @@ pub(super) fn is_function_word(lang: Lang, word: &str) -> bool {
 pub(super) fn lists(name: &str, word: &str) -> bool {
     WORDS.contains(&(name, word))
 }
-
-/// A line of `languages.txt` is an ISO 639-3 code, the same in BCP 47, and function words; the last two have determiners
-/// and homonyms.
-const LANGUAGES: &str = include_str!("languages.txt");
 
 /// Function words by code, determiners and homonyms.
 static WORDS: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {

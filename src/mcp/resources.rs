@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::jsonrpc::{Call, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError};
 use super::protocol::Era;
+use super::result::NOT_READY;
 use crate::search::envelope::{push_head, push_tail};
 use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
@@ -102,7 +103,10 @@ fn not_found(era: Era, uri: &str) -> RpcError {
         Era::Handshake => RESOURCE_NOT_FOUND,
         Era::Stateless => INVALID_PARAMS,
     };
-    let message = format!("there is no resource {:?} here", cut(uri));
+    let message = match uri {
+        "reviews://insights" => NOT_READY.to_owned(),
+        _ => format!("there is no resource {:?} here", cut(uri)),
+    };
     RpcError {
         data: Some(json!({"uri": truncate(uri, URI_BYTES_MAX)})),
         ..RpcError::new(code, message)

@@ -72,6 +72,10 @@ fn shorten(value: &mut Value, items_max: usize, chars_max: usize) {
     }
 }
 
+/// What there is to say of insights that are asked for too early.
+pub(super) const NOT_READY: &str =
+    "the insights are still being derived from the reviews: ask again in a few seconds";
+
 /// Lines of a refusal; what is wrong after them is only counted.
 const REFUSAL_LINES_MAX: usize = 20;
 

@@ -1,6 +1,8 @@
 //! What a search asks for, all checked: a filter with the words that have to occur, an order, a limit, and a place to go
 //! on from.
 
+use std::fmt;
+
 use arrayvec::{ArrayString, ArrayVec};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
@@ -262,8 +264,8 @@ pub struct Term<'b> {
     pub ends_word: bool,
     /// Whether it must not occur.
     pub is_excluded: bool,
-    /// The term with its quotation marks, without the `-`.
-    pub(super) as_written: &'b str,
+    /// Whether it stands in quotation marks.
+    pub(super) is_quoted: bool,
 }
 
 impl<'b> Words<'b> {
@@ -317,10 +319,7 @@ impl<'b> Words<'b> {
                         begins_word: is_short && text.starts_with(is_of_word),
                         ends_word: is_quoted && text.ends_with(is_of_word),
                         is_excluded,
-                        as_written: match is_quoted {
-                            true => &after[..after.len() - rest.len()],
-                            false => text,
-                        },
+                        is_quoted,
                     });
                 }
             }
@@ -336,7 +335,7 @@ impl<'b> Term<'b> {
             begins_word: false,
             ends_word: false,
             is_excluded: false,
-            as_written: text,
+            is_quoted: false,
         }
     }
 
@@ -345,6 +344,15 @@ impl<'b> Term<'b> {
         let end = at + self.text.len();
         (!self.begins_word || !last_character(&text[..at]).is_some_and(is_of_word))
             && (!self.ends_word || !first_character(&text[end..]).is_some_and(is_of_word))
+    }
+}
+
+impl fmt::Display for Term<'_> {
+    /// Writes the term as [`Words`] reads it.
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let minus = if self.is_excluded { "-" } else { "" };
+        let quote = if self.is_quoted { "\"" } else { "" };
+        write!(formatter, "{minus}{quote}{}{quote}", self.text)
     }
 }
 

@@ -1,22 +1,23 @@
 //! Why a search has found nothing, and what to ask instead. A hint costs a search; there are as many as the request has
-//! filters and words, so at most thirty.
+//! filters and words, and four more for each word that no review has, so at most a hundred.
 
 use std::fmt;
 
-use super::filter::{Filter, Query, RatingSet, Sort, Words};
+use super::filter::{Filter, Query, RatingSet, Sort, Term, Words};
 use super::index::Index;
 use super::names::NameMatch;
 use super::query::Parameter;
 use super::run::{Page, Scratch, run};
 use crate::wire::json::{Array, Object, push_strings};
-use crate::wire::text::cut;
+use crate::wire::text::{LANGUAGES, cut};
 
 /// One thing that helps to ask again; displayed as a sentence without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
-    /// The parameter that the hint is about; `rating` stands for both bounds as well.
+    /// The parameter that the hint is about; `rating` stands for all three that limit the stars.
     pub parameter: Parameter,
-    /// Its folded value, or the word that the hint is about, at most 64 bytes; empty in [`Advice::Without`].
+    /// Its folded value, or the word that the hint is about, at most 64 bytes. In [`Advice::Without`] the excluded words,
+    /// and empty where the whole parameter is meant.
     pub value: String,
     /// What there is to know.
     pub advice: Advice,
@@ -25,7 +26,7 @@ pub struct Hint {
 /// What a hint says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// How many reviews the same search finds without this parameter: 1 or more.
+    /// How many reviews the same search finds without this parameter, or without the excluded words: 1 or more.
     Without(u32),
     /// How many reviews the word or phrase alone matches; in the place of `query`, the words of it in any order.
     Alone(u32),
@@ -36,7 +37,8 @@ pub enum Advice {
 }
 
 /// Returns what helps after `query` has found nothing: names that are unknown or ambiguous, the filters without which it
-/// finds something, and what each word alone finds. Costs at most thirty searches.
+/// finds something, and what each word alone finds, or its beginning where that is nothing. Costs at most a hundred
+/// searches.
 pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint> {
     let filter = query.filter;
     let mut hints = Vec::new();
@@ -45,8 +47,9 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
         value: cut(value).to_owned(),
         advice,
     };
-    let mut count =
-        |filter| -> u32 { run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched };
+    let mut count = |filter: Filter<'_>| -> u32 {
+        run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched
+    };
     let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     let language = filter.language.map(|tag| (Parameter::Language, tag));
     let source = filter.source.map(|source| (Parameter::Source, source));
@@ -69,22 +72,40 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
             hints.push(hint(parameter, "", Advice::Without(found)));
         }
     }
-    let mut count_words = |words| {
+    let (wanted, excluded) = terms(filter.words.or_else(|| Words::parse(filter.text?)));
+    let all = join(&wanted);
+    let without = Words::parse(&all).filter(|_| filter.words.is_some() && !excluded.is_empty());
+    if let Some(words) = without {
+        let words = Some(words);
+        let found = count(Filter { words, ..filter });
+        if found > 0 {
+            let advice = Advice::Without(found);
+            hints.push(hint(Parameter::Words, &join(&excluded), advice));
+        }
+    }
+    let mut count_words = |words: &str| {
+        let words = Words::parse(words);
         count(Filter {
-            words: Some(words),
+            words,
             ..Filter::default()
         })
     };
-    let terms = filter.words.iter().flat_map(Words::terms);
-    for term in terms.filter(|term| !term.is_excluded) {
-        let found = Words::parse(term.as_written).map_or(0, &mut count_words);
-        hints.push(hint(Parameter::Words, term.text, Advice::Alone(found)));
+    for term in wanted {
+        for spelling in spellings(term) {
+            let found = count_words(&spelling.to_string());
+            if found > 0 || spelling == term {
+                hints.push(hint(Parameter::Words, spelling.text, Advice::Alone(found)));
+            }
+            if found > 0 {
+                break;
+            }
+        }
     }
     if let Some(text) = filter.text
         && let Some(words) = Words::parse(text)
         && words.terms().count() > 1
     {
-        let found = count_words(words);
+        let found = count_words(text);
         if found > 0 {
             hints.push(hint(Parameter::Query, text, Advice::Alone(found)));
         }
@@ -94,45 +115,80 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
 
 /// Returns words of `query`, which has found nothing, that occur together, and the first page of the reviews that have them.
 ///
-/// The rarest word comes first; then each other word is added, from rare to common, if a review is left. Excluded words and
-/// all other filters stay. `None` where no word occurs in at most a quarter of all reviews. Costs at most 33 searches.
+/// Words of the names and phrases of aspects come first, then the others, the rarest first; each stays if a review is left.
+/// This begins with each of the first four, and most words win. Function words such as "would" and "not" are left out.
+/// Excluded words and all other filters stay. `None` where no word is left. Costs at most 150 searches.
 pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Option<(String, Page)> {
-    let asked = match query.filter.words {
-        Some(words) => words,
-        None => Words::parse(query.filter.text?)?,
-    };
-    let mut search = |words: &str, limit: u8| -> Option<Page> {
+    let asked = query.filter.words;
+    let (wanted, excluded) = terms(Some(asked.or_else(|| Words::parse(query.filter.text?))?));
+    let mut search = |terms: &[Term<'_>], limit: u8| -> Option<Page> {
+        let words = join(terms);
         let filter = Filter {
-            text: query.filter.words.and(query.filter.text),
-            words: Some(Words::parse(words)?),
+            text: asked.and(query.filter.text),
+            words: Some(Words::parse(&words)?),
             ..query.filter
         };
         let query = Query::new(filter, query.sort, limit);
         Some(run(index, &query, scratch)).filter(|page| page.matched > 0)
     };
-    let (excluded, words): (Vec<_>, Vec<_>) = asked.terms().partition(|term| term.is_excluded);
-    let excluded = excluded.iter().map(|term| format!("-{} ", term.as_written));
-    // In front, as a phrase without its second quotation mark would take in what follows it.
-    let excluded: String = excluded.collect();
-    let found = words.iter().filter_map(|term| {
-        let word = format!("{excluded}{}", term.as_written);
-        Some((search(&word, 1)?.matched, word))
+    let has = |language: &str, term: &Term<'_>| language.split(' ').any(|word| word == term.text);
+    let languages = LANGUAGES.lines().rev();
+    let language = languages
+        .max_by_key(|language| wanted.iter().filter(|term| has(language, term)).count())?;
+    let told = wanted.iter().filter(|term| !has(language, term));
+    let found = told.filter_map(|term| {
+        spellings(*term).find_map(|term| {
+            let matched = search(&[&excluded[..], &[term]].concat(), 1)?.matched;
+            let aspects = index.aspects.as_ref();
+            let is_of_aspect = aspects.is_some_and(|aspects| aspects.has_word(term.text));
+            Some((!is_of_aspect, matched, term))
+        })
     });
-    // What a quarter of all reviews have says nothing, such as "the".
-    let mut found: Vec<(u32, String)> = found
-        .filter(|(matched, _)| *matched <= index.len() / 4)
-        .collect();
-    found.sort_unstable();
-    let (_, rarest) = found.first()?;
-    let mut closest = rarest.clone();
-    for (_, word) in &found[1..] {
-        let longer = format!("{closest} {}", &word[excluded.len()..]);
-        if search(&longer, 1).is_some() {
-            closest = longer;
+    let mut found: Vec<(bool, u32, Term<'_>)> = found.collect();
+    found.sort_by_key(|(is_other, matched, _)| (*is_other, *matched));
+    let mut closest = Vec::new();
+    for (.., first) in found.iter().take(STARTS_MAX) {
+        let mut kept = [&excluded[..], &[*first]].concat();
+        for (.., term) in found.iter().filter(|(.., term)| term != first) {
+            kept.push(*term);
+            if search(&kept, 1).is_none() {
+                kept.pop();
+            }
+        }
+        if kept.len() > closest.len() {
+            closest = kept;
         }
     }
+    found.first()?;
     let page = search(&closest, query.limit)?;
-    Some((closest, page))
+    Some((join(&closest), page))
+}
+
+/// Words from which [`closest`] begins.
+const STARTS_MAX: usize = 4;
+
+/// Returns `term` and, unless it is in quotation marks, what is left of it without its last letters: one to four of them,
+/// as long as two thirds stay, and four bytes. So "deadlines" leads to "deadline", but "disabled" not to "disa".
+fn spellings(term: Term<'_>) -> impl Iterator<Item = Term<'_>> {
+    let ends = term.text.char_indices().rev().take(4).map(|(end, _)| end);
+    let length = term.text.len();
+    let ends = ends.filter(move |end| !term.is_quoted && *end >= 4.max(length * 2 / 3));
+    let ends = [length].into_iter().chain(ends);
+    ends.map(move |end| Term {
+        text: &term.text[..end],
+        ..term
+    })
+}
+
+/// Returns the terms that have to occur, and those that must not.
+fn terms(words: Option<Words<'_>>) -> (Vec<Term<'_>>, Vec<Term<'_>>) {
+    let terms = words.iter().flat_map(Words::terms);
+    terms.partition(|term| !term.is_excluded)
+}
+
+fn join(terms: &[Term<'_>]) -> String {
+    let terms: Vec<String> = terms.iter().map(Term::to_string).collect();
+    terms.join(" ")
 }
 
 /// Returns `filter` without one of its parts; the bounds of the rating are one part.
@@ -161,14 +217,23 @@ impl fmt::Display for Hint {
         let (name, value) = (self.parameter.name(), &self.value);
         let reviews = |count: u32| format!("{count} review{}", if count == 1 { "" } else { "s" });
         let sentence = match &self.advice {
-            Advice::Without(count) => format!("without {name}, {} would match", reviews(*count)),
+            Advice::Without(count) => {
+                let what = match (self.parameter, &**value) {
+                    (Parameter::Rating, _) => "any limit of the rating",
+                    (_, "") => name,
+                    (_, excluded) => excluded,
+                };
+                format!("without {what}, {} would match", reviews(*count))
+            }
             Advice::Alone(count) if self.parameter == Parameter::Query => format!(
                 "the words of {value:?} in any order, as the parameter words, match {}",
                 reviews(*count)
             ),
             Advice::Alone(count) => format!("{value:?} alone matches {}", reviews(*count)),
             Advice::Ambiguous(names) => format!("{name} {value:?} may mean {}", names.join(" or ")),
-            Advice::Unknown(names) if names.is_empty() => format!("{name} {value:?} is unknown"),
+            Advice::Unknown(names) if names.is_empty() => {
+                format!("{name} {value:?} is unknown: no review has one")
+            }
             Advice::Unknown(names) => {
                 let names = names.join(", ");
                 format!("{name} {value:?} is unknown; the nearest: {names}")

@@ -13,7 +13,7 @@ pub enum NameMatch<'i> {
     Unique(&'i str),
     /// A part of the names of several entries: at most [`NAMES_MAX`] of them.
     Ambiguous(Vec<&'i str>),
-    /// No entry; the nearest ones by spelling, at most [`NAMES_MAX`], the nearest first.
+    /// No entry; the nearest ones by spelling, at most [`NAMES_MAX`], the nearest first. Empty only where there are none.
     Unknown(Vec<&'i str>),
 }
 
@@ -146,35 +146,40 @@ impl Names {
         self.keys.get(at.ok()?)
     }
 
-    /// Returns the entries with a name that holds all words of `name`, ascending.
+    /// Returns the entries with a name that holds all words of `name`, or all but its titles, ascending.
     fn entries_with(&self, name: &str) -> Vec<u32> {
+        let all = words(name).collect();
+        let untitled = words(name).filter(is_no_title).collect();
         let mut found = BTreeSet::new();
-        if words(name).next().is_some() {
+        for asked in [all, untitled] as [Vec<&str>; 2] {
             let holds =
-                |key: &&Key| words(name).all(|asked| words(&key.folded).any(|word| word == asked));
-            for key in self.keys.iter().filter(holds) {
-                found.extend(key.entries.iter().copied());
+                |key: &&Key| (asked.iter()).all(|one| words(&key.folded).any(|word| word == *one));
+            if found.is_empty() && !asked.is_empty() {
+                let keys = self.keys.iter().filter(holds);
+                found.extend(keys.flat_map(|key| key.entries.iter().copied()));
             }
         }
         found.into_iter().collect()
     }
 
-    /// Returns the entries with the names, or words of names, that are spelt most like `name`.
+    /// Returns the entries with the names, or words of names, that are spelt most like `name` or a word of it; the first
+    /// ones where none is like it.
     fn nearest(&self, name: &str) -> Vec<u32> {
         let asked: String = name.chars().take(NAME_CHARS_COMPARED).collect();
+        let asked: Vec<&str> = parts(&asked).take(PARTS_COMPARED).collect();
         let mut near: Vec<(f64, u32)> = Vec::new();
-        for key in self.keys.iter().take(NAMES_COMPARED) {
-            // A letter alone, as in "O'Neill", is like every name that begins with it.
-            let parts = words(&key.folded).filter(|word| word.len() > 2);
-            let likeness = parts
-                .chain([&*key.folded])
-                .map(|part| strsim::jaro_winkler(&asked, part))
-                .fold(0.0, f64::max);
-            if likeness >= LIKENESS_MIN {
-                near.extend(key.entries.iter().map(|entry| (likeness, *entry)));
-            }
+        let keys = self.keys.iter().filter(|key| !key.folded.is_empty());
+        for key in keys.take(NAMES_COMPARED) {
+            let pairs =
+                parts(&key.folded).flat_map(|part| asked.iter().map(move |asked| (*asked, part)));
+            let likeness = pairs.map(|(asked, part)| strsim::jaro_winkler(asked, part));
+            let likeness = likeness.fold(0.0, f64::max);
+            near.extend(key.entries.iter().map(|entry| (likeness, *entry)));
         }
         near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
+        if near.first().is_some_and(|best| best.0 >= LIKENESS_MIN) {
+            near.retain(|(likeness, _)| *likeness >= LIKENESS_MIN);
+        }
         let mut entries: Vec<u32> = Vec::new();
         for (_, entry) in near {
             if entries.len() < NAMES_MAX && !entries.contains(&entry) {
@@ -188,13 +193,29 @@ impl Names {
 /// Names whose spelling is compared with an unknown one, and how much of that: bounds the time of a hint.
 const NAMES_COMPARED: usize = 2_000;
 const NAME_CHARS_COMPARED: usize = 64;
+const PARTS_COMPARED: usize = 5;
 
-/// Least Jaro-Winkler similarity of a name that is offered instead of an unknown one.
+/// Least Jaro-Winkler similarity of a name that is like an unknown one.
 const LIKENESS_MIN: f64 = 0.75;
+
+/// Folded titles, which a name may have in a request though no entry has it with them.
+const TITLES: &str = " mr mrs ms miss mx dr prof professor attorney counselor herr frau sr sra srta senor senora senorita \
+don dona licenciado licenciada abogado abogada ";
+
+fn is_no_title(word: &&str) -> bool {
+    !TITLES.split(' ').any(|title| title == *word)
+}
 
 fn words(name: &str) -> impl Iterator<Item = &str> {
     let parts = name.split(|character: char| !character.is_alphanumeric());
     parts.filter(|word| !word.is_empty())
+}
+
+/// Returns what of a name is compared: the whole, and its words without titles. A letter alone, as in "O'Neill", is like
+/// every name that begins with it.
+fn parts(name: &str) -> impl Iterator<Item = &str> {
+    let long = words(name).filter(|word| word.len() > 2);
+    [name].into_iter().chain(long.filter(is_no_title))
 }
 
 /// The reviews that mention each aspect of the insights: all, and those of each polarity.
@@ -229,6 +250,11 @@ impl Aspects {
     /// Tells what the folded `name` stands for.
     pub(super) fn resolve(&self, name: &str) -> NameMatch<'_> {
         self.0[0].resolve(name)
+    }
+
+    /// Tells whether the name or a phrase of an aspect has the folded `word`.
+    pub(super) fn has_word(&self, word: &str) -> bool {
+        !self.0[0].entries_with(word).is_empty()
     }
 
     /// Returns the rows that mention the folded `aspect`, or any, with `polarity`, or any.

@@ -94,10 +94,25 @@ fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
     let resolve = |name| index.resolve(Parameter::MentionsTechnician, name);
     assert_eq!(resolve("okafor"), Some(NameMatch::Unique("Adaeze Okafor")));
     let several = vec!["Dr. Ji\u{159}\u{ed} Dvo\u{159}\u{e1}k", "Ada Dvorak"];
-    assert_eq!(resolve("dvorak"), Some(NameMatch::Ambiguous(several)));
-    let near = vec!["Adaeze Okafor"];
-    assert_eq!(resolve("okafr"), Some(NameMatch::Unknown(near)));
-    assert_eq!(resolve("..."), Some(NameMatch::Unknown(Vec::new())));
+    assert_eq!(
+        resolve("dvorak"),
+        Some(NameMatch::Ambiguous(several.clone()))
+    );
+    // A title does not count, unless it is all that is given; another first name does.
+    for name in ["ms. okafor", "attorney adaeze okafor"] {
+        assert_eq!(resolve(name), Some(NameMatch::Unique("Adaeze Okafor")));
+    }
+    assert_eq!(resolve("dr dvorak"), Some(NameMatch::Unique(several[0])));
+    assert_eq!(resolve("ms dvorak"), Some(NameMatch::Ambiguous(several)));
+    for name in ["okafr", "brian okafor"] {
+        let near = vec!["Adaeze Okafor"];
+        assert_eq!(resolve(name), Some(NameMatch::Unknown(near)));
+    }
+    // Nothing is like it, so the first ones are told.
+    let Some(NameMatch::Unknown(all)) = resolve("...") else {
+        panic!("it names nobody");
+    };
+    assert_eq!(all.len(), 3);
     assert_eq!(index.resolve(Parameter::Query, "okafor"), None);
 }
 
@@ -110,7 +125,10 @@ fn an_empty_result_tells_what_empties_it() {
         "okafr",
         Advice::Unknown(names),
     );
-    let words = |words| (Parameter::Words, words, Advice::Alone(1));
+    let alone = |word, found| (Parameter::Words, word, Advice::Alone(found));
+    let words = |word| alone(word, 1);
+    let excluded = "-missed -\"the deadlines\"";
+    let excluded = (Parameter::Words, excluded, Advice::Without(2));
     let deadline = (Parameter::Query, "missed deadline", Advice::Alone(1));
     let spanish = (Parameter::Language, "es", Advice::Unknown(Vec::new()));
     let since = |found| (Parameter::Since, "", Advice::Without(found));
@@ -120,7 +138,18 @@ fn an_empty_result_tells_what_empties_it() {
             vec![words("rude"), words("espanol")],
         ),
         ("words=rude&since=2030-01-01", vec![since(1), words("rude")]),
-        ("query=missed+deadline", vec![deadline]),
+        (
+            "query=missed+deadline",
+            vec![words("missed"), alone("deadline", 2), deadline],
+        ),
+        (
+            "query=missedly",
+            vec![alone("missedly", 0), alone("missed", 1)],
+        ),
+        (
+            "words=deadline+-missed+-%22the+deadlines%22",
+            vec![excluded, alone("deadline", 2)],
+        ),
         ("language=es", vec![spanish]),
         ("since=2030-01-01", vec![since(3)]),
         ("mentions_technician=okafr", vec![okafr]),

@@ -263,6 +263,9 @@ fn questions_are_answered_in_one_call() {
         ("words=\"phone at 9\" adoption", "adoption papers"),
         ("words=deadline -lawyer&max_rating=2", "deadline"),
         ("mentions_technician=o’dowd&max_rating=3", "O'Dowd"),
+        ("mentions_technician=Attorney Raghunathan", ""),
+        ("mentions_technician=Ms. Priya Raghunathan", ""),
+        ("mentions_technician=Dr. Okafor", ""),
         ("has_reply=true&max_rating=1", ""),
         ("query=the&mentions_service=Probate&sort=oldest", ""),
     ] {
@@ -290,6 +293,9 @@ fn questions_are_answered_in_one_call() {
     assert!(like_okafar.contains("Okafor"), "{like_okafar}");
     let of_reyes = lines("get_technician", json!({"name": "Reyes"}));
     assert!(of_reyes.contains("Marisol Reyes"), "{of_reyes}");
+    let counsel = lines("get_technician", json!({"name": "Counsel Raghunatan"}));
+    let nearest = "the nearest names: Priya Raghunathan";
+    assert!(counsel.contains(nearest), "{counsel}");
 }
 
 /// No review has all of the words: those with the rarest word are listed, and the answer says so.
@@ -300,6 +306,9 @@ fn a_search_that_finds_nothing_lists_the_closest_reviews() {
         (json!({"query": "fees billing"}), "billing"),
         (json!({"words": "wheelchair accessible"}), "wheelchair"),
         (json!({"words": "how are the fees there xyz"}), "fees"),
+        (json!({"words": "fees too high"}), "fees"),
+        (json!({"words": "Is parking easy?"}), "parking"),
+        (json!({"words": "disabled access elevator"}), "elevator"),
     ] {
         let page = search(&arguments);
         assert_eq!(page["matched"], 0);
@@ -319,6 +328,24 @@ fn a_search_that_finds_nothing_lists_the_closest_reviews() {
     let without = count(json!({"words": "invoice xyzzy -voicemails"}));
     let low = count(json!({"words": "invoice xyzzy", "max_rating": 2}));
     assert!(without < all && low < all, "{all} {without} {low}");
+    for (words, negation) in [
+        ("would not recommend", "not"),
+        ("they didn't recommend", "didn't"),
+    ] {
+        let hint = search(&json!({"words": words}))["hint"].to_string();
+        let told = format!("\\\"{negation}\\\" was not looked for");
+        assert!(hint.contains(&told), "{hint}");
+    }
+    let page = search(&json!({"words": "missed deadlines"}));
+    assert!(
+        page["hint"]
+            .as_str()
+            .unwrap()
+            .contains("\"deadline\" alone matches 2 reviews")
+    );
+    let found = answered("search", &json!({"query": "fees xyzzy"})).unwrap();
+    let title = found["results"][0]["title"].as_str().unwrap();
+    assert!(title.ends_with("(not all words, only \"fees\")"), "{title}");
     let page = search(&json!({"words": "xyzzy plugh"}));
     assert!(page.get("closest").is_none() && page["hint"].as_str().unwrap().contains("xyzzy"));
 }

@@ -102,3 +102,31 @@ fn links_lead_from_page_to_page_with_order_and_filters_however_they_were_written
         assert_eq!(json!(found), expected["reviews"], "{query}");
     }
 }
+
+/// Each request finds nothing; its hints have the message, and for names some that there are.
+#[test]
+fn a_search_that_finds_nothing_says_what_to_try() {
+    for (query, message) in [
+        ("rating=2&min_rating=4", "without any limit of the rating, "),
+        (
+            "min_rating=4&max_rating=2",
+            "without any limit of the rating, ",
+        ),
+        ("query=missd", "\"missd\" alone matches 0 reviews"),
+        (
+            "words=missed+deadlines",
+            "\"deadline\" alone matches 2 reviews",
+        ),
+        ("words=missed+-missed", "without -missed, "),
+        ("mentions_service=zzz", "is unknown; the nearest: "),
+        ("mentions_technician=zzz", "is unknown; the nearest: "),
+        ("aspect=zzz", "is unknown; the nearest: "),
+        ("language=es", "is unknown: no review has one"),
+    ] {
+        let answer = search(query).json();
+        assert_eq!(answer["matched"], 0, "{query}");
+        let hints = answer["hints"].to_string();
+        let message = message.replace('"', "\\\"");
+        assert!(hints.contains(&message), "{query}: {hints}");
+    }
+}

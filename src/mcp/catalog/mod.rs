@@ -98,7 +98,7 @@ impl Catalog {
             ai_catalog: card::ai_catalog(&snapshot),
             introduction: introduced.as_bytes()[1..].into(),
             discovery: open_object(introduction),
-            tools_list: open_object(json!({"tools": tools(&technicians, &services, &aspects)})),
+            tools_list: open_object(json!({"tools": tools()})),
             resources_list: open_object(json!({"resources": resources})),
             templates_list: open_object(
                 json!({"resourceTemplates": own(include_str!("templates.json"))}),
@@ -136,17 +136,10 @@ impl Catalog {
     }
 }
 
-/// Returns the list of tools from `tools.json`, with the hints that all tools share, and real names as examples.
-fn tools(technicians: &[Named], services: &[Named], aspects: &[Named]) -> Vec<Value> {
-    let examples = |names: &[Named]| {
-        let names = names.iter().take(EXAMPLES_MAX);
-        json!(names.map(|named| &named.name).collect::<Vec<_>>()).to_string()
-    };
-    let text = include_str!("tools.json")
-        .replace("\"$technicians\"", &examples(technicians))
-        .replace("\"$aspects\"", &examples(aspects))
-        .replace("\"$services\"", &examples(services));
-    let mut tools = own(&text);
+/// Returns the list of tools from `tools.json`, with the hints that all tools share. It depends on no data, so that no name
+/// makes it longer than promised; `list_services_and_technicians` has the names.
+fn tools() -> Vec<Value> {
+    let mut tools = own(include_str!("tools.json"));
     for tool in &mut tools {
         tool["annotations"] = json!({
             "title": tool["title"],
@@ -170,7 +163,7 @@ fn server_info(snapshot: &Snapshot) -> Value {
     let icon = format!("{base_url}/favicon.svg");
     json!({
         "name": "reviewd",
-        "title": format!("Reviews of {}", snapshot.business.name),
+        "title": card::title(snapshot),
         "version": env!("CARGO_PKG_VERSION"),
         "description": card::DESCRIPTION,
         "websiteUrl": format!("{base_url}/"),
@@ -196,6 +189,3 @@ fn instructions(snapshot: &Snapshot) -> String {
         date = snapshot.updated_at.date(),
     )
 }
-
-/// Real names that a schema lists as examples, at most.
-const EXAMPLES_MAX: usize = 3;

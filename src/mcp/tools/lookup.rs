@@ -29,7 +29,7 @@ pub(super) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Iss
     let review = StoredReview::read(&catalog.snapshot, row);
     let document = json!({
         "id": review.id,
-        "title": format!("Review by {}, {} of 5 stars", review.author, review.rating),
+        "title": review.title(),
         "text": review.text,
         "url": catalog.review_url(&review.id),
         "metadata": {
@@ -45,7 +45,7 @@ pub(super) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Iss
 /// The keys of a stored review that tools read; every stored review has them.
 #[derive(Default, Deserialize)]
 pub(super) struct StoredReview {
-    id: String,
+    pub(super) id: String,
     author: String,
     pub(super) rating: u8,
     pub(super) date: String,
@@ -56,6 +56,12 @@ pub(super) struct StoredReview {
 impl StoredReview {
     pub(super) fn read(snapshot: &Snapshot, row: Row) -> StoredReview {
         serde_json::from_slice(snapshot.review(row)).unwrap_or_default()
+    }
+
+    /// How `search` and `fetch` call the review.
+    pub(super) fn title(&self) -> String {
+        let (author, date, rating) = (&self.author, &self.date, self.rating);
+        format!("Review by {author}, {date}, {rating} of 5 stars")
     }
 }
 

@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 
 use super::catalog::Catalog;
 use super::jsonrpc::{Call, RpcError};
-use super::result::{push_error, push_refusal, push_result};
+use super::result::{NOT_READY, push_error, push_refusal, push_result};
 use crate::search::issue::Issues;
 use crate::wire::text::cut;
 use arguments::Arguments;
@@ -58,8 +58,6 @@ const TOOLS: [(&str, Answer); 13] = {
 
 /// The tools that need the insights, which are ready some time after the start.
 const OF_INSIGHTS: [&str; 3] = ["get_insights", "get_aspect_sentiment", "get_faq"];
-const NOT_READY: &str =
-    "the insights are still being derived from the reviews: ask again in a few seconds";
 
 /// How often each tool was called since the start, rejected calls included; the last counter is for unknown tools.
 #[derive(Debug, Default)]

@@ -6,14 +6,13 @@ use serde_json::{Value, json};
 
 use super::Members;
 use super::arguments::{Arguments, unknown};
-use super::lookup::name_problem;
+use super::lookup::{StoredReview, name_problem};
 use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
 use crate::mcp::result::ANSWER_BYTES_MAX;
 use crate::model::Row;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
 use crate::search::filter::Query;
-use crate::search::fold::fold_into;
 use crate::search::hints::{Hint, closest, hints};
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
@@ -43,7 +42,7 @@ pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec
         // Nothing matches: list reviews that contain some of the words, and suggest what to try.
         let closest = closest(index, &query, &mut memory.scratch);
         let hints = hints(index, &query, &mut memory.scratch);
-        let hint = advise(catalog, members, &hints, closest.as_ref());
+        let hint = advise(catalog, &query, &hints, closest.as_ref());
         if let Some((_, found)) = &closest {
             page.rows.clone_from(&found.rows);
         }
@@ -68,24 +67,26 @@ pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec
 /// aspects that its words name.
 fn advise(
     catalog: &Catalog,
-    members: &Members,
+    query: &Query<'_>,
     hints: &[Hint],
     closest: Option<&(String, Page)>,
 ) -> String {
+    let words = query.filter.words.map(|words| words.as_str());
+    let folded = words.or(query.filter.text).unwrap_or_default();
     let closest = closest.map(|(words, page)| {
+        let negation = folded
+            .split_whitespace()
+            .find(|word| NEGATIONS.split(' ').any(|one| one == *word) || word.ends_with("n't"));
+        let opposite = negation
+            .map(|word| format!("; {word:?} was not looked for, so they may say the opposite"));
         format!(
-            "no review fits all of it; listed are those found by the words {words:?}, {} in all",
-            page.matched
+            "no review fits all of it; listed are those found by the words {words:?}, {} in all{}",
+            page.matched,
+            opposite.unwrap_or_default()
         )
     });
     let hints = hints.iter().map(ToString::to_string);
     let mut sentences: Vec<String> = closest.into_iter().chain(hints).collect();
-    let asked = ["words", "query"].map(|name| members.get(name).and_then(Value::as_str));
-    let mut folded = String::new();
-    fold_into(
-        asked.into_iter().flatten().next().unwrap_or_default(),
-        &mut folded,
-    );
     for aspect in &catalog.aspects {
         let mut words = folded.split_whitespace();
         if let Some(word) = words.find(|word| aspect.folded.iter().any(|name| name == word)) {
@@ -138,32 +139,31 @@ pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result
     })
 }
 
-/// Returns the ten newest reviews that contain the words, or as many of the words as occur together: ids, titles and
-/// URLs, in the format of the tool `search` that connectors of ChatGPT call.
+/// Returns the ten newest reviews that contain the words, or as many of the words as occur together, which the titles then
+/// name: ids, titles and URLs, in the format of the tool `search` that connectors of ChatGPT call.
 pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["query"]);
     let words = arguments.text("query", "must be the words to look for");
     arguments.finish()?;
     let index = &catalog.snapshot.index;
-    let found = |row: &Row| {
-        let (id, rating) = (index.id(*row), index.rating(*row).stars());
-        json!({
-            "id": id,
-            "title": format!("Review of {}, {rating} of 5 stars", index.date(*row)),
-            "url": catalog.review_url(id),
-        })
-    };
     MEMORY.with_borrow_mut(|memory| {
         let mut builder = Builder::new(&mut memory.buffers);
         builder.text(Parameter::Words, words);
         builder.text(Parameter::Limit, "10");
         let query = builder.finish()?;
         let mut page = run(index, &query, &mut memory.scratch);
+        let mut note = String::new();
         if page.matched == 0
-            && let Some((_, closest)) = closest(index, &query, &mut memory.scratch)
+            && let Some((words, closest)) = closest(index, &query, &mut memory.scratch)
         {
             page = closest;
+            note = format!(" (not all words, only {words:?})");
         }
+        let found = |row: &Row| {
+            let review = StoredReview::read(&catalog.snapshot, *row);
+            let url = catalog.review_url(&review.id);
+            json!({"id": review.id, "title": review.title() + &note, "url": url})
+        };
         let results: Vec<Value> = page.rows.iter().map(found).collect();
         Ok(json!({ "results": results }).to_string().into_bytes())
     })
@@ -201,6 +201,10 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, frame: &mut Frame) 
         .map(Vec::as_slice)
         .concat()
 }
+
+/// Folded words that turn a sentence into its opposite, in English, German and Spanish.
+const NEGATIONS: &str =
+    "not no never cannot without nothing nicht kein keine nie ohne nunca sin nada";
 
 thread_local! {
     /// A thread runs one search at a time, so the buffers are kept per thread.
