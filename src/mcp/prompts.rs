@@ -4,6 +4,9 @@ use serde_json::{Map, Value, json};
 
 use super::catalog::Catalog;
 use super::jsonrpc::{Call, RpcError};
+use super::tools::named;
+use crate::search::query::Parameter;
+use crate::wire::date::parse_date;
 use crate::wire::text::cut;
 
 /// Returns the result of `prompts/get`.
@@ -12,8 +15,8 @@ pub(super) fn get(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError>
         return Err(RpcError::params("params.name must be the name of a prompt"));
     };
     match name {
-        "summarize_reviews" => summarize(call),
-        "compare_services" => compare(call),
+        "summarize_reviews" => summarize(catalog, call),
+        "compare_services" => compare(catalog, call),
         "draft_reply" => draft_reply(catalog, call),
         _ => {
             let message = format!("there is no prompt {:?} here", cut(name));
@@ -22,9 +25,22 @@ pub(super) fn get(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError>
     }
 }
 
-fn summarize(call: &Call<'_>) -> Result<Value, RpcError> {
+fn summarize(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     let names = ["since", "service", "technician", "aspect"];
     let arguments = read(call, names, 0)?;
+    let [since, service, technician, aspect] = arguments;
+    if !since.is_empty() {
+        let date = parse_date(since.as_bytes());
+        date.map_err(|error| RpcError::params(format!("since: {error}")))?;
+    }
+    check_name(catalog, "service", Parameter::MentionsService, service)?;
+    check_name(
+        catalog,
+        "technician",
+        Parameter::MentionsTechnician,
+        technician,
+    )?;
+    check_name(catalog, "aspect", Parameter::Aspect, aspect)?;
     let mut text = String::from(
         "Summarize what the customer reviews say. Take the figures from get_rating_summary and get_insights, and \
          read reviews with search_reviews, the newest first, page by page until you have enough.",
@@ -47,8 +63,10 @@ fn summarize(call: &Call<'_>) -> Result<Value, RpcError> {
     Ok(json!({"description": "A summary of the reviews", "messages": [message(text)]}))
 }
 
-fn compare(call: &Call<'_>) -> Result<Value, RpcError> {
+fn compare(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     let [first, second] = read(call, ["first", "second"], 2)?;
+    check_name(catalog, "first", Parameter::MentionsService, first)?;
+    check_name(catalog, "second", Parameter::MentionsService, second)?;
     let text = format!(
         "Compare what customers say about the services {first:?} and {second:?}. Call get_service for each, then \
          search_reviews with mentions_service for the newest and for the lowest rated reviews. Set the number of \
@@ -81,6 +99,19 @@ fn draft_reply(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     });
     let resource = json!({"role": "user", "content": {"type": "resource", "resource": review}});
     Ok(json!({"description": "A reply to a review", "messages": [message(text), resource]}))
+}
+
+/// Refuses a name that the tools would refuse; an argument that is not given is empty.
+fn check_name(
+    catalog: &Catalog,
+    argument: &str,
+    parameter: Parameter,
+    name: &str,
+) -> Result<(), RpcError> {
+    match named(catalog, parameter, name) {
+        Err(issue) if !name.is_empty() => Err(RpcError::params(format!("{argument}: {issue}"))),
+        _ => Ok(()),
+    }
 }
 
 fn message(text: String) -> Value {

@@ -69,6 +69,9 @@ const REFUSED: &str = r#"
 {"name": "nothing"} => there is no prompt
 {"name": "compare_services"} => the argument first must be given
 {"name": "compare_services", "arguments": {"first": "a", "second": ""}} => the argument second
+{"name": "compare_services", "arguments": {"first": "wills", "second": "zzz"}} => second: is unknown
+{"name": "summarize_reviews", "arguments": {"since": "yesterday"}} => since: must be
+{"name": "summarize_reviews", "arguments": {"technician": "zzz"}} => technician: is unknown
 {"name": "summarize_reviews", "arguments": []} => params.arguments must be an object
 {"name": "summarize_reviews", "arguments": {"since": 5}} => since must be a string
 {"name": "summarize_reviews", "arguments": {"since": "LONGESTx"}} => since must be a string
@@ -89,7 +92,8 @@ fn prompts_are_written_out_with_their_arguments() {
         json!({"service": "probate", "since": ""}),
     );
     assert!(of_probate.contains("\\\"probate\\\""), "{of_probate}");
-    assert!(get("summarize_reviews", json!({"aspect": longest})).contains(&longest));
+    let tone = json!({"review_id": id, "tone": longest});
+    assert!(get("draft_reply", tone).contains(&longest));
     let both = get(
         "compare_services",
         json!({"first": "dui", "second": "wills"}),

@@ -105,6 +105,25 @@ pub(super) fn find<'c>(
     what: &'static str,
 ) -> Result<&'c Named, Issues> {
     let name = arguments.text(argument, what);
+    let found = named(catalog, parameter, name);
+    if let Err(message) = &found
+        && !name.is_empty()
+    {
+        arguments.refuse(argument, Code::UnknownValue, message.clone(), name);
+    }
+    arguments.finish()?;
+    found.map_err(|_| Issues::default())
+}
+
+/// Returns what `name` stands for as [`find`] does.
+///
+/// # Errors
+/// The issue with the name, with suggestions.
+pub(in crate::mcp) fn named<'c>(
+    catalog: &'c Catalog,
+    parameter: Parameter,
+    name: &str,
+) -> Result<&'c Named, String> {
     let entries = catalog.names(parameter);
     let mut folded = String::with_capacity(name.len());
     fold_into(name, &mut folded);
@@ -115,13 +134,8 @@ pub(super) fn find<'c>(
             _ => None,
         },
     );
-    if found.is_none() && !name.is_empty() {
-        let message = name_problem(catalog, parameter, &folded);
-        let message = message.unwrap_or_else(|| known_names(entries));
-        arguments.refuse(argument, Code::UnknownValue, message, name);
-    }
-    arguments.finish()?;
-    found.ok_or_else(Issues::default)
+    let issue = || name_problem(catalog, parameter, &folded);
+    found.ok_or_else(|| issue().unwrap_or_else(|| known_names(entries)))
 }
 
 /// Returns the issue with a folded name, with suggestions; `None` if the name matches exactly one entry.

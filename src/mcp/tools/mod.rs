@@ -19,6 +19,7 @@ use crate::search::issue::Issues;
 use crate::wire::text::cut;
 use arguments::Arguments;
 use insights::{get_aspect_sentiment, get_insights};
+pub(super) use lookup::named;
 use lookup::{fetch, get_review, get_service, get_technician};
 use search::{list_reviews_since, search, search_reviews};
 
