@@ -9,7 +9,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::config::store_location;
-use super::exit::{Failure, Status, print, tell};
+use super::exit::{Failure, Status, print};
 use super::values::{OutputFormat, Secret};
 use crate::clock;
 use crate::hub::store::{
@@ -82,13 +82,8 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
             (json!({"requests": rows}), text)
         }
         Action::List { .. } => {
-            let is_paused = store.is_paused(now())?;
-            if is_paused && args.format == OutputFormat::Text {
-                tell("deliveries are paused: most callback hosts cannot be reached");
-            }
             let (rows, text) = table(&store.list(0, usize::MAX)?, subscription_row);
-            let json = json!({"deliveries_paused": is_paused, "subscriptions": rows});
-            (json, text)
+            (json!({"subscriptions": rows}), text)
         }
         Action::Show(One { id }) => {
             let found = store.list(id.saturating_sub(1), 1)?;

@@ -1,7 +1,9 @@
 //! The callback URL of a subscriber: kept exactly, taken apart once, never printed in full.
 
 use std::fmt;
+use std::net::IpAddr;
 
+use ureq::http::Uri;
 use url::Host;
 
 use crate::wire::text::{push_percent, quote};
@@ -18,37 +20,50 @@ pub struct Callback {
 }
 
 impl Callback {
-    /// Parses an absolute https URL of at most `URI_BYTES` bytes in RFC 3986 characters (and the few more that
-    /// queries in the wild carry), without credentials and fragment. Percent-escaped unreserved characters are
-    /// decoded (WebSub §5.1.1), everything else is kept byte for byte.
+    /// Parses an absolute https URL of at most `URI_BYTES` bytes, without credentials and fragment, by the parser that
+    /// deliveries use. Percent-escaped unreserved characters are decoded (WebSub §5.1.1), everything else is kept byte for
+    /// byte.
     ///
     /// # Errors
     /// What is wrong, for a message that begins with the field's name.
     pub fn parse(text: &str) -> Result<Callback, String> {
-        let end = |rest: &str| rest.find(['/', '?', '#']).unwrap_or(rest.len());
         if let Some((_, rest)) = text.split_once("://")
-            && !rest[..end(rest)].is_ascii()
+            && !rest.split(['/', '?', '#']).take(1).all(str::is_ascii)
         {
             let what = "host must be written in ASCII: an internationalized name in its xn-- form";
             return Err(what.to_owned());
         }
-        let uri = normalize(text)?;
-        let parts = uri.split_once("://");
-        let (scheme, rest) = parts.ok_or("must be an absolute https URL")?;
-        if scheme.eq_ignore_ascii_case("http") {
-            return Err("must be https, plain http is refused".to_owned());
+        let text = normalize(text)?;
+        let uri: Uri = text
+            .parse()
+            .map_err(|error| format!("must be an absolute https URL: {error}"))?;
+        match uri.scheme_str() {
+            Some("https") => {}
+            Some("http") => return Err("must be https, plain http is refused".to_owned()),
+            Some(other) => return Err(format!("must be an https URL, not {}", quote(other))),
+            None => return Err("must be an absolute https URL".to_owned()),
         }
-        if !scheme.eq_ignore_ascii_case("https") {
-            return Err(format!("must be an https URL, not {}", quote(scheme)));
-        }
-        let (authority, path) = rest.split_at(end(rest));
-        if authority.contains('@') {
+        let authority = uri.authority().ok_or("must have a host")?;
+        if authority.as_str().contains('@') {
             return Err("must not carry credentials".to_owned());
         }
-        check_characters(path)?;
-        let (host, port) = split_port(authority)?;
+        let host = authority.host();
+        let port = match authority.as_str().strip_prefix(host) {
+            Some("") => HTTPS_PORT,
+            port => authority
+                .port_u16()
+                .filter(|port| *port > 0)
+                .ok_or_else(|| {
+                    let digits = port.unwrap_or_default().trim_start_matches(':');
+                    format!("port {} is not from 1 to 65535", quote(digits))
+                })?,
+        };
         let host = parse_host(host)?;
-        Ok(Callback { host, port, uri })
+        Ok(Callback {
+            uri: text,
+            host,
+            port,
+        })
     }
 
     /// Returns the URL, exactly as deliveries use it.
@@ -107,18 +122,22 @@ impl fmt::Debug for Callback {
     }
 }
 
-/// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets without a zone.
+/// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets without a zone. Whether a name
+/// leads anywhere is for its lookup, whose addresses are all judged.
 fn parse_host(text: &str) -> Result<Host, String> {
-    let bracketed = text.strip_prefix('[');
-    if let Some(inner) = bracketed.and_then(|rest| rest.strip_suffix(']')) {
-        let address = inner.parse().map(Host::Ipv6);
-        return address.map_err(|_| format!("host {} is not an IPv6 address", quote(text)));
+    let address = text.trim_matches(['[', ']']).parse();
+    match (address, text.starts_with('[')) {
+        (Ok(IpAddr::V4(address)), false) => Ok(Host::Ipv4(address)),
+        (Ok(IpAddr::V6(address)), true) => Ok(Host::Ipv6(address)),
+        (_, true) => Err(format!("host {} is not an IPv6 address", quote(text))),
+        (_, false) if text.len() > NAME_BYTES => {
+            let bytes = text.len();
+            Err(format!(
+                "host must be at most {NAME_BYTES} bytes, not {bytes}"
+            ))
+        }
+        (_, false) => Ok(Host::Domain(text.to_ascii_lowercase())),
     }
-    if let Ok(address) = text.parse() {
-        return Ok(Host::Ipv4(address));
-    }
-    check_name(text)?;
-    Ok(Host::Domain(text.to_ascii_lowercase()))
 }
 
 /// Decodes percent-escaped unreserved characters (`/%66eed.xml` is `/feed.xml`, RFC 3986 §6.2.2.2) and leaves every
@@ -164,72 +183,12 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
-/// Path and query in the characters of RFC 3986, and in the query also `[ ] { } | ^`, which real callbacks carry.
-fn check_characters(path: &str) -> Result<(), String> {
-    let query_at = path.find('?').unwrap_or(path.len());
-    let refused = path.bytes().enumerate().find(|(at, byte)| {
-        let permitted = is_unreserved(*byte) || b"!$&'()*+,;=:@/?%".contains(byte);
-        !(permitted || (*at > query_at && b"[]{}|^".contains(byte)))
-    });
-    let Some((_, byte)) = refused else {
-        return Ok(());
-    };
-    let found = quote(&char::from(byte).to_string());
-    Err(format!("{found} may not appear in it unescaped"))
-}
-
-fn split_port(authority: &str) -> Result<(&str, u16), String> {
-    let after_brackets = authority.rfind(']').map_or(0, |at| at + 1);
-    let Some(colon) = authority[after_brackets..].find(':') else {
-        return Ok((authority, HTTPS_PORT));
-    };
-    let (host, port) = authority.split_at(after_brackets + colon);
-    let digits = &port[1..];
-    let is_number =
-        (1..=5).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit());
-    match digits.parse::<u16>() {
-        Ok(port) if is_number && port > 0 => Ok((host, port)),
-        _ => Err(format!("port {} is not from 1 to 65535", quote(digits))),
-    }
-}
-
-/// Checks a DNS name: labels of 1 to 63 letters, digits, `-` and `_`, without a trailing dot. The last label must not be a number: resolvers take `127.1`, `2130706433`, `017700000001` and
-/// `0x7f.1` for addresses, and so would reach hosts that no one has judged.
-fn check_name(text: &str) -> Result<(), String> {
-    let bytes = text.len();
-    if text.is_empty() {
-        return Err("must have a host".to_owned());
-    }
-    if bytes > NAME_BYTES {
-        return Err(format!(
-            "host must be at most {NAME_BYTES} bytes, not {bytes}"
-        ));
-    }
-    let is_permitted = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-    let is_label =
-        |label: &str| (1..=LABEL_BYTES).contains(&label.len()) && label.bytes().all(is_permitted);
-    let host = quote(text);
-    if !text.split('.').all(is_label) {
-        return Err(format!("host {host} is not a DNS name"));
-    }
-    let last = text.rsplit('.').next().unwrap_or(text);
-    let is_number = last.bytes().all(|byte| byte.is_ascii_digit());
-    if is_number || last.starts_with("0x") || last.starts_with("0X") {
-        let what = "is a number, not a name or a dotted-decimal address";
-        return Err(format!("host {host} {what}"));
-    }
-    Ok(())
-}
-
 /// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times what
 /// the longest callbacks of public subscribers need, and small enough for every line of a log.
 const URI_BYTES: usize = 2048;
 
 /// Longest DNS name in text form (RFC 1035 §2.3.4).
 const NAME_BYTES: usize = 253;
-
-/// Longest label of a DNS name (RFC 1035 §2.3.4).
-const LABEL_BYTES: usize = 63;
 
 /// The port of an https URL that names none.
 const HTTPS_PORT: u16 = 443;

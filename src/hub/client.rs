@@ -4,23 +4,21 @@
 //! decompressed.
 
 use std::io::Read;
-use std::net::{IpAddr, SocketAddr};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ureq::http::Response;
 use ureq::{Agent, Body, SendBody};
 
-use super::breaker::Contact;
 use super::request::Secret;
 use super::resolve::{GuardedResolver, NoConnection};
 use super::store::{DenialNotice, Listed, WaitingRequest};
 use super::subscription::{Answer, Failure};
-use super::transport::{HttpsConnector, connect};
+use super::transport::HttpsConnector;
 use super::{Callback, Settings};
 use crate::clock;
 use crate::snapshot::Topic;
@@ -40,19 +38,17 @@ pub(super) enum Job {
     Verify(WaitingRequest),
     Deliver(Listed, Arc<Content>),
     Deny(DenialNotice),
-    Probe(Vec<(String, u16)>),
 }
 
 impl Job {
-    /// Returns the host that it is for; none for a probe.
-    pub(super) fn host(&self) -> String {
-        let callback = match self {
-            Job::Verify(asked) => &asked.callback,
-            Job::Deliver(listed, _) => &listed.callback,
-            Job::Deny(notice) => &notice.callback,
-            Job::Probe(_) => return String::new(),
+    /// Returns the topic and the host of the callback.
+    pub(super) fn pair(&self) -> (&str, String) {
+        let (topic, callback) = match self {
+            Job::Verify(asked) => (&asked.topic_given, &asked.callback),
+            Job::Deliver(listed, _) => (&listed.topic, &listed.callback),
+            Job::Deny(notice) => (&notice.topic, &notice.callback),
         };
-        callback.host().to_string()
+        (topic, callback.host().to_string())
     }
 }
 
@@ -63,8 +59,8 @@ pub(super) struct Exchange {
     pub(super) answer: Option<Answer>,
     /// `Retry-After` of a 429 or 503.
     pub(super) retry_after: Option<Duration>,
-    /// How far it came with the host.
-    pub(super) contact: Contact,
+    /// Whether the host is there and took the request in time, whatever it answered.
+    pub(super) is_reached: bool,
     /// Whether a verification was answered by its challenge.
     pub(super) confirmed: bool,
 }
@@ -74,14 +70,14 @@ impl Exchange {
     pub(super) const WITHHELD: Exchange = Exchange {
         answer: None,
         retry_after: None,
-        contact: Contact::Lost,
+        is_reached: false,
         confirmed: false,
     };
 
-    fn failed(failure: Failure, contact: Contact) -> Exchange {
+    fn failed(failure: Failure, is_reached: bool) -> Exchange {
         Exchange {
             answer: Some(Answer::Failed(failure)),
-            contact,
+            is_reached,
             ..Exchange::WITHHELD
         }
     }
@@ -153,17 +149,10 @@ impl Client {
                 let response = self.get(&notice.callback, &pairs);
                 response.map_or_else(|failure| failure, |response| answered(&response))
             }
-            Job::Probe(hosts) => Exchange {
-                contact: match hosts.iter().any(|(host, port)| self.connects(host, *port)) {
-                    true => Contact::Reached,
-                    false => Contact::Lost,
-                },
-                ..Exchange::WITHHELD
-            },
         });
         catch_unwind(exchange).unwrap_or_else(|_| {
             tracing::error!("an exchange with a subscriber panicked, which is an error in reviewd");
-            Exchange::failed(Failure::Internal, Contact::Reached)
+            Exchange::failed(Failure::Internal, true)
         })
     }
 
@@ -235,23 +224,10 @@ impl Client {
             Err(error) => {
                 let mut exchange = failure(&error);
                 let is_late = exchange.answer == Some(Answer::Failed(Failure::Timeout));
-                if is_late && exchange.contact == Contact::Reached && !left.rest.is_empty() {
-                    exchange.contact = Contact::Stalled;
-                }
+                exchange.is_reached &= !is_late || left.rest.is_empty();
                 exchange
             }
         }
-    }
-
-    /// Connects and hangs up: enough to know that the network is there, and so is a host that says no.
-    fn connects(&self, host: &str, port: u16) -> bool {
-        let addresses = self.resolver.addresses(host, PROBE_TIMEOUT);
-        let connected = addresses.and_then(|found| {
-            let address = |address: IpAddr| SocketAddr::new(address, port);
-            let all: Vec<SocketAddr> = found.into_iter().map(address).collect();
-            connect(&all, Instant::now() + PROBE_TIMEOUT)
-        });
-        matches!(connected, Ok(_) | Err(NoConnection::Refused))
     }
 }
 
@@ -270,7 +246,7 @@ fn answered(response: &Response<Body>) -> Exchange {
     Exchange {
         answer: Some(Answer::Status(status)),
         retry_after: wish.and_then(|value| parse_retry_after(value.as_bytes())),
-        contact: Contact::Reached,
+        is_reached: true,
         confirmed: false,
     }
 }
@@ -295,7 +271,7 @@ fn failure(error: &ureq::Error) -> Exchange {
             // Its name resolves: the network is well.
             Some(NoConnection::Failed(Failure::Blocked)) => Failure::Blocked,
             Some(NoConnection::Failed(failure)) => {
-                return Exchange::failed(*failure, Contact::Lost);
+                return Exchange::failed(*failure, false);
             }
             None => Failure::Protocol,
         },
@@ -310,7 +286,7 @@ fn failure(error: &ureq::Error) -> Exchange {
         }
         _ => Failure::Protocol,
     };
-    Exchange::failed(failure, Contact::Reached)
+    Exchange::failed(failure, true)
 }
 
 /// What is left of a body to be sent; what is taken of it is counted.
@@ -341,9 +317,6 @@ const DEADLINE_MAX: Duration = Duration::from_secs(900);
 
 /// Name aside, making a connection and its TLS may take this long, if the deadline leaves so much.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// A probe's lookup and its connection may each take this long.
-const PROBE_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// Largest head of an answer.
 const HEADER_BYTES: usize = 16 * 1024;

@@ -6,6 +6,7 @@ mod exchanges;
 mod storage;
 
 use std::collections::BTreeMap;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
@@ -67,8 +68,6 @@ pub(super) struct Engine {
     health: Health,
     in_flight: InFlight,
     breaker: Breaker,
-    /// The last subscription whose host was probed: the next probe asks those after it.
-    probed_id: i64,
     contents: BTreeMap<String, Arc<Content>>,
     /// Whether the store may not know yet what the topics hold.
     unpublished: bool,
@@ -121,7 +120,6 @@ impl Engine {
             health: Health::default(),
             in_flight: InFlight::new(lanes, now),
             breaker: Breaker::default(),
-            probed_id: 0,
             contents: BTreeMap::new(),
             unpublished: false,
             published_at: Moment::from_unix_ms(now_ms),
@@ -186,7 +184,7 @@ impl Engine {
                     elapsed,
                 } => {
                     self.in_flight.end(number);
-                    self.take_end(&job, &exchange, elapsed, now);
+                    self.take_end(job, &exchange, elapsed, now);
                 }
                 Message::Wake => {}
                 Message::Stop { until, done } => {
@@ -277,7 +275,7 @@ impl Engine {
     fn run_maintenance(&mut self, now: Moment) {
         let instant = Instant::now();
         let under_way = self.in_flight.len().try_into().unwrap_or(u64::MAX);
-        self.shared.stats.in_flight.set(under_way);
+        self.shared.stats.in_flight.store(under_way, Relaxed);
         if self.health.store_error.is_some() && instant >= self.open_at {
             // A write that changes nothing tells whether the trouble is over.
             let quotas = self.settings.quotas;

@@ -158,15 +158,17 @@ fn is_private_v6(address: Ipv6Addr) -> bool {
     address.is_loopback() || (is_unique_local && !is_metadata)
 }
 
-/// Single labels, and names under domains that never lead to the public internet (RFC 6761, 6762, 8375, 9476 and the
-/// customs of private networks).
+/// Single labels, names under domains that never lead to the public internet (RFC 6761, 6762, 8375, 9476 and the customs of
+/// private networks), and those whose last label begins with a digit: resolvers take `127.1` and `0x7f.1` for addresses.
 fn is_special(name: &str) -> bool {
     const DOMAINS: &str = "alt corp home home.arpa internal intranet invalid lan local localdomain localhost onion private test";
+    let name = name.trim_end_matches('.');
     let is_under = |domain: &str| {
         let head = name.strip_suffix(domain);
         head.is_some_and(|head| head.is_empty() || head.ends_with('.'))
     };
-    !name.contains('.') || DOMAINS.split(' ').any(is_under)
+    let is_number = |(_, last): (&str, &str)| last.starts_with(|c: char| c.is_ascii_digit());
+    name.rsplit_once('.').is_none_or(is_number) || DOMAINS.split(' ').any(is_under)
 }
 
 #[cfg(test)]

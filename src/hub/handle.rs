@@ -3,6 +3,7 @@
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, PoisonError};
 use std::thread;
@@ -95,10 +96,11 @@ impl Hub {
     /// stopping, or cannot write.
     pub async fn submit(&self, request: HubRequest) -> Result<(), Refusal> {
         let result = self.try_submit(request).await;
-        match &result {
-            Ok(()) => self.stats().accepted.add(1),
-            Err(_) => self.stats().refused.add(1),
-        }
+        let counter = match &result {
+            Ok(()) => &self.stats().accepted,
+            Err(_) => &self.stats().refused,
+        };
+        counter.fetch_add(1, Relaxed);
         result
     }
 

@@ -93,7 +93,7 @@ pub struct Lanes {
     /// Deliveries that take long, or go to subscribers whose last one did or failed, or that have had none yet. The latter
     /// may have half of them, so that subscribers known to hang leave room for those that begin to.
     pub slow: usize,
-    /// Verifications, denials and probes that are still young; one that takes long gives its place to another.
+    /// Verifications and denials that are still young; one that takes long gives its place to another.
     pub verify: usize,
     /// Deliveries to one callback host that are still young, and as many verifications.
     pub per_host: usize,
@@ -117,7 +117,7 @@ impl Lanes {
         self.fast + self.slow
     }
 
-    /// Returns how many verifications, denials and probes may be under way, whether or not they take long.
+    /// Returns how many verifications and denials may be under way, whether or not they take long.
     #[must_use]
     pub fn verify_threads(&self) -> usize {
         self.verify * VERIFY_THREADS

@@ -1,7 +1,8 @@
 //! What the hub's thread and its handles both see: topics to take over, the hub's health, and what it counts for metrics.
 
 use std::io;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -32,7 +33,7 @@ pub struct Health {
     pub is_off: bool,
     /// Whether this process delivers. Where several share a store, only one does.
     pub delivering: bool,
-    /// Whether deliveries pause because most hosts could not be reached at once.
+    /// Whether most callback hosts could not be reached lately: then failed deliveries do not count.
     pub paused: bool,
     /// Whether the hub's thread has panicked. Requests are refused then, and nothing is delivered.
     pub panicked: bool,
@@ -52,77 +53,63 @@ pub enum StartError {
     Thread(io::Error),
 }
 
-/// A number that only the hub changes.
-#[derive(Debug, Default)]
-pub struct Count(AtomicU64);
-
-impl Count {
-    pub(super) fn add(&self, more: usize) {
-        let more = more.try_into().unwrap_or(u64::MAX);
-        self.0.fetch_add(more, Ordering::Relaxed);
-    }
-
-    pub(super) fn set(&self, value: u64) {
-        self.0.store(value, Ordering::Relaxed);
-    }
-
-    /// Returns the number.
-    #[must_use]
-    pub fn value(&self) -> u64 {
-        self.0.load(Ordering::Relaxed)
-    }
-}
-
 /// The hub's counters (since the start) and gauges. Those of the store are some seconds old.
 #[derive(Debug, Default)]
 #[expect(missing_docs, reason = "`server::metrics` describes each of them")]
 pub struct Stats {
-    pub accepted: Count,
-    pub refused: Count,
-    pub confirmed: Count,
-    pub rejected: Count,
-    pub delivered: Count,
-    pub failed_status: Count,
+    pub accepted: AtomicU64,
+    pub refused: AtomicU64,
+    pub confirmed: AtomicU64,
+    pub rejected: AtomicU64,
+    pub delivered: AtomicU64,
+    pub failed_status: AtomicU64,
     /// By [`Failure::ALL`](super::subscription::Failure::ALL).
-    pub failed: [Count; 7],
-    pub withheld: Count,
+    pub failed: [AtomicU64; 7],
+    pub withheld: AtomicU64,
     /// By [`RemovalReason::ALL`].
-    pub removed: [Count; 6],
-    pub delivered_ms: Count,
-    pub subscriptions: Count,
-    pub requests: Count,
-    pub owed: Count,
-    pub due: Count,
+    pub removed: [AtomicU64; 6],
+    pub delivered_ms: AtomicU64,
+    pub subscriptions: AtomicU64,
+    pub requests: AtomicU64,
+    pub owed: AtomicU64,
+    pub due: AtomicU64,
     /// Since when the oldest of those is due, in milliseconds since 1970; 0 where none is.
-    pub due_since_ms: Count,
-    pub in_flight: Count,
+    pub due_since_ms: AtomicU64,
+    pub in_flight: AtomicU64,
 }
 
 impl Stats {
-    pub(super) fn count_answer(&self, answer: Answer, elapsed: Duration) {
-        match answer {
-            Answer::Failed(failure) => self.failed[failure as usize].add(1),
-            Answer::Status(_) if answer.is_success() => {
-                self.delivered.add(1);
-                let elapsed_ms = elapsed.as_millis().try_into().unwrap_or(usize::MAX);
-                self.delivered_ms.add(elapsed_ms);
+    /// Counts the end of a delivery; without an answer it was none, for a reason of ours.
+    pub(super) fn count_end(&self, answer: Option<Answer>, elapsed: Duration) {
+        let counter = match answer {
+            None => &self.withheld,
+            Some(Answer::Failed(failure)) => &self.failed[failure as usize],
+            Some(Answer::Status(200..=299)) => {
+                let elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
+                self.delivered_ms.fetch_add(elapsed_ms, Relaxed);
+                &self.delivered
             }
-            Answer::Status(_) => self.failed_status.add(1),
-        }
+            Some(Answer::Status(_)) => &self.failed_status,
+        };
+        counter.fetch_add(1, Relaxed);
     }
 
     pub(super) fn count_removals(&self, removal: RemovalReason, subscriptions: usize) {
-        self.removed[removal as usize].add(subscriptions);
+        self.removed[removal as usize].fetch_add(subscriptions as u64, Relaxed);
     }
 
     /// Takes what was counted; nothing of it is due for longer than `published_at`.
     pub(super) fn set_counts(&self, counts: &Counts, published_at: Moment) {
-        self.subscriptions.set(counts.subscriptions);
-        self.requests.set(counts.requests);
-        self.owed.set(counts.owed);
-        self.due.set(counts.due);
         let since = counts.due_since.map(|since| since.max(published_at));
         let since_ms = since.map_or(0, Moment::unix_ms);
-        self.due_since_ms.set(since_ms.try_into().unwrap_or(0));
+        for (gauge, value) in [
+            (&self.subscriptions, counts.subscriptions),
+            (&self.requests, counts.requests),
+            (&self.owed, counts.owed),
+            (&self.due, counts.due),
+            (&self.due_since_ms, since_ms.try_into().unwrap_or(0)),
+        ] {
+            gauge.store(value, Relaxed);
+        }
     }
 }

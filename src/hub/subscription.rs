@@ -170,7 +170,7 @@ impl Subscription {
     }
 
     /// Records the end of the attempt under way: any 2xx acknowledges, 410 removes, any other answer is a failure. Without
-    /// an answer nothing was sent, which is no failure. `jitter` is random, all values alike.
+    /// an answer nothing arrived, for a reason of our own, which is no failure. `jitter` is random, all values alike.
     pub(super) fn end(
         &mut self,
         answer: Option<Answer>,
@@ -186,7 +186,7 @@ impl Subscription {
         self.last = ended.or(self.last.take());
         let mut removal = None;
         match answer {
-            None => self.next_at = now.plus(DEFERRED_DELAY),
+            None => self.next_at = now.plus(retry_after.unwrap_or(DEFERRED_DELAY)),
             Some(Answer::Status(410)) => removal = Some(RemovalReason::Gone),
             Some(answer) if answer.is_success() => {
                 (self.acknowledged, self.failures) = (true, 0);
@@ -464,7 +464,7 @@ const LEASE_JITTER_PCT: u64 = 5;
 /// An attempt that took this long sends the next one to the slow lane.
 const SLOW_MS: u32 = 1000;
 
-/// The wait after an attempt that was not sent for a reason of ours.
+/// The wait after an attempt that was not sent for a reason of ours, unless its report names one.
 const DEFERRED_DELAY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

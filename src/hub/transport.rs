@@ -62,7 +62,7 @@ impl Connector for HttpsConnector {
 
 /// Connects to the first address that answers; each but the last has half of the time that is left. If one address refuses
 /// the connection, that is the error returned, whatever the later ones give: the host can be reached.
-pub(super) fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConnection> {
+fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConnection> {
     let mut failed = io::Error::from(io::ErrorKind::TimedOut);
     for (index, address) in addresses.iter().enumerate() {
         let left = until.saturating_duration_since(Instant::now());

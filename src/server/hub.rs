@@ -54,7 +54,7 @@ fn report(readiness: &Readiness, health: &Health) {
         blocking: health.is_off,
         ..Reason::new("hub_store", "the hub's store cannot be used")
     };
-    let message = "deliveries are paused: most callback hosts cannot be reached";
+    let message = "most callback hosts cannot be reached, failed deliveries do not count";
     let paused = Reason::new("hub_paused", message);
     for (reason, is_so) in [
         (store, health.store_error.is_some()),

@@ -255,7 +255,7 @@ impl MetricSources {
 
 fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
     let (health, stats) = (hub.health(), hub.stats());
-    let due_age_s = match stats.due_since_ms.value() {
+    let due_age_s = match stats.due_since_ms.load(Relaxed) {
         0 => 0,
         since_ms => unsigned(clock::unix_ms()).saturating_sub(since_ms) / 1_000,
     };
@@ -263,35 +263,38 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
     out.gauge("reviewd_hub_store_usable", health.store_error.is_none())?;
     out.gauge("reviewd_hub_delivering", health.delivering)?;
     out.gauge("reviewd_hub_paused", health.paused)?;
-    out.gauge("reviewd_hub_subscriptions", stats.subscriptions.value())?;
-    out.gauge("reviewd_hub_pending", stats.requests.value())?;
-    out.gauge("reviewd_hub_owed", stats.owed.value())?;
-    out.gauge("reviewd_hub_due", stats.due.value())?;
+    out.gauge(
+        "reviewd_hub_subscriptions",
+        stats.subscriptions.load(Relaxed),
+    )?;
+    out.gauge("reviewd_hub_pending", stats.requests.load(Relaxed))?;
+    out.gauge("reviewd_hub_owed", stats.owed.load(Relaxed))?;
+    out.gauge("reviewd_hub_due", stats.due.load(Relaxed))?;
     out.gauge("reviewd_hub_oldest_due_age_seconds", due_age_s)?;
-    out.gauge("reviewd_hub_exchanges", stats.in_flight.value())?;
+    out.gauge("reviewd_hub_exchanges", stats.in_flight.load(Relaxed))?;
     let requests = [
-        ("accepted", stats.accepted.value()),
-        ("refused", stats.refused.value()),
+        ("accepted", stats.accepted.load(Relaxed)),
+        ("refused", stats.refused.load(Relaxed)),
     ];
     out.counters("reviewd_hub_requests", "outcome", requests)?;
     let verifications = [
-        ("confirmed", stats.confirmed.value()),
-        ("rejected", stats.rejected.value()),
+        ("confirmed", stats.confirmed.load(Relaxed)),
+        ("rejected", stats.rejected.load(Relaxed)),
     ];
     out.counters("reviewd_hub_verifications", "outcome", verifications)?;
     let attempts = [
-        ("delivered", stats.delivered.value()),
-        ("status", stats.failed_status.value()),
-        ("withheld", stats.withheld.value()),
+        ("delivered", stats.delivered.load(Relaxed)),
+        ("status", stats.failed_status.load(Relaxed)),
+        ("withheld", stats.withheld.load(Relaxed)),
     ];
     let failures = Failure::ALL.iter().zip(&stats.failed);
-    let failures = failures.map(|((_, name), count)| (*name, count.value()));
+    let failures = failures.map(|((_, name), count)| (*name, count.load(Relaxed)));
     let attempts = attempts.into_iter().chain(failures);
     out.counters("reviewd_hub_attempts", "outcome", attempts)?;
-    let delivered_ns = stats.delivered_ms.value().saturating_mul(1_000_000);
+    let delivered_ns = stats.delivered_ms.load(Relaxed).saturating_mul(1_000_000);
     out.seconds("reviewd_hub_delivery_seconds", delivered_ns)?;
     let removals = RemovalReason::ALL.iter().zip(&stats.removed);
-    let removals = removals.map(|((_, name, _), count)| (*name, count.value()));
+    let removals = removals.map(|((_, name, _), count)| (*name, count.load(Relaxed)));
     out.counters("reviewd_hub_removals", "reason", removals)
 }
 
@@ -387,7 +390,9 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_hub_store" => "Where the hub keeps its state: a directory, or a database.",
         "reviewd_hub_store_usable" => "1 if the hub can read and write its state.",
         "reviewd_hub_delivering" => "1 if this process delivers; one of a database's does.",
-        "reviewd_hub_paused" => "1 while deliveries pause because most hosts cannot be reached.",
+        "reviewd_hub_paused" => {
+            "1 while most hosts cannot be reached, so failed deliveries do not count."
+        }
         "reviewd_hub_subscriptions" => "Active subscriptions.",
         "reviewd_hub_pending" => "Requests that wait for verification.",
         "reviewd_hub_owed" => "Subscriptions with a delivery that is due or waits for a retry.",

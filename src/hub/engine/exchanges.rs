@@ -2,25 +2,24 @@
 //! back, and what they mean goes into the store and the log.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering::Relaxed;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use tracing::{debug, error, info, warn};
+use tracing::{debug, error, info};
 
 use super::{Engine, Message, jitter};
-use crate::hub::breaker::{PROBE_WAIT_MAX, PROBES};
+use crate::hub::Moment;
 use crate::hub::client::{Exchange, Job};
 use crate::hub::priority::{Behind, give_way};
 use crate::hub::resolve::STACK_BYTES;
-use crate::hub::store::{DenialNotice, Lane, Listed, Recorded, Report};
+use crate::hub::store::{DenialNotice, Lane, Recorded, Report};
 use crate::hub::subscription::Answer;
-use crate::hub::{Callback, Moment};
 
 /// The end of an exchange for the store, and what the log says of it.
 pub(super) struct FinishedExchange {
+    job: Arc<Job>,
     report: Report,
-    topic: String,
-    host: String,
     status: String,
 }
 
@@ -28,32 +27,12 @@ impl Engine {
     /// Begins what may begin; true when it is worth looking again soon, as a lane is full.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
         self.in_flight.observe(Instant::now());
-        self.dispatch_probe(now);
         let mut more = self.dispatch_lane(Lane::Ask, now);
-        if !self.breaker.is_paused() && !self.unpublished {
+        if !self.unpublished {
             more |= self.dispatch_lane(Lane::Fast, now);
             more |= self.dispatch_lane(Lane::Slow, now);
         }
         more
-    }
-
-    /// Probes hosts of active subscriptions while deliveries pause: those reached last, and others by turns.
-    fn dispatch_probe(&mut self, now: Moment) {
-        let Some(mut targets) = self.breaker.begin_probe(Instant::now()) else {
-            return;
-        };
-        self.write_store(|store| store.set_paused(Some(PAUSE_NOTED), now));
-        let (after, wanted) = (self.probed_id, PROBES - targets.len());
-        let others = self.with_store(|store| store.list(after, wanted));
-        let others = others.unwrap_or_default();
-        // From the first again when the last was among them.
-        self.probed_id = match others.last() {
-            Some(last) if others.len() == wanted => last.id,
-            _ => 0,
-        };
-        let address = |one: &Listed| (one.callback.host().to_string(), one.callback.port());
-        targets.extend(others.iter().map(address));
-        self.begin(Lane::Ask, vec![Job::Probe(targets)], now);
     }
 
     /// Claims what may begin in a lane, and begins it; true when there may be more.
@@ -69,7 +48,7 @@ impl Engine {
             let asked = self.with_store(|store| store.claim_requests(&claim, now));
             jobs.extend(asked.into_iter().flatten().map(Job::Verify));
             let left = claim.limit - jobs.len();
-            let notices = self.with_store(|store| store.take_notices(left, now));
+            let notices = self.with_store(|store| store.claim_notices(left, now));
             jobs.extend(notices.into_iter().flatten().map(Job::Deny));
         } else {
             let claimed = self.with_store(|store| store.claim_deliveries(lane, &claim, now));
@@ -91,7 +70,7 @@ impl Engine {
         for job in jobs.into_iter().map(Arc::new) {
             has_threads = has_threads && self.spawn(lane, &job);
             if !has_threads {
-                self.take_end(&job, &Exchange::WITHHELD, Duration::ZERO, now);
+                self.take_end(job, &Exchange::WITHHELD, Duration::ZERO, now);
             }
         }
     }
@@ -99,7 +78,7 @@ impl Engine {
     /// Begins an exchange on a thread of its own, so that one that hangs keeps no other waiting.
     fn spawn(&mut self, lane: Lane, job: &Arc<Job>) -> bool {
         let sent = Arc::default();
-        let (host, began) = (job.host(), Instant::now());
+        let (host, began) = (job.pair().1, Instant::now());
         let number = self.in_flight.begin(lane, host, Arc::clone(&sent), began);
         let behind = match lane {
             Lane::Fast | Lane::Slow => Behind::Far,
@@ -132,32 +111,23 @@ impl Engine {
     /// Takes the end of an exchange; of those that change something, for the store.
     pub(super) fn take_end(
         &mut self,
-        job: &Job,
+        job: Arc<Job>,
         exchange: &Exchange,
         elapsed: Duration,
         now: Moment,
     ) {
         let answer = exchange.answer;
         let mut status = answer.map_or("withheld".to_owned(), |answer| answer.to_string());
-        let (report, callback, topic) = match job {
-            Job::Probe(_) => {
-                if self.breaker.end_probe(exchange.contact, Instant::now()) {
-                    info!("a callback host can be reached again, deliveries go on");
-                    self.write_store(|store| store.set_paused(None, now));
-                }
-                return;
-            }
-            Job::Deny(notice) => return self.end_denial(notice, exchange, &status, now),
+        let report = match &*job {
+            Job::Deny(notice) => return self.end_denial(notice, exchange, &status),
             Job::Verify(asked) => {
                 let (id, confirmed) = (asked.id, exchange.confirmed);
                 if answer.is_some_and(Answer::is_success) && !confirmed {
                     status.push_str(" without the challenge");
                 }
-                let report = match answer {
+                match answer {
                     answer if answer.is_none_or(|answer| self.may_verify_again(answer)) => {
-                        // As for a delivery, and at most a minute.
-                        let delay = self.settings.policy.delay(1, None, jitter());
-                        let delay = delay.min(VERIFY_DELAY_MAX);
+                        let delay = self.repeat_delay();
                         Report::Unreached { id, answer, delay }
                     }
                     _ => Report::Verified {
@@ -166,49 +136,52 @@ impl Engine {
                         asked_at: now.minus(elapsed),
                         confirmed,
                     },
-                };
-                (report, &asked.callback, &asked.topic_given)
+                }
             }
             Job::Deliver(listed, _) => {
-                let report = Report::Delivered {
+                let counted = self.count_end(&job.pair().1, exchange, elapsed);
+                let is_ours = answer.is_some() && counted.is_none();
+                Report::Delivered {
                     id: listed.id,
                     attempt: listed.state.attempt,
-                    answer: self.count_end(&listed.callback, exchange, elapsed),
-                    retry_after: exchange.retry_after,
+                    answer: counted,
+                    retry_after: match is_ours {
+                        true => Some(self.repeat_delay()),
+                        false => exchange.retry_after,
+                    },
                     elapsed,
                     jitter: jitter(),
-                };
-                (report, &listed.callback, &listed.topic)
+                }
             }
         };
         // What was cut with the role says nothing of its subscriber.
         if self.role.is_ours || matches!(answer, Some(Answer::Status(_))) {
             self.ended.push(FinishedExchange {
+                job,
                 report,
-                topic: topic.clone(),
-                host: callback.host().to_string(),
                 status,
             });
         }
     }
 
-    /// Keeps a denial that did not reach its callback. An answer has told it, whatever it says, but for that of a proxy whose
+    /// Ends a denial that has reached its callback. An answer has told it, whatever it says, but for that of a proxy whose
     /// server is down.
-    fn end_denial(
-        &mut self,
-        notice: &DenialNotice,
-        exchange: &Exchange,
-        status: &str,
-        now: Moment,
-    ) {
+    fn end_denial(&mut self, notice: &DenialNotice, exchange: &Exchange, status: &str) {
         let is_told = exchange.answer.is_some_and(|answer| {
             !answer.is_of_network() && !matches!(answer, Answer::Status(502..=504))
         });
         let (topic, callback_host) = (&notice.topic, notice.callback.host());
         debug!(topic, %callback_host, status, is_told, "a denial was sent");
-        if !is_told {
-            self.write_store(|store| store.defer_notice(notice, now));
+        if is_told {
+            self.write_store(|store| store.end_notice(notice.id));
         }
+    }
+
+    /// Returns the wait before what did not reach its host is sent again without a failure counted: that after a first
+    /// failure, and at most a minute.
+    fn repeat_delay(&self) -> Duration {
+        let delay = self.settings.policy.delay(1, None, jitter());
+        delay.min(REPEAT_DELAY_MAX)
     }
 
     /// Tells whether a verification failed for a fault of the network, which may pass, and there is room for requests that
@@ -216,37 +189,20 @@ impl Engine {
     fn may_verify_again(&mut self, answer: Answer) -> bool {
         let half = u64::from(self.settings.quotas.requests / 2);
         // The count is some seconds old, so all requests that were put off since then are added.
-        let waiting = self.shared.stats.requests.value() + self.put_off;
+        let waiting = self.shared.stats.requests.load(Relaxed) + self.put_off;
         let may = answer.is_of_network() && waiting <= half;
         self.put_off += u64::from(may);
         may
     }
 
-    /// Counts the end of a delivery, takes note of how far it came with its host, and returns the answer, unless the fault is
-    /// ours. Verifications do not count here: any client can cause them.
-    fn count_end(
-        &mut self,
-        callback: &Callback,
-        exchange: &Exchange,
-        elapsed: Duration,
-    ) -> Option<Answer> {
-        let stats = &self.shared.stats;
-        if let Some(answer) = exchange.answer {
-            let (host, was_paused) = (callback.host().to_string(), self.breaker.is_paused());
-            let (port, contact) = (callback.port(), exchange.contact);
-            let is_ours = self.breaker.record(&host, port, contact, Instant::now());
-            if self.breaker.is_paused() && !was_paused {
-                warn!(
-                    "most callback hosts cannot be reached, so our own network may be at fault: deliveries pause until one can"
-                );
-            }
-            if !is_ours {
-                stats.count_answer(answer, elapsed);
-                return exchange.answer;
-            }
-        }
-        stats.withheld.add(1);
-        None
+    /// Counts the end of a delivery, and returns the answer, unless it did not reach its host for a fault of ours.
+    /// Verifications do not count here: any client can cause them.
+    fn count_end(&mut self, host: &str, exchange: &Exchange, elapsed: Duration) -> Option<Answer> {
+        let (breaker, is_reached) = (&mut self.breaker, exchange.is_reached);
+        let answer = exchange.answer;
+        let answer = answer.filter(|_| !breaker.record(host, is_reached, Instant::now()));
+        self.shared.stats.count_end(answer, elapsed);
+        answer
     }
 
     /// Stores the ends of exchanges, all in one transaction; when it cannot, they wait, and nothing new begins.
@@ -273,7 +229,7 @@ impl Engine {
             Report::Delivered { id, .. } => (None, Some(id)),
             Report::Verified { id, .. } | Report::Unreached { id, .. } => (Some(id), None),
         };
-        let (topic, callback_host, status) = (&ended.topic, &ended.host, &ended.status);
+        let ((topic, callback_host), status) = (ended.job.pair(), &ended.status);
         let mut reason = None;
         let message = match recorded {
             Recorded::Activated => "a subscription is active",
@@ -299,10 +255,10 @@ impl Engine {
             }
         };
         match (recorded, &ended.report) {
-            (Recorded::Rejected, _) => stats.rejected.add(1),
-            (_, Report::Verified { .. }) => stats.confirmed.add(1),
-            _ => {}
-        }
+            (Recorded::Rejected, _) => stats.rejected.fetch_add(1, Relaxed),
+            (_, Report::Verified { .. }) => stats.confirmed.fetch_add(1, Relaxed),
+            _ => 0,
+        };
         info!(
             subscription,
             request, topic, callback_host, reason, status, "{message}"
@@ -310,8 +266,5 @@ impl Engine {
     }
 }
 
-/// The longest wait before a verification is tried again.
-const VERIFY_DELAY_MAX: Duration = Duration::from_secs(60);
-
-/// How long the store says that deliveries pause after a probe began: until the next one has begun, however long it took.
-const PAUSE_NOTED: Duration = PROBE_WAIT_MAX.saturating_mul(2);
+/// The longest wait before what did not reach its host is sent again.
+const REPEAT_DELAY_MAX: Duration = Duration::from_secs(60);

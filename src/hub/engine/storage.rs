@@ -173,7 +173,14 @@ impl Engine {
         self.health.is_open |= self.store.is_some();
         self.health.is_off &= !self.health.is_open;
         self.health.delivering = self.role.is_ours;
-        self.health.paused = self.breaker.is_paused();
+        let is_open = self.breaker.is_open(Instant::now());
+        match (is_open, std::mem::replace(&mut self.health.paused, is_open)) {
+            (true, false) => warn!(
+                "most callback hosts cannot be reached, so our own network may be at fault: failed deliveries do not count until most can"
+            ),
+            (false, true) => info!("most callback hosts can be reached again"),
+            _ => {}
+        }
         if **self.shared.health.load() != self.health {
             self.shared.health.store(Arc::new(self.health.clone()));
             (self.on_health)(&self.health);

@@ -99,24 +99,6 @@ impl Store {
         self.write(|db| shift(db, by_ms))
     }
 
-    /// Notes for [`Store::is_paused`] that deliveries pause for `lasts` or until the next call, or that they go on.
-    pub(in crate::hub) fn set_paused(
-        &mut self,
-        lasts: Option<Duration>,
-        now: Moment,
-    ) -> Result<(), StoreError> {
-        let until = lasts.map_or(Moment::ZERO, |lasts| now.plus(lasts));
-        let sql = "UPDATE meta SET paused_until = $1";
-        self.write(|db| db.execute(sql, &[until.into()])).map(drop)
-    }
-
-    /// Tells whether the process that delivers has paused its deliveries.
-    pub fn is_paused(&mut self, now: Moment) -> Result<bool, StoreError> {
-        let sql = "SELECT paused_until FROM meta";
-        let meta = self.read(|db| db.query_one(sql, &[]))?;
-        Ok(meta.get::<Moment>("paused_until")? > now)
-    }
-
     /// Counts what is there, and what of it is due.
     pub fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
         let sql = "SELECT count(*) AS subscriptions, count(*) FILTER (WHERE is_owed) AS owed,

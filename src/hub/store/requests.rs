@@ -1,7 +1,7 @@
 //! Requests that wait for their verification: loaded, changed by the rules of [`Subscription`], and saved. And denials that
 //! wait to be sent.
 
-use std::collections::BTreeMap;
+use std::time::Duration;
 
 use super::connection::{Connection, Row, Value, limit, text};
 use super::{
@@ -64,56 +64,41 @@ impl Store {
         self.read(|db| select(db, "ORDER BY r.id LIMIT $1", &[limit(most)]))
     }
 
-    /// Takes denials that are to be sent at `now`, oldest first, out of the store.
-    pub fn take_notices(
+    /// Claims denials that are to be sent at `now`, oldest first. Until [`Store::end_notice`] each of them is due again after
+    /// 1, 4, 16 and then each 60 minutes, for a day after its subscription ended. Our choice: a host that is down for a night
+    /// still hears of it.
+    pub fn claim_notices(
         &mut self,
         most: usize,
         now: Moment,
     ) -> Result<Vec<DenialNotice>, StoreError> {
-        let sql = "DELETE FROM notice WHERE id IN
-             (SELECT id FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2) RETURNING *";
-        let read = |row: &Row| {
-            let notice = DenialNotice {
-                topic: row.get("topic")?,
-                callback: rows::read_callback(row)?,
-                removal: row.parsed("removal", RemovalReason::from_name)?,
-                since: row.get("since")?,
-                attempts: row.get("attempts")?,
-            };
-            Ok((row.get("id")?, notice))
-        };
         let due = "SELECT id FROM notice WHERE next_at <= $1 LIMIT 1";
         if self.read(|db| db.query(due, &[now.into()]))?.is_empty() {
             return Ok(Vec::new());
         }
+        let read = |row: &Row| {
+            Ok(DenialNotice {
+                id: row.get("id")?,
+                topic: row.get("topic")?,
+                callback: rows::read_callback(row)?,
+                removal: row.parsed("removal", RemovalReason::from_name)?,
+            })
+        };
         self.write(|db| {
-            let taken = db.query(sql, &[now.into(), limit(most)])?;
-            let taken: Result<BTreeMap<i64, DenialNotice>, StoreError> =
-                taken.iter().map(read).collect();
-            Ok(taken?.into_values().collect())
+            let over = "DELETE FROM notice WHERE next_at <= $1 AND attempts > 0 AND since <= $2";
+            db.execute(over, &[now.into(), now.minus(NOTICE_AGE).into()])?;
+            let claimed = db.query(CLAIM_NOTICES, &[now.into(), limit(most)])?;
+            let claimed: Result<Vec<_>, StoreError> = claimed.iter().map(read).collect();
+            let mut claimed = claimed?;
+            claimed.sort_unstable_by_key(|notice| notice.id);
+            Ok(claimed)
         })
     }
 
-    /// Keeps a denial that could not be sent for its next attempt; `false` where its last attempt was made, or where the
-    /// callback has subscribed to the topic again.
-    pub fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> Result<bool, StoreError> {
-        let Some(next_at) = notice.retry_at(now) else {
-            return Ok(false);
-        };
-        self.write(|db| {
-            if rows::load_pair(db, &notice.callback, &notice.topic)?.is_some() {
-                return Ok(false);
-            }
-            let row = vec![
-                ("topic", text(&notice.topic)),
-                ("callback", text(notice.callback.uri())),
-                ("removal", text(notice.removal.as_str())),
-                ("since", notice.since.into()),
-                ("next_at", next_at.into()),
-                ("attempts", notice.attempts.saturating_add(1).into()),
-            ];
-            db.insert("notice", row).map(|()| true)
-        })
+    /// Ends a denial that has reached its callback.
+    pub fn end_notice(&mut self, id: i64) -> Result<(), StoreError> {
+        let sql = "DELETE FROM notice WHERE id = $1";
+        self.write(|db| db.execute(sql, &[id.into()])).map(drop)
     }
 }
 
@@ -318,3 +303,11 @@ const FIND: &str = "SELECT r.host, r.id FROM request r
  (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id) AND HOSTS
  ORDER BY EXISTS (SELECT 1 FROM subscription s JOIN topic t ON t.id = s.topic_id
   WHERE s.callback = r.callback AND t.url = r.topic) DESC, r.id";
+
+/// `$1` is the time, `$2` the most that are claimed.
+const CLAIM_NOTICES: &str = "UPDATE notice SET attempts = attempts + 1, next_at = $1 +
+ CASE attempts WHEN 0 THEN 60000 WHEN 1 THEN 240000 WHEN 2 THEN 960000 ELSE 3600000 END
+ WHERE id IN (SELECT id FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2) RETURNING *";
+
+/// How long after the end of its subscription a denial is sent again.
+const NOTICE_AGE: Duration = Duration::from_secs(86_400);

@@ -29,7 +29,7 @@ pub(super) fn in_postgres(sql: &str) -> String {
     .replace(") STRICT;", ");")
 }
 
-/// Moments are milliseconds since the epoch; `dated` is in seconds. `slow` repeats what follows from `failures` and
+/// Moments are milliseconds since the epoch; `dated` is in seconds. `paused_until` is not used any more. `slow` repeats what follows from `failures` and
 /// `elapsed_ms`, for the two partial indexes that make "what is due" a range and not a scan.
 const TABLES: &str = "
 CREATE TABLE meta (

@@ -9,7 +9,6 @@ use std::io::Write;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
-use std::thread;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
@@ -36,11 +35,6 @@ impl SqliteConnection {
         let made = builder.recursive(true).mode(0o700).create(dir);
         made.map_err(|error| StoreError::io(dir, &error))?;
         let mark = fs::read(dir.join(LOCK_NAME)).unwrap_or_default();
-        // Held until a new store is open: SQLite does not wait for others who turn on the write-ahead log.
-        let _opening = match mark.is_empty() {
-            true => Some(lock(dir)?),
-            false => None,
-        };
         check_files(dir, &mark)?;
         // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
         // alone, as a descriptor that a process closes takes along all its locks of the file.
@@ -161,7 +155,11 @@ impl Connection for SqliteConnection {
         let path = self.path.with_file_name(LOCK_NAME);
         let fail = |error: std::io::Error| StoreError::io(&path, &error);
         let file = private().read(true).write(true).open(&path).map_err(fail)?;
-        let is_ours = try_lock(&file).map_err(fail)?;
+        let is_ours = match file.try_lock() {
+            Ok(()) => true,
+            Err(fs::TryLockError::WouldBlock) => false,
+            Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
+        };
         self.role = is_ours.then_some(file);
         Ok(is_ours)
     }
@@ -208,28 +206,6 @@ fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).mode(0o600);
     options
-}
-
-/// Locks the directory for as long as the value lives; a second process waits.
-fn lock(dir: &Path) -> Result<File, StoreError> {
-    let fail = |error: std::io::Error| StoreError::io(dir, &error);
-    let directory = File::open(dir).map_err(fail)?;
-    for _ in 0..=LOCK_TRIES {
-        if try_lock(&directory).map_err(fail)? {
-            return Ok(directory);
-        }
-        thread::sleep(BUSY_TIMEOUT / LOCK_TRIES);
-    }
-    Err(StoreError::Busy(dir.join(FILE_NAME)))
-}
-
-/// Locks a file; `false` when another process has it.
-fn try_lock(file: &File) -> std::io::Result<bool> {
-    match file.try_lock() {
-        Ok(()) => Ok(true),
-        Err(fs::TryLockError::WouldBlock) => Ok(false),
-        Err(fs::TryLockError::Error(error)) => Err(error),
-    }
 }
 
 /// Begins a transaction in a file that is empty or ours, and returns the version of its tables.
@@ -292,9 +268,6 @@ const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// The smallest page of an SQLite file: every whole file is a multiple of it.
 const PAGE_BYTES: u64 = 512;
-
-/// How often a process that waits for the directory tries to lock it.
-const LOCK_TRIES: u32 = 1_000;
 
 /// "rvwd": tells our files from other people's.
 const APPLICATION_ID: i64 = 0x7276_7764;

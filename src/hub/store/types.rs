@@ -84,30 +84,18 @@ pub enum Lane {
     Fast,
     /// A delivery to a subscriber whose last one failed or took long, or that has had none yet.
     Slow,
-    /// A verification, a denial or a probe.
+    /// A verification or a denial.
     Ask,
 }
 
 /// A denial to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DenialNotice {
+    /// Its id, which is not that of a subscription.
+    pub id: i64,
     pub topic: String,
     pub callback: Callback,
     pub removal: RemovalReason,
-    /// When the subscription ended.
-    pub since: Moment,
-    /// How often it could not be sent.
-    pub attempts: u32,
-}
-
-impl DenialNotice {
-    /// Returns when a denial that could not be sent at `now` is sent again: after 1, 4, 16 and then 60 minutes, `None` a
-    /// day after the subscription ended. Our choice: a host that is down for a night still hears of it.
-    pub(super) fn retry_at(&self, now: Moment) -> Option<Moment> {
-        let minutes = 4_u64.pow(self.attempts.min(3)).min(60);
-        let is_over = now.since(self.since) >= Duration::from_secs(86_400);
-        (!is_over).then(|| now.plus(Duration::from_secs(minutes * 60)))
-    }
 }
 
 /// How an exchange ended.
@@ -131,9 +119,9 @@ pub enum Report {
     Delivered {
         id: i64,
         attempt: u32,
-        /// `None` when nothing was sent, for a reason of ours.
+        /// `None` when nothing arrived, for a reason of ours.
         answer: Option<Answer>,
-        /// The subscriber's own wish for the next attempt (`Retry-After` on 429 and 503).
+        /// The subscriber's own wish for the next attempt (`Retry-After` on 429 and 503), without an answer our own.
         retry_after: Option<Duration>,
         elapsed: Duration,
         jitter: u16,
@@ -242,27 +230,4 @@ pub enum AdminCommand {
     Remove,
     /// Send what is owed now.
     Retry,
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_denial_that_cannot_be_sent_is_sent_again_for_a_day() {
-        let mut notice = DenialNotice {
-            topic: String::new(),
-            callback: Callback::parse("https://s.example/").expect("URL"),
-            removal: RemovalReason::Gone,
-            since: Moment::ZERO,
-            attempts: 0,
-        };
-        let at = |s: i64| Moment::from_unix_ms(s * 1000);
-        for minutes in [1, 4, 16, 60, 60] {
-            assert_eq!(notice.retry_at(at(7)), Some(at(7 + minutes * 60)));
-            notice.attempts += 1;
-        }
-        assert!(notice.retry_at(at(86_399)).is_some());
-        assert_eq!(notice.retry_at(at(86_400)), None);
-    }
 }

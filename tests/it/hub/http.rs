@@ -1,5 +1,6 @@
 //! The hub behind its address: what a form over HTTP is answered, and a whole life on a changing dataset.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
 use reviewd::hub::Settings;
@@ -134,7 +135,7 @@ fn p1_h6_h47_h48_a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
             .unwrap()
             .stats()
             .confirmed
-            .value()
+            .load(Relaxed)
     };
     wait_until("active", || confirmed() == 3);
     data.write("reviews.json", &reviews_json(4, "2026-01-02T00:00:00Z"));

@@ -1,5 +1,6 @@
 //! Callbacks and requests that hang, and those beside them that do not.
 
+use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use reviewd::hub::Lanes;
@@ -105,5 +106,5 @@ fn a_verification_that_fails_for_the_network_is_tried_again_twice() {
     rig.wait_verified();
     assert_eq!(rig.list().len(), 1);
     let rejected = &rig.hub().stats().rejected;
-    wait_until("it is counted", || rejected.value() == 1);
+    wait_until("it is counted", || rejected.load(Relaxed) == 1);
 }

@@ -82,7 +82,7 @@ fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_
     assert_eq!(one, (1, true, true));
     let requests = store.requests(10).unwrap().len();
     let stones = store.tombstones(10).unwrap().len();
-    let told = store.take_notices(10, now()).unwrap().len();
+    let told = store.claim_notices(10, now()).unwrap().len();
     assert_eq!((requests, stones, told), (1, 1, 1));
     shared.query("UPDATE reviewd.meta SET version = 99");
     let newer = format!("schema 99 is newer than this program's {VERSION}");

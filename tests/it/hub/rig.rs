@@ -4,7 +4,8 @@ use std::collections::HashMap;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::path::Path;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::atomic::AtomicI64;
+use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -127,7 +128,7 @@ impl Rig {
         let (ahead_ms, names) = (Arc::clone(&self.ahead_ms), self.names.clone());
         let outside = Outside {
             lookup: Arc::new(move |host| names.look_up(host)),
-            unix_ms: Box::new(move || reviewd::clock::unix_ms() + ahead_ms.load(Ordering::SeqCst)),
+            unix_ms: Box::new(move || reviewd::clock::unix_ms() + ahead_ms.load(SeqCst)),
         };
         *self.announced.lock().unwrap() = topics(content)[0].digest;
         let (base_url, settings) = (&self.base_url, self.settings.clone());
@@ -137,12 +138,12 @@ impl Rig {
 
     /// The hub's clock jumps.
     pub(crate) fn jump(&self, by_ms: i64) {
-        self.ahead_ms.fetch_add(by_ms, Ordering::SeqCst);
+        self.ahead_ms.fetch_add(by_ms, SeqCst);
     }
 
     /// Returns the time of the hub's clock.
     pub(crate) fn now(&self) -> Moment {
-        Moment::from_unix_ms(reviewd::clock::unix_ms() + self.ahead_ms.load(Ordering::SeqCst))
+        Moment::from_unix_ms(reviewd::clock::unix_ms() + self.ahead_ms.load(SeqCst))
     }
 
     /// Stops the hub in good order.
@@ -228,7 +229,7 @@ impl Rig {
     /// Waits until so many subscriptions are counted as removed for that reason.
     pub(crate) fn wait_removals(&self, removal: RemovalReason, subscriptions: u64) {
         let counted = &self.hub().stats().removed[removal as usize];
-        wait_until("removals", || counted.value() == subscriptions);
+        wait_until("removals", || counted.load(Relaxed) == subscriptions);
     }
 
     /// Waits until so many deliveries in a row have failed.

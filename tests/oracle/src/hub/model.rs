@@ -22,11 +22,20 @@ pub(super) struct Model {
     /// What follows from the topic is filled in by `list`.
     subscriptions: Vec<Listed>,
     tombstones: Vec<Tombstone>,
-    /// With the moment before which none is sent.
-    notices: Vec<(DenialNotice, Moment)>,
+    notices: Vec<Notice>,
+    notices_ever: i64,
     requests_ever: i64,
     subscriptions_ever: i64,
     seen_ms: i64,
+}
+
+/// A denial, the moment before which it is not sent, and how often it was sent.
+#[derive(Clone, Debug)]
+struct Notice {
+    denial: DenialNotice,
+    since: Moment,
+    next_at: Moment,
+    attempts: usize,
 }
 
 impl Model {
@@ -350,8 +359,9 @@ impl Model {
                 Recorded::Renewed
             }
             (Mode::Subscribe, None) => {
-                self.notices
-                    .retain(|(notice, _)| (&notice.topic, &notice.callback) != (&topic, &callback));
+                let pair = (&topic, &callback);
+                let is_other = |denial: &DenialNotice| (&denial.topic, &denial.callback) != pair;
+                self.notices.retain(|notice| is_other(&notice.denial));
                 state = Subscription::request(0, state.secret, state.digest, now);
                 state.phase = Phase::Active { lease_s };
                 state.lease_end = lease_end;
@@ -369,27 +379,24 @@ impl Model {
         }
     }
 
-    pub(super) fn take_notices(&mut self, limit: usize, now: Moment) -> Vec<DenialNotice> {
-        let mut left = limit;
-        let is_taken = |(_, next_at): &mut (DenialNotice, Moment)| {
-            let is_taken = *next_at <= now && left > 0;
-            left -= usize::from(is_taken);
-            is_taken
-        };
-        let taken = self.notices.extract_if(.., is_taken);
-        taken.map(|(notice, _)| notice).collect()
+    pub(super) fn claim_notices(&mut self, limit: usize, now: Moment) -> Vec<DenialNotice> {
+        let day = Duration::from_secs(86_400);
+        let due = |notice: &Notice| notice.next_at <= now;
+        let is_over = |notice: &Notice| notice.attempts > 0 && notice.since <= now.minus(day);
+        self.notices
+            .retain(|notice| !(due(notice) && is_over(notice)));
+        let claimed = self.notices.iter_mut().filter(|notice| due(notice));
+        let claimed = claimed.take(limit).map(|notice| {
+            let minutes = [1, 4, 16].get(notice.attempts).unwrap_or(&60);
+            notice.next_at = moved(now, minutes * 60_000);
+            notice.attempts += 1;
+            notice.denial.clone()
+        });
+        claimed.collect()
     }
 
-    pub(super) fn defer_notice(&mut self, notice: &DenialNotice, now: Moment) -> bool {
-        let is_over = now.since(notice.since) >= Duration::from_secs(86_400);
-        if is_over || self.find(&notice.topic, &notice.callback).is_some() {
-            return false;
-        }
-        let minutes = [1, 4, 16].get(notice.attempts as usize).unwrap_or(&60);
-        let mut notice = notice.clone();
-        notice.attempts += 1;
-        self.notices.push((notice, moved(now, minutes * 60_000)));
-        true
+    pub(super) fn end_notice(&mut self, id: i64) {
+        self.notices.retain(|notice| notice.denial.id != id);
     }
 
     pub(super) fn sweep(&mut self, tombstone_age: Duration, now: Moment) -> Vec<RemovalReason> {
@@ -439,8 +446,8 @@ impl Model {
             all.extend([&mut state.created_at, &mut state.verified_at]);
             all.extend(state.last.iter_mut().map(|last| &mut last.at));
         }
-        for (notice, next_at) in &mut self.notices {
-            all.extend([&mut notice.since, next_at]);
+        for notice in &mut self.notices {
+            all.extend([&mut notice.since, &mut notice.next_at]);
         }
         for stone in &mut self.tombstones {
             all.extend([&mut stone.at, &mut stone.created_at]);
@@ -540,14 +547,19 @@ impl Model {
             removal,
             RemovalReason::Unsubscribed | RemovalReason::LeaseEnded
         ) {
-            let notice = DenialNotice {
+            self.notices_ever += 1;
+            let denial = DenialNotice {
+                id: self.notices_ever,
                 topic,
                 callback,
                 removal,
-                since: now,
-                attempts: 0,
             };
-            self.notices.push((notice, Moment::ZERO));
+            self.notices.push(Notice {
+                denial,
+                since: now,
+                next_at: Moment::ZERO,
+                attempts: 0,
+            });
         }
         removal
     }

@@ -100,8 +100,10 @@ impl Simulation {
             13 => self.crash(argument),
             14 => {
                 both!(self, sweep(Duration::from_secs(3_600), self.now));
-                for notice in both!(self, take_notices(argument % 3, self.now)) {
-                    both!(self, defer_notice(&notice, self.now));
+                for notice in both!(self, claim_notices(argument % 3, self.now)) {
+                    if argument < 64 {
+                        both!(self, end_notice(notice.id));
+                    }
                 }
             }
             _ => {
