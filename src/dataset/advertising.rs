@@ -21,16 +21,16 @@ use crate::wire::text::quote;
 pub(super) struct Rule {
     /// The code of its warnings.
     pub(super) code: String,
-    /// What a warning says of what was found.
+    /// Description of the finding in warnings.
     pub(super) says: String,
-    /// Whether it is for replies alone, and quotes the words that match; others quote the sentence.
+    /// Whether the rule is only for replies, and quotes the matching words; other rules quote the sentence.
     of_replies: bool,
-    /// Reviews of fewer stars are not held to it.
+    /// The rule ignores reviews with fewer stars.
     stars_min: u8,
     cases: Vec<Case>,
 }
 
-/// What a sentence, or a reply, is found by: all patterns match, and that of what clears it does not.
+/// Matches a sentence or reply if all patterns match and the excluding pattern does not.
 #[derive(Deserialize)]
 struct Case {
     all: Vec<String>,
@@ -61,7 +61,7 @@ pub(super) fn rules() -> &'static [Rule] {
 /// The patterns by name.
 static PATTERNS: LazyLock<BTreeMap<&str, Regex>> = LazyLock::new(|| {
     let compiled = TABLE.patterns.iter().map(|(name, lines)| {
-        // Where words end by Unicode's rules, a text with accents would be searched ten times as slowly.
+        // With Unicode word boundaries, a search in texts with accents would be ten times slower.
         let pattern = lines.pattern.concat().replace(r"\b", r"(?-u:\b)");
         let compiled = RegexBuilder::new(&pattern).case_insensitive(true).build();
         (&**name, compiled.expect("the patterns are valid"))
@@ -72,7 +72,7 @@ static PATTERNS: LazyLock<BTreeMap<&str, Regex>> = LazyLock::new(|| {
 /// Something that a rule found.
 pub(super) struct Finding<'d> {
     pub(super) rule: &'static Rule,
-    /// The review that it is in, or belongs to; `None` for the practice's own words.
+    /// The review with the finding in its text or reply; `None` for the practice's own texts.
     pub(super) review: Option<&'d Review>,
     /// The words in question, quoted.
     pub(super) words: String,
@@ -80,7 +80,7 @@ pub(super) struct Finding<'d> {
     pub(super) path: String,
 }
 
-/// Looks through reviews, replies and the editorial of a practice; nothing for other kinds of business.
+/// Checks reviews, replies and the editorial of a law practice; returns nothing for other types of business.
 pub(super) fn findings<'d>(dataset: &'d Dataset) -> Vec<Finding<'d>> {
     let mut findings = Vec::new();
     if trades::of_type(&dataset.business.kind) != "legal" {
@@ -119,7 +119,7 @@ fn find(text: &str, stars: u8, is_reply: bool) -> impl Iterator<Item = (&'static
     let is_held = move |rule: &&Rule| (is_reply || !rule.of_replies) && stars >= rule.stars_min;
     let rules = rules().iter().filter(is_held);
     rules.filter_map(move |rule| {
-        // Most texts hold nothing of the kind, and are looked through once.
+        // Most texts match no pattern, and are searched only once.
         let is_likely = |case: &&Case| PATTERNS[&*case.all[0]].is_match(text);
         let mut cases = rule.cases.iter().filter(is_likely);
         let words = cases.find_map(|case| match rule.of_replies {
@@ -133,7 +133,7 @@ fn find(text: &str, stars: u8, is_reply: bool) -> impl Iterator<Item = (&'static
     })
 }
 
-/// The words of `text` that the first pattern of a case matches, if the case is one.
+/// The words of `text` that the first pattern of a case matches, if the whole case matches.
 fn matched<'t>(case: &Case, text: &'t str) -> Option<&'t str> {
     let found = PATTERNS[&*case.all[0]].find(text)?;
     let is_match = |name: &String| PATTERNS[&**name].is_match(text);

@@ -1,6 +1,6 @@
-//! The files beside `reviews.json`: `taxonomy.json`, what reviews may speak of; `editorial.json`, what the business says in
-//! its own words; `insights.json`, a complete insights document made elsewhere; `ignored.json`, reviews that were removed
-//! for good, so that no import adds them again.
+//! The files besides `reviews.json`: `taxonomy.json`, the names and phrases to find in reviews; `editorial.json`, the
+//! business's own texts; `insights.json`, a complete insights document of another program; `ignored.json`, permanently
+//! removed reviews, which no import adds again.
 
 use std::fmt;
 
@@ -13,13 +13,13 @@ use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy
 use crate::wire::date::parse_timestamp;
 use crate::wire::text::quote;
 
-/// Characters of an error that are shown, as it may quote the file: at most 200.
+/// Characters of an error message that are shown, at most 200, as it may quote the file.
 const REASON_CHARS_MAX: usize = 200;
 
-/// Counts of a finished document: at most 2^53 - 1, up to which every JSON reader is exact.
+/// Largest count in an insights document: 2^53 - 1, up to which every JSON parser is exact.
 const COUNT_MAX: u64 = 9_007_199_254_740_991;
 
-/// What is wrong with an id that stands for no review.
+/// The message about an id of no published review.
 const NOT_PUBLISHED: &str = "is not the id of a published review";
 
 /// Reads `taxonomy.json`, and the trade that it extends; ids and labels are unique within each list, names of people too.
@@ -69,7 +69,7 @@ fn technicians(item: Item<'_>) -> Vec<Technician> {
 /// Finds a published review by its id.
 pub(super) type Published<'p, 'r> = &'p dyn Fn(&str) -> Option<&'r Review>;
 
-/// Reads `editorial.json`; every review that an answer leans on has to be a published one, if these are known.
+/// Reads `editorial.json`; every review that an answer cites must be published, if the published reviews are known.
 pub(super) fn editorial(item: Item<'_>, published: Option<Published<'_, '_>>) -> Editorial {
     let is_missing = |id: &str| published.is_some_and(|published| published(id).is_none());
     let review_id = |item: Item<'_>| {
@@ -92,9 +92,9 @@ pub(super) fn editorial(item: Item<'_>, published: Option<Published<'_, '_>>) ->
     })
 }
 
-/// Checks `insights.json` before it is published as it stands: that pages can read it and add up its counts, that every
-/// review it refers to is published, and that every piece of evidence is within its review's text. Further keys may hold
-/// anything.
+/// Checks `insights.json`, which is published unchanged: pages must be able to parse it and add up its counts, every
+/// review that it refers to must be published, and every evidence must lie within its review's text. Further keys may
+/// have any value.
 pub(super) fn check_insights(
     given: &Option<Vec<u8>>,
     published: Option<Published<'_, '_>>,

@@ -1,11 +1,11 @@
 //! The JSON of the operator's files, parsed onto simd-json's tape and read value by value.
 //!
-//! Reading does not stop at a mistake: a method that cannot read its value records a problem with the value's path and
-//! returns a default, so that one pass finds every problem. What was read counts only if no problem was recorded.
-//! An [`Object`] refuses keys that were not asked for and keys that come twice.
+//! Reading does not stop at an error: a method that cannot read its value records a problem with the value's path and
+//! returns a default, so that one pass finds every problem. The result is used only if no problem was recorded.
+//! An [`Object`] rejects unknown keys and duplicate keys.
 //!
-//! simd-json unescapes strings in place, so it gets a copy of the bytes. A file that it refuses is parsed once more by
-//! serde_json, which tells the line and the reason. [`Problems::locate`] finds the positions of other problems.
+//! simd-json unescapes strings in place, so it gets a copy of the bytes. A file that it rejects is parsed again by
+//! serde_json, which reports the line and the reason. [`Problems::locate`] finds the positions of other problems.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -24,7 +24,7 @@ use crate::model::Rating;
 use crate::wire::date::{Date, parse_date};
 use crate::wire::text::quote;
 
-/// Names, labels, ids, phrases and other short strings: at most 1,024 bytes, as no filter can ask for longer ones.
+/// Names, labels, ids, phrases and other short strings: at most 1,024 bytes, as no filter accepts longer ones.
 pub const NAME_BYTES_MAX: usize = 1_024;
 
 /// URLs: at most 2,048 bytes.
@@ -39,10 +39,10 @@ pub const ID_BYTES_MAX: usize = 64;
 /// Lists other than the reviews: at most 10,000 entries.
 pub const LIST_MAX: usize = 10_000;
 
-/// What a time has to be.
+/// The required format of a time, for messages.
 pub(super) const TIME: &str = "a time in whole seconds such as \"2026-11-21T09:00:00Z\"";
 
-/// Arrays and objects within each other: at most 127, as serde_json has it.
+/// Nesting of arrays and objects, at most 127 levels, like serde_json.
 const DEPTH_MAX: usize = 127;
 
 /// A file and the limit on its size.
@@ -50,7 +50,7 @@ const DEPTH_MAX: usize = 127;
 pub(super) struct FileSpec {
     /// The file's name within the data directory.
     pub(super) name: &'static str,
-    /// A larger file is refused unread.
+    /// A larger file is rejected without parsing.
     pub(super) bytes_max: usize,
 }
 
@@ -85,7 +85,7 @@ pub(super) fn parse<T>(bytes: &[u8], check: &Check, read: impl FnOnce(Item<'_>) 
     value
 }
 
-/// simd-json with the buffers that it uses again.
+/// simd-json with reusable buffers.
 pub(super) struct Parser {
     input: Vec<u8>,
     buffers: Buffers,
@@ -101,7 +101,7 @@ impl Parser {
         }
     }
 
-    /// Parses the text that `parts` make together, and returns what `read` makes of its tape.
+    /// Parses the concatenated `parts`, and returns the result of `read` for the tape.
     pub(super) fn parse<T>(
         &mut self,
         parts: &[&[u8]],
@@ -154,7 +154,7 @@ enum Whole {
     Value(IgnoredAny),
 }
 
-/// Returns why serde_json cannot read a text; `None` if it can, or where a large text has to be read whole to tell.
+/// Returns why serde_json cannot parse a text; `None` if it can. Large texts are checked less thoroughly.
 pub(super) fn syntax_error(bytes: &[u8]) -> Option<serde_json::Error> {
     if bytes.len() > super::LISTS_BYTES_MAX {
         return serde_json::from_slice::<IgnoredAny>(bytes).err();
@@ -163,10 +163,10 @@ pub(super) fn syntax_error(bytes: &[u8]) -> Option<serde_json::Error> {
     whole.map(|Whole::Value(IgnoredAny)| ()).err()
 }
 
-/// What is said of a text in which nothing else can be found.
+/// The message about a text for which no other error is found.
 pub(super) const UNREADABLE: &str = "is not JSON that can be read";
 
-/// Says that serde_json cannot read a text, and why.
+/// Renders the error of serde_json for a text as a message.
 pub(super) fn unreadable(error: &serde_json::Error) -> String {
     let reason = reason(error);
     match error.is_eof() {
@@ -175,7 +175,7 @@ pub(super) fn unreadable(error: &serde_json::Error) -> String {
     }
 }
 
-/// The words of an error, without its position.
+/// The message of an error, without its position.
 pub(super) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let reason = text.split(" at line ").next().unwrap_or_default();
@@ -196,7 +196,7 @@ impl Check {
         }
     }
 
-    /// Adds the problems of the file, with their positions, to those of others; returns whether there was none.
+    /// Appends the problems of the file, with their positions, to `others`; returns whether there were none.
     pub(super) fn finish(self, bytes: &[u8], others: &mut Problems) -> bool {
         let mut problems = self.problems.into_inner();
         let is_valid = problems.is_empty();
@@ -205,7 +205,7 @@ impl Check {
         is_valid
     }
 
-    /// Records that what is at `path`, where one helps with its `value`, is wrong.
+    /// Records a problem at `path`, with the `value` if it helps.
     pub(super) fn refuse(
         &self,
         path: impl fmt::Display,
@@ -220,7 +220,7 @@ impl Check {
     }
 }
 
-/// Where in a file a value is; a chain of borrowed steps, rendered only when there is something to report.
+/// The path of a value in a file: a chain of borrowed steps, rendered only to report a problem.
 #[derive(Clone, Copy)]
 pub(super) enum Path<'a> {
     /// The whole file.
@@ -236,7 +236,7 @@ impl fmt::Display for Path<'_> {
         match self {
             Path::Root => Ok(()),
             Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
-            // A key that is no plain word may hold anything, so it is shown like a value.
+            // A key that is not a plain word may have any characters, so it is quoted like a value.
             Path::Key(parent, key) if !is_id(key) => write!(f, "{parent}[{}]", quote(key)),
             Path::Key(Path::Root, key) => f.write_str(key),
             Path::Key(parent, key) => write!(f, "{parent}.{key}"),
@@ -244,7 +244,7 @@ impl fmt::Display for Path<'_> {
     }
 }
 
-/// What a string has to be.
+/// The rule for a string.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Text {
     /// Short, one line, not blank.
@@ -259,10 +259,10 @@ pub(super) enum Text {
     Url,
 }
 
-/// A value with its path; reading it records what is wrong with it.
+/// A value with its path; reading it records its problems.
 #[derive(Clone, Copy)]
 pub(super) struct Item<'a> {
-    /// The value, then what it holds; empty within something that was refused already: nothing more is recorded.
+    /// The value, then its contents; empty within a value that was rejected already, so that no more is recorded.
     nodes: &'a [Node<'a>],
     path: Path<'a>,
     check: &'a Check,
@@ -273,13 +273,13 @@ impl<'a> Item<'a> {
         Item { nodes, path, check }
     }
 
-    /// Records what is wrong, with the value.
+    /// Records a problem of the value, and quotes the value.
     pub(super) fn refuse(self, message: impl fmt::Display) {
         let value = self.nodes.first().map(quote_node);
         self.check.refuse(self.path, value, message);
     }
 
-    /// Records that the value is something else than `wanted`; nothing where a problem was recorded already.
+    /// Records that the value is not `wanted`, unless a problem was recorded already.
     fn mismatch(self, wanted: impl fmt::Display) {
         if !self.nodes.is_empty() {
             self.refuse(format_args!("is not {wanted}"));
@@ -348,7 +348,7 @@ impl<'a> Item<'a> {
     /// Records which entries of an array have a `key` with the value of an earlier one, as names are compared.
     pub(super) fn refuse_doubles<'v>(self, key: &str, values: impl Iterator<Item = &'v String>) {
         let mut seen = HashMap::new();
-        // A value that was refused is empty.
+        // A rejected value is empty.
         for (index, value) in values.enumerate().filter(|(_, value)| !value.is_empty()) {
             let first = *seen.entry(comparable(value)).or_insert(index);
             if first < index {
@@ -394,7 +394,7 @@ impl<'a> Item<'a> {
         Some(self.non_null()?.string(rule))
     }
 
-    /// Reads a value of which `parse` makes what is `wanted`.
+    /// Reads a value with `parse`; `wanted` describes valid values.
     fn value<T>(
         self,
         wanted: impl fmt::Display,
@@ -407,7 +407,7 @@ impl<'a> Item<'a> {
         value
     }
 
-    /// Reads a string of which `parse` makes what is `wanted`.
+    /// Reads a string with `parse`; `wanted` describes valid strings.
     pub(super) fn text<T>(
         self,
         wanted: impl fmt::Display,
@@ -452,7 +452,7 @@ impl<'a> Item<'a> {
         date.unwrap_or(Date::MIN)
     }
 
-    /// Reads the id of a review. It is a part of an address, and two addresses beside it have names.
+    /// Reads the id of a review. It is part of a URL path, and two names are reserved for other routes.
     pub(super) fn review_id(self) -> String {
         let wanted =
             "an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\" or \"since\"";
@@ -465,10 +465,10 @@ impl<'a> Item<'a> {
 /// Keys of an object, at most.
 const KEYS_MAX: usize = 20;
 
-/// An object whose keys are asked for one by one.
+/// An object whose keys are read one by one.
 pub(super) struct Object<'a> {
     item: &'a Item<'a>,
-    /// What comes after the last key found.
+    /// The nodes after the last key found.
     next: &'a [Node<'a>],
     asked: ArrayVec<&'static str, KEYS_MAX>,
     /// Keys that were not found yet.
@@ -476,7 +476,7 @@ pub(super) struct Object<'a> {
 }
 
 impl<'a> Object<'a> {
-    /// The value of a key that must be there.
+    /// The value of a required key.
     pub(super) fn key(&mut self, key: &'static str) -> Item<'a> {
         let nodes = self.find(key).unwrap_or_default();
         let item = Item::new(nodes, Path::Key(&self.item.path, key), self.item.check);
@@ -486,14 +486,14 @@ impl<'a> Object<'a> {
         item
     }
 
-    /// The value of a key that may be left out.
+    /// The value of an optional key.
     pub(super) fn optional_key(&mut self, key: &'static str) -> Option<Item<'a>> {
         let nodes = self.find(key)?;
         let path = Path::Key(&self.item.path, key);
         Some(Item::new(nodes, path, self.item.check))
     }
 
-    /// The value of a key that may be left out or null.
+    /// The value of an optional key that may also be null.
     pub(super) fn given(&mut self, key: &'static str) -> Option<Item<'a>> {
         self.optional_key(key).and_then(Item::non_null)
     }
@@ -501,7 +501,7 @@ impl<'a> Object<'a> {
     /// The value of the first `key`.
     fn find(&mut self, key: &'static str) -> Option<&'a [Node<'a>]> {
         self.asked.push(key);
-        // Mostly the keys are written in the order of the documentation, which is that of asking.
+        // Keys are usually written in the order of the documentation, which is the order of reading.
         for mut rest in [self.next, self.item.pairs()] {
             while let Some((name, value)) = next_pair(&mut rest) {
                 if name == key {
@@ -514,7 +514,7 @@ impl<'a> Object<'a> {
         None
     }
 
-    /// Records keys that were not asked for and those given twice.
+    /// Records unknown and duplicate keys.
     fn end(&self) {
         if self.unread == 0 {
             return;
@@ -537,7 +537,7 @@ impl<'a> Object<'a> {
     }
 }
 
-/// Takes a value, with all that it holds, from the front of `rest`.
+/// Takes a value, with its contents, from the front of `rest`.
 fn next_value<'a>(rest: &mut &'a [Node<'a>]) -> Option<&'a [Node<'a>]> {
     let length = match rest.first()? {
         Node::Object { count, .. } | Node::Array { count, .. } => count + 1,
@@ -556,12 +556,12 @@ fn next_pair<'a>(rest: &mut &'a [Node<'a>]) -> Option<(&'a str, &'a [Node<'a>])>
     Some((key, next_value(rest)?))
 }
 
-/// Returns the number that a node is, as a whole one where it has no fraction.
+/// Returns the number in a node, as an integer if it has no fraction.
 fn number(node: &Node<'_>) -> Option<Number> {
     match node {
         Node::Static(StaticNode::U64(value)) => Some(Number::from(*value)),
         Node::Static(StaticNode::I64(value)) => Some(Number::from(*value)),
-        // Below 2^53 every whole float is exact; larger ones are out of every range that we check.
+        // Below 2^53 every integral float is exact; larger ones are outside of every range that we check.
         Node::Static(StaticNode::F64(value))
             if value.fract() == 0.0 && value.abs() < 9_007_199_254_740_992.0 =>
         {
@@ -572,7 +572,7 @@ fn number(node: &Node<'_>) -> Option<Number> {
     }
 }
 
-/// Renders a value for a message: scalars as they are, anything larger by its kind alone.
+/// Renders a value for a message: a scalar as its text, an array or object as its type.
 fn quote_node(node: &Node<'_>) -> String {
     match node {
         Node::String(text) => quote(text),
@@ -585,23 +585,23 @@ fn quote_node(node: &Node<'_>) -> String {
 /// Returns the known key that `key` is at most two edits away from, without regard to case.
 fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let key = key.to_ascii_lowercase();
-    // A long key is like none, and would take long to compare.
+    // A long key is similar to none, and comparing it would be slow.
     let near = known.iter().filter(|_| key.len() <= 40);
     let edits = near.map(|name| (strsim::levenshtein(&key, name), *name));
     let (edits, name) = edits.min()?;
     (edits <= 2 && edits < name.len()).then_some(name)
 }
 
-/// Whether a text has the shape of a review's id.
+/// Whether a text is a valid id of a review.
 pub(crate) fn is_id(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
-/// Whether `text` is a URL that can be published as it is: http or https, with a host, nothing to be repaired.
+/// Whether `text` is a URL that can be published unchanged: http or https, with a host, without invalid characters.
 pub(crate) fn is_absolute_url(text: &str) -> bool {
     let has_scheme = text.starts_with("https://") || text.starts_with("http://");
-    // The parser of the url crate forgives blanks and controls by removing them; published text keeps them.
+    // The url crate silently removes blanks and control characters; the published text would keep them.
     let is_clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());
     has_scheme && is_clean && url::Url::parse(text).is_ok_and(|url| url.has_host())
 }

@@ -1,16 +1,16 @@
-//! Starter taxonomies: what reviews of a trade speak of, in English, Spanish, German and French, for a business without
-//! a `taxonomy.json` or with one that extends a trade.
+//! Starter taxonomies: the usual aspects of a trade in English, Spanish, German and French, for a business without a
+//! `taxonomy.json` or with one that extends a trade.
 //!
-//! Each file of `trades/` begins with the schema.org types of the trade, beginnings of everyday words with the types that
-//! they mean, and the aspects that it takes from `common.txt`; then come, for each language, lines of id, label and
-//! phrases. Only languages in which reviews are written count, so that a word of one does not match another; labels are
-//! those of the most frequent.
+//! Each file of `trades/` begins with the schema.org types of the trade, prefixes of everyday words with their types, and
+//! the aspects that it takes from `common.txt`; then it has, for each language, lines of id, label and phrases. Only
+//! languages of the reviews are used, so that a word does not match in another language; labels are in the most frequent
+//! language.
 
 use whatlang::Lang;
 
 use crate::model::{Concept, Review};
 
-/// The trades by name, with their files; the last is for every type that no other lists.
+/// The trades by name, with their files; the last one is for types that no other trade lists.
 pub(super) const TRADES: [(&str, &str); 10] = [
     ("legal", include_str!("trades/legal.txt")),
     ("home-services", include_str!("trades/home-services.txt")),
@@ -34,7 +34,7 @@ const LANGUAGES: [(Lang, &str); 4] = [
     (Lang::Fra, "# fr"),
 ];
 
-/// Reviews whose language is told.
+/// Reviews whose language is detected, at most.
 const REVIEWS_READ: usize = 500;
 
 /// Returns the trade of a schema.org type.
@@ -118,8 +118,8 @@ fn part<'f>(file: &'f str, heading: &'static str) -> impl Iterator<Item = &'f st
     from.skip(1).take_while(|line| !line.starts_with('#'))
 }
 
-/// The headings of the languages that at least a twentieth of the reviews are written in, the most frequent first;
-/// English where that cannot be told.
+/// The headings of the languages of at least a twentieth of the reviews, the most frequent first; English if none is
+/// detected.
 fn languages(reviews: &[Review]) -> Vec<&'static str> {
     let mut counts = LANGUAGES.map(|(_, heading)| (0, heading));
     let texts = reviews.iter().map(|review| review.text.as_str());

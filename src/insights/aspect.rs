@@ -24,7 +24,7 @@ pub(super) struct Phrases {
     lang: Option<Lang>,
     stemmer: Option<Stemmer>,
     by_first: HashMap<String, Vec<Phrase>>,
-    /// Single words that German compounds are made of.
+    /// Single words that may be parts of German compounds.
     parts: Vec<(String, Phrase)>,
 }
 
@@ -45,7 +45,7 @@ pub(super) struct Found {
     pub(super) aspect: u16,
     /// Byte range in the sentence.
     pub(super) range: Range<usize>,
-    /// Sign of the phrase where it is itself an opinion.
+    /// Sign of the phrase if it is itself an opinion.
     pub(super) opinion: i8,
 }
 
@@ -129,7 +129,7 @@ impl Phrases {
         found
     }
 
-    /// The longest phrases that `stems` begin with, and how many of the stems they take, at least one.
+    /// Returns the longest phrases at the start of `stems`, and how many stems they match, at least one.
     fn at(&self, stems: &[String]) -> (Vec<&Phrase>, usize) {
         let starting = self.by_first.get(&stems[0]).into_iter().flatten();
         let fitting = starting.filter(|phrase| stems[1..].starts_with(&phrase.rest));

@@ -1,4 +1,4 @@
-//! Work over the rows of a dataset, shared by threads.
+//! Runs work over the rows of a dataset on several threads.
 
 use std::collections::BTreeMap;
 use std::num::NonZeroUsize;
@@ -7,11 +7,11 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-/// Rows of a chunk. Fixed, so that what depends on the chunks does not depend on the threads.
+/// Rows in a chunk. Fixed, so that results that depend on chunks do not depend on the number of threads.
 pub(super) const CHUNK_ROWS: usize = 2_048;
 
-/// Runs `work` over the rows `0..count` in chunks and returns what it made of each, in order. Threads take the next chunk
-/// when they are free, and reuse their state.
+/// Runs `work` over the rows `0..count` in chunks and returns the result of each, in order. A free thread
+/// takes the next chunk, and reuses its state.
 pub(super) fn over_chunks<S: Default, T: Send>(
     count: usize,
     threads: NonZeroUsize,
@@ -31,7 +31,7 @@ pub(super) fn over_chunks<S: Default, T: Send>(
     };
     thread::scope(|scope| {
         for _ in 1..threads.get().min(count.div_ceil(CHUNK_ROWS)) {
-            // Where the system refuses a thread, the others do its work.
+            // If a thread cannot be started, the others do its work.
             let _ = thread::Builder::new().spawn_scoped(scope, run);
         }
         run();

@@ -1,4 +1,4 @@
-//! The people, services and places that reviews name, and the aspects that they complain of.
+//! Counts the people, services and places that reviews mention, and the aspects that reviews complain about.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
@@ -8,17 +8,17 @@ use crate::dataset::mentions::{Matcher, comparable};
 use crate::model::insights::{Aspect, Entities, Entity, Person, Polarity};
 use crate::model::{Dataset, Row};
 
-/// Entries of a list, each id once, with the reviews that name them.
+/// Entries of a list, each id once, with the reviews that mention them.
 #[derive(Default)]
 struct List<'d> {
     /// Id, label and rows.
     entries: Vec<(&'d str, &'d str, Vec<Row>)>,
-    /// Where a spelling stands; `None` for one that fits two entries, so that it names neither.
+    /// The entry of each spelling; `None` for a spelling that matches two entries.
     places: HashMap<String, Option<usize>>,
 }
 
 impl<'d> List<'d> {
-    /// Lists pairs of id and label; `aliases` are further spellings of ids, which count where no id is spelled so.
+    /// Lists pairs of id and label; `aliases` are further spellings of ids, used if no id has that spelling.
     fn new(
         entries: impl Iterator<Item = (&'d String, &'d String)>,
         aliases: impl Iterator<Item = (&'d String, &'d String)>,
@@ -40,7 +40,7 @@ impl<'d> List<'d> {
         list
     }
 
-    /// Counts the review of `row` for each entry that `names` names; returns 1 if there is one.
+    /// Counts the review of `row` for each entry in `names`; returns 1 if there is one.
     fn count(&mut self, row: Row, names: &[String]) -> u64 {
         let place = |name: &String| *self.places.get(&comparable(name))?;
         let found: BTreeSet<usize> = names.iter().filter_map(place).collect();
@@ -49,8 +49,8 @@ impl<'d> List<'d> {
     }
 }
 
-/// Counts the reviews that name people, services and places, and those that complain of one of `aspects`; the numbers
-/// are of reviews with any of the first three.
+/// Counts the reviews that mention people, services and places, and those that complain about one of `aspects`; the
+/// array has the number of reviews with any person, any service and any place.
 pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64; 3]) {
     let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
     let people = taxonomy.technicians.iter().map(|one| &one.name);

@@ -144,7 +144,7 @@ pub(super) fn sign(score: i32) -> Polarity {
     }
 }
 
-/// Added to neutral, as the sentences that the model learned from are neutral far more often than those of reviews: on the
+/// Added to the neutral sum, as neutral sentences are far more frequent in the training data than in reviews: on the
 /// development sets, the best mean macro-F1 over shares of neutral mentions from 4 to 25 %.
 const NEUTRAL: i32 = -32;
 /// In other languages, of which no model knows what neutral sentences say, what praise and complaint have to exceed: on 122

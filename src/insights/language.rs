@@ -1,4 +1,4 @@
-//! The languages of reviews, and what is known about each: stems, function words, determiners.
+//! Language detection, and linguistic data of each language: stems, function words, determiners.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
@@ -13,8 +13,8 @@ use crate::wire::text::{LANGUAGES, truncate};
 
 /// Detects the language of each of `reviews`, `None` without letters; nothing once `cancelled`.
 ///
-/// The tag of a review counts, then trigrams. A text that is too short for them gets, of the languages of at least a
-/// twentieth of the other reviews, the one with most function words in it, and of equals the most frequent.
+/// Uses the review's language tag, or else trigrams. For a text too short for trigrams, it chooses from the languages of
+/// at least a twentieth of the other reviews the one with most function words in the text; the most frequent wins a tie.
 pub(super) fn detect_all(
     reviews: &[Review],
     threads: NonZeroUsize,
@@ -41,7 +41,7 @@ pub(super) fn detect_all(
     Some(languages)
 }
 
-/// The language of `review` where its tag or its words leave no doubt.
+/// The language of `review` if its tag or its words are unambiguous.
 fn detect(review: &Review) -> Option<Lang> {
     let tag = review.language.as_deref().unwrap_or_default();
     let language = tag.split('-').next();
@@ -99,7 +99,7 @@ static WORDS: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {
     lines.flat_map(words).collect()
 });
 
-/// Bytes of a text that tell its language.
+/// Bytes of a text that are used to detect its language.
 const HEAD_BYTES: usize = 1_000;
 
 #[cfg(test)]

@@ -1,10 +1,10 @@
-//! Which words go with low and high stars in this very dataset: a logistic regression over words and pairs of words,
-//! trained on its own ratings for each language with enough of them. It needs no lexicon and no translation.
+//! Learns which words go with low and high stars in this dataset: a logistic regression over words and pairs of words,
+//! trained on the dataset's own ratings, for each language with enough of them. Needs no lexicon and no translation.
 //!
-//! Reviews of five stars are set against those of one and two; four stars come with too many complaints. Three models are
-//! trained, each without a third of the rows, and a review is read by the one that has not seen it, so its own stars do
-//! not count twice. How well they predict the stars of unseen reviews decides how much they may say, down to nothing. The
-//! order is fixed and only sums, products and roots are used, so every machine arrives at the same weights.
+//! The classes are reviews of five stars, and of one or two; reviews of four stars have too many complaints. Three models
+//! are trained, each without a third of the rows, and a review is scored by the model that was trained without it, so that
+//! its own stars do not count twice. The weight of the models depends on how well they predict stars of unseen reviews, and
+//! may be 0. The order is fixed and only sums, products and roots are used, so every machine computes the same weights.
 
 use std::collections::HashMap;
 
@@ -25,28 +25,28 @@ pub(super) struct OwnStars {
 /// A word or a pair of words.
 #[derive(Debug)]
 struct Gram {
-    /// The weight in each model. Model `i` has not seen the rows that leave the remainder `i`.
+    /// The weight in each model. Model `i` is trained without the rows whose remainder is `i`.
     weights: [f32; FOLDS],
-    /// Training reviews with it: of one or two stars, and of five.
+    /// Training reviews that contain it: of one or two stars, and of five.
     counts: [u32; 2],
 }
 
-/// The weights of the known grams of a text added up, and how many there are.
+/// Sum of the weights of the known grams of a text, and their number.
 pub(super) type OwnSum = (f32, usize);
 
 /// A review to train on.
 struct Example {
     row: usize,
     grams: Vec<u32>,
-    /// 1 where its stars are high, else 0.
+    /// 1 if its stars are high, else 0.
     side: usize,
 }
 
 impl OwnStars {
-    /// Trains on rows of one language; `None` with too few of them, or of either side, and where words do not predict the
-    /// stars.
+    /// Trains on rows of one language; `None` if there are too few in total or in one class, or if words do not predict
+    /// the stars.
     ///
-    /// At most [`REVIEWS_MAX`] reviews of each side are read, spread over all, so cost and memory are bounded.
+    /// Reads at most [`REVIEWS_MAX`] reviews of each class, spread evenly, so cost and memory are bounded.
     pub(super) fn learn<'r>(rows: impl Iterator<Item = (usize, &'r Review)>) -> Option<OwnStars> {
         let mut sides: [Vec<(usize, &Review)>; 2] = Default::default();
         for (row, review) in rows {
@@ -61,7 +61,7 @@ impl OwnStars {
             return None;
         }
         let mut words = Words::default();
-        // Grams are numbered where they first stand.
+        // Grams are numbered in the order of their first occurrence.
         let mut numbers: HashMap<u64, u32> = HashMap::new();
         let mut counts: Vec<[u32; 2]> = Vec::new();
         let mut examples: Vec<Example> = Vec::new();
@@ -89,7 +89,7 @@ impl OwnStars {
         examples
             .iter_mut()
             .for_each(|one| one.grams.retain(is_kept));
-        // High and low mixed, in the same order on every machine.
+        // Classes are mixed, in the same order on every machine.
         examples.sort_by_key(|one| (one.row as u32).wrapping_mul(0x9e37_79b1));
         let models: [Vec<f32>; FOLDS] =
             std::array::from_fn(|unseen| fit(&examples, unseen, counts.len()));
@@ -142,7 +142,7 @@ fn grams(words: &Words) -> Vec<u64> {
     grams
 }
 
-/// How well the models predict the side of examples that they were not trained on: from 0, no better than chance, to 2,
+/// How well the models predict the class of examples that they were not trained on: from 0, no better than chance, to 2,
 /// always right.
 fn trust(examples: &[Example], models: &[Vec<f32>; FOLDS]) -> f32 {
     let sides = balance(examples.iter());
@@ -152,7 +152,7 @@ fn trust(examples: &[Example], models: &[Vec<f32>; FOLDS]) -> f32 {
     (right.sum::<f32>() / examples.len() as f32 * 4.0 - 2.0).max(0.0)
 }
 
-/// Stochastic gradient descent with steps that shrink, over the examples of the rows that do not leave the remainder
+/// Stochastic gradient descent with a decreasing learning rate, over the examples whose rows do not have the remainder
 /// `unseen`.
 fn fit(examples: &[Example], unseen: usize, count: usize) -> Vec<f32> {
     let mut weights = vec![0.0f32; count];
@@ -173,7 +173,7 @@ fn fit(examples: &[Example], unseen: usize, count: usize) -> Vec<f32> {
     weights
 }
 
-/// What an example of each side counts, so that both sides count the same.
+/// The weight of an example of each class, so that both classes have the same total weight.
 fn balance<'e>(examples: impl Iterator<Item = &'e Example>) -> [f32; 2] {
     let mut counts = [0; 2];
     examples.for_each(|one| counts[one.side] += 1);
@@ -186,22 +186,22 @@ fn odds(grams: &[u32], weights: &[f32]) -> f32 {
     sum / norm(grams.len())
 }
 
-/// What the sum of so many grams is divided by, so that long texts do not speak louder.
+/// Divisor of a sum of `grams` weights, so that long texts do not get more weight.
 fn norm(grams: usize) -> f32 {
     (grams.max(1) as f32).sqrt()
 }
 
-/// Reviews with one, two or five stars that a language needs, and those of either side.
+/// Least reviews with one, two or five stars for a language, and least reviews of each class.
 const REVIEWS_MIN: usize = 200;
 const SIDE_MIN: usize = 20;
-/// Reviews of each side that are trained on.
+/// Reviews of each class used for training, at most.
 const REVIEWS_MAX: usize = 10_000;
-/// Sentences that are read of one review.
+/// Sentences read of one review, at most.
 pub(super) const SENTENCES_MAX: usize = 50;
-/// Models, each of which has not seen its part of the rows.
+/// Models, each trained without its part of the rows.
 const FOLDS: usize = 3;
 const EPOCHS: usize = 8;
 const RATE: f32 = 0.15;
 const PENALTY: f32 = 1e-3;
-/// Log-odds that a text may speak for at most.
+/// Largest log-odds of a text.
 const ODDS_MAX: f32 = 4.0;

@@ -1,4 +1,4 @@
-//! One pass over the reviews: what each says about what, once their languages are known and their own stars are learnt.
+//! One pass over the reviews, after language detection and training on their stars: finds mentions and their polarity.
 
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
@@ -18,46 +18,46 @@ use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
 use crate::wire::sentence::sentences;
 
-/// What a review says about an aspect in one sentence.
+/// A mention of an aspect in one sentence of a review.
 #[derive(Clone, Debug)]
 pub(super) struct Mention {
     /// Row of the review.
     pub(super) row: u32,
     /// Index in the taxonomy.
     pub(super) aspect: u16,
-    /// Where the sentence begins, in bytes of the review's text.
+    /// Byte offset of the sentence in the review's text.
     pub(super) sentence: usize,
-    /// Bytes of the review's text.
+    /// Byte range in the review's text.
     pub(super) range: Range<usize>,
     pub(super) context: Context,
     pub(super) polarity: Polarity,
-    /// By how much the polarity won.
+    /// Margin of the polarity.
     pub(super) margin: i32,
 }
 
-/// What is known of a language.
+/// Derived data about a language.
 pub(super) struct Known {
     pub(super) phrases: Phrases,
-    /// What the stars of its reviews teach, where there are enough.
+    /// The model trained on the stars of its reviews, if there are enough.
     pub(super) own: Option<OwnStars>,
 }
 
-/// What the pass made of a dataset, or of some rows.
+/// The result of the pass over a dataset, or over some rows.
 #[derive(Default)]
 pub(super) struct Derived {
     /// The language of each review, `None` without letters.
     pub(super) languages: Vec<Option<Lang>>,
-    /// For each of the languages.
+    /// One entry per language.
     pub(super) known: HashMap<Option<Lang>, Known>,
-    /// Of each review, from -10,000 to 10,000.
+    /// The score of each review, from -10,000 to 10,000.
     pub(super) scores: Vec<i32>,
-    /// In order of row and place.
+    /// In order of row and position.
     pub(super) mentions: Vec<Mention>,
     pub(super) phrases: Counts,
 }
 
 impl Derived {
-    /// Reads every review of `dataset`; `None` once `cancelled`, which is asked for every language and chunk.
+    /// Reads every review of `dataset`; `None` if `cancelled`, which is called for every language and chunk.
     pub(super) fn of(
         dataset: &Dataset,
         options: &Options,
@@ -82,7 +82,7 @@ impl Derived {
                 let (review, lang) = (&dataset.reviews[row], languages[row]);
                 part.read(sentence, row, review, lang, &known[&lang]);
             }
-            // Of many chunks, each drops what only one review of it uses: that bounds what is held at once.
+            // With many chunks, each drops the phrases that only one of its reviews uses, to bound memory.
             let is_kept = |count: &Count| count.reviews() >= 2 || rows <= CHUNK_ROWS;
             part.phrases.retain(|_, count| is_kept(count));
             part
@@ -118,7 +118,7 @@ impl Derived {
         Known { phrases, own }: &Known,
     ) {
         let own_odds = |sum| own.as_ref().map_or(0, |own| own.log_odds(sum));
-        // Without stars, of which the score has its own share.
+        // Without stars, as the score adds them separately.
         let mut of_text = Context {
             is_english: lang == Some(Lang::Eng),
             ..Context::default()

@@ -1,5 +1,5 @@
-//! All reviews together: sentiment, months, trend, and plain sentences made of these numbers, where the operator wrote
-//! none.
+//! Figures of all reviews: sentiment, months, trend, and a summary text with these numbers for datasets whose operator
+//! wrote none.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -9,7 +9,7 @@ use super::totals::{CHANGE_MIN, mean_rating, rounded};
 use crate::model::Review;
 use crate::model::insights::{Aspect, Month, Overall, Polarity};
 
-/// Returns the mean of the reviews' scores, and how many have each sign; `None` without reviews.
+/// Returns the mean of the reviews' scores, and the number of reviews of each sign; `None` without reviews.
 pub(super) fn overall(scores: &[i32]) -> Option<Overall> {
     let count = scores.len() as f64;
     let share = |polarity| {
@@ -25,7 +25,7 @@ pub(super) fn overall(scores: &[i32]) -> Option<Overall> {
     })
 }
 
-/// Returns the months in which a review was written, oldest first.
+/// Returns the months that have a review, oldest first.
 pub(super) fn months(reviews: &[Review], scores: &[i32]) -> Vec<Month> {
     let mut months: BTreeMap<(u16, u8), (u64, u64, i64)> = BTreeMap::new();
     for (review, score) in reviews.iter().zip(scores) {
@@ -45,8 +45,8 @@ pub(super) fn months(reviews: &[Review], scores: &[i32]) -> Vec<Month> {
     months.into_iter().map(month).collect()
 }
 
-/// `rising`, `falling` or `steady`: the mean rating of the twelve months up to the newest review beside that of the
-/// twelve before, as `method.trend_rule` says.
+/// `rising`, `falling` or `steady`: compares the mean rating of the twelve months up to the newest review with that of
+/// the twelve months before, by `method.trend_rule`.
 pub(super) fn trend(reviews: &[Review]) -> Option<&'static str> {
     let number =
         |review: &Review| i32::from(review.date.year()) * 12 + i32::from(review.date.month());
@@ -56,7 +56,7 @@ pub(super) fn trend(reviews: &[Review]) -> Option<&'static str> {
     let (recent, before) = (spread(recent)?, spread(before)?);
     let change = recent.0 - before.0;
     let error = (recent.1 + before.1).sqrt();
-    // A hair below the bound, as a mean of whole stars is not exact.
+    // Slightly below the bound, as the mean of whole stars is inexact in floating point.
     Some(match change {
         change if change.abs() < CHANGE_MIN - 1e-9 || change.abs() < 2.0 * error => "steady",
         change if change > 0.0 => "rising",
@@ -75,7 +75,7 @@ fn spread(reviews: &[Review]) -> Option<(f64, f64)> {
     (reviews.len() >= REVIEWS_MIN).then(|| (mean, squares / (count - 1.0) / count))
 }
 
-/// The summary: what is counted and nothing else.
+/// The summary text: counts and means only.
 pub(super) fn summary(
     reviews: &[Review],
     overall: Option<&Overall>,
@@ -103,7 +103,7 @@ pub(super) fn summary(
     ] {
         let count = |aspect: &Aspect| aspect.count(Some(polarity));
         let scored = aspects.iter().filter(|one| one.score.is_some());
-        // What is mostly criticized is not praise.
+        // An aspect that is mostly criticized is not listed as praised.
         let is_criticism = polarity == Polarity::Negative;
         let is_named = |one: &&Aspect| {
             count(one) > 0 && (is_criticism || one.positive_count > one.negative_count)
@@ -132,7 +132,7 @@ pub(super) fn summary(
     Some(text)
 }
 
-/// Aspects named for each sign.
+/// Aspects named for each sign, at most.
 const NAMED_MAX: usize = 3;
 /// Reviews that each of the two years of the trend needs.
 const REVIEWS_MIN: usize = 10;

@@ -1,12 +1,12 @@
-//! What the words of an English sentence say about a mention: a linear model over hashed features.
+//! Classifies a mention by the words of its English sentence: a linear model over hashed features.
 //!
-//! Features are words, stems, pairs and triples, each by itself and with its zone, side and negation; of lexicon words
-//! the sign alone, so that a word that training has not seen counts too; and the sums of their valences in levels. Without
-//! a mention, the whole sentence is taken as the phrase.
+//! Features are words, stems, pairs and triples, each alone and with its zone, side and negation; the sign of lexicon
+//! words, so that words that did not occur in training count too; and the sums of their valences in levels. Without a
+//! mention, the whole sentence counts as the phrase.
 //!
-//! `text_model.bin` is written by the example `train-polarity` from MAMS, TSA-MD and the UCI sentences (`LICENSES/`): of
-//! each feature its name as four bytes, little end first, and its weights for negative, neutral and positive. All sums are
-//! whole numbers: the same text gives the same answer on every machine.
+//! `text_model.bin` is written by the example `train-polarity` from MAMS, TSA-MD and the UCI sentences (`LICENSES/`): for
+//! each feature its hash as four little-endian bytes, and its weights for negative, neutral and positive. All sums are
+//! integers, so every machine gives the same result.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -33,7 +33,7 @@ pub(super) static WEIGHTS: LazyLock<HashMap<u32, [i8; 3]>> = LazyLock::new(|| {
 /// The file.
 pub(super) const BYTES: &[u8] = include_bytes!("text_model.bin");
 
-/// A sentence that mentions are judged in; buffers are reused from one to the next.
+/// A sentence in which mentions are classified; buffers are reused for the next sentence.
 #[derive(Debug, Default)]
 pub struct Sentence {
     pub(super) words: Words,
@@ -43,13 +43,13 @@ pub struct Sentence {
 }
 
 impl Sentence {
-    /// Reads `sentence`, which what follows is about.
+    /// Parses `sentence`, to which later calls refer.
     pub fn read(&mut self, sentence: &str) {
         self.words.read(sentence);
     }
 
-    /// Returns the features of the mention in the bytes `target` of the sentence, each once, as 28 bits that name it; of
-    /// the sentence as a whole where there is no target or none of its words is looked at.
+    /// Returns the features of the mention in the bytes `target` of the sentence, each once, as hashes of 28 bits. Without
+    /// a target, or if none of its words was parsed, returns the features of the whole sentence.
     pub fn features(&mut self, target: Option<Range<usize>>) -> &[u32] {
         self.target = target.and_then(|range| {
             let inside = |item: &Item| item.start < range.end && item.end > range.start;
@@ -102,7 +102,7 @@ impl Sentence {
         ]);
     }
 
-    /// Pairs and triples of neighbours, as they stand and, near the mention, with it as one item that may be any.
+    /// Pairs and triples of adjacent items, unchanged and, near the mention, with a placeholder for the mention.
     fn add_sequences(&self, features: &mut Vec<u32>) {
         let (first, last) = self.target.unwrap_or_default();
         let items = &self.words.items;
@@ -132,7 +132,7 @@ impl Sentence {
         }
     }
 
-    /// Where an item stands towards the mention. The zone: 0 in its phrase, 1 in the next, 2 in its clause, 3 in a
+    /// The position of an item relative to the mention. The zone: 0 in its phrase, 1 in the next, 2 in its clause, 3 in a
     /// neighbouring clause, 4 beyond; the side: 0 before, 1 after, 2 within.
     fn place(&self, at: usize) -> (u8, u8) {
         // A sentence without a mention is its phrase.
@@ -166,7 +166,7 @@ fn level(sum: i32) -> u8 {
     bounds.iter().filter(|&&bound| sum >= bound).count() as u8
 }
 
-/// A feature of this kind, with as many marks as all of its kind, and the keys of its words.
+/// Hash of a feature of this kind from its marks, whose number depends only on the kind, and the keys of its words.
 fn feature(kind: u8, marks: &[u8], words: &[u64]) -> u32 {
     let mix =
         |hash: u64, part: u64| (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);

@@ -1,7 +1,7 @@
 //! JSON that clients send (RFC 8259), read strictly into serde_json's values.
 //!
-//! Besides the syntax it is checked that no object has a key twice: a gateway that reads the first and a server that
-//! reads the last would disagree about which tool is called. The number of values is bounded, so that a message of
+//! Duplicate keys in an object are rejected: a gateway that uses the first one and a server that uses the last one would
+//! disagree about which tool is called. The number of values is bounded, so that a message of
 //! one megabyte cannot take hundreds. serde_json's own `Value` would do neither; and with the crate's feature `raw_value`
 //! it parses the string behind one private key again, so that nesting in strings has no bound.
 
@@ -14,12 +14,12 @@ use serde_json::{Map, Number, Value};
 /// Most values of a message, each member and item counted; more are refused.
 const VALUES_MAX: u32 = 16_384;
 
-/// Why a text is refused.
+/// Why a text is rejected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum JsonError {
     /// Not JSON, not UTF-8, or nested more than 127 levels deep; with line and column.
     Syntax(String),
-    /// JSON, but with a key twice in one object, or with too many values.
+    /// JSON, but with a duplicate key in an object, or with too many values.
     Refused(String),
 }
 
@@ -133,7 +133,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_twice_is_refused_also_behind_escapes() {
+    fn duplicate_keys_are_rejected_also_if_escaped() {
         assert!(refusal(r#"{"a":1,"a":2}"#).contains("the key \"a\" twice"));
         assert!(refusal(r#"{"x":[{"a":1,"\u0061":2}]}"#).contains("twice"));
         let long = "k".repeat(100);

@@ -16,7 +16,7 @@ pub(super) enum Message<'v> {
     Request(Request<'v>),
     /// Expects no response.
     Notification(Call<'v>),
-    /// A response; rejected, as this server sends no requests.
+    /// A response; has no effect, as this server sends no requests.
     Response,
 }
 

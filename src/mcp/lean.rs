@@ -1,8 +1,8 @@
-//! Reviews as the answers of tools hold them: what a model reads and quotes, in as few tokens as possible.
+//! The short form of reviews in tool results: the parts that a model reads and quotes, in as few tokens as possible.
 //!
-//! Kept are id, author, rating, date, text, source, the owner's reply, the mentions and the language, each of the last four
-//! only where there is one. Pictures, links and what is the same for every review are left to `get_review`, as is the
-//! rest of what is very long.
+//! It has id, author, rating, date, text and source, and, if present, the owner's reply, the mentions and the language.
+//! Pictures, links, members that are the same for every review, and the rest of very long members are only in
+//! `get_review`.
 
 use std::sync::LazyLock;
 
@@ -11,23 +11,23 @@ use memchr::memmem::Finder;
 use crate::wire::json::push_string;
 use crate::wire::text::truncate;
 
-/// Appends the short form of `stored`, the JSON object of a review as the snapshot holds it: at most some 16 kB.
+/// Appends the short form of `stored`, the JSON object of a review in the snapshot: at most about 16 kB.
 ///
-/// `"text_truncated": true` says that the text was cut after 2,000 bytes, or that a reply or names of that length were
-/// left out.
+/// `"text_truncated": true` means that the text was cut after 2,000 bytes, or that a reply or a list of names was left
+/// out because it is longer.
 pub(super) fn push_lean(out: &mut Vec<u8>, stored: &[u8]) {
     let start = out.len();
     if push_members(out, stored).is_none() {
-        // The snapshot renders every key of every review, so this is for a bug alone.
+        // The snapshot renders every key of every review, so only a bug leads here.
         out.truncate(start);
         out.extend_from_slice(stored);
     }
 }
 
-/// Appends the members that are kept; `None` where a key is missing.
+/// Appends the members of the short form; `None` if a key is missing.
 ///
-/// They are found by their keys instead of by parsing: a quotation mark inside a string has a backslash before it, so a key
-/// with its comma and marks cannot occur in one.
+/// They are found by searching for their keys instead of parsing: quotation marks inside a string are escaped, so a key
+/// with its comma and quotation marks cannot occur in a string.
 fn push_members(out: &mut Vec<u8>, stored: &[u8]) -> Option<()> {
     let [avatar, rating, source, source_url, members @ ..] = &*KEYS;
     let [
@@ -82,7 +82,7 @@ fn push_members(out: &mut Vec<u8>, stored: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// The keys at which what is kept begins or ends, in the order of a stored review.
+/// The keys at which members of the short form begin or end, in the order of a stored review.
 static KEYS: LazyLock<[Finder<'static>; 11]> = LazyLock::new(|| {
     [
         ",\"author_avatar_url\":",
@@ -100,7 +100,7 @@ static KEYS: LazyLock<[Finder<'static>; 11]> = LazyLock::new(|| {
     .map(Finder::new)
 });
 
-/// Bytes of a text, and of a reply or a list of names, that the short form holds at most.
+/// Most bytes of a text, a reply, or a list of names in the short form.
 const BYTES_MAX: usize = 2_000;
 
 #[cfg(test)]
@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_absent_or_the_same_for_all_is_left_out() {
+    fn absent_and_constant_members_are_left_out() {
         let mut expected = json!({
             "id": "r1", "author": "A \"B\" \\", "rating": 5, "date": "2024-01-01", "text": "Good.",
             "source": "google", "mentioned_technicians": ["Ana"],

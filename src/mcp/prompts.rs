@@ -1,4 +1,4 @@
-//! Prompts: requests that a person picks from a menu, written out for the model. They name no trade.
+//! Prompts: prepared requests that a user picks from a menu. Their texts suit every trade.
 
 use serde_json::{Map, Value, json};
 
@@ -118,8 +118,8 @@ fn message(text: String) -> Value {
     json!({"role": "user", "content": {"type": "text", "text": text}})
 }
 
-/// Reads the arguments of a prompt, which are strings called `names`; one that is not given is empty, which the first
-/// `needed` must not be.
+/// Reads the string arguments `names` of a prompt. An absent argument is returned as an empty string; the first `needed`
+/// arguments are required.
 fn read<'v, const N: usize>(
     call: &Call<'v>,
     names: [&str; N],

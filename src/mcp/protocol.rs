@@ -1,4 +1,4 @@
-//! The revisions of the protocol, and which of its two eras a request belongs to.
+//! The revisions of the protocol, and its two eras: with a handshake, and stateless.
 
 /// A revision of the Model Context Protocol, oldest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -1,32 +1,32 @@
-//! What goes back over HTTP: every status that the protocol asks for is chosen here or named by the error itself.
+//! HTTP replies: every status that the protocol requires is chosen here or given by the error.
 
 use super::guard::Origin;
 use super::head::Form;
 use super::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError, push_error};
 use super::session::SessionId;
 
-/// An answer to a request to `/mcp`; it is never cached.
+/// A response to a request to `/mcp`; it is never cached.
 #[derive(Debug)]
 pub struct Reply {
     /// The status code.
     pub status: u16,
-    /// `Content-Type`, absent where there is no body.
+    /// `Content-Type`; absent without a body.
     pub content_type: Option<&'static str>,
-    /// `Mcp-Session-Id`, on the answer to `initialize`.
+    /// `Mcp-Session-Id`, in the response to `initialize`.
     pub session: Option<SessionId>,
     /// `Allow`, with 405.
     pub allow: Option<&'static str>,
     /// `Allowed`: echo the request's Origin in `Access-Control-Allow-Origin`, with `Vary: Origin`, and expose
     /// `Mcp-Session-Id` and the fields of the rate.
     pub origin: Origin,
-    /// The answer to a preflight: list methods and headers, too.
+    /// The response to a preflight: list methods and headers, too.
     pub is_preflight: bool,
     /// The body.
     pub body: Vec<u8>,
 }
 
 impl Reply {
-    /// Makes a reply without a body: 202 to a notification or a posted response, 204 where a session is over.
+    /// Creates a reply without a body: 202 to a notification or a response, 204 when a session has been ended.
     pub(super) fn empty(status: u16) -> Reply {
         Reply {
             status,
@@ -39,7 +39,7 @@ impl Reply {
         }
     }
 
-    /// Makes a reply of a JSON body.
+    /// Creates a reply with a JSON body.
     pub(crate) fn json(status: u16, body: Vec<u8>) -> Reply {
         Reply {
             content_type: Some("application/json"),
@@ -48,14 +48,14 @@ impl Reply {
         }
     }
 
-    /// Makes an error that names no request, because none was read; JSON always, as clients parse whatever comes.
+    /// Creates an error without an id, as no request was parsed; always JSON, which every client can parse.
     pub(super) fn error(error: &RpcError) -> Reply {
         let mut body = Vec::with_capacity(128);
         push_error(&mut body, None, error);
         Reply::json(error.status, body)
     }
 
-    /// Refuses a request of which no message was read.
+    /// Rejects a request before a message is parsed.
     pub(crate) fn refuse(refusal: Refusal) -> Reply {
         let (status, message) = match refusal {
             Refusal::BrokenBody => (400, "the message did not arrive whole"),
@@ -80,7 +80,7 @@ impl Reply {
         }
     }
 
-    /// Returns 204 with what a preflight asks for.
+    /// Returns 204 with the headers of a preflight response.
     pub(crate) fn preflight() -> Reply {
         Reply {
             allow: Some(METHODS),
@@ -89,10 +89,10 @@ impl Reply {
         }
     }
 
-    /// Frames the body of a 200 the way that the client reads it.
+    /// Converts the body of a 200 to the format that the client accepts.
     pub(crate) fn framed(mut self, form: Form) -> Reply {
         if form == Form::Event && self.status == 200 {
-            // Our JSON never holds a line break, so one line of data is enough.
+            // Our JSON never contains a line break, so one line of data is enough.
             self.body = [b"event: message\ndata: ", &self.body[..], b"\n\n"].concat();
             self.content_type = Some("text/event-stream");
         }
@@ -100,10 +100,10 @@ impl Reply {
     }
 }
 
-/// Why a request is refused before a message is read.
+/// Why a request is rejected before a message is parsed.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Refusal {
-    /// The body broke off or was framed wrongly.
+    /// The body was incomplete or malformed on the HTTP level.
     BrokenBody,
     Method,
     TooSlow,

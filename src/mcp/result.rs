@@ -1,12 +1,12 @@
-//! Results of tools: one JSON object of bounded size, as `structuredContent` and inside a text block, because some clients
-//! forward only the one and some only the other.
+//! Results of tools: one JSON object of bounded size, both as `structuredContent` and in a text block, because some
+//! clients forward only one of the two.
 
 use serde_json::Value;
 
 use crate::search::issue::Issues;
 use crate::wire::json::{push_escaped, push_string};
 
-/// Appends a result that holds `json`, one object, in both copies, up to its closing brace.
+/// Appends a result with both copies of the object `json`, up to its closing brace.
 pub(super) fn push_result(out: &mut Vec<u8>, json: &[u8]) {
     // Quotes and backslashes are about an eighth of our JSON, and each gets a backslash in the text copy.
     out.reserve(2 * json.len() + json.len() / 6 + 256);
@@ -16,7 +16,7 @@ pub(super) fn push_result(out: &mut Vec<u8>, json: &[u8]) {
     out.extend_from_slice(json);
 }
 
-/// Appends a result that says what was wrong with the arguments: one line for each, at most twenty.
+/// Appends a result with the issues of the arguments, one per line, at most twenty.
 pub(super) fn push_refusal(out: &mut Vec<u8>, issues: &Issues) {
     let mut all = issues.iter();
     let lines = all.by_ref().take(REFUSAL_LINES_MAX);
@@ -28,7 +28,7 @@ pub(super) fn push_refusal(out: &mut Vec<u8>, issues: &Issues) {
     push_error(out, &lines.join("\n"));
 }
 
-/// Appends a result that tells the model what went wrong, up to its closing brace.
+/// Appends an error result with a message for the model, up to its closing brace.
 pub(super) fn push_error(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":");
     push_string(out, text);
@@ -37,8 +37,8 @@ pub(super) fn push_error(out: &mut Vec<u8>, text: &str) {
 
 /// Returns `value` as JSON of at most [`ANSWER_BYTES_MAX`] bytes.
 ///
-/// What is too long loses the ends of its lists first, then of its texts, and gets the member
-/// `"shortened": true`. The order of a list says what matters, so the front is what stays.
+/// If it is too long, the ends of its lists are removed first, then the ends of its texts, and the member
+/// `"shortened": true` is added. The most important entries of a list come first.
 pub(super) fn fit(mut value: Value) -> Vec<u8> {
     let mut json = value.to_string();
     for items_max in [120, 60, 25, 10, 5, 2, 0] {
@@ -79,5 +79,5 @@ pub(super) const NOT_READY: &str =
 /// Lines of a refusal; what is wrong after them is only counted.
 const REFUSAL_LINES_MAX: usize = 20;
 
-/// Most bytes of an answer's JSON, each copy by itself: clients cut or set aside what is longer.
+/// Most bytes of each copy of a result's JSON: clients truncate or drop longer results.
 pub(super) const ANSWER_BYTES_MAX: usize = 49_000;

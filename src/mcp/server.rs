@@ -1,4 +1,4 @@
-//! From a request to a reply: origin and host, method, media type, message, era, and only then the method itself.
+//! Handles a request: checks origin and host, HTTP method, media type, message and era, then calls the JSON-RPC method.
 
 use serde_json::Value;
 
@@ -18,20 +18,20 @@ use super::stateless;
 use super::tools::ToolCalls;
 use crate::wire::text::cut_lossy;
 
-/// What the operator sets about the server.
+/// The operator's settings of the server.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// The public address without a trailing slash; pages of this origin are welcome.
+    /// The public address without a trailing slash; pages of this origin are allowed.
     pub base_url: String,
-    /// More origins whose pages are welcome; `*` for all, and then any Host is too.
+    /// Further origins whose pages are allowed; `*` allows all origins and any Host.
     pub allowed_origins: Vec<String>,
-    /// More names by which requests may call this server, with or without a port, which is not looked at.
+    /// Further host names of this server; a port is ignored.
     pub allowed_hosts: Vec<String>,
     /// Largest message in bytes, 1 MiB by default; a larger one gets 413.
     pub body_bytes_max: usize,
 }
 
-/// The server: it lasts as long as the process, and what it serves is handed in with each request.
+/// The MCP server: it lives as long as the process, and gets the catalog with each request.
 #[derive(Debug)]
 pub struct Server {
     guard: Guard,
@@ -41,7 +41,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Makes a server.
+    /// Creates a server.
     #[must_use]
     pub fn new(settings: Settings) -> Server {
         let (origins, hosts) = (&settings.allowed_origins, &settings.allowed_hosts);
@@ -58,15 +58,15 @@ impl Server {
         &self.calls
     }
 
-    /// Tells whether a request comes from an allowed page, or from none.
+    /// Checks that a request comes from an allowed page, or from a client other than a browser.
     ///
     /// # Errors
-    /// The answer to a page that may not ask, or by a name that is not ours.
+    /// The reply if the origin is not allowed, or the host is not ours.
     pub fn check_origin(&self, head: &Head<'_>) -> Result<Origin, Reply> {
         self.guard.check(head).map_err(|error| Reply::error(&error))
     }
 
-    /// Answers a request to `/mcp` with the `origin` that [`Server::check_origin`] returned; nothing is kept of it but
+    /// Answers a request to `/mcp`; `origin` is the result of [`Server::check_origin`]. The only state that is kept is
     /// the end of a session.
     #[must_use]
     pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, origin: Origin, body: &[u8]) -> Reply {
@@ -81,7 +81,7 @@ impl Server {
         Reply { origin, ..reply }
     }
 
-    /// Refuses a request of which the head says enough, as [`Server::handle`] would with its body.
+    /// Rejects a request whose head is already invalid, as [`Server::handle`] would with the body.
     pub(crate) fn refuse_head(&self, head: &Head<'_>) -> Option<Reply> {
         let refusal = match head.method {
             b"DELETE" | b"OPTIONS" => return None,
@@ -92,10 +92,10 @@ impl Server {
         Some(Reply::refuse(refusal))
     }
 
-    /// Answers one line of stdio, where there are no headers and no sessions; `None` where no answer is due.
+    /// Answers one line of stdio, which has no headers and no sessions; `None` if the line gets no response.
     ///
-    /// `revision` is what the last `initialize` settled on, [`Revision::ASSUMED`] before the first: it decides whether
-    /// a line may be a batch.
+    /// `revision` is the result of the last `initialize`, or [`Revision::ASSUMED`] before the first one; it decides
+    /// whether a line may be a batch.
     pub(crate) fn answer_line(
         &self,
         catalog: &Catalog,
@@ -145,7 +145,7 @@ impl Server {
         Reply { session, ..reply }
     }
 
-    /// Appends the answer to one message, or nothing if none is due; returns its status and a new session.
+    /// Appends the response to one message, if it gets one; returns its status and a new session.
     fn answer(
         &self,
         catalog: &Catalog,
@@ -217,7 +217,7 @@ impl Server {
         200
     }
 
-    /// Checks a message that gets no answer.
+    /// Checks a message that gets no response.
     fn check_unanswered(&self, message: &Message<'_>, head: &Head<'_>) -> Result<(), RpcError> {
         if !head.is_stateless() {
             return self.revision(head).map(drop);
@@ -243,9 +243,9 @@ impl Server {
         out: &mut Vec<u8>,
     ) -> u16 {
         let checked = match (era, head) {
-            // Everything about the request is in the request.
+            // Stateless era: the request is self-contained.
             (Era::Stateless, head) => stateless::check(&request.call, head),
-            // A version header and a session, both of which may be missing.
+            // Handshake era: version header and session, both optional.
             (Era::Handshake, Some(head)) => self.revision(head).map(drop),
             (Era::Handshake, None) => Ok(()),
         };
@@ -293,7 +293,7 @@ impl Server {
         }
     }
 
-    /// Ends a session; the stateless era has none to end.
+    /// Ends a session; the stateless era has no sessions.
     fn delete(&self, head: &Head<'_>) -> Reply {
         if head.is_stateless() {
             return Reply::refuse(Refusal::Method);
@@ -314,7 +314,7 @@ fn bad_request(message: &'static str) -> RpcError {
     RpcError::invalid(message).with_status(400)
 }
 
-/// The handshake itself, which hands out a session wherever there are headers to carry its id.
+/// The handshake; it issues a session id if the transport has headers.
 fn initialize(
     catalog: &Catalog,
     has_headers: bool,
@@ -327,7 +327,7 @@ fn initialize(
     };
     let revision = Revision::negotiate(requested);
     dispatch::initialize(catalog, revision, request.id, out);
-    // Sessions are optional, so a client does as well without an id as this server does.
+    // Sessions are optional, so the client also works without an id.
     let session = has_headers.then(|| SessionId::random(revision)).flatten();
     (200, session)
 }
@@ -338,7 +338,7 @@ fn refuse(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) -> u16 {
     error.status
 }
 
-/// Appends the error of a body that could not be read, and returns its status.
+/// Appends the error of a body that could not be parsed, and returns its status.
 fn refuse_unreadable(body: &[u8], error: JsonError, out: &mut Vec<u8>) -> u16 {
     let error = match error {
         JsonError::Syntax(reason) => RpcError::new(PARSE_ERROR, reason),
@@ -349,9 +349,9 @@ fn refuse_unreadable(body: &[u8], error: JsonError, out: &mut Vec<u8>) -> u16 {
 
 const VERSION_MESSAGE: &str = "MCP-Protocol-Version must be one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 \
 and 2026-07-28, sent once";
-/// Most messages of a batch; more are refused.
+/// Most messages of a batch; larger batches are rejected.
 const BATCH_MAX: usize = 32;
-/// Bytes of answers after which the rest of a batch is refused, so that one request cannot ask for a gigabyte.
+/// Bytes of responses after which the rest of a batch is rejected, so that one request cannot produce a gigabyte.
 const BATCH_BYTES_MAX: usize = 1 << 20;
 
 #[cfg(test)]

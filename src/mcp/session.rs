@@ -1,8 +1,8 @@
-//! Session ids, which the handshake of 2024-11-05 to 2025-11-25 hands out and clients send back.
+//! Session ids, which the handshake of 2024-11-05 to 2025-11-25 issues and clients send back.
 //!
-//! A session holds nothing and grants nothing, so there is no table and no key: an id says the revision that was
-//! agreed on and is otherwise random. Every replica honours it, at any later time and after any restart, because many
-//! clients fail for good when an id that they were given is refused.
+//! A session has no state and no rights, so there is no table and no key: an id encodes the negotiated revision and is
+//! otherwise random. Every replica accepts it, at any later time and after any restart, because many clients fail
+//! permanently when their id is rejected.
 //!
 //! What has to be remembered is that a client has ended its session. The newest [`ENDED_MAX`] ends are, by this
 //! process alone; an id of which the end was forgotten works again, which reveals and changes nothing.
@@ -23,7 +23,7 @@ pub struct SessionId {
 }
 
 impl SessionId {
-    /// Makes an id for a session in `revision`; `None` where the system has no randomness to give.
+    /// Creates an id for a session in `revision`; `None` if the system provides no random bytes.
     pub(super) fn random(revision: Revision) -> Option<SessionId> {
         let mut raw = [0; RAW_BYTES];
         getrandom::fill(&mut raw).ok()?;
@@ -33,7 +33,7 @@ impl SessionId {
         Some(SessionId { text, revision })
     }
 
-    /// Reads an id that a client sent; `None` where it is not one that a reviewd hands out.
+    /// Parses an id that a client sent; `None` if it does not have the format of reviewd's ids.
     pub(super) fn parse(text: &[u8]) -> Option<SessionId> {
         let raw = URL_SAFE_NO_PAD.decode(text).ok()?;
         let revision = match raw[..] {
@@ -44,12 +44,12 @@ impl SessionId {
         Some(SessionId { text, revision })
     }
 
-    /// Returns the text that the header carries.
+    /// Returns the text for the header.
     pub fn as_str(&self) -> &str {
         &self.text
     }
 
-    /// Returns the revision that the handshake settled on.
+    /// Returns the revision that the handshake negotiated.
     pub(super) fn revision(&self) -> Revision {
         self.revision
     }
@@ -60,7 +60,7 @@ impl SessionId {
 pub(super) struct EndedSessions(Mutex<VecDeque<String>>);
 
 impl EndedSessions {
-    /// Remembers the end of a session; the oldest of [`ENDED_MAX`] is forgotten for it.
+    /// Stores the end of a session; the oldest of [`ENDED_MAX`] ends is dropped.
     pub(super) fn insert(&self, id: SessionId) {
         let mut ended = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if ended.len() == ENDED_MAX {
@@ -76,7 +76,7 @@ impl EndedSessions {
     }
 }
 
-/// Ends that are remembered, some 300 KiB in all.
+/// Ends that are stored, about 300 KiB in total.
 const ENDED_MAX: usize = 4_096;
 /// First byte of every id; another layout would get another.
 const LAYOUT: u8 = 1;
@@ -88,7 +88,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_id_is_46_characters_and_says_its_revision() {
+    fn an_id_has_46_characters_and_encodes_its_revision() {
         let random = || SessionId::random(Revision::R2025_06_18).expect("randomness");
         let (id, other) = (random(), random());
         assert!(id != other && id.as_str().len() == 46);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_oldest_of_4096_ends_is_forgotten_first() {
+    fn the_oldest_of_4096_ends_is_dropped_first() {
         let ended = EndedSessions::default();
         let random = || SessionId::random(Revision::ASSUMED).expect("randomness");
         let first = random();

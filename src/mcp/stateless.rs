@@ -1,7 +1,7 @@
-//! The checks that a request of 2026-07-28 passes before anything is done: the headers must say what the body says.
+//! The checks of a request of 2026-07-28 before its method is called: the headers must agree with the body.
 //!
-//! Gateways route by `Mcp-Method` and `Mcp-Name` without reading the body, so a request where the two differ must
-//! not be answered. Order: method header, `_meta`, version header, version served, routing headers.
+//! Gateways route by `Mcp-Method` and `Mcp-Name` without reading the body, so a request in which they differ must
+//! be rejected. Order: method header, `_meta`, version header, supported version, routing headers.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
@@ -14,18 +14,18 @@ use crate::wire::text::cut;
 
 /// The key of `_meta` that names the revision.
 pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
-/// The key of `_meta` that lists what the client can do.
+/// The key of `_meta` that lists the client's capabilities.
 pub(super) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Tells whether the body claims to be of the stateless era.
 ///
-/// `initialize` exists only in the other one, so it is taken for stateless only if its claim is complete.
+/// `initialize` exists only in the handshake era, so it counts as stateless only if `_meta` is complete.
 pub(super) fn is_claimed(call: &Call<'_>) -> bool {
     let has_version = call.meta(VERSION_KEY).is_some();
     has_version && (call.method != "initialize" || is_complete(call))
 }
 
-/// Checks a request against the headers it came with; without a head (stdio) only the body is judged.
+/// Checks a request against its headers; without a head (stdio) only the body is checked.
 pub(super) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcError> {
     if let Some(head) = head {
         match head.mcp_method {
@@ -57,7 +57,7 @@ pub(super) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcE
     }
 }
 
-/// Returns the error for a revision that is not served without a handshake.
+/// Returns the error for a revision that is not supported without a handshake.
 pub(super) fn unsupported(requested: &str) -> RpcError {
     let supported = [Revision::R2026_07_28.as_str()];
     RpcError {
@@ -82,7 +82,7 @@ fn check_routing(call: &Call<'_>, head: &Head<'_>) -> Result<(), RpcError> {
         "resources/read" => call.param("uri"),
         _ => return Ok(()),
     };
-    // A name that is no string is the method's own business to refuse.
+    // The method itself rejects a name that is not a string.
     let Some(name) = name.and_then(Value::as_str) else {
         return Ok(());
     };
@@ -93,7 +93,7 @@ fn check_routing(call: &Call<'_>, head: &Head<'_>) -> Result<(), RpcError> {
     }
 }
 
-/// Compares a header value, plain or `=?base64?…?=`, with the name in the body.
+/// Compares a header value, unencoded or as `=?base64?…?=`, with the name in the body.
 fn is_name(value: &[u8], name: &str) -> bool {
     let encoded = value
         .strip_prefix(b"=?base64?")

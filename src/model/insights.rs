@@ -36,7 +36,7 @@ impl Polarity {
 }
 
 /// The document. An operator's own document is published byte for byte; in its parsed value, parts whose schema is up to
-/// the method are empty if they do not match ours. `Option::deserialize` is named where a key may be null but not missing.
+/// the method are empty if they do not match ours. `Option::deserialize` marks keys that may be null but not missing.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Insights {
     pub version: u64,
@@ -132,7 +132,7 @@ pub struct Coverage {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LanguageCoverage {
-    /// ISO 639-3, or `und` where it cannot be told.
+    /// ISO 639-3, or `und` if it cannot be detected.
     pub language: String,
     /// Reviews with text.
     pub reviews: u64,

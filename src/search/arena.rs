@@ -1,4 +1,4 @@
-//! All folded texts in one run of bytes, with marks that tell where words begin.
+//! All folded texts in one buffer, with marks at the start of words.
 
 use crate::model::Review;
 use crate::search::filter::words_after_signs;
@@ -8,11 +8,11 @@ use memchr::memchr;
 /// The folded texts of all reviews, row after row: [`START`] and the text, then [`START`] and each word of it that
 /// follows another sign than a space, then [`START`] and [`END`]; an empty text is [`END`] alone.
 ///
-/// So a word begins where a space or [`START`] precedes it, and two needles find it everywhere. No UTF-8 text holds
-/// either mark: no match crosses two reviews, and the words behind a text add none to it.
+/// So a word begins where a space or [`START`] precedes it, and two needles find it everywhere. UTF-8 text contains
+/// neither mark, so no match spans two reviews, and the words listed after a text add no matches to it.
 #[derive(Clone, Debug)]
 pub(super) struct Arena {
-    /// The texts, and some closing bytes more.
+    /// The texts, then [`PADDING`] bytes.
     pub(super) bytes: Vec<u8>,
     /// Where each row's text starts, and one entry past the last.
     pub(super) starts: Vec<u64>,
@@ -21,16 +21,16 @@ pub(super) struct Arena {
 /// Precedes each text that is not empty, and each word that follows another sign than a space; follows the last one.
 pub(super) const START: u8 = 0xfe;
 
-/// Closes each text.
+/// Ends each text.
 pub(super) const END: u8 = 0xff;
 
-/// Bytes of `END` after the last text, so that eight bytes can be read from any place of a text.
+/// Bytes of `END` after the last text, so that eight bytes can be read from any position of a text.
 const PADDING: usize = 8;
 
 impl Arena {
     /// Folds the texts of `reviews`.
     pub(super) fn build(reviews: &[Review]) -> Arena {
-        // Words behind the text take a twentieth of it in most languages.
+        // In most languages the listed words take a twentieth of the text.
         let room = |review: &Review| review.text.len() + review.text.len() / 8 + 3;
         let room = reviews.iter().map(room).sum::<usize>() + PADDING;
         let mut arena = Arena {

@@ -1,5 +1,5 @@
-//! What a search asks for, all checked: a filter with the words that have to occur, an order, a limit, and a place to go
-//! on from.
+//! A validated search: a filter (including the words that must occur), an order, a limit, and a cursor from which to
+//! continue.
 
 use std::fmt;
 
@@ -13,7 +13,7 @@ use crate::model::Rating;
 use crate::model::insights::Polarity;
 use crate::wire::date::Date;
 
-/// A checked search.
+/// A validated search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query<'b> {
     /// Which reviews.
@@ -22,7 +22,7 @@ pub struct Query<'b> {
     pub sort: Sort,
     /// How many at most, 1 to 100.
     pub limit: u8,
-    /// Only what comes after this place; its order is `sort`.
+    /// Only reviews after this cursor; its order is `sort`.
     pub cursor: Option<Cursor>,
     /// Names of unknown parameters, at most 8, each cut at 64 bytes.
     pub ignored: &'b [String],
@@ -40,16 +40,16 @@ impl<'b> Query<'b> {
         }
     }
 
-    /// The limit where none is given.
+    /// The default limit.
     pub const LIMIT_DEFAULT: u8 = 20;
     /// The largest limit.
     pub const LIMIT_MAX: u8 = 100;
 }
 
-/// Which reviews a search selects: by default all. Every part narrows, and contradictory parts select nothing.
+/// Which reviews a search selects, by default all. All parts must match; contradictory parts select nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter<'b> {
-    /// The ratings asked for.
+    /// The requested ratings.
     pub ratings: RatingSet,
     /// Reviews of this day or later.
     pub since: Option<Date>,
@@ -57,7 +57,7 @@ pub struct Filter<'b> {
     pub until: Option<Date>,
     /// A substring of the review's text: folded, never empty.
     pub text: Option<&'b str>,
-    /// Words that all have to occur, and those that must not.
+    /// Words that must all occur, and words that must not occur.
     pub words: Option<Words<'b>>,
     /// A technician's name or alias, or a part of it that names one person: folded, never empty.
     pub technician: Option<&'b str>,
@@ -65,13 +65,13 @@ pub struct Filter<'b> {
     pub service: Option<&'b str>,
     /// The id or label of an aspect of the insights, or a part of it that names one: folded, never empty.
     pub aspect: Option<&'b str>,
-    /// What the review says of the aspect, or of any where none is asked for.
+    /// The polarity of the review's mention of the aspect, or of any aspect if none is requested.
     pub polarity: Option<Polarity>,
     /// Whether the owner has replied.
     pub has_reply: Option<bool>,
-    /// The language of the text, such as `en`, which regional forms such as `en-GB` are of as well: folded, never empty.
+    /// The language of the text, such as `en`, which also matches regional forms such as `en-GB`: folded, never empty.
     pub language: Option<&'b str>,
-    /// Where the review was left: folded, never empty.
+    /// The source of the review: folded, never empty.
     pub source: Option<&'b str>,
 }
 
@@ -95,7 +95,7 @@ impl Default for RatingSet {
 impl RatingSet {
     /// All five.
     pub const ALL: RatingSet = RatingSet(0b11_1110);
-    /// None, as in a filter that contradicts itself.
+    /// No rating, as in a contradictory filter.
     pub const EMPTY: RatingSet = RatingSet(0);
 
     /// Returns the set of one rating.
@@ -103,17 +103,17 @@ impl RatingSet {
         RatingSet(1 << rating.stars())
     }
 
-    /// Returns the set of `rating` and all above it.
+    /// Returns the set of `rating` and all higher ones.
     pub const fn at_least(rating: Rating) -> RatingSet {
         RatingSet(RatingSet::ALL.0 & !((1 << rating.stars()) - 1))
     }
 
-    /// Returns the set of `rating` and all below it.
+    /// Returns the set of `rating` and all lower ones.
     pub const fn at_most(rating: Rating) -> RatingSet {
         RatingSet(RatingSet::ALL.0 & ((2 << rating.stars()) - 1))
     }
 
-    /// Returns what both sets hold.
+    /// Returns the intersection.
     pub const fn and(self, other: RatingSet) -> RatingSet {
         RatingSet(self.0 & other.0)
     }
@@ -139,22 +139,22 @@ pub enum Sort {
 }
 
 impl Sort {
-    /// Every order, in the order in which messages name them; cursors count on it.
+    /// All orders, as listed in messages; cursors encode the index, so it must not change.
     pub const ALL: [Sort; 4] = [Sort::Newest, Sort::Oldest, Sort::Highest, Sort::Lowest];
 
-    /// Returns the word that stands for the order in requests.
+    /// Returns the word for the order in requests.
     pub fn as_str(self) -> &'static str {
         ["newest", "oldest", "highest", "lowest"][self as usize]
     }
 
-    /// Returns the order that `word` stands for, in lower case only.
+    /// Returns the order of `word`, in lower case only.
     pub fn parse(word: &str) -> Option<Sort> {
         Sort::ALL.into_iter().find(|sort| sort.as_str() == word)
     }
 }
 
-/// The last review of a page: the next page holds what comes after it in the same order. It names values and not a row,
-/// so that it stays true when reviews are added or removed between two pages.
+/// The last review of a page; the next page begins after it in the same order. A cursor has values, not a row, so that
+/// it stays valid when reviews are added or removed between two pages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cursor {
     /// The order in which the page was made.
@@ -181,12 +181,12 @@ impl Cursor {
         text.expect("base64 is ASCII, and the longest key fits")
     }
 
-    /// Parses what `render` wrote, or returns `None`: each cursor has exactly one text.
+    /// Parses the output of `render`, else returns `None`: each cursor has exactly one text.
     pub fn parse(text: &str) -> Option<Cursor> {
         if text.len() > TEXT_BYTES_MAX {
             return None;
         }
-        // The decoder asks for room by the estimate of four characters to three bytes, rounded up.
+        // The decoder needs a buffer of three bytes for every four characters, rounded up.
         let mut key = [0u8; KEY_BYTES_MAX + 3];
         let len = URL_SAFE_NO_PAD.decode_slice(text, &mut key).ok()?;
         let (head, id) = key[..len].split_at_checked(HEAD_BYTES)?;
@@ -203,15 +203,15 @@ impl Cursor {
     }
 }
 
-/// A review's id in place, 1 to 64 bytes.
+/// A review's id, stored inline, 1 to 64 bytes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct ReviewId(ArrayString<{ ReviewId::BYTES_MAX }>);
 
 impl ReviewId {
-    /// The longest id, 64 bytes; the decoder of the dataset refuses longer ones.
+    /// The longest id, 64 bytes; the decoder of the dataset rejects longer ones.
     pub const BYTES_MAX: usize = 64;
 
-    /// Copies `id`, or returns `None` where it is empty, longer than 64 bytes, or holds another byte than `[A-Za-z0-9_-]`.
+    /// Copies `id`, or returns `None` if it is empty, longer than 64 bytes, or has a byte other than `[A-Za-z0-9_-]`.
     pub fn new(id: &str) -> Option<ReviewId> {
         ArrayString::from(id)
             .ok()
@@ -225,7 +225,7 @@ impl ReviewId {
     }
 }
 
-/// First byte of every cursor; a later layout gets another, and old cursors are then refused as invalid.
+/// First byte of every cursor; a new layout gets a new value, and old cursors then become invalid.
 const VERSION: u8 = 1;
 /// Version, sort, rating and four bytes of the date.
 const HEAD_BYTES: usize = 7;
@@ -234,33 +234,33 @@ const KEY_BYTES_MAX: usize = HEAD_BYTES + ReviewId::BYTES_MAX;
 /// Longest text, 95 characters.
 const TEXT_BYTES_MAX: usize = (KEY_BYTES_MAX * 4).div_ceil(3);
 
-/// Most terms of `words`; more are refused.
+/// Most terms of `words`; more are rejected.
 pub const TERMS_MAX: usize = 16;
 
-/// Signs that are not looked for around a word without quotation marks.
+/// Signs that are ignored around an unquoted word.
 const SIGNS: &str = "?!.,;:()&/-¿¡…";
 
-/// Longest word in bytes that is found only where a word begins; the index keeps so much of each word.
+/// Longest word in bytes that must match at the start of a word; the index stores at most so many bytes of each word.
 pub(super) const WORD_BYTES_MAX: usize = 32;
 
-/// The terms of `words`, what has to occur in a text and what must not: a folded text of at most [`TERMS_MAX`] terms.
+/// The terms of `words` that must or must not occur in a text: a folded text of at most [`TERMS_MAX`] terms.
 ///
-/// A word is found where a word begins, so that `miss` finds "missed" and not "dismiss". What stands in quotation
-/// marks begins and ends where words do, so that `"art of"` finds "art of" and not "smart office". A term that begins
-/// or ends with no letter or digit, or in a script that writes without spaces, may begin or end anywhere; a word of
-/// more than 32 bytes may begin anywhere. A `-` before a term excludes it. Commas, question marks and the like around a
-/// word are of the question and not looked for. Everything is folded, so typographic quotes and dashes do as well.
+/// A word matches at the start of a word, so `miss` finds "missed" but not "dismiss". A quoted phrase matches whole
+/// words, so `"art of"` finds "art of" but not "smart office". An end of a term that is not a letter or digit, or is in a
+/// script without spaces, needs no word boundary there; a word of more than 32 bytes may begin anywhere. A `-` before a
+/// term excludes it. Punctuation around a word, such as commas and question marks, is ignored. Everything is folded, so
+/// typographic quotes and dashes work as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words<'b>(&'b str);
 
-/// One of the things that are looked for.
+/// One search term.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Term<'b> {
-    /// What is looked for: folded, not empty.
+    /// The text to find: folded, not empty.
     pub text: &'b str,
-    /// Whether it has to begin where a word does.
+    /// Whether it must begin at the start of a word.
     pub begins_word: bool,
-    /// Whether it has to end where a word does.
+    /// Whether it must end at the end of a word.
     pub ends_word: bool,
     /// Whether it must not occur.
     pub is_excluded: bool,
@@ -269,18 +269,18 @@ pub struct Term<'b> {
 }
 
 impl<'b> Words<'b> {
-    /// Reads a folded text; one without terms, such as `""`, selects every review. `None` for too many terms.
+    /// Parses a folded text; a text without terms, such as `""`, selects every review. `None` for too many terms.
     pub fn parse(folded: &'b str) -> Option<Words<'b>> {
         let words = Words(folded);
         (words.terms().count() <= TERMS_MAX).then_some(words)
     }
 
-    /// Returns the folded text as it was given.
+    /// Returns the folded text.
     pub fn as_str(&self) -> &'b str {
         self.0
     }
 
-    /// Returns the terms in the order in which they stand.
+    /// Returns the terms in their order.
     pub fn terms(&self) -> impl Iterator<Item = Term<'b>> + use<'b> {
         let mut rest = self.0;
         std::iter::from_fn(move || {
@@ -297,7 +297,7 @@ impl<'b> Words<'b> {
                 };
                 let (text, is_quoted);
                 match after.strip_prefix('"') {
-                    // A quotation mark that is not closed ends with the text.
+                    // An unclosed quotation mark extends to the end of the text.
                     Some(quoted) => {
                         (text, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
                         is_quoted = true;
@@ -328,7 +328,7 @@ impl<'b> Words<'b> {
 }
 
 impl<'b> Term<'b> {
-    /// Returns the term that `query` is: `text` anywhere.
+    /// Returns the term of the parameter `query`, which matches `text` anywhere.
     pub fn anywhere(text: &'b str) -> Term<'b> {
         Term {
             text,
@@ -339,7 +339,7 @@ impl<'b> Term<'b> {
         }
     }
 
-    /// Tells whether the term may stand at `at` in the folded `text`, where its bytes do.
+    /// Tells whether the word boundaries at `at` in the folded `text` fit; the caller has found the term's bytes there.
     pub(super) fn may_stand(&self, text: &[u8], at: usize) -> bool {
         let end = at + self.text.len();
         (!self.begins_word || !last_character(&text[..at]).is_some_and(is_of_word))
@@ -380,8 +380,8 @@ pub fn is_of_word(character: char) -> bool {
             || CanonicalCombiningClassMapBorrowed::new().get_u8(character) != 0)
 }
 
-/// Returns the words of a folded `text` that follow neither its beginning nor a space: the index keeps them behind the
-/// text, each as far as [`listed_part`] tells. Together they take at most three times its length.
+/// Returns the words of a folded `text` that follow neither its beginning nor a space. The index lists them after the
+/// text, each cut by [`listed_part`]; the list takes at most three times the length of the text.
 pub(super) fn words_after_signs(text: &str) -> impl Iterator<Item = &str> {
     let mut before = ' ';
     text.char_indices().filter_map(move |(at, character)| {
@@ -391,8 +391,8 @@ pub(super) fn words_after_signs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns what is listed of the word at the beginning of `text`: its letters and digits, an apostrophe and those that
-/// follow it, at most [`WORD_BYTES_MAX`] bytes and never a part of a character.
+/// Returns the listed part of the word at the beginning of `text`: its letters and digits, and an apostrophe with the
+/// letters and digits after it; at most [`WORD_BYTES_MAX`] bytes, never a part of a character.
 pub(super) fn listed_part(text: &str) -> &str {
     let mut apostrophes = 0;
     let end = text.char_indices().find(|(at, character)| {

@@ -11,7 +11,7 @@ use super::run::{Page, Scratch, run};
 use crate::wire::json::{Array, Object, push_strings};
 use crate::wire::text::{LANGUAGES, cut};
 
-/// One thing that helps to ask again; displayed as a sentence without a full stop.
+/// One suggestion for another search; displayed as a sentence without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint {
     /// The parameter that the hint is about; `rating` stands for all three that limit the stars.
@@ -19,20 +19,20 @@ pub struct Hint {
     /// Its folded value, or the word that the hint is about, at most 64 bytes. In [`Advice::Without`] the excluded words,
     /// and empty where the whole parameter is meant.
     pub value: String,
-    /// What there is to know.
+    /// The suggestion.
     pub advice: Advice,
 }
 
-/// What a hint says.
+/// The content of a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Advice {
     /// How many reviews the same search finds without this parameter, or without the excluded words: 1 or more.
     Without(u32),
-    /// How many reviews the word or phrase alone matches; in the place of `query`, the words of it in any order.
+    /// How many reviews the word or phrase alone matches; for `query`, its words in any order.
     Alone(u32),
-    /// The value is a part of these names, so none is meant.
+    /// The value is ambiguous: it is a part of these names.
     Ambiguous(Vec<String>),
-    /// The value is unknown; these names are spelt most like it.
+    /// The value is unknown; these names have the most similar spelling.
     Unknown(Vec<String>),
 }
 
@@ -113,7 +113,7 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     hints
 }
 
-/// Returns words of `query`, which has found nothing, that occur together, and the first page of the reviews that have them.
+/// For a `query` without results, returns words of it that occur together, and the first page of reviews with them.
 ///
 /// Words of the names and phrases of aspects come first, then the others, the rarest first; each stays if a review is left.
 /// This begins with each of the first four, and most words win. Function words such as "would" and "not" are left out.
@@ -191,7 +191,7 @@ fn join(terms: &[Term<'_>]) -> String {
     terms.join(" ")
 }
 
-/// Returns `filter` without one of its parts; the bounds of the rating are one part.
+/// Returns `filter` without one of its parts; the rating bounds count as one part.
 fn without(filter: Filter<'_>, parameter: Parameter) -> Filter<'_> {
     let mut rest = filter;
     match parameter {

@@ -1,4 +1,4 @@
-//! Why an input is refused: issues, and the body of the 400 that carries them.
+//! Issues: the reasons why an input is rejected, and the body of the 400 that lists them.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -6,21 +6,21 @@ use std::fmt;
 use crate::wire::json::{Array, Object};
 use crate::wire::text::cut;
 
-/// One reason why an input is refused: a mistake of the client.
+/// One reason why an input is rejected: a client error.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Issue {
-    /// The parameter, or `None` where the input as a whole is at fault; a foreign name is cut at 64 bytes.
+    /// The parameter, or `None` if the issue is about the whole input; an unknown name is cut at 64 bytes.
     pub path: Option<Cow<'static, str>>,
-    /// What kind of fault, for programs.
+    /// The type of issue, for programs.
     pub code: Code,
-    /// What would have been right, for people: lower case, without the parameter's name, no full stop.
+    /// The rule that was violated, for people: lower case, without the parameter's name, no full stop.
     pub message: Cow<'static, str>,
-    /// What came instead, cut at 64 bytes on a character boundary.
+    /// The received value, cut at 64 bytes on a character boundary.
     pub received: String,
 }
 
 impl Issue {
-    /// Makes an issue that quotes at most 64 bytes of `received`.
+    /// Creates an issue that quotes at most 64 bytes of `received`.
     pub fn new(
         path: Option<Cow<'static, str>>,
         code: Code,
@@ -46,10 +46,10 @@ impl fmt::Display for Issue {
     }
 }
 
-/// What kind of fault an issue is; the word never changes once published.
+/// The type of an issue; its published word never changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Code {
-    /// Not a number where one is needed, or a JSON value of another type.
+    /// Not a number where a number is required, or a JSON value of another type.
     InvalidType,
     /// A number outside its bounds.
     OutOfRange,
@@ -57,7 +57,7 @@ pub enum Code {
     InvalidDate,
     /// A broken percent-escape or bytes that are not UTF-8.
     InvalidEncoding,
-    /// A cursor that was not made here, or for another order.
+    /// A cursor that is malformed, or was issued for another order.
     InvalidCursor,
     /// A word that is not one of a list.
     UnknownValue,
@@ -67,14 +67,14 @@ pub enum Code {
     TooLong,
     /// More parameters than are read.
     TooMany,
-    /// An argument that does not exist; only where names are checked, which query strings are not.
+    /// An unknown argument; only for inputs whose names are checked, so not for query strings.
     UnknownArgument,
-    /// An argument that must be given and is not.
+    /// A required argument that is missing.
     Missing,
 }
 
 impl Code {
-    /// Returns the word that answers carry.
+    /// Returns the word used in responses.
     pub fn as_str(self) -> &'static str {
         match self {
             Code::InvalidType => "invalid_type",
@@ -92,22 +92,22 @@ impl Code {
     }
 }
 
-/// Every reason found, in the order of the input; never empty once it is an error.
+/// All issues, in the order of the input; never empty when returned as an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Issues(Vec<Issue>);
 
 impl Issues {
-    /// Adds one more reason; allocates, which only refusals do.
+    /// Adds an issue; allocates, so that only rejected requests pay for it.
     pub fn push(&mut self, issue: Issue) {
         self.0.push(issue);
     }
 
-    /// Returns the reasons in the order of the input.
+    /// Returns the issues in the order of the input.
     pub fn iter(&self) -> std::slice::Iter<'_, Issue> {
         self.0.iter()
     }
 
-    /// Ends a check: the reasons are its error, where there are any.
+    /// Returns the issues as an error, if there are any.
     pub fn into_result(self) -> Result<(), Issues> {
         match self.0.is_empty() {
             true => Ok(()),
@@ -144,7 +144,7 @@ impl From<Issue> for Issues {
 }
 
 impl fmt::Display for Issues {
-    /// Writes the first reason, and how many more there are.
+    /// Writes the first issue, and the number of further ones.
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Some(first) = self.0.first() else {
             return formatter.write_str("no issue");

@@ -1,4 +1,4 @@
-//! Which reviews belong to a name: technicians, services, aspects, languages and sources.
+//! Maps names of technicians, services, aspects, languages and sources to the reviews that have them.
 
 use crate::model::insights::{Aspect, Polarity};
 use crate::model::{Review, Row, Taxonomy};
@@ -6,7 +6,7 @@ use crate::search::fold::fold_into;
 use crate::search::rows::RowSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// What a name stands for.
+/// The result of resolving a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NameMatch<'i> {
     /// One entry, by its published name or id.
@@ -20,7 +20,7 @@ pub enum NameMatch<'i> {
 /// Most names that a [`NameMatch`] lists.
 pub const NAMES_MAX: usize = 5;
 
-/// The rows that each folded name stands for.
+/// The rows of each folded name.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Names {
     /// Sorted by the folded name.
@@ -29,12 +29,12 @@ pub(super) struct Names {
     entries: Vec<(Box<str>, RowSet)>,
 }
 
-/// A name by which one or more entries go.
+/// A name of one or more entries.
 #[derive(Clone, Debug)]
 struct Key {
     folded: Box<str>,
     entries: Box<[u32]>,
-    /// The rows of all entries, where there are several.
+    /// The rows of all entries, if there are several.
     union: Option<RowSet>,
 }
 
@@ -54,7 +54,7 @@ impl Names {
         Names::build(known, mentions, reviews.len() as u32)
     }
 
-    /// Makes sets of `mentions`, rows and names, out of `total` rows.
+    /// Builds the sets of rows from `mentions` (rows and names), out of `total` rows.
     fn build<'a>(
         known: Entries<'a>,
         mentions: impl Iterator<Item = (u32, &'a str)>,
@@ -108,7 +108,7 @@ impl Names {
         }
     }
 
-    /// Returns the rows of the folded `name`, which is the whole name of an entry; `None` where none goes by it.
+    /// Returns the rows of the folded `name`, which is the whole name of an entry; `None` if there is no such entry.
     pub(super) fn rows_of_whole(&self, name: &str) -> Option<&RowSet> {
         let key = self.key(name)?;
         match key.entries[..] {
@@ -126,8 +126,8 @@ impl Names {
         self.rows_of_whole(name).or_else(part)
     }
 
-    /// Tells what the folded `name` stands for: an entry's whole name, of several that share one the first, or words of
-    /// an entry's names in any order. Linear in the number of names; spelling is compared with the first 2,000.
+    /// Resolves the folded `name`: it is an entry's whole name (the first entry if several share it), or words of an
+    /// entry's names in any order. Linear in the number of names; spelling is compared with the first 2,000.
     pub(super) fn resolve(&self, name: &str) -> NameMatch<'_> {
         let published = |entry: &u32| &*self.entries[*entry as usize].0;
         if let Some(entry) = self.key(name).and_then(|key| key.entries.first()) {
@@ -223,7 +223,7 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 pub(super) struct Aspects([Names; 4]);
 
 impl Aspects {
-    /// Collects who mentions each of `aspects`: by id, label or a phrase of the taxonomy.
+    /// Collects the rows that mention each of `aspects`, by id, label or a phrase of the taxonomy.
     pub(super) fn of(aspects: &[Aspect], taxonomy: &Taxonomy, total: u32) -> Aspects {
         let [first, second, third] = Polarity::ALL.map(Some);
         Aspects([None, first, second, third].map(|polarity| {
@@ -247,7 +247,7 @@ impl Aspects {
         }))
     }
 
-    /// Tells what the folded `name` stands for.
+    /// Resolves the folded `name`.
     pub(super) fn resolve(&self, name: &str) -> NameMatch<'_> {
         self.0[0].resolve(name)
     }

@@ -1,8 +1,8 @@
-//! The rules of a search request, once for query strings and for the arguments of tools.
+//! Validation of search requests, shared by query strings and tool arguments.
 //!
-//! Bytes become a [`Query`] here or every reason why they cannot: later code never sees a refused value. A value is judged
-//! by [`Builder`], which REST feeds with decoded text and MCP with JSON values, so both have one set of bounds, messages
-//! and codes. An empty value counts as not given, because HTML forms send them.
+//! The result is a [`Query`] or the list of all issues; later code never sees an invalid value. [`Builder`] validates
+//! values; REST passes decoded text to it and MCP passes JSON values, so both have the same bounds, messages and codes.
+//! An empty value counts as absent, because HTML forms send empty values.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -19,22 +19,22 @@ use crate::wire::form::{decode_into, decode_path, pairs};
 use crate::wire::json::quote;
 use crate::wire::text::{cut, cut_lossy};
 
-/// Memory that parsing reuses, so that a query that is accepted allocates nothing in the steady state.
+/// Buffers that parsing reuses, so that a valid query allocates nothing in the steady state.
 #[derive(Debug, Default)]
 pub struct Buffers {
-    /// The decoded value at hand.
+    /// The decoded value that is being parsed.
     decoded: String,
     /// The folded texts of the query, one after the other.
     folded: String,
-    /// Names of unknown parameters; kept when unused, so that their capacity is too.
+    /// Names of unknown parameters; unused strings are kept for their capacity.
     ignored: Vec<String>,
 }
 
 /// Parses a raw query string, without its `?`.
 ///
-/// Unknown parameters are listed in `ignored` (the first 8 names, each once, cut at 64 bytes) and their values
-/// are not looked at: caches and campaign links add them. An error is every issue that the first 64 pairs have, and
-/// `too_many` if there are more.
+/// Unknown parameters are listed in `ignored` (the first 8 names, each once, cut at 64 bytes) and their values are
+/// ignored, as caches and campaign links add parameters. An error has all issues of the first 64 pairs, and `too_many`
+/// if there are more pairs.
 pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>, Issues> {
     let mut name = std::mem::take(&mut buffers.decoded);
     let mut builder = Builder::new(buffers);
@@ -70,7 +70,7 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
 pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
     let mut decoded = String::new();
     let parsed = parse_date(segment).or_else(|error| {
-        // A date has ten characters, so thirty bytes are enough even with every one of them escaped.
+        // A date has ten characters, so thirty bytes suffice even if all of them are escaped.
         match segment.len() <= 30 && decode_path(segment, &mut decoded).is_ok() {
             true => parse_date(decoded.as_bytes()),
             false => Err(error),
@@ -82,8 +82,8 @@ pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
     })
 }
 
-/// Returns the names of the parameters in `raw`, for an answer that depends on none: the first 8, each once, cut at 64
-/// bytes. What has no value or cannot be decoded is left out, as is all behind the first 64 pairs.
+/// Returns the names of the parameters in `raw`, for a response that depends on none: the first 8, each once, cut at 64
+/// bytes. Parameters without a value, malformed ones, and those after the first 64 pairs are left out.
 pub fn parameter_names(raw: &[u8]) -> Vec<String> {
     let mut buffers = Buffers::default();
     let mut builder = Builder::new(&mut buffers);
@@ -96,7 +96,7 @@ pub fn parameter_names(raw: &[u8]) -> Vec<String> {
     buffers.ignored
 }
 
-/// A parameter of a search, or the argument of the same name; [`Filter`] and [`Query`] tell what each is for.
+/// A parameter of a search, or the argument of the same name; [`Filter`] and [`Query`] document each.
 #[allow(missing_docs, reason = "they are named as in requests")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameter {
@@ -130,7 +130,7 @@ impl Parameter {
         RULES[self as usize].1
     }
 
-    /// Returns the parameter of this name, which is compared byte by byte.
+    /// Returns the parameter with exactly this name.
     pub fn named(name: &str) -> Option<Parameter> {
         let found = RULES.iter().find(|(_, known, _)| *known == name);
         found.map(|(parameter, ..)| *parameter)
@@ -146,7 +146,7 @@ impl Parameter {
 }
 
 impl<'b> Filter<'b> {
-    /// Returns the names of a technician, a service and an aspect that are asked for.
+    /// Returns the requested names of a technician, a service and an aspect.
     pub fn names(&self) -> impl Iterator<Item = (Parameter, &'b str)> {
         let names = [
             (Parameter::MentionsTechnician, self.technician),
@@ -159,7 +159,7 @@ impl<'b> Filter<'b> {
     }
 }
 
-/// What a value has to be.
+/// The required type of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Kind {
     Stars,
@@ -179,7 +179,7 @@ impl Kind {
         matches!(self, Kind::Stars | Kind::StarsBound | Kind::Count)
     }
 
-    /// Says what the value must be.
+    /// Returns the rule for the value, as in messages.
     fn must_be(self) -> &'static str {
         match self {
             Kind::Stars => "must be an integer from 1 to 5",
@@ -219,36 +219,36 @@ const RULES: [(Parameter, &str, Kind); 17] = {
     ]
 };
 
-/// Most pairs of a query string; the pairs after them are not read and the answer is a refusal.
+/// Most pairs of a query string; with more pairs the request is rejected.
 pub const PAIRS_MAX: usize = 64;
-/// Most names of unknown parameters that an answer lists; later ones are left out.
+/// Most names of unknown parameters that a response lists; later ones are left out.
 pub const IGNORED_MAX: usize = 8;
-/// Longest text, such as `query` or a name, in bytes after decoding; longer ones are refused.
+/// Longest text, such as `query` or a name, in bytes after decoding; longer ones are rejected.
 pub const TEXT_BYTES_MAX: usize = 1024;
-/// Longest cursor in bytes after decoding; longer ones are refused before they are looked at.
+/// Longest cursor in bytes after decoding; longer ones are rejected before parsing.
 pub const CURSOR_BYTES_MAX: usize = 256;
-/// Most digits after the point of `min_rating`; more are refused.
+/// Most digits after the decimal point of `min_rating`; more are rejected.
 const FRACTION_DIGITS_MAX: usize = 6;
 
-/// A query in the making: values go in one by one, in any order, and all refusals are kept.
+/// Builds a query: takes values one by one, in any order, and collects all issues.
 #[derive(Debug)]
 pub struct Builder<'b> {
     buffers: &'b mut Buffers,
     issues: Issues,
-    /// Bits of the parameters that have a value, and of those of which a second one is reported.
+    /// Bits of the parameters that have a value, and of those whose repetition has been reported.
     given: u32,
     repeated: u32,
-    /// All but the texts, which are in the buffer.
+    /// The query without its texts, which are in the buffer.
     query: Query<'static>,
     texts: [Option<Range<usize>>; RULES.len()],
     ignored: usize,
 }
 
-/// Why a value is refused.
+/// Why a value is rejected.
 type Fault = (Code, Cow<'static, str>);
 
 impl<'b> Builder<'b> {
-    /// Begins with a query that selects everything, newest first, 20 a page.
+    /// Starts with a query that selects everything, newest first, 20 per page.
     pub fn new(buffers: &'b mut Buffers) -> Builder<'b> {
         buffers.folded.clear();
         Builder {
@@ -262,7 +262,7 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Takes the decoded value of a query string: every kind of value is written as text there.
+    /// Takes the decoded value of a parameter of a query string, in which all values are text.
     pub fn text(&mut self, parameter: Parameter, text: &str) {
         if !text.is_empty()
             && self.is_first(parameter, text)
@@ -272,8 +272,8 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Takes the value of a JSON argument. The rules of [`Builder::text`] hold, and the JSON type has to fit: a number where
-    /// the parameter is a number, a string where it is a text. `null` and an empty string count as not given.
+    /// Takes the value of a JSON argument. The rules of [`Builder::text`] hold, and the JSON type must match: a number for a
+    /// numeric parameter, a string for a text. `null` and an empty string count as absent.
     pub fn json(&mut self, parameter: Parameter, value: &Value) {
         let kind = parameter.kind();
         let (code, message, received) = match value {
@@ -304,13 +304,13 @@ impl<'b> Builder<'b> {
         self.refuse_value(parameter, code, message, &received);
     }
 
-    /// Adds a refusal from outside the rules of values, such as an unknown argument.
+    /// Adds an issue that is not about a value, such as an unknown argument.
     pub fn refuse(&mut self, issue: Issue) {
         self.issues.push(issue);
     }
 
-    /// Returns the query, which borrows the buffers, or every issue found, in the order in which the values came; a cursor
-    /// made for another order comes last.
+    /// Returns the query, which borrows the buffers, or all issues, in the order of the values; a cursor for
+    /// another order comes last.
     pub fn finish(mut self) -> Result<Query<'b>, Issues> {
         self.check_cursor_order();
         self.issues.into_result()?;
@@ -350,7 +350,7 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Notes the name of an unknown parameter, unless there are too many or it is there.
+    /// Records the name of an unknown parameter, unless there are too many or it is recorded already.
     fn ignore(&mut self, name: &str) {
         let name = cut(name);
         let known = &self.buffers.ignored[..self.ignored];
@@ -364,7 +364,7 @@ impl<'b> Builder<'b> {
         self.ignored += 1;
     }
 
-    /// Tells whether this is the parameter's first value; reports a repetition once, however often it comes.
+    /// Tells whether this is the parameter's first value; reports only the first repetition.
     fn is_first(&mut self, parameter: Parameter, received: &str) -> bool {
         let is_first = self.given & parameter.bit() == 0;
         self.given |= parameter.bit();
@@ -375,7 +375,7 @@ impl<'b> Builder<'b> {
         is_first
     }
 
-    /// Sets the parameter to the value that `text` stands for.
+    /// Sets the parameter to the value of `text`.
     fn set(&mut self, parameter: Parameter, text: &str) -> Result<(), Fault> {
         let kind = parameter.kind();
         let fault = |code| (code, kind.must_be().into());
@@ -386,7 +386,7 @@ impl<'b> Builder<'b> {
                 let rating = rating(stars).ok_or(fault(Code::OutOfRange))?;
                 filter.ratings = filter.ratings.and(RatingSet::only(rating));
             }
-            // A minimum of 4.5 means 5, and a maximum of 4.5 means 4: ratings are whole, so that says the same.
+            // A minimum of 4.5 equals 5, and a maximum of 4.5 equals 4, as ratings are whole numbers.
             Kind::StarsBound => {
                 let (number, fraction) = text.split_once('.').unwrap_or((text, "0"));
                 let is_short = fraction.len() <= FRACTION_DIGITS_MAX;
@@ -441,7 +441,7 @@ impl<'b> Builder<'b> {
         Ok(())
     }
 
-    /// Appends the folded text to the buffer and remembers where it stands.
+    /// Appends the folded text to the buffer and records its range.
     fn fold(&mut self, parameter: Parameter, text: &str) -> Result<(), Fault> {
         if text.len() > TEXT_BYTES_MAX {
             return Err((Code::TooLong, "must be at most 1024 bytes".into()));
@@ -457,7 +457,7 @@ impl<'b> Builder<'b> {
         Ok(())
     }
 
-    /// A mark in one order means nothing in another, so going on from it would repeat and skip reviews.
+    /// A cursor of another order is invalid: continuing from it would repeat and skip reviews.
     fn check_cursor_order(&mut self) {
         let is_of_sort =
             |issue: &Issue| issue.path.as_deref() == Some("sort") && issue.code != Code::Duplicate;
@@ -484,7 +484,7 @@ impl<'b> Builder<'b> {
     }
 }
 
-/// The value of a run of decimal digits, held at the largest `u32`; `None` if it is anything else.
+/// The value of a run of decimal digits, clamped to the largest `u32`; `None` for any other text.
 fn whole(text: &str) -> Option<u32> {
     let is_whole = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
     is_whole.then(|| text.parse().unwrap_or(u32::MAX))

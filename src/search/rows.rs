@@ -21,14 +21,14 @@ pub(super) fn insert(words: &mut [u64], row: u32) {
     }
 }
 
-/// Takes `row` out of the bitmap `words`, which holds it.
+/// Removes `row` from the bitmap `words`, which contains it.
 pub(super) fn remove(words: &mut [u64], row: u32) {
     if let Some(word) = words.get_mut((row / 64) as usize) {
         *word &= !(1 << (row % 64));
     }
 }
 
-/// An unchanging set of rows that knows its size: a bitmap where it is frequent, a sorted list where it is not.
+/// An immutable set of rows with its size: a bitmap if it is large, else a sorted list.
 #[derive(Clone, Debug)]
 pub(super) enum RowSet {
     /// One bit for each row, and how many are set.
@@ -38,11 +38,11 @@ pub(super) enum RowSet {
 }
 
 impl RowSet {
-    /// From one row in this many a set is a bitmap. A list is smaller up to one in 32, but a bitmap answers
-    /// `contains` in one step, and since each review names few people this costs at most 64 bytes a mention.
+    /// A set with at least one row in this many is a bitmap. A list is smaller up to one in 32, but a bitmap needs one
+    /// step for `contains`; as each review names few people, this costs at most 64 bytes per mention.
     const BITMAP_FROM_ONE_IN: u32 = 512;
 
-    /// Takes ascending `list` out of `rows` rows.
+    /// Creates the set of the ascending `list`, out of `rows` rows.
     pub(super) fn new(list: Vec<u32>, rows: u32) -> RowSet {
         let count = list.len() as u32;
         if count < (rows / RowSet::BITMAP_FROM_ONE_IN).max(1) {
@@ -70,7 +70,7 @@ pub(super) fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns how many rows `packed` holds, without decoding them: each ends in the only byte without the top bit.
+/// Returns the number of rows in `packed` without decoding them: only the last byte of each lacks the top bit.
 pub(super) fn packed_count(packed: &[u8]) -> u32 {
     packed.iter().map(|byte| u32::from(*byte < 0x80)).sum()
 }
@@ -120,7 +120,7 @@ fn word_of(bitmaps: &[&[u64]], range: &Range<u32>, place: usize) -> u64 {
     })
 }
 
-/// Returns the places of the bits set in `word`, the lowest first.
+/// Returns the positions of the bits set in `word`, the lowest first.
 fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
         let bit = (word != 0).then(|| word.trailing_zeros())?;
@@ -139,19 +139,19 @@ pub(super) fn mask(range: &Range<u32>, place: usize) -> u64 {
     below(range.end) & !below(range.start)
 }
 
-/// Ascending rows that are asked for others, ascending too.
+/// Finds rows in an ascending list; the queries must be ascending too.
 pub(super) struct Walk<'r> {
     rows: &'r [u32],
     at: usize,
 }
 
 impl<'r> Walk<'r> {
-    /// Begins with the first of `rows`.
+    /// Starts at the first of `rows`.
     pub(super) fn new(rows: &'r [u32]) -> Walk<'r> {
         Walk { rows, at: 0 }
     }
 
-    /// Returns where `row` is, which is not less than the one asked for before.
+    /// Returns the position of `row`, which is not less than that of the previous call.
     pub(super) fn find(&mut self, row: u32) -> Option<usize> {
         if self.rows.get(self.at).is_some_and(|known| *known < row) {
             let rest = &self.rows[self.at..];
@@ -167,8 +167,8 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Counts the rows that are in all of `bitmaps`, which are equally long. Carry-save adders take eight words together before
-/// bits are counted, since a build for every x86-64 machine has no instruction for counting; lanes become vector registers.
+/// Counts the rows that are in all of `bitmaps`, which are equally long. Carry-save adders combine eight words before bits are
+/// counted, as a build for all x86-64 machines lacks the popcount instruction; lanes become vector registers.
 pub(super) fn count_common(bitmaps: &[&[u64]]) -> u32 {
     let len = bitmaps.iter().map(|words| words.len()).min().unwrap_or(0);
     let [mut ones, mut twos, mut fours, mut block @ ..] = [[0; LANES]; 3 + 8];
@@ -203,7 +203,7 @@ fn count(lanes: [u64; LANES]) -> u32 {
     lanes.iter().map(|lane| lane.count_ones()).sum()
 }
 
-/// Adds three bits in each place: `sum` keeps the lower bit, the upper is returned.
+/// Adds three bits at each position: the lower bit goes to `sum`, the upper one is returned.
 fn add(sum: &mut [u64; LANES], left: [u64; LANES], right: [u64; LANES]) -> [u64; LANES] {
     let mut carry = [0; LANES];
     for lane in 0..LANES {

@@ -1,8 +1,8 @@
-//! From a query to the rows that answer it, and their exact number.
+//! Runs a query: returns a page of matching rows, and their exact number.
 //!
-//! Every condition is a range of rows, a bitmap, a list, or a term of the text (`terms.rs`). Where one of
-//! them leaves few rows, the others are tried on these one by one; otherwise bitmaps are intersected word by word. Texts
-//! are looked at last.
+//! Every condition is a range of rows, a bitmap, a list, or a term of the text (`terms.rs`). If one
+//! of them selects few rows, the others are tested on each of these; otherwise bitmaps are intersected word by word. Texts
+//! are read last.
 
 use crate::model::{Rating, Row};
 use crate::search::filter::{Cursor, Filter, Query, RatingSet, ReviewId, Sort, TERMS_MAX, Term};
@@ -17,22 +17,22 @@ use arrayvec::ArrayVec;
 use std::cmp::Ordering;
 use std::ops::Range;
 
-/// The answer to a query.
+/// The result of a query.
 #[derive(Clone, Debug)]
 pub struct Page {
-    /// How many reviews the filter selects, whatever limit and cursor.
+    /// How many reviews the filter selects, regardless of limit and cursor.
     pub matched: u32,
-    /// The rows of this page in the order asked for.
+    /// The rows of this page in the requested order.
     pub rows: ArrayVec<Row, { Query::LIMIT_MAX as usize }>,
-    /// Where the next page goes on; `None` where nothing follows.
+    /// Where the next page begins; `None` on the last page.
     pub next: Option<Cursor>,
 }
 
-/// Answers `query` with an exact count; allocates nothing once `scratch` has grown to what searches need.
+/// Runs `query` with an exact count; allocates nothing once the buffers of `scratch` are large enough.
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
     let runs = runs(index, query);
-    // One more than the page shows tells whether another follows.
+    // One more row than the page shows tells whether another page follows.
     let first = (runs[0].range.start, limit + 1);
     let (matched, rows) = select(index, query, first, scratch);
     let mut page = Page {
@@ -57,7 +57,7 @@ pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     page
 }
 
-/// One run of a result: rows of a range in one direction, of one rating where the order asks for it.
+/// One run of a result: rows of a range in one direction, of one rating if the order is by rating.
 #[derive(Default)]
 struct RowRun {
     range: Range<u32>,
@@ -65,7 +65,7 @@ struct RowRun {
     rating: Option<Rating>,
 }
 
-/// Returns the runs that follow the cursor of `query`; those that do not are empty ranges.
+/// Returns the runs of the result after the cursor of `query`; runs before it are empty ranges.
 fn runs(index: &Index, query: &Query<'_>) -> [RowRun; 5] {
     let all = 0..index.len();
     let cursor = query.cursor.as_ref();
@@ -94,7 +94,7 @@ fn runs(index: &Index, query: &Query<'_>) -> [RowRun; 5] {
     runs
 }
 
-/// Calls `each` with those of `rows` that are of `run`, in its order, until it returns `false`.
+/// Calls `each` with the `rows` that belong to `run`, in its order, until it returns `false`.
 fn each_row(index: &Index, rows: &Rows<'_>, run: &RowRun, mut each: impl FnMut(u32) -> bool) {
     let range = &run.range;
     let mut each_in_run = |row: u32| {
@@ -128,7 +128,7 @@ fn each_row(index: &Index, rows: &Rows<'_>, run: &RowRun, mut each: impl FnMut(u
     }
 }
 
-/// Returns the cursor behind `row`, below the number of reviews, in an order; every id of a dataset makes one.
+/// Returns the cursor after `row` (less than the number of reviews) in the order `sort`.
 pub fn cursor_at(index: &Index, row: Row, sort: Sort) -> Option<Cursor> {
     let id = ReviewId::new(index.id(row))?;
     Some(Cursor {
@@ -139,7 +139,7 @@ pub fn cursor_at(index: &Index, row: Row, sort: Sort) -> Option<Cursor> {
     })
 }
 
-/// Memory that a search reuses, so that it allocates nothing in the steady state; one for each thread.
+/// Buffers that searches reuse, so that they allocate nothing in the steady state; one per thread.
 #[derive(Debug, Default)]
 pub struct Scratch {
     candidates: Candidates,
@@ -154,37 +154,37 @@ enum Rows<'s> {
     List(&'s [u32]),
     /// Ascending, and packed.
     Packed(&'s [u8]),
-    /// Those of the range that are in all of the bitmaps.
+    /// The rows of the range that are in all bitmaps.
     Bitmaps(Range<u32>, Bitmaps<'s>),
 }
 
-/// Most bitmaps of a filter: one for each of the [`COLUMNS`], and those of the ratings and the text; or only one, which is
-/// intersected already.
+/// Most bitmaps of a filter: one for each of the [`COLUMNS`], and those of the ratings and the text; or only their
+/// intersection.
 const BITMAPS_MAX: usize = COLUMNS + 2;
 
-/// The bitmaps whose rows have to be in all of them.
+/// Bitmaps to be intersected.
 type Bitmaps<'s> = ArrayVec<&'s [u64], BITMAPS_MAX>;
 
-/// Parts of a filter that name rows: technician, service, aspect with polarity, reply, language, source.
+/// Parts of a filter that have a set of rows: technician, service, aspect with polarity, reply, language, source.
 const COLUMNS: usize = 6;
 
-/// What a filter comes down to.
+/// The execution plan of a filter.
 #[derive(Default)]
 struct Plan<'s> {
     range: Range<u32>,
     bitmaps: Bitmaps<'s>,
-    /// How many rows the bitmap added last has.
+    /// Number of rows in the bitmap added last.
     bitmap_rows: u32,
     /// Names that few reviews mention.
     lists: ArrayVec<&'s [u32], COLUMNS>,
     terms: ArrayVec<TermLookup<'s, 's>, { TERMS_MAX + 1 }>,
 }
 
-/// A condition of at most one row in so many is where a search begins; of one in fewer where several terms have to be tried.
+/// A condition with at most one row in this many provides the candidates; the second value is for several terms.
 const CANDIDATES_ONE_IN: u32 = 128;
 const CANDIDATES_OF_TERMS_ONE_IN: u32 = 384;
 
-/// Of a few reviews all are candidates.
+/// With at most so many reviews, all of them are candidates.
 const CANDIDATES_MIN: u32 = 16;
 
 /// Selects the rows of `query`, and tells how many there are. Of the newest, only so many may be there as `first` tells,

@@ -1,11 +1,11 @@
 //! Everything that is served, built once for each dataset and never changed.
 //!
-//! A [`Snapshot`] holds the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
-//! index, and the few facts that replies need besides. Requests share it by reference count; a reload builds the
-//! next one aside and swaps it in whole. Only the compressed variants of the
-//! documents arrive later, in write-once places: until then a document is sent as it is. The insights of a large dataset take longer
-//! than everything else: a first snapshot goes without them, or with those of the dataset before, and a second one shares
-//! the rest with it.
+//! A [`Snapshot`] has the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
+//! index, and the few other facts that replies need. Requests share it by reference count; a reload builds the
+//! next snapshot in the background and then replaces the current one. Only the compressed variants of the documents
+//! are added later, in write-once cells: until then a document is sent uncompressed. The insights of a large dataset
+//! take longest: the first snapshot has none, or those of the previous dataset; a second snapshot has the new insights
+//! and shares everything else with the first.
 
 pub mod resource;
 mod since;
@@ -32,19 +32,19 @@ pub use since::Since;
 use since::SinceTable;
 pub use verifications::Verifications;
 
-/// What a snapshot depends on besides the dataset.
+/// The settings of a snapshot; with the dataset they determine it.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// The public address without a trailing slash, such as `https://reviews.example`.
     pub base_url: String,
-    /// How the search index may spend memory and threads.
+    /// Memory and threads for the search index.
     pub index: IndexOptions,
-    /// Mentions from which on an aspect of the insights is scored.
+    /// Least mentions of an aspect for which the insights have a score.
     pub mentions_min: u32,
 }
 
 impl Settings {
-    /// Returns how to derive the insights, by as many threads as given.
+    /// Returns the options for deriving the insights on `threads` threads.
     #[must_use]
     pub fn insights(&self, threads: NonZeroUsize) -> insights::Options {
         insights::Options {
@@ -63,23 +63,23 @@ pub struct Snapshot {
     insights: Option<Arc<Derived>>,
 }
 
-/// The insights, as document and as value.
+/// The insights, as a document and as a parsed value.
 #[derive(Debug)]
 struct Derived {
     document: Arc<Resource>,
     value: Insights,
-    /// They were derived from the dataset before.
+    /// Whether they were derived from the previous dataset.
     is_carried: bool,
 }
 
-/// What is made of the files without deriving anything.
+/// The parts of a snapshot that come directly from the files.
 #[derive(Debug)]
 pub struct Facts {
     /// SHA-256 of the operator's files: two replicas with the same files agree on it.
     pub digest: [u8; 32],
-    /// The dataset's own date, the Last-Modified of what is made of the dataset alone.
+    /// The dataset's own date: Last-Modified of everything that depends only on the dataset.
     pub updated_at: Timestamp,
-    /// The public address that the documents carry.
+    /// The public address that the documents contain.
     pub base_url: String,
     /// `/reviews.json`.
     pub reviews: Resource,
@@ -95,9 +95,9 @@ pub struct Facts {
     pub taxonomy: Taxonomy,
     /// Hand-written parts of the insights.
     pub editorial: Editorial,
-    /// How many published reviews have words.
+    /// How many published reviews have a text.
     pub with_text: u32,
-    /// How many reviews of the files are not verified and so left out.
+    /// How many reviews of the files are left out because they are not verified.
     pub unverified_count: u32,
     /// How the published reviews were verified.
     pub verifications: Verifications,
@@ -106,7 +106,7 @@ pub struct Facts {
     since: SinceTable,
 }
 
-/// A document that the hub pushes: what its subscribers are owed.
+/// A document that the hub sends to its subscribers.
 #[derive(Clone, Debug)]
 pub struct Topic {
     /// The path below the public address.
@@ -117,13 +117,13 @@ pub struct Topic {
     pub body: Bytes,
     /// SHA-256 of `body`.
     pub digest: [u8; 32],
-    /// The dataset's `updated_at`: of two contents the later one is the newer.
+    /// The dataset's `updated_at`; decides which of two contents is newer.
     pub updated_at: Timestamp,
 }
 
 impl Snapshot {
-    /// Builds everything that is served from `dataset`, insights included: O(bytes of text), many seconds at
-    /// 100,000 reviews, so off the request threads.
+    /// Builds everything that is served from `dataset`, including the insights: O(bytes of text), many seconds for
+    /// 100,000 reviews, so not on request threads.
     #[must_use]
     pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
         let snapshot = Snapshot::without_insights_unless(&dataset, settings, &|| false);
@@ -132,12 +132,12 @@ impl Snapshot {
         snapshot.with_insights(insights::document(&dataset, &options))
     }
 
-    /// Builds what is served but for the insights, which [`Snapshot::with_insights`] adds: O(bytes of text), a few
-    /// seconds at 100,000 reviews; `None` once `cancelled`, which then has to stay true. Documents and index are made side
-    /// by side where there is more than one thread.
+    /// Builds everything except the insights, which [`Snapshot::with_insights`] adds: O(bytes of text), a few seconds
+    /// for 100,000 reviews; `None` if `cancelled` returns true, which must then stay true. With more than one thread,
+    /// documents and index are built in parallel.
     ///
     /// # Panics
-    /// If the renderer and the index disagree about the number of reviews, which would be our own error.
+    /// If the renderer and the index disagree about the number of reviews, which would be a bug.
     #[must_use]
     pub fn without_insights_unless(
         dataset: &Dataset,
@@ -148,7 +148,7 @@ impl Snapshot {
         let documents = || {
             let published = publish::publish(dataset, &settings.base_url);
             let (json, offsets) = (Bytes::from(published.reviews_json), published.offsets);
-            // It is hashed as a whole, and up to the end of each day.
+            // The document is hashed as a whole, and up to the end of each day.
             let since = || SinceTable::build(&dataset.reviews, &json, &offsets, &dataset.removed);
             let whole = || resource(json.clone(), "application/json");
             let (reviews, since) = beside(settings, whole, since);
@@ -198,26 +198,26 @@ impl Snapshot {
         })
     }
 
-    /// Returns `/insights.json`, that of the dataset before while the own one is being derived, or `None` where there is none.
+    /// Returns `/insights.json`; while it is being derived, that of the previous dataset, or `None` if there is none.
     #[must_use]
     pub fn insights(&self) -> Option<&Resource> {
         self.insights.as_ref().map(|derived| &*derived.document)
     }
 
-    /// Returns what [`Snapshot::insights`] says, but for single reviews.
+    /// Returns the parsed value of [`Snapshot::insights`], without single reviews.
     #[must_use]
     pub fn insights_value(&self) -> Option<&Insights> {
         self.insights.as_ref().map(|derived| &derived.value)
     }
 
-    /// Tells whether the insights are there and derived from this very dataset.
+    /// Tells whether the snapshot has insights that were derived from its own dataset.
     #[must_use]
     pub fn has_own_insights(&self) -> bool {
         let derived = self.insights.as_ref();
         derived.is_some_and(|derived| !derived.is_carried)
     }
 
-    /// Returns this snapshot with its insights: the `document` of the dataset that it was built of.
+    /// Returns this snapshot with its insights; `document` must come from the same dataset.
     #[must_use]
     pub fn with_insights(&self, document: insights::Document) -> Snapshot {
         let bytes = document.bytes.into();
@@ -226,15 +226,15 @@ impl Snapshot {
     }
 
     /// Returns this snapshot with the insights of the `previous` one, to be served while its own are being derived. The
-    /// document is the same. In the value, references to reviews that have changed or are gone are left out, and the
-    /// operator's own texts are those of this dataset.
+    /// document is unchanged. In the parsed value, references to reviews that were changed or removed are left out, and
+    /// the operator's own texts are those of this dataset.
     #[must_use]
     pub fn with_insights_of(&self, previous: &Snapshot) -> Snapshot {
         let Some(derived) = &previous.insights else {
             return self.clone();
         };
         let mut value = derived.value.clone();
-        // Where each of the previous reviews is now.
+        // The current row of each previous review.
         let rows: Vec<Option<Row>> = (0..previous.len())
             .map(|row| {
                 let found = self.index.row_of_id(previous.index.id(Row(row)))?;
@@ -259,7 +259,7 @@ impl Snapshot {
         for topic in &mut value.topics {
             topic.review_ids.retain(is_kept);
         }
-        // What the operator writes may quote a review, and was edited together with it.
+        // The operator's texts may quote a review, and were edited together with it.
         value.faq.clone_from(&self.editorial.faq);
         value.pull_quote.clone_from(&self.editorial.pull_quote);
         if value.method.summary == "editorial" {
@@ -298,7 +298,7 @@ impl Snapshot {
         self.index.is_empty()
     }
 
-    /// Returns the JSON object of the review in `row`, as `/reviews.json` holds it.
+    /// Returns the JSON object of the review in `row`, as it is in `/reviews.json`.
     ///
     /// # Panics
     /// If `row` is not a row of this snapshot; rows come from its own index.
@@ -308,7 +308,7 @@ impl Snapshot {
         &self.reviews.body[start..end]
     }
 
-    /// Like [`Snapshot::review`], sharing the stored bytes instead of borrowing them.
+    /// Like [`Snapshot::review`], but shares the stored bytes instead of borrowing them.
     #[must_use]
     pub fn review_shared(&self, row: Row) -> Bytes {
         let (start, end) = self.span(row);
@@ -321,8 +321,8 @@ impl Snapshot {
         EntityTag::of(&[self.review(row)])
     }
 
-    /// Returns slices of the stored array that hold `rows`, in their order: neighbours are one slice, with the commas
-    /// between them, and a comma is missing between two slices.
+    /// Returns slices of the stored array that contain `rows`, in their order. Adjacent rows are one slice, including the
+    /// commas between them; the caller adds a comma between two slices.
     pub fn runs(&self, rows: &[Row]) -> impl Iterator<Item = &[u8]> {
         let is_next = |left: &Row, right: &Row| left.0 + 1 == right.0;
         rows.chunk_by(is_next).map(|run| {
@@ -369,8 +369,8 @@ impl Snapshot {
         ]
     }
 
-    /// Makes the compressed variants, smallest document first; seconds for large ones, so on a background thread.
-    /// `cancelled` is asked between two of them: a newer snapshot makes the rest pointless.
+    /// Creates the compressed variants, smallest document first; takes seconds for large ones, so call it on a background
+    /// thread. `cancelled` is called before each variant, as a newer snapshot makes the rest useless.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
         let mut documents = vec![&self.reviews, &self.feed_json, &self.feed_xml];
         documents.extend(self.insights());
@@ -398,7 +398,7 @@ impl Deref for Snapshot {
     }
 }
 
-/// Returns what `main` and `other` return, `other` by a thread of its own where there may be several.
+/// Runs `main` and `other` and returns both results; with several threads, `other` runs on its own thread.
 fn beside<T, U: Send>(
     settings: &Settings,
     main: impl FnOnce() -> T,

@@ -1,4 +1,4 @@
-//! The answers of `/api/reviews/since/{date}`: for each day with reviews, how many rows and which entity-tag.
+//! The responses of `/api/reviews/since/{date}`: for each day with reviews, the number of rows and the entity-tag.
 
 use bytes::Bytes;
 use sha2::{Digest, Sha256};
@@ -22,7 +22,7 @@ pub struct Since {
     pub tag: EntityTag,
 }
 
-/// What there is since each day.
+/// Number of rows, removed reviews and digests by day.
 #[derive(Debug)]
 pub(super) struct SinceTable {
     /// One entry for each day that has reviews, newest day first; they end at a row.
@@ -37,15 +37,15 @@ pub(super) struct SinceTable {
 #[derive(Debug)]
 struct Day {
     date: Date,
-    /// Where what is of this day and later ends.
+    /// End of the entries of this day and later.
     end: usize,
-    /// Digest of all up to there.
+    /// Digest of all entries up to `end`.
     tag: EntityTag,
 }
 
 impl SinceTable {
-    /// Hashes the stored array once, newest review first, and notes the digest at the end of each day: since a
-    /// later day's answer is a prefix of an earlier day's, all tags cost one pass.
+    /// Hashes the stored array once, newest review first, and stores the digest at the end of each day: the
+    /// response of a later day is a prefix of that of an earlier day, so one pass gives all tags.
     pub(super) fn build(
         reviews: &[Review],
         json: &[u8],
@@ -96,7 +96,7 @@ impl SinceTable {
     }
 }
 
-/// Renders the removed reviews, newest first, and notes where each day ends.
+/// Renders the removed reviews, newest first, and the end of each day.
 fn render_removed(removed: &[RemovedReview]) -> (Bytes, Vec<Day>) {
     let mut removed: Vec<&RemovedReview> = removed.iter().collect();
     removed.sort_unstable_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));

@@ -1,11 +1,11 @@
-//! Who verified the published reviews, and how many each.
+//! Counts the published reviews by verifier.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
 use crate::model::{Review, Verification};
 
-/// Verifiers that are named, at most: 5; the reviews of further ones are counted together.
+/// Verifiers that are listed, at most 5; the reviews of further verifiers are counted together.
 const NAMED_MAX: usize = 5;
 
 /// The reviews by their verifiers.

@@ -5,27 +5,27 @@
 //! 2. It is not, and If-Unmodified-Since is a single valid HTTP-date: 412 if the document is newer (§13.1.4).
 //! 3. If-None-Match is present: 304 if one of its tags matches (§13.1.2), else the document; the date is not read.
 //! 4. It is not, and If-Modified-Since is a single valid HTTP-date: 304 if the document is not newer (§13.1.3).
-//! 5. Otherwise the document. Range and If-Range are not read: no ranges are served (§14.2 leaves that open), so
-//!    there is no logic for them.
+//! 5. Otherwise the document. Range and If-Range are ignored, as no ranges are served (§14.2 makes them optional);
+//!    a request with them gets the whole document.
 //!
-//! [`holds`] is steps 1 and 2, which a read rarely has, [`is_not_modified`] is steps 3 and 4.
+//! [`holds`] implements steps 1 and 2, which are rare for reads; [`is_not_modified`] implements steps 3 and 4.
 
 use super::date::{Timestamp, parse_http_date};
 use super::text::trim_start;
 
-/// What the current content of a resource is known by.
+/// The validators of a resource's current content.
 #[derive(Clone, Copy, Debug)]
 pub struct Validators<'a> {
     /// The strong entity-tag of the content in the coding that would be sent, quotation marks included.
     pub etag: &'a str,
-    /// When the content last changed; where that is not known, conditions on dates are not read (§13.1.3, §13.1.4).
+    /// When the content last changed; without it, conditions on dates are ignored (§13.1.3, §13.1.4).
     pub last_modified: Option<Timestamp>,
 }
 
-/// Decides whether the request may be answered as asked, without allocating; linear in the length of the fields.
+/// Decides whether the preconditions of steps 1 and 2 hold, without allocating; linear in the length of the fields.
 ///
-/// Tags are compared strongly (§8.8.3.2): a weak one never matches. A list that cannot be read up to the tag that
-/// would match does not hold: the client wanted a certain content, and it is not known which.
+/// Tags are compared strongly (§8.8.3.2): a weak one never matches. If a list is malformed before a
+/// matching tag, the condition is false: the client expects a certain content, and it is unknown which.
 pub fn holds<'a>(
     validators: Validators<'_>,
     if_match: impl IntoIterator<Item = &'a [u8]>,
@@ -42,9 +42,9 @@ pub fn holds<'a>(
 /// Decides whether the client's copy is still good, without allocating; linear in the length of the fields.
 ///
 /// Tags are compared weakly (§8.8.3.2), and only with the tag of the coding that would be sent: a 304 for another
-/// coding's tag would tell a cache to keep a body under a tag that it does not have (RFC 9111 §4.3.4). What does not
-/// fit the grammar of the list ends the reading of its field, and `*` counts only alone; the tags before it still
-/// do. Reading too little is safe: it costs a full answer.
+/// coding's tag would tell a cache to keep a body under a tag that it does not have (RFC 9111 §4.3.4). A
+/// malformed member ends the parsing of its field, but the tags before it count; `*` counts only if it is the whole
+/// value. Ignoring a tag is safe: the client gets a full response.
 pub fn is_not_modified<'a>(
     validators: Validators<'_>,
     if_none_match: impl IntoIterator<Item = &'a [u8]>,
@@ -71,13 +71,13 @@ fn match_tags<'a>(
     fields: impl IntoIterator<Item = &'a [u8]>,
     takes_weak: bool,
 ) -> Option<bool> {
-    // Our own tag is never weak, so what is compared of it stands between its quotation marks.
+    // Our own tag is never weak, so the text between its quotation marks is compared.
     let ours = etag.trim_matches('"').as_bytes();
     let mut present = false;
     let (mut members, mut star) = (0u32, false);
     for field in fields {
         present = true;
-        // What nearly every client sends: the one tag that it got, which is strong.
+        // Fast path: nearly every client sends the one strong tag that it received.
         if field == etag.as_bytes() {
             return Some(true);
         }
@@ -94,10 +94,10 @@ fn match_tags<'a>(
                 }
             }
         }
-        // What ended the reading is a member too, if a malformed one.
+        // The malformed part that ended the parsing is a member too.
         members += u32::from(!rest.iter().all(|byte| SEPARATORS.contains(byte)));
     }
-    // `*` means any current content (§13.1.2), but it is a value of its own, not a member of the list.
+    // `*` means any current content (§13.1.2), but only as the whole value, not as a member of a list.
     present.then_some(star && members == 1)
 }
 
@@ -107,12 +107,12 @@ enum Member<'a> {
     Tag {
         /// The bytes between the quotation marks.
         opaque: &'a [u8],
-        /// Whether `W/` stands before them.
+        /// Whether `W/` precedes them.
         weak: bool,
     },
 }
 
-/// Takes the next member off the front of a list; `None` at its end and where it does not fit the grammar.
+/// Takes the next member off the front of a list; `None` at its end or at a malformed member.
 fn next_member(list: &[u8]) -> Option<(Member<'_>, &[u8])> {
     let start = list.iter().position(|byte| !SEPARATORS.contains(byte))?;
     let list = &list[start..];
@@ -133,10 +133,10 @@ fn next_member(list: &[u8]) -> Option<(Member<'_>, &[u8])> {
     matches!(rest, [] | [b',', ..]).then_some((member, rest))
 }
 
-/// What may stand between members: commas and white space, as empty members are allowed (§5.6.1.2).
+/// Bytes allowed between members: commas and white space, as empty members are allowed (§5.6.1.2).
 const SEPARATORS: &[u8] = b" \t,";
 
-/// Whether a byte may stand in an opaque-tag: `%x21 / %x23-7E / obs-text` (§8.8.3).
+/// Whether a byte is allowed in an opaque-tag: `%x21 / %x23-7E / obs-text` (§8.8.3).
 fn is_tag_byte(byte: u8) -> bool {
     matches!(byte, 0x21 | 0x23..=0x7e | 0x80..=0xff)
 }

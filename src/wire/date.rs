@@ -1,7 +1,7 @@
-//! Days and times as the interface writes them: `YYYY-MM-DD`, RFC 3339 and HTTP dates.
+//! Days and times in the formats of the interface: `YYYY-MM-DD`, RFC 3339 and HTTP dates.
 //!
 //! Both types are plain integers, so comparing and sorting cost one instruction; neither parsing nor
-//! rendering allocates. Time zones other than a fixed offset do not exist here.
+//! rendering allocates. The only time zones are fixed offsets.
 
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
@@ -134,7 +134,7 @@ impl Timestamp {
     /// The last second that can be written, 9999-12-31T23:59:59Z.
     pub const MAX: Timestamp = Timestamp((Date::MAX.0 as i64 - EPOCH_DAYS + 1) * DAY_S - 1);
 
-    /// Returns the time `seconds` after 1970-01-01T00:00:00Z, held within `MIN` and `MAX`.
+    /// Returns the time `seconds` after 1970-01-01T00:00:00Z, clamped to `MIN` and `MAX`.
     #[must_use]
     pub fn from_unix(seconds: i64) -> Timestamp {
         Timestamp(seconds.clamp(Timestamp::MIN.0, Timestamp::MAX.0))
@@ -205,8 +205,8 @@ pub fn parse_date(text: &[u8]) -> Result<Date, DateError> {
     Date::new(year, month as u8, day as u8)
 }
 
-/// Parses a date-time (RFC 3339 §5.6) with `Z` or any offset, without allocating; `None` for anything else than a whole
-/// second of the years 0001 to 9999 in UTC.
+/// Parses a date-time (RFC 3339 §5.6) with `Z` or any offset, without allocating; `None` unless it is a whole second
+/// of the years 0001 to 9999 in UTC.
 ///
 /// `T` and `Z` may be lower case, as the RFC allows; a fraction of a second is accepted only as zeros. Our choice: a leap
 /// second (`:60`) is refused, because seconds since 1970 cannot express it.
@@ -238,7 +238,7 @@ pub fn parse_timestamp(text: &[u8]) -> Option<Timestamp> {
 
 /// Parses an HTTP-date in any of its three forms (RFC 9110 §5.6.7), or returns `None`.
 ///
-/// A weekday that is not the day's own makes the date invalid, and so do years before 1970.
+/// A date with the wrong weekday or a year before 1970 is invalid.
 #[must_use]
 pub fn parse_http_date(text: &[u8]) -> Option<Timestamp> {
     let time = httpdate::parse_http_date(std::str::from_utf8(text).ok()?).ok()?;
@@ -270,7 +270,7 @@ fn digits(text: &[u8]) -> Option<u16> {
     })
 }
 
-/// Fills `text` with the decimal digits of `value`, zeros in front.
+/// Fills `text` with the decimal digits of `value`, with leading zeros.
 fn put_digits(text: &mut [u8], mut value: u32) {
     for place in text.iter_mut().rev() {
         *place = b'0' + (value % 10) as u8;
@@ -290,7 +290,7 @@ fn days_of_month(year: u16, month: u8) -> u8 {
     }
 }
 
-/// Writes bytes that this module made and knows to be ASCII, honouring width and alignment.
+/// Writes ASCII bytes rendered by this module, with the formatter's width and alignment.
 fn write_ascii(text: &[u8], formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
     formatter.pad(std::str::from_utf8(text).map_err(|_| fmt::Error)?)
 }

@@ -1,4 +1,4 @@
-//! Strong entity-tags made from content (RFC 9110 §8.8.3).
+//! Strong entity-tags computed from content (RFC 9110 §8.8.3).
 
 use std::fmt;
 
@@ -11,8 +11,8 @@ use super::text::hex_digits;
 /// A strong entity-tag: 32 hexadecimal digits between quotation marks, the first 128 bits of the SHA-256 of
 /// what it stands for, with the content coding's suffix if the body is encoded.
 ///
-/// It depends on nothing but the bytes, so two replicas with the same files agree, and `sha256sum` of a body
-/// shows the tag. 128 bits leave no chance of two contents sharing one; an inline array, so copying is free.
+/// It depends only on the bytes, so two replicas with the same files agree, and `sha256sum` of a body shows the
+/// tag. With 128 bits, collisions are practically impossible. Stored inline, so copying is cheap.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EntityTag {
     bytes: [u8; TAG_BYTES],
@@ -20,15 +20,15 @@ pub struct EntityTag {
 }
 
 impl EntityTag {
-    /// Returns the tag of `parts` joined together. Where the seams matter (a digest and then a query), the caller makes
-    /// them visible: by parts of fixed size, or by a separator.
+    /// Returns the tag of `parts` joined together. If boundaries between parts matter (a digest and then a
+    /// query), the caller must use parts of fixed size or a separator.
     #[must_use]
     pub fn of(parts: &[&[u8]]) -> EntityTag {
         EntityTag::from_digest(&digest(parts))
     }
 
-    /// Returns the tag of all that was hashed so far; hashing may go on, so the tags of all prefixes of an array cost one
-    /// pass over it.
+    /// Returns the tag of all bytes hashed so far; hashing may continue, so that one pass gives the tags of all prefixes
+    /// of an array.
     #[must_use]
     pub fn of_hasher(hasher: &Sha256) -> EntityTag {
         EntityTag::from_digest(&hasher.clone().finalize().into())
@@ -41,7 +41,7 @@ impl EntityTag {
         EntityTag::from_half_digest(&halves[0])
     }
 
-    /// Returns the tag of content of whose hash the first 128 bits are known: the others are no part of a tag.
+    /// Returns the tag of content from the first 128 bits of its hash, which are all that a tag contains.
     #[must_use]
     pub fn from_half_digest(digest: &[u8; 16]) -> EntityTag {
         let mut bytes = [0u8; TAG_BYTES];
@@ -58,7 +58,7 @@ impl EntityTag {
 
     /// Returns the tag of the same content in `coding` (RFC 9110 §8.8.3.3: each coding has its own).
     ///
-    /// Only the last call counts: a suffix replaces the one before it, and `Identity` has none.
+    /// A later call replaces the suffix of an earlier one; `Identity` has no suffix.
     #[must_use]
     pub fn with_coding(self, coding: Coding) -> EntityTag {
         let suffix = coding.tag_suffix().as_bytes();
@@ -72,7 +72,7 @@ impl EntityTag {
         }
     }
 
-    /// Returns the tag as a header field carries it, with its quotation marks: 34 to 38 ASCII characters.
+    /// Returns the tag as sent in header fields, with its quotation marks: 34 to 38 ASCII characters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(self.as_bytes())

@@ -1,4 +1,4 @@
-//! The form in which texts and needles are compared: case, diacritics of Latin letters and typography do not count.
+//! Folding of texts and needles for comparison: ignores case, diacritics of Latin letters, and typography.
 
 use icu_casemap::CaseMapperBorrowed;
 use icu_normalizer::ComposingNormalizerBorrowed;
@@ -6,17 +6,17 @@ use icu_normalizer::properties::{
     CanonicalCombiningClassMapBorrowed, CanonicalDecompositionBorrowed, Decomposed,
 };
 
-/// Appends `text` to `out` in the form in which texts are compared: NFC, then Unicode simple case folding of each code
+/// Appends the folded `text` to `out`: NFC, then Unicode simple case folding of each code
 /// point; Latin letters lose their diacritics, `ß` becomes `ss`, and typographic quotes, dashes and spaces become `'`,
 /// `"`, `-` and a space. Our choice; other scripts keep their marks, which tell letters apart there.
 ///
-/// Runs of ASCII take a short way, which is three times as fast on English texts with a few accents, typographic
-/// quotes and emoji; nothing is allocated where `out` has room.
+/// Runs of ASCII have a fast path, which is three times as fast on English texts with a few accents, typographic
+/// quotes and emoji; allocates only if `out` lacks capacity.
 pub fn fold_into(text: &str, out: &mut String) {
     let mut rest = text;
     while !rest.is_empty() {
         let run = rest.bytes().position(|byte| !byte.is_ascii());
-        // The last letter of a run may combine with the mark that follows; no other, as no ASCII combines with what is before.
+        // Only the last letter of a run may combine with a following mark, as ASCII never combines with a preceding character.
         let plain = run.map_or(rest.len(), |end| end.saturating_sub(1));
         let (ascii, after) = rest.split_at(plain);
         let start = out.len();
@@ -60,7 +60,7 @@ fn plain(character: char) -> char {
         '\u{201c}'..='\u{201f}' | '\u{2033}' | '«' | '»' => '"',
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
-        // Strokes and the missing dot are no marks in Unicode, so these do not decompose.
+        // Unicode has no decomposition of letters with a stroke or without a dot.
         'ø' | 'ǿ' => 'o',
         'ł' => 'l',
         'đ' => 'd',
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_melt_with_the_marks_that_follow() {
+    fn letters_combine_with_the_marks_that_follow() {
         for (text, folded) in [
             ("", "before"),
             ("Cafe\u{301} E\u{301}", "beforecafe e"),

@@ -1,7 +1,7 @@
 //! Query strings and forms: pairs and percent-decoding (`application/x-www-form-urlencoded`, WHATWG URL §5).
 //!
-//! Unlike the URL standard, which replaces what it cannot read, a broken escape or invalid UTF-8 is an
-//! error here: a filter that silently means something else is worse than a refusal.
+//! A broken escape or invalid UTF-8 is an error here, while the URL standard replaces such bytes: a filter that
+//! silently changes its meaning is worse than a rejected request.
 
 use memchr::{memchr, memchr2};
 
@@ -10,7 +10,7 @@ use memchr::{memchr, memchr2};
 pub struct Pair<'a> {
     /// The bytes before the first `=`.
     pub name: &'a [u8],
-    /// The bytes after the first `=`, which may contain more of them.
+    /// The bytes after the first `=`, which may contain more `=`.
     pub value: &'a [u8],
 }
 
@@ -28,8 +28,8 @@ pub fn pairs(raw: &[u8]) -> impl Iterator<Item = Pair<'_>> {
 
 /// Appends the decoded `raw` to `out`: `+` is a space and `%41` is `A`.
 ///
-/// Allocates only where `out` lacks capacity; `raw.len()` more bytes always suffice. Nothing is cut: the
-/// caller bounds `raw` or the outcome. On an error `out` is as it was.
+/// Allocates only if `out` lacks capacity; `raw.len()` more bytes always suffice. There is no limit: the caller
+/// bounds `raw` or the result. On an error `out` is unchanged.
 ///
 /// # Errors
 /// `BrokenEscape` for a `%` without two hexadecimal digits, `NotUtf8` if the decoded bytes are not UTF-8.
@@ -37,7 +37,7 @@ pub fn decode_into(raw: &[u8], out: &mut String) -> Result<(), FormError> {
     decode(raw, b' ', out)
 }
 
-/// Appends the decoded `raw` to `out` as `decode_into` does, but leaves `+` alone (RFC 3986 §2.1): for paths.
+/// Appends the decoded `raw` to `out` like `decode_into`, but does not decode `+` (RFC 3986 §2.1): for paths.
 ///
 /// # Errors
 /// Those of `decode_into`.
@@ -89,7 +89,7 @@ fn push_decoded(raw: &[u8], plus: u8, out: &mut Vec<u8>) -> Result<(), FormError
     Ok(())
 }
 
-/// Returns the byte that two hexadecimal digits stand for.
+/// Returns the byte that two hexadecimal digits encode.
 fn unescape(digits: &[u8]) -> Option<u8> {
     let value = |digit: u8| char::from(digit).to_digit(16);
     match digits {
@@ -98,13 +98,13 @@ fn unescape(digits: &[u8]) -> Option<u8> {
     }
 }
 
-/// Why bytes cannot be decoded: the client's mistake.
+/// Why bytes cannot be decoded: a client error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum FormError {
     /// A `%` is not followed by two hexadecimal digits.
     #[error("must have two hexadecimal digits after the % at byte {at}")]
     BrokenEscape {
-        /// Where the `%` stands, counted from the start of the raw bytes.
+        /// Offset of the `%` in the raw bytes.
         at: usize,
     },
     /// The decoded bytes are not UTF-8.

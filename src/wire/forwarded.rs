@@ -1,16 +1,16 @@
 //! The proxies that a request came through: Forwarded (RFC 7239 §4) and X-Forwarded-For, which has no standard.
 //!
-//! Each proxy appends the address that it was asked from. Hops left of the first unparsable or untrusted one are
+//! Each proxy appends the address from which it got the request. Hops left of the first unparsable or untrusted one are
 //! client-controlled and ignored; so both parsers return hops from the right, and the caller stops there.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
 use super::text::{is_token_byte, trim};
 
-/// An address that a proxy was asked from; `None` where it does not say (`unknown`, `_hidden`, or nonsense).
+/// The address from which a proxy got the request; `None` if it is not given (`unknown`, `_hidden`, or malformed).
 pub type Hop = Option<IpAddr>;
 
-/// Hops of one field line that are looked at; a chain of our own proxies is shorter.
+/// Hops of one field line that are read; a chain of our own proxies is shorter.
 pub const HOPS_MAX: usize = 32;
 
 /// Longest node that is read, in bytes: an IPv6 address with an IPv4 tail, brackets and a port have 54.
@@ -23,9 +23,9 @@ pub fn parse_x_forwarded_for(line: &[u8]) -> impl Iterator<Item = Hop> + '_ {
 
 /// Returns the hops of a Forwarded line, the right-most first, without allocating.
 ///
-/// Our choice: any comma ends an element, so that a client that opens a quotation mark and leaves it open hides nothing
-/// of what our proxies add. A comma in quotation marks, which no proxy needs, makes two elements that do not fit the
-/// grammar: what does not is a hop that is unknown. 400 would make one broken proxy among many an outage.
+/// Our choice: any comma ends an element, so that a client cannot hide the elements that our proxies append
+/// behind an unclosed quotation mark. A comma in quotation marks, which no proxy needs, gives two malformed elements, and
+/// a malformed element is an unknown hop. With a 400, one broken proxy among many would cause an outage.
 pub fn parse_forwarded(line: &[u8]) -> impl Iterator<Item = Hop> + '_ {
     members(line).map(parse_element)
 }
@@ -35,7 +35,7 @@ fn members(line: &[u8]) -> impl Iterator<Item = &[u8]> {
     members.filter(|member| !member.is_empty()).take(HOPS_MAX)
 }
 
-/// Reads `[pair] *(";" [pair])`, of which exactly one pair has to name the address.
+/// Parses `[pair] *(";" [pair])`, in which exactly one pair must be `for`.
 fn parse_element(element: &[u8]) -> Hop {
     let mut node = None;
     let pairs = element.split(|&byte| byte == b';').map(trim);
@@ -49,7 +49,7 @@ fn parse_element(element: &[u8]) -> Hop {
 }
 
 /// Reads `token "=" (token / quoted-string)`, without escapes. A token may be any run of visible bytes without quotation
-/// marks: many write `for=[::1]` without them.
+/// marks, as many proxies write `for=[::1]` without them.
 fn parse_pair(pair: &[u8]) -> Option<(&[u8], &[u8])> {
     let equals = pair.iter().position(|&byte| !is_token_byte(byte))?;
     let (name, value) = pair.split_at(equals);
@@ -67,8 +67,8 @@ fn parse_pair(pair: &[u8]) -> Option<(&[u8], &[u8])> {
     text.iter().all(may_hold).then_some((name, text))
 }
 
-/// Reads an address with an optional port: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80`, and bare `2001:db8::1`,
-/// which X-Forwarded-For has.
+/// Reads an address with an optional port: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80`, and `2001:db8::1` without
+/// brackets, as in X-Forwarded-For.
 fn parse_node(node: &[u8]) -> Hop {
     let node = std::str::from_utf8(node).ok()?;
     if node.len() > NODE_BYTES_MAX {
@@ -87,7 +87,7 @@ fn parse_node(node: &[u8]) -> Hop {
     is_port(port).then_some(IpAddr::V4(address))
 }
 
-/// Tells whether `text` is empty, or a colon and a port or a name that hides one (RFC 7239 §6).
+/// Tells whether `text` is empty, or a colon with a port or an obfuscated port (RFC 7239 §6).
 fn is_port(text: &str) -> bool {
     match text.strip_prefix(':') {
         None => text.is_empty(),

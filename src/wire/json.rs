@@ -1,7 +1,7 @@
 //! An append-only JSON writer (RFC 8259).
 //!
-//! Every function appends to a buffer that the caller owns and sizes; nothing is kept and nothing fails.
-//! [`Object`] and [`Array`] place the commas.
+//! Every function appends to a buffer that the caller owns and sizes; there is no other state, and no function fails.
+//! [`Object`] and [`Array`] write the commas.
 
 use std::borrow::Cow;
 
@@ -11,25 +11,25 @@ use super::text::hex_digits;
 
 /// Appends `text` as a JSON string, quoted and escaped (RFC 8259 §7).
 ///
-/// Only what must be escaped is: the quotation mark, the backslash and U+0000 to U+001F.
+/// Escapes only what must be escaped: quotation mark, backslash, and U+0000 to U+001F.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
     push_escaped(out, text.as_bytes());
     out.push(b'"');
 }
 
-/// Appends `text` escaped but without quotes, so that a JSON text can stand inside a JSON string.
+/// Appends `text` escaped but without quotes, so that a JSON text can be embedded in a JSON string.
 ///
-/// `text` is expected to be UTF-8; other bytes are passed through as they are.
+/// `text` is expected to be UTF-8; other bytes are copied unchanged.
 pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
     const ONES: u64 = 0x0101_0101_0101_0101;
     const HIGH: u64 = 0x80 * ONES;
     let mut rest = text;
-    // Eight bytes are copied at a time, and those from the first that must be escaped are taken back.
+    // Eight bytes are copied at a time; then those from the first that must be escaped are removed again.
     while let Some(chunk) = rest.first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
         let equals = |byte: u8| (word ^ (u64::from(byte) * ONES)).wrapping_sub(ONES);
-        // A borrow may mark a byte wrongly, but only one behind a byte that is marked rightly. Those above ASCII are plain.
+        // A borrow may mark a byte wrongly, but only after a correctly marked byte. Non-ASCII bytes need no escape.
         let marks = word.wrapping_sub(0x20 * ONES) | equals(b'"') | equals(b'\\');
         let plain = (marks & HIGH & !word).trailing_zeros() as usize / 8;
         out.extend_from_slice(chunk);
@@ -92,7 +92,7 @@ impl<'a> Object<'a> {
 
     /// Appends `"key":` and returns the buffer, to which the caller appends exactly one value.
     ///
-    /// Keys are not compared: writing one twice is the caller's mistake.
+    /// Duplicate keys are not detected: the caller must avoid them.
     pub fn key(&mut self, key: &str) -> &mut Vec<u8> {
         if self.comma {
             self.out.push(b',');
@@ -117,7 +117,7 @@ impl<'a> Object<'a> {
         }
     }
 
-    /// Appends `value` as it stands, which must be one JSON value.
+    /// Appends `value` unchanged; it must be one JSON value.
     pub fn raw(&mut self, key: &str, value: &[u8]) -> &mut Self {
         self.key(key).extend_from_slice(value);
         self
@@ -184,9 +184,9 @@ pub fn push_strings<'s>(out: &mut Vec<u8>, values: impl IntoIterator<Item = &'s 
     array.end();
 }
 
-/// Returns what a message quotes of a value: scalars as they are written, others by their kind.
+/// Returns how a message quotes a value: a scalar as its text, others as the name of their type.
 ///
-/// A number is the shortest decimal that means the same, without an exponent: `5.0` is `5`.
+/// A number is quoted as its shortest equal decimal, without an exponent: `5.0` is `5`.
 pub fn quote(value: &Value) -> Cow<'_, str> {
     match value {
         Value::String(text) => Cow::Borrowed(text),

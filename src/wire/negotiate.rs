@@ -1,8 +1,8 @@
-//! Accept-Encoding with q-values (RFC 9110 §12.5.3 and §12.4.2), and what of Accept tells a browser.
+//! Accept-Encoding with q-values (RFC 9110 §12.5.3 and §12.4.2), and whether Accept prefers HTML.
 
 use super::text::trim;
 
-/// A content coding that a body may be stored in.
+/// A content coding in which a body may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coding {
     /// The bytes as they are.
@@ -27,7 +27,7 @@ impl Coding {
         }
     }
 
-    /// Returns what an entity-tag of a body in this coding ends with, inside the quotation marks.
+    /// Returns the suffix of the entity-tag of a body in this coding, inside the quotation marks.
     #[must_use]
     pub fn tag_suffix(self) -> &'static str {
         match self {
@@ -37,7 +37,7 @@ impl Coding {
         }
     }
 
-    /// The coding that a client calls `name`, without regard to case.
+    /// The coding with this `name`, without regard to case.
     fn from_name(name: &[u8]) -> Option<Coding> {
         if name.eq_ignore_ascii_case(b"x-gzip") {
             return Some(Coding::Gzip);
@@ -48,12 +48,12 @@ impl Coding {
     }
 }
 
-/// Returns the coding to send by the values of all Accept-Encoding fields of a request, without allocating: the best liked
-/// of those that `is_available` names (identity always is), and among equals the one with the smallest body.
+/// Returns the coding to send, from the values of all Accept-Encoding fields of a request, without allocating: of the
+/// available codings (identity always is) the one with the highest quality, and among equals the smallest body.
 ///
-/// Without an acceptable coding, that is identity: a client that says nothing may not be able to decode, and a body that
-/// it did not ask for serves it better than 406 (RFC 9110 §12.5.3 allows both). A member that does not fit the grammar is
-/// ignored, as is a coding unknown to us. Our choices: if a coding is named twice its first mention counts, and members
+/// Without an acceptable coding the result is identity: a client without Accept-Encoding may not be able to decode, and
+/// an unwanted coding is more useful to a client than 406 (RFC 9110 §12.5.3 allows both). Malformed members and unknown
+/// codings are ignored. Our choices: if a coding is named twice its first mention counts, and members
 /// after the 32nd are not read.
 pub fn choose_coding<'a>(
     field_values: impl IntoIterator<Item = &'a [u8]>,
@@ -85,9 +85,9 @@ pub fn choose_coding<'a>(
     best.0
 }
 
-/// Tells from the values of all Accept fields whether a client would rather read HTML than JSON (RFC 9110 §12.5.1):
-/// `text/html` is named, and `application/json` with no higher quality. Browsers name it, programs do not; `*/*` says
-/// nothing about it.
+/// Tells from the values of all Accept fields whether a client prefers HTML to JSON (RFC 9110 §12.5.1): it lists
+/// `text/html`, and does not list `application/json` with a higher quality. Browsers list `text/html`, programs do not;
+/// `*/*` is ignored.
 pub fn prefers_html<'a>(field_values: impl Iterator<Item = &'a [u8]>) -> bool {
     let (mut html, mut json) = (0, 0);
     for member in field_values.flat_map(|value| value.split(|&byte| byte == b',')) {
@@ -141,7 +141,7 @@ fn parse_quality(value: &[u8]) -> Option<u16> {
     }
 }
 
-/// Members of the list that are read; a client has no honest use for more.
+/// Members of the list that are read; real clients send fewer.
 const MEMBERS_MAX: usize = 32;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! Pieces of text that several formats share: what a message quotes, escapes, and the tokens of header fields.
+//! Text functions that several formats share: quoting, escaping, and tokens of header fields.
 
-/// Longest piece of a client's text that a message repeats, in bytes.
+/// Longest part of a client's text that a message quotes, in bytes.
 pub const QUOTED_BYTES_MAX: usize = 64;
 
 /// Languages and their function words: a line is an ISO 639-3 code, the same in BCP 47, and articles, pronouns, auxiliaries
@@ -23,14 +23,14 @@ pub fn cut(text: &str) -> &str {
     truncate(text, QUOTED_BYTES_MAX)
 }
 
-/// Returns at most the first 64 bytes of a text that may not be UTF-8; what is not becomes U+FFFD.
+/// Returns at most the first 64 bytes of a text that may not be UTF-8; invalid parts become U+FFFD.
 #[must_use]
 pub fn cut_lossy(bytes: &[u8]) -> String {
     let head = &bytes[..bytes.len().min(QUOTED_BYTES_MAX)];
     cut(&String::from_utf8_lossy(head)).to_owned()
 }
 
-/// Quotes at most 64 bytes of `text` on one line, with anything escaped that a terminal would not show as it is.
+/// Quotes at most 64 bytes of `text` on one line; characters that are not printable are escaped.
 #[must_use]
 pub fn quote(text: &str) -> String {
     let kept = cut(text);
@@ -54,7 +54,7 @@ pub fn hex_digits(byte: u8) -> [u8; 2] {
     [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)])
 }
 
-/// Appends `text` percent-encoded (RFC 3986 §2.1), but for the bytes that `is_plain` names.
+/// Appends `text` percent-encoded (RFC 3986 §2.1), except bytes for which `is_plain` returns true.
 pub fn push_percent(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool) {
     for byte in text.bytes() {
         match is_plain(byte) {
@@ -64,7 +64,7 @@ pub fn push_percent(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool)
     }
 }
 
-/// Tells whether a byte may stand in a token, such as the name of a header field (RFC 9110 §5.6.2).
+/// Tells whether a byte is allowed in a token, such as the name of a header field (RFC 9110 §5.6.2).
 #[must_use]
 pub const fn is_token_byte(byte: u8) -> bool {
     matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn hexadecimal_digits_come_in_lower_case_and_escapes_in_upper_case() {
+    fn hex_is_lower_case_and_percent_escapes_are_upper_case() {
         assert_eq!(hex(&[0, 0xab]), "00ab");
         let mut out = String::new();
         push_percent(&mut out, "a é/", |byte| byte.is_ascii_graphic());

@@ -1,4 +1,4 @@
-//! The two documents by which agents find the server before they connect: the server card and the AI catalog.
+//! The two documents with which agents discover the server before they connect: the server card and the AI catalog.
 
 use serde_json::{Value, json};
 
@@ -23,7 +23,7 @@ pub(super) fn server_card(snapshot: &Snapshot) -> Resource {
     resource(card, CARD, snapshot)
 }
 
-/// Renders the catalog, which points at the card.
+/// Renders the catalog, which links to the card.
 pub(super) fn ai_catalog(snapshot: &Snapshot) -> Resource {
     let catalog = json!({
         "specVersion": "1.0",
@@ -57,7 +57,7 @@ fn host(base_url: &str) -> String {
     host.trim_matches(['[', ']', '.']).to_owned()
 }
 
-/// Names in the registry begin with the domain, its parts in reverse: `example.reviews`.
+/// Returns the host with its labels in reverse order, as in registry names: `example.reviews`.
 fn reversed(host: &str) -> String {
     match host.parse::<std::net::IpAddr>() {
         Ok(_) => "local".to_owned(),
@@ -67,7 +67,7 @@ fn reversed(host: &str) -> String {
 
 const CARD: &str = "application/mcp-server-card+json";
 const CATALOG: &str = "application/ai-catalog+json";
-/// What the server is, in at most 100 characters, which is what the registry takes.
+/// Description of the server, at most 100 characters, the limit of the registry.
 pub(super) const DESCRIPTION: &str =
     "Verified customer reviews: search, ratings and insights, read-only, without a key.";
 /// Longest title of a card.

@@ -1,15 +1,15 @@
-//! The insights in short, and their sections by name.
+//! A summary of the insights, and their sections by name.
 
 use serde_json::{Map, Value, json};
 
 use crate::model::insights::{Aspect, Insights, Topic};
 
-/// The parts of the insights that can be asked for by name.
+/// The sections of the insights that clients can request by name.
 pub(crate) const SECTIONS: [&str; 8] = [
     "aspects", "entities", "topics", "temporal", "faq", "method", "coverage", "limits",
 ];
 
-/// Returns what the insights say as a whole, with one line for each aspect.
+/// Returns the overall figures of the insights, with one entry for each aspect.
 pub(super) fn summary(insights: &Insights) -> Value {
     let aspect = |aspect: &Aspect| {
         json!({

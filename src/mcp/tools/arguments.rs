@@ -100,5 +100,5 @@ pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
     Issue::new(path, Code::UnknownArgument, message, &quote(value))
 }
 
-/// Words of a list that are looked at.
+/// Words of an array that are read; further ones are ignored.
 const WORDS_MAX: usize = 16;

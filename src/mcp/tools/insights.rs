@@ -1,4 +1,4 @@
-//! Tools that answer from the insights: the summary with its sections, and one aspect with the sentences behind it.
+//! Tools that return insights: the summary with its sections, and one aspect with the sentences that mention it.
 
 use serde_json::{Value, json};
 
@@ -13,7 +13,7 @@ use crate::search::query::Parameter;
 use crate::wire::sentence::sentences;
 use crate::wire::text::truncate;
 
-/// Answers with a summary of the insights, or with the sections that are asked for.
+/// Returns a summary of the insights, or the requested sections.
 pub(super) fn get_insights(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["sections"]);
     let sections = arguments.words("sections", &SECTIONS);
@@ -28,7 +28,7 @@ pub(super) fn get_insights(catalog: &Catalog, members: &Members) -> Result<Vec<u
     Ok(fit(answer))
 }
 
-/// Answers with what the insights say about one aspect, and with the newest sentences that say it.
+/// Returns the figures of one aspect, and the newest sentences that mention it.
 pub(super) fn get_aspect_sentiment(
     catalog: &Catalog,
     members: &Members,
@@ -83,8 +83,8 @@ fn figures(aspect: &Aspect) -> Value {
     })
 }
 
-/// Returns the sentence around a mention, with what is needed to cite it; `None` where the insights were made elsewhere
-/// and name no place in a published review.
+/// Returns the sentence around a mention, with the data to cite it; `None` if an operator's own insights refer to no
+/// position in a published review.
 fn quote(catalog: &Catalog, evidence: &Evidence) -> Option<Value> {
     let row = catalog.snapshot.index.row_of_id(&evidence.review_id)?;
     let review = StoredReview::read(&catalog.snapshot, row);
@@ -97,8 +97,8 @@ fn quote(catalog: &Catalog, evidence: &Evidence) -> Option<Value> {
     }))
 }
 
-/// Returns the sentence that holds the code points from `start` to `end`, or what stands from `start` on where that is too
-/// long; `None` where there are none.
+/// Returns the sentence that contains the code points from `start` to `end`, or its part from `start` on if it is too
+/// long; `None` if there are no such code points.
 fn sentence_around(text: &str, start: usize, end: usize) -> Option<&str> {
     let mut offsets = text.char_indices().map(|(offset, _)| offset);
     let start_byte = offsets.nth(start)?;
@@ -118,9 +118,9 @@ fn sentence_around(text: &str, start: usize, end: usize) -> Option<&str> {
 
 /// Longest part of a sentence that is quoted, unless the mention itself is longer.
 const QUOTE_BYTES_MAX: usize = 600;
-/// Sentences of each polarity where all are asked for.
+/// Sentences of each polarity if all polarities are requested.
 const QUOTES_MAX: usize = 5;
-/// Sentences of each polarity where some are asked for by name.
+/// Sentences of each polarity if polarities are named.
 const QUOTES_OF_ONE_MAX: usize = 20;
 
 #[cfg(test)]
@@ -146,7 +146,7 @@ mod tests {
     }
 
     #[test]
-    fn places_that_do_not_exist_are_no_sentence() {
+    fn positions_outside_the_text_give_no_sentence() {
         for (start, end) in [(5, 6), (0, 0), (2, 1), (usize::MAX - 1, usize::MAX)] {
             assert_eq!(sentence_around("short", start, end), None, "{start} {end}");
         }

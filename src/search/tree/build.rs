@@ -1,5 +1,5 @@
-//! Building the tree: the places of all texts are cut into units by their first two bytes, and threads grow unit after
-//! unit.
+//! Builds the tree: the positions (places) of all texts are divided into units by their first two bytes, and threads
+//! build one unit after the other.
 
 use super::grow::{GRAM_BYTES_MAX, Grower, SuffixPos, key};
 use super::{IndexOptions, Node, Postings, Set, Tree, Tuning};
@@ -9,11 +9,11 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Builds the finest tree of `arena` within the bytes of `options`; `None` where even the coarsest takes more, and texts are
-/// scanned, and once `cancelled`.
+/// Builds the finest tree of `arena` within the bytes of `options`; `None` if even the coarsest one is
+/// too large (texts are then scanned), or if `cancelled`.
 ///
-/// A step that is unlikely to fit is left out unseen, as the number of bytes of text tells roughly what a step takes;
-/// one that is tried and does not fit is given up as soon as it passes the budget.
+/// A step that is unlikely to fit is skipped: its size is estimated from the bytes of text. A step that is tried is
+/// aborted as soon as it exceeds the limit.
 pub(crate) fn build_within(
     arena: &Arena,
     options: &IndexOptions,
@@ -32,11 +32,11 @@ pub(crate) fn build_within(
 }
 
 /// One way to tune a tree, relative to the number of reviews: leaves of one review in so many, and at least of so many;
-/// bitmaps from one in so many; steps of a union; and what the tree of ordinary texts takes for each byte of folded text,
+/// bitmaps from one in so many; steps of a union; and the bytes of the tree for each byte of ordinary folded text,
 /// measured on 200,000 and a million reviews.
 type Step = (u32, u32, u32, u32, f64);
 
-/// From the fastest to the smallest, which is little more than an index of grams of two and three letters.
+/// From the fastest to the smallest, which is nearly an index of bigrams and trigrams.
 const STEPS: [Step; 7] = [
     (4096, 64, 32, 8192, 5.4),
     (2048, 64, 16, 32_768, 3.7),
@@ -47,20 +47,20 @@ const STEPS: [Step; 7] = [
     (4, 512, 2, u32::MAX, 0.65),
 ];
 
-/// A gram of two bytes, and how many places it has.
+/// A gram of two bytes, and its number of positions.
 type Unit = (u16, usize);
 
-/// Places that one thread holds at a time, 32 bytes each: 512 MiB. A unit may have more.
+/// Positions that one thread has in memory at a time, 32 bytes each: 512 MiB. A single unit may have more.
 const BATCH_PLACES_MAX: usize = 1 << 24;
 
-/// Most places of one unit: 2 GiB of memory while it grows. Only texts of more than half a gigabyte, or those that repeat
-/// two bytes on and on, have such a unit; they are scanned.
+/// Most positions of one unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte, or texts that
+/// mostly repeat two bytes, have a larger unit; such texts are scanned.
 const UNIT_PLACES_MAX: usize = 1 << 26;
 
-/// Builds the tree of `arena` with the threads and bytes of `options`; `None` where it would take more, one gram of two
-/// bytes has too many places, the arena is larger than its 32-bit positions can tell, or it was `cancelled`, which is asked
-/// for each unit. Any number of threads builds a tree of the same nodes, though in another order. Each holds at most
-/// [`BATCH_PLACES_MAX`] places or one unit, and reads the arena once for each batch.
+/// Builds the tree of `arena` with the threads and bytes of `options`; `None` if it would exceed them, if one gram of two
+/// bytes has too many positions, if the arena exceeds 32-bit positions, or if `cancelled`, which is called for each unit.
+/// Any number of threads builds the same nodes, possibly in another order. Each thread has at most
+/// [`BATCH_PLACES_MAX`] positions or one unit in memory, and reads the arena once for each batch.
 pub(crate) fn build_tree(
     arena: &Arena,
     tuning: Tuning,
@@ -93,7 +93,7 @@ pub(crate) fn build_tree(
     };
     std::thread::scope(|scope| {
         for _ in 1..threads.min(batches.len()) {
-            // Where the system gives no thread, the others do its work.
+            // If a thread cannot be started, the others do its work.
             let _ = std::thread::Builder::new().spawn_scoped(scope, work);
         }
         work();
@@ -102,7 +102,7 @@ pub(crate) fn build_tree(
     (!shared.is_stopped()).then_some(tree)
 }
 
-/// What the threads that build a tree share.
+/// State shared by the threads that build a tree.
 struct Shared<'c> {
     bytes_max: u64,
     is_over: AtomicBool,
@@ -112,11 +112,11 @@ struct Shared<'c> {
 
 #[derive(Default)]
 struct State {
-    /// What has been grown so far; node 0, the root, comes last.
+    /// The nodes built so far; node 0, the root, is filled in last.
     tree: Tree,
     /// The node of each unit, by its gram.
     units: Vec<(u16, u32)>,
-    /// Numbers of the bitmaps by a hash of their words; equal hashes are told apart by comparing.
+    /// Numbers of the bitmaps by a hash of their words; bitmaps with equal hashes are compared.
     by_hash: HashMap<u64, Vec<u32>>,
 }
 
@@ -125,12 +125,12 @@ impl Shared<'_> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Tells whether the tree takes more than is allowed, or the build is cancelled.
+    /// Tells whether the tree exceeds its limit, or the build is cancelled.
     fn is_stopped(&self) -> bool {
         self.is_over.load(Ordering::Relaxed) || (self.cancelled)()
     }
 
-    /// Notes it where `state` takes too much.
+    /// Records whether `tree` exceeds the limit.
     fn check(&self, tree: &Tree) {
         let lengths = [tree.nodes.len(), tree.labels.len(), tree.lists.len()];
         if tree.memory() > self.bytes_max || lengths.iter().any(|len| *len > u32::MAX as usize / 2)
@@ -139,7 +139,7 @@ impl Shared<'_> {
         }
     }
 
-    /// Keeps `words`, unless an equal bitmap is kept already, and returns its number.
+    /// Stores `words`, unless an equal bitmap is stored already, and returns its number.
     fn keep_bitmap(&self, words: &[u64]) -> u32 {
         let hash = words.iter().fold(words.len() as u64, |hash, word| {
             (hash.rotate_left(5) ^ word).wrapping_mul(0x517c_c1b7_2722_0a95)
@@ -159,7 +159,7 @@ impl Shared<'_> {
     }
 }
 
-/// Counts the places of all grams of two bytes, ascending. None begins within a code point or closes a text.
+/// Counts the positions of all grams of two bytes, ascending. No gram begins within a code point or ends a text.
 fn units(arena: &Arena) -> Vec<Unit> {
     let mut places = vec![0; 1 << 16];
     for pair in arena.bytes.windows(2) {
@@ -172,7 +172,7 @@ fn units(arena: &Arena) -> Vec<Unit> {
         .collect()
 }
 
-/// Cuts `units` into runs of at most `places_max` places, or of one unit.
+/// Divides `units` into runs of at most `places_max` positions, or of one unit.
 fn batches(units: &[Unit], places_max: usize) -> Vec<&[Unit]> {
     let mut batches = Vec::new();
     let (mut start, mut held) = (0, 0);
@@ -218,10 +218,10 @@ fn grow_batch(
     shared.check(&state.tree);
 }
 
-/// Collects the places of `units`, unit after unit, each in the order of the arena.
+/// Collects the positions of `units`, unit after unit, each in the order of the arena.
 ///
-/// All batches together read the arena dozens of times, so where all grams begin with one byte, the others are passed by
-/// as fast as bytes can be compared. `places` never becomes shorter, since new memory costs more than old.
+/// All batches together read the arena dozens of times, so if all grams begin with the same byte, a fast byte search
+/// skips all others. `places` never shrinks, as new memory costs more than reused memory.
 fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
     const OTHER: usize = usize::MAX;
     let mut next = vec![OTHER; 1 << 16];
@@ -242,7 +242,7 @@ fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
             row += 1;
             return;
         }
-        // Every text is closed, so another byte follows.
+        // Every text has an end mark, so another byte follows.
         let gram = u16::from_be_bytes([bytes[position], bytes[position + 1]]);
         let next = &mut next[usize::from(gram)];
         if *next != OTHER {
@@ -266,7 +266,7 @@ fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
     }
 }
 
-/// Takes the tree, and puts its units under nodes of their first bytes, and those under the root.
+/// Takes the tree, and adds a parent node for the units of each first byte, and the root above these.
 fn join_units(arena: &Arena, tuning: Tuning, shared: &Shared<'_>) -> Tree {
     let keep_bitmap = |words: &[u64]| shared.keep_bitmap(words);
     let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &keep_bitmap);
@@ -311,9 +311,9 @@ fn join_units(arena: &Arena, tuning: Tuning, shared: &Shared<'_>) -> Tree {
 }
 
 impl Tree {
-    /// Appends the nodes of `part`, and what they keep; returns the number of the first.
+    /// Appends the nodes of `part` with their lists and bitmaps; returns the number of the first.
     fn append(&mut self, part: &Tree) -> u32 {
-        // Node 0 is left for the root.
+        // Node 0 is reserved for the root.
         if self.nodes.is_empty() {
             self.nodes.push(Node::default());
         }
