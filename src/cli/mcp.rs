@@ -25,8 +25,11 @@ use crate::server::files::Stamps;
 use crate::server::process::search_memory;
 use crate::snapshot::{self, Snapshot};
 
-/// Longest message in bytes; a longer one is answered with an error and skipped.
-const LINE_BYTES_MAX: usize = 1 << 20;
+/// Longest message in bytes; a longer one gets an error.
+const MESSAGE_BYTES_MAX: usize = 1 << 20;
+
+/// Longest line in bytes that is read for the id of a message that is too long.
+const LINE_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Args)]
 pub(super) struct McpArgs {
@@ -79,7 +82,7 @@ fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, F
         base_url: args.base_url.clone(),
         allowed_origins: Vec::new(),
         allowed_hosts: Vec::new(),
-        body_bytes_max: LINE_BYTES_MAX,
+        body_bytes_max: MESSAGE_BYTES_MAX,
     });
     let mut revision = Revision::ASSUMED;
     Ok(move |line: &[u8]| {
@@ -131,13 +134,13 @@ fn converse(
         > 0
     {
         let is_whole = line.ends_with(b"\n") || line.len() <= LINE_BYTES_MAX;
+        if !is_whole {
+            input.skip_until(b'\n')?;
+        }
         let answered = match line.trim_ascii() {
-            _ if !is_whole => {
-                input.skip_until(b'\n')?;
-                Some(TOO_LONG.to_vec())
-            }
             b"" => None,
-            message => answer(message),
+            message if message.len() <= MESSAGE_BYTES_MAX => answer(message),
+            message => Some(remote::refuse_all(message, -32_600, TOO_LONG)),
         };
         if let Some(mut answered) = answered {
             answered.push(b'\n');
@@ -149,8 +152,7 @@ fn converse(
     Ok(())
 }
 
-const TOO_LONG: &[u8] =
-    br#"{"jsonrpc":"2.0","error":{"code":-32600,"message":"a message must be at most 1048576 bytes"}}"#;
+const TOO_LONG: &str = "a message must be at most 1048576 bytes";
 
 #[cfg(test)]
 mod tests {
@@ -171,11 +173,15 @@ mod tests {
     }
 
     #[test]
-    fn a_line_over_a_megabyte_is_refused_and_the_next_one_read() {
-        let fits = "x".repeat(LINE_BYTES_MAX);
-        let input = format!("{fits}\n{fits}y\nz\n");
+    fn a_message_over_a_megabyte_is_refused_by_its_id_and_the_next_one_read() {
+        let fits = "x".repeat(MESSAGE_BYTES_MAX);
+        let call = format!(r#"{{"method":"ping","params":"{fits}","jsonrpc":"2.0","id":7}}"#);
+        let endless = "x".repeat(LINE_BYTES_MAX + 1);
+        let input = format!("{fits}\n{fits}y\n{call}\n{endless}\nz\n");
         let lines = conversation(input.as_bytes());
-        assert_eq!((lines[0] == fits, lines.len()), (true, 3));
-        assert!(lines[1].contains("-32600") && lines[2] == "z");
+        assert_eq!((lines[0] == fits, lines.len()), (true, 5));
+        assert!(lines[1..4].iter().all(|line| line.contains("-32600")));
+        let has_id = [1, 2, 3].map(|at| lines[at].ends_with(r#""id":7}"#));
+        assert_eq!((has_id, &*lines[4]), ([false, true, false], "z"));
     }
 }

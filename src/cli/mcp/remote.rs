@@ -40,7 +40,7 @@ impl Remote {
     pub(super) fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let message: Value = match serde_json::from_slice(line) {
             Ok(message) => message,
-            Err(error) => return Some(failure(-32_700, &error.to_string()).to_string().into()),
+            Err(error) => return Some(refuse_all(line, -32_700, &error.to_string())),
         };
         let exchanged = self.exchange(line, &message);
         exchanged.map_or_else(|error| answer_all(&message, &error), Some)
@@ -54,11 +54,9 @@ impl Remote {
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         if !is_whole(message, &answer) {
             let why = format!("{} answered {status} and no message", self.url);
-            let is_error = answer["error"].is_object();
-            return Err(if is_error {
-                answer
-            } else {
-                failure(-32_603, &why)
+            return Err(match answer["error"].is_object() {
+                true => answer,
+                false => failure(-32_603, &why),
             });
         }
         if message["method"] == "initialize" {
@@ -78,10 +76,8 @@ impl Remote {
         let deadline = clock::instant() + TIME_MAX;
         let (method, params) = (message["method"].as_str(), &message["params"]);
         let stated = params["_meta"]["io.modelcontextprotocol/protocolVersion"].as_str();
-        let agreed = self
-            .version
-            .as_deref()
-            .filter(|_| method != Some("initialize"));
+        let is_first = method == Some("initialize");
+        let agreed = self.version.as_deref().filter(|_| !is_first);
         loop {
             let left = deadline.saturating_duration_since(clock::instant());
             let request = self
@@ -155,6 +151,13 @@ fn answer_all(message: &Value, error: &Value) -> Option<Vec<u8>> {
         one => Some(one).filter(is_request).map(answer),
     };
     answers.map(|answers| answers.to_string().into_bytes())
+}
+
+/// Answers each request of the line by an error; without an id where none can be read.
+pub(super) fn refuse_all(line: &[u8], code: i32, why: &str) -> Vec<u8> {
+    let message = serde_json::from_slice(line).unwrap_or_default();
+    let error = failure(code, why);
+    answer_all(&message, &error).unwrap_or_else(|| error.to_string().into())
 }
 
 fn failure(code: i32, message: &str) -> Value {
