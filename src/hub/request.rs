@@ -228,7 +228,7 @@ fn required(body: &[u8], field: &str) -> Result<String, Refusal> {
 pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
     let refuse = |what: String| Err(Refusal::media_type("content-type", what));
     let Some(value) = content_type else {
-        return refuse(format!("is missing, must be {FORM}"));
+        return refuse(format!("must be given once, as {FORM}"));
     };
     let value = String::from_utf8_lossy(value);
     let mut parts = value.split(';');

@@ -38,8 +38,8 @@ pub(super) enum RowSet {
 }
 
 impl RowSet {
-    /// A set with at least one row in this many is a bitmap. A list is smaller up to one in 32, but a bitmap needs one
-    /// step for `contains`; as each review names few people, this costs at most 64 bytes per mention.
+    /// A set is a bitmap if it has at least one row in 512, and else a list. Below one row in 32 a list is smaller, but
+    /// `contains` takes one step in a bitmap. A bitmap takes at most 64 bytes for each of its rows.
     const BITMAP_FROM_ONE_IN: u32 = 512;
 
     /// Creates the set of the ascending `list`, out of `rows` rows.

@@ -23,8 +23,8 @@ const CONNECTIONS_MAX: u32 = 32;
 /// How many of them one address may have.
 const CONNECTIONS_PER_ADDRESS: u32 = 8;
 
-/// Time for a head or a body, for a client to take its response, and between two requests: a client that asks every 15
-/// seconds may as well connect again.
+/// Time for a head or a body, between two requests, and for which a client may take nothing of its response: a client that
+/// asks every 15 seconds may as well connect again.
 const CONNECTION_TIME: Duration = Duration::from_secs(5);
 
 /// How long the end waits for a scrape under way.
@@ -42,6 +42,7 @@ pub(super) fn start(
         header_time: CONNECTION_TIME,
         idle_time: CONNECTION_TIME,
         stall_time: CONNECTION_TIME,
+        rate_time: CONNECTION_TIME,
         ..config.limits.clone()
     };
     let config = Config {

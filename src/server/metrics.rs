@@ -399,7 +399,7 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_hub_due" => "Subscriptions whose next delivery could begin, or is under way.",
         "reviewd_hub_oldest_due_age_seconds" => "How long the oldest of those has been due.",
         "reviewd_hub_exchanges" => "Requests to subscribers under way.",
-        "reviewd_hub_requests" => "Requests to subscribe or unsubscribe, by outcome.",
+        "reviewd_hub_requests" => "Requests whose form could be read, by outcome.",
         "reviewd_hub_verifications" => "Verifications of intent, by outcome.",
         "reviewd_hub_attempts" => "Attempts to deliver, by outcome.",
         "reviewd_hub_delivery_seconds" => "Time that acknowledged deliveries took, in all.",

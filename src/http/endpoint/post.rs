@@ -55,7 +55,7 @@ fn check_hub_head(parts: &Parts, is_waiting: bool) -> Result<(), Refusal> {
     }
 }
 
-/// Returns the media type of the form; given twice it is a list, which is none.
+/// Returns the media type of the form, unless it is missing or given more than once.
 fn content_type(parts: &Parts) -> Option<&[u8]> {
     let mut types = parts.headers.get_all(header::CONTENT_TYPE).iter();
     match (types.next(), types.next()) {

@@ -249,7 +249,7 @@ impl Engine {
             Recorded::Waiting | Recorded::Stale | Recorded::Kept => {
                 debug!(
                     subscription,
-                    request, topic, callback_host, status, "an exchange ended"
+                    request, topic, callback_host, status, "a delivery or verification ended"
                 );
                 return;
             }

@@ -99,9 +99,9 @@ impl Engine {
         if subscriptions > 0 {
             let stats = &self.shared.stats;
             stats.count_removals(RemovalReason::TopicWithdrawn, subscriptions);
-            info!(
+            warn!(
                 subscriptions,
-                "subscriptions to topics that are no longer served are removed"
+                "subscriptions to topics that are no longer served are removed: has --base-url changed?"
             );
         }
     }

@@ -203,6 +203,29 @@ fn a_new_store_may_be_opened_by_several_at_once() {
     }
 }
 
+#[test]
+fn a_denial_is_sent_again_for_a_day_unless_it_arrives() {
+    let (_temp, _dir, mut store) = stored(0);
+    let insert = "INSERT INTO notice (topic, callback, removal, since, next_at, attempts)
+         VALUES ('t', 'https://s.example/', 'gone', $1, $1, 0)";
+    let add = |store: &mut Store| store.write(|db| db.execute(insert, &[at(0).into()]));
+    add(&mut store).expect("inserted");
+    let claim = |store: &mut Store, ms| store.claim_notices(2, at(ms)).expect("claimed");
+    let mut now = 0;
+    for minutes in [1, 4, 16, 60, 60] {
+        assert_eq!(claim(&mut store, now).len(), 1);
+        now += minutes * 60_000;
+        assert!(claim(&mut store, now - 1).is_empty());
+    }
+    let day = 86_400_000;
+    assert_eq!(claim(&mut store, day - 1).len(), 1);
+    assert!(claim(&mut store, day * 2).is_empty());
+    add(&mut store).expect("inserted");
+    let told = claim(&mut store, day * 2);
+    store.end_notice(told[0].id).expect("ended");
+    assert!(claim(&mut store, day * 3).is_empty());
+}
+
 /// As the first published version wrote it.
 #[test]
 fn a_file_of_an_earlier_version_is_taken_to_this_one() {

@@ -32,11 +32,11 @@ pub fn check_hub_sequence(bytes: &[u8]) {
     Simulation::new(Store::in_memory().expect("memory"), false).run(bytes);
 }
 
-/// As [`check_hub_sequence`], on an empty store that replicas may share: there no topic is withdrawn, and now and then older
-/// contents are published.
+/// Does the same as [`check_hub_sequence`] on `store`, which is empty and which replicas may share. Such a store keeps the
+/// topics that are no longer published, and some of the contents that are published are older than those stored.
 ///
 /// # Panics
-/// As that does.
+/// For the same reasons.
 pub fn check_shared_hub_sequence(store: Store, bytes: &[u8]) {
     Simulation::new(store, true).run(bytes);
 }
