@@ -115,11 +115,32 @@ pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
     })
 }
 
+/// How long the rest of a body is awaited that is not needed for the answer.
+pub(crate) const UNREAD_TIME: Duration = Duration::from_secs(1);
+
+/// Bytes of such a body that are taken in. Our choice: all that a client sends before it can hear of the answer.
+pub(crate) const UNREAD_BYTES_MAX: usize = 256 * 1024;
+
+/// Takes in the rest of a body that is not needed for the answer, at most [`UNREAD_TIME`] long and [`UNREAD_BYTES_MAX`]
+/// bytes, so that its stream of HTTP/2 ends in good order.
+///
+/// Otherwise hyper resets the stream behind the answer, and clients such as curl 7.88 then throw the answer away. The
+/// stream of a longer body is reset with NO_ERROR (RFC 9113 §8.1), at once if its length is declared.
+pub(crate) async fn discard(body: Incoming) {
+    if body.size_hint().lower() > UNREAD_BYTES_MAX as u64 {
+        return;
+    }
+    let mut body = Limited::new(body, UNREAD_BYTES_MAX);
+    let rest = async { while let Some(Ok(_)) = body.frame().await {} };
+    // The answer is sent either way.
+    let _elapsed = tokio::time::timeout(UNREAD_TIME, rest).await;
+}
+
 /// Reads a request's body, at most `bytes_max` long and complete within `time_max`.
 ///
 /// A declared length is checked before a byte is read: `Limited` alone would wait for bytes that are refused anyway.
 pub(crate) async fn collect(
-    body: Incoming,
+    body: &mut Incoming,
     bytes_max: usize,
     time_max: Duration,
 ) -> Result<Bytes, HttpError> {

@@ -31,6 +31,7 @@ pub(crate) use access_log::WriterStats;
 pub use access_log::{AccessLog, LogEntry, WriterMessage};
 pub use app_state::AppState;
 pub use body::Body;
+pub(crate) use body::{UNREAD_BYTES_MAX, UNREAD_TIME};
 pub use client::{Proxies, ProxyField};
 pub(crate) use error::HttpError;
 pub use readiness::{Readiness, Reason};

@@ -13,7 +13,7 @@ use hyper::{Method, Request, Response, Version};
 
 use super::access_log::LogEntry;
 use super::app_state::AppState;
-use super::body::Body;
+use super::body::{self, Body};
 use super::endpoint;
 use super::error::HttpError;
 use super::head::{Field, RequestHead};
@@ -181,12 +181,28 @@ pub async fn handle(
     peer: SocketAddr,
     began: Instant,
 ) -> Response<Body> {
-    let (parts, body) = request.into_parts();
-    match respond_to(app, parts, !body.is_end_stream(), peer.ip(), began) {
-        Ok(response) => response,
+    let (parts, mut body) = request.into_parts();
+    let (peer, has_body) = (peer.ip(), !body.is_end_stream());
+    // HTTP/1.1 has its own way, the lingering close. A client that waits to hear whether to send its body has sent none.
+    let is_discarded =
+        has_body && parts.version == Version::HTTP_2 && !parts.headers.contains_key(header::EXPECT);
+    match respond_to(app, parts, has_body, peer, began) {
+        Ok(response) if !is_discarded => response,
         // Boxed, as reads are the traffic and their futures should stay small.
-        Err((parts, row, exchange)) => {
-            Box::pin(respond_to_body(app, parts, body, peer.ip(), row, exchange)).await
+        responded => {
+            let respond = async move {
+                let response = match responded {
+                    Ok(response) => response,
+                    Err((parts, row, exchange)) => {
+                        respond_to_body(app, parts, &mut body, peer, row, exchange).await
+                    }
+                };
+                if is_discarded {
+                    body::discard(body).await;
+                }
+                response
+            };
+            Box::pin(respond).await
         }
     }
 }
@@ -240,7 +256,7 @@ fn respond_to(
 
 /// Encodes `reply` for hyper, in the header map of the request, whose body was left alone if `unread`.
 fn encode(app: &AppState, parts: Parts, reply: Reply<'_>, unread: bool) -> Response<Body> {
-    // A body that is not read would be taken for the next request, or stall hyper. HTTP/2 has no such problem.
+    // A body that is not read would be taken for the next request, or stall hyper. HTTP/2 has streams.
     let close = unread
         || matches!(
             &reply,
@@ -262,7 +278,7 @@ fn encode(app: &AppState, parts: Parts, reply: Reply<'_>, unread: bool) -> Respo
 async fn respond_to_body(
     app: &AppState,
     parts: Parts,
-    body: Incoming,
+    body: &mut Incoming,
     peer: IpAddr,
     row: &'static RouteRow,
     mut exchange: Exchange,

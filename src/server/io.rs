@@ -12,15 +12,9 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
 
-use crate::http::{HttpError, protocol_error};
+use crate::http::{HttpError, UNREAD_BYTES_MAX, UNREAD_TIME, protocol_error};
 
 use super::deadline::ConnectionState;
-
-/// How long a connection that we have closed may take to close on the other side.
-const LINGER: Duration = Duration::from_secs(1);
-
-/// How many late bytes of a peer are taken in after our side is closed.
-const LINGER_BYTES: usize = 256 * 1024;
 
 /// How long the kernel goes on sending to a peer that takes nothing, after the connection is closed.
 const LAST_BYTES: Duration = Duration::from_secs(60);
@@ -121,7 +115,8 @@ impl<S: Stream> Replaced<S> {
         self.linger().await;
     }
 
-    /// Closes our side and takes in what the peer still sends, at most [`LINGER`] long and [`LINGER_BYTES`] bytes.
+    /// Closes our side and takes in what the peer still sends, at most [`UNREAD_TIME`] long and
+    /// [`UNREAD_BYTES_MAX`] bytes.
     ///
     /// Closing a socket that holds unread bytes resets the connection, and a reset makes the peer throw away the
     /// response that it has not read yet: a client that is refused its body would see an error and no 413.
@@ -130,7 +125,7 @@ impl<S: Stream> Replaced<S> {
             self.stream.shutdown().await?;
             let mut scrap = [0; 1024];
             let mut taken = 0;
-            while taken < LINGER_BYTES {
+            while taken < UNREAD_BYTES_MAX {
                 match self.stream.read(&mut scrap).await? {
                     0 => break,
                     bytes => taken += bytes,
@@ -139,7 +134,7 @@ impl<S: Stream> Replaced<S> {
             io::Result::Ok(())
         };
         // Either result ends with the socket closed; there is no peer left to tell.
-        let _result = timeout(LINGER, drained).await;
+        let _result = timeout(UNREAD_TIME, drained).await;
     }
 }
 

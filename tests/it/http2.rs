@@ -1,10 +1,13 @@
 //! HTTP/2 with prior knowledge, on the port of HTTP/1.1.
 
 use crate::support::Server;
-use crate::support::frames::{END_HEADERS, END_STREAM, Frames, frame, kind};
+use crate::support::frames::{ACK, END_HEADERS, END_STREAM, Frames, frame, kind};
 
 /// `:status: 200` in the static table.
 const OK: u8 = 0x88;
+
+/// `:status: 404` there.
+const NOT_FOUND: u8 = 0x8d;
 
 /// The error code of a peer that asks for too much (RFC 9113 §7).
 const ENHANCE_YOUR_CALM: u32 = 0xb;
@@ -80,4 +83,86 @@ fn a_client_may_take_20_requests_back_before_they_are_looked_at_and_no_more() {
     assert_eq!(frames.answer(41).0, OK);
     let goaway = take_back(&server, 21).wait_for(kind::GOAWAY);
     assert_eq!(goaway.payload[4..8], ENHANCE_YOUR_CALM.to_be_bytes());
+}
+
+/// Begins a POST for `path` with a Content-Length of `length`, where there is one.
+fn post(server: &Server, path: &str, length: Option<usize>) -> Frames {
+    let mut frames = Frames::open(server.address(), &[]);
+    let mut block = frames.post_block(path);
+    if let Some(length) = length {
+        let value = length.to_string();
+        // A literal that no table keeps, its name the 28th entry of the static table.
+        block.extend([0x0f, 28 - 15, value.len() as u8]);
+        block.extend(value.bytes());
+    }
+    frames.send(kind::HEADERS, END_HEADERS, 1, &block);
+    frames
+}
+
+/// Sends a body of so many bytes to the end of its stream, as the server opens the window.
+fn send_body(frames: &mut Frames, bytes: usize) {
+    const FRAME_BYTES: usize = 8 << 10;
+    // The window of the connection, which is larger than any body here.
+    assert_eq!(frames.wait_for(kind::WINDOW_UPDATE).stream, 0);
+    let (mut window, mut left) = (65_535, bytes);
+    while left > 0 {
+        let length = left.min(FRAME_BYTES);
+        while window < length {
+            let update = frames.wait_for(kind::WINDOW_UPDATE);
+            if update.stream == 1 {
+                let more: [u8; 4] = update.payload[..].try_into().unwrap();
+                window += u32::from_be_bytes(more) as usize;
+            }
+        }
+        (window, left) = (window - length, left - length);
+        let end = if left == 0 { END_STREAM } else { 0 };
+        frames.send(kind::DATA, end, 1, &vec![b'x'; length]);
+    }
+}
+
+/// Returns the code with which the stream is reset after its answer, if it is.
+fn reset_after_answer(frames: &mut Frames) -> Option<[u8; 4]> {
+    frames.send(kind::PING, 0, 0, &[7; 8]);
+    loop {
+        let frame = frames.next().expect("the ping is answered");
+        match frame.kind {
+            kind::RST_STREAM => return frame.payload.try_into().ok(),
+            kind::PING if frame.flags & ACK != 0 => return None,
+            _ => {}
+        }
+    }
+}
+
+#[test]
+fn the_stream_of_a_refused_body_ends_in_good_order() {
+    let server = Server::start_with(|config| config.limits.rates.hub = 1);
+    for (path, bytes, expected) in [
+        ("/nowhere", 1, "not_found"),
+        ("/reviews.json", 64 << 10, "method_not_allowed"),
+        ("/api/websub/hub", 9 << 10, "must not be longer than 8192"),
+        ("/api/websub/hub", 9 << 10, "more than 1 requests a minute"),
+    ] {
+        let mut frames = post(&server, path, None);
+        send_body(&mut frames, bytes);
+        let (_, body) = frames.answer(1);
+        let body = String::from_utf8_lossy(&body);
+        assert!(body.contains(expected), "{path}: {body}");
+        assert_eq!(reset_after_answer(&mut frames), None, "{path}");
+    }
+}
+
+#[test]
+fn a_refused_body_is_taken_in_up_to_256_kib_and_for_a_second() {
+    let server = Server::start();
+    let bytes_max = 256 << 10;
+    let mut frames = post(&server, "/nowhere", Some(bytes_max));
+    send_body(&mut frames, bytes_max);
+    assert_eq!(frames.answer(1).0, NOT_FOUND);
+    assert_eq!(reset_after_answer(&mut frames), None);
+    // A longer one is answered before it comes, one that does not come after a second; neither is an error.
+    for length in [Some(bytes_max + 1), None] {
+        let mut frames = post(&server, "/nowhere", length);
+        assert_eq!(frames.answer(1).0, NOT_FOUND);
+        assert_eq!(reset_after_answer(&mut frames), Some([0; 4]), "{length:?}");
+    }
 }

@@ -14,7 +14,11 @@ use crate::hub::{Refusal, request};
 use crate::mcp::{self, Field, Form, Head};
 
 /// Reads the form and hands it to the hub: 202 once the request is on disk.
-pub(crate) async fn hub(app: &AppState, parts: Parts, body: Incoming) -> (Response<Body>, bool) {
+pub(crate) async fn hub(
+    app: &AppState,
+    parts: Parts,
+    body: &mut Incoming,
+) -> (Response<Body>, bool) {
     let is_waiting = parts.headers.contains_key(header::EXPECT);
     if let Err(refusal) = check_hub_head(&parts, is_waiting) {
         return (reply::render_hub(Err(refusal), parts.headers), false);
@@ -69,7 +73,7 @@ pub(crate) async fn mcp(
     app: &AppState,
     parts: Parts,
     origin: mcp::Origin,
-    body: Incoming,
+    body: &mut Incoming,
 ) -> (Response<Body>, bool) {
     let Some(server) = &app.mcp else {
         let response = not_running(app, "the MCP server is not running", parts.headers);
