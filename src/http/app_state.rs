@@ -31,8 +31,7 @@ pub struct AppState {
     /// At `RateLimitScope as usize`.
     rates: [RateLimiter; 3],
     pub(crate) cache_control: HeaderValue,
-    /// `None` where `/mcp` is not served: it answers 503.
-    pub(crate) mcp: Option<mcp::Server>,
+    pub(crate) mcp: mcp::Server,
     /// Empty where the hub is not served: it answers 503.
     hub: OnceLock<Hub>,
     /// Empty where requests are not logged.
@@ -43,7 +42,7 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// Builds the service on its first site.
+    /// Builds the service on its first state.
     ///
     /// # Errors
     /// When a setting cannot be written into a header.
@@ -64,19 +63,12 @@ impl AppState {
                 RateLimiter::new("hub", settings.rates.hub, began),
             ],
             cache_control,
-            mcp: None,
+            mcp: mcp::Server::new(settings.mcp),
             hub: OnceLock::new(),
             access_log: OnceLock::new(),
             own_authority: OwnAuthority::of(&settings.base_url),
             base_url: settings.base_url,
         })
-    }
-
-    /// Serves the Model Context Protocol at `/mcp`.
-    #[must_use]
-    pub fn with_mcp(mut self, server: mcp::Server) -> AppState {
-        self.mcp = Some(server);
-        self
     }
 
     /// Serves the hub; the first one stays.
@@ -97,13 +89,13 @@ impl AppState {
         let _second = self.access_log.set(log);
     }
 
-    /// Puts `site` in place of the current one, and returns that. Requests in flight finish on the site they began with,
+    /// Puts `served` in place of the current state, and returns that. Requests in flight finish on the state they began with,
     /// and the last of them would have to free it, gigabytes of a large dataset, unless the caller keeps it longer.
     pub fn publish(&self, served: ServedState) -> Arc<ServedState> {
         self.served.swap(Arc::new(served))
     }
 
-    /// Returns the site that is served now.
+    /// Returns the state that is served now.
     pub fn current(&self) -> Arc<ServedState> {
         self.served.load_full()
     }

@@ -7,8 +7,10 @@ use hyper::StatusCode;
 
 use super::host::HostError;
 use super::router::TargetError;
-use crate::pages::Policy;
 use crate::wire::json::Object;
+
+/// Most bytes of a request's head, request line and fields together.
+pub(crate) const HEAD_BYTES_MAX: u32 = 16 * 1024;
 
 /// Why a request is not answered as asked; its text is the line for people.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -19,15 +21,9 @@ pub(crate) enum HttpError {
     TransferEncoding,
     #[error("{0}")]
     Target(TargetError),
-    /// With the ready body of a validation error.
+    /// With the ready body of a validation error; empty where a page tells them.
     #[error("")]
     Issues(Bytes),
-    /// With a page that tells the issues.
-    #[error("")]
-    Page(Bytes, Policy),
-    /// With a page that tells what is not ready yet.
-    #[error("")]
-    EarlyPage(Bytes, Policy),
     #[error("there is nothing at this address")]
     UnknownPath,
     #[error("no review has this id")]
@@ -40,7 +36,7 @@ pub(crate) enum HttpError {
     Plaintext,
     #[error("the head of the request did not arrive in time")]
     HeadTime,
-    #[error("the head of the request is too long")]
+    #[error("the head of the request is too long: at most {bytes} bytes and 100 fields are taken", bytes = HEAD_BYTES_MAX)]
     HeadBytes,
     #[error("this address takes {0}")]
     Method(&'static str),
@@ -55,8 +51,8 @@ pub(crate) enum HttpError {
     BodyBroken,
     #[error("more than {0} requests a minute from one address")]
     Rate(u32),
-    #[error("a request may have at most {0} header fields")]
-    Fields(usize),
+    #[error("the request has {count} header fields, at most {count_max} are taken")]
+    Fields { count: usize, count_max: usize },
     /// The handler panicked.
     #[error("the server failed to answer this request")]
     Internal,
@@ -82,20 +78,20 @@ impl HttpError {
             E::Host(_) | E::Target(_) | E::BodyBroken | E::Malformed | E::Plaintext => {
                 (S::BAD_REQUEST, "bad_request")
             }
-            E::Issues(_) | E::Page(..) => (S::BAD_REQUEST, "validation_error"),
+            E::Issues(_) => (S::BAD_REQUEST, "validation_error"),
             E::UnknownPath | E::UnknownReview => (S::NOT_FOUND, "not_found"),
             E::Method(_) => (S::METHOD_NOT_ALLOWED, "method_not_allowed"),
             E::BodyTime(_) | E::HeadTime => (S::REQUEST_TIMEOUT, "request_timeout"),
             E::Precondition => (S::PRECONDITION_FAILED, "precondition_failed"),
             E::BodyBytes(_) => (S::PAYLOAD_TOO_LARGE, "content_too_large"),
             E::Rate(_) => (S::TOO_MANY_REQUESTS, "too_many_requests"),
-            E::Fields(_) | E::HeadBytes => (
+            E::Fields { .. } | E::HeadBytes => (
                 S::REQUEST_HEADER_FIELDS_TOO_LARGE,
                 "header_fields_too_large",
             ),
             E::Internal => (S::INTERNAL_SERVER_ERROR, "internal_error"),
             E::TransferEncoding | E::Connect => (S::NOT_IMPLEMENTED, "not_implemented"),
-            E::Unavailable(_) | E::EarlyPage(..) => (S::SERVICE_UNAVAILABLE, "unavailable"),
+            E::Unavailable(_) => (S::SERVICE_UNAVAILABLE, "unavailable"),
         }
     }
 
@@ -109,7 +105,7 @@ impl HttpError {
                 | HttpError::BodyTime(_)
                 | HttpError::BodyBytes(_)
                 | HttpError::BodyBroken
-                | HttpError::Fields(_)
+                | HttpError::Fields { .. }
                 | HttpError::Internal
                 | HttpError::Connect
         )
@@ -129,9 +125,7 @@ impl HttpError {
 
     /// Returns the body: `{"error": code, "message": words}`, or the issues as they are.
     pub(crate) fn body(&self) -> Bytes {
-        if let HttpError::Issues(body) | HttpError::Page(body, _) | HttpError::EarlyPage(body, _) =
-            self
-        {
+        if let HttpError::Issues(body) = self {
             return body.clone();
         }
         // Room for most bodies, which then need no second allocation.

@@ -34,7 +34,7 @@ pub(crate) enum Reply<'s> {
     /// A status from 400 up.
     Refuse(HttpError),
     /// The same, told by a page.
-    RefuseByPage(HttpError, Bytes),
+    RefuseByPage(HttpError, Bytes, Policy),
 }
 
 /// The header fields of a document or of a search's answer.
@@ -112,9 +112,10 @@ fn fill(
             put_error(headers, &error);
             (error.status(), Body::full(error.body()))
         }
-        Reply::RefuseByPage(error, page) => {
+        Reply::RefuseByPage(error, page, policy) => {
             put_error(headers, &error);
-            put_page(headers, Policy::Page);
+            headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(pages::HTML));
+            put_policy(headers, policy);
             (error.status(), Body::full(page))
         }
     }
@@ -217,19 +218,10 @@ fn put_error(headers: &mut HeaderMap, error: &HttpError) {
     if let HttpError::Method(allow) = error {
         headers.insert(header::ALLOW, HeaderValue::from_static(allow));
     }
-    if let HttpError::Unavailable(_) | HttpError::EarlyPage(..) = error {
+    if let HttpError::Unavailable(_) = error {
         // Long enough not to be asked in a loop, short enough for a restart.
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
     }
-    if let HttpError::Page(_, policy) | HttpError::EarlyPage(_, policy) = error {
-        put_page(headers, *policy);
-    }
-}
-
-/// Adds the fields of a page that tells of an error.
-fn put_page(headers: &mut HeaderMap, policy: Policy) {
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(pages::HTML));
-    put_policy(headers, policy);
 }
 
 fn put_preflight(headers: &mut HeaderMap, methods: HeaderValue, allowed: &'static str) {

@@ -23,6 +23,7 @@ use super::router::{self, Action, Matched, Path, Route, RouteRow, TargetError};
 use super::served_state::ServedState;
 use crate::clock;
 use crate::mcp;
+use crate::pages::Policy;
 use crate::wire::negotiate::prefers_html;
 
 /// What a path leads to; `None` for the `*` of OPTIONS.
@@ -61,7 +62,10 @@ fn scope_of(head: &RequestHead<'_>, found: &Found<'_>) -> Option<RateLimitScope>
 /// Checks what needs no route, in the order that `mod.rs` names.
 fn check_head(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
     if head.field_count > app.limits.header_fields {
-        return Err(HttpError::Fields(app.limits.header_fields));
+        return Err(HttpError::Fields {
+            count: head.field_count,
+            count_max: app.limits.header_fields,
+        });
     }
     head.host.map_err(HttpError::Host)?;
     if !head.is_transfer_encoding_known() {
@@ -135,7 +139,7 @@ impl Exchange {
         Ok(match error.page() {
             Some(heading) if prefers_html(head.lines_from_last("accept")) => {
                 let page = served.pages.error(heading, &error.to_string());
-                Reply::RefuseByPage(error, page.into())
+                Reply::RefuseByPage(error, page.into(), Policy::Page)
             }
             _ => Reply::Refuse(error),
         })
@@ -260,7 +264,7 @@ fn encode(app: &AppState, parts: Parts, reply: Reply<'_>, unread: bool) -> Respo
     let close = unread
         || matches!(
             &reply,
-            Reply::Refuse(error) | Reply::RefuseByPage(error, _) if error.ends_connection()
+            Reply::Refuse(error) | Reply::RefuseByPage(error, ..) if error.ends_connection()
         );
     let mut response = reply::render(reply, parts.headers, &app.cache_control);
     if parts.method == Method::HEAD {

@@ -29,7 +29,7 @@ pub(crate) enum Route<'a> {
     Mcp,
 }
 
-/// A stored document; the number is its place in the site's table.
+/// A stored document; the number is its place in the table of the served state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Document {
     Reviews = 0,

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::client::Proxies;
+use crate::mcp;
 
 /// What the operator sets.
 #[derive(Clone, Debug)]
@@ -17,6 +18,8 @@ pub struct Settings {
     pub rates: Rates,
     /// The proxies that are trusted to name the client of a request.
     pub proxies: Proxies,
+    /// The Model Context Protocol at `/mcp`.
+    pub mcp: mcp::Settings,
 }
 
 /// Requests that one client, an IPv6 one being its /64, may make in a minute; 0 for any number. More get 429.

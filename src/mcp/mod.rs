@@ -37,4 +37,3 @@ pub(crate) use reply::Refusal;
 pub use reply::{METHODS, REQUEST_HEADERS, Reply};
 pub use server::{Server, Settings};
 pub use session::SessionId;
-pub(crate) use tools::ToolCalls;

@@ -23,7 +23,7 @@ use tokio::time::error::Elapsed;
 use tokio::time::{Instant, timeout_at};
 use tokio_rustls::TlsAcceptor;
 
-use crate::http::HttpError;
+use crate::http::{HEAD_BYTES_MAX, HttpError};
 
 use super::clock;
 use super::config::{Config, Limits};
@@ -33,9 +33,6 @@ use super::io::{Replaced, Socket, Stream};
 use super::metrics::Counters;
 use super::service::{Handler, Link};
 use super::tls;
-
-/// A request's head in bytes, request line and fields together.
-const HEADER_BYTES_MAX: u32 = 16 * 1024;
 
 /// hyper's read buffer at its largest; it has to hold a header block, and bounds what a slow sender can occupy.
 const BUFFER_BYTES: usize = 32 * 1024;
@@ -113,7 +110,7 @@ impl<H: Handler> Protocols<H> {
         http1
             .keep_alive(true)
             .half_close(true)
-            .max_header_size(HEADER_BYTES_MAX as usize)
+            .max_header_size(HEAD_BYTES_MAX as usize)
             .max_buf_size(BUFFER_BYTES)
             // `ConnectionDeadline` has better timers, and without hyper's a request costs no timer at all.
             .header_read_timeout(None)
@@ -128,7 +125,7 @@ impl<H: Handler> Protocols<H> {
             .max_send_buf_size(SEND_BUFFER_BYTES)
             .max_pending_accept_reset_streams(RESETS_MAX)
             .max_local_error_reset_streams(LOCAL_RESETS_MAX)
-            .max_header_list_size(HEADER_BYTES_MAX)
+            .max_header_list_size(HEAD_BYTES_MAX)
             .keep_alive_interval(PING_INTERVAL)
             .keep_alive_timeout(PING_TIMEOUT)
             .auto_date_header(true);

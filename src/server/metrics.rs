@@ -19,7 +19,6 @@ use crate::clock;
 use crate::http::{AppState, BOUNDS_US, ROUTE_LABELS, STATUS_CLASSES, Searcher};
 use crate::hub::Hub;
 use crate::hub::subscription::{Failure, RemovalReason};
-use crate::mcp::ToolCalls;
 
 use super::connections::Connections;
 use super::deadline::Ending;
@@ -161,8 +160,7 @@ impl MetricSources {
 
     fn work(&self, out: &mut Encoder<'_>) -> fmt::Result {
         out.counters("reviewd_rate_limited", "surface", self.app.rate_limited())?;
-        let none = ToolCalls::default();
-        let calls = self.app.mcp.as_ref().map_or(&none, |server| server.calls());
+        let calls = self.app.mcp.calls();
         let by_mcp = calls.totals().find(|(tool, _)| *tool == "search_reviews");
         let searches = |by: Searcher| {
             let traffic = &self.app.traffic;

@@ -149,21 +149,20 @@ fn make_app(
     base_url: String,
     served: ServedState,
 ) -> Result<Arc<AppState>, StartError> {
-    let mcp = mcp::Server::new(mcp::Settings {
-        base_url: base_url.clone(),
-        allowed_origins: config.mcp.allowed_origins.clone(),
-        allowed_hosts: config.mcp.allowed_hosts.clone(),
-        body_bytes_max: config.limits.requests.mcp_body_bytes,
-    });
     let settings = http::Settings {
+        mcp: mcp::Settings {
+            base_url: base_url.clone(),
+            allowed_origins: config.mcp.allowed_origins.clone(),
+            allowed_hosts: config.mcp.allowed_hosts.clone(),
+            body_bytes_max: config.limits.requests.mcp_body_bytes,
+        },
         base_url,
         cache_control: config.cache_control.clone(),
         rates: config.limits.rates,
         proxies: config.proxies.clone(),
         limits: config.limits.requests.clone(),
     };
-    let app = AppState::new(settings, served)?;
-    Ok(Arc::new(app.with_mcp(mcp)))
+    Ok(Arc::new(AppState::new(settings, served)?))
 }
 
 /// Warns of a public address that others cannot use, or that seems to be that of an unconfigured proxy.

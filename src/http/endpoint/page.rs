@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 
-use super::made;
+use super::{INSIGHTS_NOT_READY, made};
 use crate::http::app_state::AppState;
 use crate::http::body::Body;
 use crate::http::error::HttpError;
@@ -54,11 +54,11 @@ fn search<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -
             Ok(asked) if asked.is_empty() => return stored(served, Page::Home, head),
             Ok(asked) => asked,
             Err(InvalidQuery { page, is_early }) => {
-                let (page, policy) = (Bytes::from(page), Page::Home.policy());
-                return Reply::Refuse(match is_early {
-                    true => HttpError::EarlyPage(page, policy),
-                    false => HttpError::Page(page, policy),
-                });
+                let error = match is_early {
+                    true => INSIGHTS_NOT_READY,
+                    false => HttpError::Issues(Bytes::new()),
+                };
+                return Reply::RefuseByPage(error, page.into(), Page::Home.policy());
             }
         };
         rendered(app, served, Page::Home, head, || pages.find(&asked, run))
@@ -72,7 +72,10 @@ fn widget<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -
             Ok(query) => rendered(app, served, Page::Widget, head, || {
                 pages.find_widget(head.query.as_bytes(), &query, run)
             }),
-            Err(page) => Reply::Refuse(HttpError::Page(Bytes::from(page), Page::Widget.policy())),
+            Err(page) => {
+                let error = HttpError::Issues(Bytes::new());
+                Reply::RefuseByPage(error, page.into(), Page::Widget.policy())
+            }
         }
     })
 }

@@ -2,7 +2,7 @@
 //! protocol's own. Each returns its response, and whether it has read the body to its end.
 
 use hyper::body::Incoming;
-use hyper::header::{self, HeaderMap, HeaderName};
+use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
 use hyper::{Method, Response};
 
@@ -23,7 +23,10 @@ pub(crate) async fn hub(
     if let Err(refusal) = check_hub_head(&parts, is_waiting) {
         return (reply::render_hub(Err(refusal), parts.headers), false);
     }
-    let unavailable = |headers| not_running(app, "the hub is not running", headers);
+    let unavailable = |headers| {
+        let error = HttpError::Unavailable("the hub is not running");
+        reply::render(Reply::Refuse(error), headers, &app.cache_control)
+    };
     if is_waiting && app.hub().is_none() {
         return (unavailable(parts.headers), false);
     }
@@ -39,11 +42,6 @@ pub(crate) async fn hub(
         Err(refusal) => Err(refusal),
     };
     (reply::render_hub(result, parts.headers), true)
-}
-
-fn not_running(app: &AppState, message: &'static str, headers: HeaderMap) -> Response<Body> {
-    let error = HttpError::Unavailable(message);
-    reply::render(Reply::Refuse(error), headers, &app.cache_control)
 }
 
 /// Refuses a request before its body is read: a form in a content coding, and one of another media type whose client waits
@@ -75,11 +73,7 @@ pub(crate) async fn mcp(
     origin: mcp::Origin,
     body: &mut Incoming,
 ) -> (Response<Body>, bool) {
-    let Some(server) = &app.mcp else {
-        let response = not_running(app, "the MCP server is not running", parts.headers);
-        return (response, false);
-    };
-    if let Some(reply) = refuse_early(server, &parts) {
+    if let Some(reply) = refuse_early(&app.mcp, &parts) {
         let reply = mcp::Reply { origin, ..reply };
         return (reply::render_mcp(reply, parts.headers), false);
     }
@@ -87,7 +81,8 @@ pub(crate) async fn mcp(
     let reply = match &collected {
         Ok(message) => {
             let served = app.served.load();
-            server.handle(&served.catalog, &mcp_head(&parts), origin, message)
+            app.mcp
+                .handle(&served.catalog, &mcp_head(&parts), origin, message)
         }
         Err(error) => mcp::Reply::refuse(match error {
             HttpError::BodyBytes(_) => mcp::Refusal::TooLarge,
@@ -110,10 +105,7 @@ fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
 
 /// Tells whether a request to `/mcp` is of a page that gets to see the answer.
 pub(crate) fn check_mcp_origin(app: &AppState, parts: &Parts) -> Result<mcp::Origin, mcp::Reply> {
-    match &app.mcp {
-        Some(server) => server.check_origin(&mcp_head(parts)),
-        None => Ok(mcp::Origin::Absent),
-    }
+    app.mcp.check_origin(&mcp_head(parts))
 }
 
 /// What the protocol looks at of a request's head.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use reviewd::dataset;
 use reviewd::http::{Limits, Proxies, ProxyField, Rates, Settings};
+use reviewd::mcp;
 use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
 use reviewd::snapshot;
@@ -52,6 +53,12 @@ pub fn settings() -> Settings {
             hub_body_bytes: 8_192,
             mcp_body_bytes: 1 << 20,
             body_time: Duration::from_secs(10),
+        },
+        mcp: mcp::Settings {
+            base_url: BASE_URL.to_owned(),
+            allowed_origins: Vec::new(),
+            allowed_hosts: Vec::new(),
+            body_bytes_max: 1 << 20,
         },
     }
 }
