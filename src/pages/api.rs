@@ -2,13 +2,13 @@
 //!
 //! The template is an OpenAPI 3.1 document. A string that is one name in braces stands for a value of the data, so that
 //! each example of a request can be tried as it stands; it is removed with its key where the data has none. `{base_url}`
-//! and `{name}` are filled in anywhere. HEAD and OPTIONS are left out of the template and added to `/openapi.json`, as
-//! they follow from the other methods. `/developers` and `/llms.txt` list the operations of the same document. Tests hold
-//! it against the route table and against the bounds of the query parser.
+//! and `{name}` are filled in anywhere. HEAD and OPTIONS are left out, as they follow from the other methods. `/developers`
+//! and `/llms.txt` list the operations of the same document. Tests hold it against the route table and against the bounds
+//! of the query parser.
 
 use std::collections::HashMap;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::mentioned;
 use super::text::{encoded, newest, people, services};
@@ -47,12 +47,7 @@ impl Interface {
 
     /// Renders `/openapi.json`.
     pub(super) fn render(&self) -> String {
-        let mut document = self.document.clone();
-        let paths = document["paths"].as_object_mut();
-        for item in paths.into_iter().flat_map(Map::values_mut) {
-            push_derived_methods(item);
-        }
-        document.to_string()
+        self.document.to_string()
     }
 
     /// Returns all operations by their purpose, in the order of the document.
@@ -128,35 +123,6 @@ fn fill(value: &mut Value, examples: &Examples, snapshot: &Snapshot) -> bool {
         Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
     true
-}
-
-/// Adds OPTIONS, and HEAD beside GET.
-fn push_derived_methods(item: &mut Value) {
-    let Some(first) = item.get("get").or(item.get("post")).cloned() else {
-        return;
-    };
-    let id = text(&first, "operationId");
-    let refused = |name| json!({"$ref": format!("#/components/responses/{name}")});
-    if let Some(get) = item.get("get") {
-        let mut head = json!({
-            "operationId": format!("head_{id}"),
-            "tags": get["tags"],
-            "summary": format!("{}: header fields alone", text(get, "summary")),
-            "parameters": get.get("parameters").cloned().unwrap_or_else(|| json!([])),
-            "responses": {"200": refused("HeadOk")},
-        });
-        if get["responses"].get("304").is_some() {
-            head["responses"]["304"] = refused("NotModified");
-        }
-        head["responses"]["default"] = refused("HeadRefused");
-        item["head"] = head;
-    }
-    item["options"] = json!({
-        "operationId": format!("options_{id}"),
-        "tags": first["tags"],
-        "summary": "The methods of this address",
-        "responses": {"204": refused("Options"), "default": refused("Refused")},
-    });
 }
 
 /// Returns the string at `key`, or nothing.

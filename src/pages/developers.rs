@@ -4,7 +4,7 @@ use askama::Template;
 use serde_json::Value;
 
 use super::Context;
-use super::api::{Operation, Parameter, plain};
+use super::api::{Group, Operation, Parameter, plain};
 use super::layout::{Layout, rendered};
 
 /// A working subscriber; continuous integration runs it.
@@ -14,21 +14,13 @@ pub(super) fn render(context: &Context<'_>) -> String {
     let (layout, interface) = (context.layout, context.interface);
     let base_url = &context.snapshot.base_url;
     let (files, groups): (Vec<_>, Vec<_>) = interface.groups().partition(|one| one.id == FILES);
-    let groups = groups.into_iter().map(|group| Group {
-        id: group.id,
-        name: group.name,
-        description: group.description,
-        endpoints: (group.operations.into_iter())
-            .map(|operation| Endpoint::of(operation, base_url))
-            .collect(),
-    });
     let files = files.iter().flat_map(|group| &group.operations);
     rendered(&Developers {
         layout,
         title: format!("For developers – Reviews of {}", layout.title),
         base_url,
         version: interface.version(),
-        groups: groups.collect(),
+        groups,
         files: files.map(|operation| operation.path).collect(),
         etag: context.snapshot.reviews.etag.as_str(),
         subscriber: SUBSCRIBER.replace("{base_url}", base_url),
@@ -38,23 +30,7 @@ pub(super) fn render(context: &Context<'_>) -> String {
 /// The group of files that pages load, such as stylesheets.
 pub(super) const FILES: &str = "files";
 
-/// The endpoints of one purpose.
-struct Group<'d> {
-    id: &'d str,
-    name: &'d str,
-    description: &'d str,
-    endpoints: Vec<Endpoint<'d>>,
-}
-
-/// One operation with its examples, and the fields of a form that sends it.
-struct Endpoint<'d> {
-    operation: Operation<'d>,
-    curl: String,
-    script: String,
-    python: String,
-    fields: Vec<Field<'d>>,
-}
-
+/// A field of the form that sends a request.
 struct Field<'d> {
     id: String,
     name: &'d str,
@@ -73,11 +49,21 @@ enum Control<'d> {
     Select(Vec<&'d str>),
 }
 
-impl<'d> Endpoint<'d> {
-    fn of(operation: Operation<'d>, base_url: &str) -> Endpoint<'d> {
-        let url = &format!("{base_url}{}", operation.target);
-        let id = |name: &str| format!("{}-{name}", operation.id);
-        let parameters = operation.parameters.iter();
+impl<'d> Operation<'d> {
+    /// Returns the example as a program in `language`.
+    fn sample(&self, language: &str, base_url: &str) -> String {
+        let url = &format!("{base_url}{}", self.target);
+        rendered(&Sample {
+            language,
+            url,
+            operation: self,
+        })
+    }
+
+    /// Returns the fields of the form, filled in with the example.
+    fn fields(&self) -> Vec<Field<'d>> {
+        let id = |name: &str| format!("{}-{name}", self.id);
+        let parameters = self.parameters.iter();
         let sendable = parameters.filter(|parameter| parameter.location != "header");
         let sendable = sendable.map(|parameter| Field {
             id: id(parameter.name),
@@ -85,7 +71,7 @@ impl<'d> Endpoint<'d> {
             control: parameter.control(),
             value: parameter.example.clone(),
         });
-        let form = operation.form.iter().map(|&(name, value)| Field {
+        let form = self.form.iter().map(|&(name, value)| Field {
             id: id(name),
             name,
             control: match name {
@@ -94,36 +80,18 @@ impl<'d> Endpoint<'d> {
             },
             value: value.to_owned(),
         });
-        let fields = sendable.chain(form).collect();
-        let sample = |language| {
-            rendered(&Sample {
-                language,
-                url,
-                operation: &operation,
-            })
-        };
-        Endpoint {
-            curl: sample("curl"),
-            script: sample("javascript"),
-            python: sample("python"),
-            fields,
-            operation,
-        }
-    }
-
-    fn method(&self) -> String {
-        self.operation.method.to_ascii_lowercase()
+        sendable.chain(form).collect()
     }
 
     /// The form's action, used without the script.
     fn action(&self) -> &str {
-        let target = &self.operation.target;
+        let target = &self.target;
         target.split_once('?').map_or(target, |(path, _)| path)
     }
 
     /// Whether the form works only with the script.
     fn needs_script(&self) -> bool {
-        self.operation.path.ends_with('}') || self.operation.message.is_some()
+        self.path.ends_with('}') || self.message.is_some()
     }
 }
 
@@ -174,7 +142,7 @@ const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"
 #[derive(Template)]
 #[template(path = "samples/sample.txt")]
 struct Sample<'p> {
-    language: &'static str,
+    language: &'p str,
     url: &'p str,
     operation: &'p Operation<'p>,
 }

@@ -196,19 +196,11 @@ impl QueryParams {
         values.map(|(name, value)| (*name, value.as_str()))
     }
 
-    /// Returns the address of the first page of the same search without the parameters `left_out`.
-    pub(super) fn href_without(&self, left_out: &[&str]) -> String {
-        self.href(left_out, None)
-    }
-
-    /// Returns the address of the page that begins after `cursor`.
-    pub(super) fn href_after(&self, cursor: &str) -> String {
-        self.href(&[], Some(cursor))
-    }
-
-    fn href(&self, left_out: &[&str], cursor: Option<&str>) -> String {
+    /// Returns the address of the same search without the parameter `left_out`: of its first page, or of the one that
+    /// begins after `cursor`.
+    pub(super) fn href(&self, left_out: Option<&str>, cursor: Option<&str>) -> String {
         let pairs = self.iter().filter(|(name, _)| *name != "cursor");
-        let kept = pairs.filter(|(name, _)| !left_out.contains(name));
+        let kept = pairs.filter(|(name, _)| left_out != Some(*name));
         let all = kept.chain(cursor.map(|cursor| ("cursor", cursor)));
         let pairs = all.map(|(name, value)| encoded(&format!("{name}="), value));
         let pairs: Vec<String> = pairs.collect();

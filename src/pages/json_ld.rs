@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::rating::RatingStats;
+use super::rating::{RatingStats, rounded};
 use super::review::{ReviewView, read_newest};
 use crate::model::{Business, platform};
 use crate::snapshot::Snapshot;
@@ -60,7 +60,7 @@ pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
 }
 
 fn rating_value(stats: &RatingStats) -> Option<Value> {
-    let mean = stats.mean_hundredths()? as f64 / 100.0;
+    let mean = rounded(stats.sum, stats.count, 100)? as f64 / 100.0;
     // Google refuses a count of zero.
     let with_text = Some(stats.with_text).filter(|count| *count > 0);
     Some(json!({

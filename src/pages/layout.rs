@@ -4,7 +4,7 @@
 use askama::Template;
 use sha2::{Digest, Sha256};
 
-use super::rating::RatingStats;
+use super::rating::{RatingStats, rounded};
 use super::text::{
     address_line, count, counted, day, link, mailbox, telephone, verification, without_direction,
 };
@@ -117,7 +117,7 @@ impl RatingCard {
             stars: place + 1,
             count: count(*amount),
             is_one: *amount == 1,
-            percent: stats.percent(*amount),
+            percent: rounded(*amount, stats.count, 100).unwrap_or(0),
         };
         let bars = stats.distribution.iter().enumerate();
         RatingCard {

@@ -81,19 +81,9 @@ impl RatingStats {
         Some(format!("{}.{}", tenths / 10, tenths % 10))
     }
 
-    /// Returns the mean in hundredths, halves rounded up.
-    pub(super) fn mean_hundredths(&self) -> Option<u64> {
-        rounded(self.sum, self.count, 100)
-    }
-
     /// Returns how far five stars are filled, of 120: 24 for each star.
     pub(super) fn stars_width(&self) -> u64 {
         rounded(self.sum, self.count, 24).unwrap_or(0)
-    }
-
-    /// Returns how many per cent of the reviews `count` are, rounded.
-    pub(super) fn percent(&self, count: u64) -> u64 {
-        rounded(count, self.count, 100).unwrap_or(0)
     }
 }
 

@@ -123,8 +123,8 @@ impl Pages {
             note: aspect.map(|(aspect, polarity)| note(aspect, polarity)),
             chips,
             reviews: read_all(&self.snapshot, &page.rows, &terms, &evidence),
-            next: next.map(|cursor| asked.given.href_after(&cursor.render())),
-            first: query.cursor.map(|_| asked.given.href_without(&[])),
+            next: next.map(|cursor| asked.given.href(None, Some(&cursor.render()))),
+            first: query.cursor.map(|_| asked.given.href(None, None)),
             hints: &hints,
             ..self.results(&asked.given)
         })
@@ -187,7 +187,7 @@ impl Pages {
         let chips = given.iter().filter(narrows).map(|(name, value)| Chip {
             label: label(name),
             value: self.value_label(name, value).to_owned(),
-            href: given.href_without(&[name]),
+            href: given.href(Some(name), None),
         });
         chips.collect()
     }
@@ -213,7 +213,7 @@ const INDEXED: [&str; 4] = ["aspect", "rating", "mentions_service", "sort"];
 fn canonical(given: &QueryParams) -> Option<String> {
     let mut names = given.iter().map(|(name, _)| name);
     let is_indexed = INDEXED.contains(&names.next()?) && names.next().is_none();
-    is_indexed.then(|| given.href_without(&[]))
+    is_indexed.then(|| given.href(None, None))
 }
 
 /// Returns the label of a parameter in the form.
