@@ -21,7 +21,7 @@ use super::values::{
     RATE_MAX, Secret, number, parse_base_url, parse_header_value, parse_host, parse_origin,
     parse_size, parse_time, time,
 };
-use crate::http::{Proxies, ProxyField, Rates};
+use crate::http::{Proxies, Rates};
 use crate::hub::guard::{Guard, Ports};
 #[cfg(feature = "postgres")]
 use crate::hub::store::Database;
@@ -30,7 +30,7 @@ use crate::hub::subscription::Policy;
 use crate::hub::{Settings, StoreLocation};
 use crate::insights::MENTIONS_MIN;
 use crate::server::logs::Format;
-use crate::server::{AccessLogTarget, Config, DataSource, Limits, Mcp, TlsFiles};
+use crate::server::{AccessLogTarget, Config, DataSource, Limits, TlsFiles};
 use crate::wire::network::parse_network;
 
 /// The data directory that is used without `--data`, where it exists.
@@ -87,12 +87,10 @@ pub struct ServeArgs {
     /// proxy sends the header [default: no such header]
     #[arg(long, value_name = "SECONDS", requires = "tls_cert", value_parser = number(0, HSTS_MAX))]
     hsts: Option<u32>,
-    /// Address or network of a reverse proxy, such as 10.0.0.0/8, whose header names the client; may be repeated
+    /// Address or network of a reverse proxy, such as 10.0.0.0/8, whose X-Forwarded-For names the client; may be
+    /// repeated
     #[arg(long = "trusted-proxy", value_name = "NETWORK", value_delimiter = ',', value_parser = parse_network)]
     trusted_proxies: Vec<IpNet>,
-    /// Header in which trusted proxies name the client; the other one is ignored
-    #[arg(long, value_name = "FIELD", default_value = "x-forwarded-for", value_parser = proxy_field())]
-    proxy_field: ProxyField,
     /// Origin whose web pages may use /mcp, such as https://app.example, besides our own and loopback; `*` allows every
     /// origin and Host header; may be repeated
     #[arg(long = "mcp-allow-origin", value_name = "ORIGIN", value_delimiter = ',', value_parser = parse_origin)]
@@ -177,13 +175,6 @@ pub struct ServeArgs {
     idle_time: Duration,
 }
 
-fn proxy_field() -> impl TypedValueParser<Value = ProxyField> {
-    PossibleValuesParser::new(["x-forwarded-for", "forwarded"]).map(|name| match &*name {
-        "forwarded" => ProxyField::Forwarded,
-        _ => ProxyField::XForwardedFor,
-    })
-}
-
 fn log_format() -> impl TypedValueParser<Value = Format> {
     PossibleValuesParser::new(["auto", "text", "json"]).map(|name| match &*name {
         "text" => Format::Text,
@@ -224,10 +215,8 @@ impl ServeArgs {
             threads: threads.and_then(NonZeroUsize::new).unwrap_or(cores),
             drain_time: self.drain_time,
             poll: self.poll,
-            mcp: Mcp {
-                allowed_origins: self.allowed_origins.clone(),
-                allowed_hosts: self.allowed_hosts.clone(),
-            },
+            mcp_origins: self.allowed_origins.clone(),
+            mcp_hosts: self.allowed_hosts.clone(),
             tls: pair.map(|(certificate, key)| TlsFiles {
                 certificate,
                 key,
@@ -235,7 +224,6 @@ impl ServeArgs {
             }),
             proxies: Proxies {
                 networks: self.trusted_proxies.clone(),
-                field: self.proxy_field,
             },
             limits: Limits {
                 connections: self.max_connections,

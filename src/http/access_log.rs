@@ -13,7 +13,7 @@ use hyper::Method;
 use super::head::RequestHead;
 use crate::clock;
 use crate::wire::text::truncate;
-use crate::wire::trace::TraceParent;
+use crate::wire::trace::{self, parse_traceparent};
 
 /// Entries that wait for the writer; one more is dropped and counted. At 256 bytes of path that is some 3 MB.
 const QUEUE: usize = 8_192;
@@ -41,8 +41,8 @@ pub struct LogEntry {
     pub bytes: u64,
     /// From the head to a response that is ready.
     pub elapsed: Duration,
-    /// The trace that the client sent along.
-    pub trace: Option<TraceParent>,
+    /// The trace that the client sent along, a `traceparent`.
+    pub trace: Option<ArrayString<{ trace::LENGTH }>>,
 }
 
 impl LogEntry {
@@ -51,7 +51,7 @@ impl LogEntry {
         let mut traces = head.lines_from_last("traceparent");
         // More than one is invalid (Trace Context §3.2.2.5).
         let trace = match (traces.next(), traces.next()) {
-            (Some(only), None) => TraceParent::parse(only),
+            (Some(only), None) => parse_traceparent(only),
             _ => None,
         };
         LogEntry {
@@ -62,7 +62,7 @@ impl LogEntry {
             status: 0,
             bytes: 0,
             elapsed: Duration::ZERO,
-            trace,
+            trace: trace.and_then(|trace| ArrayString::from(trace).ok()),
         }
     }
 }

@@ -106,7 +106,9 @@ impl AppState {
         scope: RateLimitScope,
         client: impl FnOnce() -> IpAddr,
     ) -> Option<RateLimitStatus> {
-        self.rates[scope as usize].take(client, clock::instant)
+        let rate = &self.rates[scope as usize];
+        rate.is_limited()
+            .then(|| rate.take(client(), clock::instant()))
     }
 
     /// Returns the rate limits by name, and how many requests each has refused.

@@ -24,11 +24,6 @@ pub struct Body {
 }
 
 impl Body {
-    /// Returns the body of a reply that has none.
-    pub(crate) fn empty() -> Body {
-        Body::default()
-    }
-
     /// Returns a body of one slice.
     pub(crate) fn full(slice: Bytes) -> Body {
         let length = slice.len() as u64;

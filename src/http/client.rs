@@ -1,9 +1,9 @@
-//! The client of a request: the address of the peer, or what trusted proxies say of theirs.
+//! The client of a request: the address of the peer, or what trusted proxies say of theirs in X-Forwarded-For.
 
 use std::net::IpAddr;
 
 use super::head::RequestHead;
-use crate::wire::forwarded::{Hop, parse_forwarded, parse_x_forwarded_for};
+use crate::wire::forwarded::parse_x_forwarded_for;
 use crate::wire::network::IpNet;
 
 /// The proxies that the operator has in front of the service.
@@ -11,20 +11,6 @@ use crate::wire::network::IpNet;
 pub struct Proxies {
     /// Where they are; empty if there are none.
     pub networks: Vec<IpNet>,
-    /// Where they write the address that they were asked from.
-    pub field: ProxyField,
-}
-
-/// The field in which proxies name their clients.
-///
-/// One of the two, as most proxies write one and hand the other on as it came: read both, and a client could name
-/// itself in the one that its proxy does not know.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProxyField {
-    /// X-Forwarded-For.
-    XForwardedFor,
-    /// Forwarded (RFC 7239).
-    Forwarded,
 }
 
 impl Proxies {
@@ -45,32 +31,17 @@ impl Proxies {
         if !self.contain(client) {
             return client;
         }
-        let name = match self.field {
-            ProxyField::XForwardedFor => "x-forwarded-for",
-            ProxyField::Forwarded => "forwarded",
-        };
-        for line in head.lines_from_last(name) {
-            let is_found = match self.field {
-                ProxyField::XForwardedFor => self.walk(parse_x_forwarded_for(line), &mut client),
-                ProxyField::Forwarded => self.walk(parse_forwarded(line), &mut client),
-            };
-            if is_found {
-                break;
+        for line in head.lines_from_last("x-forwarded-for") {
+            for hop in parse_x_forwarded_for(line) {
+                // What is left of a hop that is not given, or is no proxy's, is the client's own word.
+                let Some(address) = hop else { return client };
+                client = address.to_canonical();
+                if !self.contain(client) {
+                    return client;
+                }
             }
         }
         client
-    }
-
-    /// Goes from proxy to proxy; true at the first that is none of ours, or that cannot be told.
-    fn walk(&self, hops: impl IntoIterator<Item = Hop>, client: &mut IpAddr) -> bool {
-        for hop in hops {
-            let Some(address) = hop else { return true };
-            *client = address.to_canonical();
-            if !self.contain(*client) {
-                return true;
-            }
-        }
-        false
     }
 }
 
@@ -81,16 +52,15 @@ mod tests {
     use super::super::head::tests::of_headers;
     use super::*;
 
-    fn client(field: ProxyField, lines: &[(&'static str, &'static str)], peer: &str) -> String {
+    fn client(lines: &[&'static str], peer: &str) -> String {
         let proxies = Proxies {
             networks: ["10.0.0.0/8", "2001:db8::/32"]
                 .map(|text| text.parse().expect(text))
                 .to_vec(),
-            field,
         };
         let mut headers = HeaderMap::new();
-        for (name, value) in lines {
-            headers.append(*name, HeaderValue::from_static(value));
+        for line in lines {
+            headers.append("x-forwarded-for", HeaderValue::from_static(line));
         }
         let mut head = of_headers(&headers);
         head.peer = peer.parse().expect(peer);
@@ -99,13 +69,8 @@ mod tests {
 
     #[test]
     fn a_peer_that_is_no_proxy_is_the_client_whatever_it_says() {
-        for field in [ProxyField::XForwardedFor, ProxyField::Forwarded] {
-            let says = [
-                ("x-forwarded-for", "192.0.2.1"),
-                ("forwarded", "for=192.0.2.1"),
-            ];
-            assert_eq!(client(field, &says, "198.51.100.1"), "198.51.100.1");
-            assert_eq!(client(field, &says, "::ffff:198.51.100.1"), "198.51.100.1");
+        for peer in ["198.51.100.1", "::ffff:198.51.100.1"] {
+            assert_eq!(client(&["192.0.2.1"], peer), "198.51.100.1");
         }
     }
 
@@ -124,10 +89,7 @@ mod tests {
             (&["192.0.2.1, unknown"], peer, "10.0.0.1"),
             (&["192.0.2.1, unknown, 10.2.2.2"], peer, "10.2.2.2"),
         ] {
-            let fields = lines.iter().map(|line| ("x-forwarded-for", *line));
-            let fields: Vec<_> = fields.collect();
-            let found = client(ProxyField::XForwardedFor, &fields, peer);
-            assert_eq!(found, expected, "{lines:?}");
+            assert_eq!(client(lines, peer), expected, "{lines:?}");
         }
     }
 }

@@ -16,11 +16,11 @@ pub(crate) const HEAD_BYTES_MAX: u32 = 16 * 1024;
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HttpError {
     #[error("{0}")]
-    Host(HostError),
+    Host(#[from] HostError),
     #[error("the only transfer coding taken is chunked, once")]
     TransferEncoding,
     #[error("{0}")]
-    Target(TargetError),
+    Target(#[from] TargetError),
     /// With the ready body of a validation error; empty where a page tells them.
     #[error("")]
     Issues(Bytes),

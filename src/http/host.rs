@@ -65,7 +65,7 @@ pub(crate) fn check(
         return Err(HostError::Malformed);
     }
     let (name, _) = split_port(authority.as_bytes());
-    let (own, _) = split_port(own.text.as_bytes());
+    let (own, _) = split_port(own.0.as_bytes());
     match is_local(name) || name.eq_ignore_ascii_case(own) {
         true => Ok(()),
         false => Err(HostError::Foreign),
@@ -96,27 +96,19 @@ fn is_local(name: &[u8]) -> bool {
 
 /// Host and port of the public address.
 #[derive(Debug)]
-pub(crate) struct OwnAuthority {
-    text: String,
-    /// Whether `text` is an authority that a request may name.
-    is_valid: bool,
-}
+pub(crate) struct OwnAuthority(String);
 
 impl OwnAuthority {
     /// Returns the authority of an absolute URL such as `https://reviews.example:8443/x`.
     pub(crate) fn of(url: &str) -> OwnAuthority {
         let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
         let text = rest.split(['/', '?', '#']).next().unwrap_or(rest);
-        OwnAuthority {
-            is_valid: is_authority(text.as_bytes()),
-            text: text.to_owned(),
-        }
+        OwnAuthority(text.to_owned())
     }
 
-    /// Tells whether `host` is a host with an optional port. Most requests name the public address, which was checked
-    /// when the server started.
+    /// Tells whether `host` is a host with an optional port, or what the operator has named, which most requests do.
     pub(crate) fn admits(&self, host: &[u8]) -> bool {
-        (self.is_valid && host == self.text.as_bytes()) || is_authority(host)
+        host == self.0.as_bytes() || is_authority(host)
     }
 }
 

@@ -32,7 +32,7 @@ pub use access_log::{AccessLog, LogEntry, WriterMessage};
 pub use app_state::AppState;
 pub use body::Body;
 pub(crate) use body::{UNREAD_BYTES_MAX, UNREAD_TIME};
-pub use client::{Proxies, ProxyField};
+pub use client::Proxies;
 pub(crate) use error::{HEAD_BYTES_MAX, HttpError};
 pub use readiness::{Readiness, Reason};
 pub(crate) use reply::{close, protocol_error};

@@ -90,24 +90,13 @@ impl RateLimiter {
         (self.policy, self.refused.load(Relaxed))
     }
 
-    /// Takes one token for `client` (IPv6: its /64), which is looked up only where there is a limit; `None` where there is
-    /// none. A refused request takes none.
-    pub(crate) fn take(
-        &self,
-        client: impl FnOnce() -> IpAddr,
-        now: impl FnOnce() -> Instant,
-    ) -> Option<RateLimitStatus> {
-        if self.per_minute == 0 {
-            return None;
-        }
-        let status = self.take_token(client(), now());
-        if status.is_exceeded {
-            self.refused.fetch_add(1, Relaxed);
-        }
-        Some(status)
+    /// Tells whether there is a limit.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.per_minute > 0
     }
 
-    fn take_token(&self, client: IpAddr, now: Instant) -> RateLimitStatus {
+    /// Takes one token for `client` (IPv6: its /64); a refused request takes none. There has to be a limit.
+    pub(crate) fn take(&self, client: IpAddr, now: Instant) -> RateLimitStatus {
         let elapsed = now.saturating_duration_since(self.began).as_nanos();
         // 584 years fit.
         let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
@@ -127,10 +116,13 @@ impl RateLimiter {
         let each = WINDOW_NS / u64::from(self.per_minute);
         let missing = bucket.full_at.saturating_sub(now).saturating_add(each);
         let is_exceeded = missing > WINDOW_NS;
-        if !is_exceeded {
+        let missing = if is_exceeded {
+            self.refused.fetch_add(1, Relaxed);
+            missing - each
+        } else {
             bucket.full_at = now.saturating_add(missing);
-        }
-        let missing = if is_exceeded { missing - each } else { missing };
+            missing
+        };
         let there = WINDOW_NS - missing;
         RateLimitStatus {
             policy: self.policy,
@@ -164,24 +156,24 @@ mod tests {
         let (rate, now) = rate(60);
         let client = ip("192.0.2.1");
         for left in (0..60).rev() {
-            let status = rate.take_token(client, now);
+            let status = rate.take(client, now);
             assert_eq!((status.left, status.is_exceeded), (left, false));
         }
         let second = Duration::from_secs(1);
         for (after_ms, wait_ms) in [(0, 1_000), (999, 1)] {
-            let status = rate.take_token(client, now + Duration::from_millis(after_ms));
+            let status = rate.take(client, now + Duration::from_millis(after_ms));
             let wait = Duration::from_millis(wait_ms);
             assert_eq!(
                 (status.left, status.next, status.is_exceeded),
                 (0, wait, true)
             );
         }
-        assert!(!rate.take_token(ip("192.0.2.2"), now).is_exceeded);
-        assert!(!rate.take_token(client, now + second).is_exceeded);
-        assert!(rate.take_token(client, now + second).is_exceeded);
+        assert!(!rate.take(ip("192.0.2.2"), now).is_exceeded);
+        assert!(!rate.take(client, now + second).is_exceeded);
+        assert!(rate.take(client, now + second).is_exceeded);
         // A quiet minute fills it, and a longer one not further.
         let later = now + 10 * WINDOW;
-        assert_eq!(rate.take_token(client, later).left, 59);
+        assert_eq!(rate.take(client, later).left, 59);
     }
 
     #[test]
@@ -189,7 +181,7 @@ mod tests {
         for per_minute in [1, 7, 61, 1_000_003, u32::MAX] {
             let (rate, now) = rate(per_minute);
             let permitted = (0..100)
-                .filter(|_| !rate.take_token(ip("::1"), now).is_exceeded)
+                .filter(|_| !rate.take(ip("::1"), now).is_exceeded)
                 .count();
             assert_eq!(permitted, 100.min(per_minute as usize), "{per_minute}");
         }
@@ -205,7 +197,7 @@ mod tests {
             ("192.0.2.1", false),
             ("::ffff:192.0.2.1", true),
         ] {
-            assert_eq!(rate.take_token(ip(client), now).is_exceeded, is_exceeded);
+            assert_eq!(rate.take(ip(client), now).is_exceeded, is_exceeded);
         }
     }
 
@@ -213,12 +205,12 @@ mod tests {
     fn a_crowd_of_four_tables_renews_no_empty_bucket_and_turns_no_newcomer_away() {
         let (rate, now) = rate(2);
         let greedy = ip("192.0.2.1");
-        while !rate.take_token(greedy, now).is_exceeded {}
+        while !rate.take(greedy, now).is_exceeded {}
         for crowd in 0..4 * CLIENTS_MAX as u32 {
-            let status = rate.take_token(number(0x0a00_0000 + crowd), now);
+            let status = rate.take(number(0x0a00_0000 + crowd), now);
             assert!(!status.is_exceeded, "{crowd}");
         }
-        assert!(rate.take_token(greedy, now).is_exceeded);
-        assert!(!rate.take_token(greedy, now + WINDOW / 2).is_exceeded);
+        assert!(rate.take(greedy, now).is_exceeded);
+        assert!(!rate.take(greedy, now + WINDOW / 2).is_exceeded);
     }
 }

@@ -90,7 +90,7 @@ fn fill(
         }
         Reply::NotModified(representation) => {
             put_validators(headers, representation, cache_control);
-            (StatusCode::NOT_MODIFIED, Body::empty())
+            (StatusCode::NOT_MODIFIED, Body::default())
         }
         Reply::State { healthy, body } => {
             put_unstored(headers, JSON.clone());
@@ -106,7 +106,7 @@ fn fill(
             if preflight {
                 put_preflight(headers, allow, REQUEST_HEADERS);
             }
-            (StatusCode::NO_CONTENT, Body::empty())
+            (StatusCode::NO_CONTENT, Body::default())
         }
         Reply::Refuse(error) => {
             put_error(headers, &error);

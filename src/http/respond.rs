@@ -30,21 +30,15 @@ use crate::wire::negotiate::prefers_html;
 type Found<'p> = Result<Option<Matched<'p>>, HttpError>;
 
 fn find_route<'p>(path: &'p Result<Option<Path<'_>>, TargetError>) -> Found<'p> {
-    let path = match path {
-        Ok(Some(path)) => path,
-        Ok(None) => return Ok(None),
-        Err(error) => return Err(HttpError::Target(*error)),
+    let Some(path) = path.as_ref().map_err(|error| *error)? else {
+        return Ok(None);
     };
     if let Some(matched) = router::route_of_date(&path.parent, path.raw) {
         return Ok(Some(matched));
     }
-    match &path.last {
-        Ok(last) => match router::route(&path.parent, last) {
-            Some(matched) => Ok(Some(matched)),
-            None => Err(HttpError::UnknownPath),
-        },
-        Err(error) => Err(HttpError::Target(*error)),
-    }
+    let last = path.last.as_ref().map_err(|error| *error)?;
+    let matched = router::route(&path.parent, last);
+    matched.map(Some).ok_or(HttpError::UnknownPath)
 }
 
 /// Returns the rate limit that a request counts against before anything else is looked at, if any.
@@ -67,7 +61,7 @@ fn check_head(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
             count_max: app.limits.header_fields,
         });
     }
-    head.host.map_err(HttpError::Host)?;
+    head.host?;
     if !head.is_transfer_encoding_known() {
         return Err(HttpError::TransferEncoding);
     }

@@ -15,7 +15,7 @@ use tracing::{info, warn};
 
 use crate::http::{AccessLog, AppState, LogEntry, WriterMessage, WriterStats};
 use crate::wire::date::Timestamp;
-use crate::wire::json::{Object, push_string};
+use crate::wire::json::Object;
 use crate::wire::text::push_percent;
 
 use super::config::{AccessLogTarget, Config};
@@ -184,11 +184,7 @@ fn render(entry: &LogEntry, out: &mut Vec<u8>) {
         .u64("status", u64::from(entry.status))
         .u64("bytes", entry.bytes)
         .u64("duration_us", elapsed_us);
-    let trace = object.key("traceparent");
-    match &entry.trace {
-        Some(parent) => push_string(trace, parent.as_str()),
-        None => trace.extend_from_slice(b"null"),
-    }
+    object.opt_string("traceparent", entry.trace.as_deref());
     object.end();
     out.push(b'\n');
 }

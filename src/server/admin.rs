@@ -52,7 +52,6 @@ pub(super) fn start(
         // No address is exempt from the limit here.
         proxies: Proxies {
             networks: Vec::new(),
-            ..config.proxies
         },
         ..config.clone()
     };

@@ -41,8 +41,10 @@ pub struct Config {
     pub drain_time: Duration,
     /// How often to look for changed files; zero never does, and SIGHUP works in any case.
     pub poll: Duration,
-    /// The Model Context Protocol at `/mcp`.
-    pub mcp: Mcp,
+    /// Origins whose pages may use `/mcp` besides our own and loopback; `*` for all.
+    pub mcp_origins: Vec<String>,
+    /// Names by which requests may call `/mcp`, besides the host of the public address, loopback and addresses.
+    pub mcp_hosts: Vec<String>,
     /// The certificate and key of our own TLS; `None` speaks plain HTTP.
     pub tls: Option<TlsFiles>,
     /// The proxies in front of the service.
@@ -93,15 +95,6 @@ pub struct TlsFiles {
     pub key: PathBuf,
     /// For how many seconds browsers are to ask by https alone (HSTS, RFC 6797); 0 says nothing.
     pub hsts_s: u32,
-}
-
-/// How `/mcp` is served.
-#[derive(Clone, Debug)]
-pub struct Mcp {
-    /// Origins whose pages may use it besides our own and loopback; `*` for all.
-    pub allowed_origins: Vec<String>,
-    /// Names by which requests may call it, besides the host of the public address, loopback and addresses.
-    pub allowed_hosts: Vec<String>,
 }
 
 /// Where the access log goes.

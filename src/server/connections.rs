@@ -73,7 +73,7 @@ struct Table {
 /// A connection as the others see it; removing it lets another one in.
 #[derive(Debug)]
 struct Entry {
-    link: Arc<Link>,
+    status: Arc<ConnectionStatus>,
     /// Wakes its task, once that runs.
     waker: Option<Waker>,
     /// Among whose connections it is counted: [`ALL`], and unless it is a proxy's its client and that one's /48.
@@ -82,7 +82,7 @@ struct Entry {
 
 /// What a connection and the table tell each other.
 #[derive(Debug)]
-struct Link {
+struct ConnectionStatus {
     /// Since when nothing but a request is waited for, in microseconds since the table began; `BUSY` otherwise.
     waits_since: AtomicU64,
     /// It is to be closed for another.
@@ -152,19 +152,19 @@ impl Connections {
                 closed_for = Some(limit);
             }
         }
-        let link = Arc::new(Link {
+        let status = Arc::new(ConnectionStatus {
             waits_since: AtomicU64::new(micros(self.began.elapsed())),
             is_evicted: AtomicBool::new(false),
         });
         let key = table.insert(Entry {
-            link: Arc::clone(&link),
+            status: Arc::clone(&status),
             waker: None,
             networks,
         });
         let permit = ConnectionPermit {
             connections: Arc::clone(self),
             key,
-            link,
+            status,
         };
         Ok((permit, closed_for))
     }
@@ -236,7 +236,7 @@ impl Table {
         let key = self.longest_waiting(network)?;
         let entry = self.remove(key)?;
         self.closing += 1;
-        entry.link.is_evicted.store(true, SeqCst);
+        entry.status.is_evicted.store(true, SeqCst);
         if let Some(waker) = entry.waker {
             waker.wake();
         }
@@ -252,7 +252,7 @@ impl Table {
         self.sample_from = sample.last()?.wrapping_add(1);
         let since = |key| {
             let entry = self.entries.get(key)?;
-            Some((entry.link.waits_since.load(Relaxed), *key))
+            Some((entry.status.waits_since.load(Relaxed), *key))
         };
         let (since, key) = sample.iter().filter_map(since).min()?;
         (since != BUSY).then_some(key)
@@ -264,7 +264,7 @@ impl Table {
 pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
     key: u64,
-    link: Arc<Link>,
+    status: Arc<ConnectionStatus>,
 }
 
 impl ConnectionPermit {
@@ -297,7 +297,7 @@ impl ConnectionPermit {
 
     /// Tells whether the connection is to leave, and why.
     pub(super) fn leave(&self) -> Option<Leave> {
-        if self.link.is_evicted.load(SeqCst) {
+        if self.status.is_evicted.load(SeqCst) {
             return Some(Leave::Evicted);
         }
         let is_draining = self.connections.draining.load(SeqCst);
@@ -307,7 +307,7 @@ impl ConnectionPermit {
     /// Notes since when the connection has been idle; `None` while a request or a response is under way.
     pub(super) fn note_waiting(&self, since: Option<Instant>) {
         let since = since.map_or(BUSY, |since| micros(since - self.connections.began));
-        self.link.waits_since.store(since, Relaxed);
+        self.status.waits_since.store(since, Relaxed);
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reads the operator's files: whole, within a size, and never while they are being written.
 
-use std::fs::{self, File, Metadata};
+use std::fs::{self, File};
 use std::io::{self, Read};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
@@ -233,17 +233,14 @@ pub(super) struct Stamp {
 impl Stamp {
     /// Returns the state of the file at `path`; `None` without metadata.
     pub(super) fn at(path: &Path) -> Option<Stamp> {
-        fs::metadata(path).ok().map(|metadata| Stamp::of(&metadata))
-    }
-
-    fn of(metadata: &Metadata) -> Stamp {
-        Stamp {
+        let metadata = fs::metadata(path).ok()?;
+        Some(Stamp {
             device: metadata.dev(),
             inode: metadata.ino(),
             length: metadata.len(),
             modified: (metadata.mtime(), metadata.mtime_nsec()),
             changed: (metadata.ctime(), metadata.ctime_nsec()),
-        }
+        })
     }
 }
 

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::thread;
 use std::time::Duration;
 
@@ -15,7 +16,7 @@ use tracing::{info, warn};
 
 use crate::clock;
 use crate::dataset::{self, Decoded, Files, Problems};
-use crate::http::SettingsError;
+use crate::http::{ServedState, SettingsError};
 use crate::insights;
 use crate::model::Dataset;
 use crate::search::index::IndexOptions;
@@ -37,6 +38,8 @@ const AT_ONCE_BYTES: u64 = 1 << 20;
 pub(super) struct Loader {
     source: DataSource,
     base_url: String,
+    /// Those that read and build: all of the lowest priority, so that requests come first.
+    threads: NonZeroUsize,
     search_memory: Option<u64>,
     mentions_min: u32,
     dates: ContentDates,
@@ -74,6 +77,7 @@ impl Loader {
         Loader {
             source: config.data.clone(),
             base_url: base_url.to_owned(),
+            threads: config.threads,
             search_memory: config.search_memory,
             mentions_min: config.mentions_min,
             dates: ContentDates::load(config.state.as_deref()),
@@ -112,32 +116,24 @@ impl Loader {
         self.seen = Stamps::default();
     }
 
-    /// Reads and checks the files by as many threads as given.
-    pub(super) fn decode(&self, threads: NonZeroUsize) -> Result<Decoded, LoadError> {
+    /// Reads and checks the files.
+    pub(super) fn decode(&self) -> Result<Decoded, LoadError> {
         let began = instant();
         let files: Files = match self.directory() {
             Some(directory) => files::read(directory)?,
             None => dataset::embedded(),
         };
         let read_ms = elapsed_ms(began);
-        let mut decoded = dataset::decode_by(files, clock::now(), threads)?;
+        let mut decoded = dataset::decode_by(files, clock::now(), self.threads)?;
         self.dates.date(&mut decoded.dataset);
         let elapsed_ms = elapsed_ms(began);
         info!(read_ms, elapsed_ms, "the data files are read and checked");
         Ok(decoded)
     }
 
-    /// Stores the date of `snapshot`, which is about to be served.
-    pub(super) fn remember(&mut self, snapshot: &Snapshot) {
-        self.dates.remember(snapshot.digest, snapshot.updated_at);
-    }
-
     /// Reads and checks the files like [`Loader::decode`], at a start: waits while they are being written, at most
     /// [`WRITTEN_WAIT_MAX`] in all.
-    pub(super) fn decode_when_written(
-        &mut self,
-        threads: NonZeroUsize,
-    ) -> Result<Decoded, LoadError> {
+    pub(super) fn decode_when_written(&mut self) -> Result<Decoded, LoadError> {
         let began = instant();
         // Files that were written long ago are read at once.
         self.seen = self.directory().map(Stamps::of).unwrap_or_default();
@@ -146,7 +142,7 @@ impl Loader {
                 thread::sleep(left);
                 true
             });
-            match self.decode(threads) {
+            match self.decode() {
                 Err(error) if error.is_transient() && began.elapsed() < WRITTEN_WAIT_MAX => {
                     info!("waiting for the data files to be written");
                     self.forget();
@@ -163,66 +159,62 @@ impl Loader {
         Some(decoded.dataset.updated_at)
     }
 
-    /// Builds the snapshot, without insights and warnings yet; `None` once `cancelled`, which has to stay true.
+    /// Builds what is served first, and returns with it what the insights are derived from while that is served: nothing
+    /// where the dataset is small. Until they are there, those of the `previous` snapshot stand in for them. `None` once
+    /// `cancelled`, which has to stay true.
     pub(super) fn build(
-        &self,
+        &mut self,
         decoded: Decoded,
-        threads: NonZeroUsize,
+        previous: Option<&Snapshot>,
         cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Option<Built> {
-        let settings = self.settings(&decoded.dataset, threads);
-        let snapshot = Snapshot::without_insights_unless(&decoded.dataset, &settings, cancelled)?;
-        Some(Built {
-            snapshot,
-            decoded,
-            options: settings.insights(threads),
-        })
-    }
-
-    fn settings(&self, dataset: &Dataset, threads: NonZeroUsize) -> Settings {
+    ) -> Result<Option<(ServedState, Option<Deferred>)>, LoadError> {
+        let text_bytes = text_bytes(&decoded.dataset);
         let memory = self.search_memory;
-        Settings {
+        let settings = Settings {
             base_url: self.base_url.clone(),
             index: IndexOptions {
-                memory_bytes: memory.unwrap_or_else(|| process::search_memory(text_bytes(dataset))),
-                threads,
+                memory_bytes: memory.unwrap_or_else(|| process::search_memory(text_bytes)),
+                threads: self.threads,
             },
             mentions_min: self.mentions_min,
+        };
+        let built = Snapshot::without_insights_unless(&decoded.dataset, &settings, cancelled);
+        let Some(snapshot) = built else {
+            return Ok(None);
+        };
+        let deferred = Deferred {
+            snapshot,
+            decoded,
+            options: settings.insights(self.threads),
+        };
+        let is_large = text_bytes > AT_ONCE_BYTES;
+        let first = match previous {
+            _ if !is_large || deferred.has_insights() => deferred.whole(cancelled),
+            Some(previous) => Some(deferred.snapshot.with_insights_of(previous)),
+            None => Some(deferred.snapshot.clone()),
+        };
+        let Some(first) = first else {
+            return Ok(None);
+        };
+        if !is_large {
+            deferred.log_warnings();
         }
+        let served = ServedState::new(Arc::new(first))?;
+        let snapshot = served.snapshot();
+        self.dates.remember(snapshot.digest, snapshot.updated_at);
+        Ok(Some((served, is_large.then_some(deferred))))
     }
 }
 
-/// A snapshot, and what its insights and warnings are derived from.
+/// A snapshot that is served without its own insights and warnings, and what these are derived from.
 #[derive(Debug)]
-pub(super) struct Built {
+pub(super) struct Deferred {
     snapshot: Snapshot,
     decoded: Decoded,
     options: insights::Options,
 }
 
-impl Built {
-    /// Returns what is served first, and what the rest is derived from while it is served: nothing where the dataset is
-    /// small, or else the warnings and, unless the operator supplied them, the insights. Until they are there, those of the
-    /// `previous` snapshot stand in for them. `None` once `cancelled`.
-    pub(super) fn first(
-        self,
-        previous: Option<&Snapshot>,
-        cancelled: &(dyn Fn() -> bool + Sync),
-    ) -> Option<(Snapshot, Option<Built>)> {
-        let is_large = text_bytes(&self.decoded.dataset) > AT_ONCE_BYTES;
-        let first = match is_large && !self.has_insights() {
-            true => previous.map_or_else(
-                || self.snapshot.clone(),
-                |previous| self.snapshot.with_insights_of(previous),
-            ),
-            false => self.whole(cancelled)?,
-        };
-        if !is_large {
-            self.log_warnings();
-        }
-        Some((first, is_large.then_some(self)))
-    }
-
+impl Deferred {
     /// Tells whether the operator supplied the insights, so that none have to be derived.
     pub(super) fn has_insights(&self) -> bool {
         self.decoded.dataset.insights.is_some()
@@ -389,25 +381,26 @@ mod tests {
 
     #[test]
     fn insights_of_up_to_a_mebibyte_of_text_are_there_at_once() {
-        let loader = Loader {
+        let mut loader = Loader {
             source: DataSource::Sample,
             base_url: "https://reviews.example".to_owned(),
+            threads: NonZeroUsize::MIN,
             search_memory: Some(64 << 20),
             mentions_min: 5,
             dates: ContentDates::load(None),
             seen: Stamps::default(),
         };
         for (more, is_there) in [("", true), ("*", false)] {
-            let mut decoded = loader.decode(NonZeroUsize::MIN).unwrap();
+            let mut decoded = loader.decode().unwrap();
             decoded.dataset.reviews.truncate(16);
             for review in &mut decoded.dataset.reviews {
                 // Marks are quick to read.
                 review.text = "* ".repeat(1 << 15);
             }
             decoded.dataset.reviews[0].text += more;
-            let built = loader.build(decoded, NonZeroUsize::MIN, &|| false);
-            let (first, rest) = built.unwrap().first(None, &|| false).unwrap();
-            assert_eq!(first.insights().is_some(), is_there);
+            let built = loader.build(decoded, None, &|| false).unwrap();
+            let (first, rest) = built.unwrap();
+            assert_eq!(first.snapshot().insights().is_some(), is_there);
             assert_eq!(rest.is_none(), is_there);
         }
     }

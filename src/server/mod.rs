@@ -37,7 +37,7 @@ use tracing::{info, warn};
 use crate::http::{self, AppState, ServedState};
 use crate::mcp;
 
-pub use config::{AccessLogTarget, Config, DataSource, Limits, Mcp, TlsFiles};
+pub use config::{AccessLogTarget, Config, DataSource, Limits, TlsFiles};
 pub use load::LoadError;
 pub use metrics::Counters;
 pub use running::{Running, Signals};
@@ -74,17 +74,9 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let base_url = config.base_url.clone();
     let base_url = base_url.unwrap_or_else(|| config.origin_at(address));
     let mut loader = Loader::new(&config, &base_url);
-    let decoded = loader.decode_when_written(config.threads)?;
-    let built = loader.build(decoded, config.threads, &|| false);
-    let built = built.expect("nothing cancels it");
-    let first = built.first(None, &|| false);
-    let (snapshot, deferred) = first.expect("nothing cancels it");
-    let served = ServedState::new(Arc::new(snapshot)).map_err(LoadError::from)?;
-    loader.remember(served.snapshot());
-    let (version, reviews) = (
-        served.snapshot().version().to_owned(),
-        served.snapshot().len(),
-    );
+    let decoded = loader.decode_when_written()?;
+    let built = loader.build(decoded, None, &|| false)?;
+    let (served, deferred) = built.expect("nothing cancels it");
     let app = make_app(&config, base_url, served)?;
 
     let log_writer = access_log::start(&config, &app)?;
@@ -128,6 +120,8 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
 
     systemd::ready();
     let elapsed_ms = crate::clock::unix_ms() - started_ms;
+    let served = app.current();
+    let (version, reviews) = (served.snapshot().version(), served.snapshot().len());
     info!(%address, version, reviews, elapsed_ms, "serving");
     let parts = Parts {
         group,
@@ -152,8 +146,8 @@ fn make_app(
     let settings = http::Settings {
         mcp: mcp::Settings {
             base_url: base_url.clone(),
-            allowed_origins: config.mcp.allowed_origins.clone(),
-            allowed_hosts: config.mcp.allowed_hosts.clone(),
+            allowed_origins: config.mcp_origins.clone(),
+            allowed_hosts: config.mcp_hosts.clone(),
             body_bytes_max: config.limits.requests.mcp_body_bytes,
         },
         base_url,

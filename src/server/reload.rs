@@ -5,7 +5,6 @@
 //! and a directory that is replaced by a symbolic link.
 
 use std::io;
-use std::num::NonZeroUsize;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -22,7 +21,7 @@ use crate::hub::priority::{Behind, give_way};
 use crate::wire::date::Timestamp;
 
 use super::config::Config;
-use super::load::{Built, LoadError, Loader};
+use super::load::{Deferred, LoadError, Loader};
 use super::metrics::{Counters, ReloadOutcome};
 use super::tls::CertificateReloader;
 use super::{clock, systemd, threads};
@@ -52,7 +51,7 @@ impl Reloader {
         config: &Config,
         app: Arc<AppState>,
         loader: Loader,
-        deferred: Option<Built>,
+        deferred: Option<Deferred>,
         counters: Arc<Counters>,
         tls: Option<CertificateReloader>,
     ) -> io::Result<Reloader> {
@@ -64,7 +63,6 @@ impl Reloader {
             loader,
             poll: poll.unwrap_or(Duration::MAX),
             due: None,
-            threads: config.threads,
             counters,
             tls,
         };
@@ -89,8 +87,6 @@ struct State {
     poll: Duration,
     /// When files that were refused for their date alone are to be read again.
     due: Option<Timestamp>,
-    /// All of the lowest priority, so that requests come first.
-    threads: NonZeroUsize,
     counters: Arc<Counters>,
     tls: Option<CertificateReloader>,
 }
@@ -98,7 +94,7 @@ struct State {
 /// What came of a reload that was not refused.
 enum ReloadResult {
     /// The state that is no longer served, and what the insights of a large dataset are still to be derived from.
-    Replaced(Arc<ServedState>, Option<Box<Built>>),
+    Replaced(Arc<ServedState>, Option<Box<Deferred>>),
     /// The files hold what is served already.
     Same,
     /// The files were changed while they were read, or the server stops.
@@ -107,7 +103,7 @@ enum ReloadResult {
 
 impl State {
     /// Looks for changes until the server stops; `deferred` is what the start of a large dataset left for later.
-    fn run(mut self, requests: &Receiver<()>, deferred: Option<Built>) {
+    fn run(mut self, requests: &Receiver<()>, deferred: Option<Deferred>) {
         // Requests come before a build.
         give_way(Behind::Well);
         self.after_publishing(None);
@@ -141,7 +137,7 @@ impl State {
 
     /// Logs the warnings of a large dataset that is served already, derives its insights and serves them. Until then
     /// `/insights.json` is that of the dataset before, or answers 503 after a start; changed files wait.
-    fn finish(&self, deferred: &Built) {
+    fn finish(&self, deferred: &Deferred) {
         let began = clock::instant();
         let derive = || {
             deferred.log_warnings();
@@ -232,7 +228,7 @@ impl State {
     /// Reads and checks the files, builds the new state and puts it in place of the old one. A large dataset is served with
     /// the insights of the one before, until its own are derived.
     fn attempt(&mut self) -> Result<ReloadResult, LoadError> {
-        let decoded = match self.loader.decode(self.threads) {
+        let decoded = match self.loader.decode() {
             Err(error) if error.is_transient() => return Ok(ReloadResult::Incomplete),
             decoded => decoded?,
         };
@@ -243,15 +239,10 @@ impl State {
             return Ok(ReloadResult::Same);
         }
         let stopping = || self.trigger.is_stopping();
-        let Some(built) = self.loader.build(decoded, self.threads, &stopping) else {
+        let built = self.loader.build(decoded, Some(served), &stopping)?;
+        let Some((served, deferred)) = built else {
             return Ok(ReloadResult::Incomplete);
         };
-        let first = built.first(Some(served), &stopping);
-        let Some((snapshot, deferred)) = first else {
-            return Ok(ReloadResult::Incomplete);
-        };
-        let served = ServedState::new(Arc::new(snapshot))?;
-        self.loader.remember(served.snapshot());
         let deferred = deferred.map(Box::new);
         Ok(ReloadResult::Replaced(self.app.publish(served), deferred))
     }

@@ -51,42 +51,33 @@ impl Resource {
     pub fn encoded(&self, coding: Coding) -> Option<&Bytes> {
         match coding {
             Coding::Identity => Some(&self.body),
-            _ => self.slot(coding)?.get()?.as_ref(),
+            Coding::Gzip => self.gzip.get()?.as_ref(),
+            Coding::Brotli => self.brotli.get()?.as_ref(),
         }
     }
 
     /// Creates the missing variants; calls `cancelled` before each.
     pub fn compress(&self, cancelled: &impl Fn() -> bool) {
-        for coding in [Coding::Gzip, Coding::Brotli] {
-            let slot = self.slot(coding).filter(|slot| slot.get().is_none());
-            if let Some(slot) = slot.filter(|_| !cancelled()) {
+        let encoders: [(_, Encoder); 2] = [(&self.gzip, gzip), (&self.brotli, brotli)];
+        for (variant, encoder) in encoders {
+            if variant.get().is_none() && !cancelled() {
                 // A second thread waits for the first, as two snapshots may share a document that takes a minute.
-                slot.get_or_init(|| smaller(&self.body, coding));
+                variant.get_or_init(|| smaller(&self.body, encoder));
             }
-        }
-    }
-
-    fn slot(&self, coding: Coding) -> Option<&OnceLock<Option<Bytes>>> {
-        match coding {
-            Coding::Identity => None,
-            Coding::Gzip => Some(&self.gzip),
-            Coding::Brotli => Some(&self.brotli),
         }
     }
 }
 
+type Encoder = fn(&[u8]) -> std::io::Result<Vec<u8>>;
+
 /// Compresses `body`; `None` if the result is not smaller, or if the encoder fails, which only happens without memory
 /// (the document is then sent uncompressed).
-fn smaller(body: &[u8], coding: Coding) -> Option<Bytes> {
+fn smaller(body: &[u8], encoder: Encoder) -> Option<Bytes> {
     if body.len() < COMPRESS_FROM_BYTES {
         return None;
     }
-    let encoded = match coding {
-        Coding::Identity => return None,
-        Coding::Gzip => gzip(body),
-        Coding::Brotli => brotli(body),
-    };
-    let mut encoded = encoded.ok().filter(|encoded| encoded.len() < body.len())?;
+    let encoded = encoder(body).ok();
+    let mut encoded = encoded.filter(|encoded| encoded.len() < body.len())?;
     encoded.shrink_to_fit();
     Some(Bytes::from(encoded))
 }

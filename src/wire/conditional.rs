@@ -11,7 +11,6 @@
 //! [`holds`] implements steps 1 and 2, which are rare for reads; [`is_not_modified`] implements steps 3 and 4.
 
 use super::date::{Timestamp, parse_http_date};
-use super::text::trim_start;
 
 /// The validators of a resource's current content.
 #[derive(Clone, Copy, Debug)]
@@ -129,7 +128,7 @@ fn next_member(list: &[u8]) -> Option<(Member<'_>, &[u8])> {
         };
         (member, quoted[end..].strip_prefix(b"\"")?)
     };
-    let rest = trim_start(rest);
+    let rest = rest.trim_ascii_start();
     matches!(rest, [] | [b',', ..]).then_some((member, rest))
 }
 

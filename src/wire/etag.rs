@@ -72,7 +72,7 @@ impl EntityTag {
         }
     }
 
-    /// Returns the tag as sent in header fields, with its quotation marks: 34 to 38 ASCII characters.
+    /// Returns the tag as sent in header fields, with its quotation marks: 34 to 37 ASCII characters.
     #[must_use]
     pub fn as_str(&self) -> &str {
         std::str::from_utf8(self.as_bytes())
@@ -89,12 +89,6 @@ impl EntityTag {
 impl fmt::Debug for EntityTag {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(self.as_str())
-    }
-}
-
-impl fmt::Display for EntityTag {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.pad(self.as_str())
     }
 }
 
@@ -136,8 +130,8 @@ impl QueryTags {
 
 /// The opening quotation mark and 32 digits.
 const BARE_BYTES: usize = 33;
-/// The longest tag: the bare one, the longest suffix (`-zst`) and the closing quotation mark.
-const TAG_BYTES: usize = BARE_BYTES + 5;
+/// The longest tag: the bare one, the longest suffix (`-br`) and the closing quotation mark.
+const TAG_BYTES: usize = BARE_BYTES + 4;
 
 #[cfg(test)]
 mod tests {

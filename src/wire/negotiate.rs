@@ -1,6 +1,6 @@
 //! Accept-Encoding with q-values (RFC 9110 §12.5.3 and §12.4.2), and whether Accept prefers HTML.
-
-use super::text::trim;
+//!
+//! The only white space that a field may hold is blanks and tabs (§5.5), so `trim_ascii` takes off no more than these.
 
 /// A content coding in which a body may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -62,7 +62,8 @@ pub fn choose_coding<'a>(
     // The quality of each coding (at `Coding as usize`) in thousandths, if it was named, and that of `*`.
     let (mut named, mut others) = ([None; 3], None);
     let values = field_values.into_iter();
-    let members = values.flat_map(|value| value.split(|&byte| byte == b',').map(trim));
+    let members =
+        values.flat_map(|value| value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii));
     let members = members.filter(|member| !member.is_empty());
     for member in members.take(MEMBERS_MAX) {
         let Some((name, quality)) = parse_member(member) else {
@@ -91,7 +92,7 @@ pub fn choose_coding<'a>(
 pub fn prefers_html<'a>(field_values: impl Iterator<Item = &'a [u8]>) -> bool {
     let (mut html, mut json) = (0, 0);
     for member in field_values.flat_map(|value| value.split(|&byte| byte == b',')) {
-        let mut parts = member.split(|&byte| byte == b';').map(trim);
+        let mut parts = member.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
         let name = parts.next().unwrap_or_default();
         let place = match () {
             () if name.eq_ignore_ascii_case(b"text/html") => &mut html,
@@ -106,7 +107,9 @@ pub fn prefers_html<'a>(field_values: impl Iterator<Item = &'a [u8]>) -> bool {
 
 /// Splits `coding [ OWS ";" OWS "q=" qvalue ]` into name and quality; without a weight the quality is 1000.
 fn parse_member(member: &[u8]) -> Option<(&[u8], u16)> {
-    let mut parts = member.splitn(2, |&byte| byte == b';').map(trim);
+    let mut parts = member
+        .splitn(2, |&byte| byte == b';')
+        .map(<[u8]>::trim_ascii);
     let name = parts.next()?;
     let quality = match parts.next() {
         Some(part) => parse_quality(weight(part)?)?,

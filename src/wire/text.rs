@@ -1,4 +1,4 @@
-//! Text functions that several formats share: quoting, escaping, and tokens of header fields.
+//! Text functions that several formats share: quoting and escaping.
 
 /// Longest part of a client's text that a message quotes, in bytes.
 pub const QUOTED_BYTES_MAX: usize = 64;
@@ -62,32 +62,6 @@ pub fn push_percent(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool)
             false => out.push_str(&format!("%{byte:02X}")),
         }
     }
-}
-
-/// Tells whether a byte is allowed in a token, such as the name of a header field (RFC 9110 §5.6.2).
-#[must_use]
-pub const fn is_token_byte(byte: u8) -> bool {
-    matches!(byte, b'!' | b'#'..=b'\'' | b'*' | b'+' | b'-' | b'.' | b'^'..=b'`' | b'|' | b'~')
-        || byte.is_ascii_alphanumeric()
-}
-
-/// Returns `bytes` without the spaces and tabs at its beginning.
-#[must_use]
-pub fn trim_start(mut bytes: &[u8]) -> &[u8] {
-    while let [b' ' | b'\t', rest @ ..] = bytes {
-        bytes = rest;
-    }
-    bytes
-}
-
-/// Returns `bytes` without the spaces and tabs around it (OWS, RFC 9110 §5.6.3).
-#[must_use]
-pub fn trim(bytes: &[u8]) -> &[u8] {
-    let mut bytes = trim_start(bytes);
-    while let [rest @ .., b' ' | b'\t'] = bytes {
-        bytes = rest;
-    }
-    bytes
 }
 
 #[cfg(test)]

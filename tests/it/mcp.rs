@@ -75,8 +75,8 @@ fn a_session_begins_serves_and_ends() {
 #[test]
 fn names_and_origins_are_allowed_by_their_flags_and_the_refusal_says_so() {
     let server = Server::start_with(|config| {
-        config.mcp.allowed_hosts = vec!["reviewd".to_owned()];
-        config.mcp.allowed_origins = vec!["https://app.example".to_owned()];
+        config.mcp_hosts = vec!["reviewd".to_owned()];
+        config.mcp_origins = vec!["https://app.example".to_owned()];
     });
     let [host, origin] = [("Host", "reviewd:8080"), ("Origin", "https://app.example")];
     let refused = post(service(), &[host], &ping());

@@ -1,6 +1,6 @@
 //! How often one client may ask, and who it is behind proxies: over sockets from addresses of this machine.
 
-use reviewd::http::{Proxies, ProxyField};
+use reviewd::http::Proxies;
 
 use crate::support::{Connection, PING, Program, Response, Server, connect_from};
 
@@ -89,7 +89,6 @@ fn the_hub_counts_every_method_of_the_client_that_the_proxy_names() {
     let server = Server::start_with(|config| {
         config.proxies = Proxies {
             networks: vec!["127.0.0.0/8".parse().unwrap()],
-            field: ProxyField::XForwardedFor,
         };
         config.limits.rates.hub = 2;
     });

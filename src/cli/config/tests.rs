@@ -37,7 +37,6 @@ const REFUSED: &[(&str, &str)] = &[
     ("--base-url", "https://a.example#x|https://me@a.example"),
     ("--cache-control", "|a\nb|ä"),
     ("--trusted-proxy", "10.0.0.1/8|a.example|0.0.0.0/0"),
-    ("--proxy-field", "via"),
     ("--mcp-allow-origin", "app.example|https://a.example/b"),
     ("--allow-host", "|*.example|https://reviewd|a b"),
     ("--allow-host", "reviewd/mcp|a:99999|u@a"),

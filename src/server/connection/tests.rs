@@ -85,7 +85,7 @@ fn assert_neighbour_is_answered(row: &[u8], max: usize) {
         // After two of them others are polled.
         let began = Instant::now();
         while began.elapsed() < Duration::from_micros(200) {}
-        ready(Response::new(Body::empty()))
+        ready(Response::new(Body::default()))
     };
     let listeners = Served::start(handler, |_| {});
     let mut neighbour = listeners.connect();

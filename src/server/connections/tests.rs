@@ -1,7 +1,6 @@
 //! Limits on both sides, and which connection is closed for another.
 
 use super::*;
-use crate::http::ProxyField;
 
 fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
     let limits = crate::server::config::Limits {
@@ -11,7 +10,6 @@ fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
     };
     let proxies = Proxies {
         networks: vec!["10.0.0.0/8".parse().unwrap()],
-        field: ProxyField::XForwardedFor,
     };
     Arc::new(Connections::new(&limits, proxies))
 }

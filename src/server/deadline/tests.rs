@@ -6,7 +6,7 @@ use tokio::task::consume_budget;
 use tokio::time::timeout;
 
 use super::*;
-use crate::http::{Proxies, ProxyField};
+use crate::http::Proxies;
 use crate::server::connections::Connections;
 
 const WINDOW: Duration = Duration::from_secs(10);
@@ -136,7 +136,6 @@ async fn a_deadline_comes_also_to_a_task_that_had_used_up_its_budget() {
     });
     let proxies = Proxies {
         networks: Vec::new(),
-        field: ProxyField::Forwarded,
     };
     let table = Arc::new(Connections::new(&limits, proxies));
     let (permit, _) = table.admit([127, 0, 0, 1].into()).expect("a place");

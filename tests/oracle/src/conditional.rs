@@ -72,6 +72,6 @@ fn matches(opaque: &[u8], fields: &[&[u8]], takes_weak: bool) -> Option<bool> {
 /// An entity-tag or `*`, what may stand before it, and the comma or the end behind it.
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
     let tag = r#"(?<weak>W/)?"(?<tag>[\x21\x23-\x7e\x80-\xff]*)""#;
-    let member = format!(r"(?-u)^[ \t,]*(?:(?<star>\*)|{tag})[ \t]*(?:,|$)");
+    let member = format!(r"(?-u)^[ \t,]*(?:(?<star>\*)|{tag})[ \t\r\f]*(?:,|$)");
     Regex::new(&member).expect("a regular expression")
 });

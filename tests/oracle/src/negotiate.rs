@@ -16,7 +16,7 @@ pub fn check_accept_encoding(data: &[u8]) {
     // The first 32 members count, without those that do not fit the grammar.
     let members = lines(data).flat_map(|line| line.split(|&byte| byte == b','));
     let members = members.map(|member| String::from_utf8_lossy(member).into_owned());
-    let members = members.filter(|member| !member.trim_matches([' ', '\t']).is_empty());
+    let members = members.filter(|member| !member.trim_ascii().is_empty());
     let members = members.take(32).filter_map(|member| {
         let parts = MEMBER.captures(&member)?;
         let quality = parts.get(2).map_or("1", |quality| quality.as_str());
@@ -39,7 +39,7 @@ pub fn check_accept_encoding(data: &[u8]) {
 /// A name, and a quality with at most three decimals.
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
     let quality = r"(0(?:\.[0-9]{0,3})?|1(?:\.0{0,3})?)";
-    let member = format!(r"^[ \t]*([^;]*?)[ \t]*(?:;[ \t]*[qQ]={quality}[ \t]*)?$");
+    let member = format!(r"^[ \t\r\f]*([^;]*?)[ \t\r\f]*(?:;[ \t\r\f]*[qQ]={quality}[ \t\r\f]*)?$");
     Regex::new(&member).expect("a regular expression")
 });
 

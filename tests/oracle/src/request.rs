@@ -10,7 +10,7 @@ use std::time::Instant;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use reviewd::http::{AppState, Proxies, ProxyField, ServedState, handle};
+use reviewd::http::{AppState, Proxies, ServedState, handle};
 use reviewd::snapshot::Snapshot;
 
 use super::service;
@@ -85,7 +85,6 @@ fn app() -> &'static AppState {
         settings.limits.target_bytes = 256;
         settings.proxies = Proxies {
             networks: vec!["127.0.0.0/8".parse().expect("a network")],
-            field: ProxyField::Forwarded,
         };
         AppState::new(settings, served).expect("the settings fit headers")
     })

@@ -4,7 +4,7 @@ use std::num::NonZeroUsize;
 use std::time::Duration;
 
 use reviewd::dataset;
-use reviewd::http::{Limits, Proxies, ProxyField, Rates, Settings};
+use reviewd::http::{Limits, Proxies, Rates, Settings};
 use reviewd::mcp;
 use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
@@ -45,7 +45,6 @@ pub fn settings() -> Settings {
         },
         proxies: Proxies {
             networks: Vec::new(),
-            field: ProxyField::XForwardedFor,
         },
         limits: Limits {
             header_fields: 64,
