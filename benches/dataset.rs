@@ -1,8 +1,8 @@
 //! From files to documents: what a start and every reload pay.
 //!
 //! The path matters because it bounds how soon a changed review is public, and because it runs beside the requests
-//! on the same cores. Inputs are the sample, 2,000 reviews made of it, and the folder that `REVIEWD_CORPUS` names. The
-//! insights take most of the time; a second thread halves theirs.
+//! on the same cores. Inputs are the sample and the folder that `REVIEWD_CORPUS` names. The insights take most of the
+//! time; a second thread halves theirs.
 
 #[path = "support/files.rs"]
 mod files;
@@ -11,13 +11,13 @@ use std::hint::black_box;
 use std::num::NonZeroUsize;
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use files::{corpus, decoded, multiplied};
+use files::{corpus, decoded};
 use reviewd::dataset::embedded;
 use reviewd::dataset::publish::publish;
 use reviewd::insights::{MENTIONS_MIN, Options, document};
 
 fn files_to_documents(criterion: &mut Criterion) {
-    let mut inputs = vec![("sample", embedded()), ("2000", multiplied(2_000))];
+    let mut inputs = vec![("sample", embedded())];
     inputs.extend(corpus().map(|files| ("corpus", files)));
     for (name, files) in inputs {
         let bytes = files.reviews.len() as u64;

@@ -170,7 +170,7 @@ fn measure(count: usize, is_hanging: bool) -> String {
         at(99),
         at(100),
         cpu_us / healthy as u64,
-        memory_kib(program.id()) / 1024
+        program.status("VmHWM").parse::<u64>().unwrap() / 1024
     )
 }
 
@@ -243,17 +243,6 @@ fn subscribe(address: SocketAddr, callbacks: &[String]) {
             });
         }
     });
-}
-
-/// Returns the most resident memory that a process has had.
-fn memory_kib(id: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{id}/status")).unwrap();
-    let line = text.lines().find_map(|line| line.strip_prefix("VmHWM:"));
-    line.unwrap()
-        .trim()
-        .trim_end_matches(" kB")
-        .parse()
-        .unwrap()
 }
 
 /// Returns the processor time that a process has taken so far, in user and system mode.

@@ -4,7 +4,7 @@
 #   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of eight requests; about ten minutes
 #   benches/compare/http.sh reviewd bare-hyper            only these; reviewd always comes first
 #
-# Needs Linux, two cores, taskset and curl, and nginx for its rows, which are left out without it.
+# Needs Linux, two cores, taskset and GNU's tools, curl, and nginx for its rows, which are left out without it.
 # Servers run on core 0 with one thread, one after the other, and the client on core 1. The peers serve the bytes and
 # the header fields that reviewd was seen to serve, and every answer is compared before it is measured. The client
 # never sleeps while CPU is measured and copies no large body, so no server pays for waking it, and all that are
@@ -28,22 +28,20 @@ source benches/compare/common.sh
 
 rounds=${ROUNDS:-5} seconds=${SECONDS_EACH:-1} port=${PORT:-18620}
 servers=${*:-reviewd nginx bare-hyper axum actix}
-build http-load http-peers
+build load http-peers
 # 2,200 reviews are a megabyte.
 cargo run --quiet --release --example generate -- --reviews 2200 --seed 1 --into "$work/documents" >/dev/null
 cargo run --quiet --release --example generate -- --reviews "${REVIEWS:-100000}" --seed 1 --into "$work/search" >/dev/null
 
 start_reviewd documents "$port"
-documents=${started[-1]}
+documents=${started[-1]}@127.0.0.1:$port
 start_reviewd search "$((port + 1))"
-search=${started[-1]}
-"$peers/http-load" record "$work/recorded" "127.0.0.1:$port" "127.0.0.1:$((port + 1))"
-ticks() { awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/$1/stat"; }
+search=${started[-1]}@127.0.0.1:$((port + 1))
 # Waits until a server has nothing more to do: it makes variants of its documents in the background.
-settle() { # process
+settle() { # process@address
     local before=-1 now
     for _ in $(seq 120); do
-        now=$(ticks "$1")
+        now=$(awk '{ sub(/.*\) /, ""); print $12 + $13 }' "/proc/${1%@*}/stat")
         if [ "$now" = "$before" ]; then return; fi
         before=$now
         sleep 1
@@ -51,19 +49,77 @@ settle() { # process
 }
 settle "$documents"
 settle "$search"
-contenders=("reviewd=$documents@127.0.0.1:$port,$search@127.0.0.1:$((port + 1))")
+
+# A day since which there are about 20 reviews, of the days of the newest ones.
+for day in $(curl --silent --fail "${documents#*@}/api/reviews/search?limit=100" | grep -o '"date":"[0-9-]*' | cut -d '"' -f 4); do
+    count=$(curl --silent --fail "${documents#*@}/api/reviews/since/$day" | grep -o '"verified"' | wc -l)
+    if ((count >= 15 && count <= 40)); then break; fi
+    day=
+done
+[ -n "$day" ] || { echo "no day since which there are about 20 reviews" >&2; exit 1; }
+
+# The requests: name, target, where reviewd has it, and a header field: none, `gzip` or `tag`.
+cases=(
+    "small document|/favicon.svg|documents|"
+    "document of 5 to 10 KB|/reviews.jsonld|documents|"
+    "304|/reviews.jsonld|documents|tag"
+    "large document|/reviews.json|documents|"
+    "large document, gzip|/reviews.json|documents|gzip"
+    "since, about 20|/api/reviews/since/$day|documents|"
+    "search, filters|/api/reviews/search?min_rating=4&limit=20|search|"
+    "search, text|/api/reviews/search?query=call&limit=20|search|"
+)
+gzip="Accept-Encoding: gzip"
+
+# Asks for a target; the body goes to `$work/body`, the header fields that are the document's own to `$work/fields`.
+ask() { # address, target, curl's arguments...
+    curl --silent --show-error --fail --max-time 10 --dump-header "$work/head" --output "$work/body" "${@:3}" "$1$2" &&
+        sed -E '1d; s/\r$//; s/^[^:]+/\L&/; /^(date|content-length|connection|server)?(:|$)/d' "$work/head" >"$work/fields"
+}
+tag_of() { sed -n 's/^etag: //p' "$1"; }
+
+# What reviewd serves, for the peers to serve the same: `index.tsv` has a line for each document, which is its target, its
+# file, and that of its gzip variant or `-`. Beside a file are the header fields of its replies (`FILE.fields` of the
+# 200, `FILE.304`), and in `root` is what a file server can serve under its own name.
+recorded=$work/recorded
+mkdir -p "$recorded/root"
+for case in "${cases[@]}"; do
+    IFS='|' read -r _ target service _ <<<"$case"
+    address=${!service#*@} file=$(wc -l 2>/dev/null <"$recorded/index.tsv" || echo 0)
+    if cut -f 1 "$recorded/index.tsv" 2>/dev/null | grep -qxF "$target"; then continue; fi
+    ask "$address" "$target"
+    mv "$work/fields" "$recorded/$file.fields"
+    mv "$work/body" "$recorded/$file"
+    ask "$address" "$target" --header "If-None-Match: $(tag_of "$recorded/$file.fields")"
+    mv "$work/fields" "$recorded/$file.304"
+    ask "$address" "$target" --header "$gzip"
+    variant=-
+    if ! cmp --quiet "$work/body" "$recorded/$file"; then
+        variant=$file.gz
+        mv "$work/body" "$recorded/$variant"
+    fi
+    case $target in
+    /api/*) ;;
+    *)
+        cp "$recorded/$file" "$recorded/root$target"
+        if [ "$variant" != - ]; then cp "$recorded/$variant" "$recorded/root$target.gz"; fi
+        ;;
+    esac
+    printf '%s\t%s\t%s\n' "$target" "$file" "$variant" >>"$recorded/index.tsv"
+done
+contenders=("reviewd=$documents")
 
 start_nginx() { # port
     local nginx
     nginx=$(PATH=$PATH:/usr/sbin command -v nginx) || { echo "nginx: is not installed, left out" >&2; return; }
     local locations="" target file
     while IFS=$'\t' read -r target file _; do
-        [ -e "$work/recorded/root$target" ] || continue
+        [ -e "$recorded/root$target" ] || continue
         # Its validators, length and media type are nginx's own.
         locations+="location = $target { $(sed -nE '/^(etag|last-modified|content-type): /d; s/"/\\"/g; s/^([^:]+): (.*)$/add_header \1 "\2";/p' \
-            "$work/recorded/$file.fields") }
+            "$recorded/$file.fields") }
 "
-    done <"$work/recorded/index.tsv"
+    done <"$recorded/index.tsv"
     cat >"$work/nginx.conf" <<CONF
 daemon off; master_process off; pid $work/nginx.pid; error_log $work/nginx.error;
 events { worker_connections 2048; }
@@ -75,7 +131,7 @@ http {
     uwsgi_temp_path $work/nginx-4; scgi_temp_path $work/nginx-5;
     server {
         listen 127.0.0.1:$1;
-        root $work/recorded/root;
+        root $recorded/root;
         $locations
     }
 }
@@ -90,7 +146,7 @@ for server in $servers; do
     reviewd) continue ;;
     nginx) start_nginx "$next" ;;
     *)
-        start "$server" "$next" /favicon.svg "$peers/$server" "$work/recorded" "127.0.0.1:$next"
+        start "$server" "$next" /favicon.svg "$peers/$server" "$recorded" "127.0.0.1:$next"
         contenders+=("$server=${started[-1]}@127.0.0.1:$next")
         ;;
     esac
@@ -98,6 +154,47 @@ for server in $servers; do
 done
 
 sysctl net.ipv4.tcp_congestion_control 2>/dev/null || true
-# Eight requests; each server's rounds, and a quarter of one before them.
-limit=$((8 * ${#contenders[@]} * (rounds + 2) * seconds + 60))
-timeout "$limit" taskset -c 1 "$peers/http-load" compare "$work/recorded" "$seconds" "$rounds" "${contenders[@]}"
+# Writes the request of a case for a contender, after a look at its response: the same bytes and header fields as
+# reviewd's, but for the validators of a file server. Fails where the contender has no such document.
+prepare() { # contender's name, address, target, header field
+    local file variant fields=() expected
+    IFS=$'\t' read -r _ file variant < <(grep -F "$3"$'\t' "$recorded/index.tsv")
+    expected=$recorded/$file
+    if [ "$4" = gzip ]; then
+        fields=(--header "$gzip")
+        expected=$recorded/$variant
+    fi
+    ask "$2" "$3" "${fields[@]}" 2>/dev/null || return 1
+    cmp "$work/body" "$expected" >&2 || exit 1
+    if grep -vE '^(etag|last-modified): ' "$recorded/$file.fields" | grep -vxFf "$work/fields" >&2; then
+        echo "$1 answers $3 without these header fields" >&2
+        exit 1
+    fi
+    {
+        printf 'GET %s HTTP/1.1\r\nHost: localhost\r\nUser-Agent: load\r\nAccept: */*\r\n' "$3"
+        case $4 in
+        gzip) printf '%s\r\n' "$gzip" ;;
+        tag) printf 'If-None-Match: %s\r\n' "$(tag_of "$work/fields")" ;;
+        esac
+        printf '\r\n'
+    } >"$work/$1.request"
+}
+
+echo "32 connections, $rounds rounds of $seconds s each, in turn; medians; CPU in µs per request; ratio: CPU of reviewd by that"
+echo "of the other"
+echo
+echo "| request | bytes | server | CPU | ratio | requests/s |"
+echo "|---|---:|---|---:|---:|---:|"
+for case in "${cases[@]}"; do
+    IFS='|' read -r name target service field <<<"$case"
+    case $name in *"${ONLY:-}"*) ;; *) continue ;; esac
+    loaded=()
+    for contender in "${contenders[@]}"; do
+        server=${contender%%=*} at=${contender#*=}
+        if [ "$server" = reviewd ]; then at=${!service}; fi
+        if prepare "$server" "${at#*@}" "$target" "$field"; then loaded+=("$server=$at=$work/$server.request"); fi
+    done
+    # Each server's rounds, and a quarter of one before them.
+    timeout "$((${#loaded[@]} * (rounds + 2) * seconds + 60))" \
+        taskset -c 1 "$peers/load" "$seconds" "$rounds" "$name" "${loaded[@]}"
+done

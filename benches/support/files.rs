@@ -1,8 +1,8 @@
-//! Files of datasets: the corpus that `REVIEWD_CORPUS` names, and the sample's reviews over and over.
+//! The dataset that `REVIEWD_CORPUS` names.
 
 use std::path::Path;
 
-use reviewd::dataset::{Files, decode, embedded};
+use reviewd::dataset::{Files, decode};
 use reviewd::model::Dataset;
 use reviewd::wire::date::Timestamp;
 
@@ -28,22 +28,4 @@ pub(crate) fn decoded(files: Files) -> Dataset {
         Ok(decoded) => decoded.dataset,
         Err(problems) => panic!("{problems}"),
     }
-}
-
-/// Returns the sample's reviews over and over, with ids of their own, until there are `count`.
-pub(crate) fn multiplied(count: usize) -> Files {
-    let mut files = embedded();
-    let mut file: serde_json::Value =
-        serde_json::from_slice(&files.reviews).expect("the sample is JSON");
-    let reviews = file["reviews"].as_array().expect("an array").clone();
-    let copies = (0..count).map(|at| {
-        let mut review = reviews[at % reviews.len()].clone();
-        review["id"] = format!("r{at}").into();
-        review
-    });
-    file["reviews"] = copies.collect();
-    files.reviews = file.to_string().into_bytes();
-    // Its answers lean on ids that are gone.
-    files.editorial = None;
-    files
 }

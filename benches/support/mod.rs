@@ -7,7 +7,6 @@
 mod recombine;
 
 #[path = "files.rs"]
-#[allow(dead_code, reason = "the bench of datasets uses the rest")]
 mod files;
 
 use std::collections::BTreeSet;

@@ -1,4 +1,4 @@
-//! The documents that the peers serve, as `http-load record` wrote them.
+//! The documents that the peers serve, as http.sh recorded them.
 
 use std::collections::HashMap;
 use std::error::Error;

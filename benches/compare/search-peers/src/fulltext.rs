@@ -3,13 +3,16 @@
 //! The trigram tokenizer is told to fold nothing, as the texts are folded already. Needles of one or two characters
 //! have no trigram; for them every text is looked at, as SQLite's own documentation says. `matched` comes from count(*),
 //! and the newest rows from a second statement in the order of rowid, which FTS5 keeps; both are prepared once.
+//!
+//! Searches for words have a table of their own instead: the runs of letters and digits of a text, of which it keeps which
+//! review has which (`detail=none`), and is asked for prefixes.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
 
-use crate::plain::{names_of, range, stars, tokens};
+use crate::plain::{names_of, range, runs, stars, tokens};
 use crate::support::{Data, fold};
-use crate::{Answer, PAGE};
+use crate::{Answer, Engine, PAGE};
 use reviewd::search::filter::{Filter, Query, RatingSet};
 use reviewd::wire::date::Date;
 
@@ -19,9 +22,13 @@ pub(crate) struct FullText {
     dates: Vec<Date>,
 }
 
-impl FullText {
-    pub(crate) fn new(data: &Data) -> FullText {
-        let connection = build(data).expect("SQLite takes the reviews");
+impl Engine for FullText {
+    fn new(data: &Data, is_for_words: bool) -> FullText {
+        let connection = match is_for_words {
+            true => build_words(data),
+            false => build(data),
+        };
+        let connection = connection.expect("SQLite takes the reviews");
         connection.set_prepared_statement_cache_capacity(256);
         FullText {
             connection,
@@ -29,14 +36,21 @@ impl FullText {
         }
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        bytes_of(&self.connection)
+    fn bytes(&self) -> u64 {
+        let pragma = |name| {
+            self.connection
+                .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
+                .expect("a number")
+        };
+        pragma("page_count").unsigned_abs() * pragma("page_size").unsigned_abs()
     }
 
-    pub(crate) fn answer(&self, query: &Query<'_>) -> Answer {
+    fn answer(&mut self, query: &Query<'_>) -> Answer {
         self.try_answer(&query.filter).expect("SQLite answers")
     }
+}
 
+impl FullText {
     fn try_answer(&self, filter: &Filter<'_>) -> rusqlite::Result<Answer> {
         let (row, rest, values) = self.select(filter);
         let matched = self
@@ -59,8 +73,14 @@ impl FullText {
     fn select(&self, filter: &Filter<'_>) -> (&'static str, String, Vec<Value>) {
         let mut values: Vec<Value> = Vec::new();
         let grams = filter.text.filter(|text| text.chars().count() >= 3);
+        let grams = grams.map(|text| format!("\"{}\"", text.replace('"', "\"\"")));
+        let words = filter.words.map(|words| {
+            let prefixes = words.terms().map(|term| format!("\"{}\"*", term.text));
+            prefixes.collect::<Vec<_>>().join(" ")
+        });
+        let matched = grams.or(words);
         let narrows = filter.ratings != RatingSet::ALL;
-        let (row, mut rest) = match (grams, narrows) {
+        let (row, mut rest) = match (&matched, narrows) {
             (None, _) => ("review.row", "FROM review WHERE 1".to_owned()),
             (Some(_), false) => ("texts.rowid", "FROM texts WHERE texts MATCH ?".to_owned()),
             (Some(_), true) => (
@@ -69,10 +89,9 @@ impl FullText {
                     .to_owned(),
             ),
         };
-        match (grams, filter.text) {
-            (Some(text), _) => {
-                values.push(format!("\"{}\"", text.replace('"', "\"\"")).into());
-            }
+        let is_matched = matched.is_some();
+        match (matched, filter.text) {
+            (Some(matched), _) => values.push(matched.into()),
             (None, Some(text)) => {
                 rest.push_str(" AND instr(review.text, ?) > 0");
                 values.push(text.to_owned().into());
@@ -90,7 +109,7 @@ impl FullText {
             values.extend([Value::from(i64::from(least)), Value::from(i64::from(most))]);
         }
         for name in tokens(filter) {
-            let sign = if grams.is_some() { "+" } else { "" };
+            let sign = if is_matched { "+" } else { "" };
             rest.push_str(&format!(
                 " AND {sign}{row} IN (SELECT row FROM mention WHERE name = ?)"
             ));
@@ -98,16 +117,6 @@ impl FullText {
         }
         (row, rest, values)
     }
-}
-
-/// Returns what the database takes in memory.
-pub(crate) fn bytes_of(connection: &Connection) -> u64 {
-    let pragma = |name| {
-        connection
-            .pragma_query_value(None, name, |row| row.get::<_, i64>(0))
-            .expect("a number")
-    };
-    pragma("page_count").unsigned_abs() * pragma("page_size").unsigned_abs()
 }
 
 fn build(data: &Data) -> rusqlite::Result<Connection> {
@@ -140,5 +149,27 @@ fn build(data: &Data) -> rusqlite::Result<Connection> {
          INSERT INTO texts (texts) VALUES ('optimize');
          ANALYZE;",
     )?;
+    Ok(connection)
+}
+
+fn build_words(data: &Data) -> rusqlite::Result<Connection> {
+    let mut connection = Connection::open_in_memory()?;
+    // The tokenizer `ascii` takes everything but ASCII's signs for parts of words, and there are no signs but spaces.
+    connection.execute_batch(
+        "PRAGMA journal_mode = OFF;
+         CREATE VIRTUAL TABLE texts USING fts5(text, content = '', detail = none, columnsize = 0,
+             tokenize = 'ascii');
+         INSERT INTO texts (texts, rank) VALUES ('hashsize', 268435456);",
+    )?;
+    let transaction = connection.transaction()?;
+    {
+        let mut insert = transaction.prepare("INSERT INTO texts (rowid, text) VALUES (?, ?)")?;
+        for (given, row) in data.reviews.iter().zip(0_i64..) {
+            let folded = fold(&given.text);
+            insert.execute((row, runs(&folded).collect::<Vec<_>>().join(" ")))?;
+        }
+    }
+    transaction.commit()?;
+    connection.execute_batch("INSERT INTO texts (texts) VALUES ('optimize');")?;
     Ok(connection)
 }

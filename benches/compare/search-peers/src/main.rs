@@ -15,21 +15,22 @@ mod support;
 mod fulltext;
 mod ngrams;
 mod plain;
-mod words;
 
+use std::fs::OpenOptions;
 use std::hint::black_box;
 use std::io::Write;
-use std::num::NonZeroUsize;
 use std::ops::Range;
 use std::process::ExitCode;
 use std::time::{Duration, Instant};
 
-use plain::Scan;
+use fulltext::FullText;
+use ngrams::{Ngrams, PREFIX_MAX};
+use plain::{Scan, runs};
 use reviewd::search::filter::Query;
-use reviewd::search::index::{Index, IndexOptions};
+use reviewd::search::index::Index;
 use reviewd::search::query::Buffers;
 use reviewd::search::run::{Scratch, run};
-use support::{CLASSES, Data, Search, Searches, data, sizes};
+use support::{CLASSES, Data, Search, Searches, data, options, sizes};
 
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
@@ -56,11 +57,48 @@ struct Answer {
     newest: Vec<u32>,
 }
 
+/// What is compared.
+trait Engine {
+    /// Builds an index of the reviews, for words or for everything else.
+    fn new(data: &Data, is_for_words: bool) -> Self;
+
+    /// Returns what the index takes, as far as the engine tells.
+    fn bytes(&self) -> u64;
+
+    fn answer(&mut self, query: &Query<'_>) -> Answer;
+}
+
+/// The index of reviewd, which is one for all searches.
+struct Own(Index, Scratch);
+
+impl Engine for Own {
+    fn new(data: &Data, _is_for_words: bool) -> Own {
+        let per_review = std::env::var("REVIEWD_BENCH_MEMORY")
+            .ok()
+            .and_then(|bytes| bytes.parse::<u64>().ok());
+        let options = options(per_review.unwrap_or(2_100) * data.reviews.len() as u64);
+        let index = Index::build(&data.reviews, &data.taxonomy, &options);
+        Own(index, Scratch::default())
+    }
+
+    fn bytes(&self) -> u64 {
+        self.0.text_bytes() + self.0.tree_bytes() + ROW_BYTES * u64::from(self.0.len())
+    }
+
+    fn answer(&mut self, query: &Query<'_>) -> Answer {
+        let page = run(&self.0, query, &mut self.1);
+        Answer {
+            matched: page.matched,
+            newest: page.rows.iter().map(|row| row.0).collect(),
+        }
+    }
+}
+
 /// What one engine did.
 struct Outcome {
     name: &'static str,
     build: Duration,
-    /// Bytes for each review, as far as the engine tells.
+    /// Bytes for each review.
     bytes: u64,
     answers: Vec<Answer>,
     times: Vec<Duration>,
@@ -75,7 +113,7 @@ fn main() -> ExitCode {
         let mut drawn = Vec::new();
         let mut rows = Vec::new();
         if is_for_words {
-            drawn = words::draw(&mut searches, WORD_SEARCHES);
+            drawn = draw_words(&mut searches);
             println!("\n{size} reviews, µs of {WORD_SEARCHES} searches for three words\n");
             rows.extend([50, 99].map(|percent| {
                 let name = format!("three words p{percent}");
@@ -89,9 +127,16 @@ fn main() -> ExitCode {
                 rows.push(((*class).to_owned(), start..drawn.len(), 50));
             }
         }
-        let outcomes = measure_all(&data, &drawn, is_for_words);
-        print(size, &outcomes, &rows);
-        good &= agree(&outcomes, &drawn);
+        // The scan is the one that the others are compared with.
+        let scan = measure::<Scan>("scan", &data, &drawn, is_for_words);
+        let own = measure::<Own>("reviewd", &data, &drawn, is_for_words);
+        let sql = measure::<FullText>("SQLite FTS5", &data, &drawn, is_for_words);
+        let tantivy = measure::<Ngrams>("tantivy", &data, &drawn, is_for_words);
+        good &= [&own, &sql, &tantivy]
+            .map(|outcome| agrees(outcome, &scan, &drawn))
+            .iter()
+            .all(|agrees| *agrees);
+        print(size, &[own, sql, tantivy, scan], &rows);
     }
     match good {
         true => ExitCode::SUCCESS,
@@ -99,71 +144,29 @@ fn main() -> ExitCode {
     }
 }
 
-/// The scan, reviewd, SQLite and tantivy, one after the other.
-fn measure_all(data: &Data, drawn: &[Search], is_for_words: bool) -> [Outcome; 4] {
-    let scan = measure("scan", data, drawn, Scan::new, Scan::bytes, Scan::answer);
-    let mut scratch = Scratch::default();
-    let ours = measure(
-        "reviewd",
-        data,
-        drawn,
-        index,
-        index_bytes,
-        |index, query| {
-            let page = run(index, query, &mut scratch);
-            Answer {
-                matched: page.matched,
-                newest: page.rows.iter().map(|row| row.0).collect(),
-            }
-        },
-    );
-    let (sql, tantivy) = ("SQLite FTS5", "tantivy");
-    match is_for_words {
-        false => {
-            use {fulltext::FullText, ngrams::Ngrams};
-            let (bytes, answer) = (FullText::bytes, FullText::answer);
-            let fulltext = measure(sql, data, drawn, FullText::new, bytes, answer);
-            let (bytes, answer) = (Ngrams::bytes, Ngrams::answer);
-            let ngrams = measure(tantivy, data, drawn, Ngrams::new, bytes, answer);
-            [scan, ours, fulltext, ngrams]
-        }
-        true => {
-            use words::{FullText, Prefixes};
-            let (bytes, answer) = (FullText::bytes, FullText::answer);
-            let fulltext = measure(sql, data, drawn, FullText::new, bytes, answer);
-            let (bytes, answer) = (Prefixes::bytes, Prefixes::answer);
-            let prefixes = measure(tantivy, data, drawn, Prefixes::new, bytes, answer);
-            [scan, ours, fulltext, prefixes]
-        }
-    }
-}
-
-fn index(data: &Data) -> Index {
-    let per_review = std::env::var("REVIEWD_BENCH_MEMORY")
-        .ok()
-        .and_then(|bytes| bytes.parse::<u64>().ok());
-    let options = IndexOptions {
-        memory_bytes: per_review.unwrap_or(2_100) * data.reviews.len() as u64,
-        threads: NonZeroUsize::MIN.saturating_add(1),
+/// Draws searches for three words that are runs of letters and digits, none longer than tantivy's terms.
+fn draw_words(searches: &mut Searches<'_>) -> Vec<Search> {
+    let are_runs = |search: &Search| {
+        let mut buffers = Buffers::default();
+        let words = search.query(&mut buffers).filter.words;
+        words
+            .iter()
+            .flat_map(|words| words.terms())
+            .all(|term| term.text.len() <= PREFIX_MAX && runs(term.text).eq([term.text]))
     };
-    Index::build(&data.reviews, &data.taxonomy, &options)
-}
-
-fn index_bytes(index: &Index) -> u64 {
-    index.text_bytes() + index.tree_bytes() + ROW_BYTES * u64::from(index.len())
+    let drawn = std::iter::repeat_with(|| searches.draw("three words"));
+    drawn.filter(are_runs).take(WORD_SEARCHES).collect()
 }
 
 /// Builds an engine and asks it for every search, three times where that is soon done.
-fn measure<E>(
+fn measure<E: Engine>(
     name: &'static str,
     data: &Data,
     drawn: &[Search],
-    build: impl FnOnce(&Data) -> E,
-    bytes: impl FnOnce(&E) -> u64,
-    mut answer: impl FnMut(&E, &Query<'_>) -> Answer,
+    is_for_words: bool,
 ) -> Outcome {
     let began = Instant::now();
-    let engine = build(data);
+    let mut engine = E::new(data, is_for_words);
     let build = began.elapsed();
     eprintln!("{name}: built in {build:.1?}");
     let mut buffers = Buffers::default();
@@ -176,7 +179,7 @@ fn measure<E>(
             }
             let query = search.query(&mut buffers);
             let began = Instant::now();
-            let answered = black_box(answer(&engine, &query));
+            let answered = black_box(engine.answer(&query));
             *time = began.elapsed().min(*time);
             if turn == 0 {
                 answers.push(answered);
@@ -186,97 +189,59 @@ fn measure<E>(
     Outcome {
         name,
         build,
-        bytes: bytes(&engine) / data.reviews.len() as u64,
+        bytes: engine.bytes() / data.reviews.len() as u64,
         answers,
         times,
     }
 }
 
-/// Tells whether all engines gave the answers of the first, and which did not.
-fn agree(outcomes: &[Outcome], drawn: &[Search]) -> bool {
-    let mut good = true;
-    for outcome in &outcomes[1..] {
-        let pairs = outcomes[0].answers.iter().zip(&outcome.answers);
-        for ((right, given), search) in pairs.zip(drawn).filter(|((a, b), _)| a != b) {
-            println!("{}: {search:?}: {given:?} is not {right:?}", outcome.name);
-            good = false;
-        }
+/// Tells whether an engine gave the answers of the scan, and prints those that differ.
+fn agrees(outcome: &Outcome, scan: &Outcome, drawn: &[Search]) -> bool {
+    let pairs = scan.answers.iter().zip(&outcome.answers).zip(drawn);
+    for ((right, given), search) in pairs.filter(|((right, given), _)| right != given) {
+        println!("{}: {search:?}: {given:?} is not {right:?}", outcome.name);
     }
-    if good {
-        println!("all {} answers are equal", drawn.len());
-    }
-    good
+    scan.answers == outcome.answers
 }
 
 /// Prints the table of the documentation: for each row a percentile of the searches in a range, and what the engines cost
-/// otherwise.
+/// otherwise. `CSV` in the environment names a file to which the figures are appended, as `benches/plot.py` reads them.
 fn print(size: usize, outcomes: &[Outcome; 4], rows: &[(String, Range<usize>, usize)]) {
+    let mut csv = String::new();
     println!(
         "| µs | reviewd | SQLite FTS5 | tantivy | scan | FTS5 / reviewd | tantivy / reviewd | scan / reviewd |\n\
          |---|---|---|---|---|---|---|---|"
     );
     for (name, range, percent) in rows {
-        let [linear, own, sql, grams] = outcomes.each_ref().map(|outcome| {
+        let figures = outcomes.each_ref().map(|outcome| {
             let mut times = outcome.times[range.clone()].to_vec();
             times.sort_unstable();
             times[times.len() * percent / 100].as_nanos().max(1) as f64 / 1000.0
         });
-        let ratios = [sql / own, grams / own, linear / own];
-        let cells = [&[own, sql, grams, linear][..], &ratios].concat();
-        let cells: Vec<String> = cells.into_iter().map(figure).collect();
-        println!("| {name} | {} |", cells.join(" | "));
-        if let Ok(path) = std::env::var("CSV") {
-            let series = [
-                ("reviewd", own),
-                ("tantivy", grams),
-                ("SQLite FTS5", sql),
-                ("scan", linear),
-            ];
-            record(&path, name, size, &series);
+        let ratios = figures[1..].iter().map(|peer| peer / figures[0]);
+        let cells = figures.iter().copied().chain(ratios).map(figure);
+        println!("| {name} | {} |", cells.collect::<Vec<_>>().join(" | "));
+        for (outcome, figure) in outcomes.iter().zip(figures) {
+            let series = outcome.name;
+            csv += &format!("\"{name}, {size} reviews\",{series},1,{figure:.2}\n");
         }
     }
-    let [scan, ours, fulltext, tantivy] = outcomes;
-    let row = |name: &str, tell: &dyn Fn(&Outcome) -> String| {
-        let cells = [ours, fulltext, tantivy, scan].map(tell);
-        println!("| {name} | {} | | | |", cells.join(" | "));
-    };
-    row("build, s", &|outcome| {
-        format!("{:.1}", outcome.build.as_secs_f64())
-    });
-    row("bytes a review", &|outcome| outcome.bytes.to_string());
-}
-
-/// Appends the figures of a row to a file, as `benches/plot.py` reads them.
-fn record(path: &str, class: &str, size: usize, series: &[(&str, f64)]) {
-    let rows: String = series
-        .iter()
-        .map(|(name, figure)| format!("\"{class}, {size} reviews\",{name},1,{figure:.2}\n"))
-        .collect();
-    let file = std::fs::OpenOptions::new()
-        .create(true)
-        .append(true)
-        .open(path);
-    if let Err(error) = file.and_then(|mut file| file.write_all(rows.as_bytes())) {
-        eprintln!("{path}: {error}");
+    let build = outcomes.each_ref().map(|o| figure(o.build.as_secs_f64()));
+    println!("| build, s | {} | | | |", build.join(" | "));
+    let bytes = outcomes.each_ref().map(|outcome| outcome.bytes.to_string());
+    println!("| bytes a review | {} | | | |", bytes.join(" | "));
+    if let Ok(path) = std::env::var("CSV") {
+        let mut file = OpenOptions::new().create(true).append(true).open(&path);
+        let written = file.as_mut().map(|file| file.write_all(csv.as_bytes()));
+        written.expect(&path).expect(&path);
     }
 }
 
-/// Writes three digits of a number, with commas between thousands.
+/// Writes three digits of a number, or all before the point.
 fn figure(number: f64) -> String {
     match number {
         0.0..10.0 => format!("{number:.2}"),
         10.0..100.0 => format!("{number:.1}"),
-        100.0..1000.0 => format!("{number:.0}"),
-        _ => {
-            let digits = format!("{number:.0}");
-            let mut out = String::new();
-            for (place, digit) in digits.chars().enumerate() {
-                if place > 0 && (digits.len() - place).is_multiple_of(3) {
-                    out.push(',');
-                }
-                out.push(digit);
-            }
-            out
-        }
+        _ => format!("{number:.0}"),
     }
 }

@@ -2,7 +2,11 @@
 //!
 //! Reviews are added newest first to a single segment, so a document's number is its row and the newest come first. A
 //! needle is a phrase of every third of its trigrams and the last one, which cover it, so no text is looked at.
+//!
+//! Searches for words have an index of their own instead: every beginning of every run of letters and digits is a term, so
+//! that a word is one term.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use tantivy::collector::Count;
@@ -15,16 +19,19 @@ use tantivy::{
     Term,
 };
 
-use crate::plain::{names_of, range, stars, tokens};
+use crate::plain::{names_of, range, runs, stars, tokens};
 use crate::support::{Data, fold};
-use crate::{Answer, PAGE};
+use crate::{Answer, Engine, PAGE};
+use reviewd::model::Review;
 use reviewd::search::filter::{Filter, Query, RatingSet};
 use reviewd::wire::date::Date;
+
+/// Longest beginning of a word in characters that is a term; longer words are not drawn.
+pub(crate) const PREFIX_MAX: usize = 32;
 
 /// The index, and the dates by which a filter's days become rows, as for all engines.
 pub(crate) struct Ngrams {
     searcher: Searcher,
-    bytes: u64,
     fields: Fields,
     dates: Vec<Date>,
 }
@@ -34,27 +41,30 @@ struct Fields {
     short: Field,
     three: Field,
     names: Field,
+    words: Field,
 }
 
-impl Ngrams {
-    pub(crate) fn new(data: &Data) -> Ngrams {
-        let (searcher, fields, bytes) = build(data).expect("tantivy takes the reviews");
+impl Engine for Ngrams {
+    fn new(data: &Data, is_for_words: bool) -> Ngrams {
+        let (searcher, fields) = build(data, is_for_words).expect("tantivy takes the reviews");
         Ngrams {
             searcher,
-            bytes,
             fields,
             dates: data.reviews.iter().map(|review| review.date).collect(),
         }
     }
 
-    pub(crate) fn bytes(&self) -> u64 {
-        self.bytes
+    fn bytes(&self) -> u64 {
+        let usage = self.searcher.space_usage().expect("tantivy knows its size");
+        usage.total().get_bytes()
     }
 
-    pub(crate) fn answer(&self, query: &Query<'_>) -> Answer {
+    fn answer(&mut self, query: &Query<'_>) -> Answer {
         self.try_answer(&query.filter).expect("tantivy answers")
     }
+}
 
+impl Ngrams {
     fn try_answer(&self, filter: &Filter<'_>) -> tantivy::Result<Answer> {
         let wanted = self.wanted(filter);
         let rows = range(&self.dates, filter);
@@ -74,6 +84,7 @@ impl Ngrams {
             short,
             three,
             names,
+            words,
         } = self.fields;
         let has = |field, text: &str| -> Box<dyn Wanted> {
             let term = Term::from_field_text(field, text);
@@ -84,6 +95,8 @@ impl Ngrams {
         if filter.ratings != RatingSet::ALL {
             all.push(has(names, &rating_name(filter.ratings)));
         }
+        let terms = filter.words.iter().flat_map(|words| words.terms());
+        all.extend(terms.map(|term| has(words, term.text)));
         if let Some(text) = filter.text {
             let ends: Vec<usize> = text
                 .char_indices()
@@ -114,7 +127,7 @@ impl Ngrams {
 }
 
 /// Returns how many of `rows` the query selects, and the first of them, in a single segment.
-pub(crate) fn newest_and_count(
+fn newest_and_count(
     searcher: &Searcher,
     wanted: &dyn Wanted,
     rows: Range<u32>,
@@ -151,64 +164,73 @@ fn rating_name(set: RatingSet) -> String {
     format!("r{least}{most}")
 }
 
-fn build(data: &Data) -> tantivy::Result<(Searcher, Fields, u64)> {
-    let (mut writer, [short, three, names]) = writer([
-        ("short", IndexRecordOption::Basic),
-        ("three", IndexRecordOption::WithFreqsAndPositions),
-        ("names", IndexRecordOption::Basic),
-    ])?;
-    for review in &data.reviews {
-        let folded = fold(&review.text);
-        let mut document = TantivyDocument::new();
-        for name in names_of(review, &data.taxonomy) {
-            document.add_text(names, name);
-        }
-        let own = review.rating.stars();
-        document.add_text(names, format!("r{own}{own}"));
-        for least in 2..=own.min(4) {
-            document.add_text(names, format!("r{least}5"));
-        }
-        let short_grams = grams(&folded, 1).chain(grams(&folded, 2));
-        document.add_pre_tokenized_text(short, tokens_of(short_grams));
-        document.add_pre_tokenized_text(three, tokens_of(grams(&folded, 3)));
-        writer.add_document(document)?;
-    }
-    let searcher = searcher(writer)?;
-    let bytes = searcher.space_usage()?.total().get_bytes();
-    let fields = Fields {
-        short,
-        three,
-        names,
-    };
-    Ok((searcher, fields, bytes))
-}
-
-/// Begins an index in memory with fields whose terms it is given.
-pub(crate) fn writer<const N: usize>(
-    fields: [(&str, IndexRecordOption); N],
-) -> tantivy::Result<(SingleSegmentIndexWriter, [Field; N])> {
+fn build(data: &Data, is_for_words: bool) -> tantivy::Result<(Searcher, Fields)> {
     let mut schema = Schema::builder();
-    let fields = fields.map(|(name, option)| {
+    let mut field = |name, option| {
         let indexing = TextFieldIndexing::default()
             .set_tokenizer("raw")
             .set_fieldnorms(false)
             .set_index_option(option);
         schema.add_text_field(name, TextOptions::default().set_indexing_options(indexing))
-    });
+    };
+    let fields = Fields {
+        short: field("short", IndexRecordOption::Basic),
+        three: field("three", IndexRecordOption::WithFreqsAndPositions),
+        names: field("names", IndexRecordOption::Basic),
+        words: field("words", IndexRecordOption::Basic),
+    };
     let (directory, settings) = (RamDirectory::create(), IndexSettings::default());
     let index = Index::create(directory, schema.build(), settings)?;
-    Ok((SingleSegmentIndexWriter::new(index, 1 << 30)?, fields))
-}
-
-/// Ends an index, and opens it.
-pub(crate) fn searcher(writer: SingleSegmentIndexWriter) -> tantivy::Result<Searcher> {
+    let mut writer = SingleSegmentIndexWriter::new(index, 1 << 30)?;
+    for review in &data.reviews {
+        let folded = fold(&review.text);
+        let mut document = TantivyDocument::new();
+        match is_for_words {
+            true => add_words(&mut document, &fields, &folded),
+            false => add_grams(&mut document, &fields, &folded, review, data),
+        }
+        writer.add_document(document)?;
+    }
     let searcher = writer.finalize()?.reader()?.searcher();
     assert_eq!(searcher.segment_readers().len(), 1, "one segment");
-    Ok(searcher)
+    Ok((searcher, fields))
+}
+
+fn add_grams(
+    document: &mut TantivyDocument,
+    fields: &Fields,
+    folded: &str,
+    review: &Review,
+    data: &Data,
+) {
+    for name in names_of(review, &data.taxonomy) {
+        document.add_text(fields.names, name);
+    }
+    let own = review.rating.stars();
+    document.add_text(fields.names, format!("r{own}{own}"));
+    for least in 2..=own.min(4) {
+        document.add_text(fields.names, format!("r{least}5"));
+    }
+    let short_grams = grams(folded, 1).chain(grams(folded, 2));
+    document.add_pre_tokenized_text(fields.short, tokens_of(short_grams));
+    document.add_pre_tokenized_text(fields.three, tokens_of(grams(folded, 3)));
+}
+
+/// Adds the beginnings of up to [`PREFIX_MAX`] characters of all runs.
+fn add_words(document: &mut TantivyDocument, fields: &Fields, folded: &str) {
+    let beginnings = |run| {
+        let run: &str = run;
+        let ends = run.char_indices().skip(1).map(|(at, _)| at);
+        let ends = ends.chain([run.len()]).take(PREFIX_MAX);
+        ends.map(|end| &run[..end])
+    };
+    let all: BTreeSet<&str> = runs(folded).flat_map(beginnings).collect();
+    let terms = all.into_iter().map(|text| (0, text));
+    document.add_pre_tokenized_text(fields.words, tokens_of(terms));
 }
 
 /// Terms of a document with their positions.
-pub(crate) fn tokens_of<'t>(terms: impl Iterator<Item = (usize, &'t str)>) -> PreTokenizedString {
+fn tokens_of<'t>(terms: impl Iterator<Item = (usize, &'t str)>) -> PreTokenizedString {
     let tokens = terms.map(|(position, text)| Token {
         position,
         text: text.to_owned(),

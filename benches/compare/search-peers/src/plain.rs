@@ -6,7 +6,7 @@ use reviewd::search::filter::{Filter, Query, RatingSet, is_of_word};
 use reviewd::wire::date::Date;
 
 use crate::support::{Data, fold};
-use crate::{Answer, PAGE};
+use crate::{Answer, Engine, PAGE};
 
 /// Columns of all reviews, newest first.
 pub(crate) struct Scan {
@@ -17,8 +17,8 @@ pub(crate) struct Scan {
     names: Vec<Vec<String>>,
 }
 
-impl Scan {
-    pub(crate) fn new(data: &Data) -> Scan {
+impl Engine for Scan {
+    fn new(data: &Data, _is_for_words: bool) -> Scan {
         let reviews = || data.reviews.iter();
         Scan {
             texts: reviews().map(|review| fold(&review.text)).collect(),
@@ -31,12 +31,12 @@ impl Scan {
     }
 
     /// Bytes of the texts, and of what a row has besides names.
-    pub(crate) fn bytes(&self) -> u64 {
+    fn bytes(&self) -> u64 {
         let texts: usize = self.texts.iter().map(String::len).sum();
         (texts + self.texts.len() * 29) as u64
     }
 
-    pub(crate) fn answer(&self, query: &Query<'_>) -> Answer {
+    fn answer(&mut self, query: &Query<'_>) -> Answer {
         let filter = &query.filter;
         let names = tokens(filter);
         let finder = filter.text.map(|needle| Finder::new(needle.as_bytes()));
@@ -70,6 +70,12 @@ impl Scan {
         }
         answer
     }
+}
+
+/// Returns the words of a text as reviewd sees them: runs of letters and digits.
+pub(crate) fn runs(folded: &str) -> impl Iterator<Item = &str> {
+    let runs = folded.split(|character| !is_of_word(character));
+    runs.filter(|run| !run.is_empty())
 }
 
 /// Returns the rows of the filter's days.
@@ -125,5 +131,5 @@ pub(crate) fn stars(set: RatingSet) -> Option<(u8, u8)> {
         .filter(|rating| set.contains(*rating))
         .map(Rating::stars);
     let first = stars.next()?;
-    Some((first, stars.last().unwrap_or(first)))
+    Some((first, stars.next_back().unwrap_or(first)))
 }
