@@ -94,7 +94,7 @@ sessions)
     # What the first sessions leave are buffers, what the second ones add would be sessions.
     for turn in "the first" "the second"; do
         timeout 60 taskset -c 1 "$peers/load" 1 1 initialize "reviewd=$ours=$work/initialize"
-        memory "after $turn second of them"
+        memory "after $turn second"
     done
     ;;
 *)

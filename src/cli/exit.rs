@@ -5,7 +5,6 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
-use crate::hub;
 use crate::server::files::{ReadCause, ReadError};
 use crate::server::{LoadError, StartError};
 
@@ -76,7 +75,6 @@ impl From<StartError> for Failure {
             StartError::Load(LoadError::Data(_)) => Status::Data,
             StartError::Load(LoadError::Panic)
             | StartError::Listen { .. }
-            | StartError::Hub(hub::StartError::Thread(_))
             | StartError::Threads(_)
             | StartError::Signals(_) => Status::Unavailable,
             _ => Status::Config,

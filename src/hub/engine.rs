@@ -22,10 +22,10 @@ use super::in_flight::InFlight;
 use super::priority::{Behind, give_way};
 use super::resolve::GuardedResolver;
 use super::settings::{Outside, Settings};
-use super::shared::{Health, OnHealth, Shared, StartError};
+use super::shared::{Health, OnHealth, Shared};
 use super::store::{Accept, QuotaExceeded, Store};
 use super::subscription::RemovalReason;
-use super::transport::client_config;
+use super::transport::{CaError, client_config};
 use super::{Moment, Refusal};
 use crate::snapshot::Topic;
 
@@ -95,7 +95,7 @@ impl Engine {
         shared: Arc<Shared>,
         sender: SyncSender<Message>,
         on_health: OnHealth,
-    ) -> Result<Engine, StartError> {
+    ) -> Result<Engine, CaError> {
         let lanes = settings.lanes;
         let tls = client_config(settings.ca_file.as_deref())?;
         let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);

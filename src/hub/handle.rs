@@ -2,19 +2,18 @@
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, PoisonError};
-use std::thread;
 use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
 use super::engine::{Engine, Message};
 use super::settings::{Outside, Settings};
-use super::shared::{Health, OnHealth, Shared, StartError, Stats};
+use super::shared::{Health, OnHealth, Shared, Stats};
 use super::store::Accept;
+use super::transport::CaError;
 use super::{Callback, HubRequest, Refusal};
 use crate::snapshot::Topic;
 
@@ -35,32 +34,32 @@ struct Inner {
 }
 
 impl Hub {
-    /// Starts the hub on `topics`, which lie below `base_url` (scheme and authority, no slash at the
-    /// end). `on_health` is called, on the hub's thread, whenever its health changes.
+    /// Returns a hub of `topics`, which lie below `base_url` (scheme and authority, no slash at the end), and the work of
+    /// its thread, which runs until the hub stops; should it panic, requests are refused, and nothing is delivered.
+    /// `on_health` is called on that thread whenever the hub's health changes.
     ///
     /// A state directory that cannot be used does not keep the hub from starting: it refuses requests, says why in
     /// its health, and tries again every second.
     ///
     /// # Errors
-    /// See [`StartError`].
+    /// When the file of authorities cannot be used.
     pub fn start(
         base_url: &str,
         settings: Settings,
         outside: Outside,
         topics: [Topic; 3],
         on_health: impl Fn(&Health) + Send + Sync + 'static,
-    ) -> Result<Hub, StartError> {
+    ) -> Result<(Hub, impl FnOnce() + Send + 'static), CaError> {
         let (sender, messages) = sync_channel(MESSAGES_MAX);
         let shared = Arc::new(Shared::default());
         let on_health: OnHealth = Arc::new(on_health);
-        let seen = Arc::clone(&shared);
         let engine = Engine::new(
             base_url,
             settings.clone(),
             outside,
             Arc::clone(&shared),
             sender.clone(),
-            Arc::clone(&on_health),
+            on_health,
         )?;
         let url = |topic: &Topic| format!("{base_url}{}", topic.path);
         let hub = Hub {
@@ -73,19 +72,7 @@ impl Hub {
             }),
         };
         hub.topics_changed(topics);
-        let run = move || {
-            if catch_unwind(AssertUnwindSafe(|| engine.run(&messages))).is_err() {
-                let health = Health {
-                    panicked: true,
-                    ..Health::clone(&seen.health.load())
-                };
-                on_health(&health);
-                seen.health.store(Arc::new(health));
-            }
-        };
-        let builder = thread::Builder::new().name("hub".to_owned());
-        builder.spawn(run).map_err(StartError::Thread)?;
-        Ok(hub)
+        Ok((hub, move || engine.run(&messages)))
     }
 
     /// Accepts a request: returns once it is on disk. Cancel safe: the request is kept or not, never half.

@@ -34,5 +34,6 @@ pub use handle::Hub;
 pub use moment::Moment;
 pub use request::{HubRequest, Mode, Refusal, RefusalKind, Secret};
 pub use settings::{Lanes, Outside, Settings};
-pub use shared::{Health, StartError, Stats};
+pub use shared::{Health, Stats};
 pub use store::StoreLocation;
+pub use transport::CaError;

@@ -1,6 +1,5 @@
 //! What the hub's thread and its handles both see: topics to take over, the hub's health, and what it counts for metrics.
 
-use std::io;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::{Arc, Mutex};
@@ -11,7 +10,6 @@ use arc_swap::ArcSwap;
 use super::Moment;
 use super::store::Counts;
 use super::subscription::{Answer, RemovalReason};
-use super::transport::CaError;
 use crate::snapshot::Topic;
 
 #[derive(Debug, Default)]
@@ -35,23 +33,10 @@ pub struct Health {
     pub delivering: bool,
     /// Whether most callback hosts could not be reached lately: then failed deliveries do not count.
     pub paused: bool,
-    /// Whether the hub's thread has panicked. Requests are refused then, and nothing is delivered.
-    pub panicked: bool,
 }
 
 /// Called on the hub's thread whenever its health changes.
 pub(super) type OnHealth = Arc<dyn Fn(&Health) + Send + Sync>;
-
-/// Why the hub does not start.
-#[derive(Debug, thiserror::Error)]
-pub enum StartError {
-    /// The file of authorities cannot be used.
-    #[error("--callback-ca {0}")]
-    Ca(#[from] CaError),
-    /// The system refuses a thread.
-    #[error("the hub's threads cannot be started: {0}")]
-    Thread(io::Error),
-}
 
 /// The hub's counters (since the start) and gauges. Those of the store are some seconds old.
 #[derive(Debug, Default)]

@@ -32,23 +32,21 @@ pub(super) fn start(
             report(&app.readiness, health);
         }
     };
-    let hub = Hub::start(
+    let (hub, work) = Hub::start(
         &app.base_url,
         settings,
         Outside::system(),
         topics,
         on_health,
     )?;
+    threads::spawn(&app.readiness, "hub", work).map_err(StartError::Threads)?;
     app.set_hub(hub);
     Ok(())
 }
 
-/// Reports on `/readyz` what hinders the hub. Traffic goes elsewhere only after a panic, and where the store could not be
-/// opened since the start and the operator has to act: a later fault is no reason to give up reads.
+/// Reports on `/readyz` what hinders the hub. Traffic goes elsewhere only where the store could not be opened since
+/// the start and the operator has to act: a later fault is no reason to give up reads.
 fn report(readiness: &Readiness, health: &Health) {
-    if health.panicked {
-        threads::report(readiness, "hub");
-    }
     let store = Reason {
         internal: health.store_error.clone(),
         blocking: health.is_off,

@@ -9,7 +9,7 @@ use thiserror::Error;
 use super::load::LoadError;
 use super::tls::TlsError;
 use crate::http::SettingsError;
-use crate::hub;
+use crate::hub::CaError;
 
 /// Why a server did not start.
 #[derive(Debug, Error)]
@@ -44,9 +44,9 @@ pub enum StartError {
     /// The certificate or its key cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The hub cannot be started.
-    #[error(transparent)]
-    Hub(#[from] hub::StartError),
+    /// The file of authorities for callbacks cannot be used.
+    #[error("--callback-ca {0}")]
+    CallbackCa(#[from] CaError),
     /// The system refused threads or descriptors.
     #[error("cannot start a thread: {0}")]
     Threads(io::Error),

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::atomic::AtomicI64;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
 use std::sync::{Arc, Mutex};
+use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -133,7 +134,9 @@ impl Rig {
         *self.announced.lock().unwrap() = topics(content)[0].digest;
         let (base_url, settings) = (&self.base_url, self.settings.clone());
         let hub = Hub::start(base_url, settings, outside, topics(content), |_| {});
-        self.hub = Some(hub.unwrap_or_else(|error| panic!("no hub: {error}")));
+        let (hub, work) = hub.unwrap_or_else(|error| panic!("no hub: {error}"));
+        thread::spawn(work);
+        self.hub = Some(hub);
     }
 
     /// The hub's clock jumps.
