@@ -165,6 +165,13 @@ fn plans(tag: &str) -> Vec<Plan<'_>> {
             400,
             50..1_000,
         ),
+        (
+            "search-page",
+            "/?query=the&limit=20",
+            Vec::new(),
+            200,
+            20_000..200_000,
+        ),
         ("unknown", "/nowhere", Vec::new(), 404, 20..200),
     ]
 }
