@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
@@ -12,6 +12,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use reviewd::http::{AppState, Proxies, ServedState, handle};
 use reviewd::snapshot::Snapshot;
+use tokio::runtime::{Builder, Runtime};
 
 use super::service;
 
@@ -56,6 +57,12 @@ pub(super) fn responses(data: &[u8]) -> Vec<u16> {
 /// Returns all that a client gets on a connection on which it sends `bytes`, and then closes its side. Reads are answered;
 /// nothing here waits for another thread or for a clock.
 fn respond(bytes: &[u8]) -> Vec<u8> {
+    // The reading of a body has a limit of time, and a timer needs a runtime, though none ever ends here.
+    static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
+        let runtime = Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime without I/O")
+    });
+    let _entered = RUNTIME.enter();
     let mut written = Vec::new();
     let io = TokioIo::new(tokio::io::join(bytes, &mut written));
     let mut builder = http1::Builder::new();
