@@ -34,9 +34,10 @@ pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
     };
     let dataset = read_dataset(&args.data)?.dataset;
     let Some(aspect) = &args.explain else {
-        let mut document = document(&dataset, &options).bytes;
-        document.push(b'\n');
-        return print(&document);
+        let document = document(&dataset, &options, &|| false);
+        let mut bytes = document.expect("nothing cancels it").bytes;
+        bytes.push(b'\n');
+        return print(&bytes);
     };
     let Some(text) = explain(&dataset, &options, aspect) else {
         let aspects = dataset.taxonomy.aspects.iter();

@@ -90,14 +90,14 @@ impl Finder {
         })
     }
 
-    /// Returns the names or ids of the owners that `text` mentions, in the taxonomy's order.
-    pub(super) fn find_names(&self, text: &str) -> Vec<String> {
+    /// Returns the names or ids of the owners that `text` mentions, in the taxonomy's order; `text` is in [`comparable`] form.
+    pub(crate) fn find_names(&self, text: &str) -> Vec<String> {
         let found = self.find(text).into_iter();
         found.map(|at| self.names[at].clone()).collect()
     }
 
-    /// Returns the numbers of the owners that `text` mentions, ascending; `text` is in [`comparable`] form.
-    pub(crate) fn find(&self, text: &str) -> Vec<usize> {
+    /// Returns the numbers of these owners, ascending.
+    fn find(&self, text: &str) -> Vec<usize> {
         if self.owners.is_empty() {
             return Vec::new();
         }

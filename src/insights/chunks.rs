@@ -10,22 +10,21 @@ use std::thread;
 /// Rows in a chunk. Fixed, so that results that depend on chunks do not depend on the number of threads.
 pub(super) const CHUNK_ROWS: usize = 2_048;
 
-/// Runs `work` over the rows `0..count` in chunks and returns the result of each, in order. A free thread
-/// takes the next chunk, and reuses its state.
-pub(super) fn over_chunks<S: Default, T: Send>(
+/// Runs `work` over the rows `0..count` in chunks and returns the result of each, in order. A free thread takes the next
+/// chunk.
+pub(super) fn over_chunks<T: Send>(
     count: usize,
     threads: NonZeroUsize,
-    work: impl Fn(&mut S, Range<usize>) -> T + Sync,
+    work: impl Fn(Range<usize>) -> T + Sync,
 ) -> Vec<T> {
     let (next, parts) = (AtomicUsize::new(0), Mutex::new(BTreeMap::new()));
     let run = || {
-        let mut state = S::default();
         loop {
             let start = next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
             if start >= count {
                 break;
             }
-            let part = work(&mut state, start..(start + CHUNK_ROWS).min(count));
+            let part = work(start..(start + CHUNK_ROWS).min(count));
             parts.lock().expect(NO_PANIC).insert(start, part);
         }
     };

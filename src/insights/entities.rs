@@ -62,8 +62,8 @@ pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64
     let offered = business.services.iter().map(|one| (&one.id, &one.label));
     let mut services = List::new(known.chain(offered), std::iter::empty());
     let areas = taxonomy.service_areas.iter();
-    let areas = areas.map(|area| (&*area.id, &*area.label, Vec::new()));
-    let mut areas: Vec<(&str, &str, Vec<Row>)> = areas.collect();
+    let areas = areas.map(|one| (&one.id, &one.label));
+    let mut areas = List::new(areas, std::iter::empty());
     // The decoder built the same automata of the same taxonomy, so this succeeds; without them no place counts.
     let matcher = Matcher::new(taxonomy).ok();
     let mut with = [0; 3];
@@ -71,10 +71,9 @@ pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64
         with[0] += people.count(row, &review.mentioned_technicians);
         with[1] += services.count(row, &review.mentioned_services);
         let text = comparable(&review.text);
-        let found = matcher.as_ref().map(|one| one.service_areas.find(&text));
-        let found = found.unwrap_or_default();
-        with[2] += u64::from(!found.is_empty());
-        found.iter().for_each(|at| areas[*at].2.push(row));
+        let found = matcher.as_ref();
+        let found = found.map(|one| one.service_areas.find_names(&text));
+        with[2] += areas.count(row, &found.unwrap_or_default());
     }
     let entity = |(id, label, rows): &(&str, &str, Vec<Row>)| {
         let stars = |row: &Row| u64::from(dataset.reviews[row.0 as usize].rating.stars());
@@ -106,7 +105,7 @@ pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64
         technicians: people.entries.iter().map(person).collect(),
         services: services.entries.iter().map(entity).collect(),
         problems,
-        service_areas: areas.iter().map(entity).collect(),
+        service_areas: areas.entries.iter().map(entity).collect(),
     };
     (entities, with)
 }

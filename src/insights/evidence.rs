@@ -72,11 +72,10 @@ impl Sentence {
     /// Returns the sums of the features of the mention, or of the whole sentence.
     fn text(&mut self, target: Option<&Range<usize>>, context: &Context) -> Weights {
         if !context.is_english {
-            let start = target.map(|range| range.start);
-            let item =
-                start.and_then(|start| self.words.items.iter().find(|item| item.end > start));
-            // What its clause does not tell, the sentence may.
+            let mut items = self.words.items.iter();
+            let item = target.and_then(|range| items.find(|item| item.end > range.start));
             let near = item.map_or(0, |item| self.valence(|one| one.clause == item.clause));
+            // What its clause does not tell, the sentence may.
             let all = || self.valence(|_| true);
             let tenths = if near == 0 { all() } else { near };
             let praise = tenths.clamp(-60, 60) * UNIT * 3 / 80;
@@ -85,10 +84,9 @@ impl Sentence {
         // A phrase that is itself an opinion is not a subject of other words.
         let subject = target.filter(|_| context.opinion == 0);
         let mut sums = [0; 3];
-        for feature in self.features(subject.cloned()) {
-            if let Some(weights) = WEIGHTS.get(feature) {
-                (0..3).for_each(|class| sums[class] += i32::from(weights[class]));
-            }
+        let features = self.features(subject.cloned()).into_iter();
+        for weights in features.filter_map(|feature| WEIGHTS.get(&feature)) {
+            (0..3).for_each(|class| sums[class] += i32::from(weights[class]));
         }
         sums
     }

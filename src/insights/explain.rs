@@ -23,11 +23,10 @@ pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<
     let wanted = aspects.position(|one| one.id == id || one.label.to_lowercase() == lower)?;
     let derived = Derived::of(dataset, options, &|| false)?;
     let (mut text, mut counts) = (String::new(), [0; 3]);
-    let mut read = Sentence::default();
     for mention in &derived.mentions {
         if usize::from(mention.aspect) == wanted {
             counts[mention.polarity as usize] += 1;
-            text += &explanation(dataset, &derived, &mut read, mention);
+            text += &explanation(dataset, &derived, mention);
         }
     }
     let [negative, neutral, positive] = counts;
@@ -39,12 +38,7 @@ pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<
 
 /// The mention in its sentence and the reasons for its class: first those in favour, strongest first, then those against.
 /// The contribution of a word is the change of the score when a word without meaning replaces it.
-fn explanation(
-    dataset: &Dataset,
-    derived: &Derived,
-    read: &mut Sentence,
-    mention: &Mention,
-) -> String {
+fn explanation(dataset: &Dataset, derived: &Derived, mention: &Mention) -> String {
     let (row, context) = (mention.row as usize, &mention.context);
     let (review, lang) = (&dataset.reviews[row], derived.languages[row]);
     let rest = &review.text[mention.sentence..];
@@ -52,6 +46,7 @@ fn explanation(
     let range = mention.range.start - mention.sentence..mention.range.end - mention.sentence;
     let known = &derived.known[&lang];
     let own = known.own.as_ref();
+    let mut read = Sentence::default();
     let mut tenths = |sentence: &str| {
         read.read(sentence);
         known.phrases.find(&mut read.words);

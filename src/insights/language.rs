@@ -1,6 +1,6 @@
 //! Language detection, and linguistic data of each language: stems, function words, determiners.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
@@ -20,21 +20,21 @@ pub(super) fn detect_all(
     threads: NonZeroUsize,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Vec<Option<Lang>>> {
-    let detect = |_: &mut (), rows| {
+    let detect = |rows| {
         let reviews: &[Review] = &reviews[rows];
         (!cancelled()).then(|| reviews.iter().map(detect).collect::<Vec<_>>())
     };
     let parts = over_chunks(reviews.len(), threads, detect).into_iter();
     let mut languages = parts.collect::<Option<Vec<_>>>()?.concat();
-    let mut counts: HashMap<Lang, usize> = HashMap::new();
-    for lang in languages.iter().flatten() {
-        *counts.entry(*lang).or_default() += 1;
-    }
-    let told: usize = counts.values().sum();
+    let told = languages.iter().flatten().count();
+    let count = |lang: &Lang| {
+        let same = languages.iter().filter(|one| **one == Some(*lang));
+        same.count()
+    };
     // The most frequent last, and of equals the first in the list.
     let mut usual: Vec<Lang> = Lang::all().iter().rev().copied().collect();
-    usual.retain(|lang| counts.get(lang).is_some_and(|count| count * 20 >= told));
-    usual.sort_by_key(|lang| counts[lang]);
+    usual.retain(|lang| count(lang) * 20 >= told.max(1));
+    usual.sort_by_cached_key(count);
     for (lang, review) in languages.iter_mut().zip(reviews) {
         *lang = lang.or_else(|| guess(truncate(&review.text, HEAD_BYTES), &usual));
     }

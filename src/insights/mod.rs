@@ -67,18 +67,13 @@ pub struct Document {
     pub insights: Insights,
 }
 
-/// Returns the insights: the operator's own document unchanged, or else the derived one.
+/// Returns the insights: the operator's own document unchanged, or else the derived one; `None` where `cancelled` returned
+/// true before all reviews were read.
 ///
 /// Reads every text a few times, about 0.2 ms per review divided among the threads: call it off the request threads. The
 /// document of 100,000 reviews has about 15 MB, mostly `per_review`; evidence is bounded for each aspect.
 #[must_use]
-pub fn document(dataset: &Dataset, options: &Options) -> Document {
-    document_unless(dataset, options, &|| false).expect("nothing cancels it")
-}
-
-/// Returns what [`document`] returns; `None` where `cancelled` returned true before all reviews were read.
-#[must_use]
-pub fn document_unless(
+pub fn document(
     dataset: &Dataset,
     options: &Options,
     cancelled: &(dyn Fn() -> bool + Sync),
@@ -105,10 +100,8 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
         // Such a document may name more reviews in one of these two lists than in the other.
         let reviews = insights.per_review.iter().flatten();
         let naming = reviews.filter(|(_, review)| review.aspects.contains(&aspect.id));
-        let mut all: BTreeSet<Row> = naming
-            .filter_map(|(id, _)| rows.get(id.as_str()))
-            .copied()
-            .collect();
+        let naming = naming.filter_map(|(id, _)| rows.get(id.as_str()));
+        let mut all: BTreeSet<Row> = naming.copied().collect();
         let mut by_polarity: [BTreeSet<Row>; 3] = Default::default();
         for shown in aspect.evidence.iter().flatten() {
             let row = rows.get(shown.review_id.as_str());
@@ -126,8 +119,9 @@ fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights
     let aspects = totals::aspects(dataset, derived, options);
     let (entities, named) = entities::entities(dataset, &aspects);
     let overall_sentiment = summary::overall(&derived.scores);
-    let derived_summary = || summary::summary(reviews, overall_sentiment.as_ref(), &aspects);
+    let derived_summary = || summary::summary(reviews, overall_sentiment.as_ref()?, &aspects);
     let summary = editorial.summary.clone().or_else(derived_summary);
+    let listed = |lang| &derived.known[&Some(lang)].phrases;
     let origin = match (&editorial.summary, &summary) {
         (Some(_), _) => "editorial",
         (None, Some(_)) => "derived",
@@ -148,9 +142,7 @@ fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights
         overall_sentiment,
         aspects,
         entities,
-        topics: topics::topics(dataset, &derived.phrases, |lang| {
-            &derived.known[&Some(lang)].phrases
-        }),
+        topics: topics::topics(dataset, &derived.phrases, listed),
         temporal: Temporal {
             monthly: summary::months(reviews, &derived.scores),
             trend: summary::trend(reviews).map(str::to_owned),

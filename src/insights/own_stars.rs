@@ -86,9 +86,8 @@ impl OwnStars {
         }
         let seen_min = if examples.len() > 2_000 { 3 } else { 2 };
         let is_kept = |gram: &u32| counts[*gram as usize].iter().sum::<u32>() >= seen_min;
-        examples
-            .iter_mut()
-            .for_each(|one| one.grams.retain(is_kept));
+        let grams = examples.iter_mut().map(|one| &mut one.grams);
+        grams.for_each(|grams| grams.retain(is_kept));
         // Classes are mixed, in the same order on every machine.
         examples.sort_by_key(|one| (one.row as u32).wrapping_mul(0x9e37_79b1));
         let models: [Vec<f32>; FOLDS] =
@@ -106,9 +105,8 @@ impl OwnStars {
 
     /// Adds up the weights of the grams of `words`, which are of the review of `row`.
     pub(super) fn sum(&self, row: usize, words: &Words) -> OwnSum {
-        let known = grams(words)
-            .into_iter()
-            .filter_map(|key| self.grams.get(&key));
+        let grams = grams(words).into_iter();
+        let known = grams.filter_map(|key| self.grams.get(&key));
         let add = |sum: OwnSum, gram: &Gram| (sum.0 + gram.weights[row % FOLDS], sum.1 + 1);
         known.fold((0.0, 0), add)
     }

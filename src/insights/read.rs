@@ -3,7 +3,6 @@
 use std::collections::{HashMap, HashSet};
 use std::ops::Range;
 
-use tracing::info;
 use whatlang::Lang;
 
 use super::Options;
@@ -76,11 +75,11 @@ impl Derived {
             known.insert(lang, Known { phrases, own });
         }
         let rows = languages.len();
-        let parts = over_chunks(rows, options.threads, |sentence, chunk| {
-            let mut part = Derived::default();
+        let parts = over_chunks(rows, options.threads, |chunk| {
+            let (mut part, mut sentence) = (Derived::default(), Sentence::default());
             for row in chunk.take_while(|_| !cancelled()) {
                 let (review, lang) = (&dataset.reviews[row], languages[row]);
-                part.read(sentence, row, review, lang, &known[&lang]);
+                part.read(&mut sentence, row, review, lang, &known[&lang]);
             }
             // With many chunks, each drops the phrases that only one of its reviews uses, to bound memory.
             let is_kept = |count: &Count| count.reviews() >= 2 || rows <= CHUNK_ROWS;
@@ -99,12 +98,6 @@ impl Derived {
                 all.phrases.entry(phrase).or_default().add(count);
             }
         }
-        info!(
-            reviews = all.scores.len(),
-            mentions = all.mentions.len(),
-            own_stars = all.known.values().flat_map(|known| &known.own).count(),
-            "insights: reviews read"
-        );
         (all.scores.len() == rows).then_some(all)
     }
 

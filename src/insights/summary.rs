@@ -66,9 +66,7 @@ pub(super) fn trend(reviews: &[Review]) -> Option<&'static str> {
 
 /// Mean rating, and the square of its standard error.
 fn spread(reviews: &[Review]) -> Option<(f64, f64)> {
-    let stars = reviews
-        .iter()
-        .map(|review| f64::from(review.rating.stars()));
+    let stars = reviews.iter().map(|one| f64::from(one.rating.stars()));
     let count = reviews.len() as f64;
     let mean = stars.clone().sum::<f64>() / count;
     let squares: f64 = stars.map(|stars| (stars - mean) * (stars - mean)).sum();
@@ -76,11 +74,7 @@ fn spread(reviews: &[Review]) -> Option<(f64, f64)> {
 }
 
 /// The summary text: counts and means only.
-pub(super) fn summary(
-    reviews: &[Review],
-    overall: Option<&Overall>,
-    aspects: &[Aspect],
-) -> Option<String> {
+pub(super) fn summary(reviews: &[Review], overall: &Overall, aspects: &[Aspect]) -> Option<String> {
     let (latest, earliest) = (reviews.first()?, reviews.last()?);
     let stars = reviews.iter().map(|one| u64::from(one.rating.stars()));
     let mean = mean_rating(stars.sum(), reviews.len() as u64)?;
@@ -91,12 +85,10 @@ pub(super) fn summary(
             earliest.date, latest.date
         ),
     };
-    if let Some(overall) = overall {
-        let (positive, negative) = (overall.positive_pct, overall.negative_pct);
-        text.push_str(&format!(
-            " By their words and stars, {positive:.1} % are positive and {negative:.1} % negative."
-        ));
-    }
+    let (positive, negative) = (overall.positive_pct, overall.negative_pct);
+    text.push_str(&format!(
+        " By their words and stars, {positive:.1} % are positive and {negative:.1} % negative."
+    ));
     for (polarity, opening) in [
         (Polarity::Positive, "Praised most often"),
         (Polarity::Negative, "Criticized most often"),
@@ -113,11 +105,7 @@ pub(super) fn summary(
         named.truncate(NAMED_MAX);
         let name = |aspect: &&Aspect| {
             let (count, all) = (count(aspect), aspect.mention_count);
-            format!(
-                "{} ({count} of {all} mention{})",
-                aspect.label,
-                if all == 1 { "" } else { "s" }
-            )
+            format!("{} ({count} of {all} mentions)", aspect.label)
         };
         let names: Vec<String> = named.iter().map(name).collect();
         if !names.is_empty() {

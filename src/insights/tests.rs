@@ -13,8 +13,12 @@ fn options(threads: usize) -> Options {
     }
 }
 
+fn derived(dataset: &Dataset, threads: usize) -> Document {
+    document(dataset, &options(threads), &|| false).expect("nothing cancels it")
+}
+
 fn parsed(dataset: &Dataset) -> Value {
-    serde_json::from_slice(&document(dataset, &options(1)).bytes).expect("JSON")
+    serde_json::from_slice(&derived(dataset, 1).bytes).expect("JSON")
 }
 
 fn list(value: &Value) -> &[Value] {
@@ -205,7 +209,7 @@ fn the_document_does_not_depend_on_threads() {
             review.text.clear();
         }
     }
-    assert!(document(&dataset, &options(1)).bytes == document(&dataset, &options(3)).bytes);
+    assert!(derived(&dataset, 1).bytes == derived(&dataset, 3).bytes);
     let value = parsed(&dataset);
     let most = totals::EVIDENCE_MAX + 2 * totals::EXAMPLES_MAX;
     for aspect in list(&value["aspects"]) {
@@ -368,7 +372,7 @@ fn opinions_of_other_languages_are_read_in_the_clause_of_a_mention() {
         concept("food", &["comida"]),
     ];
     let mut found = vec![Vec::new(); cases.len()];
-    for aspect in document(&dataset, &options(1)).insights.aspects {
+    for aspect in derived(&dataset, 1).insights.aspects {
         for piece in aspect.evidence.iter().flatten() {
             let row: usize = piece.review_id[1..].parse().expect("a row");
             let sign = ["-", "0", "+"][piece.polarity as usize];
@@ -440,19 +444,19 @@ fn names_of_people_and_plurals_of_aspects_are_no_topics() {
 #[test]
 fn given_insights_are_read_as_far_as_they_have_our_shape() {
     let mut dataset = sample();
-    let derived = document(&dataset, &options(1)).insights;
+    let own = derived(&dataset, 1).insights;
     let mut value = parsed(&dataset);
     value["topics"] = json!(["anything"]);
     value["method"] = json!({"accuracy": "high"});
     dataset.insights = Some(value.to_string().into_bytes());
-    let given = document(&dataset, &options(1));
+    let given = derived(&dataset, 1);
     assert_eq!(Some(&given.bytes), dataset.insights.as_ref());
     assert_eq!(given.insights.topics, []);
     let negative = Polarity::Negative as usize;
-    for (read, derived) in given.insights.aspects.iter().zip(&derived.aspects) {
-        assert_eq!((&read.id, &read.rows), (&derived.id, &derived.rows));
-        let [own, other] = [read, derived].map(|one| &one.rows_by_polarity[negative]);
-        assert_eq!(own, other);
+    for (read, own) in given.insights.aspects.iter().zip(&own.aspects) {
+        assert_eq!((&read.id, &read.rows), (&own.id, &own.rows));
+        let [read_rows, own_rows] = [read, own].map(|one| &one.rows_by_polarity[negative]);
+        assert_eq!(read_rows, own_rows);
         assert!(read.evidence.is_some());
     }
 }

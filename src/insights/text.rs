@@ -119,9 +119,8 @@ fn rest_of_word(text: &str) -> usize {
         let joins = JOINERS.contains(letter) && next.starts_with(char::is_alphanumeric);
         !(letter.is_alphanumeric() || joins)
     };
-    text.char_indices()
-        .find(ends)
-        .map_or(text.len(), |(at, _)| at)
+    let end = text.char_indices().find(ends);
+    end.map_or(text.len(), |(at, _)| at)
 }
 
 /// Hashes a word in lower case with FNV-1a.

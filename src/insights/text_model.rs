@@ -33,13 +33,12 @@ pub(super) static WEIGHTS: LazyLock<HashMap<u32, [i8; 3]>> = LazyLock::new(|| {
 /// The file.
 pub(super) const BYTES: &[u8] = include_bytes!("text_model.bin");
 
-/// A sentence in which mentions are classified; buffers are reused for the next sentence.
+/// A sentence in which mentions are classified.
 #[derive(Debug, Default)]
 pub struct Sentence {
     pub(super) words: Words,
     /// The first and the last item of the mention.
     target: Option<(usize, usize)>,
-    features: Vec<u32>,
 }
 
 impl Sentence {
@@ -50,21 +49,18 @@ impl Sentence {
 
     /// Returns the features of the mention in the bytes `target` of the sentence, each once, as hashes of 28 bits. Without
     /// a target, or if none of its words was parsed, returns the features of the whole sentence.
-    pub fn features(&mut self, target: Option<Range<usize>>) -> &[u32] {
+    pub fn features(&mut self, target: Option<Range<usize>>) -> Vec<u32> {
         self.target = target.and_then(|range| {
             let inside = |item: &Item| item.start < range.end && item.end > range.start;
             let mut items = self.words.items.iter();
             Some((items.clone().position(inside)?, items.rposition(inside)?))
         });
-        let mut features = std::mem::take(&mut self.features);
-        features.clear();
-        features.push(feature(b'0', &[u8::from(self.target.is_some())], &[]));
+        let mut features = vec![feature(b'0', &[u8::from(self.target.is_some())], &[])];
         self.add_words(&mut features);
         self.add_sequences(&mut features);
         features.sort_unstable();
         features.dedup();
-        self.features = features;
-        &self.features
+        features
     }
 
     /// Words and their stems; and lexicon words by their sign alone, and their sums in phrase, clause and sentence.
@@ -106,9 +102,9 @@ impl Sentence {
     fn add_sequences(&self, features: &mut Vec<u32>) {
         let (first, last) = self.target.unwrap_or_default();
         let items = &self.words.items;
-        let shown: Vec<usize> = (0..items.len())
-            .filter(|at| *at <= first || *at > last)
-            .collect();
+        let is_shown = |at: &usize| *at <= first || *at > last;
+        let shown: Vec<usize> = (0..items.len()).filter(is_shown).collect();
+        let is_mention = |at: &usize| self.target == Some((*at, last));
         for length in [2, 3] {
             for window in shown.windows(length) {
                 let end = window[length - 1];
@@ -120,10 +116,7 @@ impl Sentence {
                 }
                 features.push(feature(b'G', &[negated], &words[..length]));
                 if length == 2 || zone <= 1 {
-                    if let Some(at) = window
-                        .iter()
-                        .position(|at| self.target == Some((*at, last)))
-                    {
+                    if let Some(at) = window.iter().position(is_mention) {
                         words[at] = ANY_MENTION;
                     }
                     features.push(feature(b'B', &[zone, negated], &words[..length]));
@@ -172,10 +165,8 @@ fn feature(kind: u8, marks: &[u8], words: &[u64]) -> u32 {
         |hash: u64, part: u64| (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
     let add = |name: u64, mark: &u8| name << 8 | u64::from(*mark);
     let name = marks.iter().fold(u64::from(kind), add);
-    (words
-        .iter()
-        .fold(mix(0, name), |hash, word| mix(hash, *word))
-        >> 36) as u32
+    let add_word = |hash: u64, word: &u64| mix(hash, *word);
+    (words.iter().fold(mix(0, name), add_word) >> 36) as u32
 }
 
 /// Stands for the words of any mention.

@@ -165,12 +165,8 @@ pub(super) fn mean_rating(stars: u64, count: u64) -> Option<f64> {
 }
 
 /// Returns the interval that holds the true share of praise in nine of ten aspects: the Wilson score interval (1927) of
-/// `part / whole` at 95 %, widened by the method's standard error of 0.08, as both errors are independent; 0 to 1 if
-/// `whole` is 0.
+/// `part / whole` at 95 %, widened by the method's standard error of 0.08, as both errors are independent; `whole` is not 0.
 pub fn interval(part: u64, whole: u64) -> [f64; 2] {
-    if whole == 0 {
-        return [0.0, 1.0];
-    }
     let (share, count) = (part as f64 / whole as f64, whole as f64);
     let square = NORMAL_95 * NORMAL_95;
     let centre = share + square / (2.0 * count);

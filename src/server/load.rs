@@ -222,7 +222,7 @@ impl Deferred {
 
     /// Returns the snapshot with its insights; `None` once `cancelled`.
     pub(super) fn whole(&self, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Snapshot> {
-        let document = insights::document_unless(&self.decoded.dataset, &self.options, cancelled);
+        let document = insights::document(&self.decoded.dataset, &self.options, cancelled);
         document.map(|document| self.snapshot.with_insights(document))
     }
 

@@ -127,9 +127,11 @@ impl Snapshot {
     #[must_use]
     pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
         let snapshot = Snapshot::without_insights_unless(&dataset, settings, &|| false);
-        let snapshot = snapshot.expect("nothing cancels it");
         let options = settings.insights(settings.index.threads);
-        snapshot.with_insights(insights::document(&dataset, &options))
+        let document = insights::document(&dataset, &options, &|| false);
+        let built = snapshot.zip(document);
+        let (snapshot, document) = built.expect("nothing cancels it");
+        snapshot.with_insights(document)
     }
 
     /// Builds everything except the insights, which [`Snapshot::with_insights`] adds: O(bytes of text), a few seconds

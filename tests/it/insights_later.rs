@@ -27,7 +27,8 @@ fn without_insights(dataset: &Dataset) -> Snapshot {
 fn derive(server: &Server, snapshot: &Snapshot, dataset: &Dataset) {
     let settings = snapshot_settings();
     let options = settings.insights(settings.index.threads);
-    let whole = snapshot.with_insights(insights::document(dataset, &options));
+    let document = insights::document(dataset, &options, &|| false);
+    let whole = snapshot.with_insights(document.expect("nothing cancels it"));
     server.publish(&Arc::new(whole));
 }
 

@@ -29,10 +29,10 @@ pub fn check_insights(data: &[u8]) {
             .reviews
             .push(review_of(id, rating, Date::MIN, text.into_owned()));
     }
-    let bytes = document(&dataset, &OPTIONS).bytes;
+    let derive = || document(&dataset, &OPTIONS, &|| false).expect("nothing cancels it");
+    let bytes = derive().bytes;
     // Its maps are hashed with other keys the second time.
-    let again = document(&dataset, &OPTIONS).bytes;
-    assert!(bytes == again, "a second run differs");
+    assert!(bytes == derive().bytes, "a second run differs");
     let value: Value = serde_json::from_slice(&bytes).expect("JSON");
     for review in &dataset.reviews {
         let entry = &value["per_review"][&review.id];
