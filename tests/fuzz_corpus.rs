@@ -57,7 +57,7 @@ fn every_check_has_a_target_and_a_corpus() {
         let is_listed = manifest.contains(&format!("path = \"{path}\""));
         assert!(is_listed, "fuzz/Cargo.toml has no [[bin]] for {name}");
         let source = fs::read_to_string(fuzz().join(path)).expect("a readable target");
-        let call = format!("oracle::check_{name}(data)");
+        let call = format!("::check_{name}(data)");
         assert!(source.contains(&call), "{name} does not call {call}");
     }
 }

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_accept_encoding(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::negotiate::check_accept_encoding(data));

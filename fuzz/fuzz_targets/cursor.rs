@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_cursor(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::query::check_cursor(data));

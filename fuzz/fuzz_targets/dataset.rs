@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_dataset(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::dataset::check_dataset(data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_form(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::form::check_form(data));

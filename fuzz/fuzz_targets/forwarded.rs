@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_forwarded(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::forwarded::check_forwarded(data));

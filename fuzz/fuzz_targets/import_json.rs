@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_import_json(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::import::check_import_json(data));

@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_insights(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::insights::check_insights(data));

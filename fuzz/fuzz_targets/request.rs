@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_request(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::request::check_request(data));

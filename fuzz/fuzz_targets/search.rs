@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_search(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::search::check_search(data));

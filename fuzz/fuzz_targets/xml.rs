@@ -1,3 +1,3 @@
 #![no_main]
 
-libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::check_xml(data));
+libfuzzer_sys::fuzz_target!(|data: &[u8]| oracle::xml::check_xml(data));

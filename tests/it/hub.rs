@@ -1,5 +1,7 @@
-//! The hub against real subscribers: HTTPS servers on this machine with certificates of a private authority.
+//! The hub against real subscribers: HTTPS servers on this machine with certificates of a private authority. In
+//! `adversary` alone, subscribers and time are simulated, as there are thousands.
 
+mod adversary;
 pub(crate) mod authority;
 mod chaos;
 mod clock;

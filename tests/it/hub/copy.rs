@@ -1,7 +1,7 @@
 //! `reviewd hub copy`: subscriptions from a state directory into a database, told neither twice nor never.
 
-use reviewd::hub::store::Accept;
-use reviewd::hub::{Callback, HubRequest, Mode};
+use oracle::hub::ask;
+use reviewd::hub::Mode;
 use serde_json::{Value, json};
 
 use super::postgres_shared::Shared;
@@ -29,16 +29,7 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     assert_eq!(refused.status.code(), Some(69), "{refused:?}");
     rig.stop();
     // One that was accepted and not verified yet comes along.
-    let request = HubRequest {
-        mode: Mode::Subscribe,
-        topic: FEED.to_owned(),
-        topic_given: FEED.to_owned(),
-        callback: Callback::parse(&silent.callback("/c")).unwrap(),
-        lease_asked_s: None,
-        secret: None,
-    };
-    let lease_s = 600;
-    let accept = Accept { request, lease_s };
+    let accept = ask(Mode::Subscribe, &silent.callback("/c"), FEED, None, 600);
     let quotas = rig.settings.quotas;
     let accepted = rig.store().accept(&[accept], &quotas, now());
     assert_eq!(accepted, Ok(vec![Ok(())]));

@@ -4,9 +4,10 @@ use std::cmp::Reverse;
 
 use serde_json::{Map, Value, json};
 
+use super::insights::OPTIONS;
 use reviewd::dataset::publish::publish;
 use reviewd::dataset::{Files, decode};
-use reviewd::insights;
+use reviewd::insights::document;
 use reviewd::model::Dataset;
 use reviewd::wire::date::Timestamp;
 
@@ -14,7 +15,7 @@ use reviewd::wire::date::Timestamp;
 mod tests;
 
 /// The time at which files are decoded: in the future, so that any `updated_at` of today passes.
-const NOW: i64 = 4_000_000_000;
+pub(super) const NOW: i64 = 4_000_000_000;
 
 /// One review beside which the other files are checked, small so that a fuzzer gets on.
 const REVIEWS: &str = r#"{"business":{"name":"A","type":"LegalService","description":"","url":"https://a.example/","telephone":"","email":"",
@@ -55,10 +56,10 @@ pub fn check_dataset(data: &[u8]) {
         Ok(decoded) => {
             assert!(is_json, "what is no JSON was accepted");
             check_documents(&decoded.dataset, &parse(&reviews));
-            let derived = insights::document(&decoded.dataset, &OPTIONS, &|| false);
-            let document = derived.expect("nothing cancels it").bytes;
-            parse(&document);
-            let is_kept = insights.is_none_or(|given| given == document);
+            let derived = document(&decoded.dataset, &OPTIONS, &|| false);
+            let bytes = derived.expect("nothing cancels it").bytes;
+            parse(&bytes);
+            let is_kept = insights.is_none_or(|given| given == bytes);
             assert!(is_kept, "a given document was changed");
         }
         Err(problems) => {
@@ -124,9 +125,3 @@ fn reference_reviews(file: &Value) -> Vec<Value> {
     }
     verified
 }
-
-/// How the documents of the check are derived.
-const OPTIONS: insights::Options = insights::Options {
-    threads: std::num::NonZeroUsize::MIN,
-    mentions_min: 1,
-};

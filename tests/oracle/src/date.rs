@@ -1,17 +1,21 @@
 //! Dates and times: whatever parses renders, and parses again as the same.
 
+use super::form::decoded;
+use reviewd::search::query::parse_since;
 use reviewd::wire::date::{Date, parse_date, parse_http_date, parse_timestamp};
 
-/// Checks the parsers of dates and times on `data`.
+/// Checks the parsers of dates and times on `data`, and that of the path of the since address.
 ///
 /// # Panics
-/// If something parses that does not mean the same once it is rendered.
+/// If something parses that does not mean the same once it is rendered, or a path means another date than its text.
 pub fn check_date(data: &[u8]) {
     if let Ok(date) = parse_date(data) {
         assert_eq!(date.render(), data);
         assert_eq!(Date::from_days(date.days()), Some(date));
         assert_eq!(date.timestamp().date(), date);
     }
+    let date = decoded(data, false).and_then(|text| parse_date(text.as_bytes()).ok());
+    assert_eq!(parse_since(data).ok(), date);
     if let Some(time) = parse_timestamp(data) {
         assert_eq!(parse_timestamp(&time.render_rfc3339()), Some(time));
         let is_utc = data.ends_with(b"Z") && data.len() == 20;

@@ -2,23 +2,16 @@
 //! every escape has been seen to be whole.
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode, percent_encode};
-use reviewd::wire::form::{decode_into, decode_path, pairs};
+use reviewd::wire::form::{self, decode_into, decode_path};
 
 /// Checks the splitting of `data` into pairs, and the decoding of `data` and of each name and value in it.
 ///
 /// # Panics
 /// If code and reference differ, or if a text that was escaped does not come back.
 pub fn check_form(data: &[u8]) {
-    let ours = pairs(data).map(|pair| (pair.name, pair.value));
-    let ours: Vec<(&[u8], &[u8])> = ours.collect();
-    let pieces = data.split(|&byte| byte == b'&');
-    let pieces = pieces.filter(|piece| !piece.is_empty()).map(|piece| {
-        let mut halves = piece.splitn(2, |&byte| byte == b'=');
-        let [name, value] = [(); 2].map(|()| halves.next().unwrap_or_default());
-        (name, value)
-    });
-    assert_eq!(ours, pieces.collect::<Vec<_>>());
-    let halves = ours.into_iter().flat_map(|(name, value)| [name, value]);
+    let found = form::pairs(data).map(|pair| (pair.name, pair.value));
+    assert!(found.eq(pairs(data)), "{:?}", data.escape_ascii());
+    let halves = pairs(data).flat_map(|(name, value)| [name, value]);
     for raw in halves.chain([data]) {
         for (is_form, decode) in [
             (true, decode_into as fn(&_, &mut _) -> _),
@@ -34,6 +27,16 @@ pub fn check_form(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let again = decoded(encode(&text).as_bytes(), true);
     assert_eq!(again.as_deref(), Some(&*text));
+}
+
+/// The names and values of a form: what is empty between two `&` is no pair.
+pub(super) fn pairs(data: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
+    let pieces = data.split(|&byte| byte == b'&');
+    pieces.filter(|piece| !piece.is_empty()).map(|piece| {
+        let mut halves = piece.splitn(2, |&byte| byte == b'=');
+        let [name, value] = [(); 2].map(|()| halves.next().unwrap_or_default());
+        (name, value)
+    })
 }
 
 /// The decoded text, in which `+` is a space in a form; `None` for a broken escape or what is no UTF-8.

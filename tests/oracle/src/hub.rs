@@ -1,7 +1,5 @@
 //! The hub's reference model, and the checks that tests and fuzz targets share.
 
-#[cfg(test)]
-mod adversary;
 mod model;
 mod sequence;
 
@@ -52,8 +50,11 @@ pub fn check_hub_form(body: &[u8]) {
     assert_eq!(second.as_ref(), Ok(&parsed), "{again}");
 }
 
-/// A request for a subscription, or to end one.
-fn ask(mode: Mode, callback: &str, topic: &str, secret: Option<&str>, lease_s: u32) -> Accept {
+/// Returns a request for a subscription, or to end one.
+///
+/// # Panics
+/// If `callback` is not a URL.
+pub fn ask(mode: Mode, callback: &str, topic: &str, secret: Option<&str>, lease_s: u32) -> Accept {
     let request = HubRequest {
         mode,
         topic_given: topic.to_owned(),
@@ -65,8 +66,8 @@ fn ask(mode: Mode, callback: &str, topic: &str, secret: Option<&str>, lease_s: u
     Accept { request, lease_s }
 }
 
-/// A claim that takes all.
-fn claim_all() -> Claim {
+/// Returns a claim that takes all.
+pub fn claim_all() -> Claim {
     Claim {
         limit: usize::MAX,
         per_host: usize::MAX,

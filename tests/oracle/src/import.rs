@@ -4,14 +4,12 @@
 #[cfg(test)]
 mod tests;
 
+use super::dataset::NOW;
 use reviewd::dataset::{Files, decode};
 use reviewd::import::date::{Order, parse};
 use reviewd::import::{Found, ImportSource, Merge, Options, named, new_file};
 use reviewd::wire::date::{Date, Timestamp};
 use serde_json::json;
-
-/// The time of the checks: in the future, so that dates of today pass.
-const NOW: i64 = 4_000_000_000;
 
 /// Checks the import of a table: its encoding is found, and its columns.
 ///

@@ -6,11 +6,9 @@ use std::sync::LazyLock;
 use serde_json::Value;
 
 use super::lines;
-use super::search::review_of;
 use super::service::sample;
 use reviewd::insights::{Options, document};
-use reviewd::model::{Concept, Dataset, Rating, Taxonomy};
-use reviewd::wire::date::Date;
+use reviewd::model::{Concept, Dataset, Rating, Review, Taxonomy};
 use reviewd::wire::fold::fold_into;
 
 /// Checks the document derived from `data`, whose lines are reviews: the first byte is the rating, the rest the text.
@@ -19,15 +17,20 @@ use reviewd::wire::fold::fold_into;
 /// If a quote does not stand at its range, a count does not add up, an aspect is found that a naive search does not
 /// find or the other way about, or a second run gives other bytes.
 pub fn check_insights(data: &[u8]) {
-    let mut dataset = EMPTY.clone();
+    let mut dataset = TEMPLATE.clone();
+    let template = dataset.reviews.remove(0);
     for (row, line) in lines(data).take(64).enumerate() {
         let (first, rest) = line.split_first().unwrap_or((&0, &[]));
         let rating = Rating::new(first % 5 + 1).unwrap_or(Rating::MAX);
         let text = String::from_utf8_lossy(&rest[..rest.len().min(LINE_BYTES_MAX)]);
-        let id = format!("r{row}");
-        dataset
-            .reviews
-            .push(review_of(id, rating, Date::MIN, text.into_owned()));
+        dataset.reviews.push(Review {
+            id: format!("r{row}"),
+            rating,
+            text: text.into_owned(),
+            language: None,
+            translation: None,
+            ..template.clone()
+        });
     }
     let derive = || document(&dataset, &OPTIONS, &|| false).expect("nothing cancels it");
     let bytes = derive().bytes;
@@ -84,7 +87,8 @@ fn folded(text: &str) -> String {
     folded
 }
 
-const OPTIONS: Options = Options {
+/// An aspect of one mention has a score.
+pub(super) const OPTIONS: Options = Options {
     threads: NonZeroUsize::MIN,
     mentions_min: 1,
 };
@@ -93,10 +97,10 @@ const LINE_BYTES_MAX: usize = 300;
 /// Aspects of one phrase each, which is their id.
 const ASPECTS: [&str; 2] = ["fee", "court"];
 
-/// The sample's business without reviews, with [`ASPECTS`].
-static EMPTY: LazyLock<Dataset> = LazyLock::new(|| {
+/// The sample's business with one review, of which others are made, and with [`ASPECTS`].
+static TEMPLATE: LazyLock<Dataset> = LazyLock::new(|| {
     let mut dataset = sample();
-    dataset.reviews.clear();
+    dataset.reviews.truncate(1);
     // People and services have a check of their own, and automata over their names would be most of the work.
     dataset.taxonomy = Taxonomy::default();
     let concept = |id: &str| Concept {

@@ -2,13 +2,13 @@
 //! own tests.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
 use super::lines;
-use super::service::{BASE_URL, sample, snapshot_settings};
-use reviewd::mcp::{Catalog, Field, Form, Head, Reply, Server, Settings};
+use super::service::{sample, settings, snapshot_settings};
+use reviewd::mcp::{Catalog, Field, Form, Head, Reply, Server};
 use reviewd::snapshot::Snapshot;
 
 /// Checks the answer to a request, as JSON and as an event: the first lines of `data` are method, Origin, Host,
@@ -49,24 +49,19 @@ pub fn check_mcp(data: &[u8]) {
 }
 
 fn answer(head: &Head<'_>, body: &[u8]) -> Reply {
-    static SERVED: OnceLock<(Server, Catalog)> = OnceLock::new();
-    let (server, catalog) = SERVED.get_or_init(served);
+    let (server, catalog) = &*SERVED;
     match server.check_origin(head) {
         Ok(origin) => server.handle(catalog, head, origin, body),
         Err(reply) => reply,
     }
 }
 
-fn served() -> (Server, Catalog) {
-    let server = Server::new(Settings {
-        base_url: BASE_URL.into(),
-        allowed_origins: Vec::new(),
-        allowed_hosts: Vec::new(),
-        body_bytes_max: 1 << 20,
-    });
+/// The server, and the sample that it serves.
+static SERVED: LazyLock<(Server, Catalog)> = LazyLock::new(|| {
     let snapshot = Snapshot::build(sample(), &snapshot_settings());
-    (server, Catalog::new(Arc::new(snapshot)))
-}
+    let catalog = Catalog::new(Arc::new(snapshot));
+    (Server::new(settings().mcp), catalog)
+});
 
 /// Checks that there is one answer for each request, with its id and either a result or an error. Where the body is no JSON, an error may name whatever id stands in it.
 fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {

@@ -3,11 +3,11 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::form::decoded;
+use super::form::{decoded, pairs};
 use super::search::{fold, terms};
 use reviewd::model::Rating;
 use reviewd::search::filter::{Cursor, ReviewId, Sort};
-use reviewd::search::query::{Buffers, Parameter, parse_query, parse_since};
+use reviewd::search::query::{Buffers, Parameter, parse_query};
 use reviewd::wire::date::{Date, parse_date};
 use reviewd::wire::text::{cut, cut_lossy};
 
@@ -16,84 +16,60 @@ use reviewd::wire::text::{cut, cut_lossy};
 /// # Panics
 /// If code and reference differ, or if buffers that were used before change the outcome.
 pub fn check_query(data: &[u8]) {
-    let given = Given::read(data);
+    let (ignored, refused) = ignored_and_refused(data);
     let mut buffers = Buffers::default();
     for _ in 0..2 {
         match parse_query(data, &mut buffers) {
-            Ok(query) => assert_eq!(
-                (query.ignored, given.refused.len()),
-                (&given.ignored[..], 0)
-            ),
+            Ok(query) => assert_eq!((query.ignored, refused.len()), (&ignored[..], 0)),
             Err(issues) => {
                 assert!(issues.iter().all(|issue| issue.received.len() <= 64));
                 let paths = issues.iter().map(|issue| issue.path.as_deref());
                 let paths: BTreeSet<&str> = paths.map(Option::unwrap_or_default).collect();
-                assert!(
-                    paths.into_iter().eq(&given.refused),
-                    "{issues:?} {:?}",
-                    given.refused
-                );
+                assert!(paths.into_iter().eq(&refused), "{issues:?} {refused:?}");
             }
         }
     }
 }
 
-/// What a query string says.
-#[derive(Default)]
-struct Given {
-    /// First values of parameters, those that are right.
-    values: BTreeMap<String, String>,
-    ignored: Vec<String>,
-    /// Parameters with an issue; an empty name stands for the query string as a whole.
-    refused: BTreeSet<String>,
-}
-
-impl Given {
-    fn read(raw: &[u8]) -> Given {
-        let mut given = Given::default();
-        let mut seen = BTreeSet::new();
-        let pieces = raw.split(|&byte| byte == b'&');
-        for (at, piece) in pieces.filter(|piece| !piece.is_empty()).enumerate() {
-            if at == 64 {
-                given.refused.insert(String::new());
-                break;
-            }
-            let mut halves = piece.splitn(2, |&byte| byte == b'=');
-            let [name, value] = [(); 2].map(|()| halves.next().unwrap_or_default());
-            let Some(name) = decoded(name, true) else {
-                given.refused.insert(cut_lossy(name));
-                continue;
-            };
-            if value.is_empty() {
-                continue;
-            }
-            if Parameter::named(&name).is_none() {
-                let name = cut(&name).to_owned();
-                if given.ignored.len() < 8 && !given.ignored.contains(&name) {
-                    given.ignored.push(name);
-                }
-                continue;
-            }
-            let is_first = seen.insert(name.clone());
-            let value = decoded(value, true).filter(|text| is_first && is_right(&name, text));
-            match value {
-                Some(value) => drop(given.values.insert(name, value)),
-                None => drop(given.refused.insert(name)),
-            }
+/// The parameters of a query string that are ignored, and those with an issue; an empty name stands for the query string as
+/// a whole.
+fn ignored_and_refused(raw: &[u8]) -> (Vec<String>, BTreeSet<String>) {
+    let (mut ignored, mut refused) = (Vec::new(), BTreeSet::new());
+    // The first value of each parameter, if it is right.
+    let mut values: BTreeMap<String, Option<String>> = BTreeMap::new();
+    for (at, (name, value)) in pairs(raw).enumerate() {
+        if at == 64 {
+            refused.insert(String::new());
+            break;
         }
-        // A cursor is of its own order; where the order is refused, it is not compared.
-        let sort = given.value("sort").unwrap_or("newest");
-        let is_known = seen.contains("sort") == given.values.contains_key("sort");
-        let cursor = given.value("cursor").and_then(Cursor::parse);
-        if is_known && cursor.is_some_and(|cursor| cursor.sort.as_str() != sort) {
-            given.refused.insert("cursor".to_owned());
+        let Some(name) = decoded(name, true) else {
+            refused.insert(cut_lossy(name));
+            continue;
+        };
+        if value.is_empty() {
+            continue;
         }
-        given
+        if Parameter::named(&name).is_none() {
+            let name = cut(&name).to_owned();
+            if ignored.len() < 8 && !ignored.contains(&name) {
+                ignored.push(name);
+            }
+            continue;
+        }
+        let value = decoded(value, true).filter(|text| is_right(&name, text));
+        if value.is_none() || values.contains_key(&name) {
+            refused.insert(name.clone());
+        }
+        values.entry(name).or_insert(value);
     }
-
-    fn value(&self, name: &str) -> Option<&str> {
-        self.values.get(name).map(String::as_str)
+    // A cursor is of its own order; where the order is refused, it is not compared.
+    let sort = values.get("sort").map_or(Some("newest"), Option::as_deref);
+    let cursor = values.get("cursor").and_then(Option::as_deref);
+    let cursor = cursor.and_then(Cursor::parse).zip(sort);
+    if cursor.is_some_and(|(cursor, sort)| cursor.sort.as_str() != sort) {
+        refused.insert("cursor".to_owned());
     }
+    (ignored, refused)
 }
 
 /// Tells whether a parameter may have this value.
@@ -116,15 +92,6 @@ fn is_right(name: &str, text: &str) -> bool {
         "words" => text.len() <= 1024 && terms(&fold(text)).len() <= 16,
         _ => text.len() <= 1024,
     }
-}
-
-/// Checks the path segment of the since address on `data`.
-///
-/// # Panics
-/// If code and reference differ.
-pub fn check_since_path(data: &[u8]) {
-    let date = decoded(data, false).and_then(|text| parse_date(text.as_bytes()).ok());
-    assert_eq!(parse_since(data).ok(), date);
 }
 
 /// Checks that each cursor has one text: the cursor that `data` spells, if any, and one that is made of its bytes.

@@ -3,14 +3,14 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use reviewd::http::{AppState, Proxies, ServedState, handle};
+use reviewd::http::{AppState, ServedState, handle};
 use reviewd::snapshot::Snapshot;
 use tokio::runtime::{Builder, Runtime};
 
@@ -67,9 +67,8 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
     let io = TokioIo::new(tokio::io::join(bytes, &mut written));
     let mut builder = http1::Builder::new();
     builder.half_close(true);
-    let app = app();
     let service = service_fn(|request| async move {
-        let response = handle(app, request, PEER, Instant::now());
+        let response = handle(&APP, request, PEER, Instant::now());
         Ok::<_, Infallible>(response.await)
     });
     let mut connection = Box::pin(builder.serve_connection(io, service));
@@ -81,18 +80,15 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
     written
 }
 
-fn app() -> &'static AppState {
-    static APP: OnceLock<AppState> = OnceLock::new();
-    APP.get_or_init(|| {
-        let snapshot = Snapshot::build(service::sample(), &service::snapshot_settings());
-        snapshot.compress(|| false);
-        let served = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
-        let mut settings = service::settings();
-        settings.limits.header_fields = 8;
-        settings.limits.target_bytes = 256;
-        settings.proxies = Proxies {
-            networks: vec!["127.0.0.0/8".parse().expect("a network")],
-        };
-        AppState::new(settings, served).expect("the settings fit headers")
-    })
-}
+/// The service, with limits that short inputs reach.
+static APP: LazyLock<AppState> = LazyLock::new(|| {
+    let snapshot = Snapshot::build(service::sample(), &service::snapshot_settings());
+    snapshot.compress(|| false);
+    let served = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
+    let mut settings = service::settings();
+    settings.limits.header_fields = 8;
+    settings.limits.target_bytes = 256;
+    let local = "127.0.0.0/8".parse().expect("a network");
+    settings.proxies.networks.push(local);
+    AppState::new(settings, served).expect("the settings fit headers")
+});

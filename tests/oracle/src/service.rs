@@ -1,13 +1,13 @@
 //! The service of the program without flags, for tests and benches that build it themselves.
 
 use std::num::NonZeroUsize;
-use std::time::Duration;
 
 use reviewd::dataset;
-use reviewd::http::{Limits, Proxies, Rates, Settings};
+use reviewd::http::{Proxies, Rates, Settings};
 use reviewd::mcp;
 use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
+use reviewd::server::Limits;
 use reviewd::snapshot;
 use reviewd::wire::date::Timestamp;
 
@@ -46,13 +46,7 @@ pub fn settings() -> Settings {
         proxies: Proxies {
             networks: Vec::new(),
         },
-        limits: Limits {
-            header_fields: 64,
-            target_bytes: 8_192,
-            hub_body_bytes: 8_192,
-            mcp_body_bytes: 1 << 20,
-            body_time: Duration::from_secs(10),
-        },
+        limits: Limits::default().requests,
         mcp: mcp::Settings {
             base_url: BASE_URL.to_owned(),
             allowed_origins: Vec::new(),

@@ -10,32 +10,31 @@ use super::*;
 /// Checks, and the words between bars of which their inputs are made, one after the other in any order.
 #[expect(clippy::type_complexity, reason = "a function and its words")]
 const WORDS: &[(fn(&[u8]), &str)] = &[
-    (check_form, "&|=|+|%|%41|%c3|%A9|é|name|%F0%9F%98%80|%zz"),
     (
-        check_forwarded,
+        form::check_form,
+        "&|=|+|%|%41|%c3|%A9|é|name|%F0%9F%98%80|%zz",
+    ),
+    (
+        forwarded::check_forwarded,
         "192.0.2.1|[2001:db8::1]:80|\"|,|, |;| |:80|unknown|[::1]|::ffff:1.2.3.4|\n",
     ),
-    (check_json, "\"|\\|\n|\0|\u{1f}|é|\u{2028}|ab|😀"),
+    (json::check_json, "\"|\\|\n|\0|\u{1f}|é|\u{2028}|ab|😀"),
     (
-        check_accept_encoding,
+        negotiate::check_accept_encoding,
         "gzip|BR|zstd|identity|x-gzip|*|deflate|,|, |;|q=|Q=|0|1|.|5|\t| |\n|;q=0.5|;q=0|;q=1.000|;q=1.001|;q=0.1234|\
          gzip,br;q=0.9",
     ),
     (
-        check_conditional,
+        conditional::check_conditional,
         "\nN|\nM|\nE|\nS|\nU|\"a\"|\"b\"|\"a-gz\"|W/|*|,|, |\"|a|-br|-zst|\t|Sun, 06 Nov 1994 08:49:37 GMT|\
          Sun, 06 Nov 1994 08:49:36 GMT|Sunday, 06-Nov-94 08:49:38 GMT",
     ),
     (
-        check_query,
+        query::check_query,
         "rating=|min_rating=|since=|until=|query=|mentions_technician=|mentions_service=|limit=|sort=|cursor=|utm=|&|&|&|\
          r%61ting=|words=|aspect=|polarity=|has_reply=|=|1|5|9|100|0|.|5|newest|oldest|highest|2024-02-29|2023-02-29|true|\
          AQAFAAAAAHIx|AQIFAAAAAHIx|%|%C3%89|%c3|+|x|%00|Ünï|neutral|utm_source=a&fbclid=b|\
          rating=4&|r%61ting=5&|limit=100&|limit=101&|sort=oldest&",
-    ),
-    (
-        check_since_path,
-        "2024|-|%2d|%2D|02|29|28|%32|0|%|/|%00|+|é",
     ),
     (
         check_mcp_body,
@@ -47,11 +46,11 @@ const WORDS: &[(fn(&[u8]), &str)] = &[
         ),
     ),
     (
-        check_xml,
+        xml::check_xml,
         "<|>|&|\"|'|\t|\r\n|\0|\u{fffe}|\u{ffff}|\u{fffd}|]]>|é",
     ),
     (
-        check_insights,
+        insights::check_insights,
         "fee|Fees|FEE’S|fee's|coffee|court|COURTS|courtly|naïve|nai\u{308}ve|fee\u{301}| | | the | and |. |! |\n|\n5|\r|\
          \u{2028}|-|(|İ|ſ|ß| good | not | but |😀|Mr. |…|\u{a0}| le la et |你好",
     ),
@@ -68,15 +67,15 @@ const WORDS: &[(fn(&[u8]), &str)] = &[
 /// Checks the body of a request that has no field but its media type.
 fn check_mcp_body(data: &[u8]) {
     let head = b"POST\n-\n-\napplication/json\n-\n-\n-\n-\n\n";
-    check_mcp(&[&head[..], data].concat());
+    mcp::check_mcp(&[&head[..], data].concat());
 }
 
 /// Checks what comes after up to two requests, alone and behind a head that has begun.
 fn check_connection(data: &[u8]) {
     let before = b"GET /feed.xml HTTP/1.1\r\nHost: a\r\n\r\n".repeat(data.len() % 3);
     let begun = b"GET / HTTP/1.1\r\nHost: a\r\n";
-    check_request(&[&before, &begun[..], data, b"\r\n"].concat());
-    check_request(&[&before, data].concat());
+    request::check_request(&[&before, &begun[..], data, b"\r\n"].concat());
+    request::check_request(&[&before, data].concat());
 }
 
 #[test]
@@ -88,13 +87,31 @@ fn every_check_holds_for_its_words() {
             1 => prop::collection::vec(any::<u8>(), 0..4),
         ];
         let data = prop::collection::vec(piece, 0..40).prop_map(|pieces| pieces.concat());
-        let mut runner = TestRunner::default();
-        let checked = runner.run(&data, |data| {
-            check(&data);
-            Ok(())
-        });
-        checked.unwrap_or_else(|failed| panic!("{failed}"));
+        check_cases(*check, 256, &data);
     }
+}
+
+#[test]
+fn every_check_holds_for_any_bytes() {
+    for (name, check) in CHECKS {
+        // Two of them read a dataset or a history from the bytes.
+        let (cases, bytes_max) = match *name {
+            "search" => (512, 1_500),
+            "hub_sequence" => (96, 600),
+            _ => (48, 200),
+        };
+        let data = prop::collection::vec(any::<u8>(), 0..bytes_max);
+        check_cases(*check, cases, &data);
+    }
+}
+
+fn check_cases(check: fn(&[u8]), cases: u32, data: &impl Strategy<Value = Vec<u8>>) {
+    let mut runner = TestRunner::new(ProptestConfig::with_cases(cases));
+    let checked = runner.run(data, |data| {
+        check(&data);
+        Ok(())
+    });
+    checked.unwrap_or_else(|failed| panic!("{failed}"));
 }
 
 proptest! {
@@ -105,23 +122,23 @@ proptest! {
         end in "(\\.0{1,3}|\\.5|\\.|)([zZ]|[zZ]|[+-](00|23|24):(00|59|60)|[+-]0100|)",
         http in "(Mon|Tue|Wed|Thu|Fri|Sat|Sun), [0-3][0-9] (Jan|Feb|Mar|Dec) (19|20)[0-9]{2} [0-2][0-9]:[0-5][0-9]:[0-5][0-9] GMT",
     ) {
-        for data in [format!("{date}{time}{end}"), date, http] {
-            check_date(data.as_bytes());
+        for data in [format!("{date}{time}{end}"), date.replacen('-', "%2d", 1), date, http] {
+            date::check_date(data.as_bytes());
         }
     }
 
     #[test]
     fn crowded_queries_agree_with_their_reference(piece in "[a-z]{1,3}(=[a-z]?)?", count in 60usize..70) {
-        check_query(vec![piece; count].join("&").as_bytes());
-        check_query(&(0..count).map(|at| format!("p{at}=1")).collect::<Vec<_>>().join("&").into_bytes());
+        query::check_query(vec![piece; count].join("&").as_bytes());
+        query::check_query(&(0..count).map(|at| format!("p{at}=1")).collect::<Vec<_>>().join("&").into_bytes());
     }
 
     #[test]
     fn cursors_agree_with_their_reference(head in prop::collection::vec(0u8..8, 7), id in "[A-Za-z0-9_/-]{0,66}") {
         let key = [&head[..], id.as_bytes()].concat();
-        check_cursor(&key[1..]);
-        check_cursor(URL_SAFE_NO_PAD.encode(&key).as_bytes());
-        check_cursor(URL_SAFE.encode(&key).as_bytes());
+        query::check_cursor(&key[1..]);
+        query::check_cursor(URL_SAFE_NO_PAD.encode(&key).as_bytes());
+        query::check_cursor(URL_SAFE.encode(&key).as_bytes());
     }
 
     #[test]
@@ -133,43 +150,36 @@ proptest! {
         secret in "(&hub.secret=[ -~]{0,210}){0,2}",
     ) {
         let form = format!("hub.mode={mode}&hub.callback={callback}&hub.topic={topic}{lease}{secret}");
-        check_hub_form(form.as_bytes());
-    }
-
-    #[test]
-    fn every_head_has_an_answer_that_fits(
-        method in prop::sample::select(vec!["POST", "POST", "POST", "POST", "GET", "DELETE", "OPTIONS"]),
-        origin in prop::sample::select(vec!["-", "-", "-", "+", "https://reviews.example", "http://localhost:5", "http://[::1]", "https://evil.example", "null"]),
-        host in prop::sample::select(vec!["-", "-", "+", "reviews.example:1", "127.0.0.1", "[::1]:8", "evil.example", "a:b:c"]),
-        media_type in prop::sample::select(vec!["application/json", "application/json", "Application/Json;x", "text/plain", "-", "+"]),
-        version in prop::sample::select(vec!["-", "+", "2025-03-26", "2025-06-18", "2026-07-28", "2026-07-28", "2027-01-01", "x"]),
-        session in prop::sample::select(vec!["-", "-", "-", "x", "+"]),
-        mcp_method in prop::sample::select(vec!["-", "+", "tools/call", "tools/call", "tools/list", "ping"]),
-        mcp_name in prop::sample::select(vec!["-", "+", "get_faq", "get_faq", "=?base64?Z2V0X2ZhcQ==?=", "=?base64?Z2V0X2ZhcQ?=", "x"]),
-        body in prop::sample::select(vec![
-            "{}", "[]", "{", "1", r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, r#"{"jsonrpc":"2.0","method":"x"}"#,
-            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},5]"#, r#"{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}"#,
-            r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}"#,
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_faq"}}"#,
-            r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_faq","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2027-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
-        ]),
-    ) {
-        let fields = [method, origin, host, media_type, version, session, mcp_method, mcp_name, "", body];
-        check_mcp(fields.join("\n").as_bytes());
+        hub::check_hub_form(form.as_bytes());
     }
 }
 
-proptest! {
-    // Each case is two dozen checks.
-    #![proptest_config(ProptestConfig::with_cases(48))]
+/// Values of the lines of a request to MCP, between bars.
+const MCP_LINES: [&str; 10] = [
+    "POST|POST|POST|POST|GET|DELETE|OPTIONS",
+    "-|-|-|+|https://reviews.example|http://localhost:5|http://[::1]|https://evil.example|null",
+    "-|-|+|reviews.example:1|127.0.0.1|[::1]:8|evil.example|a:b:c",
+    "application/json|application/json|Application/Json;x|text/plain|-|+",
+    "-|+|2025-03-26|2025-06-18|2026-07-28|2026-07-28|2027-01-01|x",
+    "-|-|-|x|+",
+    "-|+|tools/call|tools/call|tools/list|ping",
+    "-|+|get_faq|get_faq|=?base64?Z2V0X2ZhcQ==?=|=?base64?Z2V0X2ZhcQ?=|x",
+    "",
+    concat!(
+        r#"{}|[]|{|1|{"jsonrpc":"2.0","id":1,"method":"ping"}|{"jsonrpc":"2.0","method":"x"}|"#,
+        r#"[{"jsonrpc":"2.0","id":1,"method":"ping"},5]|{"jsonrpc":"2.0","id":1,"id":1,"method":"ping"}|"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-06-18"}}|"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_faq"}}|"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_faq","_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}|"#,
+        r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2027-01-01","io.modelcontextprotocol/clientCapabilities":{}}}}"#,
+    ),
+];
 
-    #[test]
-    fn every_check_takes_any_bytes(data in prop::collection::vec(any::<u8>(), 0..200)) {
-        for (_, check) in CHECKS {
-            check(&data);
-        }
-    }
+#[test]
+fn every_head_has_an_answer_that_fits() {
+    let lines = MCP_LINES.map(|values| prop::sample::select(values.split('|').collect::<Vec<_>>()));
+    let data = lines.prop_map(|lines| lines.join("\n").into_bytes());
+    check_cases(mcp::check_mcp, 256, &data);
 }
 
 /// The check of requests reads what it got, so a row has to be answered to its end.

@@ -18,7 +18,7 @@ pub(super) struct Model {
     topics: Vec<TopicVersion>,
     /// What was last published here, some of it perhaps older than the topics.
     own: Vec<TopicVersion>,
-    requests: Vec<WaitingRequest>,
+    pub(super) requests: Vec<WaitingRequest>,
     /// What follows from the topic is filled in by `list`.
     subscriptions: Vec<Listed>,
     tombstones: Vec<Tombstone>,
@@ -216,16 +216,11 @@ impl Model {
         policy: &Policy,
         now: Moment,
     ) -> Vec<Recorded> {
-        let one = |report: &Report| match report {
-            Report::Delivered { .. } => self.record_delivery(report, policy, now),
-            Report::Verified { .. } | Report::Unreached { .. } => {
-                self.record_verification(report, now)
-            }
-        };
+        let one = |report| self.record_one(report, policy, now);
         reports.iter().map(one).collect()
     }
 
-    fn record_delivery(&mut self, report: &Report, policy: &Policy, now: Moment) -> Recorded {
+    fn record_one(&mut self, report: &Report, policy: &Policy, now: Moment) -> Recorded {
         let Report::Delivered {
             id,
             attempt,
@@ -235,7 +230,7 @@ impl Model {
             jitter,
         } = report
         else {
-            return Recorded::Stale;
+            return self.record_verification(report, now);
         };
         let is_it = |listed: &&mut Listed| {
             let state = &listed.state;
@@ -478,10 +473,6 @@ impl Model {
             listed.owed = !listed.state.acknowledged || listed.state.digest != listed.current;
         }
         all
-    }
-
-    pub(super) fn requests(&self) -> Vec<WaitingRequest> {
-        self.requests.clone()
     }
 
     pub(super) fn tombstones(&self) -> Vec<Tombstone> {

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::{ask, claim_all};
+use oracle::hub::{ask, claim_all};
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::in_flight::InFlight;
 use reviewd::hub::store::{Lane, Listed, Quotas, Report, Store, TopicVersion};
@@ -171,13 +171,7 @@ fn lateness([known, new, of_shared_host]: [usize; 3]) -> Duration {
     });
     // All of them acknowledge their first delivery.
     simulation.deliver();
-    while simulation
-        .store
-        .counts(simulation.now())
-        .expect("counts")
-        .owed
-        > 0
-    {
+    while !simulation.under_way.is_empty() {
         simulation.turn();
     }
     simulation.is_hanging = true;
