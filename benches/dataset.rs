@@ -14,7 +14,7 @@ use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_mai
 use files::{corpus, decoded};
 use reviewd::dataset::embedded;
 use reviewd::dataset::publish::publish;
-use reviewd::insights::{MENTIONS_MIN, Options, document};
+use reviewd::insights::document;
 
 fn files_to_documents(criterion: &mut Criterion) {
     let mut inputs = vec![("sample", embedded())];
@@ -39,13 +39,9 @@ fn files_to_documents(criterion: &mut Criterion) {
                 published
             });
         });
-        let options = Options {
-            threads: NonZeroUsize::MIN,
-            mentions_min: MENTIONS_MIN,
-        };
         group.bench_function("insights", |bencher| {
             bencher.iter(|| {
-                let document = document(black_box(&dataset), &options, &|| false);
+                let document = document(black_box(&dataset), NonZeroUsize::MIN, &|| false);
                 let document = document.expect("nothing cancels it");
                 assert!(document.bytes.ends_with(b"}"));
                 document

@@ -28,16 +28,12 @@ use crate::hub::store::Database;
 use crate::hub::store::Quotas;
 use crate::hub::subscription::Policy;
 use crate::hub::{Settings, StoreLocation};
-use crate::insights::MENTIONS_MIN;
 use crate::server::logs::Format;
 use crate::server::{AccessLogTarget, Config, DataSource, Limits, TlsFiles};
 use crate::wire::network::parse_network;
 
 /// The data directory that is used without `--data`, where it exists.
 pub(super) const DATA_DEFAULT: &str = "data";
-
-/// Most mentions that an aspect can be asked for before it is scored.
-pub(super) const MENTIONS_MAX: i64 = 1_000_000;
 
 /// Most connections that can be allowed.
 const CONNECTIONS_MAX: i64 = 1_000_000;
@@ -60,9 +56,6 @@ pub struct ServeArgs {
     /// How often to check the data files for changes; with 0 only SIGHUP reads them again
     #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_poll)]
     poll: Duration,
-    /// Fewest mentions for which the insights give an aspect a score; below it the aspect is only counted
-    #[arg(long, value_name = "NUMBER", default_value_t = MENTIONS_MIN, value_parser = number(1, MENTIONS_MAX))]
-    mentions_min: u32,
     /// Memory limit of the search index; with less memory searches are slower, and their results are the same [default:
     /// five times the size of the texts, at least 128MiB, at most a quarter of the memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
@@ -200,7 +193,6 @@ impl ServeArgs {
                 None => DataSource::Sample,
             },
             search_memory: self.search_memory,
-            mentions_min: self.mentions_min,
             state: Some(self.state.clone()),
             listen: self.listen,
             // It comes from the service manager, not from a flag.

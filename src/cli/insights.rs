@@ -6,12 +6,11 @@ use std::thread::available_parallelism;
 
 use clap::Args;
 
-use super::config::{DATA_DEFAULT, MENTIONS_MAX};
+use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
 use super::folder::read_dataset;
-use super::values::number;
+use crate::insights::document;
 use crate::insights::explain::explain;
-use crate::insights::{MENTIONS_MIN, Options, document};
 
 #[derive(Args)]
 pub(super) struct InsightsArgs {
@@ -21,25 +20,19 @@ pub(super) struct InsightsArgs {
     /// Show every mention of an aspect with its sentence, polarity and reasons instead of the document
     #[arg(long, value_name = "ASPECT")]
     explain: Option<String>,
-    /// Fewest mentions for which an aspect gets a score; below it the aspect is only counted
-    #[arg(long, value_name = "NUMBER", default_value_t = MENTIONS_MIN, value_parser = number(1, MENTIONS_MAX))]
-    mentions_min: u32,
 }
 
 /// Derives or explains, and prints the result.
 pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
-    let options = Options {
-        threads: available_parallelism().unwrap_or(NonZeroUsize::MIN),
-        mentions_min: args.mentions_min,
-    };
+    let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let dataset = read_dataset(&args.data)?.dataset;
     let Some(aspect) = &args.explain else {
-        let document = document(&dataset, &options, &|| false);
+        let document = document(&dataset, threads, &|| false);
         let mut bytes = document.expect("nothing cancels it").bytes;
         bytes.push(b'\n');
         return print(&bytes);
     };
-    let Some(text) = explain(&dataset, &options, aspect) else {
+    let Some(text) = explain(&dataset, threads, aspect) else {
         let aspects = dataset.taxonomy.aspects.iter();
         let known: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
         let known = known.join(", ");

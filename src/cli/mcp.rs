@@ -17,7 +17,6 @@ use super::folder::read_dataset;
 use super::values::parse_base_url;
 use crate::clock;
 use crate::dataset;
-use crate::insights::MENTIONS_MIN;
 use crate::mcp::protocol::Revision;
 use crate::mcp::{Catalog, Server, Settings};
 use crate::search::index::IndexOptions;
@@ -115,7 +114,6 @@ fn load(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
             memory_bytes: search_memory(text_bytes),
             threads: NonZeroUsize::MIN,
         },
-        mentions_min: MENTIONS_MIN,
     };
     let snapshot = Snapshot::build(decoded.dataset, &settings);
     Ok(Catalog::new(Arc::new(snapshot)))

@@ -3,10 +3,10 @@
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::num::NonZeroUsize;
 
 use whatlang::Lang;
 
-use super::Options;
 use super::evidence::{Context, OPINION, stars};
 use super::language::is_function_word;
 use super::read::{Derived, Mention};
@@ -17,11 +17,11 @@ use crate::wire::sentence::sentences;
 
 /// Explains every mention of the aspect with this id or, without regard to case, this label, in the order of the
 /// reviews; the last line has the totals; `None` if the taxonomy lists no such aspect. Reads all reviews.
-pub(crate) fn explain(dataset: &Dataset, options: &Options, id: &str) -> Option<String> {
+pub(crate) fn explain(dataset: &Dataset, threads: NonZeroUsize, id: &str) -> Option<String> {
     let mut aspects = dataset.taxonomy.aspects.iter();
     let lower = id.to_lowercase();
     let wanted = aspects.position(|one| one.id == id || one.label.to_lowercase() == lower)?;
-    let derived = Derived::of(dataset, options, &|| false)?;
+    let derived = Derived::of(dataset, threads, &|| false)?;
     let (mut text, mut counts) = (String::new(), [0; 3]);
     for mention in &derived.mentions {
         if usize::from(mention.aspect) == wanted {

@@ -46,18 +46,6 @@ pub const SCHEMA_VERSION: u64 = 1;
 /// Name and version of the method.
 const MODEL: &str = "reviewd-evidence-7";
 
-/// Default number of mentions from which an aspect is scored.
-pub const MENTIONS_MIN: u32 = 5;
-
-/// Options of the derivation.
-#[derive(Clone, Copy, Debug)]
-pub struct Options {
-    /// How many threads read reviews. Does not affect the document.
-    pub threads: NonZeroUsize,
-    /// An aspect with fewer mentions is counted and not scored.
-    pub mentions_min: u32,
-}
-
 /// The insights as they are published, and as a value.
 #[derive(Clone, Debug)]
 pub struct Document {
@@ -70,20 +58,20 @@ pub struct Document {
 /// Returns the insights: the operator's own document unchanged, or else the derived one; `None` where `cancelled` returned
 /// true before all reviews were read.
 ///
-/// Reads every text a few times, about 0.2 ms per review divided among the threads: call it off the request threads. The
-/// document of 100,000 reviews has about 15 MB, mostly `per_review`; evidence is bounded for each aspect.
+/// Reads every text a few times, about 0.2 ms per review divided among the `threads`, whose number does not affect the
+/// document: call it off the request threads. That of 100,000 reviews has about 15 MB, mostly `per_review`; evidence is bounded for each aspect.
 #[must_use]
 pub fn document(
     dataset: &Dataset,
-    options: &Options,
+    threads: NonZeroUsize,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Document> {
     let (bytes, mut insights) = match &dataset.insights {
         // The decoder checked it, so it can be read.
         Some(given) => (given.clone(), read(given, dataset)),
         None => {
-            let derived = Derived::of(dataset, options, cancelled)?;
-            let insights = insights(dataset, options, &derived);
+            let derived = Derived::of(dataset, threads, cancelled)?;
+            let insights = insights(dataset, &derived);
             (serde_json::to_vec(&insights).unwrap_or_default(), insights)
         }
     };
@@ -114,9 +102,9 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
     insights
 }
 
-fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights {
+fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
     let (reviews, editorial) = (&dataset.reviews, &dataset.editorial);
-    let aspects = totals::aspects(dataset, derived, options);
+    let aspects = totals::aspects(dataset, derived);
     let (entities, named) = entities::entities(dataset, &aspects);
     let overall_sentiment = summary::overall(&derived.scores);
     let derived_summary = || summary::summary(reviews, overall_sentiment.as_ref()?, &aspects);
@@ -131,7 +119,7 @@ fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights
         version: SCHEMA_VERSION,
         generated_at: dataset.updated_at.to_string(),
         model: MODEL.to_owned(),
-        method: method(origin, options.mentions_min),
+        method: method(origin),
         coverage: coverage(dataset, derived, named),
         limits: include_str!("limits.txt").trim_end().to_owned(),
         review_count: reviews.len() as u64,
@@ -156,7 +144,7 @@ fn insights(dataset: &Dataset, options: &Options, derived: &Derived) -> Insights
 
 /// The method card; `summary` says where the document's summary comes from. The test `insights_accuracy` writes the
 /// figures, of which the first speaks for a service.
-fn method(summary: &str, mentions_min: u32) -> Method {
+fn method(summary: &str) -> Method {
     let rules: Method = serde_json::from_str(include_str!("method.json")).unwrap_or_default();
     let figures: Vec<_> = serde_json::from_str(include_str!("figures.json")).unwrap_or_default();
     let mut figures = figures.into_iter();
@@ -164,7 +152,7 @@ fn method(summary: &str, mentions_min: u32) -> Method {
         measured: figures.next().unwrap_or_default(),
         further: figures.collect(),
         text_model_sha256: hex(&Sha256::digest(text_model::BYTES)),
-        mentions_min: mentions_min.into(),
+        mentions_min: totals::SCORED_MIN,
         summary: summary.to_owned(),
         ..rules
     }

@@ -1,11 +1,11 @@
 //! One pass over the reviews, after language detection and training on their stars: finds mentions and their polarity.
 
 use std::collections::{HashMap, HashSet};
+use std::num::NonZeroUsize;
 use std::ops::Range;
 
 use whatlang::Lang;
 
-use super::Options;
 use super::aspect::Phrases;
 use super::chunks::{CHUNK_ROWS, over_chunks};
 use super::evidence::{Context, review_score};
@@ -59,10 +59,10 @@ impl Derived {
     /// Reads every review of `dataset`; `None` if `cancelled`, which is called for every language and chunk.
     pub(super) fn of(
         dataset: &Dataset,
-        options: &Options,
+        threads: NonZeroUsize,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Derived> {
-        let languages = detect_all(&dataset.reviews, options.threads, cancelled)?;
+        let languages = detect_all(&dataset.reviews, threads, cancelled)?;
         let mut known = HashMap::new();
         for lang in languages.iter().copied().collect::<HashSet<_>>() {
             if cancelled() {
@@ -75,7 +75,7 @@ impl Derived {
             known.insert(lang, Known { phrases, own });
         }
         let rows = languages.len();
-        let parts = over_chunks(rows, options.threads, |chunk| {
+        let parts = over_chunks(rows, threads, |chunk| {
             let (mut part, mut sentence) = (Derived::default(), Sentence::default());
             for row in chunk.take_while(|_| !cancelled()) {
                 let (review, lang) = (&dataset.reviews[row], languages[row]);

@@ -6,15 +6,9 @@ use crate::model::insights::Polarity;
 use crate::model::{Concept, Rating, Review};
 use crate::wire::date::Date;
 
-fn options(threads: usize) -> Options {
-    Options {
-        threads: NonZeroUsize::new(threads).expect("not zero"),
-        mentions_min: MENTIONS_MIN,
-    }
-}
-
 fn derived(dataset: &Dataset, threads: usize) -> Document {
-    document(dataset, &options(threads), &|| false).expect("nothing cancels it")
+    let threads = NonZeroUsize::new(threads).expect("not zero");
+    document(dataset, threads, &|| false).expect("nothing cancels it")
 }
 
 fn parsed(dataset: &Dataset) -> Value {
@@ -67,7 +61,7 @@ fn check(dataset: &Dataset, value: &Value) {
     for aspect in list(&value["aspects"]) {
         let all = count(&aspect["mention_count"]);
         mentions += all;
-        assert_eq!(aspect["score"].is_null(), all < u64::from(MENTIONS_MIN));
+        assert_eq!(aspect["score"].is_null(), all < totals::SCORED_MIN);
         assert_eq!(aspect["interval"].is_null(), aspect["score"].is_null());
         if let Some(share) = aspect["positive_pct"].as_f64() {
             let positive = count(&aspect["positive_count"]) as f64;
@@ -237,7 +231,7 @@ fn reasons_add_up_to_a_total_with_the_sign_of_the_answer() {
     let dataset = sample();
     let mut words = 0;
     for aspect in &dataset.taxonomy.aspects {
-        let text = explain::explain(&dataset, &options(1), &aspect.id).expect("listed");
+        let text = explain::explain(&dataset, NonZeroUsize::MIN, &aspect.id).expect("listed");
         assert!(text.ends_with(" negative\n"), "{text}");
         for block in text.split("\n\n") {
             let Some((reasons, total)) = block.split_once("; together ") else {
@@ -261,13 +255,14 @@ fn reasons_add_up_to_a_total_with_the_sign_of_the_answer() {
         }
     }
     assert!(words > 100, "{words}");
-    assert_eq!(explain::explain(&dataset, &options(1), "fee"), None);
-    let by_label = explain::explain(&dataset, &options(1), "FEES and billing").expect("listed");
+    assert_eq!(explain::explain(&dataset, NonZeroUsize::MIN, "fee"), None);
+    let by_label =
+        explain::explain(&dataset, NonZeroUsize::MIN, "FEES and billing").expect("listed");
     let quote = "great communication, clear [fees], done\n";
     assert!(by_label.contains(quote), "{by_label}");
     // Escapes of a review do not reach the terminal.
     let dataset = dataset_of(&[(1, "The fees\x1b[31m were\u{9b}high.")]);
-    let text = explain::explain(&dataset, &options(1), "fees").expect("listed");
+    let text = explain::explain(&dataset, NonZeroUsize::MIN, "fees").expect("listed");
     assert!(text.contains("The [fees] [31m were high.\n"), "{text}");
 }
 

@@ -3,28 +3,26 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
-use super::Options;
 use super::read::{Derived, Mention};
 use crate::model::insights::{Aspect, Evidence, Polarity, Quarter};
 use crate::model::{Concept, Dataset, Row};
 
 /// Aggregates the mentions of each aspect, in the order of the taxonomy.
-pub(super) fn aspects(dataset: &Dataset, derived: &Derived, options: &Options) -> Vec<Aspect> {
+pub(super) fn aspects(dataset: &Dataset, derived: &Derived) -> Vec<Aspect> {
     let concepts = &dataset.taxonomy.aspects;
     let mut by_aspect: Vec<Vec<&Mention>> = vec![Vec::new(); concepts.len()];
     for mention in &derived.mentions {
         by_aspect[usize::from(mention.aspect)].push(mention);
     }
-    let min = options.mentions_min.into();
-    let of = |(one, mentions): (&Concept, &Vec<_>)| aspect(dataset, min, one, mentions);
+    let of = |(one, mentions): (&Concept, &Vec<_>)| aspect(dataset, one, mentions);
     concepts.iter().zip(&by_aspect).map(of).collect()
 }
 
-fn aspect(dataset: &Dataset, min: u64, concept: &Concept, mentions: &[&Mention]) -> Aspect {
+fn aspect(dataset: &Dataset, concept: &Concept, mentions: &[&Mention]) -> Aspect {
     let of = |sign| mentions.iter().filter(move |one| one.polarity == sign);
     let [negative, neutral, positive] = Polarity::ALL.map(|sign| of(sign).count() as u64);
     let all = mentions.len() as u64;
-    let is_scored = all > 0 && all >= min;
+    let is_scored = all >= SCORED_MIN;
     let share = |part: f64| is_scored.then(|| part / all as f64);
     let examples = [Polarity::Positive, Polarity::Negative].map(|sign| clearest(of(sign)));
     let examples = examples.concat();
@@ -185,6 +183,8 @@ const NORMAL_95: f64 = 1.959_963_985;
 /// The method's standard error of an aspect's share of praise. Chosen on development data: the test
 /// `intervals_hold_the_true_share_of_nine_in_ten_aspects` measures it.
 const METHOD_ERROR: f64 = 0.08;
+/// Mentions from which an aspect is scored. Our choice: the interval of four can span three quarters of all shares.
+pub(super) const SCORED_MIN: u64 = 5;
 /// Mentions listed for each aspect, newest first, so that a large document stays readable; counts include all mentions.
 pub(super) const EVIDENCE_MAX: usize = 200;
 /// Examples of each sign.

@@ -19,8 +19,6 @@ pub struct Config {
     /// The most bytes that the index of the texts may keep; answers never depend on it. `None` for as many as
     /// [`search_memory`](super::process::search_memory) finds right.
     pub search_memory: Option<u64>,
-    /// Mentions from which on an aspect of the insights is scored.
-    pub mentions_min: u32,
     /// The state directory; `None` for a server that remembers nothing.
     pub state: Option<PathBuf>,
     /// The address to listen on; port 0 takes a free one.

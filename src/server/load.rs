@@ -41,7 +41,6 @@ pub(super) struct Loader {
     /// Those that read and build: all of the lowest priority, so that requests come first.
     threads: NonZeroUsize,
     search_memory: Option<u64>,
-    mentions_min: u32,
     dates: ContentDates,
     /// The state of the files when they were last read, or were last found missing.
     seen: Stamps,
@@ -79,7 +78,6 @@ impl Loader {
             base_url: base_url.to_owned(),
             threads: config.threads,
             search_memory: config.search_memory,
-            mentions_min: config.mentions_min,
             dates: ContentDates::load(config.state.as_deref()),
             seen: Stamps::default(),
         }
@@ -176,7 +174,6 @@ impl Loader {
                 memory_bytes: memory.unwrap_or_else(|| process::search_memory(text_bytes)),
                 threads: self.threads,
             },
-            mentions_min: self.mentions_min,
         };
         let built = Snapshot::without_insights_unless(&decoded.dataset, &settings, cancelled);
         let Some(snapshot) = built else {
@@ -185,7 +182,7 @@ impl Loader {
         let deferred = Deferred {
             snapshot,
             decoded,
-            options: settings.insights(self.threads),
+            threads: self.threads,
         };
         let is_large = text_bytes > AT_ONCE_BYTES;
         let first = match previous {
@@ -211,7 +208,7 @@ impl Loader {
 pub(super) struct Deferred {
     snapshot: Snapshot,
     decoded: Decoded,
-    options: insights::Options,
+    threads: NonZeroUsize,
 }
 
 impl Deferred {
@@ -222,7 +219,7 @@ impl Deferred {
 
     /// Returns the snapshot with its insights; `None` once `cancelled`.
     pub(super) fn whole(&self, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Snapshot> {
-        let document = insights::document(&self.decoded.dataset, &self.options, cancelled);
+        let document = insights::document(&self.decoded.dataset, self.threads, cancelled);
         document.map(|document| self.snapshot.with_insights(document))
     }
 
@@ -386,7 +383,6 @@ mod tests {
             base_url: "https://reviews.example".to_owned(),
             threads: NonZeroUsize::MIN,
             search_memory: Some(64 << 20),
-            mentions_min: 5,
             dates: ContentDates::load(None),
             seen: Stamps::default(),
         };

@@ -11,7 +11,6 @@ pub mod resource;
 mod since;
 mod verifications;
 
-use std::num::NonZeroUsize;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::thread;
@@ -39,19 +38,6 @@ pub struct Settings {
     pub base_url: String,
     /// Memory and threads for the search index.
     pub index: IndexOptions,
-    /// Least mentions of an aspect for which the insights have a score.
-    pub mentions_min: u32,
-}
-
-impl Settings {
-    /// Returns the options for deriving the insights on `threads` threads.
-    #[must_use]
-    pub fn insights(&self, threads: NonZeroUsize) -> insights::Options {
-        insights::Options {
-            threads,
-            mentions_min: self.mentions_min,
-        }
-    }
 }
 
 /// One dataset, ready to be served. A clone shares everything.
@@ -127,8 +113,7 @@ impl Snapshot {
     #[must_use]
     pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
         let snapshot = Snapshot::without_insights_unless(&dataset, settings, &|| false);
-        let options = settings.insights(settings.index.threads);
-        let document = insights::document(&dataset, &options, &|| false);
+        let document = insights::document(&dataset, settings.index.threads, &|| false);
         let built = snapshot.zip(document);
         let (snapshot, document) = built.expect("nothing cancels it");
         snapshot.with_insights(document)

@@ -14,7 +14,6 @@ pub(crate) fn settings() -> Settings {
             memory_bytes: 64 << 20,
             threads: NonZeroUsize::MIN,
         },
-        mentions_min: insights::MENTIONS_MIN,
     }
 }
 

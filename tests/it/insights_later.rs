@@ -1,5 +1,6 @@
 //! A large dataset is served before its insights are derived.
 
+use std::num::NonZeroUsize;
 use std::sync::Arc;
 
 use oracle::service::{sample, snapshot_settings};
@@ -25,9 +26,7 @@ fn without_insights(dataset: &Dataset) -> Snapshot {
 
 /// Derives the insights of `dataset`, of which `snapshot` was made, and serves them.
 fn derive(server: &Server, snapshot: &Snapshot, dataset: &Dataset) {
-    let settings = snapshot_settings();
-    let options = settings.insights(settings.index.threads);
-    let document = insights::document(dataset, &options, &|| false);
+    let document = insights::document(dataset, NonZeroUsize::MIN, &|| false);
     let whole = snapshot.with_insights(document.expect("nothing cancels it"));
     server.publish(&Arc::new(whole));
 }
@@ -186,17 +185,4 @@ fn insights_of_the_dataset_before_are_served_until_the_own_ones_are_derived() {
 fn call_tool(server: &Server, params: Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     server.post_mcp(&[], &body.to_string()).json()["result"].take()
-}
-
-#[test]
-fn fewer_mentions_than_asked_for_are_not_scored() {
-    let scored = |mentions_min| {
-        let server = Server::start_with(|config| config.mentions_min = mentions_min);
-        let value = server.get("/insights.json").json();
-        assert_eq!(value["method"]["mentions_min"], mentions_min);
-        let aspects = value["aspects"].as_array().expect("a list").iter();
-        aspects.filter(|aspect| !aspect["score"].is_null()).count()
-    };
-    let (few, many) = (scored(1), scored(30));
-    assert!(many > 0 && many < few, "{many} of {few}");
 }

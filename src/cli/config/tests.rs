@@ -11,7 +11,6 @@ use crate::hub::Settings;
 /// A flag, and four of its values: just below what is taken, the least and the greatest of that, and just above.
 const BOUNDS: &[[&str; 5]] = &[
     ["--poll", "99ms", "100ms", "24h", "86400001ms"],
-    ["--mentions-min", "0", "1", "1000000", "1000001"],
     ["--hsts", "-1", "0", "63072000", "63072001"],
     ["--retry-delays", "0", "1ms", "30d", "2592000001ms"],
     ["--delivery-timeout", "99ms", "100ms", "5m", "300001ms"],

@@ -16,11 +16,7 @@ fn document() -> String {
         .filter(|review| review.text.len() > 2);
     let aspect = ASPECT.replace("ID", &texts.next().expect("a text").id);
     dataset.taxonomy.aspects.clear();
-    let options = insights::Options {
-        threads: std::num::NonZeroUsize::MIN,
-        mentions_min: 5,
-    };
-    let document = insights::document(&dataset, &options, &|| false);
+    let document = insights::document(&dataset, std::num::NonZeroUsize::MIN, &|| false);
     let bytes = document.expect("nothing cancels it").bytes;
     let document = String::from_utf8(bytes).expect("UTF-8");
     document.replacen("\"aspects\":[]", &format!("\"aspects\":{aspect}"), 1)

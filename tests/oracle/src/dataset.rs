@@ -1,10 +1,10 @@
 //! The reference implementation of `dataset::decode` and `publish`: the file as a plain JSON value, filtered, sorted and compared.
 
 use std::cmp::Reverse;
+use std::num::NonZeroUsize;
 
 use serde_json::{Map, Value, json};
 
-use super::insights::OPTIONS;
 use reviewd::dataset::publish::publish;
 use reviewd::dataset::{Files, decode};
 use reviewd::insights::document;
@@ -56,7 +56,7 @@ pub fn check_dataset(data: &[u8]) {
         Ok(decoded) => {
             assert!(is_json, "what is no JSON was accepted");
             check_documents(&decoded.dataset, &parse(&reviews));
-            let derived = document(&decoded.dataset, &OPTIONS, &|| false);
+            let derived = document(&decoded.dataset, NonZeroUsize::MIN, &|| false);
             let bytes = derived.expect("nothing cancels it").bytes;
             parse(&bytes);
             let is_kept = insights.is_none_or(|given| given == bytes);

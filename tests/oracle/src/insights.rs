@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::lines;
 use super::service::sample;
-use reviewd::insights::{Options, document};
+use reviewd::insights::document;
 use reviewd::model::{Concept, Dataset, Rating, Review, Taxonomy};
 use reviewd::wire::fold::fold_into;
 
@@ -32,7 +32,7 @@ pub fn check_insights(data: &[u8]) {
             ..template.clone()
         });
     }
-    let derive = || document(&dataset, &OPTIONS, &|| false).expect("nothing cancels it");
+    let derive = || document(&dataset, NonZeroUsize::MIN, &|| false).expect("nothing cancels it");
     let bytes = derive().bytes;
     // Its maps are hashed with other keys the second time.
     assert!(bytes == derive().bytes, "a second run differs");
@@ -87,11 +87,6 @@ fn folded(text: &str) -> String {
     folded
 }
 
-/// An aspect of one mention has a score.
-pub(super) const OPTIONS: Options = Options {
-    threads: NonZeroUsize::MIN,
-    mentions_min: 1,
-};
 /// Below the length at which a sentence is cut even inside a word.
 const LINE_BYTES_MAX: usize = 300;
 /// Aspects of one phrase each, which is their id.

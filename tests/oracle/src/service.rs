@@ -29,7 +29,6 @@ pub fn snapshot_settings() -> snapshot::Settings {
             memory_bytes: 64 << 20,
             threads: NonZeroUsize::MIN,
         },
-        mentions_min: reviewd::insights::MENTIONS_MIN,
     }
 }
 
