@@ -8,10 +8,10 @@ use std::path::{Path, PathBuf};
 
 use super::exit::{Failure, Status};
 use crate::clock;
-use crate::dataset::{self, Decoded, Files, Problems};
+use crate::dataset::{self, Decoded, Files, IGNORED, Problems, REVIEWS};
 use crate::import::Merge;
 use crate::model::RemovedReview;
-use crate::server::files::{self, IGNORED, REVIEWS};
+use crate::server::files;
 use crate::wire::date::Timestamp;
 
 /// The previous file's name.
@@ -47,10 +47,10 @@ pub(super) struct Folder {
 impl Folder {
     /// Reads and checks the directory: reviews laid over a broken file would make it no better. A dry run does not lock it.
     pub(super) fn open(path: &Path, is_dry: bool) -> Result<Folder, Failure> {
-        if !path.join(REVIEWS).exists() {
+        if !path.join(REVIEWS.name).exists() {
             let shown = path.display();
             let message =
-                format!("{shown}: there is no {REVIEWS}; `reviewd init {shown}` makes it");
+                format!("{shown}: there is no reviews.json; `reviewd init {shown}` makes it");
             return Err(Failure::new(Status::NoInput, message));
         }
         let lock = if is_dry { None } else { Some(lock(path)?) };
@@ -95,7 +95,7 @@ impl Folder {
         let path = self.reviews_path()?;
         let backup = path.with_file_name(BACKUP);
         match &list {
-            Some(list) => put(&self.path.join(IGNORED), None, list.as_bytes())?,
+            Some(list) => put(&self.path.join(IGNORED.name), None, list.as_bytes())?,
             None => put(&backup, Some(&path), &self.reviews)?,
         }
         put(&path, None, text.as_bytes())?;
@@ -107,7 +107,7 @@ impl Folder {
 
     /// The file of reviews, where a link leads to; an error where an editor has saved it since it was read.
     fn reviews_path(&self) -> Result<PathBuf, Failure> {
-        let path = self.path.join(REVIEWS);
+        let path = self.path.join(REVIEWS.name);
         if fs::read(&path).is_ok_and(|bytes| bytes == self.reviews) {
             return Ok(fs::canonicalize(&path).unwrap_or(path));
         }
@@ -207,10 +207,10 @@ mod tests {
     #[test]
     fn a_replaced_file_keeps_owner_and_mode_and_leftovers_are_not_written_through() {
         let folder = tempfile::tempdir().unwrap();
-        let path = folder.path().join(REVIEWS);
+        let path = folder.path().join(REVIEWS.name);
         fs::write(&path, "first").unwrap();
         // A killed import left another name of the file.
-        let left = folder.path().join(format!(".{REVIEWS}.new"));
+        let left = folder.path().join(".reviews.json.new");
         fs::hard_link(&path, &left).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         // Only root can give files away; for others the owner is their own.

@@ -11,10 +11,10 @@ use super::exit::{Failure, Status, print};
 use super::folder::create;
 use crate::clock;
 use crate::dataset::{
-    NAME_BYTES_MAX, URL_BYTES_MAX, is_absolute_url, trade_of_type, type_in_words,
+    FILES, NAME_BYTES_MAX, REVIEWS, TAXONOMY, URL_BYTES_MAX, is_absolute_url, trade_of_type,
+    type_in_words,
 };
 use crate::import::new_file;
-use crate::server::files::{NAMES, REVIEWS, TAXONOMY};
 
 #[derive(Args)]
 pub(super) struct InitArgs {
@@ -37,7 +37,7 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let folder = &args.folder;
     let shown = folder.display();
     let is_there = |name: &&str| folder.join(name).symlink_metadata().is_ok();
-    if let Some(name) = NAMES.into_iter().find(is_there) {
+    if let Some(name) = FILES.map(|file| file.name).into_iter().find(is_there) {
         let message = format!("{shown}: has {name}, and is left alone");
         return Err(Failure::new(Status::CannotCreate, message));
     }
@@ -68,8 +68,8 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     });
     let reviews = new_file(&name, &kind, &site, clock::now());
     // The file that makes it a folder of reviews comes last.
-    for (name, text) in [(TAXONOMY, format!("{taxonomy:#}\n")), (REVIEWS, reviews)] {
-        let path = folder.join(name);
+    for (file, text) in [(TAXONOMY, format!("{taxonomy:#}\n")), (REVIEWS, reviews)] {
+        let path = folder.join(file.name);
         create(&path, None, text.as_bytes()).map_err(|error| failed(Status::Io, &path, error))?;
     }
     let report = format!(

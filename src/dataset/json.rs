@@ -47,11 +47,11 @@ const DEPTH_MAX: usize = 127;
 
 /// A file and the limit on its size.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct FileSpec {
+pub(crate) struct FileSpec {
     /// The file's name within the data directory.
-    pub(super) name: &'static str,
+    pub(crate) name: &'static str,
     /// A larger file is rejected without parsing.
-    pub(super) bytes_max: usize,
+    pub(crate) bytes_max: usize,
 }
 
 impl FileSpec {
@@ -167,7 +167,7 @@ pub(super) fn syntax_error(bytes: &[u8]) -> Option<serde_json::Error> {
 pub(super) const UNREADABLE: &str = "is not JSON that can be read";
 
 /// Renders the error of serde_json for a text as a message.
-pub(super) fn unreadable(error: &serde_json::Error) -> String {
+pub(crate) fn unreadable(error: &serde_json::Error) -> String {
     let reason = reason(error);
     match error.is_eof() {
         true => format!("ends too early, as a half-written file does ({reason})"),
@@ -176,7 +176,7 @@ pub(super) fn unreadable(error: &serde_json::Error) -> String {
 }
 
 /// The message of an error, without its position.
-pub(super) fn reason(error: &serde_json::Error) -> String {
+pub(crate) fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let reason = text.split(" at line ").next().unwrap_or_default();
     reason.to_owned()

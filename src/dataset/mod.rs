@@ -24,8 +24,8 @@ use std::thread;
 use sha2::{Digest, Sha256};
 
 pub use companions::render_ignored;
+pub(crate) use json::{FileSpec, is_absolute_url, is_id, reason, unreadable};
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
-pub(crate) use json::{is_absolute_url, is_id};
 pub use lints::rules;
 pub use problem::{Problem, Problems, Warning};
 pub use reviews::MEDIA_MAX;
@@ -35,7 +35,7 @@ pub(crate) use trades::{of_type as trade_of_type, type_in_words};
 use crate::model::{Dataset, Review, sort_newest_first};
 use crate::wire::date::Timestamp;
 use companions::Published;
-use json::{Check, FileSpec};
+use json::Check;
 use lints::Lints;
 use mentions::Matcher;
 
@@ -51,12 +51,15 @@ pub const LISTS_BYTES_MAX: usize = 16 << 20;
 /// Size of `insights.json` above which it is refused: 256 MiB.
 pub const INSIGHTS_BYTES_MAX: usize = 256 << 20;
 
-const REVIEWS: FileSpec = FileSpec::new("reviews.json", REVIEWS_BYTES_MAX);
-const TAXONOMY: FileSpec = FileSpec::new("taxonomy.json", LISTS_BYTES_MAX);
-const EDITORIAL: FileSpec = FileSpec::new("editorial.json", LISTS_BYTES_MAX);
-const INSIGHTS: FileSpec = FileSpec::new("insights.json", INSIGHTS_BYTES_MAX);
-const CHECK: FileSpec = FileSpec::new("check.json", LISTS_BYTES_MAX);
-const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
+pub(crate) const REVIEWS: FileSpec = FileSpec::new("reviews.json", REVIEWS_BYTES_MAX);
+pub(crate) const TAXONOMY: FileSpec = FileSpec::new("taxonomy.json", LISTS_BYTES_MAX);
+pub(crate) const EDITORIAL: FileSpec = FileSpec::new("editorial.json", LISTS_BYTES_MAX);
+pub(crate) const INSIGHTS: FileSpec = FileSpec::new("insights.json", INSIGHTS_BYTES_MAX);
+pub(crate) const CHECK: FileSpec = FileSpec::new("check.json", LISTS_BYTES_MAX);
+pub(crate) const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
+
+/// All the files of a data directory; the first is the one that has to be there.
+pub(crate) const FILES: [FileSpec; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
 
 /// The bytes of the operator's files, as they were read.
 #[derive(Clone, Debug, Default)]

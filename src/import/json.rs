@@ -9,7 +9,7 @@ use serde_json::{Deserializer, Map, Value};
 use super::columns::Columns;
 use super::formats::{Form, SourceFormat, formats, named};
 use super::record::{Field, Found, Mapping, ReadError, Record, Refusal};
-use crate::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED};
+use crate::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED, reason, unreadable};
 
 /// The keys under which documents hold their reviews.
 const LISTS: [&str; 6] = [
@@ -49,7 +49,9 @@ pub(super) fn elements<'t>(
         lines.for_each(|line| push(line, mapping, &mut parts));
     } else {
         for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
-            let document = document.map_err(|error| failed(&error))?;
+            let failed =
+                |error: serde_json::Error| ReadError::at(error.line() as u64, unreadable(&error));
+            let document = document.map_err(failed)?;
             push(document.get(), mapping, &mut parts);
         }
     }
@@ -123,22 +125,6 @@ fn is_review(json: &str, mapping: &Mapping) -> bool {
         let mut named = mapping.iter().filter(|(mapped, _)| *mapped == field);
         known.has(field) || named.any(|(_, path)| lookup(&value, path).is_some())
     })
-}
-
-fn failed(error: &serde_json::Error) -> ReadError {
-    let reason = reason(error);
-    let message = match error.is_eof() {
-        true => format!("ends too early, as half a file does ({reason})"),
-        false => format!("is not JSON that can be read: {reason}"),
-    };
-    ReadError::at(error.line() as u64, message)
-}
-
-/// What is wrong with JSON, without the place.
-fn reason(error: &serde_json::Error) -> String {
-    let whole = error.to_string();
-    let reason = whole.rsplit_once(" at line ").map(|(reason, _)| reason);
-    reason.unwrap_or(&whole).to_owned()
 }
 
 impl Element<'_> {

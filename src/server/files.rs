@@ -9,39 +9,10 @@ use std::time::Duration;
 use thiserror::Error;
 use tokio::time::Instant;
 
-use crate::dataset::{Files, INSIGHTS_BYTES_MAX, LISTS_BYTES_MAX, REVIEWS_BYTES_MAX};
+use crate::dataset::{
+    CHECK, EDITORIAL, FILES, FileSpec, Files, IGNORED, INSIGHTS, REVIEWS, TAXONOMY,
+};
 use crate::wire::date::Timestamp;
-
-/// The file that has to be there.
-pub(crate) const REVIEWS: &str = "reviews.json";
-
-/// The file of names and phrases.
-pub(crate) const TAXONOMY: &str = "taxonomy.json";
-
-/// The file of hand-written parts.
-pub(crate) const EDITORIAL: &str = "editorial.json";
-
-/// The file of insights made elsewhere.
-pub(crate) const INSIGHTS: &str = "insights.json";
-
-/// The file of warnings that `reviewd check` skips.
-pub(crate) const CHECK: &str = "check.json";
-
-/// The file of reviews that were removed for good.
-pub(crate) const IGNORED: &str = "ignored.json";
-
-/// All the files of a data directory; the first is the one that has to be there.
-pub(crate) const NAMES: [&str; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
-
-/// Size of a file above which it is not read, which is the largest that is decoded.
-fn bytes_max(name: &str) -> u64 {
-    let bytes_max = match name {
-        REVIEWS => REVIEWS_BYTES_MAX,
-        INSIGHTS => INSIGHTS_BYTES_MAX,
-        _ => LISTS_BYTES_MAX,
-    };
-    bytes_max as u64
-}
 
 /// How long the files have to stay unchanged to count as written.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
@@ -97,20 +68,20 @@ pub fn read(directory: &Path) -> Result<Files, ReadError> {
         }
     }
     Err(ReadError {
-        path: directory.join(REVIEWS),
+        path: directory.join(REVIEWS.name),
         cause: ReadCause::Changing,
     })
 }
 
 /// Reads the files of the directory that was `found` under a path as it was `named` by the operator.
 fn read_once(named: &Path, found: &Path) -> Result<Files, ReadError> {
-    let error = |name: &str, cause| ReadError {
-        path: named.join(name),
+    let error = |file: FileSpec, cause| ReadError {
+        path: named.join(file.name),
         cause,
     };
-    let read = |name| {
-        let bytes = read_file(&found.join(name), bytes_max(name));
-        bytes.map_err(|cause| error(name, cause))
+    let read = |file: FileSpec| {
+        let bytes = read_file(&found.join(file.name), file.bytes_max as u64);
+        bytes.map_err(|cause| error(file, cause))
     };
     let reviews = read(REVIEWS)?;
     Ok(Files {
@@ -177,21 +148,22 @@ fn open(path: &Path) -> io::Result<File> {
 /// The state of all data files, which shows a change without reading them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamps {
-    files: [Option<Stamp>; NAMES.len()],
+    files: [Option<Stamp>; FILES.len()],
 }
 
 impl Stamps {
     /// Returns the state of the files of `directory`; a file without metadata counts as missing.
     pub(crate) fn of(directory: &Path) -> Stamps {
         Stamps {
-            files: NAMES.map(|name| Stamp::at(&directory.join(name))),
+            files: FILES.map(|file| Stamp::at(&directory.join(file.name))),
         }
     }
 
     /// Returns the newest modification time of the files that are published, which `check.json` is not.
     fn modified(&self) -> Option<Timestamp> {
-        let published = self.files.iter().zip(NAMES);
-        let stamps = published.filter_map(|(stamp, name)| stamp.filter(|_| name != CHECK));
+        let published = self.files.iter().zip(FILES);
+        let stamps =
+            published.filter_map(|(stamp, file)| stamp.filter(|_| file.name != CHECK.name));
         stamps
             .map(|stamp| Timestamp::from_unix(stamp.modified.0))
             .max()
@@ -254,13 +226,13 @@ mod tests {
     #[test]
     fn the_size_bound_holds_on_both_sides_and_companions_are_optional() {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join(REVIEWS), [b'x'; 100]).unwrap();
-        fs::write(directory.path().join(EDITORIAL), "e").unwrap();
+        fs::write(directory.path().join(REVIEWS.name), [b'x'; 100]).unwrap();
+        fs::write(directory.path().join(EDITORIAL.name), "e").unwrap();
         let files = read(directory.path()).unwrap();
         assert_eq!(files.reviews.len(), 100);
         assert_eq!(files.editorial.as_deref(), Some(&b"e"[..]));
         assert_eq!(files.taxonomy, None);
-        for (name, mib) in [
+        for (FileSpec { name, .. }, mib) in [
             (TAXONOMY, 16),
             (EDITORIAL, 16),
             (CHECK, 16),
@@ -282,7 +254,7 @@ mod tests {
     #[test]
     fn a_directory_or_pipe_in_place_of_a_file_is_an_error_and_not_a_wait() {
         let directory = tempfile::tempdir().unwrap();
-        let path = directory.path().join(REVIEWS);
+        let path = directory.path().join(REVIEWS.name);
         for command in ["mkdir", "mkfifo"] {
             let made = Command::new(command).arg(&path).status();
             assert!(made.unwrap().success());
@@ -299,21 +271,21 @@ mod tests {
         for name in ["one", "two"] {
             let path = directory.path().join(name);
             fs::create_dir(&path).unwrap();
-            fs::write(path.join(TAXONOMY), name).unwrap();
+            fs::write(path.join(TAXONOMY.name), name).unwrap();
         }
         let found = directory.path().join("one");
-        fs::write(found.join(REVIEWS), "{}").unwrap();
+        fs::write(found.join(REVIEWS.name), "{}").unwrap();
         symlink(directory.path().join("two"), &link).unwrap();
         let files = read_once(&link, &found).unwrap();
         assert_eq!(files.taxonomy.as_deref(), Some(&b"one"[..]));
         let error = read(&link).unwrap_err();
-        assert_eq!(error.path, link.join(REVIEWS));
+        assert_eq!(error.path, link.join(REVIEWS.name));
     }
 
     #[test]
     fn files_that_are_written_without_end_are_waited_for_60_seconds() {
         let directory = tempfile::tempdir().unwrap();
-        fs::write(directory.path().join(REVIEWS), "{}").unwrap();
+        fs::write(directory.path().join(REVIEWS.name), "{}").unwrap();
         for (elapsed_s, is_waited_for) in [(59, true), (60, false)] {
             let began = Instant::now() - Duration::from_secs(elapsed_s);
             let waits = Cell::new(0);
