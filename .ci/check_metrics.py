@@ -32,8 +32,7 @@ def value(name, **labels):
 
 
 assert value("reviewd_http_requests_total", route="/reviews.json", status="2xx") == 1
-assert value("reviewd_searches_total", interface="rest") == 1
-assert value("reviewd_searches_total", interface="page") == 1
+assert value("reviewd_http_requests_total", route="/api/reviews/search", status="2xx") == 1
 assert value("reviewd_mcp_tool_calls_total", tool="get_business") == 1
 assert value("reviewd_http_request_duration_seconds_count", route="/healthz") == 1
 samples = sum(len(family.samples) for family in families.values())

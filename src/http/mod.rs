@@ -37,7 +37,7 @@ pub(crate) use error::{HEAD_BYTES_MAX, HttpError};
 pub use readiness::{Readiness, Reason};
 pub(crate) use reply::{close, protocol_error};
 pub use request_metrics::RequestMetrics;
-pub(crate) use request_metrics::{BOUNDS_US, STATUS_CLASSES, Searcher};
+pub(crate) use request_metrics::{BOUNDS_US, STATUS_CLASSES};
 pub(crate) use respond::internal_error;
 pub use respond::{handle, respond};
 pub(crate) use router::ROUTE_LABELS;

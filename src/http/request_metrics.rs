@@ -19,15 +19,6 @@ pub(crate) const BOUNDS_US: [u64; 13] = [
 /// Classes of statuses, from 200 on by the hundred; of those from 300 the service sends 304 alone.
 pub(crate) const STATUS_CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
-/// Where a search that was run came from; those that a 304 answers are not run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Searcher {
-    /// `/api/reviews/search`.
-    Rest = 0,
-    /// The page and the widget.
-    Page = 1,
-}
-
 /// Totals since the start.
 #[derive(Debug)]
 pub struct RequestMetrics {
@@ -40,8 +31,6 @@ pub struct RequestMetrics {
 pub(crate) struct Shard {
     /// The counters of each route, in the order of [`ROUTE_LABELS`].
     pub(crate) routes: [RouteCounters; ROUTE_LABELS.len()],
-    /// Searches that were run, at `Searcher as usize`.
-    pub(crate) searches: [AtomicU64; 2],
 }
 
 #[derive(Debug, Default)]
@@ -60,7 +49,6 @@ impl Default for RequestMetrics {
     fn default() -> RequestMetrics {
         let shard = |_| Shard {
             routes: std::array::from_fn(|_| RouteCounters::default()),
-            searches: Default::default(),
         };
         RequestMetrics {
             shards: (0..SHARDS).map(shard).collect(),
@@ -89,11 +77,6 @@ impl RequestMetrics {
     /// Counts what got `status` without a route: what was no request, or not in time, or made a handler panic.
     pub(crate) fn record_refusal(&self, status: u16) {
         self.record(UNMATCHED, status, 0, Duration::ZERO);
-    }
-
-    /// Counts a search that is run.
-    pub(crate) fn record_search(&self, searcher: Searcher) {
-        self.shard().searches[searcher as usize].fetch_add(1, Relaxed);
     }
 
     /// Returns the sum of one counter over all threads.

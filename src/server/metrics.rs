@@ -16,7 +16,7 @@ use prometheus_client::metrics::counter::Counter;
 use prometheus_client::registry::Registry;
 
 use crate::clock;
-use crate::http::{AppState, BOUNDS_US, ROUTE_LABELS, STATUS_CLASSES, Searcher};
+use crate::http::{AppState, BOUNDS_US, ROUTE_LABELS, STATUS_CLASSES};
 use crate::hub::Hub;
 use crate::hub::subscription::{Failure, RemovalReason};
 
@@ -160,19 +160,8 @@ impl MetricSources {
 
     fn work(&self, out: &mut Encoder<'_>) -> fmt::Result {
         out.counters("reviewd_rate_limited", "surface", self.app.rate_limited())?;
-        let calls = self.app.mcp.calls();
-        let by_mcp = calls.totals().find(|(tool, _)| *tool == "search_reviews");
-        let searches = |by: Searcher| {
-            let traffic = &self.app.traffic;
-            traffic.sum(|shard| &shard.searches[by as usize])
-        };
-        let searches = [
-            ("rest", searches(Searcher::Rest)),
-            ("page", searches(Searcher::Page)),
-            ("mcp", by_mcp.map_or(0, |(_, count)| count)),
-        ];
-        out.counters("reviewd_searches", "interface", searches)?;
-        out.counters("reviewd_mcp_tool_calls", "tool", calls.totals())?;
+        let calls = self.app.mcp.calls().totals();
+        out.counters("reviewd_mcp_tool_calls", "tool", calls)?;
         if let Some(log) = self.app.access_log.get() {
             let stats = &log.stats;
             let lines = [
@@ -369,7 +358,6 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_http_response_body_bytes" => "Bytes of response bodies as they were sent.",
         "reviewd_http_request_duration_seconds" => "Time from a head to a ready response.",
         "reviewd_rate_limited" => "Requests beyond the rate of their client, answered by 429.",
-        "reviewd_searches" => "Searches that were run; a request answered by 304 runs none.",
         "reviewd_mcp_tool_calls" => "Calls of MCP tools, refused ones included.",
         "reviewd_access_log_entries" => "Lines of the access log: written, dropped or failed.",
         "reviewd_connections" => "Connections open now.",

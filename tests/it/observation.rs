@@ -103,7 +103,6 @@ fn requests_are_counted_by_address_and_status() {
         rate_limited_total{surface="mcp"} 0
         rate_limited_total{surface="hub"} 0
         http_response_body_bytes_total{route="/feed.xml"} 0
-        searches_total{interface="rest"} 1
         http_request_duration_seconds_bucket{le="+Inf",route="/reviews.json"} 2
         http_request_duration_seconds_count{route="/reviews.json"} 2"#,
     );
@@ -126,7 +125,6 @@ fn tool_calls_are_counted_by_name_and_unknown_names_together() {
         r#"
         mcp_tool_calls_total{tool="search_reviews"} 2
         mcp_tool_calls_total{tool="unknown"} 2
-        searches_total{interface="mcp"} 2
         http_requests_total{route="/mcp",status="2xx"} 4"#,
     );
 }

@@ -6,12 +6,10 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use super::{INSIGHTS_NOT_READY, made};
-use crate::http::app_state::AppState;
 use crate::http::body::Body;
 use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation};
-use crate::http::request_metrics::Searcher;
 use crate::http::served_state::ServedState;
 use crate::pages::{HTML, InvalidQuery, Page, Scratch};
 
@@ -20,15 +18,10 @@ thread_local! {
 }
 
 /// Answers with the stored document, or with what its parameters ask for.
-pub(super) fn page<'s>(
-    app: &AppState,
-    served: &'s ServedState,
-    page: Page,
-    head: &RequestHead<'_>,
-) -> Reply<'s> {
+pub(super) fn page<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
     match page {
-        Page::Home if !head.query.is_empty() => search(app, served, head),
-        Page::Widget if !head.query.is_empty() => widget(app, served, head),
+        Page::Home if !head.query.is_empty() => search(served, head),
+        Page::Widget if !head.query.is_empty() => widget(served, head),
         Page::Badge => stored(served, badge(head.query), head),
         _ => stored(served, page, head),
     }
@@ -47,7 +40,7 @@ fn badge(query: &str) -> Page {
     }
 }
 
-fn search<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
+fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
         let pages = &served.pages;
         let asked = match pages.ask(head.query.as_bytes(), buffers) {
@@ -61,15 +54,15 @@ fn search<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -
                 return Reply::RefuseByPage(error, page.into(), Page::Home.policy());
             }
         };
-        rendered(app, served, Page::Home, head, || pages.find(&asked, run))
+        rendered(served, Page::Home, head, || pages.find(&asked, run))
     })
 }
 
-fn widget<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
+fn widget<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
         let pages = &served.pages;
         match pages.ask_widget(head.query.as_bytes(), buffers) {
-            Ok(query) => rendered(app, served, Page::Widget, head, || {
+            Ok(query) => rendered(served, Page::Widget, head, || {
                 pages.find_widget(head.query.as_bytes(), &query, run)
             }),
             Err(page) => {
@@ -82,7 +75,6 @@ fn widget<'s>(app: &AppState, served: &'s ServedState, head: &RequestHead<'_>) -
 
 /// Answers with what `render` makes, unless the client's copy is still good.
 fn rendered<'s>(
-    app: &AppState,
     served: &'s ServedState,
     page: Page,
     head: &RequestHead<'_>,
@@ -97,7 +89,6 @@ fn rendered<'s>(
         ..made(served, &tag)
     };
     head.evaluate(served, &tag, representation, |representation| {
-        app.traffic.record_search(Searcher::Page);
         Reply::Serve(representation, Body::full(Bytes::from(render())))
     })
 }

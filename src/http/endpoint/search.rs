@@ -6,13 +6,11 @@ use bytes::{BufMut, Bytes};
 use hyper::header::HeaderValue;
 
 use super::{INSIGHTS_NOT_READY, made};
-use crate::http::app_state::AppState;
 use crate::http::arena;
 use crate::http::body::Body;
 use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation};
-use crate::http::request_metrics::Searcher;
 use crate::http::served_state::ServedState;
 use crate::search::envelope::Frame;
 use crate::search::hints::hints;
@@ -34,11 +32,7 @@ thread_local! {
 }
 
 /// Reads the query, confirms the client's copy without searching if it can, else searches.
-pub(super) fn search<'s>(
-    app: &AppState,
-    served: &'s ServedState,
-    head: &RequestHead<'_>,
-) -> Reply<'s> {
+pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|scratch| {
         let Scratch {
             buffers,
@@ -60,7 +54,6 @@ pub(super) fn search<'s>(
             ..made(served, &tag)
         };
         head.evaluate(served, &tag, representation, |mut representation| {
-            app.traffic.record_search(Searcher::Rest);
             let snapshot = served.snapshot();
             let page = run::run(&snapshot.index, &query, run);
             frame.render(
