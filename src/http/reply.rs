@@ -161,7 +161,7 @@ pub(crate) fn protocol_error(error: HttpError) -> Vec<u8> {
     }
     let date = Timestamp::from_unix(clock::unix_s()).render_http();
     out.extend_from_slice(format!("content-length: {}\r\ndate: ", body.length()).as_bytes());
-    out.extend_from_slice(&date);
+    out.extend_from_slice(date.as_bytes());
     out.extend_from_slice(b"\r\n\r\n");
     for slice in body.slices() {
         out.extend_from_slice(slice);

@@ -86,7 +86,7 @@ impl ServedState {
         Ok(ServedState {
             documents,
             prepared_pages,
-            last_modified: shared(&snapshot.updated_at.render_http())?,
+            last_modified: shared(snapshot.updated_at.render_http().as_bytes())?,
             search_tags: QueryTags::new(&[&snapshot.digest, version]),
             insights_tags: QueryTags::new(&[&snapshot.digest, version, carried]),
             snapshot,

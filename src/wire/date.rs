@@ -1,7 +1,7 @@
 //! Days and times in the formats of the interface: `YYYY-MM-DD`, RFC 3339 and HTTP dates.
 //!
-//! Both types are plain integers, so comparing and sorting cost one instruction; neither parsing nor
-//! rendering allocates. The only time zones are fixed offsets.
+//! Both types are plain integers, so comparing and sorting cost one instruction; neither parsing nor rendering allocates,
+//! but for HTTP dates, which are rendered once for each dataset. The only time zones are fixed offsets.
 
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
@@ -157,31 +157,18 @@ impl Timestamp {
     pub fn render_rfc3339(self) -> [u8; 20] {
         let mut text = *b"0000-00-00T00:00:00Z";
         text[..10].copy_from_slice(&self.date().render());
-        self.put_time(&mut text[11..19]);
-        text
-    }
-
-    /// Renders an IMF-fixdate, `Sat, 21 Nov 2026 09:00:00 GMT` (RFC 9110 §5.6.7), always 29 ASCII bytes.
-    #[must_use]
-    pub fn render_http(self) -> [u8; 29] {
-        let date = self.date();
-        let (year, month, day) = date.civil();
-        let mut text = *b"Mon, 00 Jan 0000 00:00:00 GMT";
-        // 0001-01-01 was a Monday.
-        text[0..3].copy_from_slice(WEEKDAYS[(date.0 % 7) as usize]);
-        put_digits(&mut text[5..7], u32::from(day));
-        text[8..11].copy_from_slice(MONTHS[usize::from(month - 1)]);
-        put_digits(&mut text[12..16], u32::from(year));
-        self.put_time(&mut text[17..25]);
-        text
-    }
-
-    /// Writes `HH:MM:SS` over the digits of `text`.
-    fn put_time(self, text: &mut [u8]) {
         let second = self.0.rem_euclid(DAY_S) as u32;
-        put_digits(&mut text[0..2], second / 3_600);
-        put_digits(&mut text[3..5], second / 60 % 60);
-        put_digits(&mut text[6..8], second % 60);
+        put_digits(&mut text[11..13], second / 3_600);
+        put_digits(&mut text[14..16], second / 60 % 60);
+        put_digits(&mut text[17..19], second % 60);
+        text
+    }
+
+    /// Renders an IMF-fixdate, `Sat, 21 Nov 2026 09:00:00 GMT` (RFC 9110 §5.6.7); a time before 1970 becomes its beginning.
+    #[must_use]
+    pub fn render_http(self) -> String {
+        let since_epoch = Duration::from_secs(u64::try_from(self.0).unwrap_or(0));
+        httpdate::fmt_http_date(UNIX_EPOCH + since_epoch)
     }
 }
 
@@ -312,11 +299,6 @@ const DAY_S: i64 = 86_400;
 const EPOCH_DAYS: i64 = 719_162;
 /// Days from 0000-03-01 to 0001-01-01.
 const MARCH_TO_JANUARY: u32 = 306;
-
-const WEEKDAYS: [&[u8; 3]; 7] = [b"Mon", b"Tue", b"Wed", b"Thu", b"Fri", b"Sat", b"Sun"];
-const MONTHS: [&[u8; 3]; 12] = [
-    b"Jan", b"Feb", b"Mar", b"Apr", b"May", b"Jun", b"Jul", b"Aug", b"Sep", b"Oct", b"Nov", b"Dec",
-];
 
 #[cfg(test)]
 mod tests;

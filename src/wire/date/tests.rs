@@ -76,7 +76,15 @@ fn timestamps_are_whole_seconds_with_any_offset() {
 fn http_dates_parse_in_all_three_forms_and_render_as_imf_fixdate() {
     let fixdate = "Sun, 06 Nov 1994 08:49:37 GMT";
     let time = Timestamp::from_unix(784_111_777);
-    assert_eq!(time.render_http(), fixdate.as_bytes());
+    assert_eq!(time.render_http(), fixdate);
+    assert_eq!(
+        Timestamp::MAX.render_http(),
+        "Fri, 31 Dec 9999 23:59:59 GMT"
+    );
+    assert_eq!(
+        Timestamp::MIN.render_http(),
+        "Thu, 01 Jan 1970 00:00:00 GMT"
+    );
     for text in [
         fixdate,
         "Sunday, 06-Nov-94 08:49:37 GMT",
