@@ -1,7 +1,7 @@
 //! `reviewd init DIR`: creates the data directory of a business, without reviews, ready for an import.
 
 use std::fs;
-use std::io;
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
 
 use clap::Args;
@@ -23,13 +23,13 @@ pub(super) struct InitArgs {
     folder: PathBuf,
     /// Name of the business
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
-    name: String,
+    name: Option<String>,
     /// Trade, such as law, dental or plumbing, or a schema.org type such as LegalService
-    #[arg(long, value_name = "TRADE", default_value = TYPE_DEFAULT, value_parser = parse_trade)]
-    trade: String,
+    #[arg(long, value_name = "TRADE", value_parser = parse_trade)]
+    trade: Option<String>,
     /// Website of the business
     #[arg(long, value_name = "URL", value_parser = parse_url)]
-    site: String,
+    site: Option<String>,
 }
 
 /// Makes the folder.
@@ -41,7 +41,17 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
         let message = format!("{shown}: has {name}, and is left alone");
         return Err(Failure::new(Status::CannotCreate, message));
     }
-    let kind = &args.trade;
+    let missing = |flag: &str| {
+        let message = format!("{flag} is missing: give it, or answer on a terminal");
+        Failure::new(Status::Usage, message)
+    };
+    let name = given(&args.name, "Name of the business: ", parse_name);
+    let name = name.ok_or_else(|| missing("--name"))?;
+    let question = "What it does (law, dental, plumbing …): ";
+    let kind = given(&args.trade, question, parse_trade);
+    let kind = kind.unwrap_or_else(|| TYPE_DEFAULT.to_owned());
+    let site = given(&args.site, "Its website (https://…): ", parse_url);
+    let site = site.ok_or_else(|| missing("--site"))?;
     let failed = |status, path: &Path, error: io::Error| {
         Failure::new(
             status,
@@ -50,13 +60,13 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     };
     fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, error))?;
     let taxonomy = json!({
-        "extends": trade_of_type(kind),
+        "extends": trade_of_type(&kind),
         "aspects": [],
         "technicians": [],
         "services": [],
         "service_areas": [],
     });
-    let reviews = new_file(&args.name, kind, &args.site, clock::now());
+    let reviews = new_file(&name, &kind, &site, clock::now());
     // The file that makes it a folder of reviews comes last.
     for (file, text) in [(TAXONOMY, format!("{taxonomy:#}\n")), (REVIEWS, reviews)] {
         let path = folder.join(file.name);
@@ -99,4 +109,32 @@ fn parse_url(text: &str) -> Result<String, String> {
     let url = text.trim();
     let url = (url.len() <= URL_BYTES_MAX && is_absolute_url(url)).then(|| url.to_owned());
     url.ok_or("must be an http or https address such as https://example.com/".to_owned())
+}
+
+/// Longest answer that is read at once, 4 KiB; a longer line is read as several answers.
+const ANSWER_BYTES_MAX: u64 = 4 << 10;
+
+/// Returns the value of a flag, else asks on a terminal until `parse` accepts the answer; `None` for an empty answer, and
+/// where there is no terminal.
+fn given(
+    flag: &Option<String>,
+    question: &str,
+    parse: fn(&str) -> Result<String, String>,
+) -> Option<String> {
+    if flag.is_some() || !(io::stdin().is_terminal() && io::stderr().is_terminal()) {
+        return flag.clone();
+    }
+    loop {
+        let _unwritten = write!(io::stderr(), "{question}");
+        let mut answer = String::new();
+        let mut input = io::stdin().lock().take(ANSWER_BYTES_MAX);
+        let read = input.read_line(&mut answer);
+        if read.is_err() || answer.trim().is_empty() {
+            return None;
+        }
+        match parse(&answer) {
+            Ok(value) => return Some(value),
+            Err(why) => drop(writeln!(io::stderr(), "{why}")),
+        }
+    }
 }

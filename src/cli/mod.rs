@@ -135,8 +135,8 @@ Examples:
   curl -fsS https://other.example/reviews.json | reviewd import - --into data";
 
 const INIT_AFTER_HELP: &str = "\
-The folder gets reviews.json without reviews, and taxonomy.json, which names the starter list of subjects for the trade;
-edit both as you like. A folder that has any of the data files is not changed.
+Missing values are asked for on a terminal. The folder gets reviews.json without reviews, and taxonomy.json, which names
+the starter list of subjects for the trade; edit both as you like. A folder that has any of the data files is not changed.
 
 Example:
   reviewd init my-reviews --name 'Bright Smile Dental' --trade dental --site https://brightsmile.example";

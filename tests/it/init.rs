@@ -1,7 +1,8 @@
 //! `reviewd init`: a folder that passes the check, is served, and takes an import.
 
-use std::fs;
+use std::fs::{self, File};
 use std::path::Path;
+use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
@@ -106,7 +107,7 @@ fn a_folder_with_any_data_file_is_left_alone() {
 }
 
 #[test]
-fn a_missing_flag_is_named() {
+fn without_a_terminal_a_missing_flag_is_named() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("x");
     for (flags, missing) in [(&FLAGS[2..], "--name"), (&FLAGS[..4], "--site")] {
@@ -119,4 +120,31 @@ fn a_missing_flag_is_named() {
     // The trade may stay open.
     let flags = [&FLAGS[..2], &FLAGS[4..]].concat();
     assert_eq!(init(&folder, &flags).0, Some(0));
+}
+
+#[test]
+fn a_terminal_is_asked_for_the_business_until_the_answers_fit() {
+    let folder = tempfile::tempdir().unwrap();
+    let answers = "Weiß & Söhne\nno address\nhttps://weiss.example/\n";
+    let path = folder.path().join("answers");
+    fs::write(&path, answers).unwrap();
+    let program = env!("CARGO_BIN_EXE_reviewd");
+    let line = format!("{program} init {}/new --trade law", folder.path().display());
+    // A terminal of its own.
+    let mut terminal = Command::new("script");
+    terminal.args(["-qec", &line, "/dev/null"]);
+    terminal.stdin(Stdio::from(File::open(path).unwrap()));
+    let output = terminal.output().unwrap();
+    assert!(output.status.success(), "{output:?}");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    for part in [
+        "Name of the business: ",
+        "Its website (https://…): must be an http or https address",
+    ] {
+        assert!(shown.contains(part), "{shown}");
+    }
+    let text = fs::read(folder.path().join("new/reviews.json")).unwrap();
+    let written: Value = serde_json::from_slice(&text).unwrap();
+    let keys = ["name", "url"].map(|key| &written["business"][key]);
+    assert_eq!(keys, ["Weiß & Söhne", "https://weiss.example/"]);
 }
