@@ -4,31 +4,76 @@
 //! [`Object`] and [`Array`] write the commas.
 
 use std::borrow::Cow;
-use std::io::Write;
 
 use serde_json::Value;
 
-/// Appends `text` as a JSON string, quoted and escaped (RFC 8259 §7): quotation mark, backslash, and U+0000 to U+001F.
+use super::text::hex_digits;
+
+/// Appends `text` as a JSON string, quoted and escaped (RFC 8259 §7).
+///
+/// Escapes only what must be escaped: quotation mark, backslash, and U+0000 to U+001F.
 pub fn push_string(out: &mut Vec<u8>, text: &str) {
-    serde_json::to_writer(out, text).expect(TAKES_ALL);
+    out.push(b'"');
+    push_escaped(out, text.as_bytes());
+    out.push(b'"');
 }
 
 /// Appends `text` escaped but without quotes, so that a JSON text can be embedded in a JSON string.
 ///
-/// `text` is expected to be UTF-8; other bytes become U+FFFD.
+/// `text` is expected to be UTF-8; other bytes are copied unchanged.
 pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    let start = out.len();
-    push_string(out, &String::from_utf8_lossy(text));
-    out.remove(start);
-    out.pop();
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    const HIGH: u64 = 0x80 * ONES;
+    let mut rest = text;
+    // Eight bytes are copied at a time; then those from the first that must be escaped are removed again.
+    while let Some(chunk) = rest.first_chunk::<8>() {
+        let word = u64::from_le_bytes(*chunk);
+        let equals = |byte: u8| (word ^ (u64::from(byte) * ONES)).wrapping_sub(ONES);
+        // A borrow may mark a byte wrongly, but only after a correctly marked byte. Non-ASCII bytes need no escape.
+        let marks = word.wrapping_sub(0x20 * ONES) | equals(b'"') | equals(b'\\');
+        let plain = (marks & HIGH & !word).trailing_zeros() as usize / 8;
+        out.extend_from_slice(chunk);
+        rest = &rest[plain..];
+        if let Some(byte) = chunk.get(plain) {
+            out.truncate(out.len() - (8 - plain));
+            push_byte(out, *byte);
+            rest = &rest[1..];
+        }
+    }
+    rest.iter().for_each(|byte| push_byte(out, *byte));
+}
+
+#[inline(always)]
+fn push_byte(out: &mut Vec<u8>, byte: u8) {
+    match byte {
+        b'"' | b'\\' => out.extend_from_slice(&[b'\\', byte]),
+        0x08 => out.extend_from_slice(b"\\b"),
+        b'\t' => out.extend_from_slice(b"\\t"),
+        b'\n' => out.extend_from_slice(b"\\n"),
+        0x0c => out.extend_from_slice(b"\\f"),
+        b'\r' => out.extend_from_slice(b"\\r"),
+        0..0x20 => {
+            out.extend_from_slice(b"\\u00");
+            out.extend_from_slice(&hex_digits(byte));
+        }
+        plain => out.push(plain),
+    }
 }
 
 /// Appends `value` in decimal, without allocating.
-pub fn push_u64(out: &mut Vec<u8>, value: u64) {
-    write!(out, "{value}").expect(TAKES_ALL);
+pub fn push_u64(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut start = digits.len();
+    loop {
+        start -= 1;
+        digits[start] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[start..]);
 }
-
-const TAKES_ALL: &str = "a vector takes every byte, and a string is JSON";
 
 /// An object that is being written; `end` closes it.
 #[derive(Debug)]

@@ -1,24 +1,30 @@
-//! A JSON text in a JSON string, and numbers.
+//! Escapes at every place of a word, and numbers; `check_json` of the oracle holds the rest.
 
 use super::*;
 
 #[test]
-fn a_text_is_embedded_without_quotation_marks_of_its_own() {
-    let mut out = b"[\"".to_vec();
-    push_escaped(&mut out, br#"{"a":"\n\u0001"}"#);
-    push_escaped(&mut out, b"\xff\x01\t");
-    assert_eq!(
-        out,
-        "[\"{\\\"a\\\":\\\"\\\\n\\\\u0001\\\"}\u{fffd}\\u0001\\t".as_bytes()
-    );
-}
-
-#[test]
-fn whole_numbers_are_decimals() {
-    for value in [0, 9, 10, u64::MAX] {
-        let mut out = b"n".to_vec();
-        push_u64(&mut out, value);
-        assert_eq!(out, format!("n{value}").as_bytes());
+fn every_byte_is_escaped_alike_at_every_place_of_a_word() {
+    let alone = |byte: u8| {
+        let mut alone = Vec::new();
+        push_escaped(&mut alone, &[byte]);
+        let must_be = byte < b' ' || byte == b'"' || byte == b'\\';
+        assert_eq!(alone.len() > 1, must_be, "{byte}");
+        alone
+    };
+    for byte in 0..=u8::MAX {
+        for before in 0..17 {
+            let around = [vec![b'a'; before], vec![0xff; 16 - before]];
+            let mut out = Vec::new();
+            push_escaped(&mut out, &[&around[0][..], &[byte], &around[1]].concat());
+            let expected = [&around[0][..], &alone(byte), &around[1]].concat();
+            assert_eq!(out, expected, "{byte} after {before}");
+        }
+        // Neighbours: a mark must not spill into the byte after it.
+        for second in 0..=u8::MAX {
+            let mut out = Vec::new();
+            push_escaped(&mut out, &[byte, second].repeat(4));
+            assert_eq!(out, [alone(byte), alone(second)].concat().repeat(4));
+        }
     }
 }
 

@@ -14,6 +14,7 @@ pub mod forwarded;
 pub mod hub;
 pub mod import;
 pub mod insights;
+pub mod json;
 pub mod mcp;
 pub mod negotiate;
 pub mod query;
@@ -38,6 +39,7 @@ pub const CHECKS: &[(&str, fn(&[u8]))] = &[
     ("import_json", import::check_import_json),
     ("import_values", import::check_import_values),
     ("insights", insights::check_insights),
+    ("json", json::check_json),
     ("mcp", mcp::check_mcp),
     ("query", query::check_query),
     ("request", request::check_request),

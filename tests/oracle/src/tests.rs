@@ -18,6 +18,7 @@ const WORDS: &[(fn(&[u8]), &str)] = &[
         forwarded::check_forwarded,
         "192.0.2.1|[2001:db8::1]:80|\"|,|, |;| |:80|unknown|[::1]|::ffff:1.2.3.4|\n",
     ),
+    (json::check_json, "\"|\\|\n|\0|\u{1f}|é|\u{2028}|ab|😀"),
     (
         negotiate::check_accept_encoding,
         "gzip|BR|zstd|identity|x-gzip|*|deflate|,|, |;|q=|Q=|0|1|.|5|\t| |\n|;q=0.5|;q=0|;q=1.000|;q=1.001|;q=0.1234|\
