@@ -300,6 +300,6 @@ struct Results<'p> {
     next: Option<String>,
     first: Option<String>,
     issues: Vec<IssueLine>,
-    hints: &'p [Hint],
+    hints: &'p [Hint<'p>],
     owner: &'p str,
 }

@@ -36,7 +36,7 @@ impl Frame {
     }
 
     /// Adds the optional key `hints` after the reviews, if there are hints.
-    pub fn add_hints(&mut self, hints: &[Hint]) {
+    pub fn add_hints(&mut self, hints: &[Hint<'_>]) {
         if !hints.is_empty() {
             self.tail.pop();
             self.tail.extend_from_slice(b",\"hints\":");

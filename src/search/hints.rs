@@ -13,33 +13,31 @@ use crate::wire::text::{LANGUAGES, cut};
 
 /// One suggestion for another search; displayed as a sentence without a full stop.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Hint {
+pub struct Hint<'i> {
     /// The parameter that the hint is about; `rating` stands for all three that limit the stars.
     pub parameter: Parameter,
     /// Its folded value, or the word that the hint is about, at most 64 bytes. In [`Advice::Without`] the excluded words,
     /// and empty where the whole parameter is meant.
     pub value: String,
     /// The suggestion.
-    pub advice: Advice,
+    pub advice: Advice<'i>,
 }
 
 /// The content of a hint.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Advice {
+pub enum Advice<'i> {
     /// How many reviews the same search finds without this parameter, or without the excluded words: 1 or more.
     Without(u32),
     /// How many reviews the word or phrase alone matches; for `query`, its words in any order.
     Alone(u32),
-    /// The value is ambiguous: it is a part of these names.
-    Ambiguous(Vec<String>),
-    /// The value is unknown; these names have the most similar spelling.
-    Unknown(Vec<String>),
+    /// The value is an unknown or ambiguous name.
+    Name(NameMatch<'i>),
 }
 
 /// Returns what helps after `query` has found nothing: names that are unknown or ambiguous, the filters without which it
 /// finds something, and what each word alone finds, or its beginning where that is nothing. Costs at most a hundred
 /// searches.
-pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint> {
+pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint<'i>> {
     let filter = query.filter;
     let mut hints = Vec::new();
     let hint = |parameter, value: &str, advice| Hint {
@@ -50,16 +48,13 @@ pub fn hints(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hin
     let mut count = |filter: Filter<'_>| -> u32 {
         run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched
     };
-    let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
     let language = filter.language.map(|tag| (Parameter::Language, tag));
     let source = filter.source.map(|source| (Parameter::Source, source));
     for (parameter, name) in filter.names().chain(language).chain(source) {
-        let advice = match index.resolve(parameter, name) {
-            Some(NameMatch::Ambiguous(names)) => Advice::Ambiguous(owned(names)),
-            Some(NameMatch::Unknown(names)) => Advice::Unknown(owned(names)),
-            Some(NameMatch::Unique(_)) | None => continue,
-        };
-        hints.push(hint(parameter, name, advice));
+        match index.resolve(parameter, name) {
+            None | Some(NameMatch::Unique(_)) => {}
+            Some(wrong) => hints.push(hint(parameter, name, Advice::Name(wrong))),
+        }
     }
     for parameter in Parameter::all() {
         let rest = without(filter, parameter);
@@ -212,7 +207,7 @@ fn without(filter: Filter<'_>, parameter: Parameter) -> Filter<'_> {
     rest
 }
 
-impl fmt::Display for Hint {
+impl fmt::Display for Hint<'_> {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (name, value) = (self.parameter.name(), &self.value);
         let reviews = |count: u32| format!("{count} review{}", if count == 1 { "" } else { "s" });
@@ -230,13 +225,8 @@ impl fmt::Display for Hint {
                 reviews(*count)
             ),
             Advice::Alone(count) => format!("{value:?} alone matches {}", reviews(*count)),
-            Advice::Ambiguous(names) => format!("{name} {value:?} may mean {}", names.join(" or ")),
-            Advice::Unknown(names) if names.is_empty() => {
-                format!("{name} {value:?} is unknown: no review has one")
-            }
-            Advice::Unknown(names) => {
-                let names = names.join(", ");
-                format!("{name} {value:?} is unknown; the nearest: {names}")
+            Advice::Name(found) => {
+                format!("{name} {value:?} {}", found.problem().unwrap_or_default())
             }
         };
         formatter.write_str(&sentence)
@@ -244,7 +234,7 @@ impl fmt::Display for Hint {
 }
 
 /// Appends the value of the key `hints`: an array of objects.
-pub(super) fn push_hints(out: &mut Vec<u8>, hints: &[Hint]) {
+pub(super) fn push_hints(out: &mut Vec<u8>, hints: &[Hint<'_>]) {
     let mut array = Array::begin(out);
     for hint in hints {
         let mut object = Object::begin(array.item());
@@ -255,9 +245,10 @@ pub(super) fn push_hints(out: &mut Vec<u8>, hints: &[Hint]) {
             Advice::Without(count) | Advice::Alone(count) => {
                 object.u64("matched", u64::from(*count));
             }
-            Advice::Ambiguous(names) | Advice::Unknown(names) => {
-                push_strings(object.key("names"), names.iter().map(String::as_str));
+            Advice::Name(NameMatch::Ambiguous(names) | NameMatch::Unknown(names)) => {
+                push_strings(object.key("names"), names.iter().copied());
             }
+            Advice::Name(NameMatch::Unique(_)) => {}
         }
         object.end();
     }

@@ -17,6 +17,22 @@ pub enum NameMatch<'i> {
     Unknown(Vec<&'i str>),
 }
 
+impl NameMatch<'_> {
+    /// Returns what is wrong with the name, for people: lower case, without the name, no full stop. `None` if it is right.
+    pub fn problem(&self) -> Option<String> {
+        match self {
+            NameMatch::Unique(_) => None,
+            NameMatch::Ambiguous(names) => Some(format!("may mean {}", names.join(" or "))),
+            NameMatch::Unknown(names) if names.is_empty() => {
+                Some("is unknown: no review has one".to_owned())
+            }
+            NameMatch::Unknown(names) => {
+                Some(format!("is unknown; the nearest: {}", names.join(", ")))
+            }
+        }
+    }
+}
+
 /// Most names that a [`NameMatch`] lists.
 pub const NAMES_MAX: usize = 5;
 

@@ -119,18 +119,19 @@ fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
 #[test]
 fn an_empty_result_tells_what_empties_it() {
     let index = index();
-    let names = vec!["Adaeze Okafor".to_owned()];
+    let names = vec!["Adaeze Okafor"];
     let okafr = (
         Parameter::MentionsTechnician,
         "okafr",
-        Advice::Unknown(names),
+        Advice::Name(NameMatch::Unknown(names)),
     );
     let alone = |word, found| (Parameter::Words, word, Advice::Alone(found));
     let words = |word| alone(word, 1);
     let excluded = "-missed -\"the deadlines\"";
     let excluded = (Parameter::Words, excluded, Advice::Without(2));
     let deadline = (Parameter::Query, "missed deadline", Advice::Alone(1));
-    let spanish = (Parameter::Language, "es", Advice::Unknown(Vec::new()));
+    let none = Advice::Name(NameMatch::Unknown(Vec::new()));
+    let spanish = (Parameter::Language, "es", none);
     let since = |found| (Parameter::Since, "", Advice::Without(found));
     for (raw, expected) in [
         (

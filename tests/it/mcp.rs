@@ -294,7 +294,7 @@ fn questions_are_answered_in_one_call() {
     let of_reyes = lines("get_technician", json!({"name": "Reyes"}));
     assert!(of_reyes.contains("Marisol Reyes"), "{of_reyes}");
     let counsel = lines("get_technician", json!({"name": "Counsel Raghunatan"}));
-    let nearest = "the nearest names: Priya Raghunathan";
+    let nearest = "the nearest: Priya Raghunathan";
     assert!(counsel.contains(nearest), "{counsel}");
 }
 

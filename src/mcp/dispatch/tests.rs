@@ -67,16 +67,16 @@ fn unknown_resources_have_the_code_of_their_era() {
 const REFUSED: &str = r#"
 {} => params.name must be
 {"name": "nothing"} => there is no prompt
-{"name": "compare_services"} => the argument first must be given
-{"name": "compare_services", "arguments": {"first": "a", "second": ""}} => the argument second
+{"name": "compare_services"} => first: must be the name of a service
+{"name": "compare_services", "arguments": {"first": "a", "second": ""}} => second: must be the name
 {"name": "compare_services", "arguments": {"first": "wills", "second": "zzz"}} => second: is unknown
 {"name": "summarize_reviews", "arguments": {"since": "yesterday"}} => since: must be
 {"name": "summarize_reviews", "arguments": {"technician": "zzz"}} => technician: is unknown
 {"name": "summarize_reviews", "arguments": []} => params.arguments must be an object
-{"name": "summarize_reviews", "arguments": {"since": 5}} => since must be a string
-{"name": "summarize_reviews", "arguments": {"since": "LONGESTx"}} => since must be a string
-{"name": "summarize_reviews", "arguments": {"year": "2024"}} => "year" is not an argument
-{"name": "draft_reply", "arguments": {"review_id": "nobody"}} => no published review
+{"name": "summarize_reviews", "arguments": {"since": 5}} => since: must be a string
+{"name": "summarize_reviews", "arguments": {"since": "LONGESTx"}} => since: must be a string
+{"name": "summarize_reviews", "arguments": {"year": "2024"}} => year: is not an argument here; there are since, service, technician, aspect
+{"name": "draft_reply", "arguments": {"review_id": "nobody"}} => review_id: no published review
 "#;
 
 #[test]

@@ -1,24 +1,28 @@
-//! The arguments of a tool: read by name, with all issues reported at once.
+//! The arguments of a tool or a prompt: read by name, with all issues reported at once.
 
 use std::borrow::Cow;
 
 use serde_json::Value;
 
 use super::Members;
+use crate::mcp::catalog::{Catalog, Named};
+use crate::model::Row;
+use crate::search::fold::fold_into;
 use crate::search::issue::{Code, Issue, Issues};
-use crate::search::query::TEXT_BYTES_MAX;
+use crate::search::names::NameMatch;
+use crate::search::query::{Parameter, TEXT_BYTES_MAX};
 use crate::wire::json::quote;
 use crate::wire::text::cut;
 
 /// The members of `arguments`, and the issues found so far.
-pub(super) struct Arguments<'v> {
+pub(in crate::mcp) struct Arguments<'v> {
     members: &'v Members,
     issues: Issues,
 }
 
 impl<'v> Arguments<'v> {
     /// Rejects every name that is not one of `known`, so that a model notices a misspelt filter.
-    pub(super) fn new(members: &'v Members, known: &[&str]) -> Arguments<'v> {
+    pub(in crate::mcp) fn new(members: &'v Members, known: &[&str]) -> Arguments<'v> {
         let mut arguments = Arguments {
             members,
             issues: Issues::default(),
@@ -32,7 +36,7 @@ impl<'v> Arguments<'v> {
     }
 
     /// Returns a required string of 1 to 1,024 bytes.
-    pub(super) fn text(&mut self, name: &'static str, what: &'static str) -> &'v str {
+    pub(in crate::mcp) fn text(&mut self, name: &'static str, what: &'static str) -> &'v str {
         let (code, received) = match self.members.get(name) {
             Some(Value::String(text)) if text.len() > TEXT_BYTES_MAX => {
                 (Code::TooLong, Cow::Borrowed(&**text))
@@ -43,6 +47,54 @@ impl<'v> Arguments<'v> {
         };
         self.refuse(name, code, what, &received);
         ""
+    }
+
+    /// Returns a string of at most 1,024 bytes; empty if the argument is absent.
+    pub(in crate::mcp) fn optional_text(&mut self, name: &'static str) -> &'v str {
+        match self.members.get(name) {
+            None | Some(Value::Null) => "",
+            Some(Value::String(text)) if text.is_empty() => "",
+            Some(_) => self.text(name, "must be a string of at most 1,024 bytes"),
+        }
+    }
+
+    /// Returns the review whose id is the required argument `name`.
+    pub(in crate::mcp) fn review(&mut self, catalog: &Catalog, name: &'static str) -> Option<Row> {
+        let id = self.text(name, "must be the id of a review");
+        let row = catalog.snapshot.index.row_of_id(id);
+        if row.is_none() && !id.is_empty() {
+            let message = "no published review has this id";
+            self.refuse(name, Code::UnknownValue, message, id);
+        }
+        row
+    }
+
+    /// Returns the person, service or aspect that the string `given` in the argument `name` stands for, without regard to
+    /// case: its whole name, or a part of a name that matches one entry only. Any other string but an empty one is an
+    /// issue that suggests names.
+    pub(in crate::mcp) fn named<'c>(
+        &mut self,
+        catalog: &'c Catalog,
+        name: &'static str,
+        parameter: Parameter,
+        given: &str,
+    ) -> Option<&'c Named> {
+        let entries = catalog.names(parameter);
+        let mut folded = String::with_capacity(given.len());
+        fold_into(given, &mut folded);
+        // The index does not know people and services that only the business lists.
+        let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
+        let resolved = catalog.snapshot.index.resolve(parameter, &folded);
+        let found = whole.or_else(|| match resolved {
+            Some(NameMatch::Unique(name)) => entries.iter().find(|entry| entry.name == name),
+            _ => None,
+        });
+        if found.is_none() && !given.is_empty() {
+            let problem = resolved.and_then(|resolved| resolved.problem());
+            let problem = problem.unwrap_or_else(|| "is unknown".to_owned());
+            self.refuse(name, Code::UnknownValue, problem, given);
+        }
+        found
     }
 
     /// Returns the words of an array, or a single string, each one of `choices`; empty if the argument is absent.
@@ -70,7 +122,7 @@ impl<'v> Arguments<'v> {
     }
 
     /// Adds an issue.
-    pub(super) fn refuse(
+    pub(in crate::mcp) fn refuse(
         &mut self,
         name: &'static str,
         code: Code,
@@ -82,21 +134,19 @@ impl<'v> Arguments<'v> {
     }
 
     /// Returns all issues as an error, if there are any.
-    pub(super) fn finish(self) -> Result<(), Issues> {
+    pub(in crate::mcp) fn finish(self) -> Result<(), Issues> {
         self.issues.into_result()
     }
 }
 
-/// Returns the issue about an argument that the tool does not have.
+/// Returns the issue about an argument that the tool or prompt does not have.
 pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
     let path = Some(cut(name).to_owned().into());
-    let message = match known.is_empty() {
-        true => "is not an argument of this tool, which takes none".into(),
-        false => format!(
-            "is not an argument of this tool, which takes {}",
-            known.join(", ")
-        ),
+    let known = match known.is_empty() {
+        true => "none".to_owned(),
+        false => known.join(", "),
     };
+    let message = format!("is not an argument here; there are {known}");
     Issue::new(path, Code::UnknownArgument, message, &quote(value))
 }
 

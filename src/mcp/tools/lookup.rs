@@ -10,9 +10,7 @@ use crate::mcp::jsonrpc::open_object;
 use crate::mcp::lean::push_lean;
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
-use crate::search::fold::fold_into;
-use crate::search::issue::{Code, Issues};
-use crate::search::names::NameMatch;
+use crate::search::issue::Issues;
 use crate::search::query::Parameter;
 use crate::search::run::{Page, Scratch, run};
 use crate::snapshot::Snapshot;
@@ -67,12 +65,7 @@ impl StoredReview {
 
 fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
     let mut arguments = Arguments::new(members, &["id"]);
-    let id = arguments.text("id", "must be the id of a review");
-    let row = catalog.snapshot.index.row_of_id(id);
-    if row.is_none() && !id.is_empty() {
-        let message = "no published review has this id";
-        arguments.refuse("id", Code::UnknownValue, message, id);
-    }
+    let row = arguments.review(catalog, "id");
     arguments.finish()?;
     row.ok_or_else(Issues::default)
 }
@@ -95,8 +88,7 @@ pub(super) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8
     Ok(mentioned(catalog, "service", service, parameter))
 }
 
-/// Reads the last argument of a tool, which names a person, service or aspect, without regard to case: a whole name, or a
-/// part of a name that matches one entry only. Any other name is rejected with suggestions.
+/// Reads the last argument of a tool, which names a person, service or aspect.
 pub(super) fn find<'c>(
     catalog: &'c Catalog,
     mut arguments: Arguments<'_>,
@@ -105,65 +97,9 @@ pub(super) fn find<'c>(
     what: &'static str,
 ) -> Result<&'c Named, Issues> {
     let name = arguments.text(argument, what);
-    let found = named(catalog, parameter, name);
-    if let Err(message) = &found
-        && !name.is_empty()
-    {
-        arguments.refuse(argument, Code::UnknownValue, message.clone(), name);
-    }
+    let found = arguments.named(catalog, argument, parameter, name);
     arguments.finish()?;
-    found.map_err(|_| Issues::default())
-}
-
-/// Returns what `name` stands for as [`find`] does.
-///
-/// # Errors
-/// The issue with the name, with suggestions.
-pub(in crate::mcp) fn named<'c>(
-    catalog: &'c Catalog,
-    parameter: Parameter,
-    name: &str,
-) -> Result<&'c Named, String> {
-    let entries = catalog.names(parameter);
-    let mut folded = String::with_capacity(name.len());
-    fold_into(name, &mut folded);
-    let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
-    let found = whole.or_else(
-        || match catalog.snapshot.index.resolve(parameter, &folded)? {
-            NameMatch::Unique(name) => entries.iter().find(|entry| entry.name == name),
-            _ => None,
-        },
-    );
-    let issue = || name_problem(catalog, parameter, &folded);
-    found.ok_or_else(|| issue().unwrap_or_else(|| known_names(entries)))
-}
-
-/// Returns the issue with a folded name, with suggestions; `None` if the name matches exactly one entry.
-pub(super) fn name_problem(catalog: &Catalog, parameter: Parameter, name: &str) -> Option<String> {
-    match catalog.snapshot.index.resolve(parameter, name)? {
-        NameMatch::Unique(_) => None,
-        NameMatch::Ambiguous(names) => {
-            Some(format!("is a part of several names: {}", names.join(", ")))
-        }
-        NameMatch::Unknown(names) if names.is_empty() => {
-            Some(known_names(catalog.names(parameter)))
-        }
-        NameMatch::Unknown(names) => Some(format!(
-            "is unknown; the nearest names: {}",
-            names.join(", ")
-        )),
-    }
-}
-
-fn known_names(entries: &[Named]) -> String {
-    let known = entries.iter().take(KNOWN_MAX);
-    let known: Vec<&str> = known.map(|entry| &*entry.name).collect();
-    let known = known.join(", ");
-    match entries.len() {
-        0 => "is unknown, and so is every other: the taxonomy lists none".to_owned(),
-        count if count > KNOWN_MAX => format!("is unknown; there are {count}, such as {known}"),
-        _ => format!("is unknown; there are {known}"),
-    }
+    found.ok_or_else(Issues::default)
 }
 
 /// Returns the entry with the number, ratings and dates of the reviews that mention it, and the newest three.
@@ -207,7 +143,5 @@ fn mentioned(catalog: &Catalog, key: &str, entry: &Named, parameter: Parameter) 
     json
 }
 
-/// Names that an error message lists.
-const KNOWN_MAX: usize = 25;
 /// Reviews returned with a person or a service.
 const NEWEST_MAX: u8 = 3;

@@ -1,6 +1,6 @@
 //! The tools that a model may call; `catalog/tools.json` describes them to clients.
 
-mod arguments;
+pub(super) mod arguments;
 mod insights;
 mod lookup;
 mod search;
@@ -19,12 +19,11 @@ use crate::search::issue::Issues;
 use crate::wire::text::cut;
 use arguments::Arguments;
 use insights::{get_aspect_sentiment, get_insights};
-pub(super) use lookup::named;
 use lookup::{fetch, get_review, get_service, get_technician};
 use search::{list_reviews_since, search, search_reviews};
 
-/// The members of `arguments`.
-type Members = Map<String, Value>;
+/// The members of `arguments` of a tool or a prompt.
+pub(super) type Members = Map<String, Value>;
 
 /// How a call of a tool is answered.
 enum Answer {

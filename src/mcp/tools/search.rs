@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Members;
 use super::arguments::{Arguments, unknown};
-use super::lookup::{StoredReview, name_problem};
+use super::lookup::StoredReview;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
 use crate::mcp::result::ANSWER_BYTES_MAX;
@@ -68,7 +68,7 @@ pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec
 fn advise(
     catalog: &Catalog,
     query: &Query<'_>,
-    hints: &[Hint],
+    hints: &[Hint<'_>],
     closest: Option<&(String, Page)>,
 ) -> String {
     let words = query.filter.words.map(|words| words.as_str());
@@ -107,7 +107,8 @@ fn advise(
 fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
     let mut issues = Issues::default();
     for (parameter, name) in query.filter.names() {
-        if let Some(message) = name_problem(catalog, parameter, name) {
+        let found = catalog.snapshot.index.resolve(parameter, name);
+        if let Some(message) = found.and_then(|found| found.problem()) {
             let path = Some(parameter.name().into());
             issues.push(Issue::new(path, Code::UnknownValue, message, name));
         }

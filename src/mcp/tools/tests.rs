@@ -307,7 +307,7 @@ fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
         "rating: must be an integer from 1 to 5, received \"9\"",
         "limit: must be an integer from 1 to 100, received \"\\\"5\\\"\"",
         "since: must be a day that exists, from 0001-01-01 to 9999-12-31, received \"2023-02-29\"",
-        "ratings: is not an argument of this tool, which takes rating, min_rating, max_rating, since, until, \
+        "ratings: is not an argument here; there are rating, min_rating, max_rating, since, until, \
          query, words, mentions_technician, mentions_service, aspect, polarity, has_reply, language, source, limit, sort, \
          cursor, received \"5\"",
         "sort: must be one of newest, oldest, highest, lowest, received \"best\"",
@@ -321,15 +321,15 @@ fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
 
 /// A tool, its arguments, and how the refusal begins.
 const REFUSED: &str = r#"
-get_business {"verbose": true} => verbose: is not an argument of this tool, which takes none
+get_business {"verbose": true} => verbose: is not an argument here; there are none
 get_review {} => id: must be the id of a review
 get_review {"id": "nobody"} => id: no published review has this id
 get_review {"id": 5} => id: must be the id of a review
 get_technician {"name": ""} => name: must be the name of a person
-get_technician {"name": "Nobody"} => name: is unknown; the nearest names:
+get_technician {"name": "Nobody"} => name: is unknown; the nearest:
 get_technician {"name": "LONG"} => name: must be the name of a person
 get_service {"service": "catering"} => service: is unknown;
-get_aspect_sentiment {"aspect": "catering"} => aspect: is unknown; the nearest names:
+get_aspect_sentiment {"aspect": "catering"} => aspect: is unknown; the nearest:
 list_reviews_since {} => date: must be a string of the form YYYY-MM-DD
 list_reviews_since {"date": 2024} => date: must be a string of the form YYYY-MM-DD
 list_reviews_since {"date": "2024-13-01"} => date: must be a day that exists
