@@ -16,7 +16,6 @@ use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::filter::{Query, Term, Words};
 use crate::search::hints::{Hint, hints};
 use crate::search::issue::{Code, Issue, Issues};
-use crate::search::names::NameMatch;
 use crate::search::query::{self, Buffers, Parameter};
 use crate::search::run;
 
@@ -170,10 +169,8 @@ impl Pages {
 
     /// Returns the aspect that a folded name stands for.
     fn aspect(&self, folded: &str) -> Option<&Aspect> {
-        match self.snapshot.index.resolve(Parameter::Aspect, folded)? {
-            NameMatch::Unique(id) => self.aspect_of_id(id),
-            _ => None,
-        }
+        let id = self.snapshot.index.resolve(Parameter::Aspect, folded)?;
+        self.aspect_of_id(id.ok()?)
     }
 
     fn aspect_of_id(&self, id: &str) -> Option<&Aspect> {

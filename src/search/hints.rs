@@ -1,37 +1,24 @@
 //! Why a search has found nothing, and what to ask instead. A hint costs a search; there are as many as the request has
 //! filters and words, and four more for each word that no review has, so at most a hundred.
 
-use std::fmt;
-
 use super::filter::{Filter, Query, RatingSet, Sort, Term, Words};
 use super::index::Index;
-use super::names::NameMatch;
 use super::query::Parameter;
 use super::run::{Page, Scratch, run};
 use crate::wire::json::{Array, Object, push_strings};
 use crate::wire::text::{LANGUAGES, cut};
 
-/// One suggestion for another search; displayed as a sentence without a full stop.
+/// One suggestion for another search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint<'i> {
     /// The parameter that the hint is about; `rating` stands for all three that limit the stars.
     pub parameter: Parameter,
-    /// Its folded value, or the word that the hint is about, at most 64 bytes. In [`Advice::Without`] the excluded words,
-    /// and empty where the whole parameter is meant.
-    pub value: String,
-    /// The suggestion.
-    pub advice: Advice<'i>,
-}
-
-/// The content of a hint.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Advice<'i> {
-    /// How many reviews the same search finds without this parameter, or without the excluded words: 1 or more.
-    Without(u32),
-    /// How many reviews the word or phrase alone matches; for `query`, its words in any order.
-    Alone(u32),
-    /// The value is an unknown or ambiguous name.
-    Name(NameMatch<'i>),
+    /// The suggestion: a sentence without a full stop, which quotes at most 64 bytes of a value.
+    pub message: String,
+    /// How many reviews the suggested search finds; `None` if the hint is about a name.
+    pub matched: Option<u32>,
+    /// The names that an unknown one is like, or that an ambiguous one is a part of.
+    pub names: Vec<&'i str>,
 }
 
 /// Returns what helps after `query` has found nothing: names that are unknown or ambiguous, the filters without which it
@@ -40,20 +27,27 @@ pub enum Advice<'i> {
 pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint<'i>> {
     let filter = query.filter;
     let mut hints = Vec::new();
-    let hint = |parameter, value: &str, advice| Hint {
+    let counted = |parameter, message, matched| Hint {
         parameter,
-        value: cut(value).to_owned(),
-        advice,
+        message,
+        matched: Some(matched),
+        names: Vec::new(),
     };
+    let would_match = |what: &str, found| format!("without {what}, {} would match", reviews(found));
     let mut count = |filter: Filter<'_>| -> u32 {
         run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched
     };
     let language = filter.language.map(|tag| (Parameter::Language, tag));
     let source = filter.source.map(|source| (Parameter::Source, source));
     for (parameter, name) in filter.names().chain(language).chain(source) {
-        match index.resolve(parameter, name) {
-            None | Some(NameMatch::Unique(_)) => {}
-            Some(wrong) => hints.push(hint(parameter, name, Advice::Name(wrong))),
+        if let Some(Err(wrong)) = index.resolve(parameter, name) {
+            let (name, problem) = (cut(name), wrong.problem);
+            hints.push(Hint {
+                parameter,
+                message: format!("{} {name:?} {problem}", parameter.name()),
+                matched: None,
+                names: wrong.names,
+            });
         }
     }
     for parameter in Parameter::all() {
@@ -64,18 +58,22 @@ pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> 
         }
         let found = count(rest);
         if found > 0 {
-            hints.push(hint(parameter, "", Advice::Without(found)));
+            let what = match parameter {
+                Parameter::Rating => "any limit of the rating",
+                _ => parameter.name(),
+            };
+            hints.push(counted(parameter, would_match(what, found), found));
         }
     }
     let (wanted, excluded) = terms(filter.words.or_else(|| Words::parse(filter.text?)));
     let all = join(&wanted);
-    let without = Words::parse(&all).filter(|_| filter.words.is_some() && !excluded.is_empty());
-    if let Some(words) = without {
+    let rest = Words::parse(&all).filter(|_| filter.words.is_some() && !excluded.is_empty());
+    if let Some(words) = rest {
         let words = Some(words);
         let found = count(Filter { words, ..filter });
         if found > 0 {
-            let advice = Advice::Without(found);
-            hints.push(hint(Parameter::Words, &join(&excluded), advice));
+            let message = would_match(cut(&join(&excluded)), found);
+            hints.push(counted(Parameter::Words, message, found));
         }
     }
     let mut count_words = |words: &str| {
@@ -89,7 +87,9 @@ pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> 
         for spelling in spellings(term) {
             let found = count_words(&spelling.to_string());
             if found > 0 || spelling == term {
-                hints.push(hint(Parameter::Words, spelling.text, Advice::Alone(found)));
+                let word = cut(spelling.text);
+                let message = format!("{word:?} alone matches {}", reviews(found));
+                hints.push(counted(Parameter::Words, message, found));
             }
             if found > 0 {
                 break;
@@ -102,7 +102,12 @@ pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> 
     {
         let found = count_words(text);
         if found > 0 {
-            hints.push(hint(Parameter::Query, text, Advice::Alone(found)));
+            let text = cut(text);
+            let message = format!(
+                "the words of {text:?} in any order, as the parameter words, match {}",
+                reviews(found)
+            );
+            hints.push(counted(Parameter::Query, message, found));
         }
     }
     hints
@@ -207,30 +212,8 @@ fn without(filter: Filter<'_>, parameter: Parameter) -> Filter<'_> {
     rest
 }
 
-impl fmt::Display for Hint<'_> {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (name, value) = (self.parameter.name(), &self.value);
-        let reviews = |count: u32| format!("{count} review{}", if count == 1 { "" } else { "s" });
-        let sentence = match &self.advice {
-            Advice::Without(count) => {
-                let what = match (self.parameter, &**value) {
-                    (Parameter::Rating, _) => "any limit of the rating",
-                    (_, "") => name,
-                    (_, excluded) => excluded,
-                };
-                format!("without {what}, {} would match", reviews(*count))
-            }
-            Advice::Alone(count) if self.parameter == Parameter::Query => format!(
-                "the words of {value:?} in any order, as the parameter words, match {}",
-                reviews(*count)
-            ),
-            Advice::Alone(count) => format!("{value:?} alone matches {}", reviews(*count)),
-            Advice::Name(found) => {
-                format!("{name} {value:?} {}", found.problem().unwrap_or_default())
-            }
-        };
-        formatter.write_str(&sentence)
-    }
+fn reviews(count: u32) -> String {
+    format!("{count} review{}", if count == 1 { "" } else { "s" })
 }
 
 /// Appends the value of the key `hints`: an array of objects.
@@ -240,15 +223,10 @@ pub(super) fn push_hints(out: &mut Vec<u8>, hints: &[Hint<'_>]) {
         let mut object = Object::begin(array.item());
         object
             .string("parameter", hint.parameter.name())
-            .string("message", &hint.to_string());
-        match &hint.advice {
-            Advice::Without(count) | Advice::Alone(count) => {
-                object.u64("matched", u64::from(*count));
-            }
-            Advice::Name(NameMatch::Ambiguous(names) | NameMatch::Unknown(names)) => {
-                push_strings(object.key("names"), names.iter().copied());
-            }
-            Advice::Name(NameMatch::Unique(_)) => {}
+            .string("message", &hint.message);
+        match hint.matched {
+            Some(count) => _ = object.u64("matched", u64::from(count)),
+            None => push_strings(object.key("names"), hint.names.iter().copied()),
         }
         object.end();
     }

@@ -4,7 +4,7 @@ use crate::model::insights::Insights;
 use crate::model::{Rating, Review, Row, Taxonomy, id_order};
 use crate::search::arena::Arena;
 use crate::search::filter::RatingSet;
-use crate::search::names::{Aspects, NameMatch, Names};
+use crate::search::names::{Aspects, Names, WrongName};
 use crate::search::query::Parameter;
 use crate::search::rows::{RowSet, insert, words_for};
 pub use crate::search::tree::IndexOptions;
@@ -117,9 +117,16 @@ impl Index {
         }
     }
 
-    /// Resolves the folded name of a technician, service, aspect, language or source; `None` for other parameters, and
-    /// for aspects until the insights are derived. Unknown names are compared with at most 2,000 others.
-    pub fn resolve(&self, parameter: Parameter, folded: &str) -> Option<NameMatch<'_>> {
+    /// Returns what the folded name of a technician, service, aspect, language or source stands for, as it is published;
+    /// `None` for other parameters, and for aspects until the insights are derived.
+    ///
+    /// # Errors
+    /// An unknown or ambiguous name. Unknown ones are compared with at most 2,000 others.
+    pub fn resolve(
+        &self,
+        parameter: Parameter,
+        folded: &str,
+    ) -> Option<Result<&str, WrongName<'_>>> {
         match parameter {
             Parameter::MentionsTechnician => Some(self.technicians.resolve(folded)),
             Parameter::MentionsService => Some(self.services.resolve(folded)),

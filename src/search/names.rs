@@ -6,34 +6,17 @@ use crate::search::fold::fold_into;
 use crate::search::rows::RowSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The result of resolving a name.
+/// Why a name stands for no entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NameMatch<'i> {
-    /// One entry, by its published name or id.
-    Unique(&'i str),
-    /// A part of the names of several entries: at most [`NAMES_MAX`] of them.
-    Ambiguous(Vec<&'i str>),
-    /// No entry; the nearest ones by spelling, at most [`NAMES_MAX`], the nearest first. Empty only where there are none.
-    Unknown(Vec<&'i str>),
+pub struct WrongName<'i> {
+    /// What is wrong with it, for people: lower case, without the name, no full stop.
+    pub problem: String,
+    /// The entries that it is a part of, or else those nearest by spelling, the nearest first: at most [`NAMES_MAX`].
+    /// Empty only where there are none.
+    pub names: Vec<&'i str>,
 }
 
-impl NameMatch<'_> {
-    /// Returns what is wrong with the name, for people: lower case, without the name, no full stop. `None` if it is right.
-    pub fn problem(&self) -> Option<String> {
-        match self {
-            NameMatch::Unique(_) => None,
-            NameMatch::Ambiguous(names) => Some(format!("may mean {}", names.join(" or "))),
-            NameMatch::Unknown(names) if names.is_empty() => {
-                Some("is unknown: no review has one".to_owned())
-            }
-            NameMatch::Unknown(names) => {
-                Some(format!("is unknown; the nearest: {}", names.join(", ")))
-            }
-        }
-    }
-}
-
-/// Most names that a [`NameMatch`] lists.
+/// Most names that a [`WrongName`] lists.
 pub const NAMES_MAX: usize = 5;
 
 /// The rows of each folded name.
@@ -142,19 +125,33 @@ impl Names {
         self.rows_of_whole(name).or_else(part)
     }
 
-    /// Resolves the folded `name`: it is an entry's whole name (the first entry if several share it), or words of an
-    /// entry's names in any order. Linear in the number of names; spelling is compared with the first 2,000.
-    pub(super) fn resolve(&self, name: &str) -> NameMatch<'_> {
+    /// Returns the entry that the folded `name` stands for: as its whole name (the first entry if several share it), or as
+    /// words of its names in any order. Linear in the number of names; spelling is compared with the first 2,000.
+    ///
+    /// # Errors
+    /// No entry, or several.
+    pub(super) fn resolve(&self, name: &str) -> Result<&str, WrongName<'_>> {
         let published = |entry: &u32| &*self.entries[*entry as usize].0;
         if let Some(entry) = self.key(name).and_then(|key| key.entries.first()) {
-            return NameMatch::Unique(published(entry));
+            return Ok(published(entry));
         }
         let found = self.entries_with(name);
-        match &found[..] {
-            [entry] => NameMatch::Unique(published(entry)),
-            [] => NameMatch::Unknown(self.nearest(name).iter().map(published).collect()),
-            [..] => NameMatch::Ambiguous(found.iter().take(NAMES_MAX).map(published).collect()),
+        if let [entry] = &found[..] {
+            return Ok(published(entry));
         }
+        let is_unknown = found.is_empty();
+        let entries = if is_unknown {
+            self.nearest(name)
+        } else {
+            found
+        };
+        let names: Vec<&str> = entries.iter().take(NAMES_MAX).map(published).collect();
+        let problem = match (is_unknown, names.is_empty()) {
+            (true, true) => "is unknown: no review has one".to_owned(),
+            (true, false) => format!("is unknown; the nearest: {}", names.join(", ")),
+            (false, _) => format!("may mean {}", names.join(" or ")),
+        };
+        Err(WrongName { problem, names })
     }
 
     fn key(&self, name: &str) -> Option<&Key> {
@@ -263,8 +260,8 @@ impl Aspects {
         }))
     }
 
-    /// Resolves the folded `name`.
-    pub(super) fn resolve(&self, name: &str) -> NameMatch<'_> {
+    /// Returns the aspect that the folded `name` stands for, as [`Names::resolve`] does.
+    pub(super) fn resolve(&self, name: &str) -> Result<&str, WrongName<'_>> {
         self.0[0].resolve(name)
     }
 

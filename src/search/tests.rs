@@ -5,9 +5,8 @@ use std::num::NonZeroUsize;
 use crate::model::{Rating, Review, Taxonomy, Technician};
 use crate::search::Tuning;
 use crate::search::arena::Arena;
-use crate::search::hints::{Advice, hints};
+use crate::search::hints::hints;
 use crate::search::index::{Index, IndexOptions};
-use crate::search::names::NameMatch;
 use crate::search::query::{Buffers, Parameter, parse_query};
 use crate::search::run::Scratch;
 use crate::search::tree::build_tree;
@@ -91,76 +90,88 @@ fn index() -> Index {
 #[test]
 fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
     let index = index();
-    let resolve = |name| index.resolve(Parameter::MentionsTechnician, name);
-    assert_eq!(resolve("okafor"), Some(NameMatch::Unique("Adaeze Okafor")));
+    let resolve = |name| {
+        let found = index.resolve(Parameter::MentionsTechnician, name);
+        found.expect("people have names")
+    };
+    let wrong = |name| resolve(name).expect_err("it names nobody");
+    assert_eq!(resolve("okafor"), Ok("Adaeze Okafor"));
     let several = vec!["Dr. Ji\u{159}\u{ed} Dvo\u{159}\u{e1}k", "Ada Dvorak"];
-    assert_eq!(
-        resolve("dvorak"),
-        Some(NameMatch::Ambiguous(several.clone()))
-    );
+    assert_eq!(wrong("dvorak").names, several);
+    let problem = "may mean Dr. Ji\u{159}\u{ed} Dvo\u{159}\u{e1}k or Ada Dvorak";
+    assert_eq!(wrong("dvorak").problem, problem);
     // A title does not count, unless it is all that is given; another first name does.
     for name in ["ms. okafor", "attorney adaeze okafor"] {
-        assert_eq!(resolve(name), Some(NameMatch::Unique("Adaeze Okafor")));
+        assert_eq!(resolve(name), Ok("Adaeze Okafor"));
     }
-    assert_eq!(resolve("dr dvorak"), Some(NameMatch::Unique(several[0])));
-    assert_eq!(resolve("ms dvorak"), Some(NameMatch::Ambiguous(several)));
+    assert_eq!(resolve("dr dvorak"), Ok(several[0]));
+    assert_eq!(wrong("ms dvorak").names, several);
     for name in ["okafr", "brian okafor"] {
-        let near = vec!["Adaeze Okafor"];
-        assert_eq!(resolve(name), Some(NameMatch::Unknown(near)));
+        let problem = "is unknown; the nearest: Adaeze Okafor";
+        assert_eq!(wrong(name).problem, problem);
     }
     // Nothing is like it, so the first ones are told.
-    let Some(NameMatch::Unknown(all)) = resolve("...") else {
-        panic!("it names nobody");
-    };
-    assert_eq!(all.len(), 3);
+    assert_eq!(wrong("...").names.len(), 3);
     assert_eq!(index.resolve(Parameter::Query, "okafor"), None);
 }
 
 #[test]
 fn an_empty_result_tells_what_empties_it() {
     let index = index();
-    let names = vec!["Adaeze Okafor"];
-    let okafr = (
-        Parameter::MentionsTechnician,
-        "okafr",
-        Advice::Name(NameMatch::Unknown(names)),
-    );
-    let alone = |word, found| (Parameter::Words, word, Advice::Alone(found));
-    let words = |word| alone(word, 1);
-    let excluded = "-missed -\"the deadlines\"";
-    let excluded = (Parameter::Words, excluded, Advice::Without(2));
-    let deadline = (Parameter::Query, "missed deadline", Advice::Alone(1));
-    let none = Advice::Name(NameMatch::Unknown(Vec::new()));
-    let spanish = (Parameter::Language, "es", none);
-    let since = |found| (Parameter::Since, "", Advice::Without(found));
     for (raw, expected) in [
         (
             "words=rude+espanol&max_rating=5",
-            vec![words("rude"), words("espanol")],
+            &[
+                "\"rude\" alone matches 1 review",
+                "\"espanol\" alone matches 1 review",
+            ][..],
         ),
-        ("words=rude&since=2030-01-01", vec![since(1), words("rude")]),
+        (
+            "words=rude&since=2030-01-01",
+            &[
+                "without since, 1 review would match",
+                "\"rude\" alone matches 1 review",
+            ],
+        ),
         (
             "query=missed+deadline",
-            vec![words("missed"), alone("deadline", 2), deadline],
+            &[
+                "\"missed\" alone matches 1 review",
+                "\"deadline\" alone matches 2 reviews",
+                "the words of \"missed deadline\" in any order, as the parameter words, match 1 review",
+            ],
         ),
         (
             "query=missedly",
-            vec![alone("missedly", 0), alone("missed", 1)],
+            &[
+                "\"missedly\" alone matches 0 reviews",
+                "\"missed\" alone matches 1 review",
+            ],
         ),
         (
             "words=deadline+-missed+-%22the+deadlines%22",
-            vec![excluded, alone("deadline", 2)],
+            &[
+                "without -missed -\"the deadlines\", 2 reviews would match",
+                "\"deadline\" alone matches 2 reviews",
+            ],
         ),
-        ("language=es", vec![spanish]),
-        ("since=2030-01-01", vec![since(3)]),
-        ("mentions_technician=okafr", vec![okafr]),
+        (
+            "language=es",
+            &["language \"es\" is unknown: no review has one"],
+        ),
+        (
+            "since=2030-01-01",
+            &["without since, 3 reviews would match"],
+        ),
+        (
+            "mentions_technician=okafr",
+            &["mentions_technician \"okafr\" is unknown; the nearest: Adaeze Okafor"],
+        ),
     ] {
         let mut buffers = Buffers::default();
         let query = parse_query(raw.as_bytes(), &mut buffers).expect("it is right");
         let hints = hints(&index, &query, &mut Scratch::default());
-        let hints = hints
-            .iter()
-            .map(|hint| (hint.parameter, &*hint.value, hint.advice.clone()));
-        assert_eq!(hints.collect::<Vec<_>>(), expected, "{raw}");
+        let messages = hints.iter().map(|hint| &*hint.message);
+        assert_eq!(messages.collect::<Vec<_>>(), expected, "{raw}");
     }
 }

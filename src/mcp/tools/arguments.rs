@@ -9,7 +9,6 @@ use crate::mcp::catalog::{Catalog, Named};
 use crate::model::Row;
 use crate::search::fold::fold_into;
 use crate::search::issue::{Code, Issue, Issues};
-use crate::search::names::NameMatch;
 use crate::search::query::{Parameter, TEXT_BYTES_MAX};
 use crate::wire::json::quote;
 use crate::wire::text::cut;
@@ -84,17 +83,19 @@ impl<'v> Arguments<'v> {
         fold_into(given, &mut folded);
         // The index does not know people and services that only the business lists.
         let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
-        let resolved = catalog.snapshot.index.resolve(parameter, &folded);
-        let found = whole.or_else(|| match resolved {
-            Some(NameMatch::Unique(name)) => entries.iter().find(|entry| entry.name == name),
-            _ => None,
-        });
-        if found.is_none() && !given.is_empty() {
-            let problem = resolved.and_then(|resolved| resolved.problem());
-            let problem = problem.unwrap_or_else(|| "is unknown".to_owned());
-            self.refuse(name, Code::UnknownValue, problem, given);
+        if whole.is_some() || given.is_empty() {
+            return whole;
         }
-        found
+        let problem = match catalog.snapshot.index.resolve(parameter, &folded) {
+            Some(Err(wrong)) => wrong.problem,
+            Some(Ok(part)) if entries.iter().any(|entry| entry.name == part) => {
+                return entries.iter().find(|entry| entry.name == part);
+            }
+            // Named in reviews, but neither in the taxonomy nor by the business; or the insights are not ready.
+            Some(Ok(_)) | None => "is not described here".to_owned(),
+        };
+        self.refuse(name, Code::UnknownValue, problem, given);
+        None
     }
 
     /// Returns the words of an array, or a single string, each one of `choices`; empty if the argument is absent.

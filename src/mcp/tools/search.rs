@@ -85,7 +85,7 @@ fn advise(
             opposite.unwrap_or_default()
         )
     });
-    let hints = hints.iter().map(ToString::to_string);
+    let hints = hints.iter().map(|hint| hint.message.clone());
     let mut sentences: Vec<String> = closest.into_iter().chain(hints).collect();
     for aspect in &catalog.aspects {
         let mut words = folded.split_whitespace();
@@ -107,10 +107,9 @@ fn advise(
 fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
     let mut issues = Issues::default();
     for (parameter, name) in query.filter.names() {
-        let found = catalog.snapshot.index.resolve(parameter, name);
-        if let Some(message) = found.and_then(|found| found.problem()) {
+        if let Some(Err(wrong)) = catalog.snapshot.index.resolve(parameter, name) {
             let path = Some(parameter.name().into());
-            issues.push(Issue::new(path, Code::UnknownValue, message, name));
+            issues.push(Issue::new(path, Code::UnknownValue, wrong.problem, name));
         }
     }
     issues.into_result()
