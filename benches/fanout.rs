@@ -7,8 +7,9 @@
 //! own certificate, and every subscriber must receive, once, the bytes that the service serves.
 //!
 //! `cargo bench --bench fanout` measures 1,000 subscribers, `REVIEWD_BENCH_SUBSCRIBERS=1000,10000` other numbers; each
-//! takes up to two open files here and one in the service (`ulimit -n`). `-- hang` measures only that row, and
-//! `REVIEWD_BENCH_FLAGS` are further flags of the service. With `--test` there are 20 subscribers.
+//! takes up to two open files here and one in the service (`ulimit -n`). `-- hang` measures only that row,
+//! `REVIEWD_BENCH_FLAGS` are further flags of the service, and `REVIEWD_BENCH_REPLICAS=2` measures so many services on one
+//! PostgreSQL of the bench's own, which writes to the disk. With `--test` there are 20 subscribers.
 
 #![allow(
     clippy::unwrap_used,
@@ -38,6 +39,7 @@ use rustls::server::{ServerSessionMemoryCache, StoresServerSessions};
 use sha2::{Digest, Sha256};
 use subscriber::{Received, Reply, Subscriber};
 use support::dataset::{DataDir, reviews_json};
+use support::postgres::Postgres;
 use support::{Connection, Program};
 
 const BASE: &str = "https://reviews.example";
@@ -48,14 +50,18 @@ const TOPIC: &str = "/api/feed.json";
 /// One in so many subscribers hangs, where some do.
 const HANGING: usize = 20;
 
-/// How long anything may take before the bench fails.
+/// How long anything may take before the bench fails, and how much longer for each subscriber.
 const PATIENCE: Duration = Duration::from_secs(180);
+const PATIENCE_EACH: Duration = Duration::from_millis(10);
 
 /// How long searches are timed before anything is delivered.
 const REST: Duration = Duration::from_secs(3);
 
 /// Clients that subscribe at a time; the hub writes what they ask for in groups.
 const CLIENTS: usize = 8;
+
+/// Requests on one connection: fewer than the service permits.
+const CONNECTION_REQUESTS: usize = 1_000;
 
 /// Microseconds in a unit of `/proc/PID/stat`: Linux counts in hundredths of a second, whatever its timer does.
 const TICK_US: u64 = 10_000;
@@ -102,8 +108,20 @@ fn measure(count: usize, is_hanging: bool) -> String {
     // Quotas that nothing here reaches; the number of deliveries at a time is the default.
     let own = ["--data", folder, "--base-url", BASE, "--callback-ca", ca];
     let quotas = ["--hub-rate", "0", "--subscriptions-max", "10000000"];
-    let own = [&own[..], &quotas, &["--allow-private-callbacks"]].concat();
-    let program = Program::serve(&[&own[..], &flags].concat());
+    let own = [&own[..], &quotas, &["--allow-private-callbacks"], &flags].concat();
+    let replicas = std::env::var("REVIEWD_BENCH_REPLICAS").ok();
+    let replicas = replicas.map(|number| number.parse::<usize>().expect("a number of replicas"));
+    let postgres = replicas.map(|_| {
+        let postgres = Postgres::start_with(&["fsync=on"]).expect("PostgreSQL is installed");
+        postgres.query("postgres", "CREATE DATABASE hub OWNER reviewd");
+        postgres
+    });
+    let store = postgres
+        .as_ref()
+        .map(|postgres| postgres.url("reviewd", "hub"));
+    let store = store.iter().flat_map(|url| ["--store", url]);
+    let own: Vec<&str> = own.into_iter().chain(store).collect();
+    let program = Program::serve(&own);
 
     let deliveries = Deliveries::default();
     let noting = Arc::clone(&deliveries);
@@ -136,23 +154,28 @@ fn measure(count: usize, is_hanging: bool) -> String {
     for _ in 0..count {
         program.wait_for_log("a subscription is active");
     }
+    // Only now, so that one log tells of all activations.
+    let others = (1..replicas.unwrap_or(1)).map(|_| Program::serve(&own));
+    let programs: Vec<Program> = [program].into_iter().chain(others).collect();
+    let address = programs[0].address();
 
     let healthy = match is_hanging {
         true => count - count.div_ceil(HANGING),
         false => count,
     };
-    let at_rest = search_while(program.address(), || thread::sleep(REST));
-    let (cpu_before_us, began) = (cpu_us(program.id()), Instant::now());
+    let patience = PATIENCE + PATIENCE_EACH * u32::try_from(count).unwrap();
+    let at_rest = search_while(address, || thread::sleep(REST));
+    let (cpu_before_us, began) = (cpu_us(&programs), Instant::now());
     data.write("reviews.json", &reviews_json(51, "2026-01-02T00:00:00Z"));
-    let delivering = search_while(program.address(), || {
+    let delivering = search_while(address, || {
         while deliveries.lock().unwrap().len() < healthy {
-            assert!(began.elapsed() < PATIENCE, "not all within {PATIENCE:?}");
+            assert!(began.elapsed() < patience, "not all within {patience:?}");
             // Looking takes time from what is measured.
             thread::sleep(Duration::from_millis(10));
         }
     });
-    let cpu_us = cpu_us(program.id()) - cpu_before_us;
-    let served = Connection::open(program.address()).get(TOPIC).body;
+    let cpu_us = cpu_us(&programs) - cpu_before_us;
+    let served = Connection::open(address).get(TOPIC).body;
     let digest: [u8; 32] = Sha256::digest(&served).into();
     let deliveries = deliveries.lock().unwrap();
     let targets: HashSet<&String> = deliveries.iter().map(|(target, ..)| target).collect();
@@ -162,6 +185,8 @@ fn measure(count: usize, is_hanging: bool) -> String {
     let mut times: Vec<f64> = times.map(|time| time.as_secs_f64()).collect();
     times.sort_by(f64::total_cmp);
     let at = |percent: usize| times[(times.len() - 1) * percent / 100];
+    let peaks = programs.iter().map(|program| program.status("VmHWM"));
+    let peak = peaks.map(|kib| kib.parse::<u64>().unwrap()).max().unwrap();
     format!(
         "{} | {:.2} s | {:.2} s | {:.2} s | {:.2} s | {} µs | {} MiB | {at_rest} | {delivering} |",
         served.len(),
@@ -170,7 +195,7 @@ fn measure(count: usize, is_hanging: bool) -> String {
         at(99),
         at(100),
         cpu_us / healthy as u64,
-        program.status("VmHWM").parse::<u64>().unwrap() / 1024
+        peak / 1024
     )
 }
 
@@ -182,6 +207,9 @@ fn search_while(address: SocketAddr, wait: impl FnOnce()) -> String {
         let mut connection = Connection::open(address);
         let mut times = Vec::new();
         while times.is_empty() || !is_over.load(Relaxed) {
+            if (times.len() + 1).is_multiple_of(CONNECTION_REQUESTS) {
+                connection = Connection::open(address);
+            }
             thread::sleep(Duration::from_millis(10));
             let began = Instant::now();
             let response = connection.get("/api/reviews/search?query=practice&limit=10");
@@ -228,31 +256,35 @@ fn subscribe(address: SocketAddr, callbacks: &[String]) {
     thread::scope(|scope| {
         for part in callbacks.chunks(callbacks.len().div_ceil(CLIENTS)) {
             scope.spawn(move || {
-                let mut connection = Connection::open(address);
-                for callback in part {
-                    let form = url::form_urlencoded::Serializer::new(String::new())
-                        .append_pair("hub.mode", "subscribe")
-                        .append_pair("hub.topic", &format!("{BASE}{TOPIC}"))
-                        .append_pair("hub.callback", callback)
-                        .finish();
-                    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
-                    connection.request("POST", "/api/websub/hub", &fields, form.as_bytes());
-                    let response = connection.response("POST");
-                    assert_eq!(response.status, 202, "{}", response.text());
+                for part in part.chunks(CONNECTION_REQUESTS) {
+                    let mut connection = Connection::open(address);
+                    for callback in part {
+                        let form = url::form_urlencoded::Serializer::new(String::new())
+                            .append_pair("hub.mode", "subscribe")
+                            .append_pair("hub.topic", &format!("{BASE}{TOPIC}"))
+                            .append_pair("hub.callback", callback)
+                            .finish();
+                        let fields = [("Content-Type", "application/x-www-form-urlencoded")];
+                        connection.request("POST", "/api/websub/hub", &fields, form.as_bytes());
+                        let response = connection.response("POST");
+                        assert_eq!(response.status, 202, "{}", response.text());
+                    }
                 }
             });
         }
     });
 }
 
-/// Returns the processor time that a process has taken so far, in user and system mode.
-fn cpu_us(id: u32) -> u64 {
-    let text = std::fs::read_to_string(format!("/proc/{id}/stat")).unwrap();
-    // The name in parentheses before the fields may hold anything; user and system time are the 14th and 15th.
-    let (_, fields) = text.rsplit_once(')').unwrap();
-    let ticks = fields.split_whitespace().skip(11).take(2);
-    ticks
-        .map(|ticks| ticks.parse::<u64>().unwrap())
-        .sum::<u64>()
-        * TICK_US
+/// Returns the processor time that the programs have taken so far, in user and system mode.
+fn cpu_us(programs: &[Program]) -> u64 {
+    let ticks = programs.iter().flat_map(|program| {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", program.id())).unwrap();
+        // The name in parentheses before the fields may hold anything; user and system time are the 14th and 15th.
+        let (_, fields) = stat.rsplit_once(')').unwrap();
+        let ticks = fields.split_whitespace().skip(11).take(2);
+        ticks
+            .map(|ticks| ticks.parse::<u64>().unwrap())
+            .collect::<Vec<_>>()
+    });
+    ticks.sum::<u64>() * TICK_US
 }
