@@ -139,7 +139,12 @@ impl Engine {
                 }
             }
             Job::Deliver(listed, _) => {
-                let counted = self.count_end(&job.pair().1, exchange, elapsed);
+                // What did not reach its host for a fault of ours is not counted against the subscriber. Verifications say
+                // nothing of that: any client can cause them.
+                let (host, is_reached) = (job.pair().1, exchange.is_reached);
+                let breaker = &mut self.breaker;
+                let counted = answer.filter(|_| !breaker.record(&host, is_reached, Instant::now()));
+                self.shared.stats.count_end(counted, elapsed);
                 let is_ours = answer.is_some() && counted.is_none();
                 Report::Delivered {
                     id: listed.id,
@@ -193,16 +198,6 @@ impl Engine {
         let may = answer.is_of_network() && waiting <= half;
         self.put_off += u64::from(may);
         may
-    }
-
-    /// Counts the end of a delivery, and returns the answer, unless it did not reach its host for a fault of ours.
-    /// Verifications do not count here: any client can cause them.
-    fn count_end(&mut self, host: &str, exchange: &Exchange, elapsed: Duration) -> Option<Answer> {
-        let (breaker, is_reached) = (&mut self.breaker, exchange.is_reached);
-        let answer = exchange.answer;
-        let answer = answer.filter(|_| !breaker.record(host, is_reached, Instant::now()));
-        self.shared.stats.count_end(answer, elapsed);
-        answer
     }
 
     /// Stores the ends of exchanges, all in one transaction; when it cannot, they wait, and nothing new begins.

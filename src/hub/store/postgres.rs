@@ -48,12 +48,6 @@ impl PostgresConnection {
     /// # Errors
     /// [`StoreError::Refused`] for what stays wrong until an operator changes it, `Unreachable` for what may pass.
     pub(super) fn open(database: &Database) -> Result<PostgresConnection, StoreError> {
-        let mut opened = PostgresConnection::connect(database)?;
-        opened.prepare()?;
-        Ok(opened)
-    }
-
-    fn connect(database: &Database) -> Result<PostgresConnection, StoreError> {
         let (config, name) = (&database.config, database.to_string());
         let refused = |what: String| StoreError::Refused(name.clone(), what);
         // With `sslmode=disable` it is made and not used.
@@ -77,11 +71,15 @@ impl PostgresConnection {
             Ok(client)
         };
         match runtime.block_on(async { timeout(deadline, connect).await }) {
-            Ok(Ok(client)) => Ok(PostgresConnection {
-                runtime: Some(runtime),
-                client,
-                name,
-            }),
+            Ok(Ok(client)) => {
+                let mut opened = PostgresConnection {
+                    runtime: Some(runtime),
+                    client,
+                    name,
+                };
+                opened.prepare()?;
+                Ok(opened)
+            }
             failed => {
                 // A lookup that hangs does not hang us.
                 runtime.shutdown_background();
