@@ -4,11 +4,12 @@
 //! global unicast, judged after unwrapping the IPv6 forms that carry an IPv4 address, and one refused address
 //! condemns the whole name: answers that mix public and private addresses are how guards are slipped past.
 
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
+use std::net::{IpAddr, Ipv4Addr};
 
 use url::Host;
 
 use super::Callback;
+use crate::wire::network::IpNet;
 
 /// What callbacks are permitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -52,10 +53,10 @@ impl Guard {
     /// Judges an address, as written or as resolved.
     #[must_use]
     pub fn permits(&self, address: IpAddr) -> bool {
-        match unwrap(address) {
-            IpAddr::V4(v4) => is_global_v4(v4) || (self.allow_private && is_private_v4(v4)),
-            IpAddr::V6(v6) => is_global_v6(v6) || (self.allow_private && is_private_v6(v6)),
-        }
+        let address = unwrap(address);
+        let is_global = is_in(UNICAST, address) && !is_in(SPECIAL, address);
+        let is_private = is_in(PRIVATE, address) && !is_in(METADATA, address);
+        is_global || (self.allow_private && is_private)
     }
 }
 
@@ -110,52 +111,12 @@ fn unwrap(address: IpAddr) -> IpAddr {
     }
 }
 
-/// Everything but the special-purpose registry of IANA (RFC 6890 and its updates), multicast and class E. 192.0.0.0/24
-/// is refused whole, although two of its addresses are global: no callback is there.
-fn is_global_v4(address: Ipv4Addr) -> bool {
-    let [a, b, c, _] = address.octets();
-    !matches!(
-        (a, b, c),
-        (0 | 10 | 127 | 224..=255, _, _)
-            | (100, 64..=127, _)
-            | (169, 254, _)
-            | (172, 16..=31, _)
-            | (192, 0, 0 | 2)
-            | (192, 31, 196)
-            | (192, 52, 193)
-            | (192, 88, 99)
-            | (192, 168, _)
-            | (192, 175, 48)
-            | (198, 18 | 19, _)
-            | (198, 51, 100)
-            | (203, 0, 113)
-    )
-}
-
-/// 2000::/3 without protocol assignments (Teredo and ORCHID among them), documentation and 6to4.
-fn is_global_v6(address: Ipv6Addr) -> bool {
-    let segments = address.segments();
-    let is_unicast = segments[0] & 0xe000 == 0x2000;
-    let is_protocol = segments[0] == 0x2001 && segments[1] < 0x200;
-    let is_documentation = (segments[0] == 0x2001 && segments[1] == 0xdb8)
-        || (segments[0] == 0x3fff && segments[1] < 0x1000);
-    let is_6to4 = segments[0] == 0x2002;
-    is_unicast && !is_protocol && !is_documentation && !is_6to4
-}
-
-/// Loopback, private and shared addresses, but for the metadata service that one cloud keeps among them.
-fn is_private_v4(address: Ipv4Addr) -> bool {
-    let [a, b, _, _] = address.octets();
-    let is_shared =
-        a == 100 && (64..=127).contains(&b) && address != Ipv4Addr::new(100, 100, 100, 200);
-    address.is_private() || address.is_loopback() || is_shared
-}
-
-/// Loopback and unique-local addresses, but for the metadata service that one cloud keeps among them.
-fn is_private_v6(address: Ipv6Addr) -> bool {
-    let is_metadata = address == Ipv6Addr::new(0xfd00, 0xec2, 0, 0, 0, 0, 0, 0x254);
-    let is_unique_local = address.segments()[0] & 0xfe00 == 0xfc00;
-    address.is_loopback() || (is_unique_local && !is_metadata)
+fn is_in(networks: &str, address: IpAddr) -> bool {
+    let mut networks = networks.split_whitespace();
+    networks.any(|network| {
+        let network: IpNet = network.parse().expect("each of the lists below parses");
+        network.contains(&address)
+    })
 }
 
 /// Single labels, names under domains that never lead to the public internet (RFC 6761, 6762, 8375, 9476 and the customs of
@@ -170,6 +131,24 @@ fn is_special(name: &str) -> bool {
     let is_number = |(_, last): (&str, &str)| last.starts_with(|c: char| c.is_ascii_digit());
     name.rsplit_once('.').is_none_or(is_number) || DOMAINS.split(' ').any(is_under)
 }
+
+/// Where unicast addresses are assigned.
+const UNICAST: &str = "0.0.0.0/0 2000::/3";
+
+/// What of it is not global: the special-purpose registry of IANA (RFC 6890 and its updates), multicast and class E, and of
+/// IPv6 protocol assignments (Teredo and ORCHID among them), documentation and 6to4. 192.0.0.0/24 is refused whole, although
+/// two of its addresses are global: no callback is there.
+const SPECIAL: &str = "
+    0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
+    192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
+    203.0.113.0/24 224.0.0.0/3 2001::/23 2001:db8::/32 2002::/16 3fff::/20";
+
+/// Loopback, private, shared and unique-local addresses.
+const PRIVATE: &str =
+    "10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 172.16.0.0/12 192.168.0.0/16 ::1/128 fc00::/7";
+
+/// The metadata services that two clouds keep among them.
+const METADATA: &str = "100.100.100.200/32 fd00:ec2::254/128";
 
 #[cfg(test)]
 #[path = "guard/tests.rs"]
