@@ -36,8 +36,7 @@ pub use database::Database;
 
 /// A connection to the schema `reviewd` of a database.
 pub(super) struct PostgresConnection {
-    /// `None` only while it is dropped.
-    runtime: Option<Runtime>,
+    runtime: Runtime,
     client: Client,
     name: String,
 }
@@ -73,7 +72,7 @@ impl PostgresConnection {
         match runtime.block_on(async { timeout(deadline, connect).await }) {
             Ok(Ok(client)) => {
                 let mut opened = PostgresConnection {
-                    runtime: Some(runtime),
+                    runtime,
                     client,
                     name,
                 };
@@ -129,8 +128,10 @@ impl PostgresConnection {
         &self,
         answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
     ) -> Result<T, StoreError> {
-        let runtime = self.runtime.as_ref().ok_or_else(|| silence(&self.name))?;
-        match runtime.block_on(async { timeout(ANSWER, answer).await }) {
+        match self
+            .runtime
+            .block_on(async { timeout(ANSWER, answer).await })
+        {
             Ok(answer) => answer.map_err(|error| translate(&error, &self.name)),
             Err(_) => Err(silence(&self.name)),
         }
@@ -184,14 +185,6 @@ impl Connection for PostgresConnection {
 
     fn place(&self) -> PathBuf {
         PathBuf::from(&self.name)
-    }
-}
-
-impl Drop for PostgresConnection {
-    fn drop(&mut self) {
-        if let Some(runtime) = self.runtime.take() {
-            runtime.shutdown_background();
-        }
     }
 }
 

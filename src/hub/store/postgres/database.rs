@@ -13,7 +13,7 @@ pub struct Database {
     pub(super) config: Config,
     /// The file of the only authorities that are trusted, instead of the public ones.
     pub(super) root_cert: Option<PathBuf>,
-    /// What people are told: neither user nor password.
+    /// What people are told: the address without user, password and options.
     name: String,
 }
 
@@ -68,8 +68,13 @@ impl Database {
                 ));
             }
         });
+        // Without an @ it holds no password: that would be read as a port.
+        let (_, shown) = address
+            .split_once('@')
+            .or(address.split_once("://"))
+            .unwrap_or_default();
         Ok(Database {
-            name: name_of(&config),
+            name: format!("postgres://{shown}"),
             root_cert,
             config,
         })
@@ -83,20 +88,6 @@ fn is_here(host: &Host) -> bool {
     };
     let address = name.parse::<std::net::IpAddr>();
     name == "localhost" || address.is_ok_and(|address| address.is_loopback())
-}
-
-fn name_of(config: &Config) -> String {
-    let ports = config.get_ports();
-    let host = |(index, host): (usize, &Host)| {
-        let port = ports.get(index).or(ports.first()).copied().unwrap_or(5432);
-        match host {
-            Host::Tcp(host) => format!("{host}:{port}"),
-            Host::Unix(path) => format!("{}:{port}", path.display()),
-        }
-    };
-    let hosts: Vec<String> = config.get_hosts().iter().enumerate().map(host).collect();
-    let database = config.get_dbname().unwrap_or_default();
-    format!("postgres://{}/{database}", hosts.join(","))
 }
 
 impl fmt::Display for Database {
@@ -127,18 +118,19 @@ mod tests {
     fn what_people_are_told_has_neither_user_nor_password() {
         for (text, name) in [
             (
-                "postgres://u:secret@db.example/reviews",
-                "postgres://db.example:5432/reviews",
+                "postgres://u:secret@db.example/d",
+                "postgres://db.example/d",
             ),
             (
                 "postgresql://u:secret@a:1,b:2?sslmode=disable",
-                "postgres://a:1,b:2/u",
+                "postgres://a:1,b:2",
             ),
             (
                 "postgres://u:secret@%2Frun%2Fpg:7/d",
-                "postgres:///run/pg:7/d",
+                "postgres://%2Frun%2Fpg:7/d",
             ),
-            ("postgres://u:secret%40%3F@h/d", "postgres://h:5432/d"),
+            ("postgres://u:secret%40%3F@h", "postgres://h"),
+            ("postgres://h/d?user=u&password=secret", "postgres://h/d"),
         ] {
             let database = Database::parse(text).expect(text);
             assert_eq!(database.to_string(), name);
