@@ -14,7 +14,6 @@ use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use ureq::http::Response;
 use ureq::{Agent, Body, SendBody};
 
-use super::request::Secret;
 use super::resolve::{GuardedResolver, NoConnection};
 use super::store::{DenialNotice, Listed, WaitingRequest};
 use super::subscription::{Answer, Failure};
@@ -24,19 +23,11 @@ use crate::clock;
 use crate::snapshot::Topic;
 use crate::wire::date::parse_http_date;
 
-/// A topic's content and its `Link` field, shared by all its deliveries.
-#[derive(Debug)]
-pub(super) struct Content {
-    pub(super) topic: Topic,
-    /// The topic first, since there are subscribers that read only one entry.
-    pub(super) link: String,
-}
-
 /// What a thread is to do.
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(WaitingRequest),
-    Deliver(Listed, Arc<Content>),
+    Deliver(Listed, Topic),
     Deny(DenialNotice),
 }
 
@@ -87,14 +78,16 @@ impl Exchange {
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     agent: Agent,
+    hub_url: String,
     tls: Arc<rustls::ClientConfig>,
     resolver: GuardedResolver,
     timeout: Duration,
 }
 
 impl Client {
+    /// Makes the client of the hub at the public address `base_url`.
     pub(super) fn new(
-        user_agent: &str,
+        base_url: &str,
         tls: Arc<rustls::ClientConfig>,
         resolver: GuardedResolver,
         settings: &Settings,
@@ -105,7 +98,10 @@ impl Client {
             .proxy(None)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .user_agent(user_agent)
+            .user_agent(format!(
+                "reviewd/{} (+{base_url})",
+                env!("CARGO_PKG_VERSION")
+            ))
             .accept("*/*")
             .accept_encoding("identity")
             .max_response_header_size(HEADER_BYTES)
@@ -117,6 +113,7 @@ impl Client {
         let connector = HttpsConnector(Arc::clone(&tls));
         Client {
             agent: Agent::with_parts(config, connector, resolver.clone()),
+            hub_url: format!("{base_url}{HUB_PATH}"),
             tls,
             resolver,
             timeout: settings.timeout,
@@ -135,10 +132,7 @@ impl Client {
     pub(super) fn run(&self, job: &Job, sent: &AtomicU64) -> Exchange {
         let exchange = AssertUnwindSafe(|| match job {
             Job::Verify(asked) => self.verify(asked),
-            Job::Deliver(listed, content) => {
-                let secret = listed.state.secret.as_ref();
-                self.deliver(&listed.callback, content, secret, sent)
-            }
+            Job::Deliver(listed, topic) => self.deliver(listed, topic, sent),
             Job::Deny(notice) => {
                 let reason = notice.removal.reason().unwrap_or("the subscription ended");
                 let pairs = [
@@ -195,21 +189,18 @@ impl Client {
     /// Delivers a content: POST with Content-Length; only the head of the answer is read. The time limit bounds the lookup,
     /// each wait for room in the send buffer, and the answer once the body is handed over; all of it has a second more for
     /// every 32 KiB.
-    fn deliver(
-        &self,
-        callback: &Callback,
-        content: &Content,
-        secret: Option<&Secret>,
-        sent: &AtomicU64,
-    ) -> Exchange {
-        let (body, patience) = (&content.topic.body, self.timeout);
+    fn deliver(&self, listed: &Listed, topic: &Topic, sent: &AtomicU64) -> Exchange {
+        let (body, patience) = (&topic.body, self.timeout);
+        let (url, hub_url) = (&listed.topic, &self.hub_url);
+        // The topic first, since there are subscribers that read only one entry.
+        let link = format!("<{url}>; rel=\"self\", <{hub_url}>; rel=\"hub\"");
         let mut request = self
             .agent
-            .post(callback.uri())
-            .header("Content-Type", content.topic.media_type)
+            .post(listed.callback.uri())
+            .header("Content-Type", topic.media_type)
             .header("Content-Length", body.len())
-            .header("Link", &content.link);
-        if let Some(secret) = secret {
+            .header("Link", link);
+        if let Some(secret) = &listed.state.secret {
             request = request.header("X-Hub-Signature", secret.sign(body));
         }
         let request = request
@@ -311,6 +302,9 @@ fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
     base.saturating_add(Duration::from_secs(extra))
         .min(DEADLINE_MAX.max(base))
 }
+
+/// The path of the hub below the public address.
+const HUB_PATH: &str = "/api/websub/hub";
 
 /// The longest deadline of a delivery, unless the operator's base is longer.
 const DEADLINE_MAX: Duration = Duration::from_secs(900);

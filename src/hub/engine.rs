@@ -17,7 +17,7 @@ use tracing::{info, warn};
 use self::exchanges::FinishedExchange;
 use self::storage::Role;
 use super::breaker::Breaker;
-use super::client::{Client, Content, Exchange, Job};
+use super::client::{Client, Exchange, Job};
 use super::in_flight::InFlight;
 use super::priority::{Behind, give_way};
 use super::resolve::GuardedResolver;
@@ -68,13 +68,12 @@ pub(super) struct Engine {
     health: Health,
     in_flight: InFlight,
     breaker: Breaker,
-    contents: BTreeMap<String, Arc<Content>>,
+    /// What is served, by the topic's URL.
+    contents: BTreeMap<String, Topic>,
     /// Whether the store may not know yet what the topics hold.
     unpublished: bool,
     /// When a topic last got new content, or when this process began.
     published_at: Moment,
-    /// Topics of which the log says that another replica's content stays.
-    older: Vec<String>,
     /// Ends of exchanges that the store does not have yet.
     ended: Vec<FinishedExchange>,
     /// The clock, and what it showed when it was last looked at.
@@ -98,10 +97,9 @@ impl Engine {
     ) -> Result<Engine, CaError> {
         let lanes = settings.lanes;
         let tls = client_config(settings.ca_file.as_deref())?;
-        let agent = format!("reviewd/{} (+{})", env!("CARGO_PKG_VERSION"), base_url);
         let guard = settings.guard.clone();
         let resolver = GuardedResolver::new(outside.lookup, guard, lanes.sockets());
-        let client = Client::new(&agent, tls, resolver, &settings);
+        let client = Client::new(base_url, tls, resolver, &settings);
         let now = Instant::now();
         let now_ms = (outside.unix_ms)();
         Ok(Engine {
@@ -123,7 +121,6 @@ impl Engine {
             contents: BTreeMap::new(),
             unpublished: false,
             published_at: Moment::from_unix_ms(now_ms),
-            older: Vec::new(),
             ended: Vec::new(),
             anchor: (now, now_ms),
             unix_ms: outside.unix_ms,
@@ -225,26 +222,14 @@ impl Engine {
         Moment::from_unix_ms(now_ms)
     }
 
-    /// Takes new topics from those who serve them. The same ones again, which they tell when they begin, are no news: to
-    /// publish them would be work, and would hide that another process has withdrawn them.
+    /// Takes topics from those who serve them.
     fn take_topics(&mut self) {
         let next = self.shared.next_topics.lock();
         let next = next.unwrap_or_else(PoisonError::into_inner).take();
-        let Some(topics) = next else { return };
-        let base_url = &self.base_url;
-        let content = |topic: Topic| {
-            let url = format!("{base_url}{}", topic.path);
-            let link = format!("<{url}>; rel=\"self\", <{base_url}{HUB_PATH}>; rel=\"hub\"");
-            (url, Arc::new(Content { topic, link }))
-        };
-        let contents: BTreeMap<String, Arc<Content>> = topics.into_iter().map(content).collect();
-        let version = |content: &Content| (content.topic.digest, content.topic.updated_at);
-        let is_known = |(url, content): (&String, &Arc<Content>)| {
-            let known = self.contents.get(url);
-            known.is_some_and(|known| version(known) == version(content))
-        };
-        if !contents.iter().all(is_known) {
-            self.contents = contents;
+        if let Some(topics) = next {
+            let url = |topic: &Topic| format!("{}{}", self.base_url, topic.path);
+            let contents = topics.into_iter().map(|topic| (url(&topic), topic));
+            self.contents = contents.collect();
             self.unpublished = true;
         }
     }
@@ -334,9 +319,6 @@ fn jitter() -> u16 {
     let _predictable = getrandom::fill(&mut bytes);
     u16::from_ne_bytes(bytes)
 }
-
-/// The path of the hub below the public address.
-const HUB_PATH: &str = "/api/websub/hub";
 
 /// Messages dealt with in one turn, so that no transaction grows without bound.
 const BATCH_MAX: usize = 512;

@@ -55,8 +55,8 @@ impl Engine {
             for listed in claimed.into_iter().flatten() {
                 // `claim_deliveries` returns only topics whose stored digest is one that this process has published, so
                 // their content is in `contents`.
-                let content = self.contents.get(&listed.topic).map(Arc::clone);
-                jobs.extend(content.map(|content| Job::Deliver(listed, content)));
+                let topic = self.contents.get(&listed.topic).cloned();
+                jobs.extend(topic.map(|topic| Job::Deliver(listed, topic)));
             }
         }
         let is_full = jobs.len() == claim.limit;

@@ -8,9 +8,9 @@ use tracing::{debug, error, info, warn};
 
 use super::Engine;
 use crate::hub::Moment;
-use crate::hub::client::Content;
 use crate::hub::store::{Store, StoreError, TopicVersion};
 use crate::hub::subscription::RemovalReason;
+use crate::snapshot::Topic;
 
 /// Whether this process is the one that delivers, and when it asks for that.
 pub(super) struct Role {
@@ -60,7 +60,6 @@ impl Engine {
         if self.write_store(|store| store.recover(now)).is_some() {
             info!(state = %self.settings.place, "the hub delivers");
             self.role.is_ours = true;
-            self.unpublished = true;
         }
     }
 
@@ -71,10 +70,10 @@ impl Engine {
         if !(may_publish && may_try && self.unpublished) {
             return;
         }
-        let version = |(url, content): (&String, &Arc<Content>)| TopicVersion {
+        let version = |(url, topic): (&String, &Topic)| TopicVersion {
             url: url.clone(),
-            digest: content.topic.digest,
-            dated: content.topic.updated_at,
+            digest: topic.digest,
+            dated: topic.updated_at,
         };
         let versions: Vec<TopicVersion> = self.contents.iter().map(version).collect();
         let Some(published) = self.write_store(|store| store.publish(&versions, now)) else {
@@ -87,14 +86,12 @@ impl Engine {
         for topic in &published.changed {
             info!(topic, "the topic has new content");
         }
-        let is_news = published.older != self.older;
-        for topic in published.older.iter().filter(|_| is_news) {
+        for topic in &published.older {
             warn!(
                 topic,
                 "the content that another replica has published stays, as what is served here is not newer"
             );
         }
-        self.older = published.older;
         let subscriptions = published.withdrawn;
         if subscriptions > 0 {
             let stats = &self.shared.stats;
