@@ -130,12 +130,6 @@ fn parse_host(text: &str) -> Result<Host, String> {
         (Ok(IpAddr::V4(address)), false) => Ok(Host::Ipv4(address)),
         (Ok(IpAddr::V6(address)), true) => Ok(Host::Ipv6(address)),
         (_, true) => Err(format!("host {} is not an IPv6 address", quote(text))),
-        (_, false) if text.len() > NAME_BYTES => {
-            let bytes = text.len();
-            Err(format!(
-                "host must be at most {NAME_BYTES} bytes, not {bytes}"
-            ))
-        }
         (_, false) => Ok(Host::Domain(text.to_ascii_lowercase())),
     }
 }
@@ -186,9 +180,6 @@ fn is_unreserved(byte: u8) -> bool {
 /// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times what
 /// the longest callbacks of public subscribers need, and small enough for every line of a log.
 const URI_BYTES: usize = 2048;
-
-/// Longest DNS name in text form (RFC 1035 §2.3.4).
-const NAME_BYTES: usize = 253;
 
 /// The port of an https URL that names none.
 const HTTPS_PORT: u16 = 443;
