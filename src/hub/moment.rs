@@ -36,13 +36,6 @@ impl Moment {
     pub fn minus(self, duration: Duration) -> Moment {
         Moment(self.0.saturating_sub(millis(duration)))
     }
-
-    /// Returns how long after `earlier` this moment lies, zero when it does not.
-    #[must_use]
-    pub fn since(self, earlier: Moment) -> Duration {
-        let ms = self.0.saturating_sub(earlier.0);
-        Duration::from_millis(u64::try_from(ms).unwrap_or(0))
-    }
 }
 
 fn millis(duration: Duration) -> i64 {

@@ -12,9 +12,8 @@ const DAY_MS: i64 = 86_400_000;
 /// Waits until the lease ends as long from now as it did before the clock jumped.
 fn wait_moved(rig: &Rig, callback: &str) {
     wait_until("the lease moved with the clock", || {
-        let listed = rig.listed(callback);
-        let left = listed.map(|listed| listed.state.lease_end.since(rig.now()).as_secs());
-        left.is_some_and(|left_s| (500..=1_000).contains(&left_s))
+        let left_s = rig.lease_left_s(callback);
+        left_s.is_some_and(|left_s| (500..=1_000).contains(&left_s))
     });
 }
 

@@ -261,6 +261,12 @@ impl Rig {
         all.find(|listed| listed.callback.uri() == callback)
     }
 
+    /// Returns how many seconds the subscription's lease has left.
+    pub(crate) fn lease_left_s(&self, callback: &str) -> Option<i64> {
+        let lease_end = self.listed(callback)?.state.lease_end;
+        Some((lease_end.unix_ms() - self.now().unix_ms()) / 1_000)
+    }
+
     pub(crate) fn list(&self) -> Vec<Listed> {
         self.store().list(0, 100_000).unwrap()
     }
@@ -286,7 +292,7 @@ impl Rig {
 
     /// Opens the store as another process would.
     pub(crate) fn store(&self) -> Store {
-        Store::in_directory(self.state_dir()).unwrap()
+        self.settings.place.open().unwrap()
     }
 }
 
