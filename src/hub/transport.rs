@@ -16,7 +16,6 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use socket2::SockRef;
 use ureq::unversioned::transport::{
     Buffers, ConnectionDetails, Connector, LazyBuffers, NextTimeout, ShutdownHandle, Transport,
-    time,
 };
 
 use super::guard::bare;
@@ -35,11 +34,7 @@ impl Connector for HttpsConnector {
         details: &ConnectionDetails,
         _chained: Option<()>,
     ) -> Result<Option<HttpsTransport>, ureq::Error> {
-        let began = match details.now {
-            time::Instant::Exact(began) => began,
-            _ => Instant::now(),
-        };
-        let until = began + (*details.timeout.after).min(WAIT_MAX);
+        let until = Instant::now() + (*details.timeout.after).min(WAIT_MAX);
         let stream = Arc::new(connect(&details.addrs, until)?);
         stream.set_nodelay(true)?;
         SockRef::from(&*stream).set_send_buffer_size(SEND_BUFFER_BYTES)?;
