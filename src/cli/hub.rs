@@ -275,7 +275,7 @@ impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
         use StoreError as E;
         let status = match error {
-            E::Corrupt(..) | E::Foreign(_) | E::Newer(..) => Status::Data,
+            E::Corrupt(..) | E::Foreign(..) => Status::Data,
             E::Busy(_) | E::Unreachable(..) => Status::Unavailable,
             E::Refused(..) => Status::Config,
             E::DiskFull(_) | E::ReadOnly(_) | E::Io(..) => Status::Io,

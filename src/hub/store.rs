@@ -20,7 +20,7 @@ mod sqlite;
 mod types;
 
 use std::fmt;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -49,16 +49,22 @@ pub enum StoreLocation {
 }
 
 impl StoreLocation {
-    /// Opens the store there.
+    /// Opens the store there: in `hub.sqlite3` of the directory, or in the schema `reviewd` of the database. Creates the
+    /// directory (mode 0700), the file (mode 0600) and the schema if missing; a directory that exists keeps its mode.
     ///
     /// # Errors
-    /// See [`Store::in_directory`] and `Store::in_database`.
+    /// See [`StoreError`].
     pub fn open(&self) -> Result<Store, StoreError> {
-        match self {
-            StoreLocation::Directory(directory) => Store::in_directory(directory),
+        let connection: Box<dyn Connection> = match self {
+            StoreLocation::Directory(directory) => {
+                Box::new(sqlite::SqliteConnection::open(directory)?)
+            }
             #[cfg(feature = "postgres")]
-            StoreLocation::Database(database) => Store::in_database(database),
-        }
+            StoreLocation::Database(database) => {
+                Box::new(postgres::PostgresConnection::open(database)?)
+            }
+        };
+        Ok(Store::on(connection, self.is_shared()))
     }
 
     /// Opens the store once and closes it again, to know whether a server with the public address `origin` can use it;
@@ -124,29 +130,15 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store in `hub.sqlite3` of the directory `dir`. Creates the directory (mode 0700) and the file (mode 0600)
-    /// if missing; a directory that exists keeps its mode.
-    pub fn in_directory(dir: &Path) -> Result<Store, StoreError> {
-        Ok(Store::on(sqlite::SqliteConnection::open(dir)?, false))
-    }
-
     /// Opens a store that lives and dies with the value: for tests and fuzzing.
     pub fn in_memory() -> Result<Store, StoreError> {
-        Ok(Store::on(sqlite::SqliteConnection::in_memory()?, false))
+        let connection = Box::new(sqlite::SqliteConnection::in_memory()?);
+        Ok(Store::on(connection, false))
     }
 
-    /// Opens the store in the schema `reviewd` of a database, which replicas may share.
-    #[cfg(feature = "postgres")]
-    pub fn in_database(database: &Database) -> Result<Store, StoreError> {
-        Ok(Store::on(
-            postgres::PostgresConnection::open(database)?,
-            true,
-        ))
-    }
-
-    fn on(connection: impl Connection + 'static, is_shared: bool) -> Store {
+    fn on(connection: Box<dyn Connection>, is_shared: bool) -> Store {
         Store {
-            connection: Box::new(connection),
+            connection,
             is_shared,
             own: Vec::new(),
             is_behind: false,
@@ -200,12 +192,6 @@ impl Store {
 fn touch(db: &mut dyn Connection, now: Moment) -> Result<(), StoreError> {
     let sql = "UPDATE meta SET seen_at = $1";
     db.execute(sql, &[now.into()]).map(drop)
-}
-
-impl fmt::Debug for Store {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "Store({})", self.connection.place().display())
-    }
 }
 
 /// Tombstones and denials kept, each; beyond it the oldest go. Our choice: a few megabytes at most.

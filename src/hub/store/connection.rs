@@ -10,7 +10,6 @@ use std::rc::Rc;
 pub(super) use rusqlite::types::Value;
 use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 
-use super::schema::SCHEMA_VERSION;
 use crate::hub::Moment;
 
 /// A connection to a database, used by one thread that waits for every answer.
@@ -157,15 +156,9 @@ pub enum StoreError {
         .0.display(), .1
     )]
     Corrupt(PathBuf, String),
-    /// The file is not one of ours, though its name is.
-    #[error("{}: not a state file of reviewd; choose another --state", .0.display())]
-    Foreign(PathBuf),
-    /// The file was written by a later version.
-    #[error(
-        "{}: schema {} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it",
-        .0.display(), .1
-    )]
-    Newer(PathBuf, i64),
+    /// The file is not one of ours, though its name is, or a later version wrote it.
+    #[error("{}: {}", .0.display(), .1)]
+    Foreign(PathBuf, String),
     /// Another process held the file for longer than the wait.
     #[error("{}: another process is writing; try again", .0.display())]
     Busy(PathBuf),

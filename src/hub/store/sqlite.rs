@@ -41,12 +41,9 @@ impl SqliteConnection {
         if !path.exists() {
             private().write(true).open(&path).map_err(fail)?;
         }
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE
-            | OpenFlags::SQLITE_OPEN_NO_MUTEX
-            | OpenFlags::SQLITE_OPEN_NOFOLLOW;
-        let real = fs::canonicalize(&path).map_err(fail)?;
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let set_up = || -> rusqlite::Result<rusqlite::Connection> {
-            let connection = rusqlite::Connection::open_with_flags(&real, flags)?;
+            let connection = rusqlite::Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(BUSY_TIMEOUT)?;
             // The log stays when the last process closes the file, so that a log that is missing is noticed.
             let keeps_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
@@ -223,11 +220,14 @@ fn check_tables(db: &mut dyn Connection, path: PathBuf) -> Result<i64, StoreErro
     let application = number("PRAGMA application_id", "application_id")?;
     let tables = number("SELECT count(*) AS tables FROM sqlite_schema", "tables")?;
     let is_new = (version, application, tables) == (0, 0, 0);
-    match application == APPLICATION_ID || is_new {
-        false => Err(StoreError::Foreign(path)),
-        true if version > SCHEMA_VERSION => Err(StoreError::Newer(path, version)),
-        true => Ok(version),
-    }
+    let what = match application == APPLICATION_ID || is_new {
+        false => "not a state file of reviewd; choose another --state".to_owned(),
+        true if version > SCHEMA_VERSION => format!(
+            "schema {version} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it"
+        ),
+        true => return Ok(version),
+    };
+    Err(StoreError::Foreign(path, what))
 }
 
 /// Refuses a file that has been cut, and one that is missing, or whose log is, where the lock's file says that there was one.

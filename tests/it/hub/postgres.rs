@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use oracle::hub::check_shared_hub_sequence;
+use reviewd::hub::StoreLocation;
 use reviewd::hub::store::{Database, Store, StoreError};
 use serde_json::json;
 
@@ -19,7 +20,7 @@ use crate::support::{get, wait_until};
 const VERSION: &str = "7";
 
 pub(super) fn open(url: &str) -> Result<Store, StoreError> {
-    Store::in_database(&Database::parse(url).unwrap())
+    StoreLocation::Database(Box::new(Database::parse(url).unwrap())).open()
 }
 
 /// Asserts that a start ends with `status` and one line that says `what`, and no password.

@@ -36,11 +36,15 @@ fn accept(store: &mut Store, numbers: std::ops::Range<usize>) -> Result<(), Stor
     Ok(())
 }
 
+fn open(dir: &Path) -> Result<Store, StoreError> {
+    StoreLocation::Directory(dir.to_owned()).open()
+}
+
 /// Makes a store with `count` requests in a directory that goes with the test.
 fn stored(count: usize) -> (tempfile::TempDir, PathBuf, Store) {
     let temp = tempfile::tempdir().expect("directory");
     let dir = temp.path().join("state");
-    let mut store = Store::in_directory(&dir).expect("opened");
+    let mut store = open(&dir).expect("opened");
     accept(&mut store, 0..count).expect("accepted");
     (temp, dir, store)
 }
@@ -90,25 +94,27 @@ fn a_damaged_cut_or_foreign_file_is_named_and_left_as_it_is() {
     }
     for (number, bytes) in bad.iter().enumerate() {
         fs::write(&path, bytes).expect("written");
-        let error = Store::in_directory(&dir).expect_err("damaged");
-        let is_named = matches!(error, StoreError::Corrupt(..) | StoreError::Foreign(_));
+        let error = open(&dir).map(drop).expect_err("damaged");
+        let is_named = matches!(error, StoreError::Corrupt(..) | StoreError::Foreign(..));
         assert!(is_named, "{number}: {error:?}");
         let place = path.to_string_lossy();
         assert!(error.to_string().starts_with(&*place), "{error}");
         assert_eq!(fs::read(&path).expect("read"), *bytes);
     }
-    for (sql, is_refused) in [
-        ("CREATE TABLE theirs (x)", StoreError::Foreign(path.clone())),
+    for (sql, what) in [
+        ("CREATE TABLE theirs (x)", ": not a state file of reviewd"),
         (
             "PRAGMA application_id = 1920366436; PRAGMA user_version = 99",
-            StoreError::Newer(path.clone(), 99),
+            ": schema 99 is newer than this program's 5",
         ),
     ] {
         fs::remove_file(&path).expect("removed");
         let other = rusqlite::Connection::open(&path).expect("made");
         other.execute_batch(sql).expect("made");
         drop(other);
-        assert_eq!(Store::in_directory(&dir).expect_err("other"), is_refused);
+        let error = open(&dir).map(drop).expect_err("other");
+        assert!(matches!(error, StoreError::Foreign(..)), "{error:?}");
+        assert!(error.to_string().contains(what), "{error}");
     }
 }
 
@@ -116,7 +122,7 @@ fn a_damaged_cut_or_foreign_file_is_named_and_left_as_it_is() {
 fn a_file_or_log_that_is_missing_is_damage_where_there_was_one() {
     let (_temp, dir, store) = stored(1);
     drop(store);
-    let open = || Store::in_directory(&dir).map(|mut store| waiting(&mut store));
+    let open = || open(&dir).map(|mut store| waiting(&mut store));
     assert_eq!(fs::metadata(dir.join(LOG_NAME)).expect("kept").len(), 0);
     fs::remove_file(dir.join(LOG_NAME)).expect("removed");
     let error = open().expect_err("missing").to_string();
@@ -234,7 +240,7 @@ fn a_file_of_an_earlier_version_is_taken_to_this_one() {
     let sql = include_str!("../../../../tests/fixtures/hub/sqlite-1.sql");
     file.execute_batch(sql).unwrap();
     drop(file);
-    let mut store = Store::in_directory(temp.path()).unwrap();
+    let mut store = open(temp.path()).unwrap();
     let waiting = store.requests(10).unwrap();
     assert_eq!((waiting.len(), &waiting[0].state.last), (1, &None));
     let listed = store.list(0, 10).unwrap();
