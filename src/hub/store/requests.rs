@@ -109,7 +109,6 @@ fn accept_one(
     now: Moment,
 ) -> Result<Result<(), QuotaExceeded>, StoreError> {
     use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
-    type Limit = fn(u32) -> QuotaExceeded;
     let Accept { request, lease_s } = accept;
     let host = request.callback.host().to_string();
     let secret = rows::secret_value(request.secret.as_ref());
@@ -132,22 +131,18 @@ fn accept_one(
     let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
     let (waiting, waiting_of_host) = (row.count("waiting")?, row.count("waiting_of_host")?);
     let all = active + row.count("asked")?;
-    let requests_per_host = quotas.requests_per_host;
-    let limits: [(Limit, u32, u64, bool); 4] = [
-        (Requests, quotas.requests, waiting, true),
-        (RequestsOfHost, requests_per_host, waiting_of_host, true),
-        (Subscriptions, quotas.subscriptions, all, needs_room),
-        (
-            SubscriptionsOfHost,
-            quotas.subscriptions_per_host,
-            of_host,
-            needs_room,
-        ),
-    ];
-    for (exceeded, most, count, holds) in limits {
-        if holds && count >= u64::from(most) {
-            return Ok(Err(exceeded(most)));
-        }
+    let is_full = |count: u64, most: u32| count >= u64::from(most);
+    if is_full(waiting, quotas.requests) {
+        return Ok(Err(Requests(quotas.requests)));
+    }
+    if is_full(waiting_of_host, quotas.requests_per_host) {
+        return Ok(Err(RequestsOfHost(quotas.requests_per_host)));
+    }
+    if needs_room && is_full(all, quotas.subscriptions) {
+        return Ok(Err(Subscriptions(quotas.subscriptions)));
+    }
+    if needs_room && is_full(of_host, quotas.subscriptions_per_host) {
+        return Ok(Err(SubscriptionsOfHost(quotas.subscriptions_per_host)));
     }
     let values = vec![
         ("mode", text(request.mode.as_str())),
