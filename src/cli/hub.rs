@@ -13,7 +13,8 @@ use super::exit::{Failure, Status, print};
 use super::values::{OutputFormat, Secret};
 use crate::clock;
 use crate::hub::store::{
-    AdminCommand, FILE_NAME, Listed, Store, StoreError, TOMBSTONES_MAX, Tombstone, WaitingRequest,
+    AdminCommand, DbError, FILE_NAME, Listed, Store, StoreError, TOMBSTONES_MAX, Tombstone,
+    WaitingRequest,
 };
 use crate::hub::subscription::Phase;
 use crate::hub::{Moment, StoreLocation};
@@ -273,12 +274,12 @@ fn unknown(store: &mut Store, id: i64) -> Failure {
 
 impl From<StoreError> for Failure {
     fn from(error: StoreError) -> Failure {
-        use StoreError as E;
-        let status = match error {
-            E::Corrupt(..) | E::Foreign(..) => Status::Data,
-            E::Busy(_) | E::Unreachable(..) => Status::Unavailable,
-            E::Refused(..) => Status::Config,
-            E::DiskFull(_) | E::ReadOnly(_) | E::Io(..) => Status::Io,
+        use DbError as E;
+        let status = match error.cause {
+            E::Corrupt(_) | E::Foreign(_) => Status::Data,
+            E::Busy | E::Unreachable(_) => Status::Unavailable,
+            E::Refused(_) => Status::Config,
+            E::DiskFull | E::ReadOnly | E::Io(_) => Status::Io,
         };
         Failure::new(status, error.to_string())
     }

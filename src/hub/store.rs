@@ -27,7 +27,7 @@ use std::time::{Duration, Instant};
 use tracing::{debug, warn};
 
 use self::connection::Connection;
-pub use self::connection::StoreError;
+pub use self::connection::{DbError, StoreError};
 #[cfg(feature = "postgres")]
 pub use self::postgres::Database;
 pub use self::schema::SCHEMA_VERSION;
@@ -55,16 +55,17 @@ impl StoreLocation {
     /// # Errors
     /// See [`StoreError`].
     pub fn open(&self) -> Result<Store, StoreError> {
-        let connection: Box<dyn Connection> = match self {
+        match self {
             StoreLocation::Directory(directory) => {
-                Box::new(sqlite::SqliteConnection::open(directory)?)
+                let file = directory.join(FILE_NAME).display().to_string();
+                Store::on(sqlite::SqliteConnection::open(directory), file, false)
             }
             #[cfg(feature = "postgres")]
             StoreLocation::Database(database) => {
-                Box::new(postgres::PostgresConnection::open(database)?)
+                let opened = postgres::PostgresConnection::open(database);
+                Store::on(opened, database.to_string(), true)
             }
-        };
-        Ok(Store::on(connection, self.is_shared()))
+        }
     }
 
     /// Opens the store once and closes it again, to know whether a server with the public address `origin` can use it;
@@ -121,6 +122,8 @@ impl fmt::Display for StoreLocation {
 /// A blocking store of the hub's state. The errors of every method are those of [`StoreError`].
 pub struct Store {
     connection: Box<dyn Connection>,
+    /// Where it is, for messages.
+    place: String,
     /// Whether replicas share it.
     is_shared: bool,
     /// What this process has published, and so can send.
@@ -132,37 +135,42 @@ pub struct Store {
 impl Store {
     /// Opens a store that lives and dies with the value: for tests and fuzzing.
     pub fn in_memory() -> Result<Store, StoreError> {
-        let connection = Box::new(sqlite::SqliteConnection::in_memory()?);
-        Ok(Store::on(connection, false))
+        let opened = sqlite::SqliteConnection::in_memory();
+        Store::on(opened, ":memory:".to_owned(), false)
     }
 
-    fn on(connection: Box<dyn Connection>, is_shared: bool) -> Store {
-        Store {
-            connection,
-            is_shared,
-            own: Vec::new(),
-            is_behind: false,
+    fn on(
+        opened: Result<impl Connection + 'static, DbError>,
+        place: String,
+        is_shared: bool,
+    ) -> Result<Store, StoreError> {
+        match opened {
+            Ok(connection) => Ok(Store {
+                connection: Box::new(connection),
+                place,
+                is_shared,
+                own: Vec::new(),
+                is_behind: false,
+            }),
+            Err(cause) => Err(StoreError { place, cause }),
         }
     }
 
     /// Runs `look`, which changes nothing.
     fn read<T>(
         &mut self,
-        look: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError>,
+        look: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
     ) -> Result<T, StoreError> {
-        let db = self.connection.as_mut();
-        look(db).map_err(|error| match error {
-            StoreError::Corrupt(place, what) if place.as_os_str().is_empty() => {
-                StoreError::Corrupt(db.place(), what)
-            }
-            other => other,
+        look(self.connection.as_mut()).map_err(|cause| StoreError {
+            place: self.place.clone(),
+            cause,
         })
     }
 
     /// Runs `change` in one transaction; commits if it returns `Ok`.
     fn write<T>(
         &mut self,
-        change: impl FnOnce(&mut dyn Connection) -> Result<T, StoreError>,
+        change: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
     ) -> Result<T, StoreError> {
         self.read(|db| {
             let value = db.begin().and_then(|()| change(db));
@@ -179,17 +187,17 @@ impl Store {
 
     /// Takes the delivery role if no other process has it. It lasts as long as the store is open.
     pub fn try_take_role(&mut self) -> Result<bool, StoreError> {
-        self.connection.try_take_role()
+        self.read(|db| db.try_take_role())
     }
 
     /// Gives the delivery role to the next process that asks.
     pub fn give_up_role(&mut self) -> Result<(), StoreError> {
-        self.connection.give_up_role()
+        self.read(|db| db.give_up_role())
     }
 }
 
 /// Notes the clock, so that one that went back while the service was down is seen at the next start.
-fn touch(db: &mut dyn Connection, now: Moment) -> Result<(), StoreError> {
+fn touch(db: &mut dyn Connection, now: Moment) -> Result<(), DbError> {
     let sql = "UPDATE meta SET seen_at = $1";
     db.execute(sql, &[now.into()]).map(drop)
 }

@@ -8,7 +8,7 @@ use tracing::{debug, error, info, warn};
 
 use super::Engine;
 use crate::hub::Moment;
-use crate::hub::store::{Store, StoreError, TopicVersion};
+use crate::hub::store::{DbError, Store, StoreError, TopicVersion};
 use crate::hub::subscription::RemovalReason;
 use crate::snapshot::Topic;
 
@@ -157,7 +157,7 @@ impl Engine {
         }
         self.health.store_error = Some(text);
         self.health.is_off = !self.health.is_open && !error.may_pass();
-        if !matches!(error, StoreError::DiskFull(_) | StoreError::Busy(_)) {
+        if !matches!(error.cause, DbError::DiskFull | DbError::Busy) {
             self.store = None;
             if std::mem::take(&mut self.role.is_ours) {
                 self.client.cut();

@@ -3,8 +3,7 @@
 //! Both databases get the same SQL, with parameters written `$1`, `$2`. The values are rusqlite's: a 64-bit integer, a text,
 //! bytes or NULL; a flag is the integer 0 or 1. Columns are read by their names.
 
-use std::io::{Error, ErrorKind};
-use std::path::{Path, PathBuf};
+use std::io::{self, ErrorKind};
 use std::rc::Rc;
 
 pub(super) use rusqlite::types::Value;
@@ -15,25 +14,22 @@ use crate::hub::Moment;
 /// A connection to a database, used by one thread that waits for every answer.
 pub(super) trait Connection: Send {
     /// Begins a transaction. Until it has ended no other connection writes.
-    fn begin(&mut self) -> Result<(), StoreError>;
+    fn begin(&mut self) -> Result<(), DbError>;
 
     /// Runs statements without values. When `COMMIT` returns `Ok`, the database has promised.
-    fn script(&mut self, sql: &str) -> Result<(), StoreError>;
+    fn script(&mut self, sql: &str) -> Result<(), DbError>;
 
     /// Runs a statement and returns its rows.
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError>;
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, DbError>;
 
     /// Runs a statement once for each set of values, in one exchange with a server, and returns how many rows it changed.
-    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, StoreError>;
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError>;
 
     /// Takes the delivery role if no other process has it. It lasts as long as the connection.
-    fn try_take_role(&mut self) -> Result<bool, StoreError>;
+    fn try_take_role(&mut self) -> Result<bool, DbError>;
 
     /// Gives the delivery role to the next process that asks.
-    fn give_up_role(&mut self) -> Result<(), StoreError>;
-
-    /// Where the database is, for messages.
-    fn place(&self) -> PathBuf;
+    fn give_up_role(&mut self) -> Result<(), DbError>;
 }
 
 /// Columns of a row with their values.
@@ -41,17 +37,17 @@ pub(super) type Columns = Vec<(&'static str, Value)>;
 
 impl dyn Connection + '_ {
     /// Returns the row of a statement that always has one.
-    pub(super) fn query_one(&mut self, sql: &str, values: &[Value]) -> Result<Row, StoreError> {
+    pub(super) fn query_one(&mut self, sql: &str, values: &[Value]) -> Result<Row, DbError> {
         let row = self.query(sql, values)?.into_iter().next();
         row.ok_or_else(|| unreadable("row"))
     }
 
     /// Runs a statement and returns how many rows it changed.
-    pub(super) fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, StoreError> {
+    pub(super) fn execute(&mut self, sql: &str, values: &[Value]) -> Result<u64, DbError> {
         self.execute_each(sql, &[values.to_vec()])
     }
 
-    pub(super) fn insert(&mut self, table: &str, row: Columns) -> Result<(), StoreError> {
+    pub(super) fn insert(&mut self, table: &str, row: Columns) -> Result<(), DbError> {
         let (names, values): (Vec<&str>, Vec<Value>) = row.into_iter().unzip();
         let (names, parameters) = (names.join(", "), parameters(1, values.len()));
         let sql = format!("INSERT INTO {table} ({names}) VALUES ({parameters})");
@@ -59,11 +55,7 @@ impl dyn Connection + '_ {
     }
 
     /// Replaces columns of the rows with these ids, in all of them the same.
-    pub(super) fn update(
-        &mut self,
-        table: &str,
-        rows: Vec<(i64, Columns)>,
-    ) -> Result<(), StoreError> {
+    pub(super) fn update(&mut self, table: &str, rows: Vec<(i64, Columns)>) -> Result<(), DbError> {
         let Some((_, first)) = rows.first() else {
             return Ok(());
         };
@@ -106,7 +98,7 @@ impl FromSql for Moment {
     }
 }
 
-/// A row. What cannot be read is a [`StoreError::Corrupt`] that names the column.
+/// A row. What cannot be read is a [`DbError::Corrupt`] that names the column.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) columns: Rc<[String]>,
@@ -114,7 +106,7 @@ pub(super) struct Row {
 }
 
 impl Row {
-    pub(super) fn get<T: FromSql>(&self, column: &str) -> Result<T, StoreError> {
+    pub(super) fn get<T: FromSql>(&self, column: &str) -> Result<T, DbError> {
         let at = self.columns.iter().position(|name| name == column);
         let value = at.and_then(|at| self.values.get(at));
         let read = value.and_then(|value| T::column_result(value.into()).ok());
@@ -122,7 +114,7 @@ impl Row {
     }
 
     /// Reads a count.
-    pub(super) fn count(&self, column: &str) -> Result<u64, StoreError> {
+    pub(super) fn count(&self, column: &str) -> Result<u64, DbError> {
         u64::try_from(self.get::<i64>(column)?).map_err(|_| unreadable(column))
     }
 
@@ -131,63 +123,70 @@ impl Row {
         &self,
         column: &str,
         parse: impl FnOnce(&str) -> Option<T>,
-    ) -> Result<T, StoreError> {
+    ) -> Result<T, DbError> {
         parse(&self.get::<String>(column)?).ok_or_else(|| unreadable(column))
     }
 }
 
-/// The error for a value that cannot be read back; the store adds the place.
-fn unreadable(what: &str) -> StoreError {
-    StoreError::Corrupt(PathBuf::new(), format!("unreadable {what}"))
+/// The error for a value that cannot be read back.
+fn unreadable(what: &str) -> DbError {
+    DbError::Corrupt(format!("unreadable {what}"))
 }
 
 /// A store that cannot be opened, read or written. Nothing of the failed call has happened.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum StoreError {
+#[error("{place}: {cause}")]
+pub struct StoreError {
+    /// The file, or the database without its password.
+    pub place: String,
+    /// What is wrong there.
+    pub cause: DbError,
+}
+
+/// What is wrong with a database.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum DbError {
     /// The operator makes room, then all goes on by itself.
-    #[error("{}: the disk is full", .0.display())]
-    DiskFull(PathBuf),
+    #[error("the disk is full")]
+    DiskFull,
     /// The operator changes permissions or the mount.
-    #[error("{}: cannot be written (permissions or a read-only mount)", .0.display())]
-    ReadOnly(PathBuf),
+    #[error("cannot be written (permissions or a read-only mount)")]
+    ReadOnly,
     /// The operator restores a backup, or moves the files away and loses the subscriptions.
     #[error(
-        "{}: the file is damaged ({}); restore a backup, or move all hub.* files away to start without subscriptions",
-        .0.display(), .1
+        "the file is damaged ({0}); restore a backup, or move all hub.* files away to start without subscriptions"
     )]
-    Corrupt(PathBuf, String),
+    Corrupt(String),
     /// The file is not one of ours, though its name is, or a later version wrote it.
-    #[error("{}: {}", .0.display(), .1)]
-    Foreign(PathBuf, String),
+    #[error("{0}")]
+    Foreign(String),
     /// Another process held the file for longer than the wait.
-    #[error("{}: another process is writing; try again", .0.display())]
-    Busy(PathBuf),
+    #[error("another process is writing; try again")]
+    Busy,
     /// Anything else that reading or writing met.
-    #[error("{}: {}", .0.display(), .1)]
-    Io(PathBuf, String),
+    #[error("{0}")]
+    Io(String),
     /// The database cannot be reached, or its answers do not come: it is tried again by itself.
-    #[error("{0}: cannot be reached: {1}")]
-    Unreachable(String, String),
+    #[error("cannot be reached: {0}")]
+    Unreachable(String),
     /// The database cannot be used as it is set up: the operator changes that, or the address.
-    #[error("{0}: cannot be used: {1}")]
-    Refused(String, String),
+    #[error("cannot be used: {0}")]
+    Refused(String),
 }
 
 impl StoreError {
-    /// Returns the error for an operation of the file system on `path`.
-    pub(super) fn io(path: &Path, error: &Error) -> StoreError {
-        let path = path.to_owned();
-        match error.kind() {
-            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => StoreError::DiskFull(path),
-            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => {
-                StoreError::ReadOnly(path)
-            }
-            _ => StoreError::Io(path, error.to_string()),
-        }
-    }
-
     /// Tells whether it may pass without the operator: another process is done, or the database is back.
     pub(in crate::hub) fn may_pass(&self) -> bool {
-        matches!(self, StoreError::Busy(_) | StoreError::Unreachable(..))
+        matches!(self.cause, DbError::Busy | DbError::Unreachable(_))
+    }
+}
+
+impl From<io::Error> for DbError {
+    fn from(error: io::Error) -> DbError {
+        match error.kind() {
+            ErrorKind::StorageFull | ErrorKind::QuotaExceeded => DbError::DiskFull,
+            ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem => DbError::ReadOnly,
+            _ => DbError::Io(error.to_string()),
+        }
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use super::connection::{Connection, Value, limit, parameters, text};
+use super::connection::{Connection, DbError, Value, limit, parameters, text};
 use super::{
     Claim, Lane, Listed, Recorded, Report, Store, StoreError, TopicVersion, requests, rows,
 };
@@ -70,7 +70,7 @@ fn find(
     lane: Lane,
     claim: &Claim,
     now: Moment,
-) -> Result<(Vec<i64>, bool), StoreError> {
+) -> Result<(Vec<i64>, bool), DbError> {
     let mut is_behind = false;
     let mut topics: Vec<(i64, [u8; 32])> = Vec::new();
     for row in db.query("SELECT id, url, digest FROM topic ORDER BY id", &[])? {
@@ -113,7 +113,7 @@ impl Claim {
         sql: &str,
         values: &[Value],
         found: &mut Vec<i64>,
-    ) -> Result<(), StoreError> {
+    ) -> Result<(), DbError> {
         for _ in 0..WINDOWS_MAX {
             if found.len() >= self.limit {
                 break;
@@ -152,7 +152,7 @@ fn record_deliveries(
     recorded: &mut [Recorded],
     policy: &Policy,
     now: Moment,
-) -> Result<(), StoreError> {
+) -> Result<(), DbError> {
     let mut ended = HashMap::new();
     for (report, recorded) in reports.iter().zip(recorded) {
         if let Report::Delivered {

@@ -6,7 +6,7 @@
 
 use std::time::Duration;
 
-use super::connection::{Connection, Row, limit, text};
+use super::connection::{Connection, DbError, Row, limit, text};
 use super::{
     AdminCommand, CopyReport, Counts, Listed, Published, Store, StoreError, TOMBSTONES_MAX,
     Tombstone, TopicVersion, rows, touch,
@@ -25,8 +25,7 @@ impl Store {
                     let what = format!(
                         "it holds topics of {other}, and the public address here is {origin} (--base-url)"
                     );
-                    let place = db.place().display().to_string();
-                    return Err(StoreError::Refused(place, what));
+                    return Err(DbError::Refused(what));
                 }
             }
             Ok(())
@@ -107,13 +106,15 @@ impl Store {
              (SELECT count(*) FROM request) AS requests
              FROM (SELECT s.next_at, s.acknowledged = 0 OR s.digest <> t.digest AS is_owed
               FROM subscription s JOIN topic t ON t.id = s.topic_id) AS states";
-        let row = self.read(|db| db.query_one(sql, &[now.into()]))?;
-        Ok(Counts {
-            subscriptions: row.count("subscriptions")?,
-            owed: row.count("owed")?,
-            due: row.count("due")?,
-            due_since: row.get("due_since")?,
-            requests: row.count("requests")?,
+        self.read(|db| {
+            let row = db.query_one(sql, &[now.into()])?;
+            Ok(Counts {
+                subscriptions: row.count("subscriptions")?,
+                owed: row.count("owed")?,
+                due: row.count("due")?,
+                due_since: row.get("due_since")?,
+                requests: row.count("requests")?,
+            })
         })
     }
 
@@ -137,8 +138,7 @@ impl Store {
                 created_at: row.get("created_at")?,
             })
         };
-        let rows = self.read(|db| db.query(sql, &[limit(most)]))?;
-        rows.iter().map(read).collect()
+        self.read(|db| db.query(sql, &[limit(most)])?.iter().map(read).collect())
     }
 
     /// Applies the operator's command to a subscription; `false` when there is none with that id.
@@ -175,7 +175,7 @@ impl Store {
             ])
         })?;
         self.write(|db| {
-            let mut insert = |sql, rows: &[Row]| -> Result<u64, StoreError> {
+            let mut insert = |sql, rows: &[Row]| -> Result<u64, DbError> {
                 let changed = rows.iter().map(|row| db.execute(sql, &row.values));
                 changed.sum()
             };
@@ -197,7 +197,7 @@ fn publish(
     versions: &[TopicVersion],
     is_shared: bool,
     now: Moment,
-) -> Result<Published, StoreError> {
+) -> Result<Published, DbError> {
     let mut published = Published::default();
     for TopicVersion { url, digest, dated } in versions {
         let changed = db.execute(
@@ -239,7 +239,7 @@ fn publish(
     Ok(published)
 }
 
-fn shift(db: &mut dyn Connection, by_ms: i64) -> Result<(), StoreError> {
+fn shift(db: &mut dyn Connection, by_ms: i64) -> Result<(), DbError> {
     for sql in [
         "UPDATE meta SET seen_at = seen_at + $1",
         "UPDATE request SET accepted_at = accepted_at + $1, next_at = next_at + $1",

@@ -9,7 +9,6 @@ mod database;
 
 use std::error::Error;
 use std::io;
-use std::path::PathBuf;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -29,7 +28,7 @@ use tokio_postgres::{Client, Socket};
 use tokio_rustls::{TlsConnector, client};
 use tracing::debug;
 
-use super::connection::{Connection, Row, StoreError, Value};
+use super::connection::{Connection, DbError, Row, Value};
 use super::schema::{self, SCHEMA_VERSION};
 use crate::hub::transport::{CaError, add_authorities, config_with, public_authorities};
 pub use database::Database;
@@ -38,24 +37,19 @@ pub use database::Database;
 pub(super) struct PostgresConnection {
     runtime: Runtime,
     client: Client,
-    name: String,
 }
 
 impl PostgresConnection {
     /// Connects within a bounded time, and brings the schema to the version that this program needs.
     ///
     /// # Errors
-    /// [`StoreError::Refused`] for what stays wrong until an operator changes it, `Unreachable` for what may pass.
-    pub(super) fn open(database: &Database) -> Result<PostgresConnection, StoreError> {
-        let (config, name) = (&database.config, database.to_string());
-        let refused = |what: String| StoreError::Refused(name.clone(), what);
+    /// [`DbError::Refused`] for what stays wrong until an operator changes it, `Unreachable` for what may pass.
+    pub(super) fn open(database: &Database) -> Result<PostgresConnection, DbError> {
+        let config = &database.config;
         // With `sslmode=disable` it is made and not used.
-        let security = Security::of(database);
-        let security = security.map_err(|error| refused(format!("sslrootcert {error}")))?;
-        let runtime = Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| refused(format!("no runtime for it: {error}")))?;
+        let security = Security::of(database)
+            .map_err(|error| DbError::Refused(format!("sslrootcert {error}")))?;
+        let runtime = Builder::new_current_thread().enable_all().build()?;
         let each = config.get_connect_timeout().copied().unwrap_or_default();
         let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
         let deadline = each.saturating_mul(hosts.max(1)) + GREETING;
@@ -67,15 +61,11 @@ impl PostgresConnection {
                     debug!(%error, "the connection to the database ended");
                 }
             });
-            Ok(client)
+            Ok::<_, DbError>(client)
         };
         match runtime.block_on(async { timeout(deadline, connect).await }) {
             Ok(Ok(client)) => {
-                let mut opened = PostgresConnection {
-                    runtime,
-                    client,
-                    name,
-                };
+                let mut opened = PostgresConnection { runtime, client };
                 opened.prepare()?;
                 Ok(opened)
             }
@@ -83,20 +73,19 @@ impl PostgresConnection {
                 // A lookup that hangs does not hang us.
                 runtime.shutdown_background();
                 Err(match failed {
-                    Ok(Err(error)) => translate(&error, &name),
-                    _ => silence(&name),
+                    Ok(Err(error)) => error,
+                    _ => silence(),
                 })
             }
         }
     }
 
     /// Makes the tables, or takes those of an earlier version to this one, and makes sure that they may be written.
-    fn prepare(&mut self) -> Result<(), StoreError> {
+    fn prepare(&mut self) -> Result<(), DbError> {
         self.script(SETTINGS)?;
         self.begin()?;
         let version = "SELECT version FROM meta";
         let there = "SELECT to_regclass('reviewd.meta') IS NOT NULL AS is_there";
-        let name = self.name.clone();
         let db: &mut dyn Connection = self;
         let found: i64 = match db.query_one(there, &[])?.get("is_there")? {
             true => db.query_one(version, &[])?.get("version")?,
@@ -107,7 +96,7 @@ impl PostgresConnection {
             let what = format!(
                 "schema {found} is newer than this program's {newest}; use the version that made it"
             );
-            return Err(StoreError::Refused(name, what));
+            return Err(DbError::Refused(what));
         }
         if found == 0 {
             db.script(SCHEMA)?;
@@ -127,29 +116,26 @@ impl PostgresConnection {
     fn wait<T>(
         &self,
         answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
-    ) -> Result<T, StoreError> {
-        match self
+    ) -> Result<T, DbError> {
+        let answer = self
             .runtime
-            .block_on(async { timeout(ANSWER, answer).await })
-        {
-            Ok(answer) => answer.map_err(|error| translate(&error, &self.name)),
-            Err(_) => Err(silence(&self.name)),
-        }
+            .block_on(async { timeout(ANSWER, answer).await });
+        Ok(answer.map_err(|_| silence())??)
     }
 }
 
 impl Connection for PostgresConnection {
-    fn begin(&mut self) -> Result<(), StoreError> {
+    fn begin(&mut self) -> Result<(), DbError> {
         self.script(&format!(
             "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock({LOCKS}, {WRITING})"
         ))
     }
 
-    fn script(&mut self, sql: &str) -> Result<(), StoreError> {
+    fn script(&mut self, sql: &str) -> Result<(), DbError> {
         self.wait(self.client.batch_execute(sql))
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, DbError> {
         let rows = self.wait(self.client.query_typed(sql, &typed(values)))?;
         let columns = rows.first().map_or(&[][..], |row| row.columns()).iter();
         let columns: Rc<[String]> = columns.map(|column| column.name().to_owned()).collect();
@@ -161,10 +147,10 @@ impl Connection for PostgresConnection {
             })
         };
         let rows: Result<_, tokio_postgres::Error> = rows.iter().map(one).collect();
-        rows.map_err(|error| StoreError::Corrupt(self.place(), error.to_string()))
+        rows.map_err(|error| DbError::Corrupt(error.to_string()))
     }
 
-    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, StoreError> {
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError> {
         // They are sent one after the other, without a wait for the answers between.
         let sets: Vec<_> = sets.iter().map(|values| typed(values)).collect();
         let all = sets.iter().map(|set| self.client.execute_typed(sql, set));
@@ -172,19 +158,15 @@ impl Connection for PostgresConnection {
         Ok(changed.into_iter().sum())
     }
 
-    fn try_take_role(&mut self) -> Result<bool, StoreError> {
+    fn try_take_role(&mut self) -> Result<bool, DbError> {
         let sql = format!("SELECT pg_try_advisory_lock({LOCKS}, {DELIVERING}) AS is_ours");
         let db: &mut dyn Connection = self;
         db.query_one(&sql, &[])?.get("is_ours")
     }
 
-    fn give_up_role(&mut self) -> Result<(), StoreError> {
+    fn give_up_role(&mut self) -> Result<(), DbError> {
         // A session that asked twice has it twice.
         self.script("SELECT pg_advisory_unlock_all()")
-    }
-
-    fn place(&self) -> PathBuf {
-        PathBuf::from(&self.name)
     }
 }
 
@@ -294,36 +276,38 @@ fn read(row: &tokio_postgres::Row, column: usize) -> Result<Value, tokio_postgre
     })
 }
 
-/// Says in the operator's words what went wrong on the way to the database `name`, or there.
-fn translate(error: &tokio_postgres::Error, name: &str) -> StoreError {
-    let (place, text, name) = (PathBuf::from(name), text(error), name.to_owned());
-    let Some(code) = error.code() else {
-        return match is_lasting(error, &text) {
-            true => StoreError::Refused(name, text),
-            false => StoreError::Unreachable(name, text),
+/// Says in the operator's words what went wrong on the way to the database, or there.
+impl From<tokio_postgres::Error> for DbError {
+    fn from(error: tokio_postgres::Error) -> DbError {
+        let text = text(&error);
+        let Some(code) = error.code() else {
+            return match is_lasting(&error, &text) {
+                true => DbError::Refused(text),
+                false => DbError::Unreachable(text),
+            };
         };
-    };
-    let class = code.code().get(..2).unwrap_or_default();
-    match *code {
-        // Rights that are missing, a schema of our name that is not ours, or that was changed by hand.
-        SqlState::INVALID_CATALOG_NAME
-        | SqlState::INSUFFICIENT_PRIVILEGE
-        | SqlState::UNDEFINED_COLUMN
-        | SqlState::UNDEFINED_TABLE
-        | SqlState::DUPLICATE_TABLE => StoreError::Refused(name, text),
-        _ if class == "28" => StoreError::Refused(name, text),
-        SqlState::DISK_FULL => StoreError::DiskFull(place),
-        // Another transaction was in the way: try again.
-        SqlState::T_R_SERIALIZATION_FAILURE
-        | SqlState::T_R_DEADLOCK_DETECTED
-        | SqlState::LOCK_NOT_AVAILABLE
-        | SqlState::QUERY_CANCELED => StoreError::Busy(place),
-        // The server is going, coming, full of connections, or a standby.
-        SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::FEATURE_NOT_SUPPORTED => {
-            StoreError::Unreachable(name, text)
+        let class = code.code().get(..2).unwrap_or_default();
+        match *code {
+            // Rights that are missing, a schema of our name that is not ours, or that was changed by hand.
+            SqlState::INVALID_CATALOG_NAME
+            | SqlState::INSUFFICIENT_PRIVILEGE
+            | SqlState::UNDEFINED_COLUMN
+            | SqlState::UNDEFINED_TABLE
+            | SqlState::DUPLICATE_TABLE => DbError::Refused(text),
+            _ if class == "28" => DbError::Refused(text),
+            SqlState::DISK_FULL => DbError::DiskFull,
+            // Another transaction was in the way: try again.
+            SqlState::T_R_SERIALIZATION_FAILURE
+            | SqlState::T_R_DEADLOCK_DETECTED
+            | SqlState::LOCK_NOT_AVAILABLE
+            | SqlState::QUERY_CANCELED => DbError::Busy,
+            // The server is going, coming, full of connections, or a standby.
+            SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::FEATURE_NOT_SUPPORTED => {
+                DbError::Unreachable(text)
+            }
+            _ if ["08", "53", "57"].contains(&class) => DbError::Unreachable(text),
+            _ => DbError::Io(format!("{text} (SQLSTATE {})", code.code())),
         }
-        _ if ["08", "53", "57"].contains(&class) => StoreError::Unreachable(name, text),
-        _ => StoreError::Io(place, format!("{text} (SQLSTATE {})", code.code())),
     }
 }
 
@@ -364,8 +348,8 @@ fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn Error + '
 }
 
 /// The error for a server that does not answer by our own deadline.
-fn silence(name: &str) -> StoreError {
-    StoreError::Unreachable(name.to_owned(), "does not answer".to_owned())
+fn silence() -> DbError {
+    DbError::Unreachable("does not answer".to_owned())
 }
 
 /// The server's own bounds lie below ours, so that its error says what was too slow, and it does not go on with a

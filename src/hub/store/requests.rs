@@ -3,7 +3,7 @@
 
 use std::time::Duration;
 
-use super::connection::{Connection, Row, Value, limit, text};
+use super::connection::{Connection, DbError, Row, Value, limit, text};
 use super::{
     Accept, Claim, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Store, StoreError,
     WaitingRequest, rows, touch,
@@ -85,7 +85,7 @@ impl Store {
             let over = "DELETE FROM notice WHERE next_at <= $1 AND attempts > 0 AND since <= $2";
             db.execute(over, &[now.into(), now.minus(NOTICE_AGE).into()])?;
             let claimed = db.query(CLAIM_NOTICES, &[now.into(), limit(most)])?;
-            let claimed: Result<Vec<_>, StoreError> = claimed.iter().map(read).collect();
+            let claimed: Result<Vec<_>, DbError> = claimed.iter().map(read).collect();
             let mut claimed = claimed?;
             claimed.sort_unstable_by_key(|notice| notice.id);
             Ok(claimed)
@@ -107,7 +107,7 @@ fn accept_one(
     quotas: &Quotas,
     active: u64,
     now: Moment,
-) -> Result<Result<(), QuotaExceeded>, StoreError> {
+) -> Result<Result<(), QuotaExceeded>, DbError> {
     use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
     let Accept { request, lease_s } = accept;
     let host = request.callback.host().to_string();
@@ -163,7 +163,7 @@ pub(super) fn record(
     db: &mut dyn Connection,
     report: &Report,
     now: Moment,
-) -> Result<Recorded, StoreError> {
+) -> Result<Recorded, DbError> {
     let id = match *report {
         Report::Delivered { .. } => return Ok(Recorded::Stale),
         Report::Verified { id, .. } | Report::Unreached { id, .. } => id,
@@ -193,7 +193,7 @@ fn confirm(
     request: WaitingRequest,
     asked_at: Moment,
     now: Moment,
-) -> Result<Recorded, StoreError> {
+) -> Result<Recorded, DbError> {
     let (topic, callback) = (&request.topic, &request.callback);
     let known = db.query("SELECT id FROM topic WHERE url = $1", &[text(topic)])?;
     let Some(known) = known.first() else {
@@ -231,7 +231,7 @@ fn confirm(
     }
 }
 
-fn load(db: &mut dyn Connection, id: i64) -> Result<Option<WaitingRequest>, StoreError> {
+fn load(db: &mut dyn Connection, id: i64) -> Result<Option<WaitingRequest>, DbError> {
     let found = select(db, "WHERE r.id = $1", &[id.into()])?;
     Ok(found.into_iter().next())
 }
@@ -241,14 +241,14 @@ fn select(
     db: &mut dyn Connection,
     clause: &str,
     values: &[Value],
-) -> Result<Vec<WaitingRequest>, StoreError> {
+) -> Result<Vec<WaitingRequest>, DbError> {
     let sql = format!(
         "SELECT r.*, COALESCE(r.digest, t.digest) AS held FROM request r LEFT JOIN topic t ON t.url = r.topic {clause}"
     );
     db.query(&sql, values)?.iter().map(read).collect()
 }
 
-fn read(row: &Row) -> Result<WaitingRequest, StoreError> {
+fn read(row: &Row) -> Result<WaitingRequest, DbError> {
     let (lease_s, accepted_at) = (row.get("lease_s")?, row.get("accepted_at")?);
     let held = row.get::<Option<_>>("held")?.unwrap_or_default();
     let state = Subscription {
@@ -269,7 +269,7 @@ fn read(row: &Row) -> Result<WaitingRequest, StoreError> {
     })
 }
 
-fn save(db: &mut dyn Connection, request: &WaitingRequest) -> Result<(), StoreError> {
+fn save(db: &mut dyn Connection, request: &WaitingRequest) -> Result<(), DbError> {
     let state = &request.state;
     let changed = vec![
         ("claimed", state.claimed.into()),

@@ -1,7 +1,7 @@
 //! Subscriptions and tombstones as rows.
 
-use super::connection::{Columns, Connection, Row, Value, limit, parameters, text};
-use super::{Listed, StoreError, TOMBSTONES_MAX};
+use super::connection::{Columns, Connection, DbError, Row, Value, limit, parameters, text};
+use super::{Listed, TOMBSTONES_MAX};
 use crate::hub::request::Secret;
 use crate::hub::subscription::{Answer, Ended, Phase, RemovalReason, Subscription};
 use crate::hub::{Callback, Moment};
@@ -11,7 +11,7 @@ pub(super) fn select(
     db: &mut dyn Connection,
     clause: &str,
     values: &[Value],
-) -> Result<Vec<Listed>, StoreError> {
+) -> Result<Vec<Listed>, DbError> {
     let sql = format!(
         "SELECT s.*, t.url, t.digest AS current FROM subscription s JOIN topic t ON t.id = s.topic_id {clause}"
     );
@@ -20,7 +20,7 @@ pub(super) fn select(
 
 /// Loads the subscriptions with these ids, in the order of their ids. SQLite takes 32,766 of them; there are no more than
 /// exchanges at a time.
-pub(super) fn load(db: &mut dyn Connection, ids: &[i64]) -> Result<Vec<Listed>, StoreError> {
+pub(super) fn load(db: &mut dyn Connection, ids: &[i64]) -> Result<Vec<Listed>, DbError> {
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -34,7 +34,7 @@ pub(super) fn load_pair(
     db: &mut dyn Connection,
     callback: &Callback,
     topic: &str,
-) -> Result<Option<Listed>, StoreError> {
+) -> Result<Option<Listed>, DbError> {
     let clause = "WHERE s.callback = $1 AND t.url = $2";
     let found = select(db, clause, &[text(callback.uri()), text(topic)])?;
     Ok(found.into_iter().next())
@@ -46,7 +46,7 @@ pub(super) fn change(
     found: Vec<Listed>,
     now: Moment,
     mut change: impl FnMut(&mut Listed) -> Option<RemovalReason>,
-) -> Result<Vec<(Listed, Option<RemovalReason>)>, StoreError> {
+) -> Result<Vec<(Listed, Option<RemovalReason>)>, DbError> {
     let (mut changed, mut kept) = (Vec::with_capacity(found.len()), Vec::new());
     for mut listed in found {
         let removal = change(&mut listed);
@@ -66,7 +66,7 @@ fn remove(
     listed: &Listed,
     removal: RemovalReason,
     now: Moment,
-) -> Result<(), StoreError> {
+) -> Result<(), DbError> {
     let (topic, callback, state) = (&listed.topic, &listed.callback, &listed.state);
     let sql = "DELETE FROM subscription WHERE id = $1";
     db.execute(sql, &[listed.id.into()])?;
@@ -94,7 +94,7 @@ fn remove(
     db.execute(sql, &[limit(TOMBSTONES_MAX)]).map(drop)
 }
 
-fn read(row: &Row) -> Result<Listed, StoreError> {
+fn read(row: &Row) -> Result<Listed, DbError> {
     let current = row.get("current")?;
     let state = Subscription {
         // 0 stands for a subscription that its subscriber has ended.
@@ -165,18 +165,18 @@ pub(super) fn secret_value(secret: Option<&Secret>) -> Value {
     secret.map(|secret| secret.reveal().to_owned()).into()
 }
 
-pub(super) fn read_secret(row: &Row) -> Result<Option<Secret>, StoreError> {
+pub(super) fn read_secret(row: &Row) -> Result<Option<Secret>, DbError> {
     let secret = row.get::<Option<String>>("secret")?;
     Ok(secret.and_then(Secret::new))
 }
 
 /// Reads a callback; every one was parsed before it was stored.
-pub(super) fn read_callback(row: &Row) -> Result<Callback, StoreError> {
+pub(super) fn read_callback(row: &Row) -> Result<Callback, DbError> {
     row.parsed("callback", |text| Callback::parse(text).ok())
 }
 
 /// Reads how a last attempt ended, `at` being when.
-pub(super) fn read_last(row: &Row, at: Option<Moment>) -> Result<Option<Ended>, StoreError> {
+pub(super) fn read_last(row: &Row, at: Option<Moment>) -> Result<Option<Ended>, DbError> {
     let answer = row.get::<Option<String>>("last_answer")?;
     let answer = answer.and_then(|name| Answer::from_name(&name));
     Ok(at.zip(answer).map(|(at, answer)| Ended { at, answer }))

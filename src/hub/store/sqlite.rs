@@ -14,13 +14,13 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{ErrorCode, OpenFlags, Statement, params_from_iter};
 
-use super::connection::{Connection, Row, StoreError, Value};
+use super::connection::{Connection, DbError, Row, Value};
 use super::schema::{self, SCHEMA_VERSION};
 
 /// A connection to `hub.sqlite3` of a state directory.
 pub(super) struct SqliteConnection {
     connection: rusqlite::Connection,
-    path: PathBuf,
+    lock_path: PathBuf,
     /// The delivery role: locked for as long as it is open. The kernel unlocks it when the process ends, however it ends.
     role: Option<File>,
 }
@@ -28,64 +28,55 @@ pub(super) struct SqliteConnection {
 impl SqliteConnection {
     /// Opens the file in the directory `dir`. Creates the directory (mode 0700) and the file (mode 0600) if missing. A
     /// directory that exists keeps its mode: it may be a volume with an owner and a group of its own.
-    pub(super) fn open(dir: &Path) -> Result<SqliteConnection, StoreError> {
-        let path = dir.join(FILE_NAME);
-        let fail = |error: std::io::Error| StoreError::io(&path, &error);
-        let mut builder = DirBuilder::new();
-        let made = builder.recursive(true).mode(0o700).create(dir);
-        made.map_err(|error| StoreError::io(dir, &error))?;
-        let mark = fs::read(dir.join(LOCK_NAME)).unwrap_or_default();
+    pub(super) fn open(dir: &Path) -> Result<SqliteConnection, DbError> {
+        let (path, lock_path) = (dir.join(FILE_NAME), dir.join(LOCK_NAME));
+        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        let mark = fs::read(&lock_path).unwrap_or_default();
         check_files(dir, &mark)?;
         // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
         // alone, as a descriptor that a process closes takes along all its locks of the file.
         if !path.exists() {
-            private().write(true).open(&path).map_err(fail)?;
+            private().write(true).open(&path)?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-        let set_up = || -> rusqlite::Result<rusqlite::Connection> {
-            let connection = rusqlite::Connection::open_with_flags(&path, flags)?;
-            connection.busy_timeout(BUSY_TIMEOUT)?;
-            // The log stays when the last process closes the file, so that a log that is missing is noticed.
-            let keeps_log = DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE;
-            connection.set_db_config(keeps_log, true)?;
-            Ok(connection)
-        };
-        let mut opened = SqliteConnection::over(set_up(), path.clone())?;
+        let connection = rusqlite::Connection::open_with_flags(&path, flags)?;
+        connection.busy_timeout(BUSY_TIMEOUT)?;
+        // The log stays when the last process closes the file, so that a log that is missing is noticed.
+        connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
+        let mut opened = SqliteConnection::over(connection, lock_path)?;
         opened.script(
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
              PRAGMA journal_size_limit = 16777216",
         )?;
         if !mark.ends_with(LOG_MARK) {
             // Notes that the directory is in use, and has a log.
-            let lock_path = dir.join(LOCK_NAME);
-            let file = private().append(true).open(&lock_path);
-            let written = file.and_then(|mut file| file.write_all(LOG_MARK));
-            written.map_err(|error| StoreError::io(&lock_path, &error))?;
+            let mut file = private().append(true).open(&opened.lock_path)?;
+            file.write_all(LOG_MARK)?;
         }
         Ok(opened)
     }
 
     /// Opens a database that lives and dies with the value.
-    pub(super) fn in_memory() -> Result<SqliteConnection, StoreError> {
-        let connection = rusqlite::Connection::open_in_memory();
-        SqliteConnection::over(connection, PathBuf::from(":memory:"))
+    pub(super) fn in_memory() -> Result<SqliteConnection, DbError> {
+        let connection = rusqlite::Connection::open_in_memory()?;
+        SqliteConnection::over(connection, PathBuf::new())
     }
 
     /// Makes sure that the file is empty or ours, whole, and not of a later version, and makes its tables, or takes those of
     /// an earlier version to this one.
     fn over(
-        connection: rusqlite::Result<rusqlite::Connection>,
-        path: PathBuf,
-    ) -> Result<SqliteConnection, StoreError> {
+        connection: rusqlite::Connection,
+        lock_path: PathBuf,
+    ) -> Result<SqliteConnection, DbError> {
         let mut opened = SqliteConnection {
-            connection: connection.map_err(|error| translate(&path, &error))?,
-            path: path.clone(),
+            connection,
+            lock_path,
             role: None,
         };
         let db: &mut dyn Connection = &mut opened;
-        let version = check_tables(db, path).map_err(|error| match error {
+        let version = check_tables(db).map_err(|error| match error {
             // What cannot be read at all, in a file that could be opened, is damage whatever SQLite calls it.
-            StoreError::Io(path, what) => StoreError::Corrupt(path, what),
+            DbError::Io(what) => DbError::Corrupt(what),
             other => other,
         })?;
         if version != SCHEMA_VERSION {
@@ -106,68 +97,53 @@ impl SqliteConnection {
 }
 
 impl Connection for SqliteConnection {
-    fn begin(&mut self) -> Result<(), StoreError> {
+    fn begin(&mut self) -> Result<(), DbError> {
         // Takes the lock at once, so that nothing that was read has changed when something is written.
         self.script("BEGIN IMMEDIATE")
     }
 
-    fn script(&mut self, sql: &str) -> Result<(), StoreError> {
-        self.connection
-            .execute_batch(sql)
-            .map_err(|error| translate(&self.path, &error))
+    fn script(&mut self, sql: &str) -> Result<(), DbError> {
+        Ok(self.connection.execute_batch(sql)?)
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, StoreError> {
-        let query = || -> rusqlite::Result<Vec<Row>> {
-            let mut statement = self.prepare(sql)?;
-            let columns: Rc<[String]> = statement.column_names().map(str::to_owned).collect();
-            let rows = statement.query_map(params_from_iter(values), |row| {
-                let values = (0..columns.len()).map(|column| row.get(column));
-                Ok(Row {
-                    columns: Rc::clone(&columns),
-                    values: values.collect::<rusqlite::Result<_>>()?,
-                })
-            })?;
-            rows.collect()
-        };
-        query().map_err(|error| translate(&self.path, &error))
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, DbError> {
+        let mut statement = self.prepare(sql)?;
+        let columns: Rc<[String]> = statement.column_names().map(str::to_owned).collect();
+        let rows = statement.query_map(params_from_iter(values), |row| {
+            let values = (0..columns.len()).map(|column| row.get(column));
+            Ok(Row {
+                columns: Rc::clone(&columns),
+                values: values.collect::<rusqlite::Result<_>>()?,
+            })
+        })?;
+        Ok(rows.collect::<rusqlite::Result<_>>()?)
     }
 
-    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, StoreError> {
-        let execute = || -> rusqlite::Result<usize> {
-            let mut statement = self.prepare(sql)?;
-            let changed = sets
-                .iter()
-                .map(|set| statement.execute(params_from_iter(set)));
-            changed.sum()
-        };
-        let changed = execute().map_err(|error| translate(&self.path, &error))?;
+    fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError> {
+        let mut statement = self.prepare(sql)?;
+        let mut changed = 0;
+        for set in sets {
+            changed += statement.execute(params_from_iter(set))?;
+        }
         Ok(u64::try_from(changed).unwrap_or(u64::MAX))
     }
 
-    fn try_take_role(&mut self) -> Result<bool, StoreError> {
+    fn try_take_role(&mut self) -> Result<bool, DbError> {
         if self.role.is_some() {
             return Ok(true);
         }
-        let path = self.path.with_file_name(LOCK_NAME);
-        let fail = |error: std::io::Error| StoreError::io(&path, &error);
-        let file = private().read(true).write(true).open(&path).map_err(fail)?;
-        let is_ours = match file.try_lock() {
-            Ok(()) => true,
-            Err(fs::TryLockError::WouldBlock) => false,
-            Err(fs::TryLockError::Error(error)) => return Err(fail(error)),
-        };
-        self.role = is_ours.then_some(file);
-        Ok(is_ours)
+        let file = private().read(true).write(true).open(&self.lock_path)?;
+        match file.try_lock() {
+            Ok(()) => self.role = Some(file),
+            Err(fs::TryLockError::WouldBlock) => {}
+            Err(fs::TryLockError::Error(error)) => return Err(error.into()),
+        }
+        Ok(self.role.is_some())
     }
 
-    fn give_up_role(&mut self) -> Result<(), StoreError> {
+    fn give_up_role(&mut self) -> Result<(), DbError> {
         self.role = None;
         Ok(())
-    }
-
-    fn place(&self) -> PathBuf {
-        self.path.clone()
     }
 }
 
@@ -180,21 +156,22 @@ impl Drop for SqliteConnection {
 }
 
 /// Says what SQLite met in the operator's words.
-fn translate(path: &Path, error: &rusqlite::Error) -> StoreError {
-    let path = path.to_owned();
-    if let rusqlite::Error::FromSqlConversionFailure(..) = error {
-        return StoreError::Corrupt(path, error.to_string());
-    }
-    match error.sqlite_error_code() {
-        Some(ErrorCode::DiskFull) => StoreError::DiskFull(path),
-        Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
-            StoreError::ReadOnly(path)
+impl From<rusqlite::Error> for DbError {
+    fn from(error: rusqlite::Error) -> DbError {
+        if let rusqlite::Error::FromSqlConversionFailure(..) = error {
+            return DbError::Corrupt(error.to_string());
         }
-        Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-            StoreError::Corrupt(path, error.to_string())
+        match error.sqlite_error_code() {
+            Some(ErrorCode::DiskFull) => DbError::DiskFull,
+            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
+                DbError::ReadOnly
+            }
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
+                DbError::Corrupt(error.to_string())
+            }
+            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DbError::Busy,
+            _ => DbError::Io(error.to_string()),
         }
-        Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => StoreError::Busy(path),
-        _ => StoreError::Io(path, error.to_string()),
     }
 }
 
@@ -206,12 +183,12 @@ fn private() -> OpenOptions {
 }
 
 /// Begins a transaction in a file that is empty or ours, and returns the version of its tables.
-fn check_tables(db: &mut dyn Connection, path: PathBuf) -> Result<i64, StoreError> {
+fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
     let found = db.query_one("PRAGMA quick_check(1)", &[])?;
     let found: String = found.get("quick_check")?;
     if found != "ok" {
         let line = found.lines().next().unwrap_or_default().to_owned();
-        return Err(StoreError::Corrupt(path, line));
+        return Err(DbError::Corrupt(line));
     }
     // Another process may be making the tables right now.
     db.begin()?;
@@ -227,15 +204,15 @@ fn check_tables(db: &mut dyn Connection, path: PathBuf) -> Result<i64, StoreErro
         ),
         true => return Ok(version),
     };
-    Err(StoreError::Foreign(path, what))
+    Err(DbError::Foreign(what))
 }
 
 /// Refuses a file that has been cut, and one that is missing, or whose log is, where the lock's file says that there was one.
 /// SQLite takes a very short file for a new one, and a log that is gone for an empty one, and subscriptions would be gone
 /// without a word. Version 0.1.0 leaves another mark, and no log.
-fn check_files(dir: &Path, mark: &[u8]) -> Result<(), StoreError> {
-    let (path, is_used) = (dir.join(FILE_NAME), !mark.is_empty());
-    let what = match fs::metadata(&path).map(|metadata| metadata.len()) {
+fn check_files(dir: &Path, mark: &[u8]) -> Result<(), DbError> {
+    let is_used = !mark.is_empty();
+    let what = match fs::metadata(dir.join(FILE_NAME)).map(|metadata| metadata.len()) {
         Err(_) if is_used => "it is missing".to_owned(),
         Ok(length) if (length == 0 && is_used) || !length.is_multiple_of(PAGE_BYTES) => {
             format!("it is {length} bytes long")
@@ -247,7 +224,7 @@ fn check_files(dir: &Path, mark: &[u8]) -> Result<(), StoreError> {
         }
         _ => return Ok(()),
     };
-    Err(StoreError::Corrupt(path, what))
+    Err(DbError::Corrupt(what))
 }
 
 /// The file that holds everything.

@@ -1,6 +1,6 @@
 //! What replicas that share a PostgreSQL may do to each other: nothing, whatever address, topics or locks they have.
 
-use reviewd::hub::store::{Store, StoreError};
+use reviewd::hub::store::{DbError, Store};
 use sha2::Digest;
 
 use super::postgres::{assert_refused_with, open};
@@ -95,7 +95,7 @@ fn what_others_keep_locked_is_given_up_by_the_server_itself_and_asked_again() {
              AND mode = 'AccessExclusiveLock' AND granted";
         wait_until("the lock", || shared.query(held) == "1");
         let error = store.counts(now()).unwrap_err();
-        assert!(matches!(error, StoreError::Busy(_)), "{error:?}");
+        assert!(matches!(error.cause, DbError::Busy), "{error:?}");
         assert_eq!(shared.query(active), "0", "nothing goes on");
         other.join().unwrap();
     });
