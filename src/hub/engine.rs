@@ -7,7 +7,7 @@ mod storage;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
-use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender};
+use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -137,12 +137,8 @@ impl Engine {
         give_way(Behind::Little);
         let mut wait = Duration::ZERO;
         loop {
-            let mut batch = Vec::new();
-            match messages.recv_timeout(wait) {
-                Ok(message) => batch.push(message),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
-            }
+            // This thread has a sender, too, so the queue never ends.
+            let mut batch = Vec::from_iter(messages.recv_timeout(wait));
             batch.extend(messages.try_iter().take(BATCH_MAX - batch.len()));
             let more = self.turn(batch);
             let is_over = self.stopping.as_ref().is_some_and(|(until, _)| {

@@ -60,12 +60,7 @@ impl Engine {
             }
         }
         let is_full = jobs.len() == claim.limit;
-        self.begin(lane, jobs, now);
-        is_full
-    }
-
-    /// Begins exchanges. When the system refuses a thread, that exchange and the rest are given back.
-    fn begin(&mut self, lane: Lane, jobs: Vec<Job>, now: Moment) {
+        // When the system refuses a thread, that exchange and the rest are given back.
         let mut has_threads = true;
         for job in jobs.into_iter().map(Arc::new) {
             has_threads = has_threads && self.spawn(lane, &job);
@@ -73,6 +68,7 @@ impl Engine {
                 self.take_end(job, &Exchange::WITHHELD, Duration::ZERO, now);
             }
         }
+        is_full
     }
 
     /// Begins an exchange on a thread of its own, so that one that hangs keeps no other waiting.
