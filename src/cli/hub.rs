@@ -96,8 +96,8 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
             let text = lines.collect();
             (row, text)
         }
-        Action::Remove(One { id }) => apply(store, id, AdminCommand::Remove, "removed")?,
-        Action::Retry(One { id }) => apply(store, id, AdminCommand::Retry, "due now")?,
+        Action::Remove(One { id }) => apply(store, id, AdminCommand::Remove)?,
+        Action::Retry(One { id }) => apply(store, id, AdminCommand::Retry)?,
     };
     let out = match args.format {
         OutputFormat::Text => text,
@@ -142,16 +142,17 @@ fn copy(
     Ok((json, text))
 }
 
-/// Applies a command to one subscription; `done` says in words what became of it.
-fn apply(
-    store: &mut Store,
-    id: i64,
-    command: AdminCommand,
-    done: &str,
-) -> Result<(Value, String), Failure> {
-    if !store.apply_admin(id, command, now())? {
+/// Applies a command to one subscription, and says in words what became of it.
+fn apply(store: &mut Store, id: i64, command: AdminCommand) -> Result<(Value, String), Failure> {
+    let Some(listed) = store.apply_admin(id, command, now())? else {
         return Err(unknown(store, id));
-    }
+    };
+    let done = match command {
+        AdminCommand::Remove => "removed",
+        AdminCommand::Retry if listed.state.claimed => "being delivered",
+        AdminCommand::Retry if listed.owed => "due now",
+        AdminCommand::Retry => "up to date",
+    };
     let text = format!("subscription {id} is {done}\n");
     Ok((json!({"id": id, "done": done}), text))
 }

@@ -39,7 +39,6 @@ impl Callback {
             .map_err(|error| format!("must be an absolute https URL: {error}"))?;
         match uri.scheme_str() {
             Some("https") => {}
-            Some("http") => return Err("must be https, plain http is refused".to_owned()),
             Some(other) => return Err(format!("must be an https URL, not {}", quote(other))),
             None => return Err("must be an absolute https URL".to_owned()),
         }

@@ -16,6 +16,7 @@ use super::store::Accept;
 use super::transport::CaError;
 use super::{Callback, HubRequest, Refusal};
 use crate::snapshot::Topic;
+use crate::wire::text::quote;
 
 /// The running hub; cheap to clone. When the last clone is dropped, it stops without waiting.
 #[derive(Clone)]
@@ -99,7 +100,8 @@ impl Hub {
             ..
         } = &*self.inner;
         if !topics.contains(&request.topic) {
-            let what = format!("is not one of {}", topics.join(" "));
+            let (given, topics) = (quote(&request.topic_given), topics.join(" "));
+            let what = format!("{given} is not one of {topics}");
             return Err(Refusal::field("hub.topic", what));
         }
         self.check_callback(&request.callback)?;

@@ -41,7 +41,7 @@ fn h23_escaped_unreserved_characters_are_decoded_and_others_kept() {
 #[test]
 fn other_schemes_and_shapes_are_refused() {
     for (text, what) in [
-        ("HTTP://a.example/", "must be https, plain http is refused"),
+        ("HTTP://a.example/", "must be an https URL, not \"http\""),
         ("ftp://a.example/", "must be an https URL, not \"ftp\""),
         ("a.example", "must be an absolute https URL"),
         ("", "must be an absolute https URL: empty string"),

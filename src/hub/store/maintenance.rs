@@ -141,13 +141,13 @@ impl Store {
         self.read(|db| db.query(sql, &[limit(most)])?.iter().map(read).collect())
     }
 
-    /// Applies the operator's command to a subscription; `false` when there is none with that id.
+    /// Applies the operator's command to a subscription and returns it; `None` when there is none with that id.
     pub fn apply_admin(
         &mut self,
         id: i64,
         command: AdminCommand,
         now: Moment,
-    ) -> Result<bool, StoreError> {
+    ) -> Result<Option<Listed>, StoreError> {
         self.write(|db| {
             let found = rows::load(db, &[id])?;
             let changed = rows::change(db, found, now, |listed| match command {
@@ -157,7 +157,7 @@ impl Store {
                     None
                 }
             })?;
-            Ok(!changed.is_empty())
+            Ok(changed.into_iter().next().map(|(listed, _)| listed))
         })
     }
 

@@ -98,8 +98,12 @@ fn retry_sends_what_is_owed_at_once() {
     rig.change("2");
     rig.wait_failures(&callback, 1);
     subscriber.behave(Reply::good);
-    assert_eq!(hub(&rig, &["retry", &id_of(&rig, &callback)]).0, 0);
+    let id = id_of(&rig, &callback);
+    let retry = || hub(&rig, &["retry", &id]).1;
+    assert_eq!(retry(), format!("subscription {id} is due now\n"));
     assert_eq!(subscriber.wait_delivery(2).body, b"2");
+    rig.wait_settled();
+    assert_eq!(retry(), format!("subscription {id} is up to date\n"));
 }
 
 #[test]

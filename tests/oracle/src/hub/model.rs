@@ -481,17 +481,27 @@ impl Model {
         stones
     }
 
-    pub(super) fn apply_admin(&mut self, id: i64, command: AdminCommand, now: Moment) -> bool {
-        let mut all = self.subscriptions.iter_mut();
-        let Some(listed) = all.find(|listed| listed.id == id) else {
-            return false;
-        };
+    pub(super) fn apply_admin(
+        &mut self,
+        id: i64,
+        command: AdminCommand,
+        now: Moment,
+    ) -> Option<Listed> {
+        let before = self.list().into_iter().find(|listed| listed.id == id)?;
         match command {
-            AdminCommand::Remove => drop(self.end(id, RemovalReason::Operator, now)),
-            AdminCommand::Retry if !listed.state.claimed => listed.state.next_at = Moment::ZERO,
-            AdminCommand::Retry => {}
+            AdminCommand::Remove => {
+                self.end(id, RemovalReason::Operator, now);
+                return Some(before);
+            }
+            AdminCommand::Retry => {
+                let mut all = self.subscriptions.iter_mut();
+                let known = all.find(|listed| listed.id == id && !listed.state.claimed);
+                if let Some(known) = known {
+                    known.state.next_at = Moment::ZERO;
+                }
+            }
         }
-        true
+        self.list().into_iter().find(|listed| listed.id == id)
     }
 
     /// Returns the digest of what the topic holds.
