@@ -6,6 +6,7 @@ use std::net::IpAddr;
 use ureq::http::Uri;
 use url::Host;
 
+use crate::wire::form::unescape;
 use crate::wire::text::{push_percent, quote};
 
 /// An https URL that a subscriber gave: the URL itself, and its host and port as the limits and the guard need them.
@@ -148,7 +149,7 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
     while let Some(at) = rest.find('%') {
         out.push_str(&rest[..at]);
         let escape = rest.as_bytes().get(at + 1..at + 3).unwrap_or_default();
-        let byte = escape_value(escape).ok_or("has a broken percent-escape")?;
+        let byte = unescape(escape).ok_or("has a broken percent-escape")?;
         if is_unreserved(byte) {
             out.push(char::from(byte));
         } else {
@@ -163,13 +164,6 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
         Some((at, _)) => Err(format!("byte {at} may not appear in a URL unescaped")),
         None => Ok(out),
     }
-}
-
-fn escape_value(hex: &[u8]) -> Option<u8> {
-    let [high, low] = hex else { return None };
-    let high = char::from(*high).to_digit(16)?;
-    let low = char::from(*low).to_digit(16)?;
-    u8::try_from(high * 16 + low).ok()
 }
 
 fn is_unreserved(byte: u8) -> bool {

@@ -86,15 +86,11 @@ impl Stats {
     /// Takes what was counted; nothing of it is due for longer than `published_at`.
     pub(super) fn set_counts(&self, counts: &Counts, published_at: Moment) {
         let since = counts.due_since.map(|since| since.max(published_at));
-        let since_ms = since.map_or(0, Moment::unix_ms);
-        for (gauge, value) in [
-            (&self.subscriptions, counts.subscriptions),
-            (&self.requests, counts.requests),
-            (&self.owed, counts.owed),
-            (&self.due, counts.due),
-            (&self.due_since_ms, since_ms.try_into().unwrap_or(0)),
-        ] {
-            gauge.store(value, Relaxed);
-        }
+        let since_ms = since.map_or(0, Moment::unix_ms).try_into();
+        self.subscriptions.store(counts.subscriptions, Relaxed);
+        self.requests.store(counts.requests, Relaxed);
+        self.owed.store(counts.owed, Relaxed);
+        self.due.store(counts.due, Relaxed);
+        self.due_since_ms.store(since_ms.unwrap_or(0), Relaxed);
     }
 }

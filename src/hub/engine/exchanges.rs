@@ -85,7 +85,6 @@ impl Engine {
         let task = Arc::clone(job);
         let run = move || {
             give_way(behind);
-            let began = Instant::now();
             let exchange = client.run(&task, &sent);
             // When the hub's thread is gone, the result is not needed.
             let _gone = sender.send(Message::Ended {
