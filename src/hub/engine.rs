@@ -18,7 +18,7 @@ use self::exchanges::FinishedExchange;
 use self::storage::Role;
 use super::breaker::Breaker;
 use super::client::{Client, Exchange, Job};
-use super::in_flight::InFlight;
+use super::in_flight::{InFlight, YOUNG};
 use super::priority::{Behind, give_way};
 use super::resolve::GuardedResolver;
 use super::settings::{Outside, Settings};
@@ -147,10 +147,11 @@ impl Engine {
             if is_over {
                 return self.close();
             }
-            let aging = self.in_flight.next_room(Instant::now());
-            wait = match more {
-                true => TICK_BUSY,
-                false => aging.map_or(TICK, |aging| aging.clamp(TICK_BUSY, TICK)),
+            wait = match self.in_flight.len() {
+                _ if more => TICK_BUSY,
+                0 => TICK,
+                // Those that have begun just now give their places away by then.
+                _ => YOUNG,
             };
         }
     }

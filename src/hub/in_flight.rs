@@ -169,13 +169,6 @@ impl InFlight {
         counts.map(|(host, count)| (host, places(count))).collect()
     }
 
-    /// Returns when the next exchange is no longer young, and so more may begin.
-    pub(super) fn next_room(&self, now: Instant) -> Option<Duration> {
-        let young = self.attempts.values().filter(|one| one.is_young(now));
-        let left = |one: &Attempt| (one.moved.0 + YOUNG).saturating_duration_since(now);
-        young.map(left).min()
-    }
-
     fn count(&self, is_counted: impl Fn(&Attempt) -> bool) -> usize {
         self.attempts.values().filter(|one| is_counted(one)).count()
     }
@@ -183,7 +176,7 @@ impl InFlight {
 
 /// How long an exchange holds a place without progress. Our choice: many times what most subscribers take, and short enough
 /// that the places of a host pass 40 callbacks that hang in 3 s.
-const YOUNG: Duration = Duration::from_millis(250);
+pub(super) const YOUNG: Duration = Duration::from_millis(250);
 
 /// Exchanges that hang with one host, for each of its places. Our choice: one host takes a ninth of the threads at most.
 const HANGING_PER_PLACE: usize = 16;
@@ -276,8 +269,6 @@ mod tests {
         begin(&mut table, Lane::Fast, now);
         begin(&mut table, Lane::Fast, now);
         assert_eq!(rooms(&table, now), [0, 0, 1]);
-        assert_eq!(table.next_room(now), Some(YOUNG));
-        assert_eq!(table.next_room(later), None);
         table.end(1);
         assert_eq!(rooms(&table, later), [2, 1, 1]);
         begin(&mut table, Lane::Fast, now);
