@@ -49,7 +49,7 @@ fn build(data: &Data, tuning: &str) -> Index {
     let memory = std::env::var("REVIEWD_BENCH_MEMORY")
         .ok()
         .and_then(|bytes| bytes.parse::<u64>().ok());
-    let options = options(memory.unwrap_or(2_100) * data.reviews.len() as u64);
+    let mut options = options(memory.unwrap_or(2_100) * data.reviews.len() as u64);
     if tuning.is_empty() {
         return Index::build(&data.reviews, &data.taxonomy, &options);
     }
@@ -57,12 +57,12 @@ fn build(data: &Data, tuning: &str) -> Index {
         .split(',')
         .map(|number| number.parse().expect("a number"))
         .collect();
-    let tuning = Tuning {
+    options.tuning = Some(Tuning {
         leaf_rows_max: numbers[0],
         bitmap_rows_min: numbers[1],
         union_steps_max: numbers[2],
-    };
-    Index::build_tuned(&data.reviews, &data.taxonomy, tuning, &options)
+    });
+    Index::build(&data.reviews, &data.taxonomy, &options)
 }
 
 fn measure(data: &Data, index: &Index, scan: &Index) {

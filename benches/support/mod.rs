@@ -68,6 +68,7 @@ pub(crate) fn options(memory_bytes: u64) -> IndexOptions {
     IndexOptions {
         memory_bytes,
         threads: threads.unwrap_or(NonZeroUsize::MIN.saturating_add(1)),
+        tuning: None,
     }
 }
 

@@ -113,6 +113,7 @@ fn load(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
         index: IndexOptions {
             memory_bytes: search_memory(text_bytes),
             threads: NonZeroUsize::MIN,
+            tuning: None,
         },
     };
     let snapshot = Snapshot::build(decoded.dataset, &settings);

@@ -92,7 +92,7 @@ mod tests {
             sort: Sort::Lowest,
             rating: Rating::MAX,
             date: Date::MAX,
-            id: ReviewId::new(&"x".repeat(64)).expect("an id"),
+            id: ReviewId::from(&"x".repeat(64)).expect("an id"),
         };
         let mut frame = Frame::default();
         let ignored = vec!["\u{1}".repeat(64); 8];

@@ -172,7 +172,7 @@ impl Cursor {
     pub fn render(&self) -> ArrayString<TEXT_BYTES_MAX> {
         let head = [VERSION, self.sort as u8, self.rating.stars()];
         let head = head.into_iter().chain(self.date.days().to_be_bytes());
-        let id = self.id.as_str().bytes();
+        let id = self.id.bytes();
         let key: ArrayVec<u8, KEY_BYTES_MAX> = head.chain(id).collect();
         let mut text = [0; TEXT_BYTES_MAX];
         let len = URL_SAFE_NO_PAD.encode_slice(&key, &mut text);
@@ -198,39 +198,22 @@ impl Cursor {
             sort: *Sort::ALL.get(usize::from(head[1]))?,
             rating: Rating::new(head[2])?,
             date: Date::from_days(days)?,
-            id: ReviewId::new(str::from_utf8(id).ok()?)?,
+            id: ArrayString::from(str::from_utf8(id).ok().filter(|id| is_id(id))?).ok()?,
         })
     }
 }
 
-/// A review's id, stored inline, 1 to 64 bytes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct ReviewId(ArrayString<{ ReviewId::BYTES_MAX }>);
-
-impl ReviewId {
-    /// The longest id, 64 bytes; the decoder of the dataset rejects longer ones.
-    pub const BYTES_MAX: usize = 64;
-
-    /// Copies `id`, or returns `None` if it is empty, longer than 64 bytes, or has a byte other than `[A-Za-z0-9_-]`.
-    pub fn new(id: &str) -> Option<ReviewId> {
-        ArrayString::from(id)
-            .ok()
-            .filter(|id| is_id(id))
-            .map(ReviewId)
-    }
-
-    /// Returns the id.
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
+/// A review's id, stored inline; the decoder of the dataset rejects longer ones.
+pub type ReviewId = ArrayString<ID_BYTES_MAX>;
 
 /// First byte of every cursor; a new layout gets a new value, and old cursors then become invalid.
 const VERSION: u8 = 1;
 /// Version, sort, rating and four bytes of the date.
 const HEAD_BYTES: usize = 7;
 /// Longest key before base64.
-const KEY_BYTES_MAX: usize = HEAD_BYTES + ReviewId::BYTES_MAX;
+const KEY_BYTES_MAX: usize = HEAD_BYTES + ID_BYTES_MAX;
+/// Longest id of a review.
+const ID_BYTES_MAX: usize = 64;
 /// Longest text, 95 characters.
 const TEXT_BYTES_MAX: usize = (KEY_BYTES_MAX * 4).div_ceil(3);
 
@@ -254,7 +237,7 @@ pub(super) const WORD_BYTES_MAX: usize = 32;
 pub struct Words<'b>(&'b str);
 
 /// One search term.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Term<'b> {
     /// The text to find: folded, not empty.
     pub text: &'b str,
@@ -289,36 +272,32 @@ impl<'b> Words<'b> {
                 if rest.is_empty() {
                     return None;
                 }
-                let (is_excluded, after) = match rest.strip_prefix('-') {
-                    Some(after) if after.starts_with(|next: char| !next.is_whitespace()) => {
-                        (true, after)
-                    }
-                    _ => (false, rest),
-                };
-                let (text, is_quoted);
-                match after.strip_prefix('"') {
+                let excluded = rest.strip_prefix('-');
+                let excluded =
+                    excluded.filter(|after| after.starts_with(|next: char| !next.is_whitespace()));
+                let after = excluded.unwrap_or(rest);
+                let quoted = after.strip_prefix('"');
+                let mut text;
+                match quoted {
                     // An unclosed quotation mark extends to the end of the text.
                     Some(quoted) => {
                         (text, rest) = quoted.split_once('"').unwrap_or((quoted, ""));
-                        is_quoted = true;
+                        text = text.trim();
                     }
                     None => {
                         let end = after.find(|next: char| next.is_whitespace() || next == '"');
                         (text, rest) = after.split_at(end.unwrap_or(after.len()));
-                        is_quoted = false;
+                        text = text.trim_matches(|sign| SIGNS.contains(sign));
                     }
                 }
-                let text = match is_quoted {
-                    true => text.trim(),
-                    false => text.trim_matches(|sign| SIGNS.contains(sign)),
-                };
                 if !text.is_empty() {
+                    let is_quoted = quoted.is_some();
                     let is_short = is_quoted || text.len() <= WORD_BYTES_MAX;
                     return Some(Term {
                         text,
                         begins_word: is_short && text.starts_with(is_of_word),
                         ends_word: is_quoted && text.ends_with(is_of_word),
-                        is_excluded,
+                        is_excluded: excluded.is_some(),
                         is_quoted,
                     });
                 }
@@ -332,10 +311,7 @@ impl<'b> Term<'b> {
     pub fn anywhere(text: &'b str) -> Term<'b> {
         Term {
             text,
-            begins_word: false,
-            ends_word: false,
-            is_excluded: false,
-            is_quoted: false,
+            ..Term::default()
         }
     }
 

@@ -8,7 +8,7 @@ use crate::search::names::{Aspects, Names, WrongName};
 use crate::search::query::Parameter;
 use crate::search::rows::{RowSet, insert, words_for};
 pub use crate::search::tree::IndexOptions;
-use crate::search::tree::{Tree, Tuning, build_tree, build_within};
+use crate::search::tree::{Tree, build_within};
 use crate::wire::date::Date;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -53,23 +53,9 @@ impl Index {
     ) -> Option<Index> {
         let arena = Arena::build(reviews);
         let tree = build_within(&arena, options, cancelled);
-        (!cancelled()).then(|| Index::of(reviews, taxonomy, arena, tree))
-    }
-
-    /// Builds the index with the given tuning of the tree, for tests and measurements.
-    #[doc(hidden)]
-    pub fn build_tuned(
-        reviews: &[Review],
-        taxonomy: &Taxonomy,
-        tuning: Tuning,
-        options: &IndexOptions,
-    ) -> Index {
-        let arena = Arena::build(reviews);
-        let tree = build_tree(&arena, tuning, options, &|| false);
-        Index::of(reviews, taxonomy, arena, tree)
-    }
-
-    fn of(reviews: &[Review], taxonomy: &Taxonomy, arena: Arena, tree: Option<Tree>) -> Index {
+        if cancelled() {
+            return None;
+        }
         let technicians = taxonomy.technicians.iter().map(|one| {
             let aliases = one.aliases.iter().map(String::as_str);
             (&*one.name, aliases.collect())
@@ -102,10 +88,10 @@ impl Index {
             arena,
             tree,
         };
-        Index {
+        Some(Index {
             arrays: Arc::new(arrays),
             aspects: None,
-        }
+        })
     }
 
     /// Returns this index with the mentions of aspects; `taxonomy` has phrases that also match aspects.

@@ -26,7 +26,7 @@ pub struct Buffers {
     decoded: String,
     /// The folded texts of the query, one after the other.
     folded: String,
-    /// Names of unknown parameters; unused strings are kept for their capacity.
+    /// Names of unknown parameters.
     ignored: Vec<String>,
 }
 
@@ -50,7 +50,17 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
         } else if pair.value.is_empty() {
             continue;
         } else if let Some(parameter) = Parameter::named(&name) {
-            builder.encoded(parameter, pair.value, &mut name);
+            name.clear();
+            match decode_into(pair.value, &mut name) {
+                Ok(()) => builder.text(parameter, &name),
+                Err(error) => {
+                    let received = cut_lossy(pair.value);
+                    if builder.is_first(parameter, &received) {
+                        let (code, message) = (Code::InvalidEncoding, error.to_string());
+                        builder.refuse_value(parameter, code, message, &received);
+                    }
+                }
+            }
         } else {
             builder.ignore(&name);
         }
@@ -121,23 +131,42 @@ pub enum Parameter {
 
 impl Parameter {
     /// Returns every parameter, in the order of the documentation.
-    pub fn all() -> [Parameter; RULES.len()] {
-        RULES.map(|(parameter, ..)| parameter)
+    pub fn all() -> [Parameter; NAMES.len()] {
+        NAMES.map(|(parameter, _)| parameter)
     }
 
     /// Returns the name in requests.
     pub fn name(self) -> &'static str {
-        RULES[self as usize].1
+        NAMES[self as usize].1
     }
 
     /// Returns the parameter with exactly this name.
     pub fn named(name: &str) -> Option<Parameter> {
-        let found = RULES.iter().find(|(_, known, _)| *known == name);
-        found.map(|(parameter, ..)| *parameter)
+        let found = NAMES.iter().find(|(_, known)| *known == name);
+        found.map(|(parameter, _)| *parameter)
     }
 
-    fn kind(self) -> Kind {
-        RULES[self as usize].2
+    /// Tells whether the value is a number, in JSON too.
+    fn is_number(self) -> bool {
+        use Parameter::{Limit, MaxRating, MinRating, Rating};
+        matches!(self, Rating | MinRating | MaxRating | Limit)
+    }
+
+    /// Returns the rule for the value, as in messages.
+    fn must_be(self) -> &'static str {
+        match self {
+            Parameter::Rating => "must be an integer from 1 to 5",
+            Parameter::MinRating | Parameter::MaxRating => {
+                "must be a number from 1 to 5 with at most six decimal places"
+            }
+            Parameter::Limit => "must be an integer from 1 to 100",
+            Parameter::Since | Parameter::Until => "must be a date of the form YYYY-MM-DD",
+            Parameter::Polarity => "must be one of positive, neutral, negative",
+            Parameter::HasReply => "must be true or false",
+            Parameter::Sort => "must be one of newest, oldest, highest, lowest",
+            Parameter::Cursor => "must be the next_cursor of an earlier answer",
+            _ => "must be a text of at most 1024 bytes",
+        }
     }
 
     fn bit(self) -> u32 {
@@ -159,63 +188,27 @@ impl<'b> Filter<'b> {
     }
 }
 
-/// The required type of a value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kind {
-    Stars,
-    StarsBound,
-    Count,
-    Date,
-    Text,
-    Polarity,
-    Flag,
-    Sort,
-    Cursor,
-}
-
-impl Kind {
-    /// Tells whether the value is a number, in JSON too.
-    fn is_number(self) -> bool {
-        matches!(self, Kind::Stars | Kind::StarsBound | Kind::Count)
-    }
-
-    /// Returns the rule for the value, as in messages.
-    fn must_be(self) -> &'static str {
-        match self {
-            Kind::Stars => "must be an integer from 1 to 5",
-            Kind::StarsBound => "must be a number from 1 to 5 with at most six decimal places",
-            Kind::Count => "must be an integer from 1 to 100",
-            Kind::Date => "must be a date of the form YYYY-MM-DD",
-            Kind::Text => "must be a text of at most 1024 bytes",
-            Kind::Polarity => "must be one of positive, neutral, negative",
-            Kind::Flag => "must be true or false",
-            Kind::Sort => "must be one of newest, oldest, highest, lowest",
-            Kind::Cursor => "must be the next_cursor of an earlier answer",
-        }
-    }
-}
-
 /// The parameters in the order of their numbers.
-const RULES: [(Parameter, &str, Kind); 17] = {
+const NAMES: [(Parameter, &str); 17] = {
     use Parameter::*;
     [
-        (Rating, "rating", Kind::Stars),
-        (MinRating, "min_rating", Kind::StarsBound),
-        (MaxRating, "max_rating", Kind::StarsBound),
-        (Since, "since", Kind::Date),
-        (Until, "until", Kind::Date),
-        (Query, "query", Kind::Text),
-        (Words, "words", Kind::Text),
-        (MentionsTechnician, "mentions_technician", Kind::Text),
-        (MentionsService, "mentions_service", Kind::Text),
-        (Aspect, "aspect", Kind::Text),
-        (Polarity, "polarity", Kind::Polarity),
-        (HasReply, "has_reply", Kind::Flag),
-        (Language, "language", Kind::Text),
-        (Source, "source", Kind::Text),
-        (Limit, "limit", Kind::Count),
-        (Sort, "sort", Kind::Sort),
-        (Cursor, "cursor", Kind::Cursor),
+        (Rating, "rating"),
+        (MinRating, "min_rating"),
+        (MaxRating, "max_rating"),
+        (Since, "since"),
+        (Until, "until"),
+        (Query, "query"),
+        (Words, "words"),
+        (MentionsTechnician, "mentions_technician"),
+        (MentionsService, "mentions_service"),
+        (Aspect, "aspect"),
+        (Polarity, "polarity"),
+        (HasReply, "has_reply"),
+        (Language, "language"),
+        (Source, "source"),
+        (Limit, "limit"),
+        (Sort, "sort"),
+        (Cursor, "cursor"),
     ]
 };
 
@@ -240,8 +233,7 @@ pub struct Builder<'b> {
     repeated: u32,
     /// The query without its texts, which are in the buffer.
     query: Query<'static>,
-    texts: [Option<Range<usize>>; RULES.len()],
-    ignored: usize,
+    texts: [Option<Range<usize>>; NAMES.len()],
 }
 
 /// Why a value is rejected.
@@ -251,14 +243,14 @@ impl<'b> Builder<'b> {
     /// Starts with a query that selects everything, newest first, 20 per page.
     pub fn new(buffers: &'b mut Buffers) -> Builder<'b> {
         buffers.folded.clear();
+        buffers.ignored.clear();
         Builder {
             buffers,
             issues: Issues::default(),
             given: 0,
             repeated: 0,
             query: Query::new(Filter::default(), Sort::Newest, Query::LIMIT_DEFAULT),
-            texts: [const { None }; RULES.len()],
-            ignored: 0,
+            texts: [const { None }; NAMES.len()],
         }
     }
 
@@ -275,33 +267,27 @@ impl<'b> Builder<'b> {
     /// Takes the value of a JSON argument. The rules of [`Builder::text`] hold, and the JSON type must match: a number for a
     /// numeric parameter, a string for a text. `null` and an empty string count as absent.
     pub fn json(&mut self, parameter: Parameter, value: &Value) {
-        let kind = parameter.kind();
-        let (code, message, received) = match value {
+        let is_flag = parameter == Parameter::HasReply;
+        let fits = match value {
             Value::Null => return,
-            Value::String(text) if text.is_empty() => return,
-            Value::String(text) if kind == Kind::Flag => {
-                (Code::InvalidType, kind.must_be(), Cow::Borrowed(&**text))
-            }
-            Value::String(text) if !kind.is_number() => return self.text(parameter, text),
-            Value::String(text) => {
-                let quoted = format!("\"{}\"", cut(text));
-                (Code::InvalidType, kind.must_be(), Cow::Owned(quoted))
-            }
-            Value::Bool(_) if kind == Kind::Flag => return self.text(parameter, &quote(value)),
-            Value::Number(_) if kind.is_number() => {
-                let number = quote(value);
-                let Some(positive) = number.strip_prefix('-') else {
-                    return self.text(parameter, &number);
-                };
-                let code = match kind == Kind::StarsBound || !positive.contains('.') {
-                    true => Code::OutOfRange,
-                    false => Code::InvalidType,
-                };
-                (code, kind.must_be(), number)
-            }
-            other => (Code::InvalidType, kind.must_be(), quote(other)),
+            Value::String(text) => text.is_empty() || !parameter.is_number() && !is_flag,
+            Value::Bool(_) => is_flag,
+            Value::Number(_) => parameter.is_number(),
+            Value::Array(_) | Value::Object(_) => false,
         };
-        self.refuse_value(parameter, code, message, &received);
+        let received = match value {
+            Value::String(text) if parameter.is_number() && !fits => {
+                Cow::Owned(format!("\"{}\"", cut(text)))
+            }
+            _ => quote(value),
+        };
+        match fits {
+            true => self.text(parameter, &received),
+            false => {
+                let message = parameter.must_be();
+                self.refuse_value(parameter, Code::InvalidType, message, &received);
+            }
+        }
     }
 
     /// Adds an issue that is not about a value, such as an unknown argument.
@@ -330,38 +316,17 @@ impl<'b> Builder<'b> {
                 source: folded(Parameter::Source),
                 ..self.query.filter
             },
-            ignored: &buffers.ignored[..self.ignored],
+            ignored: &buffers.ignored,
             ..self.query
         })
     }
 
-    /// Takes a raw value of a query string; `scratch` is overwritten.
-    fn encoded(&mut self, parameter: Parameter, raw: &[u8], scratch: &mut String) {
-        scratch.clear();
-        match decode_into(raw, scratch) {
-            Ok(()) => self.text(parameter, scratch),
-            Err(error) => {
-                let received = cut_lossy(raw);
-                if self.is_first(parameter, &received) {
-                    let message = error.to_string();
-                    self.refuse_value(parameter, Code::InvalidEncoding, message, &received);
-                }
-            }
-        }
-    }
-
     /// Records the name of an unknown parameter, unless there are too many or it is recorded already.
     fn ignore(&mut self, name: &str) {
-        let name = cut(name);
-        let known = &self.buffers.ignored[..self.ignored];
-        if self.ignored == IGNORED_MAX || known.iter().any(|other| other == name) {
-            return;
+        let (name, known) = (cut(name), &mut self.buffers.ignored);
+        if known.len() < IGNORED_MAX && known.iter().all(|other| other != name) {
+            known.push(name.to_owned());
         }
-        if self.ignored == self.buffers.ignored.len() {
-            self.buffers.ignored.push(String::new());
-        }
-        name.clone_into(&mut self.buffers.ignored[self.ignored]);
-        self.ignored += 1;
     }
 
     /// Tells whether this is the parameter's first value; reports only the first repetition.
@@ -377,17 +342,16 @@ impl<'b> Builder<'b> {
 
     /// Sets the parameter to the value of `text`.
     fn set(&mut self, parameter: Parameter, text: &str) -> Result<(), Fault> {
-        let kind = parameter.kind();
-        let fault = |code| (code, kind.must_be().into());
+        let fault = |code| (code, parameter.must_be().into());
         let filter = &mut self.query.filter;
-        match kind {
-            Kind::Stars => {
+        match parameter {
+            Parameter::Rating => {
                 let stars = whole(text).ok_or(fault(Code::InvalidType))?;
                 let rating = rating(stars).ok_or(fault(Code::OutOfRange))?;
                 filter.ratings = filter.ratings.and(RatingSet::only(rating));
             }
             // A minimum of 4.5 equals 5, and a maximum of 4.5 equals 4, as ratings are whole numbers.
-            Kind::StarsBound => {
+            Parameter::MinRating | Parameter::MaxRating => {
                 let (number, fraction) = text.split_once('.').unwrap_or((text, "0"));
                 let is_short = fraction.len() <= FRACTION_DIGITS_MAX;
                 let fraction = whole(fraction).filter(|_| is_short);
@@ -404,13 +368,13 @@ impl<'b> Builder<'b> {
                 };
                 filter.ratings = filter.ratings.and(bound);
             }
-            Kind::Count => {
+            Parameter::Limit => {
                 let limit = whole(text).ok_or(fault(Code::InvalidType))?;
                 let limit = u8::try_from(limit).ok();
                 let limit = limit.filter(|limit| (1..=Query::LIMIT_MAX).contains(limit));
                 self.query.limit = limit.ok_or(fault(Code::OutOfRange))?;
             }
-            Kind::Date => {
+            Parameter::Since | Parameter::Until => {
                 let date = parse_date(text.as_bytes())
                     .map_err(|error| (Code::InvalidDate, error.to_string().into()))?;
                 match parameter {
@@ -418,25 +382,22 @@ impl<'b> Builder<'b> {
                     _ => filter.until = Some(date),
                 }
             }
-            Kind::Text => return self.fold(parameter, text),
-            Kind::Polarity => {
-                let polarity = Polarity::parse(text).ok_or(fault(Code::UnknownValue))?;
-                filter.polarity = Some(polarity);
+            Parameter::Polarity => {
+                filter.polarity = Some(Polarity::parse(text).ok_or(fault(Code::UnknownValue))?);
             }
-            Kind::Flag => {
-                let flag = text.parse().map_err(|_| fault(Code::UnknownValue))?;
-                filter.has_reply = Some(flag);
+            Parameter::HasReply => {
+                filter.has_reply = Some(text.parse().map_err(|_| fault(Code::UnknownValue))?);
             }
-            Kind::Sort => {
+            Parameter::Sort => {
                 self.query.sort = Sort::parse(text).ok_or(fault(Code::UnknownValue))?;
             }
-            Kind::Cursor if text.len() > CURSOR_BYTES_MAX => {
+            Parameter::Cursor if text.len() > CURSOR_BYTES_MAX => {
                 return Err((Code::TooLong, "must be at most 256 bytes".into()));
             }
-            Kind::Cursor => {
-                let cursor = Cursor::parse(text).ok_or(fault(Code::InvalidCursor))?;
-                self.query.cursor = Some(cursor);
+            Parameter::Cursor => {
+                self.query.cursor = Some(Cursor::parse(text).ok_or(fault(Code::InvalidCursor))?);
             }
+            _ => return self.fold(parameter, text),
         }
         Ok(())
     }

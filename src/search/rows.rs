@@ -114,7 +114,7 @@ pub(super) fn rows_of_backwards(
 }
 
 /// Returns the bits of word `place` of all `bitmaps` that stand for rows of `range`.
-fn word_of(bitmaps: &[&[u64]], range: &Range<u32>, place: usize) -> u64 {
+pub(super) fn word_of(bitmaps: &[&[u64]], range: &Range<u32>, place: usize) -> u64 {
     bitmaps.iter().fold(mask(range, place), |word, words| {
         word & words.get(place).copied().unwrap_or(0)
     })

@@ -5,15 +5,15 @@
 //! are read last.
 
 use crate::model::{Rating, Row};
-use crate::search::filter::{Cursor, Filter, Query, RatingSet, ReviewId, Sort, TERMS_MAX, Term};
+use crate::search::filter::{Cursor, Filter, Query, RatingSet, Sort, TERMS_MAX, Term};
 use crate::search::index::Index;
 use crate::search::rows::{
     RowSet, Walk, count_common, has, mask, packed_count, rows_of, rows_of_backwards, unpack,
-    words_for,
+    word_of, words_for,
 };
 use crate::search::terms::{Candidates, Memory, TermLookup};
 use crate::search::tree::Postings;
-use arrayvec::ArrayVec;
+use arrayvec::{ArrayString, ArrayVec};
 use std::cmp::Ordering;
 use std::ops::Range;
 
@@ -69,8 +69,7 @@ struct RowRun {
 fn runs(index: &Index, query: &Query<'_>) -> [RowRun; 5] {
     let all = 0..index.len();
     let cursor = query.cursor.as_ref();
-    let place =
-        |through| move |last: &Cursor| index.rows_before(last.date, last.id.as_str(), through);
+    let place = |through| move |last: &Cursor| index.rows_before(last.date, &last.id, through);
     let older = cursor.map_or(0, place(true))..all.end;
     let mut runs: [RowRun; 5] = Default::default();
     match query.sort {
@@ -130,12 +129,11 @@ fn each_row(index: &Index, rows: &Rows<'_>, run: &RowRun, mut each: impl FnMut(u
 
 /// Returns the cursor after `row` (less than the number of reviews) in the order `sort`.
 pub fn cursor_at(index: &Index, row: Row, sort: Sort) -> Option<Cursor> {
-    let id = ReviewId::new(index.id(row))?;
     Some(Cursor {
         sort,
         rating: index.rating(row),
         date: index.date(row),
-        id,
+        id: ArrayString::from(index.id(row)).ok()?,
     })
 }
 
@@ -315,15 +313,14 @@ impl<'s> Plan<'s> {
             _ => {}
         }
         let (first, last) = ((start / 64) as usize, (end - 1) as usize / 64);
-        let within = self.bitmaps.iter().map(|words| &words[first..=last]);
-        let within: Bitmaps<'_> = within.collect();
-        // Rows of the first and last word that are out of the range.
-        let cut = |word: usize| {
-            let all = self.bitmaps.iter().map(|words| words[word]);
-            (all.fold(u64::MAX, |all, word| all & word) & !mask(&self.range, word)).count_ones()
-        };
-        let cut = cut(first) + if last > first { cut(last) } else { 0 };
-        count_common(&within) - cut
+        // The first and the last word may have rows out of the range.
+        let edge = |word| word_of(&self.bitmaps, &self.range, word).count_ones();
+        if first == last {
+            return edge(first);
+        }
+        let between = self.bitmaps.iter().map(|words| &words[first + 1..last]);
+        let between: Bitmaps<'_> = between.collect();
+        edge(first) + count_common(&between) + edge(last)
     }
 
     /// Fills `candidates` with all rows of the plan, beginning with those of the condition that has the fewest; `false` where

@@ -9,7 +9,7 @@ use crate::search::hints::hints;
 use crate::search::index::{Index, IndexOptions};
 use crate::search::query::{Buffers, Parameter, parse_query};
 use crate::search::run::Scratch;
-use crate::search::tree::build_tree;
+use crate::search::tree::build_within;
 use crate::wire::date::Date;
 
 /// A dataset of the given texts, newest first, on days and with ratings that differ.
@@ -48,7 +48,9 @@ fn the_size_of_the_tree_does_not_depend_on_the_number_of_threads() {
         union_steps_max: 16,
     };
     let grow = |threads| {
-        let tree = build_tree(&arena, tuning, &options(threads), &|| false);
+        let mut options = options(threads);
+        options.tuning = Some(tuning);
+        let tree = build_within(&arena, &options, &|| false);
         tree.expect("it fits").memory()
     };
     let one = grow(1);
@@ -60,6 +62,7 @@ fn options(threads: usize) -> IndexOptions {
     IndexOptions {
         memory_bytes: u64::MAX,
         threads: NonZeroUsize::new(threads).expect("threads"),
+        tuning: None,
     }
 }
 

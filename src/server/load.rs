@@ -173,6 +173,7 @@ impl Loader {
             index: IndexOptions {
                 memory_bytes: memory.unwrap_or_else(|| process::search_memory(text_bytes)),
                 threads: self.threads,
+                tuning: None,
             },
         };
         let built = Snapshot::without_insights_unless(&decoded.dataset, &settings, cancelled);

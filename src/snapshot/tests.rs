@@ -13,6 +13,7 @@ pub(crate) fn settings() -> Settings {
         index: IndexOptions {
             memory_bytes: 64 << 20,
             threads: NonZeroUsize::MIN,
+            tuning: None,
         },
     }
 }

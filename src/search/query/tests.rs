@@ -26,18 +26,19 @@ fn json_values_follow_the_same_rules_by_their_types() {
         assert_eq!(refusals(parameter, &value), [], "{parameter:?} {value:?}");
     }
     let flag = Parameter::HasReply;
-    for (parameter, value, code, received) in [
-        (Parameter::Rating, json!("5"), Code::InvalidType, "\"5\""),
-        (Parameter::Rating, json!(4.5), Code::InvalidType, "4.5"),
-        (Parameter::Rating, json!(-1), Code::OutOfRange, "-1"),
-        (Parameter::Rating, json!(-1.5), Code::InvalidType, "-1.5"),
-        (Parameter::MinRating, json!(-0.5), Code::OutOfRange, "-0.5"),
-        (Parameter::Limit, json!(true), Code::InvalidType, "true"),
-        (flag, json!("true"), Code::InvalidType, "true"),
-        (Parameter::Query, json!(5), Code::InvalidType, "5"),
-        (Parameter::Cursor, json!([]), Code::InvalidType, "an array"),
+    for (parameter, value, received) in [
+        (Parameter::Rating, json!("5"), "\"5\""),
+        (Parameter::Rating, json!(4.5), "4.5"),
+        (Parameter::Rating, json!(-1), "-1"),
+        (Parameter::Rating, json!(-1.5), "-1.5"),
+        (Parameter::MinRating, json!(-0.5), "-0.5"),
+        (Parameter::Limit, json!(true), "true"),
+        (flag, json!("true"), "true"),
+        (Parameter::Query, json!(5), "5"),
+        (Parameter::Cursor, json!([]), "an array"),
     ] {
-        let expected = [(parameter.name().to_owned(), code, received.to_owned())];
+        let name = parameter.name().to_owned();
+        let expected = [(name, Code::InvalidType, received.to_owned())];
         let found = refusals(parameter, &value);
         assert_eq!(found, expected, "{parameter:?} {value:?}");
     }

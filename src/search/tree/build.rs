@@ -9,7 +9,7 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Builds the finest tree of `arena` within the bytes of `options`; `None` if even the coarsest one is
+/// Builds the tree of `arena` with the tuning of `options`, or the finest one within its bytes; `None` if even the coarsest is
 /// too large (texts are then scanned), or if `cancelled`.
 ///
 /// A step that is unlikely to fit is skipped: its size is estimated from the bytes of text. A step that is tried is
@@ -19,6 +19,9 @@ pub(crate) fn build_within(
     options: &IndexOptions,
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Tree> {
+    if let Some(tuning) = options.tuning {
+        return build_tree(arena, tuning, options, cancelled);
+    }
     let may_fit = |step: &&Step| (arena.bytes.len() as f64 * step.4) as u64 <= options.memory_bytes;
     let steps = STEPS.iter().filter(may_fit).take_while(|_| !cancelled());
     let mut tunings = steps.map(
@@ -61,7 +64,7 @@ const UNIT_PLACES_MAX: usize = 1 << 26;
 /// bytes has too many positions, if the arena exceeds 32-bit positions, or if `cancelled`, which is called for each unit.
 /// Any number of threads builds the same nodes, possibly in another order. Each thread has at most
 /// [`BATCH_PLACES_MAX`] positions or one unit in memory, and reads the arena once for each batch.
-pub(crate) fn build_tree(
+fn build_tree(
     arena: &Arena,
     tuning: Tuning,
     options: &IndexOptions,
@@ -298,9 +301,8 @@ fn join_units(arena: &Arena, tuning: Tuning, shared: &Shared<'_>) -> Tree {
     let first_bytes = first_bytes.collect();
     let mut tree = grower.tree;
     let root = tree.adopt(first_bytes);
-    match tree.nodes.first_mut() {
-        Some(slot) => *slot = root,
-        None => tree.nodes.push(root),
+    if let Some(slot) = tree.nodes.first_mut() {
+        *slot = root;
     }
     shared.check(&tree);
     tree.nodes.shrink_to_fit();

@@ -9,7 +9,7 @@
 mod build;
 mod grow;
 
-pub(crate) use build::{build_tree, build_within};
+pub(crate) use build::build_within;
 
 use crate::search::rows::{insert, rows_of, unpack};
 use std::num::NonZeroUsize;
@@ -21,6 +21,8 @@ pub struct IndexOptions {
     pub memory_bytes: u64,
     /// Threads that build the index.
     pub threads: NonZeroUsize,
+    /// Where the tree is cut off; `None` for the finest tree that fits.
+    pub tuning: Option<Tuning>,
 }
 
 /// Where the tree is cut off, and what its nodes store. Never affects results.

@@ -107,7 +107,12 @@ pub fn check_cursor(data: &[u8]) {
     if let [sort, stars, a, b, c, d, id @ ..] = data
         && let Some(rating) = Rating::new(*stars)
         && let Some(date) = Date::from_days(u32::from_be_bytes([*a, *b, *c, *d]))
-        && let Some(id) = str::from_utf8(id).ok().and_then(ReviewId::new)
+        && let Ok(id) = str::from_utf8(id)
+        && !id.is_empty()
+        && id
+            .bytes()
+            .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
+        && let Ok(id) = ReviewId::from(id)
     {
         let sort = Sort::ALL[usize::from(sort % 4)];
         let cursor = Cursor {

@@ -35,11 +35,16 @@ pub fn check_search(data: &[u8]) {
     };
     let budget = source.below(256) as u64 * 64;
     let (reviews, taxonomy) = (source.reviews(), taxonomy());
-    let mut indexes = [
-        Index::build_tuned(&reviews, &taxonomy, tuning, &options(u64::MAX)),
-        Index::build(&reviews, &taxonomy, &options(u64::MAX)),
-        Index::build(&reviews, &taxonomy, &options(budget)),
-    ];
+    let mut indexes = [(u64::MAX, Some(tuning)), (u64::MAX, None), (budget, None)].map(
+        |(memory_bytes, tuning)| {
+            let options = IndexOptions {
+                memory_bytes,
+                threads: NonZeroUsize::MIN,
+                tuning,
+            };
+            Index::build(&reviews, &taxonomy, &options)
+        },
+    );
     assert!(indexes[2].tree_bytes() <= budget);
     let insights = source.insights(reviews.len(), &taxonomy);
     for index in &mut indexes {
@@ -49,13 +54,6 @@ pub fn check_search(data: &[u8]) {
     for _ in 0..10 {
         let pairs = source.query(&searched);
         searched.check(&indexes, &pairs);
-    }
-}
-
-fn options(memory_bytes: u64) -> IndexOptions {
-    IndexOptions {
-        memory_bytes,
-        threads: NonZeroUsize::MIN,
     }
 }
 
@@ -523,7 +521,7 @@ impl Source<'_> {
                         sort,
                         rating: self.rating(),
                         date: self.date(),
-                        id: ReviewId::new(id).expect("an id of a review"),
+                        id: ReviewId::from(id).expect("an id of a review"),
                     };
                     cursor.render().to_string()
                 }

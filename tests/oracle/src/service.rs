@@ -28,6 +28,7 @@ pub fn snapshot_settings() -> snapshot::Settings {
         index: IndexOptions {
             memory_bytes: 64 << 20,
             threads: NonZeroUsize::MIN,
+            tuning: None,
         },
     }
 }
