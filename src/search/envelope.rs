@@ -1,7 +1,7 @@
 //! The JSON before and after the reviews of a response, shared by REST and MCP. The reviews themselves are rendered when
 //! the snapshot is built, and joined by commas.
 
-use super::filter::Cursor;
+use super::filter::{Cursor, IgnoredName};
 use super::hints::{Hint, push_hints};
 use crate::wire::json::{push_strings, push_u64};
 
@@ -23,7 +23,7 @@ impl Frame {
         matched: u32,
         returned: usize,
         next: Option<&Cursor>,
-        ignored: &[String],
+        ignored: &[IgnoredName],
     ) {
         self.cursor.clear();
         if let Some(next) = next {
@@ -66,11 +66,11 @@ pub(crate) fn push_head(out: &mut Vec<u8>, matched: u32, returned: usize, cursor
 }
 
 /// Appends the JSON after the last review; `ignored_parameters` only if there are any.
-pub fn push_tail(out: &mut Vec<u8>, ignored: &[String]) {
+pub fn push_tail(out: &mut Vec<u8>, ignored: &[IgnoredName]) {
     out.push(b']');
     if !ignored.is_empty() {
         out.extend_from_slice(b",\"ignored_parameters\":");
-        push_strings(out, ignored.iter().map(String::as_str));
+        push_strings(out, ignored.iter().map(|name| name.as_str()));
     }
     out.push(b'}');
 }
@@ -95,8 +95,8 @@ mod tests {
             id: ReviewId::from(&"x".repeat(64)).expect("an id"),
         };
         let mut frame = Frame::default();
-        let ignored = vec!["\u{1}".repeat(64); 8];
-        frame.render(u32::MAX, 100, Some(&cursor), &ignored);
+        let name = IgnoredName::from(&"\u{1}".repeat(64)).expect("it fits");
+        frame.render(u32::MAX, 100, Some(&cursor), &[name; 8]);
         let whole = [&*frame.head, &frame.tail].concat();
         assert!(whole.len() <= ENVELOPE_BYTES_MAX, "{}", whole.len());
         let value: serde_json::Value = serde_json::from_slice(&whole).expect("JSON");

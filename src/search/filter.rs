@@ -24,8 +24,8 @@ pub struct Query<'b> {
     pub limit: u8,
     /// Only reviews after this cursor; its order is `sort`.
     pub cursor: Option<Cursor>,
-    /// Names of unknown parameters, at most 8, each cut at 64 bytes.
-    pub ignored: &'b [String],
+    /// Names of unknown parameters, at most 8.
+    pub ignored: &'b [IgnoredName],
 }
 
 impl<'b> Query<'b> {
@@ -45,6 +45,9 @@ impl<'b> Query<'b> {
     /// The largest limit.
     pub const LIMIT_MAX: u8 = 100;
 }
+
+/// The name of an unknown parameter, cut at 64 bytes.
+pub type IgnoredName = ArrayString<64>;
 
 /// Which reviews a search selects, by default all. All parts must match; contradictory parts select nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

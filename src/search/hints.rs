@@ -67,9 +67,8 @@ pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> 
     }
     let (wanted, excluded) = terms(filter.words.or_else(|| Words::parse(filter.text?)));
     let all = join(&wanted);
-    let rest = Words::parse(&all).filter(|_| filter.words.is_some() && !excluded.is_empty());
-    if let Some(words) = rest {
-        let words = Some(words);
+    let words = Words::parse(&all).filter(|_| filter.words.is_some() && !excluded.is_empty());
+    if words.is_some() {
         let found = count(Filter { words, ..filter });
         if found > 0 {
             let message = would_match(cut(&join(&excluded)), found);

@@ -7,9 +7,10 @@
 use std::borrow::Cow;
 use std::ops::Range;
 
+use arrayvec::ArrayVec;
 use serde_json::Value;
 
-use super::filter::{Cursor, Filter, Query, RatingSet, Sort, TERMS_MAX, Words};
+use super::filter::{Cursor, Filter, IgnoredName, Query, RatingSet, Sort, TERMS_MAX, Words};
 use super::fold::fold_into;
 use super::issue::{Code, Issue, Issues};
 use crate::model::Rating;
@@ -27,7 +28,7 @@ pub struct Buffers {
     /// The folded texts of the query, one after the other.
     folded: String,
     /// Names of unknown parameters.
-    ignored: Vec<String>,
+    ignored: ArrayVec<IgnoredName, IGNORED_MAX>,
 }
 
 /// Parses a raw query string, without its `?`.
@@ -94,7 +95,7 @@ pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
 
 /// Returns the names of the parameters in `raw`, for a response that depends on none: the first 8, each once, cut at 64
 /// bytes. Parameters without a value, malformed ones, and those after the first 64 pairs are left out.
-pub fn parameter_names(raw: &[u8]) -> Vec<String> {
+pub fn parameter_names(raw: &[u8]) -> ArrayVec<IgnoredName, IGNORED_MAX> {
     let mut buffers = Buffers::default();
     let mut builder = Builder::new(&mut buffers);
     for pair in pairs(raw).take(PAIRS_MAX) {
@@ -281,13 +282,11 @@ impl<'b> Builder<'b> {
             }
             _ => quote(value),
         };
-        match fits {
-            true => self.text(parameter, &received),
-            false => {
-                let message = parameter.must_be();
-                self.refuse_value(parameter, Code::InvalidType, message, &received);
-            }
+        if fits {
+            return self.text(parameter, &received);
         }
+        let message = parameter.must_be();
+        self.refuse_value(parameter, Code::InvalidType, message, &received);
     }
 
     /// Adds an issue that is not about a value, such as an unknown argument.
@@ -324,8 +323,8 @@ impl<'b> Builder<'b> {
     /// Records the name of an unknown parameter, unless there are too many or it is recorded already.
     fn ignore(&mut self, name: &str) {
         let (name, known) = (cut(name), &mut self.buffers.ignored);
-        if known.len() < IGNORED_MAX && known.iter().all(|other| other != name) {
-            known.push(name.to_owned());
+        if !known.is_full() && known.iter().all(|other| **other != *name) {
+            known.extend(IgnoredName::from(name));
         }
     }
 

@@ -13,6 +13,7 @@ use crate::http::head::RequestHead;
 use crate::http::reply::Reply;
 use crate::http::served_state::ServedState;
 use crate::search::envelope::push_tail;
+use crate::search::filter::IgnoredName;
 use crate::search::query;
 use crate::wire::etag::EntityTag;
 
@@ -44,7 +45,7 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<
 }
 
 /// Returns the entity-tag of an answer that lists parameters; `tag` is that of the one without.
-fn tag_with(tag: EntityTag, ignored: &[String]) -> EntityTag {
+fn tag_with(tag: EntityTag, ignored: &[IgnoredName]) -> EntityTag {
     let mut hasher = Sha256::new();
     hasher.update(tag.as_bytes());
     for name in ignored {
@@ -55,7 +56,7 @@ fn tag_with(tag: EntityTag, ignored: &[String]) -> EntityTag {
 }
 
 /// Everything after the last review; `removed` and `ignored` only where there are some.
-fn tail(removed: &[u8], ignored: &[String]) -> Bytes {
+fn tail(removed: &[u8], ignored: &[IgnoredName]) -> Bytes {
     if removed.is_empty() && ignored.is_empty() {
         return Bytes::from_static(b"]}");
     }
