@@ -21,7 +21,6 @@ mkdir -p "$stage/bin" "$stage/man" "$stage/completions"
 
 # The date of the commit, so that the same commit gives the same bytes.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
-export SOURCE_DATE_EPOCH
 
 built=target/$profile/reviewd
 arguments=(--locked --profile "$profile" --bin reviewd)
@@ -30,9 +29,12 @@ if [ "$target" != "$host" ]; then
     built=target/$target/$profile/reviewd
 fi
 if [ "$profile" = dist ]; then
+    # C code has the date in it. Another profile would be built all over again because of it.
+    export SOURCE_DATE_EPOCH
     export RUSTFLAGS="--remap-path-prefix=$PWD=/reviewd --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 fi
 cargo build --quiet "${arguments[@]}"
+export SOURCE_DATE_EPOCH
 case $target in
 *-musl)
     if readelf --program-headers "$built" | grep -q INTERP; then
