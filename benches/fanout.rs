@@ -8,7 +8,7 @@
 //!
 //! `cargo bench --bench fanout` measures 1,000 subscribers, `REVIEWD_BENCH_SUBSCRIBERS=1000,10000` other numbers; each
 //! takes up to two open files here and one in the service (`ulimit -n`). `-- hang` measures only that row,
-//! `REVIEWD_BENCH_FLAGS` are further flags of the service, and `REVIEWD_BENCH_REPLICAS=2` measures so many services on one
+//! `REVIEWD_BENCH_FLAGS` are further flags of the service, and `REVIEWD_BENCH_REPLICAS=2` measures that many services on one
 //! PostgreSQL of the bench's own, which writes to the disk. With `--test` there are 20 subscribers.
 
 #![allow(

@@ -14,7 +14,7 @@ use crate::wire::text::truncate;
 ///
 /// The index stores no offsets: the text is folded here, and, if it is not ASCII, once more up to the last match;
 /// 131,072 bytes of Cyrillic letters take some milliseconds. If several characters fold to one, such as a letter and its
-/// accent, the range contains all of them.
+/// accent, the range contains all of them, as far as they lie within `bytes_max`.
 pub fn find_folded(
     text: &str,
     terms: &[Term<'_>],

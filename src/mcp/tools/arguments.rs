@@ -9,6 +9,7 @@ use crate::mcp::catalog::{Catalog, Named};
 use crate::model::Row;
 use crate::search::fold::fold_into;
 use crate::search::issue::{Code, Issue, Issues};
+use crate::search::names::NAMES_MAX;
 use crate::search::query::{Parameter, TEXT_BYTES_MAX};
 use crate::wire::json::quote;
 use crate::wire::text::cut;
@@ -87,12 +88,17 @@ impl<'v> Arguments<'v> {
             return whole;
         }
         let problem = match catalog.snapshot.index.resolve(parameter, &folded) {
-            Some(Err(wrong)) => wrong.problem,
+            Some(Err(wrong)) if !wrong.names.is_empty() => wrong.problem,
             Some(Ok(part)) if entries.iter().any(|entry| entry.name == part) => {
                 return entries.iter().find(|entry| entry.name == part);
             }
-            // Named in reviews, but neither in the taxonomy nor by the business; or the insights are not ready.
-            Some(Ok(_)) | None => "is not described here".to_owned(),
+            _ if entries.is_empty() => "is unknown: there are none".to_owned(),
+            // The index knows no name of this kind, or one that nothing describes; or the insights are not ready.
+            _ => {
+                let known = entries.iter().take(NAMES_MAX);
+                let known: Vec<&str> = known.map(|entry| &*entry.name).collect();
+                format!("is unknown; there are {}", known.join(", "))
+            }
         };
         self.refuse(name, Code::UnknownValue, problem, given);
         None
