@@ -142,7 +142,7 @@ fn copy(
     Ok((json, text))
 }
 
-/// Applies a command to one subscription, and says in words what became of it.
+/// Applies a command to one subscription; returns the outcome, as JSON and as a sentence.
 fn apply(store: &mut Store, id: i64, command: AdminCommand) -> Result<(Value, String), Failure> {
     let Some(listed) = store.apply_admin(id, command, now())? else {
         return Err(unknown(store, id));

@@ -137,7 +137,7 @@ impl Engine {
         give_way(Behind::Little);
         let mut wait = Duration::ZERO;
         loop {
-            // This thread has a sender, too, so the queue never ends.
+            // This thread keeps a sender too, so the channel never closes.
             let mut batch = Vec::from_iter(messages.recv_timeout(wait));
             batch.extend(messages.try_iter().take(BATCH_MAX - batch.len()));
             let more = self.turn(batch);
@@ -150,8 +150,8 @@ impl Engine {
             wait = match self.in_flight.len() {
                 _ if more => TICK_BUSY,
                 0 => TICK,
-                // Those that have begun just now give their places away by then.
-                _ => YOUNG,
+                // An exchange may cease to hold its place before then.
+                _ => YOUNG / 2,
             };
         }
     }

@@ -132,12 +132,12 @@ fn is_special(name: &str) -> bool {
     name.rsplit_once('.').is_none_or(is_number) || DOMAINS.split(' ').any(is_under)
 }
 
-/// Where unicast addresses are assigned.
+/// Networks that contain all assigned unicast addresses.
 const UNICAST: &str = "0.0.0.0/0 2000::/3";
 
-/// What of it is not global: the special-purpose registry of IANA (RFC 6890 and its updates), multicast and class E, and of
-/// IPv6 protocol assignments (Teredo and ORCHID among them), documentation and 6to4. 192.0.0.0/24 is refused whole, although
-/// two of its addresses are global: no callback is there.
+/// Networks of [`UNICAST`] that are not global. IPv4: the special-purpose registry of IANA (RFC 6890 and its updates),
+/// multicast and class E. IPv6: protocol assignments (with Teredo and ORCHID), documentation and 6to4. 192.0.0.0/24 is refused
+/// whole, although two of its addresses are global: no callback is there.
 const SPECIAL: &str = "
     0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
     192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24
@@ -147,7 +147,7 @@ const SPECIAL: &str = "
 const PRIVATE: &str =
     "10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 172.16.0.0/12 192.168.0.0/16 ::1/128 fc00::/7";
 
-/// The metadata services that two clouds keep among them.
+/// Addresses of [`PRIVATE`] at which two clouds have their metadata services.
 const METADATA: &str = "100.100.100.200/32 fd00:ec2::254/128";
 
 #[cfg(test)]

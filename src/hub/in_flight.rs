@@ -175,7 +175,7 @@ impl InFlight {
 }
 
 /// How long an exchange holds a place without progress. Our choice: many times what most subscribers take, and short enough
-/// that the places of a host pass 40 callbacks that hang in 3 s.
+/// that 40 hanging callbacks of one host, four at a time, hold up its other callbacks for 4 s at most.
 pub(super) const YOUNG: Duration = Duration::from_millis(250);
 
 /// Exchanges that hang with one host, for each of its places. Our choice: one host takes a ninth of the threads at most.

@@ -49,8 +49,8 @@ pub enum StoreLocation {
 }
 
 impl StoreLocation {
-    /// Opens the store there: in `hub.sqlite3` of the directory, or in the schema `reviewd` of the database. Creates the
-    /// directory (mode 0700), the file (mode 0600) and the schema if missing; a directory that exists keeps its mode.
+    /// Opens the store: the file `hub.sqlite3` of the directory, or the schema `reviewd` of the database. Creates what is
+    /// missing: the directory (mode 0700), the file (mode 0600), the schema. An existing directory keeps its mode.
     ///
     /// # Errors
     /// See [`StoreError`].

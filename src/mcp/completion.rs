@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::catalog::{Catalog, Named};
 use super::jsonrpc::{Call, RpcError};
 use crate::model::Row;
-use crate::search::fold::fold_into;
+use crate::search::fold::fold;
 
 /// Returns the result of `completion/complete`: at most 100 values.
 ///
@@ -43,8 +43,7 @@ pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcE
 }
 
 fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
-    let mut folded = String::new();
-    fold_into(value, &mut folded);
+    let folded = fold(value);
     // Phrases and further aliases match only at their beginning: "prob" does not match "title problem".
     let begins = |(at, name): (usize, &String)| {
         name.starts_with(&folded) || at < 2 && name.split(' ').any(|word| word.starts_with(&folded))

@@ -57,6 +57,7 @@ impl Reply {
 
     /// Rejects a request before a message is parsed.
     pub(crate) fn refuse(refusal: Refusal) -> Reply {
+        let too_large;
         let (status, message) = match refusal {
             Refusal::BrokenBody => (400, "the message did not arrive whole"),
             Refusal::Method => (
@@ -64,7 +65,10 @@ impl Reply {
                 "there is no event stream here: send messages with POST",
             ),
             Refusal::TooSlow => (408, "the message did not arrive in time"),
-            Refusal::TooLarge => (413, "the message is larger than this server takes"),
+            Refusal::TooLarge(bytes_max) => {
+                too_large = format!("the message must not be longer than {bytes_max} bytes");
+                (413, &*too_large)
+            }
             Refusal::MediaType => (415, "Content-Type must be application/json"),
             Refusal::Coding => (415, "the message must be sent without a Content-Encoding"),
             Refusal::TooMany => (429, TOO_MANY),
@@ -76,7 +80,7 @@ impl Reply {
         };
         Reply {
             allow: (status == 405).then_some(METHODS),
-            ..Reply::error(&RpcError::new(code, message).with_status(status))
+            ..Reply::error(&RpcError::new(code, message.to_owned()).with_status(status))
         }
     }
 
@@ -107,7 +111,8 @@ pub(crate) enum Refusal {
     BrokenBody,
     Method,
     TooSlow,
-    TooLarge,
+    /// The message is longer than so many bytes.
+    TooLarge(usize),
     MediaType,
     /// The message is in a content coding.
     Coding,

@@ -122,7 +122,7 @@ impl Server {
 
     fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Reply {
         if body.len() > self.body_bytes_max {
-            return Reply::refuse(Refusal::TooLarge);
+            return Reply::refuse(Refusal::TooLarge(self.body_bytes_max));
         }
         let mut out = Vec::new();
         let mut session = None;

@@ -6,7 +6,7 @@ use std::ops::Range;
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
 use super::filter::Term;
-pub use crate::wire::fold::fold_into;
+pub use crate::wire::fold::{fold, fold_into};
 use crate::wire::text::truncate;
 
 /// Returns the ranges of `terms` in the first `bytes_max` bytes of the original `text`: the first `count_max` matches of
@@ -22,8 +22,7 @@ pub fn find_folded(
     count_max: usize,
 ) -> Vec<Range<usize>> {
     let text = truncate(text, bytes_max);
-    let mut folded = String::with_capacity(text.len());
-    fold_into(text, &mut folded);
+    let folded = fold(text);
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for term in terms {
         let places = memchr::memmem::find_iter(folded.as_bytes(), term.text.as_bytes());

@@ -2,7 +2,7 @@
 
 use crate::model::insights::{Aspect, Polarity};
 use crate::model::{Review, Row, Taxonomy};
-use crate::search::fold::fold_into;
+use crate::search::fold::fold;
 use crate::search::rows::RowSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -63,9 +63,7 @@ impl Names {
         let mut entries: Vec<(&str, Vec<u32>)> = Vec::new();
         let mut keys: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
         let mut add_key = |name: &str, number: usize| {
-            let mut folded = String::new();
-            fold_into(name, &mut folded);
-            keys.entry(folded).or_default().insert(number as u32);
+            keys.entry(fold(name)).or_default().insert(number as u32);
         };
         let mut number_of = |name: &'a str, others: Vec<&str>, row: Option<u32>| {
             let number = *numbers.entry(name).or_insert(entries.len());

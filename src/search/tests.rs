@@ -97,7 +97,7 @@ fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
         let found = index.resolve(Parameter::MentionsTechnician, name);
         found.expect("people have names")
     };
-    let wrong = |name| resolve(name).expect_err("it names nobody");
+    let wrong = |name| resolve(name).expect_err("no person has this name");
     assert_eq!(resolve("okafor"), Ok("Adaeze Okafor"));
     let several = vec!["Dr. Ji\u{159}\u{ed} Dvo\u{159}\u{e1}k", "Ada Dvorak"];
     assert_eq!(wrong("dvorak").names, several);

@@ -6,6 +6,13 @@ use icu_normalizer::properties::{
     CanonicalCombiningClassMapBorrowed, CanonicalDecompositionBorrowed, Decomposed,
 };
 
+/// Returns the folded `text`, as [`fold_into`] does.
+pub fn fold(text: &str) -> String {
+    let mut folded = String::with_capacity(text.len());
+    fold_into(text, &mut folded);
+    folded
+}
+
 /// Appends the folded `text` to `out`: NFC, then Unicode simple case folding of each code
 /// point; Latin letters lose their diacritics, `ß` becomes `ss`, and typographic quotes, dashes and spaces become `'`,
 /// `"`, `-` and a space. Our choice; other scripts keep their marks, which tell letters apart there.

@@ -133,5 +133,8 @@ fn a_refused_body_that_is_still_coming_does_not_swallow_the_answer() {
     let response = connection.response("POST");
     assert_eq!(response.status, 413);
     assert_eq!(response.field("connection"), Some("close"));
-    assert_eq!(response.json()["error"]["code"], -32_600);
+    let error = &response.json()["error"];
+    assert_eq!(error["code"], -32_600);
+    let message = "the message must not be longer than 1048576 bytes";
+    assert_eq!(error["message"], message);
 }

@@ -85,7 +85,7 @@ pub(crate) async fn mcp(
                 .handle(&served.catalog, &mcp_head(&parts), origin, message)
         }
         Err(error) => mcp::Reply::refuse(match error {
-            HttpError::BodyBytes(_) => mcp::Refusal::TooLarge,
+            HttpError::BodyBytes(bytes_max) => mcp::Refusal::TooLarge(*bytes_max),
             HttpError::BodyTime(_) => mcp::Refusal::TooSlow,
             _ => mcp::Refusal::BrokenBody,
         }),

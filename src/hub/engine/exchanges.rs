@@ -134,8 +134,8 @@ impl Engine {
                 }
             }
             Job::Deliver(listed, _) => {
-                // What did not reach its host for a fault of ours is not counted against the subscriber. Verifications say
-                // nothing of that: any client can cause them.
+                // Where most hosts cannot be reached, the fault is ours, and the failure does not count. Verifications are no
+                // evidence of that, because any client can request them.
                 let (host, is_reached) = (job.pair().1, exchange.is_reached);
                 let breaker = &mut self.breaker;
                 let counted = answer.filter(|_| !breaker.record(&host, is_reached, Instant::now()));

@@ -49,7 +49,9 @@ impl PostgresConnection {
         // With `sslmode=disable` it is made and not used.
         let security = Security::of(database)
             .map_err(|error| DbError::Refused(format!("sslrootcert {error}")))?;
-        let runtime = Builder::new_current_thread().enable_all().build()?;
+        let runtime = Builder::new_current_thread().enable_all().build();
+        let runtime =
+            runtime.map_err(|error| DbError::Refused(format!("no runtime for it: {error}")))?;
         let each = config.get_connect_timeout().copied().unwrap_or_default();
         let hosts = u32::try_from(config.get_hosts().len()).unwrap_or(u32::MAX);
         let deadline = each.saturating_mul(hosts.max(1)) + GREETING;
@@ -276,7 +278,7 @@ fn read(row: &tokio_postgres::Row, column: usize) -> Result<Value, tokio_postgre
     })
 }
 
-/// Says in the operator's words what went wrong on the way to the database, or there.
+/// Describes an error of the connection, or of the database, for the operator.
 impl From<tokio_postgres::Error> for DbError {
     fn from(error: tokio_postgres::Error) -> DbError {
         let text = text(&error);
@@ -301,7 +303,7 @@ impl From<tokio_postgres::Error> for DbError {
             | SqlState::T_R_DEADLOCK_DETECTED
             | SqlState::LOCK_NOT_AVAILABLE
             | SqlState::QUERY_CANCELED => DbError::Busy,
-            // The server is going, coming, full of connections, or a standby.
+            // The server is shutting down or starting, has no free connection, or is a standby.
             SqlState::READ_ONLY_SQL_TRANSACTION | SqlState::FEATURE_NOT_SUPPORTED => {
                 DbError::Unreachable(text)
             }

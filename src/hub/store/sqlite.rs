@@ -5,7 +5,7 @@
 //! a loss only repeats a delivery, but then a lost "begun" could let an older content follow a newer one.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::Write;
+use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
@@ -30,7 +30,11 @@ impl SqliteConnection {
     /// directory that exists keeps its mode: it may be a volume with an owner and a group of its own.
     pub(super) fn open(dir: &Path) -> Result<SqliteConnection, DbError> {
         let (path, lock_path) = (dir.join(FILE_NAME), dir.join(LOCK_NAME));
-        DirBuilder::new().recursive(true).mode(0o700).create(dir)?;
+        DirBuilder::new()
+            .recursive(true)
+            .mode(0o700)
+            .create(dir)
+            .map_err(error_at(dir))?;
         let mark = fs::read(&lock_path).unwrap_or_default();
         check_files(dir, &mark)?;
         // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
@@ -50,8 +54,9 @@ impl SqliteConnection {
         )?;
         if !mark.ends_with(LOG_MARK) {
             // Notes that the directory is in use, and has a log.
-            let mut file = private().append(true).open(&opened.lock_path)?;
-            file.write_all(LOG_MARK)?;
+            let file = private().append(true).open(&opened.lock_path);
+            let written = file.and_then(|mut file| file.write_all(LOG_MARK));
+            written.map_err(error_at(&opened.lock_path))?;
         }
         Ok(opened)
     }
@@ -132,7 +137,8 @@ impl Connection for SqliteConnection {
         if self.role.is_some() {
             return Ok(true);
         }
-        let file = private().read(true).write(true).open(&self.lock_path)?;
+        let file = private().read(true).write(true).open(&self.lock_path);
+        let file = file.map_err(error_at(&self.lock_path))?;
         match file.try_lock() {
             Ok(()) => self.role = Some(file),
             Err(fs::TryLockError::WouldBlock) => {}
@@ -155,7 +161,15 @@ impl Drop for SqliteConnection {
     }
 }
 
-/// Says what SQLite met in the operator's words.
+/// Adds the path to an error of another file than `hub.sqlite3`, which [`StoreError`](super::StoreError) names.
+fn error_at(path: &Path) -> impl FnOnce(io::Error) -> DbError {
+    move |error| match DbError::from(error) {
+        DbError::DiskFull => DbError::DiskFull,
+        other => DbError::Io(format!("{}: {other}", path.display())),
+    }
+}
+
+/// Describes an error of SQLite for the operator.
 impl From<rusqlite::Error> for DbError {
     fn from(error: rusqlite::Error) -> DbError {
         if let rusqlite::Error::FromSqlConversionFailure(..) = error {

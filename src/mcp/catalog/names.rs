@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::model::insights::Insights;
 use crate::search::filter::{Filter, Query, Sort};
-use crate::search::fold::fold_into;
+use crate::search::fold::fold;
 use crate::search::query::Parameter;
 use crate::search::run::{Scratch, run};
 use crate::snapshot::Snapshot;
@@ -22,14 +22,9 @@ pub(crate) struct Named {
 
 impl Named {
     fn new<'n>(name: &str, found_by: impl IntoIterator<Item = &'n String>, value: Value) -> Named {
-        let folded = |name: &String| {
-            let mut folded = String::with_capacity(name.len());
-            fold_into(name, &mut folded);
-            folded
-        };
         Named {
             name: name.to_owned(),
-            folded: found_by.into_iter().map(folded).collect(),
+            folded: found_by.into_iter().map(|name| fold(name)).collect(),
             value,
         }
     }

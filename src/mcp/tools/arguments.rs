@@ -7,9 +7,9 @@ use serde_json::Value;
 use super::Members;
 use crate::mcp::catalog::{Catalog, Named};
 use crate::model::Row;
-use crate::search::fold::fold_into;
+use crate::search::fold::fold;
 use crate::search::issue::{Code, Issue, Issues};
-use crate::search::names::NAMES_MAX;
+use crate::search::names::{NAMES_MAX, WrongName};
 use crate::search::query::{Parameter, TEXT_BYTES_MAX};
 use crate::wire::json::quote;
 use crate::wire::text::cut;
@@ -52,9 +52,10 @@ impl<'v> Arguments<'v> {
     /// Returns a string of at most 1,024 bytes; empty if the argument is absent.
     pub(in crate::mcp) fn optional_text(&mut self, name: &'static str) -> &'v str {
         match self.members.get(name) {
-            None | Some(Value::Null) => "",
-            Some(Value::String(text)) if text.is_empty() => "",
-            Some(_) => self.text(name, "must be a string of at most 1,024 bytes"),
+            Some(value) if !value.is_null() && value != "" => {
+                self.text(name, "must be a string of at most 1,024 bytes")
+            }
+            _ => "",
         }
     }
 
@@ -70,7 +71,7 @@ impl<'v> Arguments<'v> {
     }
 
     /// Returns the person, service or aspect that the string `given` in the argument `name` stands for, without regard to
-    /// case: its whole name, or a part of a name that matches one entry only. Any other string but an empty one is an
+    /// case: its whole name, or a part of a name that matches one entry only. Any other string, unless it is empty, is an
     /// issue that suggests names.
     pub(in crate::mcp) fn named<'c>(
         &mut self,
@@ -80,28 +81,19 @@ impl<'v> Arguments<'v> {
         given: &str,
     ) -> Option<&'c Named> {
         let entries = catalog.names(parameter);
-        let mut folded = String::with_capacity(given.len());
-        fold_into(given, &mut folded);
+        let folded = fold(given);
         // The index does not know people and services that only the business lists.
         let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
-        if whole.is_some() || given.is_empty() {
-            return whole;
+        let resolved = catalog.snapshot.index.resolve(parameter, &folded);
+        let found = whole.or_else(|| {
+            let part = resolved.as_ref()?.as_ref().ok()?;
+            entries.iter().find(|entry| entry.name == *part)
+        });
+        if found.is_none() && !given.is_empty() {
+            let problem = wrong_name(entries, resolved.and_then(Result::err));
+            self.refuse(name, Code::UnknownValue, problem, given);
         }
-        let problem = match catalog.snapshot.index.resolve(parameter, &folded) {
-            Some(Err(wrong)) if !wrong.names.is_empty() => wrong.problem,
-            Some(Ok(part)) if entries.iter().any(|entry| entry.name == part) => {
-                return entries.iter().find(|entry| entry.name == part);
-            }
-            _ if entries.is_empty() => "is unknown: there are none".to_owned(),
-            // The index knows no name of this kind, or one that nothing describes; or the insights are not ready.
-            _ => {
-                let known = entries.iter().take(NAMES_MAX);
-                let known: Vec<&str> = known.map(|entry| &*entry.name).collect();
-                format!("is unknown; there are {}", known.join(", "))
-            }
-        };
-        self.refuse(name, Code::UnknownValue, problem, given);
-        None
+        found
     }
 
     /// Returns the words of an array, or a single string, each one of `choices`; empty if the argument is absent.
@@ -146,7 +138,18 @@ impl<'v> Arguments<'v> {
     }
 }
 
-/// Returns the issue about an argument that the tool or prompt does not have.
+/// Returns what the index says about a wrong name, or where it knows no names of this kind the first of `entries`.
+pub(super) fn wrong_name(entries: &[Named], wrong: Option<WrongName<'_>>) -> String {
+    let known = entries.iter().take(NAMES_MAX);
+    let known: Vec<&str> = known.map(|entry| &*entry.name).collect();
+    match wrong {
+        Some(wrong) if !wrong.names.is_empty() => wrong.problem,
+        _ if known.is_empty() => "is unknown: there are none".to_owned(),
+        _ => format!("is unknown; there are {}", known.join(", ")),
+    }
+}
+
+/// Returns the issue about an argument that neither the tool nor the prompt has.
 pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
     let path = Some(cut(name).to_owned().into());
     let known = match known.is_empty() {

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde_json::{Value, json};
 
 use super::Members;
-use super::arguments::{Arguments, unknown};
+use super::arguments::{Arguments, unknown, wrong_name};
 use super::lookup::StoredReview;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
@@ -109,7 +109,8 @@ fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
     for (parameter, name) in query.filter.names() {
         if let Some(Err(wrong)) = catalog.snapshot.index.resolve(parameter, name) {
             let path = Some(parameter.name().into());
-            issues.push(Issue::new(path, Code::UnknownValue, wrong.problem, name));
+            let problem = wrong_name(catalog.names(parameter), Some(wrong));
+            issues.push(Issue::new(path, Code::UnknownValue, problem, name));
         }
     }
     issues.into_result()

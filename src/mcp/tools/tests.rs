@@ -1,17 +1,23 @@
 //! Every tool's answer against its own schema and its bounds, and what tools refuse, in words that a model can act on.
 
 use std::collections::HashMap;
+use std::sync::Arc;
 
 use jsonschema::Validator;
 use serde_json::{Value, json};
 
-use super::{TOOLS, search_reviews};
+use super::{Members, TOOLS, get_technician, search_reviews};
+use crate::dataset::tests::sample;
 use crate::mcp::Origin;
+use crate::mcp::catalog::Catalog;
 use crate::mcp::tests::{
     answer, ask, call, catalog, catalog_of, code, meta, request, server, with,
 };
-use crate::model::Row;
+use crate::model::{Dataset, Row};
+use crate::search::issue::Issues;
 use crate::search::query::Parameter;
+use crate::snapshot::Snapshot;
+use crate::snapshot::tests::settings;
 
 fn listed() -> Vec<Value> {
     match ask("tools/list", json!({}))["result"]["tools"].take() {
@@ -318,6 +324,42 @@ fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
     let lines = refusal("search_reviews", Value::Object(many.collect()));
     assert_eq!((lines.len(), lines[20].as_str()), (21, "and 10 more"));
 }
+
+#[test]
+fn a_name_that_the_index_cannot_know_is_told_those_of_the_business() {
+    let refused = |dataset: &Dataset| -> Vec<String> {
+        let snapshot = Snapshot::build(dataset.clone(), &settings());
+        let catalog = Catalog::new(Arc::new(snapshot));
+        let named = |tool: Tool, name: &str| {
+            let members = Members::from_iter([(name.to_owned(), json!("zzz"))]);
+            tool(&catalog, &members)
+                .expect_err("it is unknown")
+                .to_string()
+        };
+        vec![
+            named(get_technician, "name"),
+            named(search_reviews, "mentions_technician"),
+        ]
+    };
+    let mut dataset = sample();
+    dataset.taxonomy.technicians.clear();
+    for review in &mut dataset.reviews {
+        review.mentioned_technicians.clear();
+    }
+    let listed = dataset.business.technicians[0].name.clone();
+    for problem in refused(&dataset) {
+        assert!(
+            problem.contains(&format!("is unknown; there are {listed}")),
+            "{problem}"
+        );
+    }
+    dataset.business.technicians.clear();
+    for problem in refused(&dataset) {
+        assert!(problem.contains("is unknown: there are none"), "{problem}");
+    }
+}
+
+type Tool = fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>;
 
 /// A tool, its arguments, and how the refusal begins.
 const REFUSED: &str = r#"

@@ -13,7 +13,7 @@ pub struct Database {
     pub(super) config: Config,
     /// The file of the only authorities that are trusted, instead of the public ones.
     pub(super) root_cert: Option<PathBuf>,
-    /// What people are told: the address without user, password and options.
+    /// The address in messages: without user, password and options.
     name: String,
 }
 
@@ -68,7 +68,7 @@ impl Database {
                 ));
             }
         });
-        // Without an @ it holds no password: that would be read as a port.
+        // An address without @ has no password: what follows a colon is then a port.
         let (_, shown) = address
             .split_once('@')
             .or(address.split_once("://"))

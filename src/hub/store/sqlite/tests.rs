@@ -138,6 +138,22 @@ fn a_file_or_log_that_is_missing_is_damage_where_there_was_one() {
 }
 
 #[test]
+fn an_error_of_another_file_names_that_file() {
+    let temp = tempfile::tempdir().expect("directory");
+    let lock = temp.path().join(LOCK_NAME);
+    fs::create_dir(&lock).expect("made");
+    let error = open(temp.path()).map(drop).expect_err("no file");
+    assert!(
+        error.to_string().contains(&*lock.to_string_lossy()),
+        "{error}"
+    );
+    let below_a_file = temp.path().join(FILE_NAME).join("state");
+    let error = open(&below_a_file).map(drop).expect_err("no directory");
+    let place = format!("{}: Not a directory", below_a_file.display());
+    assert!(error.to_string().contains(&place), "{error}");
+}
+
+#[test]
 fn a_full_or_read_only_disk_is_named_and_costs_nothing_that_was_promised() {
     let (_temp, _dir, mut store) = stored(1);
     let set = |store: &mut Store, pragma: &str, value: i64| {
