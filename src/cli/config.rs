@@ -54,7 +54,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
     /// How often to check the data files for changes; with 0 only SIGHUP reads them again
-    #[arg(long, value_name = "TIME", default_value = "1s", value_parser = parse_poll)]
+    #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = parse_poll)]
     poll: Duration,
     /// Memory limit of the search index; with less memory searches are slower, and their results are the same [default:
     /// five times the size of the texts, at least 128MiB, at most a quarter of the memory]
