@@ -92,14 +92,17 @@ impl Code {
     }
 }
 
+/// Most issues that are reported. Our choice: more than a query of 64 parameters can have.
+const ISSUES_MAX: usize = 100;
+
 /// All issues, in the order of the input; never empty when returned as an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Issues(Vec<Issue>);
 
 impl Issues {
-    /// Adds an issue; allocates, so that only rejected requests pay for it.
+    /// Adds an issue, if there are fewer than [`ISSUES_MAX`]; allocates, so that only rejected requests pay for it.
     pub fn push(&mut self, issue: Issue) {
-        self.0.push(issue);
+        self.0.extend((self.0.len() < ISSUES_MAX).then_some(issue));
     }
 
     /// Returns the issues in the order of the input.
@@ -181,5 +184,9 @@ mod tests {
             issues.push(issue(None));
         }
         assert!(String::from_utf8_lossy(&issues.render()).contains(r#""path":[]"#));
+        for kept in (issues.iter().count() + 1..=ISSUES_MAX).chain([ISSUES_MAX]) {
+            issues.push(issue(None));
+            assert_eq!(issues.iter().count(), kept);
+        }
     }
 }
