@@ -1,61 +1,65 @@
 //! reviewd: a public, read-only reviews service in one binary.
 //!
-//! A business keeps its verified customer reviews in a few files. reviewd checks them, builds from them everything that
-//! can be built before a request, and publishes it to people, programs, feed readers and AI agents.
+//! A business stores its verified customer reviews in a few files. reviewd checks them, builds all documents and the search
+//! index in advance, and serves them to people, programs, feed readers and AI agents.
 //!
 //! # Map
 //!
-//! Each folder is one layer, and data flows one way, from the top of this table to its end. `tests/tidy.rs` reads the table
-//! and fails when code leaves it. Only `http` and `server` name hyper.
+//! Each module is one layer. A module imports only modules above it in this table. `tests/tidy.rs` reads the table and fails
+//! if the code differs. Only `http` and `server` use hyper.
 //!
 //! | module | turns what into what | may import |
 //! |---|---|---|
 //! | [`wire`] | bytes into values and back: dates, forms, JSON, entity-tags; no clock | nothing of ours |
-//! | [`model`] | the types: review, rating, row, business, taxonomy, dataset | wire |
+//! | [`model`] | only types: review, rating, row, business, taxonomy, dataset | wire |
 //! | [`dataset`] | the operator's files into a checked [`model::Dataset`], and that into documents | wire, model |
-//! | [`import`] | exports of other services into reviews and the operator's files | wire, model, dataset |
-//! | [`insights`] | reviews and taxonomy into what can be said about them | wire, model, dataset |
+//! | [`import`] | exports of other services into reviews in the operator's files | wire, model, dataset |
+//! | [`insights`] | reviews and taxonomy into counts, sentiment and evidence for each subject | wire, model, dataset |
 //! | [`search`] | parameters into a filter, reviews into an index, both into rows | wire, model, dataset |
-//! | [`snapshot`] | all of it into one immutable [`snapshot::Snapshot`] | wire, model, dataset, insights, search |
+//! | [`snapshot`] | dataset, insights and index into one immutable [`snapshot::Snapshot`] | wire, model, dataset, insights, search |
 //! | [`pages`] | a snapshot into pages, badge, widget, OpenAPI, linked data | wire, model, search, snapshot |
 //! | [`mcp`] | JSON-RPC requests into responses | wire, model, search, snapshot |
 //! | [`clock`] | the system's time into a value | wire |
 //! | [`hub`] | WebSub requests and changed topics into stored state, and that into deliveries | wire, snapshot, clock |
 //! | [`http`] | requests into responses: router, endpoints, every status and header name | all of the above |
-//! | [`server`] | sockets, reload, shutdown: what runs around the service | all of the above |
+//! | [`server`] | sockets and signals into requests, reloads and shutdown | all of the above |
 //! | [`cli`] | arguments and environment into one configuration and one command | everything |
 //!
-//! # Three ways through the code
+//! # Three walks through the code
 //!
-//! **`GET /reviews.json`**, 13 files. `server::listener` accepts, `server::connections` admits, and a worker runs
-//! `server::connection`, whose `deadline` ends what takes too long. hyper reads the request and calls `server::service`,
-//! which calls `http::respond`: `http::head` borrows a `RequestHead`, `router` finds the route, and `http::endpoint`
-//! selects the coding (`wire::negotiate`) from `http::served_state` and evaluates the conditions (`wire::conditional`);
-//! `http::reply` writes the response, which hyper sends.
+//! Each names the files to read, in this order; small helpers and types are left out.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 22 files. The same, but for the coding, as far as
-//! `http::endpoint::search`: `search::query` turns the parameters (`wire::form`) into a `Query` (`filter`), or answers 400
-//! with every issue; the entity-tag of dataset and query decides about a 304 before anything is searched; `search::run`
-//! selects rows (`terms`, `rows`) from the `index` (`tree`), and `search::envelope` joins the reviews' stored bytes.
+//! **`GET /reviews.json`**, 13 files. `server::listener` accepts the connection, `server::connections` admits it, and
+//! `server::connection` serves it on a worker thread; `deadline` enforces the timeouts. hyper parses the request and calls
+//! `server::service`, which calls `http::respond`. There `http::head` borrows a `RequestHead`, `router` finds the route, and
+//! `http::endpoint` takes the document from `http::served_state` in the coding that the client prefers (`wire::negotiate`)
+//! and evaluates the conditions (`wire::conditional`). `http::reply` renders the response, which hyper sends.
 //!
-//! **A changed file until a subscriber is told**, 30 files. A timer or a signal wakes `server::reload`. `server::files`
-//! reads the files as one set, `server::load` has them checked (`dataset`: `json`, `reviews`,
-//! `companions`, `lints`) and dated and builds a `snapshot` (`dataset::publish`, `snapshot::resource`, `insights`,
-//! `search::index`, `search::tree` and its `build`, `pages`), which replaces `http::served_state` in `http::app_state`; any
-//! error keeps the old one. `server::reload` then compresses and calls `hub::handle`, whose thread (`hub::engine`: `storage`,
-//! `exchanges`) has the store (`hub::store`: `deliveries`, `connection`, `sqlite`) note the topics' new digests,
-//! claims what is pending, sends (`hub::client`: `resolve`, `transport`) and records the results (`subscription`).
-//! What is pending is state on disk, so that a crash loses nothing.
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 22 files. The first walk without `wire::negotiate`, as
+//! far as `http::endpoint`, which calls its `search`. `search::query` parses the parameters (`wire::form`) into a `Query`
+//! (`filter`), or all issues are answered with 400. If the client has the entity-tag of this dataset and query, the response
+//! is 304 without a search. Else `search::run` selects rows (`terms`, `rows`) from the `index` (`tree`), `search::envelope`
+//! renders what surrounds the reviews, and the endpoint joins it with their stored bytes.
+//!
+//! **From a changed file to a notified subscriber**, 33 files. A timer or a signal wakes `server::reload`. `server::files`
+//! reads the files as one set. `server::load` has them checked (`dataset`: `json`, `reviews`, `companions`, `lints`), dates
+//! them, and builds a `snapshot` (`dataset::publish`, `snapshot::resource`, `insights`, `search::index`, `search::tree` and
+//! its `build`, `pages`), which replaces `http::served_state` in `http::app_state`; after an error the old one stays.
+//! `server::reload` then calls `hub::handle`, which sends the new topics to the hub's thread (`hub::engine` with `storage`
+//! and `exchanges`). That thread stores their digests (`hub::store` with `maintenance`, `connection`, `sqlite`), claims
+//! pending deliveries (`in_flight`, `deliveries`, `rows`), sends them (`hub::client`, `resolve`, `transport`), and records
+//! the results (`subscription`). Pending deliveries are state on disk, so a crash loses none.
 //!
 //! # Invariants
 //!
-//! - A snapshot never changes, but for write-once places where compressed variants arrive; a request sees one
-//!   snapshot from its first to its last byte.
-//! - Nothing on the request path blocks, locks, or waits for the hub; deliveries never share threads with requests.
-//! - A stored document costs a reference count; a search reply costs one buffer.
-//! - Body, media type, entity-tag and date of a document travel together in one [`snapshot::Resource`].
+//! - A snapshot never changes, except that compressed variants are added to it; a request uses one snapshot from its first
+//!   to its last byte.
+//! - A GET never waits for a file or for the hub, and takes no lock except that of its rate limit, if one is set.
+//! - Deliveries never share threads with requests.
+//! - To send a stored document costs a reference count; the response to a search is one buffer.
+//! - Body, media type, entity-tag and date of a document are stored together in one [`snapshot::Resource`].
 //! - Untrusted bytes become a typed value in one place; statuses are chosen in one file.
-//! - What the hub has answered 202 to is on disk.
+//! - A hub request that was answered 202 is on disk.
 //! - Two replicas with the same files give the same bytes and the same entity-tags.
 
 #![forbid(unsafe_code)]
