@@ -15,7 +15,7 @@ use crate::server::files;
 
 #[derive(Args)]
 pub(super) struct CheckArgs {
-    /// Directory with reviews.json and its companions
+    /// Directory with reviews.json and the files beside it
     #[arg(value_name = "DIR", default_value = DATA_DEFAULT)]
     data: PathBuf,
     /// Output format: lines of text, or one JSON object

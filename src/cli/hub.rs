@@ -52,15 +52,15 @@ enum Action {
     Remove(One),
     /// Deliver pending content of a subscription now, without waiting for its next attempt
     Retry(One),
-    /// Copy the subscriptions of the state directory into the database (--store), for a hub that moves there; of two states of
-    /// one subscription the later counts, so a repetition is harmless
+    /// Copy the subscriptions of the state directory into the database (--store); if both have a subscription, the later
+    /// state is kept, so copying again is harmless
     Copy,
 }
 
 /// One subscription.
 #[derive(Args)]
 struct One {
-    /// Its id
+    /// Its id, as `list` prints it
     id: i64,
 }
 

@@ -34,7 +34,7 @@ pub(super) struct ImportArgs {
     /// Format of the sources [default: detected from their contents]
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     from: Option<&'static SourceFormat>,
-    /// Columns of fields, where they are not recognised by name: rating=Points,date=Posted on
+    /// Columns of fields that are not recognised by name: rating=Points,date=Posted on
     #[arg(long, value_name = "FIELD=COLUMN,…", value_delimiter = ',', value_parser = parse_mapping)]
     map: Vec<(Field, String)>,
     /// Order of day, month and year in numeric dates: dmy, mdy, ymd, or a pattern such as %d/%m/%Y [default: detected, where all dates of the file agree]
@@ -46,7 +46,7 @@ pub(super) struct ImportArgs {
     /// Platform on which the reviews were written; overrides a column [default: the platform of the export, else import]
     #[arg(long, value_name = "NAME", value_parser = parse_name)]
     source: Option<String>,
-    /// Mark new reviews as verified where the source does not say so; only verified reviews are published
+    /// Mark new reviews as verified unless the source says whether they are; only verified reviews are published
     #[arg(long)]
     verified: bool,
     /// As --verified, and also for reviews that were imported before, even if `verified` was set to false by hand
@@ -58,7 +58,7 @@ pub(super) struct ImportArgs {
     /// Remove reviews that are missing from their source; only for complete exports
     #[arg(long)]
     prune: bool,
-    /// Write nothing if any record is refused
+    /// Write nothing if any record is rejected
     #[arg(long)]
     strict: bool,
     /// Output format: lines of text, or one JSON object
@@ -226,7 +226,7 @@ fn render(report: &Report, into: &Path) -> String {
         "{published} of {all} are verified and so published; {new} newly verified, {hidden} hidden at their source"
     ));
     if published < all {
-        let hint = "--verified vouches for what is new, --verify-existing for what is there, too";
+        let hint = "--verified marks new reviews as verified, --verify-existing also the others";
         lines.push(hint.to_owned());
     }
     let end = match &report.updated_at {
@@ -279,7 +279,7 @@ fn render_review(review: &Value) -> Vec<String> {
     let [date, author, source] = ["date", "author", "source"].map(|key| printable(&review[key]));
     let unpublished = match review["verified"].as_bool() {
         Some(true) => "",
-        Some(false) => " (not published: hidden or not verified at its source)",
+        Some(false) => " (not published: not verified, or hidden at its source)",
         None => " (not published: not verified)",
     };
     let head = format!("  {stars:☆<5} {date} {author}, {source}{unpublished}");

@@ -14,7 +14,7 @@ use crate::insights::explain::explain;
 
 #[derive(Args)]
 pub(super) struct InsightsArgs {
-    /// Directory with reviews.json and its companions
+    /// Directory with reviews.json and the files beside it
     #[arg(value_name = "DIR", default_value = DATA_DEFAULT)]
     data: PathBuf,
     /// Show every mention of an aspect with its sentence, polarity and reasons instead of the document

@@ -32,13 +32,13 @@ const LINE_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Args)]
 pub(super) struct McpArgs {
-    /// Public address of a running reviewd to ask, in place of data on this machine
+    /// Public address of a running reviewd that answers, instead of data on this machine
     #[arg(long, value_name = "URL", conflicts_with = "data", value_parser = parse_address)]
     url: Option<String>,
-    /// Directory with reviews.json and its companions [default: `data` if that directory exists, else a sample]
+    /// Directory with reviews.json and the files beside it [default: `data` if that directory exists, else a sample]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// Public address that the documents name
+    /// Public address that the responses contain
     #[arg(long, value_name = "URL", default_value = "http://127.0.0.1:8080", value_parser = parse_base_url)]
     base_url: String,
 }

@@ -125,28 +125,33 @@ Examples:
   reviewd hub copy --state /var/lib/reviewd --store postgres://reviewd@db.example/reviews";
 
 const IMPORT_AFTER_HELP: &str = "\
-`reviewd init DIR` makes the folder. Importing twice changes nothing: reviews are matched by id, edits and replies are
-updated, and reviews that are missing from a source stay unless --prune. Reviews that `reviewd forget` removed are not
-added again. The file is replaced atomically, and the previous one is kept as reviews.json.bak.
+`reviewd init DIR` creates the folder. Importing twice changes nothing: reviews
+are matched by id, edits and replies are updated, and reviews that are missing
+from a source stay unless --prune is given. Reviews that `reviewd forget` removed
+are not added again. The file is replaced atomically, and the previous one is kept
+as reviews.json.bak.
 
 Examples:
-  reviewd import Takeout/*/account-*/location-*/reviews*.json --into data --verified --dry-run
-  reviewd import reviews.csv --into data --map rating=Points,text='What they said' --date-format dmy --source avvo
+  reviewd import Takeout/*/account-*/location-*/reviews*.json --into data --dry-run
+  reviewd import reviews.csv --into data --map rating=Points --date-format dmy
   curl -fsS https://other.example/reviews.json | reviewd import - --into data";
 
 const INIT_AFTER_HELP: &str = "\
-Missing values are asked for on a terminal. The folder gets reviews.json without reviews, and taxonomy.json, which names
-the starter list of subjects for the trade; edit both as you like. A folder that has any of the data files is not changed.
+On a terminal, missing values are asked for. The folder gets reviews.json without
+reviews, and taxonomy.json, which selects the starter list of subjects for the
+trade; edit both as you like. A folder that has any of the data files is not
+changed.
 
 Example:
-  reviewd init my-reviews --name 'Bright Smile Dental' --trade dental --site https://brightsmile.example";
+  reviewd init DIR --name 'Bright Smile' --trade dental --site https://brightsmile.example";
 
 const FORGET_AFTER_HELP: &str = "\
-The reviews are removed from reviews.json; reviews.json.bak, which contains them, is deleted. Ids, day and reason are added
-to ignored.json; ids and days are published for mirrors, the reason is not. docs/erasure.md lists other copies.
+The reviews are removed from reviews.json; reviews.json.bak, which contains them,
+is deleted. Ids, day and reason are added to ignored.json; ids and days are
+published for mirrors, the reason is not. docs/erasure.md lists other copies.
 
 Example:
-  reviewd forget 01EBE3JY0F1H7ZNVH1E8G8W00Z --reason 'asked by the author on 3 March'";
+  reviewd forget 01EBE3JY0F1H7ZNVH1E8G8W00Z --reason 'asked by the author'";
 
 /// The flags of `serve` that its short help shows; `--help` shows all.
 const COMMON_FLAGS: [&str; 10] = [
