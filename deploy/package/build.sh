@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
-# Builds what is shipped, into target/package: an archive, a Debian package, debug information, a list of crates, checksums.
+# Builds the release files in target/package: an archive, a Debian package, debug information, a list of crates, checksums.
 #
 #   deploy/package/build.sh                              for this machine
 #   deploy/package/build.sh x86_64-unknown-linux-musl    static; needs the target (`rustup target add`) and musl-gcc
 #
-# Needs objcopy and strip (Debian: binutils). The Debian package needs cargo-deb, the list of crates cargo-cyclonedx; what
-# is missing is left out, with a line. PROFILE=release packs a build that is quicker to make.
+# Needs objcopy and strip (Debian: binutils). The Debian package needs cargo-deb, the list of crates cargo-cyclonedx; without
+# its tool each is left out, with a message. PROFILE=release packs the release build, which takes less time.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -29,7 +29,7 @@ if [ "$target" != "$host" ]; then
     built=target/$target/$profile/reviewd
 fi
 if [ "$profile" = dist ]; then
-    # C code has the date in it. Another profile would be built all over again because of it.
+    # Compiled C code contains the date. For other profiles it would cause a complete rebuild.
     export SOURCE_DATE_EPOCH
     export RUSTFLAGS="--remap-path-prefix=$PWD=/reviewd --remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo"
 fi
@@ -67,7 +67,7 @@ else
 fi
 if cargo cyclonedx --version >/dev/null 2>&1; then
     cargo cyclonedx --quiet --format json --target "$target" --override-filename "$name.cdx"
-    # The folder of this build is no part of what is shipped.
+    # Removes the path of this build from the list.
     sed "s#path+file://$PWD#path+file:///reviewd#g" "$name.cdx.json" >"$out/$name.cdx.json"
     rm "$name.cdx.json"
 else
