@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks what deploy/package/build.sh has put into target/package: checksums, archive, and the Debian package, installed
-# into an empty root, from where the command of its unit is started.
+# Checks the files that deploy/package/build.sh has made in target/package: checksums, archive, and the Debian package. It
+# installs the package into an empty root and starts the command of its unit there.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
@@ -19,7 +19,7 @@ fail() {
 
 (cd "$out" && sha256sum --quiet --check SHA256SUMS)
 
-# serve PROGRAM ARGUMENTS…: starts it on a free port with the settings in `settings`, and asks it whether it is ready.
+# serve PROGRAM ARGUMENTS…: starts it on a free port with the settings in `settings`, and checks that it gets ready.
 settings=()
 serve() {
     local port
@@ -54,7 +54,7 @@ for package in "$out"/*.deb; do
     root=$work/root
     mkdir -p "$root"/var/lib/dpkg/{info,updates,triggers} "$root/srv"
     touch "$root"/var/lib/dpkg/{status,available}
-    # The C library that it depends on is not in the empty root.
+    # The empty root lacks the C library on which the package depends.
     dpkg --root="$root" --force-depends --force-not-root --force-bad-path --install "$package" >"$work/dpkg" 2>&1 ||
         { cat "$work/dpkg" >&2; fail "dpkg"; }
     unit=$root/usr/lib/systemd/system/reviewd.service
@@ -66,7 +66,7 @@ for package in "$out"/*.deb; do
     program=$root/usr/bin/${program##*/}
     [ -x "$program" ] || fail "the program of the unit is not in the package"
     cp -r data "$root/srv/reviewd"
-    # The settings of the unit, with its folders in the root.
+    # The settings of the unit, with its folders below the root.
     mapfile -t settings < <(sed -n "s#^Environment=##p" "$unit" | sed "s#=/srv#=$root/srv#; s#=%S#=$root/var/lib#; /ADMIN_LISTEN/d")
     mkdir -p "$root/var/lib"
     # shellcheck disable=SC2086 # The arguments are words.

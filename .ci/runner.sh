@@ -1,7 +1,7 @@
 # Runs the steps of a folder, each in a shell of its own, with a time limit and without standard input.
 # Sourced by .ci/run and .ci/long.
 
-# The process of the step that is running; nothing else is ever ended.
+# The process of the step that is running; only this one is ever killed.
 step_pid=
 
 # run_steps FOLDER BUDGET_S [--quick | --only PREFIX | --list]

@@ -67,7 +67,7 @@ counts, wrong = {}, []
 
 
 def client(kind, requests):
-    """Asks again and again on one connection."""
+    """Sends requests repeatedly on one connection."""
     connection, number = http.client.HTTPConnection(public, timeout=20), 0
     while not stop.is_set():
         method, target, body, fields, expected = requests[number % len(requests)](number)
@@ -78,7 +78,7 @@ def client(kind, requests):
             response.read()
             outcome = response.status
         except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
-            # The last request of a connection's share; a GET is simply sent again.
+            # The connection has reached its limit of requests; a GET can be sent again.
             connection.close()
             continue
         with lock:
@@ -102,7 +102,7 @@ def hub(mode):
     def request(number):
         form = urllib.parse.urlencode({"hub.mode": mode, "hub.topic": f"http://{public}/feed.xml",
                                        "hub.callback": f"https://s{number % 500}.subscriber.example/cb"})
-        # 429 and 503 are what the limits of requests that wait are for; nothing here ever confirms.
+        # 429 and 503 are expected: pending requests are limited, and none is ever confirmed here.
         return "POST", "/api/websub/hub", form, {"Content-Type": "application/x-www-form-urlencoded"}, (202, 429, 503)
     return request
 
@@ -159,7 +159,7 @@ try:
             note()
             next_row += interval
         time.sleep(0.2)
-    # The newest dataset is served within a poll and the time that it takes to build.
+    # The newest dataset is served after one poll and the build.
     time.sleep(3)
     note()
 finally:
@@ -177,7 +177,7 @@ print("answered:", ", ".join(f"{kind} {count}" for kind, count in sorted(counts.
 assert status == 0, f"the server ended with {status}"
 assert not wrong, wrong
 assert rows[-1][5] >= reloads - 2, f"{rows[-1][5]:.0f} of {reloads} reloads"
-# The first third fills caches and the allocator's pools; after it the rest is held to a tenth, and 8 MB for reloads.
+# The first third fills caches and the allocator's pools. Afterwards memory may grow by a tenth, and 8 MB for reloads.
 settled = [row for row in rows if row[0] >= seconds / 3]
 half = len(settled) // 2
 early, late = max(row[1] for row in settled[:half]), max(row[1] for row in settled[half:])

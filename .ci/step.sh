@@ -2,16 +2,16 @@
 
 export CARGO_TERM_COLOR=never CARGO_NET_RETRY=5 DEBIAN_FRONTEND=noninteractive
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
-# rustup's own place, where no login shell has put it into PATH.
+# The folder of rustup, in case no login shell has added it to PATH.
 command -v cargo >/dev/null || PATH=$PATH:$HOME/.cargo/bin
-# A fresh clone gains nothing from incremental builds, and they cost time and disk; who builds often has them by then.
+# Incremental builds cost time and disk, and a fresh clone gains nothing from them. A clone that has used them keeps them.
 if [ "${CI:-}" = true ] || ! [ -d target/debug/incremental ]; then export CARGO_INCREMENTAL=0; fi
 
-# Where steps keep what they install and make (what is no build directory of cargo, and no Debian package).
+# Where steps keep the tools that they install and the files that they make, except build directories of cargo.
 ci_dir=$PWD/target/ci
 mkdir -p "$ci_dir"
 
-# What the step has started in the background, and nothing else, ends with it.
+# Background processes that the step has started; these, and no others, are stopped when it ends.
 started_pids=()
 end_started() {
     local pid
@@ -20,7 +20,7 @@ end_started() {
 }
 trap end_started EXIT
 
-# skip REASON: leaves the step without a verdict, out loud.
+# skip REASON: ends the step as skipped, with the reason in the output.
 skip() {
     echo "SKIPPED: $*"
     exit 77
@@ -32,7 +32,7 @@ fail() {
     exit 1
 }
 
-# retry TIMES COMMAND…: for what may fail for reasons of the network.
+# retry TIMES COMMAND…: for commands that may fail because of the network.
 retry() {
     local times=$1 attempt
     shift
@@ -60,14 +60,14 @@ install_debian() {
     retry 3 timeout --foreground 300 apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends "$@"
 }
 
-# need_venv: puts the python of a virtual environment with .ci/requirements.txt first in PATH.
+# need_venv: makes a Python environment with .ci/requirements.txt, and puts it first in PATH.
 need_venv() {
     need python3 python3 python3-venv
     local venv=$ci_dir/venv wanted
     wanted=$(sha256sum .ci/requirements.txt)
     if [ "$(cat "$venv/installed" 2>/dev/null)" != "$wanted" ]; then
         rm -rf "$venv"
-        # Debian's python3 comes without the module that puts pip into a virtual environment.
+        # Debian's python3 lacks the module that installs pip into a virtual environment.
         if ! python3 -m venv "$venv" >/dev/null 2>&1; then
             install_debian python3-venv || skip "python3 has no venv module, and python3-venv could not be installed"
             rm -rf "$venv"
@@ -85,7 +85,7 @@ need_cargo_tool() {
     local crate=$1 version=$2 root=$ci_dir/tools/$1-$2
     if ! [ -x "$root/bin/$crate" ]; then
         echo "installing $crate $version"
-        # In a folder that stays, so that a second attempt goes on where the first one's time was up.
+        # In a permanent folder, so that a second attempt continues where the first one timed out.
         retry 3 timeout --foreground 600 env CARGO_TARGET_DIR="$ci_dir/tools/build" \
             cargo install --quiet --locked --debug --root "$root" "$crate@$version" ||
             skip "$crate $version could not be installed"

@@ -1,8 +1,7 @@
-# What the dependencies are held to; sourced by steps that have found the tools.
-# The databases of advisories come from elsewhere. Whether they can be fetched is asked apart from what they say, so
-# that no advisory can pass for a missing network.
+# Checks of the dependencies; sourced by steps that have found the tools.
+# The database of advisories is fetched by a command of its own, so that a failed check is never mistaken for a failed fetch.
 
-# A reason for two versions that are no longer there is a mistake, too.
+# A stated reason for a duplicate version that no longer exists is an error, too.
 cargo deny --offline --log-level error check --hide-inclusion-graph -D unmatched-skip -D unnecessary-skip \
     bans licenses sources
 if ! timeout --foreground 60 cargo deny --log-level error fetch db >"$ci_dir/advisories.log" 2>&1; then

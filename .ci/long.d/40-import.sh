@@ -1,4 +1,4 @@
-# An import of 200 MB: all of it is taken, and a second time nothing changes.
+# An import of 200 MB: every review is imported, and a second import changes nothing.
 # limit: 1800 s
 
 need python3 python3
@@ -7,7 +7,7 @@ work=$ci_dir/import
 rm -rf "$work"
 mkdir -p "$work"
 
-# Rows of different reviews, until there are 2 x 10^8 bytes.
+# Writes rows of different reviews until the file has 2 x 10^8 bytes.
 python3 - "$work/reviews.csv" <<'PYTHON'
 import sys
 words = "They called back at once, explained every form, and the bill was what they had said. ".split(" ")

@@ -1,4 +1,4 @@
-# The hub killed with SIGKILL at random moments, again and again for CRASH_SECONDS (600); its figures are in the output.
+# The hub killed with SIGKILL at random moments, repeatedly for CRASH_SECONDS (600); the figures are in the output.
 # limit: 3600 s
 
 REVIEWD_CRASH_SECONDS=${CRASH_SECONDS:-600} cargo test --quiet --locked --test it hub::crash -- --nocapture

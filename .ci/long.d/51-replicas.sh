@@ -1,4 +1,4 @@
-# Three replicas on one PostgreSQL, killed and cut off again and again for CRASH_SECONDS (600); the figures are in the output.
+# Three replicas on one PostgreSQL, killed and disconnected repeatedly for CRASH_SECONDS (600); the figures are in the output.
 # limit: 3600 s
 
 compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null || install_debian postgresql

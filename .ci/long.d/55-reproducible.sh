@@ -1,4 +1,4 @@
-# What is shipped, built twice, in two folders: the same bytes.
+# Builds the release files twice, in two folders, and compares them byte by byte.
 # limit: 5400 s
 
 work=$ci_dir/reproducible

@@ -1,4 +1,4 @@
-# What a request costs in our own code, in instructions: a table with which to compare two commits.
+# Instructions of reviewd's own code for each kind of request: a table to compare two commits.
 # limit: 3600 s
 
 need valgrind valgrind

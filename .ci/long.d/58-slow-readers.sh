@@ -1,4 +1,4 @@
-# A client that reads 12 kB a second gets a large document whole; one that reads nothing is ended.
+# A client that reads 12 kB a second gets a whole large document; one that reads nothing is disconnected.
 # limit: 1800 s
 
 need curl curl

@@ -1,4 +1,4 @@
-# MCP testers that take long to build: the Rust SDK as a client, mcp-tester in both eras, tooltest with 200 cases.
+# MCP test tools that take long to build: the Rust SDK as a client, mcp-tester with old and new protocol revisions, tooltest with 200 cases.
 # limit: 5400 s
 
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release

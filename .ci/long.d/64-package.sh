@@ -1,4 +1,4 @@
-# What is shipped: archive, Debian package and list of crates of the dist build, checked as in .ci/run.
+# The release files: archive, Debian package and list of crates of the dist build, checked as in .ci/run.
 # limit: 5400 s
 
 need_cargo_tool cargo-deb 3.8.0

@@ -1,4 +1,4 @@
-# Mixed load with a changed dataset every ten seconds for SOAK_SECONDS (600): memory and descriptors stay flat.
+# Mixed load with a changed dataset every ten seconds for SOAK_SECONDS (600): memory and file descriptors do not grow.
 # limit: 5400 s
 
 need python3 python3

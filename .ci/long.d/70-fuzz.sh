@@ -1,4 +1,4 @@
-# Every fuzz target with the address sanitizer, all together an hour; with FUZZ_SECONDS=41400, on two cores, an hour each.
+# Every fuzz target, one hour in all; with FUZZ_SECONDS=41400, on two cores, one hour each.
 # limit: 46800 s
 
 FUZZ_SECONDS=${FUZZ_SECONDS:-3600}

@@ -7,7 +7,7 @@ tools=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/
 work=$ci_dir/coverage
 mkdir -p "$work"
 
-# Of this package alone: what it depends on is built as for any other test.
+# Only this package is instrumented; its dependencies are built as for any other test.
 wrapper=$work/rustc
 printf '#!/bin/sh\nexec "$@" -Cinstrument-coverage\n' >"$wrapper"
 chmod +x "$wrapper"
@@ -16,7 +16,7 @@ program=$(cargo test --locked --no-run --test fuzz_corpus --message-format json 
     sed -n 's/.*"executable":"\([^"]*fuzz_corpus[^"]*\)".*/\1/p' | tail -n 1)
 [ -x "$program" ] || { cat "$work/build.log"; fail "the corpora cannot be replayed"; }
 
-# replay NAME [TARGET]: the inputs of one target, or of all; those of the repository, and those that fuzzing found.
+# replay NAME [TARGET]: runs the inputs of one target, or of all, both from the repository and found by fuzzing.
 replay() {
     LLVM_PROFILE_FILE=$work/$1.profraw REVIEWD_FUZZ_ONLY=${2:-} REVIEWD_FUZZ_FOUND=$ci_dir/fuzz-corpus \
         "$program" --quiet every_corpus_file_passes >"$work/$1.log" || { cat "$work/$1.log"; fail "$1"; }
@@ -24,7 +24,7 @@ replay() {
     "$tools/llvm-cov" report "$program" --instr-profile "$work/$1.profdata" --sources src >"$work/$1.txt"
 }
 
-# The columns of llvm-cov: 2 to 4 are regions, those missed, the part reached; 8 to 10 the same of lines.
+# Columns of llvm-cov: 2 to 4 are regions, missed regions, covered part; 8 to 10 the same for lines.
 printf '%-18s %10s %10s\n' target regions lines
 for file in fuzz/fuzz_targets/*.rs; do
     target=$(basename "$file" .rs)

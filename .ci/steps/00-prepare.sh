@@ -1,4 +1,4 @@
-# What the build needs: a C and C++ compiler, and the sources of all dependencies.
+# Installs what the build needs: a C and C++ compiler, and the sources of all dependencies.
 # limit: 600 s
 
 need cc build-essential

@@ -1,4 +1,4 @@
-# The least Rust version: no dependency needs a newer one, and the code compiles with it where rustup has it.
+# The minimum Rust version: no dependency needs a newer one, and the code compiles with it if rustup has it.
 # limit: 900 s
 
 need python3 python3

@@ -2,5 +2,5 @@
 # limit: 600 s
 
 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps
-# Nothing there is to be run so far; what comes to be is run here.
+# There are no documentation tests so far; future ones would run here.
 cargo test --quiet --locked --doc

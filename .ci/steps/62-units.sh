@@ -1,4 +1,4 @@
-# The systemd units, as systemd itself reads them: no complaint, and an exposure of at most 1.5.
+# The systemd units, checked by systemd: no warning, and an exposure of at most 1.5.
 # limit: 600 s
 
 command -v systemd-analyze >/dev/null || skip "systemd-analyze is missing"
@@ -8,7 +8,7 @@ work=$ci_dir/units
 rm -rf "$work"
 mkdir -p "$work"
 cp deploy/systemd/*.service deploy/systemd/*.socket "$work/"
-# The program that a unit starts has to be there.
+# The program that a unit starts must exist.
 sed -i "s#^ExecStart=reviewd #ExecStart=$PWD/target/release/reviewd #" "$work"/*.service
 systemd-analyze verify --man=no "$work"/*.service "$work"/*.socket >"$work/verify.log" 2>&1 || true
 version=$(systemd-analyze --version | sed -n '1s/^systemd \([0-9]*\).*/\1/p')

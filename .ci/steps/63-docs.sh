@@ -1,4 +1,4 @@
-# The commands of README and docs that need no network, run as they are written.
+# Runs the commands of README and docs that need no network, as they are written.
 # limit: 300 s
 
 need curl curl
@@ -6,10 +6,10 @@ need python3 python3
 need openssl openssl
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 
-# Blocks whose fence reads ```sh server run beside a server on the sample; those with ```sh test need none. All of a page
-# run in one shell, in a folder of its own that has a copy of the sample and the files that the page names; the first
-# command that fails ends it. Blocks with ```sh elsewhere need what is not here, such as an engine for images or a unit
-# manager: their flags of reviewd and the files that they name have to exist. tests/tidy/docs.rs allows no other fence.
+# Blocks with the fence ```sh server run with a server of the sample; those with ```sh test need no server. All blocks of a
+# page run in one shell, in a folder of their own with a copy of the sample and the files that the page names, until a
+# command fails. Blocks with ```sh elsewhere need something that CI lacks, such as a container engine: only their flags of
+# reviewd and the files that they name are checked. tests/tidy/docs.rs allows no other fence.
 work=$ci_dir/docs
 rm -rf "$work"
 mkdir -p "$work"
@@ -19,15 +19,15 @@ start_server REVIEWD_STATE="$work/state"
 pages=(README.md docs/*.md docs/design/*.md)
 run=0
 
-# commands WORDS PAGE: the lines of the blocks with one of these words. The addresses that the page names become the
-# one that was free, the folder of a server's data the sample's, and a service ends after a while.
+# commands WORDS PAGE: prints the lines of the blocks with one of these words. Replaces the addresses by that of the server
+# here and the data folder by the sample's, and stops each service after three seconds.
 commands() {
     awk -v fence="^\`\`\`sh ($1)\$" '$0 ~ fence { on = 1; next } /^```/ { on = 0 } on' "$2" |
         sed -E "s#http://127\.0\.0\.1:8080#$base_url#g; s#^curl #curl --fail --silent --show-error #; s#/srv/reviews#data#g
             /^reviewd( serve.*)?\$/s#^#timeout --preserve-status 3 #; /^ *(curl|-d|--data-urlencode) /s#https://reviews\.example#$base_url#g"
 }
 
-# What an owner has before the page begins: exports, and a folder unless the page makes it.
+# Makes the files that a page presumes: exports, and a data folder unless the page makes it.
 prepare() {
     local fixtures=$PWD/tests/fixtures/import
     cp -r data "$work/$name/data"

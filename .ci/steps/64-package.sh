@@ -1,4 +1,4 @@
-# Archive and Debian package of the release build: made, unpacked and installed, and what is in them serves.
+# Makes the archive and Debian package of the release build, unpacks and installs them, and starts the program.
 # limit: 900 s
 
 need python3 python3

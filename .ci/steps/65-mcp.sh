@@ -4,7 +4,7 @@
 need npm npm
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 
-# Node comes as a package of npm, as the suite needs a newer one than Debian has.
+# Node is installed from npm, as the suite needs a newer version than Debian has.
 tools=$ci_dir/mcp
 mkdir -p "$tools"
 if ! cmp -s .ci/mcp/package.json "$tools/package.json" || ! [ -e "$tools/installed" ]; then
@@ -14,9 +14,9 @@ if ! cmp -s .ci/mcp/package.json "$tools/package.json" || ! [ -e "$tools/install
         skip "the packages of .ci/mcp/package.json could not be installed"
     touch "$tools/installed"
 fi
-# The suite asks for tools and texts of its own, which the example adds to the server; step 30 has built it.
+# The suite needs tools and texts of its own, which this example adds to the server; step 30 has built it.
 cargo build --quiet --locked --example conformance
-# Clients keep their files there. cargo needs the other one.
+# Clients write files to this HOME; cargo needs the real one.
 export HOME=$tools/home
 mkdir -p "$HOME"
 node=$tools/node_modules/.bin/node
@@ -54,7 +54,7 @@ for era in legacy modern; do
 done
 echo "inspector: strict, no finding in either era"
 
-# Each client goes on after a restart of the server with another state directory: it runs this in between.
+# Each client continues after a restart of the server with another state directory, which it does with this command.
 end_started
 started_pids=()
 restarted() {

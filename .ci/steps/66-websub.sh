@@ -1,4 +1,4 @@
-# WebSub: a subscriber library by others, over TLS, from discovery to its unsubscription, and the one of /developers.
+# WebSub: a third-party subscriber library over TLS, from discovery to unsubscription, and the subscriber of /developers.
 # limit: 300 s
 
 need python3 python3 python3-venv
@@ -16,7 +16,7 @@ if ! cmp -s .ci/websub/requirements.txt "$venv/installed"; then
     cp .ci/websub/requirements.txt "$venv/installed"
 fi
 
-# An authority of a day, and a certificate for 127.0.0.1 that hub and subscriber both show.
+# A temporary authority, and a certificate for 127.0.0.1 that hub and subscriber both use.
 (
     cd "$work"
     rm -rf data state

@@ -15,7 +15,7 @@ if ! cmp -s .ci/browser/package.json "$tools/package.json" || ! [ -e "$tools/ins
         skip "the packages of .ci/browser/package.json could not be installed"
     touch "$tools/installed"
 fi
-# Modules are found from where the scripts lie.
+# Node searches modules beside the scripts.
 cp .ci/browser/*.mjs "$tools/"
 CHROMIUM=$(command -v chromium)
 export CHROMIUM HOME=$tools/home

@@ -1,4 +1,4 @@
-# The description of the interface: valid OpenAPI, and schemathesis finds nothing in the server that it describes.
+# The OpenAPI description is valid, and schemathesis finds no fault in the server that it describes.
 # limit: 420 s
 
 need_venv
@@ -13,7 +13,7 @@ python -c 'import sys, urllib.request as u; sys.stdout.buffer.write(u.urlopen(sy
     "$base_url/openapi.json" >"$work/openapi.json"
 openapi-spec-validator "$work/openapi.json"
 cp .ci/openapi/* "$work/"
-# It keeps what it found beside it.
+# It stores its findings there.
 cd "$work"
 SCHEMATHESIS_HOOKS=hooks PYTHONPATH=$work timeout --foreground 300 schemathesis run "$base_url/openapi.json" \
     >"$work/report.txt" 2>&1 || { cat "$work/report.txt"; fail "schemathesis"; }

@@ -17,7 +17,7 @@ if ! cmp -s .ci/html/package.json "$tools/package.json" || ! [ -e "$tools/instal
 fi
 
 start_server REVIEWD_STATE="$tools/state"
-# From files, as the checker asks no address of this machine.
+# From files, as the checker does not fetch from loopback addresses.
 rm -rf "$tools/pages"
 mkdir "$tools/pages"
 pages=()

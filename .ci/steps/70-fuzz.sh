@@ -1,15 +1,19 @@
-# Every fuzz target, all together at most FUZZ_SECONDS (180) of fuzzing.
+# Every fuzz target, at most FUZZ_SECONDS (180) of fuzzing in all.
 # limit: 1500 s
 
-# libFuzzer's instrumentation is behind unstable flags; RUSTC_BOOTSTRAP lets a stable compiler take them.
+# libFuzzer's instrumentation needs unstable flags; RUSTC_BOOTSTRAP makes a stable compiler accept them.
 export RUSTC_BOOTSTRAP=1
 need_cargo_tool cargo-fuzz 0.13.2
 host=$(rustc -vV | sed -n 's/^host: //p')
-# Our code has no unsafe blocks, so what fuzzing finds are panics, differences and hangs, and these need no sanitizer. That of
-# addresses, for dependencies, is for .ci/long. Without dead code each target is linked in a second.
-cargo fuzz build --strip-dead-code --sanitizer "${FUZZ_SANITIZER:-none}" || fail "the fuzz targets do not build"
+# A toolchain that is not from rustup may lack the sanitizer's runtime; the checks do not need it.
+sanitizer=address
+if ! cargo fuzz build --sanitizer "$sanitizer"; then
+    sanitizer=none
+    cargo fuzz build --sanitizer "$sanitizer" || fail "the fuzz targets do not build"
+    echo "fuzzing without the address sanitizer: it does not build with this toolchain"
+fi
 
-# What cargo-fuzz lists is what is run below.
+# cargo-fuzz must list exactly the targets that run below.
 diff <(cargo fuzz list) <(basename -s .rs fuzz/fuzz_targets/*.rs | sort) || fail "cargo fuzz list and fuzz_targets differ"
 
 # Two targets at a time on two cores, so that each gets twice its share of the time.
@@ -20,9 +24,9 @@ seconds=$((${FUZZ_SECONDS:-180} * cores / ${#targets[@]}))
 [ "$seconds" -ge 1 ] || seconds=1
 echo "${#targets[@]} targets, $cores at a time, $seconds s each"
 
-# As `cargo fuzz run` has it: the sanitizer sees each global of bundled C code registered twice.
+# As in `cargo fuzz run`: the sanitizer would report each global of bundled C code as registered twice.
 export ASAN_OPTIONS=detect_odr_violation=0
-# The corpus of the repository is read; what is found goes to target/.
+# The corpus of the repository is only read; new inputs go to target/.
 fuzz_one() {
     local name=$1 log=$ci_dir/fuzz-$1.log found=$ci_dir/fuzz-corpus/$1
     mkdir -p "$found" "fuzz/artifacts/$name"
@@ -52,7 +56,7 @@ for ((first = 0; first < ${#targets[@]}; first += cores)); do
         started_pids+=("$!")
     done
     for pid in "${pids[@]}"; do wait "$pid" || failed=$((failed + 1)); done
-    # Those have ended: their numbers may by now belong to others.
+    # These have ended; their ids may belong to other processes by now.
     started_pids=()
 done
 [ "$failed" -eq 0 ] || fail "$failed fuzz targets found something; see fuzz/artifacts"
