@@ -1,7 +1,7 @@
-//! The HTTPS client: a verification, a delivery, a denial, each one request with one deadline on a connection of its own.
+//! The HTTPS client for verifications, deliveries and denials: one request, deadline and connection for each.
 //!
-//! No proxy from the environment (it would resolve names itself, past the guard), no redirects, https only, nothing
-//! decompressed.
+//! No proxy from the environment (it would resolve names itself and bypass the guard), no redirects, https only, no
+//! decompression.
 
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ use crate::clock;
 use crate::snapshot::Topic;
 use crate::wire::date::parse_http_date;
 
-/// What a thread is to do.
+/// The job of an exchange's thread.
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(WaitingRequest),
@@ -43,21 +43,21 @@ impl Job {
     }
 }
 
-/// What one exchange came to.
+/// The result of one exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Exchange {
-    /// The status, or why there is none; `None` when nothing was sent for a reason of ours.
+    /// The status or the failure; `None` if nothing was sent, for a reason on our side.
     pub(super) answer: Option<Answer>,
     /// `Retry-After` of a 429 or 503.
     pub(super) retry_after: Option<Duration>,
-    /// Whether the host is there and took the request in time, whatever it answered.
+    /// Whether the host was reached and received the request in time, whatever its response.
     pub(super) is_reached: bool,
-    /// Whether a verification was answered by its challenge.
+    /// Whether a verification was confirmed: a 2xx with the challenge as its body.
     pub(super) confirmed: bool,
 }
 
 impl Exchange {
-    /// Nothing was sent, for a reason of ours.
+    /// Nothing was sent, for a reason on our side.
     pub(super) const WITHHELD: Exchange = Exchange {
         answer: None,
         retry_after: None,
@@ -85,7 +85,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Makes the client of the hub at the public address `base_url`.
+    /// Creates the client of the hub at the public address `base_url`.
     pub(super) fn new(
         base_url: &str,
         tls: Arc<rustls::ClientConfig>,
@@ -120,7 +120,7 @@ impl Client {
         }
     }
 
-    /// Breaks all exchanges under way; they end soon.
+    /// Cancels all exchanges in progress; they end soon after.
     pub(super) fn cut(&mut self) {
         let connector = HttpsConnector(Arc::clone(&self.tls));
         let config = self.agent.config().clone();
@@ -128,7 +128,7 @@ impl Client {
         std::mem::replace(&mut self.agent, next).shutdown();
     }
 
-    /// Does the job, and adds to `sent` what is taken of a body meanwhile; a panic on the way is an end like any other.
+    /// Runs the job, and adds the bytes read from its body to `sent`. A panic ends it with [`Failure::Internal`].
     pub(super) fn run(&self, job: &Job, sent: &AtomicU64) -> Exchange {
         let exchange = AssertUnwindSafe(|| match job {
             Job::Verify(asked) => self.verify(asked),
@@ -150,8 +150,8 @@ impl Client {
         })
     }
 
-    /// Asks the callback to confirm. Confirmed is only a 2xx whose body is the challenge, to the byte; of the answer at most
-    /// one byte more than that is read.
+    /// Verifies a request at its callback. Only a 2xx whose body is exactly the challenge confirms it; of the body at
+    /// most one byte more than the challenge is read.
     fn verify(&self, asked: &WaitingRequest) -> Exchange {
         let Some(challenge) = challenge() else {
             return Exchange::WITHHELD;
@@ -168,7 +168,7 @@ impl Client {
         };
         let mut body = Vec::with_capacity(challenge.len() + 1);
         let most = u64::try_from(challenge.len() + 1).unwrap_or(u64::MAX);
-        // An answer that breaks off or comes late is not the challenge.
+        // A truncated or late body is not the challenge.
         let reader = response.body_mut().as_reader();
         let is_whole = reader.take(most).read_to_end(&mut body).is_ok();
         let is_challenge = is_whole && body == challenge.as_bytes();
@@ -178,21 +178,21 @@ impl Client {
         }
     }
 
-    /// Sends a GET with these pairs in its query. Its time limit covers name, connection, TLS, request and answer to the last
-    /// byte that we read, so a byte a second cannot outlast it.
+    /// Sends a GET with these pairs in its query. Its time limit covers lookup, connection, TLS, request and response
+    /// up to the last byte that is read, so a callback that sends a byte per second cannot exceed it.
     fn get(&self, callback: &Callback, pairs: &[(&str, &str)]) -> Result<Response<Body>, Exchange> {
         let request = self.agent.get(callback.with_query(pairs)).config();
         let request = request.timeout_global(Some(self.timeout)).build();
         request.call().map_err(|error| failure(&error))
     }
 
-    /// Delivers a content: POST with Content-Length; only the head of the answer is read. The time limit bounds the lookup,
-    /// each wait for room in the send buffer, and the answer once the body is handed over; all of it has a second more for
-    /// every 32 KiB.
+    /// Delivers content by POST with Content-Length; reads only the head of the response. The timeout limits the
+    /// lookup, each wait for free space in the send buffer, and the wait for the response after the body;
+    /// [`delivery_timeout`] limits the whole delivery.
     fn deliver(&self, listed: &Listed, topic: &Topic, sent: &AtomicU64) -> Exchange {
         let (body, patience) = (&topic.body, self.timeout);
         let (url, hub_url) = (&listed.topic, &self.hub_url);
-        // The topic first, since there are subscribers that read only one entry.
+        // The topic comes first, because some subscribers read only one entry.
         let link = format!("<{url}>; rel=\"self\", <{hub_url}>; rel=\"hub\"");
         let mut request = self
             .agent
@@ -222,8 +222,8 @@ impl Client {
     }
 }
 
-/// Returns 43 random characters of `A-Z a-z 0-9 _ -`, all within the set of WebSub §5.3: 256 bits that cannot be guessed.
-/// `None` when the system has no randomness.
+/// Returns 43 random characters of `A-Z a-z 0-9 _ -`, all permitted by WebSub §5.3: 256 bits that cannot be guessed.
+/// `None` if the system has no randomness.
 fn challenge() -> Option<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).ok()?;
@@ -242,7 +242,7 @@ fn answered(response: &Response<Body>) -> Exchange {
     }
 }
 
-/// Seconds, or a date (RFC 9110 §10.2.3).
+/// Parses `Retry-After`: seconds, or a date (RFC 9110 §10.2.3).
 fn parse_retry_after(value: &[u8]) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -253,13 +253,13 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
     Some(Duration::from_secs(wait_s))
 }
 
-/// Says what ureq met in our words.
+/// Converts an error of ureq to the result of an exchange.
 fn failure(error: &ureq::Error) -> Exchange {
     let failure = match error {
         ureq::Error::Other(other) => match other.downcast_ref() {
             Some(NoConnection::Withheld) => return Exchange::WITHHELD,
             Some(NoConnection::Refused) => Failure::Connect,
-            // Its name resolves: the network is well.
+            // The name was resolved, so our network works.
             Some(NoConnection::Failed(Failure::Blocked)) => Failure::Blocked,
             Some(NoConnection::Failed(failure)) => {
                 return Exchange::failed(*failure, false);
@@ -280,7 +280,7 @@ fn failure(error: &ureq::Error) -> Exchange {
     Exchange::failed(failure, true)
 }
 
-/// What is left of a body to be sent; what is taken of it is counted.
+/// The unsent rest of a body; counts the bytes that are read from it.
 struct Counted<'a> {
     rest: &'a [u8],
     sent: &'a AtomicU64,
@@ -295,8 +295,8 @@ impl Read for Counted<'_> {
     }
 }
 
-/// How long a delivery of `bytes` may take: `base`, and a second for every 32 KiB, at most 15 min. Our choice: a sixth of a
-/// line of 50 Mbit/s that 64 deliveries share, so that only those end by it whose subscriber takes hardly anything.
+/// Returns the time limit of a delivery: `base`, plus a second for every 32 KiB, at most 15 min. Our choice: a third of
+/// the share of each of 64 deliveries on a 50 Mbit/s link, so that only very slow subscribers exceed the limit.
 fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
     let extra = u64::try_from(bytes / (32 * 1024)).unwrap_or(u64::MAX);
     base.saturating_add(Duration::from_secs(extra))
@@ -306,16 +306,16 @@ fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
 /// The path of the hub below the public address.
 const HUB_PATH: &str = "/api/websub/hub";
 
-/// The longest deadline of a delivery, unless the operator's base is longer.
+/// Largest time limit of a delivery, unless the operator's timeout is longer.
 const DEADLINE_MAX: Duration = Duration::from_secs(900);
 
-/// Name aside, making a connection and its TLS may take this long, if the deadline leaves so much.
+/// Time limit for the connection and its TLS handshake, without the lookup; the deadline may leave less.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// Largest head of an answer.
+/// Largest head of a response.
 const HEADER_BYTES: usize = 16 * 1024;
 
-/// Buffers of a connection, each way: an eighth of ureq's default, for hundreds of exchanges at a time.
+/// Size of each of a connection's two buffers: an eighth of ureq's default, because hundreds of exchanges run at once.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 #[cfg(test)]

@@ -1,16 +1,16 @@
-//! Points in time as the hub counts them: milliseconds, handed in from outside.
+//! The hub's points in time, in milliseconds; callers pass them in.
 
 use std::time::Duration;
 
 /// A point in time in milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Finer than [`Timestamp`](crate::wire::date::Timestamp), as retries and deadlines of less than a second exist.
-/// Arithmetic saturates: no clock, however wrong, can make it panic.
+/// Finer than [`Timestamp`](crate::wire::date::Timestamp), because retries and deadlines can be shorter than a second.
+/// Arithmetic saturates, so a wrong clock cannot cause a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(i64);
 
 impl Moment {
-    /// The moment that every clock has passed: what is due at once is due since then.
+    /// The epoch, which is always in the past: the time of anything that is due at once.
     pub const ZERO: Moment = Moment(0);
 
     /// Returns the moment `ms` milliseconds after the epoch.

@@ -1,7 +1,7 @@
-//! Names to addresses that the guard permits.
+//! Resolves names to addresses that the guard permits.
 //!
-//! The system's resolver cannot be interrupted: a lookup may take half a minute. So it runs on a thread of its own, which is
-//! left alone when its time is over, and no more lookups hang than there may be exchanges.
+//! The system's resolver cannot be interrupted, and a lookup may take half a minute. So each lookup runs on a thread of
+//! its own, which is abandoned at its time limit. Abandoned lookups count: there are never more lookups than exchanges.
 
 use std::fmt;
 use std::io;
@@ -22,21 +22,21 @@ use super::subscription::Failure;
 /// Returns the addresses of a name; blocking.
 pub(super) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// Asks the system's resolver.
+/// Looks up `host` with the system's resolver.
 pub(super) fn look_up(host: &str) -> io::Result<Vec<IpAddr>> {
     let addresses = (host, 0).to_socket_addrs()?;
     Ok(addresses.map(|address| address.ip()).collect())
 }
 
-/// Why no connection came about.
+/// Why no connection was established.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoConnection {
     #[error(transparent)]
     Failed(#[from] Failure),
-    /// The host is there and says no.
+    /// The host is up and refused the connection.
     #[error("connection refused")]
     Refused,
-    /// For a reason of ours.
+    /// Nothing was sent, for a reason on our side.
     #[error("too many lookups or sockets")]
     Withheld,
 }
@@ -47,17 +47,17 @@ impl From<NoConnection> for ureq::Error {
     }
 }
 
-/// Looks names up, and checks every address before one is connected to.
+/// Looks up names, and checks every address before a connection is made.
 #[derive(Clone)]
 pub(super) struct GuardedResolver {
     lookup: Lookup,
     guard: Guard,
-    /// A permit for each lookup under way, whether or not it is still waited for.
+    /// A permit for each lookup in progress, including abandoned ones.
     permits: Arc<Semaphore>,
 }
 
 impl GuardedResolver {
-    /// Makes a resolver with at most `lookups_max` lookups under way.
+    /// Creates a resolver with at most `lookups_max` lookups in progress.
     pub(super) fn new(lookup: Lookup, guard: Guard, lookups_max: usize) -> GuardedResolver {
         GuardedResolver {
             lookup,
@@ -66,10 +66,10 @@ impl GuardedResolver {
         }
     }
 
-    /// Returns the addresses of `host`, at most four, all of them permitted: one refused address condemns the name.
+    /// Returns the addresses of `host`, at most four, all of them permitted: one refused address refuses the name.
     ///
     /// # Errors
-    /// See [`NoConnection`]; not later than `time_max` after the call.
+    /// See [`NoConnection`]; returns at most `time_max` after the call.
     pub(super) fn addresses(
         &self,
         host: &str,
@@ -96,7 +96,7 @@ impl GuardedResolver {
         let (answer, answered) = sync_channel(1);
         let run = move || {
             let _permit = permit;
-            // The exchange may wait no longer.
+            // Fails if the exchange no longer waits.
             let _given_up = answer.try_send(lookup(&host));
         };
         let builder = thread::Builder::new().name("hub-lookup".to_owned());
@@ -109,7 +109,7 @@ impl GuardedResolver {
     }
 }
 
-/// The addresses that were checked are the ones that ureq connects to, without another lookup between.
+/// ureq connects to the addresses that were checked, without another lookup in between.
 impl Resolver for GuardedResolver {
     fn resolve(
         &self,
@@ -134,10 +134,10 @@ impl fmt::Debug for GuardedResolver {
     }
 }
 
-/// The stack of a thread: enough for TLS and HTTP in a build without optimization; only what is touched costs memory.
+/// The stack size of a thread: enough for TLS and HTTP in a build without optimization; only pages in use cost memory.
 pub(super) const STACK_BYTES: usize = 512 * 1024;
 
-/// Addresses of a name that are tried.
+/// How many addresses of a name are tried.
 const ADDRESSES_MAX: usize = 4;
 
 #[cfg(test)]

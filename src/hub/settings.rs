@@ -1,4 +1,4 @@
-//! What the hub is started with: plain values, checked where flags become them, and what it asks the system for.
+//! The hub's settings, which are checked when flags are parsed, and the system functions that it uses.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use crate::hub::subscription::{Leases, Policy};
 /// The hub's configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the state is kept.
+    /// Where the state is stored.
     pub place: StoreLocation,
     /// Bounds of leases.
     pub leases: Leases,
-    /// How failures are answered.
+    /// Retries of failed deliveries.
     pub policy: Policy,
-    /// Bounds of what is kept.
+    /// Limits of the store.
     pub quotas: Quotas,
-    /// Time limit of a verification or a denial as a whole. Of a delivery, it limits each step: the lookup, every wait
-    /// until more of the body can be sent, and the wait for the answer. A delivery as a whole gets this time, and one
-    /// second more for every 32 KiB of content.
+    /// Time limit of a verification or a denial as a whole. For a delivery, it limits each step: the lookup, every wait
+    /// until more of the body can be sent, and the wait for the response. A delivery as a whole gets this time plus one
+    /// second for every 32 KiB of content.
     pub timeout: Duration,
-    /// What callbacks are permitted.
+    /// The rules for callbacks.
     pub guard: Guard,
-    /// A PEM file of authorities trusted besides the public ones.
+    /// A PEM file of authorities trusted in addition to the public ones.
     pub ca_file: Option<PathBuf>,
-    /// How much goes on at a time.
+    /// Limits of concurrent exchanges.
     pub lanes: Lanes,
 }
 
 impl Settings {
-    /// Returns the settings of a hub that keeps its state at `place` and calls the callbacks that `guard` permits.
+    /// Returns the settings of a hub that stores its state at `place` and calls the callbacks that `guard` permits.
     ///
-    /// Our choice of each number: leases from 5 minutes to 30 days, 10 days when none is asked for (the Recommendation's
-    /// advice); three failures in a row remove a subscription, with waits of 1 and 15 minutes between them; a
-    /// `Retry-After` is honoured up to an hour; 100,000 subscriptions, 1,000 of one callback host, and a hundredth as
-    /// many requests that wait for verification; 10 s for a request to a callback.
+    /// Our choice of each number: leases from 5 minutes to 30 days, 10 days if none is requested (as WebSub
+    /// recommends); three failures in a row remove a subscription, with delays of 1 and 15 minutes between them;
+    /// `Retry-After` is honoured up to an hour; 100,000 subscriptions, 1,000 per callback host, and a hundredth of
+    /// these numbers of requests that wait for verification; 10 s for a request to a callback.
     #[must_use]
     pub fn new(place: StoreLocation, guard: Guard) -> Settings {
         const MINUTE: Duration = Duration::from_secs(60);
@@ -65,16 +65,16 @@ impl Settings {
     }
 }
 
-/// What the hub asks the system for; a test answers in its place.
+/// The system functions that the hub uses; tests replace them.
 pub struct Outside {
-    /// Addresses of names.
+    /// Resolves a name to its addresses.
     pub lookup: Lookup,
-    /// The time of day in milliseconds since 1970-01-01T00:00:00Z, which may jump.
+    /// Returns the time of day in milliseconds since 1970-01-01T00:00:00Z, which may jump.
     pub unix_ms: Box<dyn Fn() -> i64 + Send>,
 }
 
 impl Outside {
-    /// Returns the system itself.
+    /// Returns the functions of the real system.
     #[must_use]
     pub fn system() -> Outside {
         Outside {
@@ -84,18 +84,18 @@ impl Outside {
     }
 }
 
-/// Exchanges under way at a time; each has a thread while it lasts.
+/// Limits of concurrent exchanges; each exchange has a thread until it ends.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes {
-    /// Deliveries of each kind, fast and slow, that are still young, or whose body is taken at a fair pace; another one that
-    /// takes long gives its place away.
+    /// Young deliveries in each of the lanes fast and slow. A delivery stays young while its body is sent at a
+    /// sufficient rate; one that hangs frees its place.
     pub fast: usize,
-    /// Deliveries that take long, or go to subscribers whose last one did or failed, or that have had none yet. The latter
-    /// may have half of them, so that subscribers known to hang leave room for those that begin to.
+    /// Deliveries that hang, and those to subscribers whose last delivery failed or was slow, or that have had none
+    /// yet. The latter get at most half; the other half is for deliveries of the fast lane that begin to hang.
     pub slow: usize,
-    /// Verifications and denials that are still young; one that takes long gives its place to another.
+    /// Young verifications and denials; one that hangs frees its place.
     pub verify: usize,
-    /// Deliveries to one callback host that are still young, and as many verifications.
+    /// Young deliveries to one callback host, and as many young verifications and denials.
     pub per_host: usize,
 }
 
@@ -111,25 +111,25 @@ impl Default for Lanes {
 }
 
 impl Lanes {
-    /// Returns how many deliveries may be under way, whatever their lane.
+    /// Returns the largest number of concurrent deliveries in both lanes.
     #[must_use]
     pub fn deliveries(&self) -> usize {
         self.fast + self.slow
     }
 
-    /// Returns how many verifications and denials may be under way, whether or not they take long.
+    /// Returns the largest number of concurrent verifications and denials, young or hanging.
     #[must_use]
     pub fn verify_threads(&self) -> usize {
         self.verify * VERIFY_THREADS
     }
 
-    /// Returns how many sockets the hub may have open: one for each exchange.
+    /// Returns the largest number of open sockets of the hub: one for each exchange.
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.deliveries() + self.verify_threads()
     }
 }
 
-/// Threads for each place of a verification. Our choice: a hundred callbacks that never answer delay one that does by a few
-/// seconds.
+/// Threads for each place of a verification. Our choice: a hundred callbacks that never respond delay one that does by
+/// a few seconds.
 const VERIFY_THREADS: usize = 8;

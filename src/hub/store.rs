@@ -1,12 +1,12 @@
-//! What the hub keeps, and what of it must be atomic.
+//! The hub's store: its transactions and its location.
 //!
-//! One method of [`Store`] that changes something is one transaction: when it returns `Ok`, all of it is on disk and survives
-//! the loss of power; on an error nothing of it has happened. Methods take batches, so that one write to the disk serves many.
-//! The rules are those of [`subscription`](super::subscription): a store loads states, applies them, and saves.
+//! Each method of [`Store`] that writes is one transaction: after `Ok`, all its changes are on disk and survive a power
+//! loss; after an error, nothing has changed. Methods take batches, so that one write to the disk serves many requests.
+//! The rules are those of [`subscription`](super::subscription): a store loads states, applies the rules, and saves.
 //!
-//! The SQL is the same for an SQLite file and for a PostgreSQL database; what differs is in `sqlite` and `postgres`. Several
-//! processes may have a store open: all of them accept requests, and the one that has the delivery role verifies and
-//! delivers. Ids are never used twice.
+//! The SQL is the same for an SQLite file and for a PostgreSQL database; the differences are in `sqlite` and
+//! `postgres`. Several processes may open the same store: all of them accept requests, and the one with the delivery
+//! role verifies and delivers. Ids are never reused.
 
 mod connection;
 mod deliveries;
@@ -38,7 +38,7 @@ pub use self::types::{
 };
 use super::moment::Moment;
 
-/// Where the hub keeps its state.
+/// Where the hub stores its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreLocation {
     /// An SQLite file in this directory; one process at a time delivers.
@@ -49,8 +49,8 @@ pub enum StoreLocation {
 }
 
 impl StoreLocation {
-    /// Opens the store: the file `hub.sqlite3` of the directory, or the schema `reviewd` of the database. Creates what is
-    /// missing: the directory (mode 0700), the file (mode 0600), the schema. An existing directory keeps its mode.
+    /// Opens the store: the file `hub.sqlite3` of the directory, or the schema `reviewd` of the database. Creates what
+    /// is missing: the directory (mode 0700), the file (mode 0600), the schema. An existing directory keeps its mode.
     ///
     /// # Errors
     /// See [`StoreError`].
@@ -68,12 +68,12 @@ impl StoreLocation {
         }
     }
 
-    /// Opens the store once and closes it again, to know whether a server with the public address `origin` can use it;
-    /// without one, whether any can. Tries again for 10 seconds where that may help: services that start together do not all
-    /// come up at once.
+    /// Opens the store once and closes it again, to check whether a server with the public address `origin` can use it,
+    /// or, without an `origin`, whether any server can. Retries for 10 seconds after an error that may be temporary:
+    /// services that start together become ready at different times.
     ///
     /// # Errors
-    /// The last one of [`StoreLocation::open`], or that it holds topics of another address.
+    /// The last error of [`StoreLocation::open`], or that the store holds topics of another address.
     pub fn await_usable(&self, origin: Option<&str>) -> Result<(), StoreError> {
         let began = Instant::now();
         let mut pause = Duration::from_millis(100);
@@ -92,7 +92,7 @@ impl StoreLocation {
         }
     }
 
-    /// Returns what kind of place it is, in a word for programs.
+    /// Returns the type of the location, for programs: `postgres` or `directory`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.is_shared() {
@@ -101,14 +101,14 @@ impl StoreLocation {
         }
     }
 
-    /// Tells whether replicas may share it.
+    /// Tells whether replicas may share the store.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         !matches!(self, StoreLocation::Directory(_))
     }
 }
 
-/// Without the password of a database.
+/// Renders the location, without the password of a database.
 impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -122,18 +122,18 @@ impl fmt::Display for StoreLocation {
 /// A blocking store of the hub's state. The errors of every method are those of [`StoreError`].
 pub struct Store {
     connection: Box<dyn Connection>,
-    /// Where it is, for messages.
+    /// The location, for messages.
     place: String,
-    /// Whether replicas share it.
+    /// Whether replicas share the store.
     is_shared: bool,
-    /// What this process has published, and so can send.
+    /// The versions that this process has published, and whose content it can send.
     own: Vec<TopicVersion>,
-    /// Whether the last claim of deliveries found a topic that holds something else.
+    /// Whether the last claim of deliveries found a topic with content that this process does not have.
     pub(super) is_behind: bool,
 }
 
 impl Store {
-    /// Opens a store that lives and dies with the value: for tests and fuzzing.
+    /// Opens a store in memory, for tests and fuzzing.
     pub fn in_memory() -> Result<Store, StoreError> {
         let opened = sqlite::SqliteConnection::in_memory();
         Store::on(opened, ":memory:".to_owned(), false)
@@ -156,7 +156,7 @@ impl Store {
         }
     }
 
-    /// Runs `look`, which changes nothing.
+    /// Runs `look`, and adds the location to its error.
     fn read<T>(
         &mut self,
         look: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
@@ -178,31 +178,31 @@ impl Store {
             if done.is_err()
                 && let Err(error) = db.script("ROLLBACK")
             {
-                // SQLite has ended some failed transactions by itself.
+                // SQLite rolls back some failed transactions by itself.
                 debug!(%error, "a transaction was not rolled back");
             }
             done
         })
     }
 
-    /// Takes the delivery role if no other process has it. It lasts as long as the store is open.
+    /// Takes the delivery role if no other process has it. The role lasts as long as the store is open.
     pub fn try_take_role(&mut self) -> Result<bool, StoreError> {
         self.read(|db| db.try_take_role())
     }
 
-    /// Gives the delivery role to the next process that asks.
+    /// Releases the delivery role for another process.
     pub fn give_up_role(&mut self) -> Result<(), StoreError> {
         self.read(|db| db.give_up_role())
     }
 }
 
-/// Notes the clock, so that one that went back while the service was down is seen at the next start.
+/// Stores the time, so that the next start detects a clock that was set back while the service was down.
 fn touch(db: &mut dyn Connection, now: Moment) -> Result<(), DbError> {
     let sql = "UPDATE meta SET seen_at = $1";
     db.execute(sql, &[now.into()]).map(drop)
 }
 
-/// Tombstones and denials kept, each; beyond it the oldest go. Our choice: a few megabytes at most.
+/// Largest number of tombstones and of denials; beyond it the oldest are deleted. Our choice: a few megabytes at most.
 pub const TOMBSTONES_MAX: usize = 10_000;
 
 /// How long the start waits for the database.

@@ -1,7 +1,7 @@
-//! HTTPS connections to callbacks for ureq, in place of its own, for two things that those do not have: a bound for the
-//! kernel's send buffer, so that what was handed over is soon acknowledged, and a configuration of TLS that is ours: it trusts
-//! the public authorities and, on top, those of an operator's file. A file that cannot be used in full is an error; ureq would
-//! skip such a certificate without a word.
+//! HTTPS connections to callbacks for ureq, which replace its own for two features: a limit for the kernel's send
+//! buffer, so that sent data is soon acknowledged, and our own TLS configuration, which trusts the public authorities
+//! and those in a file of the operator. A file that cannot be used completely is an error; ureq would silently skip an
+//! invalid certificate.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -22,7 +22,7 @@ use super::guard::bare;
 use super::resolve::NoConnection;
 use super::subscription::Failure;
 
-/// Makes connections.
+/// Connects to callbacks.
 #[derive(Debug)]
 pub(super) struct HttpsConnector(pub(super) Arc<ClientConfig>);
 
@@ -55,8 +55,8 @@ impl Connector for HttpsConnector {
     }
 }
 
-/// Connects to the first address that answers; each but the last has half of the time that is left. If one address refuses
-/// the connection, that is the error returned, whatever the later ones give: the host can be reached.
+/// Connects to the first address that accepts; each but the last gets half of the remaining time. If one address
+/// refuses the connection, that is the error returned, whatever the later ones return: the host can be reached.
 fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConnection> {
     let mut failed = io::Error::from(io::ErrorKind::TimedOut);
     for (index, address) in addresses.iter().enumerate() {
@@ -78,14 +78,14 @@ fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConn
         io::ErrorKind::TimedOut => Failure::Timeout.into(),
         io::ErrorKind::ConnectionRefused => NoConnection::Refused,
         _ => match Errno::from_io_error(&failed) {
-            // No file descriptor left.
+            // No free file descriptor.
             Some(Errno::MFILE | Errno::NFILE) => NoConnection::Withheld,
             _ => Failure::Connect.into(),
         },
     })
 }
 
-/// An error of the socket as ureq's; the end of a wait has the reason of its deadline.
+/// Converts a socket error to ureq's; a timeout gets the reason of its deadline.
 fn of_io(error: io::Error, timeout: NextTimeout) -> ureq::Error {
     match error.kind() {
         io::ErrorKind::TimedOut => ureq::Error::Timeout(timeout.reason),
@@ -93,7 +93,7 @@ fn of_io(error: io::Error, timeout: NextTimeout) -> ureq::Error {
     }
 }
 
-/// A TCP connection whose reads and writes end by a deadline.
+/// A TCP connection whose reads and writes have a deadline.
 #[derive(Debug)]
 struct Socket {
     stream: Arc<TcpStream>,
@@ -105,7 +105,7 @@ impl Socket {
         self.until = Instant::now() + (*timeout.after).min(WAIT_MAX);
     }
 
-    /// Runs `act` with the time that is left, and again after a signal.
+    /// Runs `act` with the remaining time as its timeout, and again after a signal.
     fn within(
         &self,
         set_timeout: fn(&TcpStream, Option<Duration>) -> io::Result<()>,
@@ -119,7 +119,7 @@ impl Socket {
             set_timeout(&self.stream, Some(left))?;
             match act(&self.stream) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The system's word for the end of the time.
+                // The system's error for an expired timeout.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
@@ -147,7 +147,7 @@ impl Write for Socket {
     }
 }
 
-/// A connection under TLS.
+/// A TLS connection.
 #[derive(Debug)]
 pub(super) struct HttpsTransport {
     stream: StreamOwned<ClientConnection, Socket>,
@@ -176,7 +176,7 @@ impl Transport for HttpsTransport {
         Ok(amount > 0)
     }
 
-    /// No connection is used again.
+    /// Connections are never reused.
     fn is_open(&mut self) -> bool {
         false
     }
@@ -249,15 +249,15 @@ pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<
     Ok(())
 }
 
-/// TLS sessions kept for resumption; the oldest go.
+/// Largest number of TLS sessions kept for resumption; the oldest are dropped.
 const SESSIONS_MAX: usize = 1_024;
 
-/// The kernel's send buffer of a connection, which Linux doubles. Our choice: what of a body is not acknowledged when its
-/// last byte is handed over reaches a slow subscriber within the time for its answer, and one delivery still fills a line
-/// of 20 Mbit/s with a round trip of 0.1 s.
+/// The kernel's send buffer of a connection, which Linux doubles. Our choice: when the last byte of a body is written,
+/// the unacknowledged rest is small enough to reach a slow subscriber within the time for its response, and one
+/// delivery still fills a link of 20 Mbit/s with a round trip of 0.1 s.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-/// The longest wait, longer than any time limit, so that no point in time is out of range.
+/// Largest wait, longer than any time limit, so that no `Instant` is out of range.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 //! A PostgreSQL database that replicas share.
 //!
-//! It is `tokio-postgres` on a runtime of its own, whose thread does nothing else. The `postgres` crate is the same without a
-//! deadline: a server that accepts and says nothing would hold the hub for ever. Writing transactions come one after the
-//! other, by an advisory lock, as in SQLite. The delivery role is an advisory lock of the session: when a replica ends, the
-//! server gives it to the next one that asks. A pooler between must therefore keep a session to one connection.
+//! It runs `tokio-postgres` on a single-threaded runtime that makes progress only while the hub's thread waits. The
+//! `postgres` crate does the same without a deadline: a silent server would block the hub forever. An advisory lock
+//! serializes writing transactions, as in SQLite. The delivery role is an advisory lock of the session, which the
+//! server releases when a replica ends. A pooler in between must therefore pool whole sessions.
 
 mod database;
 
@@ -40,13 +40,13 @@ pub(super) struct PostgresConnection {
 }
 
 impl PostgresConnection {
-    /// Connects within a bounded time, and brings the schema to the version that this program needs.
+    /// Connects within a bounded time, and migrates the schema to the version that this program needs.
     ///
     /// # Errors
-    /// [`DbError::Refused`] for what stays wrong until an operator changes it, `Unreachable` for what may pass.
+    /// [`DbError::Refused`] for an error that an operator must fix, `Unreachable` for one that may be temporary.
     pub(super) fn open(database: &Database) -> Result<PostgresConnection, DbError> {
         let config = &database.config;
-        // With `sslmode=disable` it is made and not used.
+        // Created even with `sslmode=disable`, which does not use it.
         let security = Security::of(database)
             .map_err(|error| DbError::Refused(format!("sslrootcert {error}")))?;
         let runtime = Builder::new_current_thread().enable_all().build();
@@ -59,7 +59,7 @@ impl PostgresConnection {
             let (client, connection) = config.connect(security).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
-                    // The statement that waits fails with the same error, and its caller logs it.
+                    // The waiting statement fails with the same error, and its caller logs it.
                     debug!(%error, "the connection to the database ended");
                 }
             });
@@ -72,7 +72,7 @@ impl PostgresConnection {
                 Ok(opened)
             }
             failed => {
-                // A lookup that hangs does not hang us.
+                // Does not wait for a lookup that hangs.
                 runtime.shutdown_background();
                 Err(match failed {
                     Ok(Err(error)) => error,
@@ -82,7 +82,7 @@ impl PostgresConnection {
         }
     }
 
-    /// Makes the tables, or takes those of an earlier version to this one, and makes sure that they may be written.
+    /// Creates the tables or migrates those of an earlier version, and checks that they are writable.
     fn prepare(&mut self) -> Result<(), DbError> {
         self.script(SETTINGS)?;
         self.begin()?;
@@ -109,12 +109,12 @@ impl PostgresConnection {
         if found == 0 {
             db.script("ALTER TABLE meta ADD COLUMN version BIGINT")?;
         }
-        // Fails here where the rights would be missing later.
+        // Fails here, not later, if permissions are missing.
         db.execute("UPDATE meta SET version = $1", &[newest.into()])?;
         db.script("COMMIT")
     }
 
-    /// Waits for an answer of the server, within a bounded time.
+    /// Waits for a response of the server, at most [`ANSWER`].
     fn wait<T>(
         &self,
         answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -153,7 +153,7 @@ impl Connection for PostgresConnection {
     }
 
     fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError> {
-        // They are sent one after the other, without a wait for the answers between.
+        // Pipelined: no statement waits for the response to the one before it.
         let sets: Vec<_> = sets.iter().map(|values| typed(values)).collect();
         let all = sets.iter().map(|set| self.client.execute_typed(sql, set));
         let changed = self.wait(try_join_all(all))?;
@@ -167,30 +167,30 @@ impl Connection for PostgresConnection {
     }
 
     fn give_up_role(&mut self) -> Result<(), DbError> {
-        // A session that asked twice has it twice.
+        // Releases all locks, because a session that took the role twice holds it twice.
         self.script("SELECT pg_advisory_unlock_all()")
     }
 }
 
-/// Makes TLS handshakes, by the rustls that the rest of the program uses: name and authority are checked always.
+/// Makes TLS handshakes with rustls, as the rest of the program does; name and authority are always checked.
 #[derive(Clone)]
 struct Security(TlsConnector);
 
-/// A handshake with a server of that name.
+/// A handshake with the server of this name.
 struct Handshake(TlsConnector, ServerName<'static>);
 
-/// A connection under TLS.
+/// A TLS connection.
 struct Secured(Box<client::TlsStream<Socket>>);
 
 impl Security {
-    /// Trusts the authorities of the database's own file, else the public ones.
+    /// Trusts the authorities in the file of `sslrootcert`, or else the public ones.
     fn of(database: &Database) -> Result<Security, CaError> {
         let mut roots = RootCertStore::empty();
         match &database.root_cert {
             None => roots = public_authorities(),
             Some(path) => add_authorities(&mut roots, path)?,
         }
-        // What `sslnegotiation=direct` needs, and other servers pass over.
+        // `sslnegotiation=direct` requires this protocol; other servers ignore it.
         let config = config_with(roots, b"postgresql");
         Ok(Security(Arc::new(config).into()))
     }
@@ -254,7 +254,7 @@ impl AsyncWrite for Secured {
     }
 }
 
-/// The values with their types: without those the server would have to be asked first.
+/// Returns the values with their types. Without types, each statement would need another round trip to the server.
 fn typed(values: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
     fn one(value: &Value) -> (&(dyn ToSql + Sync), Type) {
         match value {
@@ -262,7 +262,7 @@ fn typed(values: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
             Value::Text(text) => (text, Type::TEXT),
             Value::Blob(bytes) => (bytes, Type::BYTEA),
             Value::Real(number) => (number, Type::FLOAT8),
-            // The type follows from the statement.
+            // The server infers the type from the statement.
             Value::Null => (&None::<&str>, Type::UNKNOWN),
         }
     }
@@ -278,7 +278,7 @@ fn read(row: &tokio_postgres::Row, column: usize) -> Result<Value, tokio_postgre
     })
 }
 
-/// Describes an error of the connection, or of the database, for the operator.
+/// Converts an error of the connection or of the database, with a description for the operator.
 impl From<tokio_postgres::Error> for DbError {
     fn from(error: tokio_postgres::Error) -> DbError {
         let text = text(&error);
@@ -290,7 +290,7 @@ impl From<tokio_postgres::Error> for DbError {
         };
         let class = code.code().get(..2).unwrap_or_default();
         match *code {
-            // Rights that are missing, a schema of our name that is not ours, or that was changed by hand.
+            // Missing permissions, or a schema `reviewd` that is not ours or was changed by hand.
             SqlState::INVALID_CATALOG_NAME
             | SqlState::INSUFFICIENT_PRIVILEGE
             | SqlState::UNDEFINED_COLUMN
@@ -298,7 +298,7 @@ impl From<tokio_postgres::Error> for DbError {
             | SqlState::DUPLICATE_TABLE => DbError::Refused(text),
             _ if class == "28" => DbError::Refused(text),
             SqlState::DISK_FULL => DbError::DiskFull,
-            // Another transaction was in the way: try again.
+            // A conflict with another transaction, or a timeout: try again.
             SqlState::T_R_SERIALIZATION_FAILURE
             | SqlState::T_R_DEADLOCK_DETECTED
             | SqlState::LOCK_NOT_AVAILABLE
@@ -313,15 +313,15 @@ impl From<tokio_postgres::Error> for DbError {
     }
 }
 
-/// Tells whether an error without a word of the server stays until the operator changes something: a certificate that is
-/// not the right one, a server without TLS, a way of authentication that is not ours.
+/// Tells whether an error without an SQLSTATE stays until the operator changes something: a wrong certificate, a server
+/// without TLS, an unsupported authentication method.
 fn is_lasting(error: &tokio_postgres::Error, text: &str) -> bool {
     let is_tls = |cause: &(dyn Error + 'static)| {
         let io = cause.downcast_ref::<io::Error>();
         let inner = io.and_then(io::Error::get_ref);
         inner.is_some_and(|inner| inner.is::<rustls::Error>())
     };
-    // The kind of the others is not to be had but by their words.
+    // The other kinds can only be recognized by their text.
     causes(error).any(is_tls)
         || text.starts_with("authentication error")
         || text.starts_with("invalid configuration")
@@ -349,35 +349,35 @@ fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn Error + '
     })
 }
 
-/// The error for a server that does not answer by our own deadline.
+/// The error for a server that does not respond within our deadline.
 fn silence() -> DbError {
     DbError::Unreachable("does not answer".to_owned())
 }
 
-/// The server's own bounds lie below ours, so that its error says what was too slow, and it does not go on with a
-/// statement whose caller has given up. Compiling a statement takes it 45 ms, and running ours less than one. A host that
-/// loses its power says nothing: the server is to notice, or no other replica could take over its role.
+/// The server's timeouts are shorter than ours, so its error names the cause, and it does not continue a statement
+/// whose caller has given up. Without `jit = off`, it compiles for 45 ms what runs in less than 1 ms. A host that loses
+/// power closes no connection: keepalives let the server notice, so that another replica can take over the role.
 const SETTINGS: &str = "SET search_path = reviewd; SET statement_timeout = '8s'; SET lock_timeout = '4s';
  SET idle_in_transaction_session_timeout = '20s'; SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2;
  SET tcp_keepalives_count = 3";
 
-/// Makes the schema, unless an operator has made it.
+/// Creates the schema, unless an operator has created it.
 const SCHEMA: &str = "
 DO $$ BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'reviewd') THEN CREATE SCHEMA reviewd; END IF;
 END $$;
 ";
 
-/// Versions of the schema before those that number as in SQLite; none of them was released.
+/// Number of schema versions before the numbers became those of SQLite; none of them was released.
 const VERSIONS_BEFORE: i64 = 2;
 
-/// How long any one answer may take.
+/// Time limit for one response.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How long TLS and authentication may take besides the connections.
+/// Time limit for TLS and authentication, in addition to the time for connections.
 const GREETING: Duration = Duration::from_secs(3);
 
-/// "rvwd": the class of our advisory locks, and their numbers.
+/// "rvwd": the class of our advisory locks; then the number of each lock.
 const LOCKS: i32 = 0x7276_7764;
 const WRITING: i32 = 1;
 const DELIVERING: i32 = 2;

@@ -40,7 +40,7 @@ fn open(dir: &Path) -> Result<Store, StoreError> {
     StoreLocation::Directory(dir.to_owned()).open()
 }
 
-/// Makes a store with `count` requests in a directory that goes with the test.
+/// Creates a store with `count` requests in a temporary directory.
 fn stored(count: usize) -> (tempfile::TempDir, PathBuf, Store) {
     let temp = tempfile::tempdir().expect("directory");
     let dir = temp.path().join("state");
@@ -206,7 +206,7 @@ fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
     }
 }
 
-/// SQLite does not wait for others that turn on the write-ahead log; the hub tries again.
+/// SQLite does not wait for connections that enable the write-ahead log at the same time; the hub retries.
 #[test]
 fn a_new_store_may_be_opened_by_several_at_once() {
     for round in 0..20 {
@@ -248,7 +248,7 @@ fn a_denial_is_sent_again_for_a_day_unless_it_arrives() {
     assert!(claim(&mut store, day * 3).is_empty());
 }
 
-/// As the first published version wrote it.
+/// The file was written by the first published version.
 #[test]
 fn a_file_of_an_earlier_version_is_taken_to_this_one() {
     let temp = tempfile::tempdir().unwrap();
@@ -264,7 +264,7 @@ fn a_file_of_an_earlier_version_is_taken_to_this_one() {
         panic!("{listed:?}");
     };
     assert_eq!((listed.owed, listed.state.attempt), (true, 7));
-    // It was never sent, however long ago that was.
+    // The denial was never sent, so it is due.
     let told = store.claim_notices(10, at(0)).unwrap();
     assert_eq!(told.len(), 1);
     assert_eq!(store.tombstones(10).unwrap().len(), 1);
