@@ -1,6 +1,6 @@
 //! Calls the method of a checked request, in either era.
 //!
-//! A method appends one result object without its closing brace; `dispatch` then adds the members that the era requires.
+//! A method appends one result object without its closing brace; `dispatch` adds the members that the era requires.
 
 use serde_json::Value;
 

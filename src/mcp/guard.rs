@@ -9,7 +9,7 @@ use super::head::{Field, Head};
 use super::jsonrpc::RpcError;
 use crate::wire::text::cut_lossy;
 
-/// Origins and hosts that are allowed besides loopback and requests without an Origin.
+/// Origins and hosts that are allowed in addition to loopback and requests without an Origin.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     /// Lower-case origins such as `https://reviews.example`, the server's own first.
@@ -30,7 +30,7 @@ pub enum Origin {
 }
 
 impl Guard {
-    /// Allows the origin and host of `base_url`, the listed ones, and all where an origin is `*`.
+    /// Allows the origin and host of `base_url`, the listed ones, and all if an origin is `*`.
     pub(super) fn new(base_url: &str, origins: &[String], hosts: &[String]) -> Guard {
         let own = Url::parse(base_url).map(|url| url.origin().ascii_serialization());
         let listed = origins.iter().map(|origin| origin.trim_end_matches('/'));
@@ -110,7 +110,7 @@ mod tests {
     use super::*;
     use crate::mcp::tests::with;
 
-    /// Returns why the server at `https://reviews.example:8443`, with some more allowed, refuses a request.
+    /// Returns why a server at `https://reviews.example:8443` that allows a few other names refuses a request.
     fn refused(origin: &'static str, host: &'static str) -> Option<String> {
         let origins = ["https://App.example/".to_owned()];
         let hosts = ["reviewd:8080", "Proxy.internal"].map(str::to_owned);

@@ -100,7 +100,7 @@ static KEYS: LazyLock<[Finder<'static>; 11]> = LazyLock::new(|| {
     .map(Finder::new)
 });
 
-/// Most bytes of a text, a reply, or a list of names in the short form.
+/// Largest size in bytes of a text, a reply, or a list of names in the short form.
 const BYTES_MAX: usize = 2_000;
 
 #[cfg(test)]

@@ -2,12 +2,12 @@
 //!
 //! One address serves every revision from 2024-11-05 to 2026-07-28. [`Server::handle`] checks a request in a fixed
 //! order: origin and host, HTTP method, media type, message, era, and then calls the JSON-RPC method. Responses come
-//! from a [`Catalog`], prepared once for each snapshot. The only state kept between requests is the list of sessions that
-//! clients have ended.
+//! from a [`Catalog`], prepared once for each snapshot. The only state kept between requests is the list of sessions
+//! that clients have ended.
 //!
-//! Our choices where the standard leaves one: a session id is issued and never required; every `Accept` is accepted;
-//! a duplicate key in an object is rejected; invalid values of a tool's arguments give a result with `isError`,
-//! which clients show to the model; `arguments` that are no object give -32602. `tests.rs` lists requirements and tests.
+//! Our choices where the standard leaves one: a session id is issued and never required; every `Accept` is accepted; a
+//! duplicate key in an object is rejected; invalid values of a tool's arguments give a result with `isError`, which
+//! clients show to the model; `arguments` that are not an object give -32602. `tests.rs` lists requirements and tests.
 
 mod catalog;
 mod completion;

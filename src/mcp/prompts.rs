@@ -1,4 +1,4 @@
-//! Prompts: prepared requests that a user picks from a menu. Their texts suit every trade.
+//! Prompts: prepared requests that a user picks from a menu. Their texts fit every kind of business.
 
 use serde_json::{Value, json};
 

@@ -1,8 +1,8 @@
-//! What the tests of the protocol share: the sample as a catalog, a server, and messages to send.
+//! Shared by the tests of the protocol: the sample as a catalog, a server, and messages to send.
 //!
-//! What the standard asks for is tested here: messages, head fields, the handshake, sessions, batches and 2026-07-28 in
-//! `server::tests`; resources, prompts and completion in `dispatch::tests`; tools, their schemas and refusals in
-//! `tools::tests`; sockets, CORS and stdio in `tests/it/mcp.rs`. The official suites and SDKs run in continuous integration.
+//! The requirements of the standard are tested in: `server::tests` (messages, head fields, the handshake, sessions,
+//! batches, 2026-07-28), `dispatch::tests` (resources, prompts, completion), `tools::tests` (tools, schemas, refusals)
+//! and `tests/it/mcp.rs` (sockets, CORS, stdio). The official suites and SDKs run in continuous integration.
 
 use std::sync::{Arc, OnceLock};
 
@@ -36,7 +36,7 @@ pub(super) fn server() -> Server {
     })
 }
 
-/// A POST as a client sends it, with nothing but its media type.
+/// The head of a POST with no field except the media type.
 pub(super) fn head() -> Head<'static> {
     Head {
         content_type: Field::One(b"application/json"),
@@ -45,7 +45,7 @@ pub(super) fn head() -> Head<'static> {
     }
 }
 
-/// The same with other fields, each by the name that [`Head`] has for it.
+/// The same head with other fields, named as in [`Head`].
 pub(super) fn with(fields: &[(&str, &'static str)]) -> Head<'static> {
     let mut head = head();
     for (name, value) in fields {
@@ -80,7 +80,7 @@ pub(super) fn handle(server: &Server, head: &Head<'_>, body: &[u8]) -> Reply {
     }
 }
 
-/// The status and the parsed body of the answer to `body`; `null` where there is no body.
+/// The status and the parsed body of the response to `body`; `null` if there is no body.
 pub(super) fn post(head: &Head<'_>, body: impl AsRef<[u8]>) -> (u16, Value) {
     let reply = handle(&server(), head, body.as_ref());
     let body = match reply.body.is_empty() {
@@ -90,7 +90,7 @@ pub(super) fn post(head: &Head<'_>, body: impl AsRef<[u8]>) -> (u16, Value) {
     (reply.status, body)
 }
 
-/// The code of an error, 0 where there is none.
+/// The code of an error, 0 if there is none.
 pub(super) fn code(answer: &Value) -> i64 {
     answer["error"]["code"].as_i64().unwrap_or(0)
 }
@@ -100,7 +100,7 @@ pub(super) fn request(method: &str, params: Value) -> String {
     json!({"jsonrpc": "2.0", "id": 1, "method": method, "params": params}).to_string()
 }
 
-/// The answer to a request of the handshake era.
+/// The response to a request of the handshake era.
 pub(super) fn ask(method: &str, params: Value) -> Value {
     let (status, answer) = post(&head(), request(method, params));
     assert_eq!((status, &answer["id"]), (200, &json!(1)), "{answer}");
@@ -112,7 +112,7 @@ pub(super) fn call(tool: &str, arguments: Value) -> Value {
     ask("tools/call", json!({"name": tool, "arguments": arguments}))["result"].take()
 }
 
-/// The answer of a tool.
+/// The `structuredContent` of calling a tool.
 pub(super) fn answer(tool: &str, arguments: Value) -> Value {
     call(tool, arguments)["structuredContent"].take()
 }

@@ -6,7 +6,7 @@ use crate::search::fold::fold_into;
 use memchr::memchr;
 
 /// The folded texts of all reviews, row after row: [`START`] and the text, then [`START`] and each word of it that
-/// follows another sign than a space, then [`START`] and [`END`]; an empty text is [`END`] alone.
+/// follows a character other than a space, then [`START`] and [`END`]; an empty text is [`END`] alone.
 ///
 /// So a word begins where a space or [`START`] precedes it, and two needles find it everywhere. UTF-8 text contains
 /// neither mark, so no match spans two reviews, and the words listed after a text add no matches to it.
@@ -18,7 +18,7 @@ pub(super) struct Arena {
     pub(super) starts: Vec<u64>,
 }
 
-/// Precedes each text that is not empty, and each word that follows another sign than a space; follows the last one.
+/// Precedes each text that is not empty, and each word after a character other than a space; follows the last one.
 pub(super) const START: u8 = 0xfe;
 
 /// Ends each text.
@@ -30,7 +30,7 @@ const PADDING: usize = 8;
 impl Arena {
     /// Folds the texts of `reviews`.
     pub(super) fn build(reviews: &[Review]) -> Arena {
-        // In most languages the listed words take a twentieth of the text.
+        // In most languages the listed words are a twentieth of the text.
         let room = |review: &Review| review.text.len() + review.text.len() / 8 + 3;
         let room = reviews.iter().map(room).sum::<usize>() + PADDING;
         let mut arena = Arena {
@@ -62,7 +62,7 @@ impl Arena {
         (self.starts.len() - 1) as u32
     }
 
-    /// Returns the folded text of `row`, which is below [`Arena::rows`], with its marks and the words behind it.
+    /// Returns the folded text of `row`, which is below [`Arena::rows`], with its marks and the words listed after it.
     pub(super) fn row(&self, row: u32) -> &[u8] {
         let row = row as usize;
         &self.bytes[self.starts[row] as usize..self.starts[row + 1] as usize - 1]

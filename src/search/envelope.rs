@@ -1,5 +1,5 @@
-//! The JSON before and after the reviews of a response, shared by REST and MCP. The reviews themselves are rendered when
-//! the snapshot is built, and joined by commas.
+//! The JSON before and after the reviews of a response, shared by REST and MCP. The reviews themselves are rendered
+//! when the snapshot is built, and joined by commas.
 
 use super::filter::{Cursor, IgnoredName};
 use super::hints::{Hint, push_hints};
@@ -46,8 +46,8 @@ impl Frame {
     }
 }
 
-/// Appends the JSON before the first review of a response. `cursor` is the text of `next_cursor`, empty on the last page.
-/// It is `None` in a response to `/api/reviews/since`, which has no pages.
+/// Appends the JSON before the first review of a response. `cursor` is the text of `next_cursor`, empty on the last
+/// page. It is `None` in a response to `/api/reviews/since`, which has no pages.
 pub(crate) fn push_head(out: &mut Vec<u8>, matched: u32, returned: usize, cursor: Option<&[u8]>) {
     out.extend_from_slice(b"{\"matched\":");
     push_u64(out, u64::from(matched));

@@ -16,11 +16,11 @@ use crate::wire::date::Date;
 /// A validated search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query<'b> {
-    /// Which reviews.
+    /// The conditions on reviews.
     pub filter: Filter<'b>,
-    /// In which order.
+    /// The order of the result.
     pub sort: Sort,
-    /// How many at most, 1 to 100.
+    /// Largest number of reviews on the page, 1 to 100.
     pub limit: u8,
     /// Only reviews after this cursor; its order is `sort`.
     pub cursor: Option<Cursor>,
@@ -49,7 +49,7 @@ impl<'b> Query<'b> {
 /// The name of an unknown parameter, cut at 64 bytes.
 pub type IgnoredName = ArrayString<64>;
 
-/// Which reviews a search selects, by default all. All parts must match; contradictory parts select nothing.
+/// The conditions of a search, none by default. All must hold; contradictory conditions select nothing.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Filter<'b> {
     /// The requested ratings.
@@ -220,22 +220,22 @@ const ID_BYTES_MAX: usize = 64;
 /// Longest text, 95 characters.
 const TEXT_BYTES_MAX: usize = (KEY_BYTES_MAX * 4).div_ceil(3);
 
-/// Most terms of `words`; more are rejected.
+/// Largest number of terms in `words`; more are rejected.
 pub const TERMS_MAX: usize = 16;
 
-/// Signs that are ignored around an unquoted word.
+/// Punctuation that is ignored around an unquoted word.
 const SIGNS: &str = "?!.,;:()&/-¿¡…";
 
-/// Longest word in bytes that must match at the start of a word; the index stores at most so many bytes of each word.
+/// A word of at most this many bytes must match at the start of a word; the index lists no more bytes of each word.
 pub(super) const WORD_BYTES_MAX: usize = 32;
 
 /// The terms of `words` that must or must not occur in a text: a folded text of at most [`TERMS_MAX`] terms.
 ///
 /// A word matches at the start of a word, so `miss` finds "missed" but not "dismiss". A quoted phrase matches whole
-/// words, so `"art of"` finds "art of" but not "smart office". An end of a term that is not a letter or digit, or is in a
-/// script without spaces, needs no word boundary there; a word of more than 32 bytes may begin anywhere. A `-` before a
-/// term excludes it. Punctuation around a word, such as commas and question marks, is ignored. Everything is folded, so
-/// typographic quotes and dashes work as well.
+/// words, so `"art of"` finds "art of" but not "smart office". An end of a term that is not a letter or digit, or is in
+/// a script without spaces, needs no word boundary there; a word of more than 32 bytes may begin anywhere. A `-` before
+/// a term excludes it. Punctuation around a word, such as commas and question marks, is ignored. Everything is folded,
+/// so typographic quotes and dashes work as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words<'b>(&'b str);
 
@@ -345,8 +345,7 @@ fn first_character(text: &[u8]) -> Option<char> {
     text.utf8_chunks().next()?.valid().chars().next()
 }
 
-/// Tells whether `character`, folded, belongs to a word as the one before it does: a letter, digit or mark of a script
-/// that separates words.
+/// Tells whether the folded `character` is part of a word: a letter, digit or mark of a script that separates words.
 pub fn is_of_word(character: char) -> bool {
     if character.is_ascii() {
         return character.is_ascii_alphanumeric();
@@ -359,8 +358,8 @@ pub fn is_of_word(character: char) -> bool {
             || CanonicalCombiningClassMapBorrowed::new().get_u8(character) != 0)
 }
 
-/// Returns the words of a folded `text` that follow neither its beginning nor a space. The index lists them after the
-/// text, each cut by [`listed_part`]; the list takes at most three times the length of the text.
+/// Returns the words of a folded `text` that follow a character other than a space. The index lists them after the
+/// text, each cut by [`listed_part`]; the list is at most three times as long as the text.
 pub(super) fn words_after_signs(text: &str) -> impl Iterator<Item = &str> {
     let mut before = ' ';
     text.char_indices().filter_map(move |(at, character)| {
@@ -370,8 +369,8 @@ pub(super) fn words_after_signs(text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Returns the listed part of the word at the beginning of `text`: its letters and digits, and an apostrophe with the
-/// letters and digits after it; at most [`WORD_BYTES_MAX`] bytes, never a part of a character.
+/// Returns the listed part of the word at the beginning of `text`: its letters and digits, and one apostrophe with the
+/// letters and digits after it; at most [`WORD_BYTES_MAX`] bytes of whole characters.
 pub(super) fn listed_part(text: &str) -> &str {
     let mut apostrophes = 0;
     let end = text.char_indices().find(|(at, character)| {

@@ -9,12 +9,12 @@ use super::filter::Term;
 pub use crate::wire::fold::{fold, fold_into};
 use crate::wire::text::truncate;
 
-/// Returns the ranges of `terms` in the first `bytes_max` bytes of the original `text`: the first `count_max` matches of
-/// each, ascending; overlapping ranges are merged. A term that ends beyond `bytes_max` is not found.
+/// Returns the ranges of `terms` in the first `bytes_max` bytes of the original `text`: the first `count_max` matches
+/// of each, ascending; overlapping ranges are merged. A term that ends beyond `bytes_max` is not found.
 ///
 /// The index stores no offsets: the text is folded here, and, if it is not ASCII, once more up to the last match;
-/// 131,072 bytes of Cyrillic letters take some milliseconds. If several characters fold to one, such as a letter and its
-/// accent, the range contains all of them, as far as they lie within `bytes_max`.
+/// 131,072 bytes of Cyrillic letters take some milliseconds. If several characters fold to one, such as a letter and
+/// its accent, the range contains all of them, as far as they lie within `bytes_max`.
 pub fn find_folded(
     text: &str,
     terms: &[Term<'_>],

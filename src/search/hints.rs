@@ -1,5 +1,5 @@
-//! Why a search has found nothing, and what to ask instead. A hint costs a search; there are as many as the request has
-//! filters and words, and four more for each word that no review has, so at most a hundred.
+//! Hints for a search without results: unknown names, and what similar searches would find. Each filter and word of the
+//! request costs a search, and each word that no review has up to four more: at most a hundred.
 
 use super::filter::{Filter, Query, RatingSet, Sort, Term, Words};
 use super::index::Index;
@@ -11,19 +11,19 @@ use crate::wire::text::{LANGUAGES, cut};
 /// One suggestion for another search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint<'i> {
-    /// The parameter that the hint is about; `rating` stands for all three that limit the stars.
+    /// The parameter that the hint is about; `rating` stands for the three parameters that limit the rating.
     pub parameter: Parameter,
     /// The suggestion: a sentence without a full stop, which quotes at most 64 bytes of a value.
     pub message: String,
     /// How many reviews the suggested search finds; `None` if the hint is about a name.
     pub matched: Option<u32>,
-    /// The names that an unknown one is like, or that an ambiguous one is a part of.
+    /// The names that are similar to an unknown name, or that contain an ambiguous one.
     pub names: Vec<&'i str>,
 }
 
-/// Returns what helps after `query` has found nothing: names that are unknown or ambiguous, the filters without which it
-/// finds something, and what each word alone finds, or its beginning where that is nothing. Costs at most a hundred
-/// searches.
+/// Returns hints for `query`, which found nothing: names that are unknown or ambiguous, filters without which it finds
+/// reviews, and how many reviews each word alone finds, or its beginning if the word finds none. Costs at most a
+/// hundred searches.
 pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint<'i>> {
     let filter = query.filter;
     let mut hints = Vec::new();
@@ -114,9 +114,9 @@ pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> 
 
 /// For a `query` without results, returns words of it that occur together, and the first page of reviews with them.
 ///
-/// Words of the names and phrases of aspects come first, then the others, the rarest first; each stays if a review is left.
-/// This begins with each of the first four, and most words win. Function words such as "would" and "not" are left out.
-/// Excluded words and all other filters stay. `None` where no word is left. Costs at most 150 searches.
+/// Words of names and phrases of aspects come first, then the others, rarest first; each is kept if a review matches.
+/// Each of the first four words starts one such selection, and the largest wins. Function words such as "would" are
+/// left out. Excluded words and all other filters stay. `None` if no word is left. Costs at most 150 searches.
 pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Option<(String, Page)> {
     let asked = query.filter.words;
     let (wanted, excluded) = terms(Some(asked.or_else(|| Words::parse(query.filter.text?))?));
@@ -163,11 +163,11 @@ pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Optio
     Some((join(&closest), page))
 }
 
-/// Words from which [`closest`] begins.
+/// Number of words from which [`closest`] starts a selection.
 const STARTS_MAX: usize = 4;
 
-/// Returns `term` and, unless it is in quotation marks, what is left of it without its last letters: one to four of them,
-/// as long as two thirds stay, and four bytes. So "deadlines" leads to "deadline", but "disabled" not to "disa".
+/// Returns `term` and, unless it is quoted, `term` without its last one to four letters, as long as two thirds of it
+/// and at least four bytes are left. So "deadlines" leads to "deadline", but "disabled" not to "disa".
 fn spellings(term: Term<'_>) -> impl Iterator<Item = Term<'_>> {
     let ends = term.text.char_indices().rev().take(4).map(|(end, _)| end);
     let length = term.text.len();
@@ -179,7 +179,7 @@ fn spellings(term: Term<'_>) -> impl Iterator<Item = Term<'_>> {
     })
 }
 
-/// Returns the terms that have to occur, and those that must not.
+/// Returns the terms that must occur, and those that must not.
 fn terms(words: Option<Words<'_>>) -> (Vec<Term<'_>>, Vec<Term<'_>>) {
     let terms = words.iter().flat_map(Words::terms);
     terms.partition(|term| !term.is_excluded)

@@ -103,8 +103,8 @@ impl Index {
         }
     }
 
-    /// Returns what the folded name of a technician, service, aspect, language or source stands for, as it is published;
-    /// `None` for other parameters, and for aspects until the insights are derived.
+    /// Returns the published form of the folded name of a technician, service, aspect, language or source; `None` for
+    /// other parameters, and for aspects until the insights are derived.
     ///
     /// # Errors
     /// An unknown or ambiguous name. Unknown ones are compared with at most 2,000 others.
@@ -168,7 +168,7 @@ impl Arrays {
         Some(Row(self.ids.sorted[at]))
     }
 
-    /// Returns how many reviews are of `date` or later: they are the rows below that number.
+    /// Returns the number of reviews of `date` or later, which are the rows below that number.
     pub fn rows_since(&self, date: Date) -> u32 {
         self.dates.partition_point(|known| *known >= date) as u32
     }
@@ -248,7 +248,7 @@ pub(super) struct Ratings {
 
 impl Ratings {
     fn new(reviews: &[Review]) -> Ratings {
-        // Copied once, as the reviews are hundreds of bytes apart; each bitmap then reads the copy.
+        // Copied once, because the reviews are hundreds of bytes apart; each bitmap then reads the copy.
         let of_row: Vec<Rating> = reviews.iter().map(|review| review.rating).collect();
         let mut bitmaps = Vec::new();
         let stars = || (1..=5).filter_map(Rating::new);

@@ -1,4 +1,4 @@
-//! Search: one set of rules for REST and MCP, indexes over arrays, and the rows that a filter selects.
+//! Search, with the same rules for REST and MCP: queries, the index, and the rows that a query selects.
 
 mod arena;
 pub mod envelope;

@@ -6,17 +6,17 @@ use crate::search::fold::fold;
 use crate::search::rows::RowSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Why a name stands for no entry.
+/// Why a name does not identify an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongName<'i> {
-    /// What is wrong with it, for people: lower case, without the name, no full stop.
+    /// The problem in words for people: lower case, without the name, no full stop.
     pub problem: String,
-    /// The entries that it is a part of, or else those nearest by spelling, the nearest first: at most [`NAMES_MAX`].
-    /// Empty only where there are none.
+    /// The entries with a name that contains it, or else those with the most similar names, most similar first: at most
+    /// [`NAMES_MAX`]. Empty only if there are no entries.
     pub names: Vec<&'i str>,
 }
 
-/// Most names that a [`WrongName`] lists.
+/// Largest number of names in a [`WrongName`].
 pub const NAMES_MAX: usize = 5;
 
 /// The rows of each folded name.
@@ -41,7 +41,7 @@ struct Key {
 type Entries<'a> = Vec<(&'a str, Vec<&'a str>)>;
 
 impl Names {
-    /// Collects the `names` of each review; `known` are the entries that have other names.
+    /// Collects the `names` of each review; `known` has the entries that have further names.
     pub(super) fn of<'a, N: IntoIterator<Item = &'a str>>(
         reviews: &'a [Review],
         known: Entries<'a>,
@@ -123,8 +123,8 @@ impl Names {
         self.rows_of_whole(name).or_else(part)
     }
 
-    /// Returns the entry that the folded `name` stands for: as its whole name (the first entry if several share it), or as
-    /// words of its names in any order. Linear in the number of names; spelling is compared with the first 2,000.
+    /// Returns the entry that the folded `name` identifies: by its whole name (the first entry if several share it), or
+    /// by words of its names in any order. Linear in the number of names; spelling is compared with the first 2,000.
     ///
     /// # Errors
     /// No entry, or several.
@@ -157,7 +157,7 @@ impl Names {
         self.keys.get(at.ok()?)
     }
 
-    /// Returns the entries with a name that holds all words of `name`, or all but its titles, ascending.
+    /// Returns the entries with a name that contains all words of `name`, or else all except its titles, ascending.
     fn entries_with(&self, name: &str) -> Vec<u32> {
         let all = words(name).collect();
         let untitled = words(name).filter(is_no_title).collect();
@@ -173,8 +173,8 @@ impl Names {
         found.into_iter().collect()
     }
 
-    /// Returns the entries with the names, or words of names, that are spelt most like `name` or a word of it; the first
-    /// ones where none is like it.
+    /// Returns the entries whose name or a word of it is most similar to `name` or a word of that; only those from
+    /// [`LIKENESS_MIN`] on, if there are any.
     fn nearest(&self, name: &str) -> Vec<u32> {
         let asked: String = name.chars().take(NAME_CHARS_COMPARED).collect();
         let asked: Vec<&str> = parts(&asked).take(PARTS_COMPARED).collect();
@@ -201,15 +201,15 @@ impl Names {
     }
 }
 
-/// Names whose spelling is compared with an unknown one, and how much of that: bounds the time of a hint.
+/// Limits of the comparison with an unknown name, which bound the time of a hint.
 const NAMES_COMPARED: usize = 2_000;
 const NAME_CHARS_COMPARED: usize = 64;
 const PARTS_COMPARED: usize = 5;
 
-/// Least Jaro-Winkler similarity of a name that is like an unknown one.
+/// Jaro-Winkler similarity from which a name is similar to an unknown one.
 const LIKENESS_MIN: f64 = 0.75;
 
-/// Folded titles, which a name may have in a request though no entry has it with them.
+/// Folded titles that a request may add to a name.
 const TITLES: &str = " mr mrs ms miss mx dr prof professor attorney counselor herr frau sr sra srta senor senora senorita \
 don dona licenciado licenciada abogado abogada ";
 
@@ -222,8 +222,8 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     parts.filter(|word| !word.is_empty())
 }
 
-/// Returns what of a name is compared: the whole, and its words without titles. A letter alone, as in "O'Neill", is like
-/// every name that begins with it.
+/// Returns the parts of a name that are compared: the whole name, and its words of three bytes or more without titles.
+/// The O of "O'Neill" would be similar to every name that begins with it.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     let long = words(name).filter(|word| word.len() > 2);
     [name].into_iter().chain(long.filter(is_no_title))
@@ -258,7 +258,7 @@ impl Aspects {
         }))
     }
 
-    /// Returns the aspect that the folded `name` stands for, as [`Names::resolve`] does.
+    /// Returns the aspect that the folded `name` identifies, as [`Names::resolve`] does.
     pub(super) fn resolve(&self, name: &str) -> Result<&str, WrongName<'_>> {
         self.0[0].resolve(name)
     }

@@ -39,7 +39,7 @@ pub(super) enum RowSet {
 
 impl RowSet {
     /// A set is a bitmap if it has at least one row in 512, and else a list. Below one row in 32 a list is smaller, but
-    /// `contains` takes one step in a bitmap. A bitmap takes at most 64 bytes for each of its rows.
+    /// a bitmap finds a row in one step. A bitmap takes at most 64 bytes for each of its rows.
     const BITMAP_FROM_ONE_IN: u32 = 512;
 
     /// Creates the set of the ascending `list`, out of `rows` rows.
@@ -70,7 +70,7 @@ pub(super) fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     }
 }
 
-/// Returns the number of rows in `packed` without decoding them: only the last byte of each lacks the top bit.
+/// Returns the number of rows in `packed` without decoding them: only the last byte of each row lacks the top bit.
 pub(super) fn packed_count(packed: &[u8]) -> u32 {
     packed.iter().map(|byte| u32::from(*byte < 0x80)).sum()
 }
@@ -167,8 +167,8 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Counts the rows that are in all of `bitmaps`, which are equally long. Carry-save adders combine eight words before bits are
-/// counted, as a build for all x86-64 machines lacks the popcount instruction; lanes become vector registers.
+/// Counts the rows that are in all of `bitmaps`, which are equally long. Carry-save adders combine eight words before
+/// bits are counted, since a build for all x86-64 machines lacks the popcount instruction; lanes use vector registers.
 pub(super) fn count_common(bitmaps: &[&[u64]]) -> u32 {
     let len = bitmaps.iter().map(|words| words.len()).min().unwrap_or(0);
     let [mut ones, mut twos, mut fours, mut block @ ..] = [[0; LANES]; 3 + 8];

@@ -1,8 +1,7 @@
 //! Runs a query: returns a page of matching rows, and their exact number.
 //!
-//! Every condition is a range of rows, a bitmap, a list, or a term of the text (`terms.rs`). If one
-//! of them selects few rows, the others are tested on each of these; otherwise bitmaps are intersected word by word. Texts
-//! are read last.
+//! Every condition is a range of rows, a bitmap, a list, or a term of the text (`terms.rs`). If one of them selects few
+//! rows, the others are tested on each of these; otherwise bitmaps are intersected word by word. Texts are read last.
 
 use crate::model::{Rating, Row};
 use crate::search::filter::{Cursor, Filter, Query, RatingSet, Sort, TERMS_MAX, Term};
@@ -32,7 +31,7 @@ pub struct Page {
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
     let runs = runs(index, query);
-    // One more row than the page shows tells whether another page follows.
+    // One more row than the limit shows whether another page follows.
     let first = (runs[0].range.start, limit + 1);
     let (matched, rows) = select(index, query, first, scratch);
     let mut page = Page {
@@ -156,8 +155,8 @@ enum Rows<'s> {
     Bitmaps(Range<u32>, Bitmaps<'s>),
 }
 
-/// Most bitmaps of a filter: one for each of the [`COLUMNS`], and those of the ratings and the text; or only their
-/// intersection.
+/// Largest number of bitmaps of a filter: one for each of the [`COLUMNS`], and those of the ratings and the text; or
+/// only their intersection.
 const BITMAPS_MAX: usize = COLUMNS + 2;
 
 /// Bitmaps to be intersected.
@@ -178,15 +177,15 @@ struct Plan<'s> {
     terms: ArrayVec<TermLookup<'s, 's>, { TERMS_MAX + 1 }>,
 }
 
-/// A condition with at most one row in this many provides the candidates; the second value is for several terms.
+/// A condition that selects at most one row in this many provides the candidates; the second is for several terms.
 const CANDIDATES_ONE_IN: u32 = 128;
 const CANDIDATES_OF_TERMS_ONE_IN: u32 = 384;
 
-/// With at most so many reviews, all of them are candidates.
+/// With at most this many reviews, all of them are candidates.
 const CANDIDATES_MIN: u32 = 16;
 
-/// Selects the rows of `query`, and tells how many there are. Of the newest, only so many may be there as `first` tells,
-/// from its row on.
+/// Selects the rows of `query`, and counts them. `first` is a row and a number: for [`Sort::Newest`], the result may
+/// have only that number of rows, counted from that row.
 fn select<'s>(
     index: &'s Index,
     query: &Query<'s>,
@@ -234,7 +233,7 @@ fn select<'s>(
 }
 
 impl<'s> Plan<'s> {
-    /// Looks up every part of `filter`; `false` where one of them selects nothing. In place, as a plan has 9 kB.
+    /// Looks up every part of `filter`; false if one selects nothing. In place, because a plan has 9 kB.
     fn fill(&mut self, index: &'s Index, filter: &Filter<'s>, memory: &mut Memory) -> bool {
         let start = filter.until.map_or(0, |until| index.rows_after(until));
         let end = filter
@@ -294,7 +293,7 @@ impl<'s> Plan<'s> {
         self.bitmap_rows = rows;
     }
 
-    /// Returns the postings of the only condition, where that is a term and the tree tells its rows.
+    /// Returns the postings of the only condition, if that is a term whose rows are known to the tree.
     fn only_postings(&self, index: &Index) -> Option<Postings<'s>> {
         let is_alone =
             self.bitmaps.is_empty() && self.lists.is_empty() && self.range == (0..index.len());
@@ -323,8 +322,8 @@ impl<'s> Plan<'s> {
         edge(first) + count_common(&between) + edge(last)
     }
 
-    /// Fills `candidates` with all rows of the plan, beginning with those of the condition that has the fewest; `false` where
-    /// it has too many for that.
+    /// Fills `candidates` with all rows of the plan, starting from those of the condition with the fewest; false if
+    /// even that has too many.
     fn collect(
         &mut self,
         index: &'s Index,
@@ -352,7 +351,7 @@ impl<'s> Plan<'s> {
         }
         let rows = &mut candidates.rows;
         rows.clear();
-        // The term by which the rows were chosen, which needs no narrowing any more, and a bit that tells whether texts have to be
+        // The term that provided the rows, if they need no narrowing by it, and a bit that is set if texts must be
         // searched for it.
         let (mut known, mut open) = (None, 0);
         match (term, list) {

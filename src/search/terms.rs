@@ -59,10 +59,10 @@ pub(super) struct Memory {
     open: Vec<(u32, u32)>,
 }
 
-/// Lists with more than one row in so many are put into a bitmap; of shorter ones each row is looked up in the selection.
+/// Lists with more than one row in this many become a bitmap; each row of a shorter list is looked up in the selection.
 const MARKED_ONE_IN: u32 = 64;
 
-/// Reading a text takes about as long as decoding this many rows of a list; twice as long if no other text is prefetched.
+/// Reading a text takes as long as decoding about this many rows of a list, or twice as many without prefetching.
 const STEPS_PER_TEXT: u32 = 48;
 const STEPS_PER_OPEN_TEXT: u32 = 96;
 
@@ -83,7 +83,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         if term.begins_word {
             find(b" ", text, b"", true);
             find(&[START], text, b"", true);
-            // Behind a sign, only a part of the term may be listed.
+            // After a sign, only a part of the term may be listed.
             let part = listed_part(term.text);
             let rest = &term.text[part.len()..];
             if let Some(next) = rest.chars().next() {
@@ -115,7 +115,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         self.needles.iter().all(|needle| is_leaf(needle.postings))
     }
 
-    /// Tells whether the tree alone answers for the term.
+    /// Tells whether the tree alone determines the rows of the term.
     pub(super) fn is_certain(&self) -> bool {
         !self.term.ends_word && self.needles.iter().all(|needle| needle.exact)
     }
@@ -151,7 +151,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             for next in signs.chain([START]).chain(0xc2..=0xf4) {
                 needle.push(next);
                 if let Some((postings, exact)) = tree.find(needle) {
-                    // A word behind a text may be cut off after 29 to 32 bytes, and no word ends there.
+                    // A word listed after a text may be cut off after 29 to 32 bytes, where no word ends.
                     let is_end = next < 0x80 || next == START && self.term.text.len() < 29;
                     each(postings, exact && is_end);
                 }
@@ -303,8 +303,8 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         self.needles.len() == 1 && (!self.term.ends_word || self.is_leaf())
     }
 
-    /// Keeps the `candidates` that the postings of other parts of the needle contain too, if the first lookup covered only
-    /// the needle's beginning. They still must be verified.
+    /// Keeps the `candidates` that the postings of other parts of the needle also contain, if the first lookup covered
+    /// only the needle's beginning. They still must be verified.
     pub(super) fn narrow_by_parts(&self, index: &'t Index, candidates: &mut Candidates) {
         let (Some(tree), [needle]) = (&index.tree, &self.needles[..]) else {
             return;
@@ -328,7 +328,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             candidates.begin_marks(postings.steps());
             candidates.mark(tree, postings, CERTAIN);
             candidates.retain(|_, mark| mark > 0);
-            // Narrowing has removed few rows, so most of the rest hold the needle: searching their texts costs less.
+            // Narrowing has removed few rows, so most of the rest contain the needle: searching their texts costs less.
             if candidates.rows.len() > before - before / 8 {
                 break;
             }
@@ -352,13 +352,13 @@ impl<'t, 'q> TermLookup<'t, 'q> {
 const POSSIBLE: u8 = 1;
 const CERTAIN: u8 = 2;
 
-/// Up to so many rows of several lists, sorting is faster than a bitmap.
+/// Up to this many rows of several lists, sorting is faster than a bitmap.
 const SORTED_MAX: u32 = 512;
 
-/// Where the other parts of a needle that are looked up begin, in eighths of its length.
+/// Starts of the other parts of a needle that are looked up, in eighths of its length.
 const PARTS: [usize; 4] = [4, 6, 2, 5];
 
-/// Up to so many candidates, reading their texts is faster than another lookup in the tree.
+/// Up to this many candidates, reading their texts is faster than another lookup in the tree.
 const CANDIDATES_FEW: usize = 12;
 
 /// A list with more rows per candidate than this is not decoded to narrow the candidates.

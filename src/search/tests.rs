@@ -1,4 +1,4 @@
-//! What needs the inside of the index; answers are compared with a linear scan in `tests/oracle`.
+//! Tests that need the internals of the index; results are compared with a linear scan in `tests/oracle`.
 
 use std::num::NonZeroUsize;
 
@@ -12,7 +12,7 @@ use crate::search::run::Scratch;
 use crate::search::tree::build_within;
 use crate::wire::date::Date;
 
-/// A dataset of the given texts, newest first, on days and with ratings that differ.
+/// A dataset of the given texts, newest first, with various days and ratings.
 fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
     let newest = Date::new(2026, 11, 1).expect("a day").days();
     let review = |(number, text): (usize, T)| Review {
@@ -66,7 +66,7 @@ fn options(threads: usize) -> IndexOptions {
     }
 }
 
-/// Three reviews, and as many people of whom two share a name.
+/// Three reviews and three people, of whom two share a name.
 fn index() -> Index {
     let mut reviews = reviews([
         "They missed a filing deadline. Rude, and the staff (all) couldn\u{2019}t care.",
@@ -103,7 +103,7 @@ fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
     assert_eq!(wrong("dvorak").names, several);
     let problem = "may mean Dr. Ji\u{159}\u{ed} Dvo\u{159}\u{e1}k or Ada Dvorak";
     assert_eq!(wrong("dvorak").problem, problem);
-    // A title does not count, unless it is all that is given; another first name does.
+    // A title is ignored, unless it is the whole name; another first name is not.
     for name in ["ms. okafor", "attorney adaeze okafor"] {
         assert_eq!(resolve(name), Ok("Adaeze Okafor"));
     }
@@ -113,7 +113,7 @@ fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
         let problem = "is unknown; the nearest: Adaeze Okafor";
         assert_eq!(wrong(name).problem, problem);
     }
-    // Nothing is like it, so the first ones are told.
+    // No name is similar, so the first ones are listed.
     assert_eq!(wrong("...").names.len(), 3);
     assert_eq!(index.resolve(Parameter::Query, "okafor"), None);
 }

@@ -1,11 +1,11 @@
 //! Everything that is served, built once for each dataset and never changed.
 //!
-//! A [`Snapshot`] has the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
-//! index, and the few other facts that replies need. Requests share it by reference count; a reload builds the
-//! next snapshot in the background and then replaces the current one. Only the compressed variants of the documents
-//! are added later, in write-once cells: until then a document is sent uncompressed. The insights of a large dataset
-//! take longest: the first snapshot has none, or those of the previous dataset; a second snapshot has the new insights
-//! and shares everything else with the first.
+//! A [`Snapshot`] has the four stored documents, each review's bytes as a slice of `/reviews.json`, the search index,
+//! and the few other facts that responses need. Requests share it by reference count; a reload builds the next snapshot
+//! in the background and then replaces the current one. Only the compressed variants of the documents are added later,
+//! in write-once cells: until then a document is sent uncompressed. The insights of a large dataset take longest: the
+//! first snapshot has none, or those of the previous dataset; a second snapshot has the new insights and shares
+//! everything else with the first.
 
 pub mod resource;
 mod since;
@@ -44,7 +44,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     facts: Arc<Facts>,
-    /// Finds rows.
+    /// The search index.
     pub index: Index,
     insights: Option<Arc<Derived>>,
 }
@@ -75,15 +75,15 @@ pub struct Facts {
     pub feed_xml: Resource,
     /// The business.
     pub business: Business,
-    /// Shown wherever reviews are.
+    /// Displayed wherever reviews are.
     pub disclaimer: Option<String>,
-    /// Names and phrases.
+    /// The names and phrases of the taxonomy.
     pub taxonomy: Taxonomy,
     /// Hand-written parts of the insights.
     pub editorial: Editorial,
     /// How many published reviews have a text.
     pub with_text: u32,
-    /// How many reviews of the files are left out because they are not verified.
+    /// Number of reviews in the files that are not published because they are not verified.
     pub unverified_count: u32,
     /// How the published reviews were verified.
     pub verifications: Verifications,
@@ -191,7 +191,7 @@ impl Snapshot {
         self.insights.as_ref().map(|derived| &*derived.document)
     }
 
-    /// Returns the parsed value of [`Snapshot::insights`], without single reviews.
+    /// Returns the parsed value of [`Snapshot::insights`], without the insights of single reviews.
     #[must_use]
     pub fn insights_value(&self) -> Option<&Insights> {
         self.insights.as_ref().map(|derived| &derived.value)
@@ -308,8 +308,8 @@ impl Snapshot {
         EntityTag::of(&[self.review(row)])
     }
 
-    /// Returns slices of the stored array that contain `rows`, in their order. Adjacent rows are one slice, including the
-    /// commas between them; the caller adds a comma between two slices.
+    /// Returns slices of the stored array that contain `rows`, in their order. Adjacent rows are one slice, including
+    /// the commas between them; the caller adds a comma between two slices.
     pub fn runs(&self, rows: &[Row]) -> impl Iterator<Item = &[u8]> {
         let is_next = |left: &Row, right: &Row| left.0 + 1 == right.0;
         rows.chunk_by(is_next).map(|run| {
@@ -356,8 +356,8 @@ impl Snapshot {
         ]
     }
 
-    /// Creates the compressed variants, smallest document first; takes seconds for large ones, so call it on a background
-    /// thread. `cancelled` is called before each variant, as a newer snapshot makes the rest useless.
+    /// Creates the compressed variants, smallest document first; takes seconds for large ones, so call it on a
+    /// background thread. `cancelled` is called before each variant, as a newer snapshot makes the rest useless.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
         let mut documents = vec![&self.reviews, &self.feed_json, &self.feed_xml];
         documents.extend(self.insights());

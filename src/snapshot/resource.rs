@@ -70,8 +70,8 @@ impl Resource {
 
 type Encoder = fn(&[u8]) -> std::io::Result<Vec<u8>>;
 
-/// Compresses `body`; `None` if the result is not smaller, or if the encoder fails, which only happens without memory
-/// (the document is then sent uncompressed).
+/// Compresses `body`; `None` if the result is not smaller, or if the encoder fails, which only happens if memory is
+/// exhausted (the document is then sent uncompressed).
 fn smaller(body: &[u8], encoder: Encoder) -> Option<Bytes> {
     if body.len() < COMPRESS_FROM_BYTES {
         return None;

@@ -25,12 +25,12 @@ pub struct Since {
 /// Number of rows, removed reviews and digests by day.
 #[derive(Debug)]
 pub(super) struct SinceTable {
-    /// One entry for each day that has reviews, newest day first; they end at a row.
+    /// One entry for each day that has reviews, newest day first; `end` is a row.
     days: Vec<Day>,
     empty: EntityTag,
     /// The removed reviews as JSON objects with commas between them, newest first.
     removed: Bytes,
-    /// One entry for each day on which reviews were removed, newest day first; they end at a byte of `removed`.
+    /// One entry for each day on which reviews were removed, newest day first; `end` is a byte of `removed`.
     removals: Vec<Day>,
 }
 

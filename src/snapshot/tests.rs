@@ -1,4 +1,4 @@
-//! What every snapshot keeps: bytes, ranges and tags agree with each other.
+//! Properties of every snapshot: bytes, ranges and tags agree with each other.
 
 use std::num::NonZeroUsize;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::dataset::tests::sample;
 use crate::wire::negotiate::Coding;
 
-/// A small index on one thread, and the defaults.
+/// A small index, built by one thread.
 pub(crate) fn settings() -> Settings {
     Settings {
         base_url: "https://reviews.example".into(),

@@ -1,4 +1,4 @@
-//! The two documents with which agents discover the server before they connect: the server card and the AI catalog.
+//! The two documents by which agents discover the server before they connect: the server card and the AI catalog.
 
 use serde_json::{Value, json};
 
@@ -44,20 +44,20 @@ fn resource(document: Value, media_type: &'static str, snapshot: &Snapshot) -> R
     Resource::new(body.into(), media_type, snapshot.updated_at)
 }
 
-/// What the server is called, in at most 100 characters.
+/// Returns the title of the server, at most 100 characters.
 pub(super) fn title(snapshot: &Snapshot) -> String {
     let title = format!("Reviews of {}", snapshot.business.name);
     title.chars().take(TITLE_CHARS_MAX).collect()
 }
 
-/// The host of the public address, without brackets and port.
+/// Returns the host of the public address, without brackets and port.
 fn host(base_url: &str) -> String {
     let host = host_of(base_url).map(|host| host.to_string());
     let host = host.unwrap_or_default();
     host.trim_matches(['[', ']', '.']).to_owned()
 }
 
-/// Returns the host with its labels in reverse order, as in registry names: `example.reviews`.
+/// Returns the host with its labels in reverse order, as in registry names: `com.example.reviews`.
 fn reversed(host: &str) -> String {
     match host.parse::<std::net::IpAddr>() {
         Ok(_) => "local".to_owned(),

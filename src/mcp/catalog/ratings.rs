@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::model::Row;
 use crate::snapshot::Snapshot;
 
-/// Returns the aggregate rating as `/reviews.json` has it, and the figures of each year, newest first.
+/// Returns the aggregate rating, as in `/reviews.json`, and the figures of each year, newest first.
 pub(super) fn summary(snapshot: &Snapshot) -> Value {
     let mut all = [0; 5];
     let mut years: Vec<(u16, [u64; 5])> = Vec::new();
@@ -55,5 +55,5 @@ pub(crate) fn figures(counts: [u64; 5]) -> (Value, Value) {
     (json!(mean), distribution)
 }
 
-/// Years in a summary, at most.
+/// Largest number of years in a summary.
 const YEARS_MAX: usize = 100;

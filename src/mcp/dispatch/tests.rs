@@ -1,4 +1,4 @@
-//! Resources, prompts and completion: what they hold, and what they refuse.
+//! Resources, prompts and completion: their contents and refusals.
 
 use serde_json::{Value, json};
 
@@ -63,7 +63,7 @@ fn unknown_resources_have_the_code_of_their_era() {
     }
 }
 
-/// Parameters of `prompts/get`, and how the refusal begins.
+/// Parameters of `prompts/get`, and the beginning of the refusal.
 const REFUSED: &str = r#"
 {} => params.name must be
 {"name": "nothing"} => there is no prompt

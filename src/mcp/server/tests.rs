@@ -1,4 +1,4 @@
-//! What is sent, and the status and code that come back: messages, head fields, both eras, batches, stdio.
+//! Status and code of responses to requests: messages, head fields, both eras, batches, stdio.
 
 use serde_json::{Value, json};
 
@@ -29,7 +29,7 @@ fn bodies_that_are_no_message_get_400_and_their_code() {
         assert_eq!((status, code(&answer)), (400, expected), "{answer}");
         assert!(answer.get("id").is_none());
     }
-    // Errors name the request wherever its id could be read, and have no id at all elsewhere.
+    // An error has the id of its request if that could be read, and otherwise no id.
     let long_id = format!("\"{}\"", "x".repeat(513));
     let too_large = "99999999999999999999";
     let ids = ["null", "1.5", "1e3", "true", "[]", "{}", too_large];
@@ -124,7 +124,7 @@ fn initialize_settles_on_a_revision_and_hands_out_a_session() {
         ("1999-01-01", "2025-11-25"),
         ("", "2025-11-25"),
     ] {
-        // The version header is not looked at here: the suite sends it already.
+        // `initialize` ignores the version header, which the official suite already sends.
         let head = with(&[("protocol_version", "2026-07-28")]);
         let reply = handle(&server(), &head, initialize(asked).as_bytes());
         let answer: Value = serde_json::from_slice(&reply.body).expect("JSON");
@@ -158,11 +158,11 @@ fn sessions_are_optional_tell_the_revision_and_end_only_by_delete() {
         assert_eq!(status(&server, session, &ping()), 404, "{session}");
     }
     assert_eq!(status(&server, "unknown", notification), 404);
-    // A client that begins anew may still send its old id.
+    // A client that starts again may still send its old id.
     assert_eq!(status(&server, "unknown", &initialize("2025-06-18")), 200);
     // 2025-06-18 has no batches.
     assert_eq!(status(&server, id, "[1]"), 400);
-    // Another process, with another state directory, and at another time.
+    // An id stays valid for another server, such as one after a restart.
     let other = crate::mcp::tests::server();
     assert_eq!(status(&other, id, &ping()), 200);
     for (session, expected) in [("-", 400), ("unknown", 404), (id, 204), (id, 404)] {
@@ -257,7 +257,7 @@ fn a_line_of_stdio_is_a_batch_where_the_handshake_allows_it() {
     }
 }
 
-/// Asks by the rules of 2026-07-28, with another field where a name is given.
+/// Sends a request of 2026-07-28, with `other` in place of one of its fields.
 fn stateless(method: &'static str, mut params: Value, other: (&str, &'static str)) -> (u16, Value) {
     let name = params["name"].as_str().or(params["uri"].as_str());
     let name: &'static str = name.unwrap_or("-").to_owned().leak();
@@ -292,7 +292,7 @@ fn stateless_results_say_that_they_are_complete_and_how_long_they_last() {
         ("prompts/get", json!({"name": "summarize_reviews"}), false),
         ("completion/complete", nothing, false),
     ] {
-        // Sessions are of the other era.
+        // Only the handshake era has sessions.
         let (status, answer) = stateless(method, params, ("session", "unknown"));
         let result = &answer["result"];
         assert_eq!(status, 200, "{method}");

@@ -1,4 +1,4 @@
-//! Every tool's answer against its own schema and its bounds, and what tools refuse, in words that a model can act on.
+//! Tests every tool's result against its schema and its limits, and the refusals, which a model must understand.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -34,7 +34,7 @@ fn text(value: &Value) -> &str {
     value.as_str().expect("a string")
 }
 
-/// Arguments for every tool: each name there is, pages of several sizes and orders, and some reviews.
+/// Arguments for every tool: every known name, pages of several sizes and orders, and some reviews.
 fn arguments() -> Vec<(&'static str, Value)> {
     let mut calls = vec![
         ("get_business", json!({})),
@@ -119,7 +119,7 @@ fn tools_say_what_clients_need_of_them() {
         for schema in [&tool["inputSchema"], &tool["outputSchema"]] {
             assert_eq!(schema["type"], "object", "{name}");
             assert!(jsonschema::meta::is_valid(schema), "{name}");
-            // One type for each property, nothing by reference: what the strictest clients read.
+            // One type for each property and no references, because the strictest clients support nothing else.
             let schema = schema.to_string();
             for foreign in ["\"$ref\"", "\"type\":["] {
                 assert!(!schema.contains(foreign), "{name}");
@@ -128,7 +128,7 @@ fn tools_say_what_clients_need_of_them() {
     }
 }
 
-/// Names count as little as reviews, but for that of the business and the public address in `_meta`: 200 bytes are left.
+/// Names do not change the size, except that of the business and the public address in `_meta`: 200 bytes are left.
 #[test]
 fn the_list_of_tools_keeps_its_bound_in_every_revision_whatever_the_names() {
     let catalog = catalog_of(|review| review.mentioned_technicians = vec!["Ä".repeat(500)]);
@@ -155,7 +155,7 @@ fn the_schemas_list_exactly_the_arguments_that_are_accepted() {
     names.sort_unstable();
     accepted.sort_unstable();
     assert_eq!(names, accepted);
-    // What one tool refuses lists the others that it takes.
+    // The refusal of an unknown argument lists those that the tool accepts.
     for tool in listed() {
         let lines = refusal(text(&tool["name"]), json!({"zzz": 1}));
         let names = tool["inputSchema"]["properties"]
@@ -292,7 +292,7 @@ fn the_review_card_is_a_page_that_loads_nothing_from_elsewhere() {
     assert!(!page.contains("innerHTML") && page.contains("ui/notifications/tool-result"));
 }
 
-/// The lines of a refusal.
+/// Returns the lines of a refusal.
 fn refusal(tool: &str, arguments: Value) -> Vec<String> {
     let answer = call(tool, arguments);
     assert_eq!(answer["isError"], true, "{tool}: {answer}");
@@ -361,7 +361,7 @@ fn a_name_that_the_index_cannot_know_is_told_those_of_the_business() {
 
 type Tool = fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>;
 
-/// A tool, its arguments, and how the refusal begins.
+/// A tool, its arguments, and the beginning of the refusal.
 const REFUSED: &str = r#"
 get_business {"verbose": true} => verbose: is not an argument here; there are none
 get_review {} => id: must be the id of a review

@@ -1,4 +1,4 @@
-//! The arguments of tools; query strings are compared with a reference in `tests/oracle`, bounds in `tests/it/search.rs`.
+//! Arguments of tools; query strings are compared with a reference in `tests/oracle`, limits in `tests/it/search.rs`.
 
 use serde_json::json;
 

@@ -9,8 +9,8 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// Builds the tree of `arena` with the tuning of `options`, or the finest one within its bytes; `None` if even the coarsest is
-/// too large (texts are then scanned), or if `cancelled`.
+/// Builds the tree of `arena` with the tuning of `options`, or the finest one within its memory limit; `None` if even
+/// the coarsest is too large (texts are then scanned), or if `cancelled`.
 ///
 /// A step that is unlikely to fit is skipped: its size is estimated from the bytes of text. A step that is tried is
 /// aborted as soon as it exceeds the limit.
@@ -34,9 +34,9 @@ pub(crate) fn build_within(
     tunings.find_map(|tuning| build_tree(arena, tuning, options, cancelled))
 }
 
-/// One way to tune a tree, relative to the number of reviews: leaves of one review in so many, and at least of so many;
-/// bitmaps from one in so many; steps of a union; and the bytes of the tree for each byte of ordinary folded text,
-/// measured on 200,000 and a million reviews.
+/// A tuning relative to the number of reviews. Limits, each as one review in this many: rows of a leaf, with their
+/// minimum, and rows from which there is a bitmap. Then steps of a union, and the bytes of the tree for each byte of
+/// ordinary folded text, measured on 200,000 and a million reviews.
 type Step = (u32, u32, u32, u32, f64);
 
 /// From the fastest to the smallest, which is nearly an index of bigrams and trigrams.
@@ -56,13 +56,13 @@ type Unit = (u16, usize);
 /// Positions that one thread has in memory at a time, 32 bytes each: 512 MiB. A single unit may have more.
 const BATCH_PLACES_MAX: usize = 1 << 24;
 
-/// Most positions of one unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte, or texts that
-/// mostly repeat two bytes, have a larger unit; such texts are scanned.
+/// Largest number of positions of one unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte,
+/// or texts that mostly repeat two bytes, have a larger unit; such texts are scanned.
 const UNIT_PLACES_MAX: usize = 1 << 26;
 
-/// Builds the tree of `arena` with the threads and bytes of `options`; `None` if it would exceed them, if one gram of two
-/// bytes has too many positions, if the arena exceeds 32-bit positions, or if `cancelled`, which is called for each unit.
-/// Any number of threads builds the same nodes, possibly in another order. Each thread has at most
+/// Builds the tree of `arena` with the threads and bytes of `options`; `None` if it would exceed them, if one gram of
+/// two bytes has too many positions, if the arena exceeds 32-bit positions, or if `cancelled`, which is called for each
+/// unit. Any number of threads builds the same nodes, possibly in another order. Each thread has at most
 /// [`BATCH_PLACES_MAX`] positions or one unit in memory, and reads the arena once for each batch.
 fn build_tree(
     arena: &Arena,
@@ -269,7 +269,7 @@ fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
     }
 }
 
-/// Takes the tree, and adds a parent node for the units of each first byte, and the root above these.
+/// Takes the tree out of `shared`, and adds a parent node for the units of each first byte, and the root above these.
 fn join_units(arena: &Arena, tuning: Tuning, shared: &Shared<'_>) -> Tree {
     let keep_bitmap = |words: &[u64]| shared.keep_bitmap(words);
     let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &keep_bitmap);

@@ -35,7 +35,7 @@ pub(super) struct Grower<'a> {
     pub(super) tree: Tree,
     /// Children of the nodes from the root to the current one.
     children: Vec<Child>,
-    /// An empty bitmap between uses.
+    /// A reusable bitmap, empty between uses.
     bits: Vec<u64>,
 }
 

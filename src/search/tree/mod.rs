@@ -1,8 +1,8 @@
 //! Pruned suffix tree over all folded texts: it is cut off where a gram (a byte string) occurs in few reviews.
 //!
-//! A leaf stores the rows in which its gram occurs. An inner node stores their exact number, and the rows themselves as a
-//! bitmap if there are many, or as a list if collecting them from the leaves below would take long. A needle that ends
-//! inside the tree is answered without reading any text. A needle that is longer than the gram of its leaf has few
+//! A leaf stores the rows in which its gram occurs. An inner node stores their exact number, and the rows themselves as
+//! a bitmap if there are many, or as a list if collecting them from the leaves below would take long. A needle that
+//! ends inside the tree is answered without reading any text. A needle that is longer than the gram of its leaf has few
 //! candidates. A needle for which there is no path matches nothing. Grams may split a code point; needles are valid
 //! UTF-8.
 
@@ -14,10 +14,10 @@ pub(crate) use build::build_within;
 use crate::search::rows::{insert, rows_of, unpack};
 use std::num::NonZeroUsize;
 
-/// Limits of building an index.
+/// Limits and tuning of the build of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexOptions {
-    /// Largest size of the text index in bytes, without the folded texts; a smaller index, or a scan, is used rather than exceed it. Never affects results.
+    /// Limit of the text index in bytes, without the folded texts; a smaller index or a scan gives the same results.
     pub memory_bytes: u64,
     /// Threads that build the index.
     pub threads: NonZeroUsize,
@@ -45,8 +45,8 @@ pub(crate) struct Tree {
     labels: Vec<u8>,
     /// Where each leaf's list begins in `lists`: for each node its leaves in order, then the end of the last one.
     leaves: Vec<u32>,
-    /// For each node the packed rows of its leaves, then its first rows. The lists of inner nodes are in between: length
-    /// in four bytes, then the packed rows.
+    /// For each node the packed rows of its leaves, then its first rows. The lists of inner nodes are in between:
+    /// length in four bytes, then the packed rows.
     lists: Vec<u8>,
     /// The bitmaps of frequent grams, without duplicates.
     bitmaps: Vec<Box<[u64]>>,
@@ -60,22 +60,22 @@ pub(crate) struct Node {
     /// How many rows are decoded to collect its reviews; 0 with a bitmap.
     steps: u32,
     set: Set,
-    /// First byte of its edge, which its children's labels follow.
+    /// Start of its edge in [`Tree::labels`]; the labels of its children follow.
     labels: u32,
-    /// First of its inner children, which have consecutive numbers.
+    /// Number of its first inner child; the others follow.
     inner: u32,
-    /// First of its leaves.
+    /// Index of its first leaf in [`Tree::leaves`].
     leaves: u32,
     inner_len: u16,
     leaf_len: u16,
-    /// Bytes of its edge.
+    /// Length of its edge in bytes.
     edge_len: u8,
-    /// Bytes of its first rows, which follow the lists of its leaves; 0 if they are not stored.
+    /// Length in bytes of its first rows, which follow the lists of its leaves; 0 if they are not stored.
     head_len: u8,
 }
 
-/// First rows stored in a node whose rows are otherwise collected from its leaves: a page of the default length, and one
-/// more to tell whether another page follows. Most searches need no more, and so need not read dozens of leaves.
+/// First rows stored in a node whose rows are otherwise collected from its leaves: a page of the default length, and
+/// one more to tell whether another page follows. Most searches need no more, and so need not read dozens of leaves.
 const HEAD_ROWS: usize = 21;
 
 /// The rows that a node stores.
@@ -136,8 +136,8 @@ impl Postings<'_> {
 }
 
 impl Tree {
-    /// Looks up `needle`, which is not empty and valid UTF-8. Returns the reviews that may contain it, and whether all of
-    /// them certainly do; `None` if no review contains it.
+    /// Looks up `needle`, which is not empty and valid UTF-8. Returns the reviews that may contain it, and whether all
+    /// of them certainly do; `None` if no review contains it.
     pub(crate) fn find(&self, needle: &[u8]) -> Option<(Postings<'_>, bool)> {
         let mut node = self.nodes.first()?;
         let mut rest = needle;
