@@ -36,8 +36,7 @@ pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
         let aspects = dataset.taxonomy.aspects.iter();
         let known: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
         let known = known.join(", ");
-        let message =
-            format!("--explain: no aspect has that id or label; known ids: {known}");
+        let message = format!("--explain: no aspect has that id or label; known ids: {known}");
         return Err(Failure::new(Status::Usage, message));
     };
     print(text.as_bytes())
