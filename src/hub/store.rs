@@ -1,12 +1,11 @@
-//! What the hub keeps, and what of it must be atomic.
+//! The persistent state of the hub, and its transactions.
 //!
-//! One method of [`Store`] that changes something is one transaction: when it returns `Ok`, all of it is on disk and survives
-//! the loss of power; on an error nothing of it has happened. Methods take batches, so that one write to the disk serves many.
-//! The rules are those of [`subscription`](super::subscription): a store loads states, applies them, and saves.
+//! Each method of [`Store`] that changes state is one transaction: when it returns `Ok`, the change is on disk and
+//! survives power loss; after an error it has had no effect. Methods take batches, which share one write to the disk.
+//! The store loads states, changes them by the rules of [`subscription`](super::subscription), and saves them.
 //!
-//! The SQL is the same for an SQLite file and for a PostgreSQL database; what differs is in `sqlite` and `postgres`. Several
-//! processes may have a store open: all of them accept requests, and the one that has the delivery role verifies and
-//! delivers. Ids are never used twice.
+//! SQLite and PostgreSQL use the same SQL; the differences are in `sqlite` and `postgres`. Several processes may have a
+//! store open: all accept requests, and the one with the delivery role verifies and delivers. Ids are never used twice.
 
 mod connection;
 mod deliveries;
@@ -38,7 +37,7 @@ pub use self::types::{
 };
 use super::moment::Moment;
 
-/// Where the hub keeps its state.
+/// The location of the hub's state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreLocation {
     /// An SQLite file in this directory; one process at a time delivers.
@@ -68,12 +67,12 @@ impl StoreLocation {
         }
     }
 
-    /// Opens the store once and closes it again, to know whether a server with the public address `origin` can use it;
-    /// without one, whether any can. Tries again for 10 seconds where that may help: services that start together do not all
-    /// come up at once.
+    /// Opens and closes the store once, to check whether a server with the public address `origin` can use it; without
+    /// one, whether any server can. Retries errors that may pass for 10 seconds, because services that start together
+    /// are not ready at the same time.
     ///
     /// # Errors
-    /// The last one of [`StoreLocation::open`], or that it holds topics of another address.
+    /// The last error of [`StoreLocation::open`], or that the store has topics of another origin.
     pub fn await_usable(&self, origin: Option<&str>) -> Result<(), StoreError> {
         let began = Instant::now();
         let mut pause = Duration::from_millis(100);
@@ -92,7 +91,7 @@ impl StoreLocation {
         }
     }
 
-    /// Returns what kind of place it is, in a word for programs.
+    /// Returns the type of the location, as shown on `/readyz`: `directory` or `postgres`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
         match self.is_shared() {
@@ -101,14 +100,14 @@ impl StoreLocation {
         }
     }
 
-    /// Tells whether replicas may share it.
+    /// Tells whether replicas may share the location.
     #[must_use]
     pub fn is_shared(&self) -> bool {
         !matches!(self, StoreLocation::Directory(_))
     }
 }
 
-/// Without the password of a database.
+/// The path, or the URL of the database without its password.
 impl fmt::Display for StoreLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -122,18 +121,18 @@ impl fmt::Display for StoreLocation {
 /// A blocking store of the hub's state. The errors of every method are those of [`StoreError`].
 pub struct Store {
     connection: Box<dyn Connection>,
-    /// Where it is, for messages.
+    /// The location, for messages.
     place: String,
-    /// Whether replicas share it.
+    /// Whether replicas may share the store.
     is_shared: bool,
-    /// What this process has published, and so can send.
+    /// The versions that this process has published, and can deliver.
     own: Vec<TopicVersion>,
-    /// Whether the last claim of deliveries found a topic that holds something else.
+    /// Whether the last claim of deliveries found a topic with other content than in `own`.
     pub(super) is_behind: bool,
 }
 
 impl Store {
-    /// Opens a store that lives and dies with the value: for tests and fuzzing.
+    /// Opens a store in memory, for tests and fuzzing.
     pub fn in_memory() -> Result<Store, StoreError> {
         let opened = sqlite::SqliteConnection::in_memory();
         Store::on(opened, ":memory:".to_owned(), false)
@@ -156,12 +155,12 @@ impl Store {
         }
     }
 
-    /// Runs `look`, which changes nothing.
+    /// Runs `query`, which changes nothing.
     fn read<T>(
         &mut self,
-        look: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
+        query: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
     ) -> Result<T, StoreError> {
-        look(self.connection.as_mut()).map_err(|cause| StoreError {
+        query(self.connection.as_mut()).map_err(|cause| StoreError {
             place: self.place.clone(),
             cause,
         })
@@ -178,7 +177,7 @@ impl Store {
             if done.is_err()
                 && let Err(error) = db.script("ROLLBACK")
             {
-                // SQLite has ended some failed transactions by itself.
+                // SQLite rolls back some failed transactions by itself.
                 debug!(%error, "a transaction was not rolled back");
             }
             done
@@ -190,19 +189,19 @@ impl Store {
         self.read(|db| db.try_take_role())
     }
 
-    /// Gives the delivery role to the next process that asks.
+    /// Gives up the delivery role, so that another process can take it.
     pub fn give_up_role(&mut self) -> Result<(), StoreError> {
         self.read(|db| db.give_up_role())
     }
 }
 
-/// Notes the clock, so that one that went back while the service was down is seen at the next start.
+/// Stores the time, so that the next start detects a clock that was set back while the service was down.
 fn touch(db: &mut dyn Connection, now: Moment) -> Result<(), DbError> {
     let sql = "UPDATE meta SET seen_at = $1";
     db.execute(sql, &[now.into()]).map(drop)
 }
 
-/// Tombstones and denials kept, each; beyond it the oldest go. Our choice: a few megabytes at most.
+/// Tombstones and denials kept, each; beyond it the oldest are deleted. Our choice: a few megabytes at most.
 pub const TOMBSTONES_MAX: usize = 10_000;
 
 /// How long the start waits for the database.

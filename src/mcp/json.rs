@@ -1,9 +1,9 @@
-//! JSON that clients send (RFC 8259), read strictly into serde_json's values.
+//! Strict parser of the clients' JSON (RFC 8259) into serde_json's values.
 //!
-//! Duplicate keys in an object are rejected: a gateway that uses the first one and a server that uses the last one would
-//! disagree about which tool is called. The number of values is bounded, so that a message of
-//! one megabyte cannot take hundreds. serde_json's own `Value` would do neither; and with the crate's feature `raw_value`
-//! it parses the string behind one private key again, so that nesting in strings has no bound.
+//! Duplicate keys in an object are rejected: a gateway that uses the first one and a server that uses the last one
+//! would disagree about which tool is called. The number of values is limited, so that a message of one megabyte cannot
+//! need hundreds of megabytes. serde_json's own `Value` does neither; and with the crate's feature `raw_value` it
+//! parses the string of a private key again, so nesting in strings would be unlimited.
 
 use std::cell::Cell;
 use std::fmt;
@@ -11,7 +11,7 @@ use std::fmt;
 use serde::de::{DeserializeSeed, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-/// Most values of a message, each member and item counted; more are refused.
+/// Largest number of values in a message, counting each member and item; more are refused.
 const VALUES_MAX: u32 = 16_384;
 
 /// Why a text is rejected.
@@ -26,7 +26,7 @@ pub enum JsonError {
 /// Parses exactly one JSON value, with white space around it. Members keep their order.
 ///
 /// # Errors
-/// `Syntax` and `Refused` as they say; nesting is bounded by serde_json at 127 levels.
+/// See [`JsonError`]; serde_json limits nesting to 127 levels.
 pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
     let values = Cell::new(0);
     let mut reader = serde_json::Deserializer::from_slice(text);

@@ -1,4 +1,4 @@
-//! The short form of reviews in tool results: the parts that a model reads and quotes, in as few tokens as possible.
+//! The short form of reviews in tool results: the parts that a model needs, in as few tokens as possible.
 //!
 //! It has id, author, rating, date, text and source, and, if present, the owner's reply, the mentions and the language.
 //! Pictures, links, members that are the same for every review, and the rest of very long members are only in
@@ -100,7 +100,7 @@ static KEYS: LazyLock<[Finder<'static>; 11]> = LazyLock::new(|| {
     .map(Finder::new)
 });
 
-/// Most bytes of a text, a reply, or a list of names in the short form.
+/// Longest text, reply, or list of names in the short form, in bytes.
 const BYTES_MAX: usize = 2_000;
 
 #[cfg(test)]

@@ -66,8 +66,8 @@ impl Server {
         self.guard.check(head).map_err(|error| Reply::error(&error))
     }
 
-    /// Answers a request to `/mcp`; `origin` is the result of [`Server::check_origin`]. The only state that is kept is
-    /// the end of a session.
+    /// Answers a request to `/mcp`; `origin` is the result of [`Server::check_origin`]. The only state that it changes
+    /// is the list of ended sessions.
     #[must_use]
     pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, origin: Origin, body: &[u8]) -> Reply {
         let reply = match head.method {
@@ -349,7 +349,7 @@ fn refuse_unreadable(body: &[u8], error: JsonError, out: &mut Vec<u8>) -> u16 {
 
 const VERSION_MESSAGE: &str = "MCP-Protocol-Version must be one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 \
 and 2026-07-28, sent once";
-/// Most messages of a batch; larger batches are rejected.
+/// Largest number of messages in a batch; larger batches are rejected.
 const BATCH_MAX: usize = 32;
 /// Bytes of responses after which the rest of a batch is rejected, so that one request cannot produce a gigabyte.
 const BATCH_BYTES_MAX: usize = 1 << 20;

@@ -59,7 +59,7 @@ pub(super) struct Memory {
     open: Vec<(u32, u32)>,
 }
 
-/// Lists with more than one row in so many are put into a bitmap; of shorter ones each row is looked up in the selection.
+/// Lists with more than one of this number of rows become a bitmap; the rows of shorter lists are looked up one by one.
 const MARKED_ONE_IN: u32 = 64;
 
 /// Reading a text takes about as long as decoding this many rows of a list; twice as long if no other text is prefetched.
@@ -83,7 +83,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         if term.begins_word {
             find(b" ", text, b"", true);
             find(&[START], text, b"", true);
-            // Behind a sign, only a part of the term may be listed.
+            // After a sign, only a part of the term may be listed.
             let part = listed_part(term.text);
             let rest = &term.text[part.len()..];
             if let Some(next) = rest.chars().next() {
@@ -343,8 +343,8 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             return self.finder.find(index.arena.row(row)).is_some();
         }
         let text = index.arena.text(row);
-        let mut places = self.finder.find_iter(text);
-        places.any(|at| term.may_stand(text, at))
+        let mut offsets = self.finder.find_iter(text);
+        offsets.any(|at| term.may_stand(text, at))
     }
 }
 
@@ -352,13 +352,13 @@ impl<'t, 'q> TermLookup<'t, 'q> {
 const POSSIBLE: u8 = 1;
 const CERTAIN: u8 = 2;
 
-/// Up to so many rows of several lists, sorting is faster than a bitmap.
+/// Up to this number of rows in several lists, sorting is faster than a bitmap.
 const SORTED_MAX: u32 = 512;
 
 /// Where the other parts of a needle that are looked up begin, in eighths of its length.
 const PARTS: [usize; 4] = [4, 6, 2, 5];
 
-/// Up to so many candidates, reading their texts is faster than another lookup in the tree.
+/// Up to this number of candidates, reading their texts is faster than another lookup in the tree.
 const CANDIDATES_FEW: usize = 12;
 
 /// A list with more rows per candidate than this is not decoded to narrow the candidates.

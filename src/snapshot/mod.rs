@@ -1,7 +1,7 @@
 //! Everything that is served, built once for each dataset and never changed.
 //!
 //! A [`Snapshot`] has the four stored documents, each review's bytes as a slice of `/reviews.json`, the search
-//! index, and the few other facts that replies need. Requests share it by reference count; a reload builds the
+//! index, and the other data that responses need. Requests share it by reference count; a reload builds the
 //! next snapshot in the background and then replaces the current one. Only the compressed variants of the documents
 //! are added later, in write-once cells: until then a document is sent uncompressed. The insights of a large dataset
 //! take longest: the first snapshot has none, or those of the previous dataset; a second snapshot has the new insights
@@ -44,7 +44,7 @@ pub struct Settings {
 #[derive(Clone, Debug)]
 pub struct Snapshot {
     facts: Arc<Facts>,
-    /// Finds rows.
+    /// The search index over the reviews.
     pub index: Index,
     insights: Option<Arc<Derived>>,
 }

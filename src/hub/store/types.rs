@@ -2,10 +2,7 @@
 //!
 //! `topic` is a URL, `id` the id of a subscription unless documented otherwise, `digest` the SHA-256 of content.
 
-#![expect(
-    missing_docs,
-    reason = "fields with self-explanatory names have no doc line"
-)]
+#![expect(missing_docs, reason = "fields with clear names have no doc line")]
 
 use std::collections::HashMap;
 use std::time::Duration;
