@@ -1,8 +1,8 @@
-//! The hub's form: bytes in, a [`HubRequest`] or a [`Refusal`] with one plain line out.
+//! Parses the hub's form into a [`HubRequest`], or a [`Refusal`] with a message of one line.
 //!
-//! Unknown fields are ignored, repeated or not (older clients send `hub.verify`, some of them twice); a field that the
-//! hub uses must appear once. Every refusal of a form is made here; whether the topic is ours, whether the callback's
-//! host may be reached, and whether there is room is for those who know it.
+//! Unknown fields are ignored, also if repeated (older clients send `hub.verify`, some of them twice); a field that the
+//! hub uses must appear once. This module makes all refusals of the form itself; the checks of topic, callback host and
+//! quotas are elsewhere.
 
 use std::fmt;
 
@@ -13,12 +13,12 @@ use super::callback::{Callback, normalize};
 use crate::wire::form;
 use crate::wire::text::{hex, quote};
 
-/// What the subscriber asks for.
+/// The action that the subscriber requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
-    /// To receive the topic's changes, or to go on receiving them.
+    /// Start or renew a subscription.
     Subscribe,
-    /// To receive no more.
+    /// End a subscription.
     Unsubscribe,
 }
 
@@ -43,11 +43,11 @@ impl Mode {
 pub struct HubRequest {
     /// Subscribe or unsubscribe.
     pub mode: Mode,
-    /// The topic's URL with escaped unreserved characters decoded: what it is compared by.
+    /// The topic's URL with escaped unreserved characters decoded, for comparison.
     pub topic: String,
-    /// The topic's URL as given: what the verification request repeats (WebSub §5.3).
+    /// The topic's URL as given, which the verification request repeats (WebSub §5.3).
     pub topic_given: String,
-    /// Where verification and content go.
+    /// The URL to which verification and content are sent.
     pub callback: Callback,
     /// The lease asked for in seconds, 1 or more; `None` without one and for every unsubscription.
     pub lease_asked_s: Option<u64>,
@@ -60,7 +60,7 @@ pub struct HubRequest {
 pub struct Secret(String);
 
 impl Secret {
-    /// Takes a key of 1 to 199 bytes (WebSub §5.1: "less than 200 bytes").
+    /// Creates a key of 1 to 199 bytes (WebSub §5.1: "less than 200 bytes").
     #[must_use]
     pub fn new(text: String) -> Option<Secret> {
         let is_permitted = (1..SECRET_BYTES).contains(&text.len());
@@ -73,8 +73,8 @@ impl Secret {
         &self.0
     }
 
-    /// Returns `X-Hub-Signature` of `body`: `sha256=` and 64 hexadecimal digits (WebSub §7.1). It proves to the subscriber
-    /// that the content is from the hub that it gave this key to.
+    /// Returns `X-Hub-Signature` of `body`: `sha256=` and 64 hexadecimal digits (WebSub §7.1). It proves to the
+    /// subscriber that the content is from the hub with this key.
     #[must_use]
     pub fn sign(&self, body: &[u8]) -> String {
         let key = Hmac::<Sha256>::new_from_slice(self.0.as_bytes());
@@ -122,24 +122,24 @@ pub fn parse(content_type: Option<&[u8]>, body: &[u8]) -> Result<HubRequest, Ref
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
 pub struct Refusal {
-    /// What kind of refusal it is; the HTTP layer chooses the status.
+    /// The kind, from which the HTTP layer chooses the status.
     pub kind: RefusalKind,
-    /// One line of plain text, lower case, without a full stop, that names the field and its bound.
+    /// One line of plain text in lower case, without a full stop, that names the field and its limit.
     pub reason: String,
     /// Seconds after which the same request may be accepted, for `Retry-After`.
     pub retry_after_s: Option<u32>,
 }
 
-/// Who has to do something about a [`Refusal`].
+/// What the client must do after a [`Refusal`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The body is not a form: the client sends another media type (415).
+    /// The body is not a form: send another media type (415).
     MediaType,
-    /// A field is missing, malformed or not permitted: the client corrects it (400).
+    /// A field is missing, malformed or not permitted: correct it (400).
     Field,
-    /// This client or this callback host asks too much: the client waits (429).
+    /// The callback host has used up its quota: wait (429).
     TooMany,
-    /// The hub is full, stopping, or cannot write: the client waits (503).
+    /// The hub is full, stopping, or cannot write: wait (503).
     Unavailable,
 }
 
@@ -170,7 +170,7 @@ impl Refusal {
         }
     }
 
-    /// Refuses because the hub as a whole cannot take more, or cannot write.
+    /// Refuses because the whole hub is full, stopping, or cannot write.
     pub(crate) fn unavailable(reason: String, retry_after_s: u32) -> Refusal {
         Refusal {
             kind: RefusalKind::Unavailable,
@@ -179,14 +179,14 @@ impl Refusal {
         }
     }
 
-    /// Refuses for a trouble that should soon be over.
+    /// Refuses because of a problem that should end soon.
     pub(crate) fn busy(what: &str) -> Refusal {
         Refusal::unavailable(what.to_owned(), BUSY_S)
     }
 }
 
-/// Returns the values that a field of the form has, still encoded. A name that cannot be decoded is none of ours, and what
-/// is not known is ignored (WebSub §5.1).
+/// Returns the values of a field of the form, still encoded. A field whose name cannot be decoded is ignored like other
+/// unknown fields (WebSub §5.1).
 fn raw_values<'a>(body: &'a [u8], field: &str) -> impl Iterator<Item = &'a [u8]> {
     form::pairs(body)
         .filter(move |pair| {
@@ -196,7 +196,7 @@ fn raw_values<'a>(body: &'a [u8], field: &str) -> impl Iterator<Item = &'a [u8]>
         .map(|pair| pair.value)
 }
 
-/// Returns the decoded value of a field that came once, `None` when it did not come.
+/// Returns the decoded value of a field that must appear at most once; `None` if it is absent.
 fn optional(body: &[u8], field: &str) -> Result<Option<String>, Refusal> {
     let mut values = raw_values(body, field);
     let Some(raw) = values.next() else {
@@ -224,7 +224,7 @@ fn required(body: &[u8], field: &str) -> Result<String, Refusal> {
 /// Checks the value of a Content-Type field.
 ///
 /// # Errors
-/// [`RefusalKind::MediaType`], as [`parse`] has it.
+/// [`RefusalKind::MediaType`], as in [`parse`].
 pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
     let refuse = |what: String| Err(Refusal::media_type("content-type", what));
     let Some(value) = content_type else {
@@ -253,8 +253,8 @@ fn parse_mode(value: &str) -> Result<Mode, Refusal> {
     })
 }
 
-/// Decimal digits only, 1 or more; a run of digits beyond any number is as good as the largest one, since the lease
-/// policy clamps it anyway.
+/// Parses decimal digits, at least 1; a number too large for `u64` counts as the largest one, since the lease policy
+/// clamps it anyway.
 fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
     let Some(value) = optional(body, LEASE)? else {
         return Ok(None);
@@ -270,7 +270,7 @@ fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
     }
 }
 
-/// An empty secret counts as none: forms send fields that were left out so.
+/// An empty secret counts as none, because HTML forms send empty fields.
 fn parse_secret(body: &[u8]) -> Result<Option<Secret>, Refusal> {
     if raw_values(body, SECRET).eq([b""]) {
         return Ok(None);
@@ -284,7 +284,7 @@ fn parse_secret(body: &[u8]) -> Result<Option<Secret>, Refusal> {
     secret.map(Some).ok_or_else(|| Refusal::field(SECRET, what))
 }
 
-/// When to come back to a busy hub.
+/// Seconds in Retry-After of a busy hub.
 const BUSY_S: u32 = 10;
 
 /// The fields that the hub uses.

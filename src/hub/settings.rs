@@ -1,4 +1,4 @@
-//! What the hub is started with: plain values, checked where flags become them, and what it asks the system for.
+//! The settings of the hub, which the command line has validated, and its interface to the system.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -14,33 +14,33 @@ use crate::hub::subscription::{Leases, Policy};
 /// The hub's configuration.
 #[derive(Clone, Debug)]
 pub struct Settings {
-    /// Where the state is kept.
+    /// The location of the state.
     pub place: StoreLocation,
-    /// Bounds of leases.
+    /// Limits of leases.
     pub leases: Leases,
-    /// How failures are answered.
+    /// Retries and removals after failures.
     pub policy: Policy,
-    /// Bounds of what is kept.
+    /// Limits of the store.
     pub quotas: Quotas,
-    /// Time limit of a verification or a denial as a whole. Of a delivery, it limits each step: the lookup, every wait
-    /// until more of the body can be sent, and the wait for the answer. A delivery as a whole gets this time, and one
-    /// second more for every 32 KiB of content.
+    /// Time limit of a complete verification or denial. In a delivery it limits each step: the lookup, every wait until
+    /// more of the body can be sent, and the wait for the response. A complete delivery gets this time, plus one second
+    /// for every 32 KiB of content.
     pub timeout: Duration,
-    /// What callbacks are permitted.
+    /// Decides which callbacks are permitted.
     pub guard: Guard,
-    /// A PEM file of authorities trusted besides the public ones.
+    /// A PEM file of authorities trusted in addition to the public ones.
     pub ca_file: Option<PathBuf>,
-    /// How much goes on at a time.
+    /// Limits of concurrent exchanges.
     pub lanes: Lanes,
 }
 
 impl Settings {
-    /// Returns the settings of a hub that keeps its state at `place` and calls the callbacks that `guard` permits.
+    /// Returns the default settings of a hub with its state at `place` and callbacks that `guard` permits.
     ///
-    /// Our choice of each number: leases from 5 minutes to 30 days, 10 days when none is asked for (the Recommendation's
-    /// advice); three failures in a row remove a subscription, with waits of 1 and 15 minutes between them; a
-    /// `Retry-After` is honoured up to an hour; 100,000 subscriptions, 1,000 of one callback host, and a hundredth as
-    /// many requests that wait for verification; 10 s for a request to a callback.
+    /// Our choice of each number: leases from 5 minutes to 30 days, by default 10 days (the Recommendation's advice);
+    /// three failures in a row remove a subscription, with delays of 1 and 15 minutes between them; a `Retry-After` is
+    /// honoured up to an hour; 100,000 subscriptions, 1,000 of one callback host, and a hundredth as many pending
+    /// verifications; 10 s for a request to a callback.
     #[must_use]
     pub fn new(place: StoreLocation, guard: Guard) -> Settings {
         const MINUTE: Duration = Duration::from_secs(60);
@@ -65,16 +65,16 @@ impl Settings {
     }
 }
 
-/// What the hub asks the system for; a test answers in its place.
+/// The hub's interface to the system, which tests replace.
 pub struct Outside {
-    /// Addresses of names.
+    /// Looks up the addresses of a name.
     pub lookup: Lookup,
-    /// The time of day in milliseconds since 1970-01-01T00:00:00Z, which may jump.
+    /// Returns the wall-clock time in milliseconds since 1970-01-01T00:00:00Z, which may jump.
     pub unix_ms: Box<dyn Fn() -> i64 + Send>,
 }
 
 impl Outside {
-    /// Returns the system itself.
+    /// Returns the interface to the real system.
     #[must_use]
     pub fn system() -> Outside {
         Outside {
@@ -84,18 +84,18 @@ impl Outside {
     }
 }
 
-/// Exchanges under way at a time; each has a thread while it lasts.
+/// Limits of concurrent exchanges; each exchange uses a thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lanes {
-    /// Deliveries of each kind, fast and slow, that are still young, or whose body is taken at a fair pace; another one that
-    /// takes long gives its place away.
+    /// Young deliveries of each kind, fast and slow. A delivery is young until it makes no progress at a sufficient
+    /// rate; then it no longer counts here.
     pub fast: usize,
-    /// Deliveries that take long, or go to subscribers whose last one did or failed, or that have had none yet. The latter
-    /// may have half of them, so that subscribers known to hang leave room for those that begin to.
+    /// Deliveries that hang, or go to subscribers whose last delivery was slow or failed, or that have had none yet.
+    /// These subscribers may use half of them, so that half is left for other deliveries that hang.
     pub slow: usize,
-    /// Verifications and denials that are still young; one that takes long gives its place to another.
+    /// Young verifications and denials; one that hangs no longer counts here.
     pub verify: usize,
-    /// Deliveries to one callback host that are still young, and as many verifications.
+    /// Young deliveries to one callback host, and as many young verifications.
     pub per_host: usize,
 }
 
@@ -111,25 +111,25 @@ impl Default for Lanes {
 }
 
 impl Lanes {
-    /// Returns how many deliveries may be under way, whatever their lane.
+    /// Returns the largest number of concurrent deliveries of all lanes.
     #[must_use]
     pub fn deliveries(&self) -> usize {
         self.fast + self.slow
     }
 
-    /// Returns how many verifications and denials may be under way, whether or not they take long.
+    /// Returns the largest number of concurrent verifications and denials, including those that hang.
     #[must_use]
     pub fn verify_threads(&self) -> usize {
         self.verify * VERIFY_THREADS
     }
 
-    /// Returns how many sockets the hub may have open: one for each exchange.
+    /// Returns the largest number of open sockets of the hub: one for each exchange.
     #[must_use]
     pub fn sockets(&self) -> usize {
         self.deliveries() + self.verify_threads()
     }
 }
 
-/// Threads for each place of a verification. Our choice: a hundred callbacks that never answer delay one that does by a few
+/// Threads for each place of a verification. Our choice: a hundred callbacks that never answer delay others by a few
 /// seconds.
 const VERIFY_THREADS: usize = 8;

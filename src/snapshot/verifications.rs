@@ -5,7 +5,7 @@ use std::collections::HashMap;
 
 use crate::model::{Review, Verification};
 
-/// Verifiers that are listed, at most 5; the reviews of further verifiers are counted together.
+/// Largest number of listed verifiers; the reviews of further verifiers are counted together.
 const NAMED_MAX: usize = 5;
 
 /// The reviews by their verifiers.
