@@ -2,8 +2,8 @@
 //!
 //! 1. [`ImportSource::open`] takes the bytes of a source and detects its encoding (`encoding`), its format (`formats`)
 //!    and its columns (`columns`). No code here opens files or reads the clock.
-//! 2. [`ImportSource::records`] reads `record::Record`s: the fields of one review as text. `csv` and `xlsx` return rows,
-//!    `json` returns objects. An invalid record is refused, and reading continues; an error of the source itself ends
+//! 2. [`ImportSource::records`] reads `record::Record`s, the fields of one review as text. `csv` and `xlsx` give rows,
+//!    `json` gives objects. An invalid record is refused, and reading continues; an error of the source itself ends
 //!    the import, because an incomplete export must not be imported.
 //! 3. `normalise` turns a record into a candidate by the rules of `rating`, `date`, `text` and `identity`, which are the
 //!    same for all sources. An ambiguous value is refused with a reason, never guessed.
