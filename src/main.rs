@@ -9,9 +9,9 @@ use mimalloc::MiMalloc;
 static ALLOCATOR: MiMalloc = MiMalloc;
 
 fn main() -> ExitCode {
-    // In huge pages the many small buffers of a fan-out keep several times the memory that they use. mimalloc's own
-    // feature for this (0.1.52, `no_thp`) leaves them to the system's setting. Where the kernel refuses, memory is all
-    // that it costs.
+    // With transparent huge pages, the many small buffers of a fan-out hold several times the memory that they use. The
+    // feature `no_thp` of mimalloc 0.1.52 leaves this to the system's setting. If the kernel refuses, the program only
+    // needs more memory.
     #[cfg(target_os = "linux")]
     let _refused = nix::sys::prctl::set_thp_disable(true);
     reviewd::cli::run()

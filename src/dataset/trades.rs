@@ -47,9 +47,8 @@ pub(crate) fn of_type(kind: &str) -> &'static str {
     found.map_or("professional", |(name, _)| name)
 }
 
-/// Returns the schema.org type of a lower-case `name`: the first type that begins with it or that it begins with
-/// ("hair", "hair salons": `HairSalon`), else the type of the longest stem that it begins with ("lawyer":
-/// `LegalService`).
+/// Returns the schema.org type of a lower-case `name`: the first that begins with it or with which it begins ("hair",
+/// "hair salons": `HairSalon`), else that of the longest stem with which it begins ("lawyer": `LegalService`).
 pub(crate) fn type_in_words(name: &str) -> Option<&'static str> {
     let begins = |longer: &str, shorter: &str| {
         longer.strip_prefix(shorter).is_some_and(|rest| {

@@ -11,8 +11,7 @@ use crate::wire::text::{push_percent, quote};
 
 /// The https URL of a subscriber, with its host and port for the limits and the guard.
 ///
-/// A callback is often a capability (only its path or query protects it), so `Debug` shows only the origin and the
-/// length.
+/// A callback is often a capability (only its path or query protects it), so `Debug` shows its origin and length only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Callback {
     uri: String,

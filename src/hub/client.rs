@@ -1,7 +1,7 @@
-//! The HTTPS client: a verification, a delivery, a denial, each one request with one deadline on a connection of its own.
+//! The HTTPS client for verifications, deliveries and denials, each one request with a deadline on its own connection.
 //!
-//! No proxy from the environment (it would resolve names itself, past the guard), no redirects, https only, nothing
-//! decompressed.
+//! No proxy from the environment (it would resolve names itself and bypass the guard), no redirects, https only, no
+//! decompression.
 
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,7 +23,7 @@ use crate::clock;
 use crate::snapshot::Topic;
 use crate::wire::date::parse_http_date;
 
-/// What a thread is to do.
+/// The job of a thread.
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(WaitingRequest),
@@ -43,21 +43,21 @@ impl Job {
     }
 }
 
-/// What one exchange came to.
+/// The result of an exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Exchange {
-    /// The status, or why there is none; `None` when nothing was sent for a reason of ours.
+    /// The status, or why there is none; `None` if nothing was sent, for a reason on our side.
     pub(super) answer: Option<Answer>,
     /// `Retry-After` of a 429 or 503.
     pub(super) retry_after: Option<Duration>,
-    /// Whether the host is there and took the request in time, whatever it answered.
+    /// Whether the host was reachable and received the request in time, independent of its answer.
     pub(super) is_reached: bool,
-    /// Whether a verification was answered by its challenge.
+    /// Whether the answer to a verification was its challenge.
     pub(super) confirmed: bool,
 }
 
 impl Exchange {
-    /// Nothing was sent, for a reason of ours.
+    /// Nothing was sent, for a reason on our side.
     pub(super) const WITHHELD: Exchange = Exchange {
         answer: None,
         retry_after: None,
@@ -85,7 +85,7 @@ pub(super) struct Client {
 }
 
 impl Client {
-    /// Makes the client of the hub at the public address `base_url`.
+    /// Creates the client of the hub at the public address `base_url`.
     pub(super) fn new(
         base_url: &str,
         tls: Arc<rustls::ClientConfig>,
@@ -120,7 +120,7 @@ impl Client {
         }
     }
 
-    /// Breaks all exchanges under way; they end soon.
+    /// Cancels all running exchanges; they end soon.
     pub(super) fn cut(&mut self) {
         let connector = HttpsConnector(Arc::clone(&self.tls));
         let config = self.agent.config().clone();
@@ -128,7 +128,7 @@ impl Client {
         std::mem::replace(&mut self.agent, next).shutdown();
     }
 
-    /// Does the job, and adds to `sent` what is taken of a body meanwhile; a panic on the way is an end like any other.
+    /// Runs the job, and adds the sent bytes of a body to `sent`; a panic counts as a failed exchange.
     pub(super) fn run(&self, job: &Job, sent: &AtomicU64) -> Exchange {
         let exchange = AssertUnwindSafe(|| match job {
             Job::Verify(asked) => self.verify(asked),
@@ -150,8 +150,8 @@ impl Client {
         })
     }
 
-    /// Asks the callback to confirm. Confirmed is only a 2xx whose body is the challenge, to the byte; of the answer at most
-    /// one byte more than that is read.
+    /// Asks the callback to confirm the request. It must answer with a 2xx whose body is exactly the challenge; at most
+    /// one more byte of the body is read.
     fn verify(&self, asked: &WaitingRequest) -> Exchange {
         let Some(challenge) = challenge() else {
             return Exchange::WITHHELD;
@@ -168,7 +168,7 @@ impl Client {
         };
         let mut body = Vec::with_capacity(challenge.len() + 1);
         let most = u64::try_from(challenge.len() + 1).unwrap_or(u64::MAX);
-        // An answer that breaks off or comes late is not the challenge.
+        // An incomplete or late body is not the challenge.
         let reader = response.body_mut().as_reader();
         let is_whole = reader.take(most).read_to_end(&mut body).is_ok();
         let is_challenge = is_whole && body == challenge.as_bytes();
@@ -178,21 +178,21 @@ impl Client {
         }
     }
 
-    /// Sends a GET with these pairs in its query. Its time limit covers name, connection, TLS, request and answer to the last
-    /// byte that we read, so a byte a second cannot outlast it.
+    /// Sends a GET with these pairs in its query. The time limit covers everything from the lookup to the last byte of
+    /// the answer that is read, so a slow sender cannot extend it.
     fn get(&self, callback: &Callback, pairs: &[(&str, &str)]) -> Result<Response<Body>, Exchange> {
         let request = self.agent.get(callback.with_query(pairs)).config();
         let request = request.timeout_global(Some(self.timeout)).build();
         request.call().map_err(|error| failure(&error))
     }
 
-    /// Delivers a content: POST with Content-Length; only the head of the answer is read. The time limit bounds the lookup,
-    /// each wait for room in the send buffer, and the answer once the body is handed over; all of it has a second more for
-    /// every 32 KiB.
+    /// Delivers content: a POST with Content-Length; only the head of the answer is read. The time limit applies to the
+    /// lookup, to each wait for space in the send buffer, and to the answer after the body is sent. The whole exchange
+    /// gets one second more for every 32 KiB.
     fn deliver(&self, listed: &Listed, topic: &Topic, sent: &AtomicU64) -> Exchange {
         let (body, patience) = (&topic.body, self.timeout);
         let (url, hub_url) = (&listed.topic, &self.hub_url);
-        // The topic first, since there are subscribers that read only one entry.
+        // The topic first, because some subscribers read only one entry.
         let link = format!("<{url}>; rel=\"self\", <{hub_url}>; rel=\"hub\"");
         let mut request = self
             .agent
@@ -222,8 +222,8 @@ impl Client {
     }
 }
 
-/// Returns 43 random characters of `A-Z a-z 0-9 _ -`, all within the set of WebSub §5.3: 256 bits that cannot be guessed.
-/// `None` when the system has no randomness.
+/// Returns 43 random characters of `A-Z a-z 0-9 _ -`, as WebSub §5.3 permits: 256 bits that cannot be guessed. `None`
+/// if the system provides no random bytes.
 fn challenge() -> Option<String> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).ok()?;
@@ -242,7 +242,7 @@ fn answered(response: &Response<Body>) -> Exchange {
     }
 }
 
-/// Seconds, or a date (RFC 9110 §10.2.3).
+/// Parses a number of seconds, or a date (RFC 9110 §10.2.3).
 fn parse_retry_after(value: &[u8]) -> Option<Duration> {
     let text = std::str::from_utf8(value).ok()?.trim();
     if !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit()) {
@@ -253,13 +253,13 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
     Some(Duration::from_secs(wait_s))
 }
 
-/// Says what ureq met in our words.
+/// Converts an error of ureq.
 fn failure(error: &ureq::Error) -> Exchange {
     let failure = match error {
         ureq::Error::Other(other) => match other.downcast_ref() {
             Some(NoConnection::Withheld) => return Exchange::WITHHELD,
             Some(NoConnection::Refused) => Failure::Connect,
-            // Its name resolves: the network is well.
+            // The name was resolved, so the network works.
             Some(NoConnection::Failed(Failure::Blocked)) => Failure::Blocked,
             Some(NoConnection::Failed(failure)) => {
                 return Exchange::failed(*failure, false);
@@ -280,7 +280,7 @@ fn failure(error: &ureq::Error) -> Exchange {
     Exchange::failed(failure, true)
 }
 
-/// What is left of a body to be sent; what is taken of it is counted.
+/// The rest of a body to send; counts the bytes that are read from it.
 struct Counted<'a> {
     rest: &'a [u8],
     sent: &'a AtomicU64,
@@ -309,13 +309,13 @@ const HUB_PATH: &str = "/api/websub/hub";
 /// The longest deadline of a delivery, unless the operator's base is longer.
 const DEADLINE_MAX: Duration = Duration::from_secs(900);
 
-/// Name aside, making a connection and its TLS may take this long, if the deadline leaves so much.
+/// Time limit for connection and TLS handshake, without the lookup; an earlier deadline applies first.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// Largest head of an answer.
 const HEADER_BYTES: usize = 16 * 1024;
 
-/// Buffers of a connection, each way: an eighth of ureq's default, for hundreds of exchanges at a time.
+/// Size of each buffer of a connection: an eighth of ureq's default, for hundreds of concurrent exchanges.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
 //! Which callbacks the hub may reach: ports, names, and every address that a name resolves to.
 //!
 //! The hub sends requests to URLs that any client can choose, from inside the operator's network. So an address must be
-//! global unicast, judged after unwrapping the IPv6 forms that carry an IPv4 address, and one refused address
-//! condemns the whole name: answers that mix public and private addresses are how guards are slipped past.
+//! global unicast; IPv6 forms that contain an IPv4 address are checked as that address. One forbidden address makes the
+//! whole name forbidden, because attackers bypass guards by answers that mix public and private addresses.
 
 use std::net::{IpAddr, Ipv4Addr};
 
@@ -11,11 +11,11 @@ use url::Host;
 use super::Callback;
 use crate::wire::network::IpNet;
 
-/// What callbacks are permitted.
+/// Decides which callbacks are permitted.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Guard {
-    /// Permit private, shared, loopback and unique-local addresses and the names that go with them; link-local,
-    /// metadata, multicast and reserved addresses stay refused.
+    /// Permits private, shared, loopback and unique-local addresses and names of private networks; link-local,
+    /// metadata, multicast and reserved addresses are always forbidden.
     pub allow_private: bool,
     /// Ports that callbacks may have.
     pub ports: Ports,
@@ -29,10 +29,10 @@ pub struct Ports {
 }
 
 impl Guard {
-    /// Judges what can be judged without a resolver: the port, and the host as it is written.
+    /// Checks the port, and the host as written, without a lookup.
     ///
     /// # Errors
-    /// What is refused, for a message that begins with the field's name.
+    /// The error, as the rest of a message that begins with the field's name.
     pub fn check_callback(&self, callback: &Callback) -> Result<(), String> {
         let (host, port, ports) = (callback.host(), callback.port(), &self.ports);
         if !ports.contains(port) {
@@ -50,7 +50,7 @@ impl Guard {
         is_permitted.then_some(()).ok_or_else(refuse)
     }
 
-    /// Judges an address, as written or as resolved.
+    /// Tells whether an address, as written or as resolved, is permitted.
     #[must_use]
     pub fn permits(&self, address: IpAddr) -> bool {
         let address = unwrap(address);
@@ -64,7 +64,7 @@ impl Ports {
     /// Parses ranges separated by commas; `1024-` has no upper end.
     ///
     /// # Errors
-    /// One line that says what is wrong.
+    /// A message of one line.
     pub fn parse(text: &str) -> Result<Ports, String> {
         let port = |digits: &str| match digits.parse() {
             Ok(port @ 1_u16..) => Ok(port),
@@ -99,7 +99,7 @@ pub(super) fn bare(host: &str) -> &str {
     host.trim_start_matches('[').trim_end_matches(']')
 }
 
-/// Takes the IPv4 address out of the IPv6 forms that carry one to the IPv4 internet.
+/// Returns the IPv4 address in an IPv6 address that is mapped or translated to the IPv4 internet.
 fn unwrap(address: IpAddr) -> IpAddr {
     match address.to_canonical() {
         // NAT64 (RFC 6052).
@@ -119,8 +119,8 @@ fn is_in(networks: &str, address: IpAddr) -> bool {
     })
 }
 
-/// Single labels, names under domains that never lead to the public internet (RFC 6761, 6762, 8375, 9476 and the customs of
-/// private networks), and those whose last label begins with a digit: resolvers take `127.1` and `0x7f.1` for addresses.
+/// Tells whether a name is a single label, a name in a private domain (RFC 6761, 6762, 8375, 9476 and common usage), or
+/// one whose last label begins with a digit: resolvers parse `127.1` and `0x7f.1` as addresses.
 fn is_special(name: &str) -> bool {
     const DOMAINS: &str = "alt corp home home.arpa internal intranet invalid lan local localdomain localhost onion private test";
     let name = name.trim_end_matches('.');
@@ -136,8 +136,8 @@ fn is_special(name: &str) -> bool {
 const UNICAST: &str = "0.0.0.0/0 2000::/3";
 
 /// Networks of [`UNICAST`] that are not global. IPv4: the special-purpose registry of IANA (RFC 6890 and its updates),
-/// multicast and class E. IPv6: protocol assignments (with Teredo and ORCHID), documentation and 6to4. 192.0.0.0/24 is refused
-/// whole, although two of its addresses are global: no callback is there.
+/// multicast and class E. IPv6: protocol assignments (with Teredo and ORCHID), documentation and 6to4. All of
+/// 192.0.0.0/24 is forbidden, although two of its addresses are global: they have no callbacks.
 const SPECIAL: &str = "
     0.0.0.0/8 10.0.0.0/8 100.64.0.0/10 127.0.0.0/8 169.254.0.0/16 172.16.0.0/12 192.0.0.0/24 192.0.2.0/24
     192.31.196.0/24 192.52.193.0/24 192.88.99.0/24 192.168.0.0/16 192.175.48.0/24 198.18.0.0/15 198.51.100.0/24

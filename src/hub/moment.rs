@@ -1,16 +1,16 @@
-//! Points in time as the hub counts them: milliseconds, handed in from outside.
+//! Points in time in milliseconds, which callers pass to the hub's rules.
 
 use std::time::Duration;
 
 /// A point in time in milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Finer than [`Timestamp`](crate::wire::date::Timestamp), as retries and deadlines of less than a second exist.
-/// Arithmetic saturates: no clock, however wrong, can make it panic.
+/// Finer than [`Timestamp`](crate::wire::date::Timestamp), because some delays and deadlines are shorter than a second.
+/// Arithmetic saturates, so a wrong clock cannot cause a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Moment(i64);
 
 impl Moment {
-    /// The moment that every clock has passed: what is due at once is due since then.
+    /// A moment in the past of every clock: the time of attempts that are due at once.
     pub const ZERO: Moment = Moment(0);
 
     /// Returns the moment `ms` milliseconds after the epoch.

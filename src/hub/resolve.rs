@@ -1,7 +1,7 @@
-//! Names to addresses that the guard permits.
+//! Resolves host names to addresses that the guard permits.
 //!
-//! The system's resolver cannot be interrupted: a lookup may take half a minute. So it runs on a thread of its own, which is
-//! left alone when its time is over, and no more lookups hang than there may be exchanges.
+//! A call of the system's resolver may take half a minute and cannot be interrupted. So each lookup runs on its own
+//! thread, which is abandoned after a timeout. The number of running lookups is at most that of concurrent exchanges.
 
 use std::fmt;
 use std::io;
@@ -22,21 +22,21 @@ use super::subscription::Failure;
 /// Returns the addresses of a name; blocking.
 pub(super) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
-/// Asks the system's resolver.
+/// Calls the system's resolver.
 pub(super) fn look_up(host: &str) -> io::Result<Vec<IpAddr>> {
     let addresses = (host, 0).to_socket_addrs()?;
     Ok(addresses.map(|address| address.ip()).collect())
 }
 
-/// Why no connection came about.
+/// Why no connection was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoConnection {
     #[error(transparent)]
     Failed(#[from] Failure),
-    /// The host is there and says no.
+    /// The host is reachable and refused the connection.
     #[error("connection refused")]
     Refused,
-    /// For a reason of ours.
+    /// For a reason on our side.
     #[error("too many lookups or sockets")]
     Withheld,
 }
@@ -47,17 +47,17 @@ impl From<NoConnection> for ureq::Error {
     }
 }
 
-/// Looks names up, and checks every address before one is connected to.
+/// Looks up names, and checks every address before a connection is made.
 #[derive(Clone)]
 pub(super) struct GuardedResolver {
     lookup: Lookup,
     guard: Guard,
-    /// A permit for each lookup under way, whether or not it is still waited for.
+    /// One permit for each running lookup, including abandoned ones.
     permits: Arc<Semaphore>,
 }
 
 impl GuardedResolver {
-    /// Makes a resolver with at most `lookups_max` lookups under way.
+    /// Creates a resolver with at most `lookups_max` concurrent lookups.
     pub(super) fn new(lookup: Lookup, guard: Guard, lookups_max: usize) -> GuardedResolver {
         GuardedResolver {
             lookup,
@@ -66,10 +66,10 @@ impl GuardedResolver {
         }
     }
 
-    /// Returns the addresses of `host`, at most four, all of them permitted: one refused address condemns the name.
+    /// Returns at most four addresses of `host`, all permitted: one forbidden address makes the whole name forbidden.
     ///
     /// # Errors
-    /// See [`NoConnection`]; not later than `time_max` after the call.
+    /// See [`NoConnection`]; at the latest after `time_max`.
     pub(super) fn addresses(
         &self,
         host: &str,
@@ -96,7 +96,7 @@ impl GuardedResolver {
         let (answer, answered) = sync_channel(1);
         let run = move || {
             let _permit = permit;
-            // The exchange may wait no longer.
+            // The exchange may have timed out.
             let _given_up = answer.try_send(lookup(&host));
         };
         let builder = thread::Builder::new().name("hub-lookup".to_owned());
@@ -109,7 +109,7 @@ impl GuardedResolver {
     }
 }
 
-/// The addresses that were checked are the ones that ureq connects to, without another lookup between.
+/// ureq connects to the addresses that were checked, without a second lookup.
 impl Resolver for GuardedResolver {
     fn resolve(
         &self,
@@ -134,10 +134,10 @@ impl fmt::Debug for GuardedResolver {
     }
 }
 
-/// The stack of a thread: enough for TLS and HTTP in a build without optimization; only what is touched costs memory.
+/// Stack size of a thread: enough for TLS and HTTP in a debug build; only used pages cost memory.
 pub(super) const STACK_BYTES: usize = 512 * 1024;
 
-/// Addresses of a name that are tried.
+/// Largest number of addresses of a name that are tried.
 const ADDRESSES_MAX: usize = 4;
 
 #[cfg(test)]

@@ -1,34 +1,34 @@
-//! The life of one subscription: rules without I/O, `now` handed in.
+//! The state machine of one subscription: rules without I/O; callers pass `now`.
 //!
 //! | phase | event | next phase | also |
 //! |---|---|---|---|
-//! | none | accepted request | pending | what the topic holds counts as delivered |
-//! | pending | verification begun | pending | counts as an attempt; a crash does not take it back |
-//! | pending | not sent for a reason of ours | pending | the attempt does not count |
-//! | pending | callback not reached, fewer than three attempts | pending | the next one waits |
+//! | none | accepted request | pending | the topic's current content counts as delivered |
+//! | pending | verification begun | pending | counts as an attempt, also after a crash |
+//! | pending | not sent, for a reason on our side | pending | the attempt does not count |
+//! | pending | callback not reached, fewer than three attempts | pending | the next attempt waits |
 //! | pending | refused, not reached, or five attempts and a crash | none | nothing else changes |
 //! | pending | confirmed subscribe | active | |
-//! | active | confirmed subscribe | active | new secret and lease, failures 0, next attempt at once; the content owed stays owed |
-//! | active, no attempt under way | confirmed unsubscribe | none | tombstone |
-//! | active, an attempt under way | confirmed unsubscribe | unsubscribing | nothing more is sent |
-//! | unsubscribing | confirmed subscribe | active | as for an active one; the attempt goes on |
+//! | active | confirmed subscribe | active | new secret and lease, failures 0, next attempt at once; undelivered content stays due |
+//! | active, no attempt running | confirmed unsubscribe | none | tombstone |
+//! | active, an attempt running | confirmed unsubscribe | unsubscribing | nothing more is sent |
+//! | unsubscribing | confirmed subscribe | active | as for an active one; the attempt continues |
 //! | unsubscribing | attempt ended | none | tombstone |
 //! | active | attempt begun | active | digest stored, not acknowledged |
 //! | active | attempt acknowledged | active | failures 0 |
 //! | active | attempt failed, fewer than the limit | active | the next attempt waits |
 //! | active | attempt failed, the limit reached; or answered 410 | none | tombstone, denial |
-//! | active | lease checked after its end, no attempt under way | none | tombstone |
+//! | active | lease checked after its end, no attempt running | none | tombstone |
 //! | active | topic withdrawn, or the operator's removal | none | tombstone, denial |
 //!
-//! A pair of callback and topic may have an active subscription and pending requests to renew or to end it: what is asked
-//! changes nothing until it is confirmed.
+//! A pair of callback and topic may have an active subscription and pending requests to renew or to end it: a request
+//! has no effect until it is confirmed.
 //!
-//! An attempt under way cannot be called back, and a subscriber that subscribes again must not get its content after a
-//! newer one. So a subscription that its subscriber ends outlives its attempt, and with that the next one of the same pair
-//! waits. The operator's command and a withdrawn topic end it at once.
+//! A running attempt cannot be cancelled, and a subscriber that subscribes again must not get its content after newer
+//! content. So a subscription that its subscriber ends stays until its attempt has ended, and delays the next delivery
+//! to the same pair. The operator's command and a withdrawn topic end it at once.
 //!
-//! What is owed follows from the state alone: a subscription is due unless the
-//! digest of its last begun attempt is the topic's current one and was acknowledged.
+//! Whether content is due follows from the state alone: it is, unless the digest of the last begun attempt is the
+//! topic's current one and was acknowledged.
 
 use std::fmt;
 use std::time::Duration;
@@ -39,23 +39,23 @@ use super::request::Secret;
 /// A subscription, without the pair of topic and callback that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
-    /// Where it stands.
+    /// The phase, as in the table above.
     pub phase: Phase,
-    /// Key of the signatures; without one nothing is signed.
+    /// Key of the signatures; without one, deliveries are not signed.
     pub secret: Option<Secret>,
     /// When the lease ends; nothing is delivered from then on.
     pub lease_end: Moment,
-    /// Digest of the last begun attempt, or of what the topic held when the request was accepted.
+    /// Digest of the last begun attempt, or of the topic's content when the request was accepted.
     pub digest: [u8; 32],
     /// Whether that attempt got a 2xx.
     pub acknowledged: bool,
     /// Consecutive failed deliveries.
     pub failures: u32,
-    /// No attempt before this moment.
+    /// The earliest time of the next attempt.
     pub next_at: Moment,
-    /// Whether an attempt is under way.
+    /// Whether an attempt is running.
     pub claimed: bool,
-    /// Number of the last begun attempt: an answer to any other is stale.
+    /// Number of the last begun attempt; the result of any other is stale.
     pub attempt: u32,
     /// How long the last attempt took.
     pub elapsed_ms: u32,
@@ -67,25 +67,25 @@ pub struct Subscription {
     pub last: Option<Ended>,
 }
 
-/// Where a subscription stands.
+/// The phase of a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     /// A request to subscribe or to unsubscribe that is not confirmed yet. Its attempts are verifications.
     Pending {
-        /// Seconds of the lease that a confirmation begins.
+        /// Seconds of the lease after a confirmation.
         lease_s: u32,
     },
-    /// It gets what changes.
+    /// Changed content is delivered.
     Active {
         /// Seconds granted with the last verification.
         lease_s: u32,
     },
-    /// Its subscriber has ended it, and it goes with the attempt under way.
+    /// The subscriber has ended it, and it is removed when the running attempt has ended.
     Unsubscribing,
 }
 
 impl Subscription {
-    /// Makes one that is asked for at `now`, while its topic holds `digest`.
+    /// Creates a pending subscription, requested at `now`, while its topic's content has this `digest`.
     #[must_use]
     pub fn request(
         lease_s: u32,
@@ -110,14 +110,14 @@ impl Subscription {
         }
     }
 
-    /// Begins a verification of a pending one.
+    /// Begins a verification of a pending subscription.
     pub(super) fn begin_verification(&mut self) {
         self.claimed = true;
         self.attempt += 1;
     }
 
-    /// Records that the callback was not reached. Without an answer nothing was sent, for a reason of our own: that counts
-    /// as no attempt and is tried again after a second. `false` when it is not tried again.
+    /// Records that the callback was not reached. Without an answer nothing was sent, for a reason on our side: that
+    /// does not count as an attempt and is retried after a second. Returns `false` if it is not retried.
     pub(super) fn put_off(&mut self, answer: Option<Answer>, delay: Duration, now: Moment) -> bool {
         self.claimed = false;
         let Some(answer) = answer else {
@@ -130,14 +130,14 @@ impl Subscription {
         self.attempt < UNREACHED_MAX
     }
 
-    /// Makes a pending one active that was confirmed when it was asked at `asked_at`.
+    /// Activates a pending subscription that was confirmed by the verification sent at `asked_at`.
     pub(super) fn activate(self, asked_at: Moment, now: Moment) -> Subscription {
         let mut active = Subscription::request(0, None, self.digest, now);
         active.renew(self, asked_at, now);
         active
     }
 
-    /// Takes secret and lease of a confirmed request. The lease counts from the verification (WebSub §5.3).
+    /// Applies secret and lease of a confirmed request. The lease begins at the verification (WebSub §5.3).
     pub(super) fn renew(&mut self, request: Subscription, asked_at: Moment, now: Moment) {
         let (Phase::Pending { lease_s } | Phase::Active { lease_s }) = request.phase else {
             return;
@@ -150,7 +150,7 @@ impl Subscription {
         self.retry();
     }
 
-    /// Ends it by the subscriber's verified word: now, or as soon as the attempt under way has ended.
+    /// Ends the subscription after a confirmed request: now, or when the running attempt has ended.
     pub(super) fn unsubscribe(&mut self, now: Moment) -> Option<RemovalReason> {
         if !self.claimed {
             return Some(RemovalReason::Unsubscribed);
@@ -169,8 +169,8 @@ impl Subscription {
         self.attempt += 1;
     }
 
-    /// Records the end of the attempt under way: any 2xx acknowledges, 410 removes, any other answer is a failure. Without
-    /// an answer nothing arrived, for a reason of our own, which is no failure. `jitter` is random, all values alike.
+    /// Records the end of the running attempt: a 2xx acknowledges, 410 removes, any other answer is a failure. Without
+    /// an answer nothing arrived, for a reason on our side; that is no failure. `jitter` is uniformly random.
     pub(super) fn end(
         &mut self,
         answer: Option<Answer>,
@@ -205,20 +205,20 @@ impl Subscription {
         }
     }
 
-    /// Brings the next attempt forward, unless one is under way.
+    /// Makes the next attempt due at once, unless one is running.
     pub(super) fn retry(&mut self) {
         if !self.claimed {
             self.next_at = Moment::ZERO;
         }
     }
 
-    /// Tells why it ends now, if its lease is over and no attempt under way.
+    /// Returns why the subscription ends now, if its lease is over and no attempt is running.
     pub(super) fn check_lease(&self, now: Moment) -> Option<RemovalReason> {
         let is_over = now >= self.lease_end && !self.claimed;
         is_over.then(|| self.removed(RemovalReason::LeaseEnded))
     }
 
-    /// Returns why it ends by a decision here: a subscriber that has ended it itself needs no other reason.
+    /// Returns the reason of a removal by the hub: `removal`, unless the subscriber has already ended the subscription.
     pub(super) fn removed(&self, removal: RemovalReason) -> RemovalReason {
         match self.phase {
             Phase::Unsubscribing => RemovalReason::Unsubscribed,
@@ -226,7 +226,7 @@ impl Subscription {
         }
     }
 
-    /// Tells whether the content with digest `current` is owed and may be sent at `now`.
+    /// Tells whether the content with digest `current` is not delivered and may be sent at `now`.
     #[must_use]
     pub fn is_due(&self, current: &[u8; 32], now: Moment) -> bool {
         self.is_owed(current) && !self.claimed && self.next_at <= now && now < self.lease_end
@@ -237,7 +237,7 @@ impl Subscription {
         !(self.acknowledged && self.digest == *current)
     }
 
-    /// Tells whether deliveries belong in the slow lane: there was none yet, or the last attempt failed or took long.
+    /// Tells whether deliveries use the slow lane: there was none yet, or the last attempt failed or was slow.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.attempt == 0 || self.failures > 0 || self.elapsed_ms >= SLOW_MS
@@ -249,11 +249,11 @@ impl Subscription {
 pub struct Ended {
     /// When it ended.
     pub at: Moment,
-    /// What came of it.
+    /// The result.
     pub answer: Answer,
 }
 
-/// What came of an HTTP exchange with a subscriber.
+/// The result of an HTTP exchange with a subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Answer {
     /// An answer with this status.
@@ -262,29 +262,29 @@ pub enum Answer {
     Failed(Failure),
 }
 
-/// Why there was no answer. The fault lies with the subscriber or the network between, but for `Internal`.
+/// Why there was no answer. The cause is the subscriber or the network, except for `Internal`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Failure {
     /// The name did not resolve.
     Resolve,
-    /// An address that the guard refuses.
+    /// The guard forbids the address.
     Blocked,
-    /// No connection.
+    /// The connection failed.
     Connect,
-    /// No TLS: wrong certificate, wrong name, broken handshake.
+    /// TLS failed: wrong certificate, wrong name, failed handshake.
     Tls,
     /// The deadline passed.
     Timeout,
-    /// The connection broke, or what came was not HTTP.
+    /// The connection broke, or the answer was not HTTP.
     Protocol,
-    /// A fault of ours.
+    /// An error in reviewd.
     Internal,
 }
 
 /// Why a subscription ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemovalReason {
-    /// The subscriber asked for it and confirmed.
+    /// The subscriber unsubscribed and confirmed it.
     Unsubscribed,
     /// The lease ended without a renewal.
     LeaseEnded,
@@ -299,8 +299,8 @@ pub enum RemovalReason {
 }
 
 impl RemovalReason {
-    /// Every reason with its name in the store, in metrics and in `reviewd hub`, and with the `hub.reason` that tells the
-    /// subscriber; `None` where the subscriber knows: it has unsubscribed, or it has let its lease end.
+    /// Every reason with its name in the store, in metrics and in `reviewd hub`, and with the `hub.reason` of its
+    /// denial; `None` if the subscriber needs no denial, because it has unsubscribed or has let its lease end.
     pub const ALL: [(RemovalReason, &str, Option<&str>); 6] = [
         (RemovalReason::Unsubscribed, "unsubscribed", None),
         (RemovalReason::LeaseEnded, "lease_ended", None),
@@ -369,7 +369,7 @@ impl Answer {
         matches!(self, Answer::Status(200..=299))
     }
 
-    /// Tells whether a fault of the network kept the request from being answered, which may pass by itself.
+    /// Tells whether there was no answer because of the network, which may recover.
     pub(crate) fn is_of_network(self) -> bool {
         use Failure::{Connect, Protocol, Resolve, Timeout};
         matches!(self, Answer::Failed(Resolve | Connect | Timeout | Protocol))
@@ -395,31 +395,31 @@ impl fmt::Display for Answer {
     }
 }
 
-/// How failures are answered.
+/// Retries and removals after failures.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Policy {
     /// Consecutive failed deliveries that remove a subscription, 1 or more.
     pub failures_max: u32,
-    /// Waits after the first failure, the second, and so on; the last one repeats. Never empty.
+    /// Delays after the first failure, the second, and so on; the last one repeats. Never empty.
     pub retry_delays: Vec<Duration>,
-    /// Bound of a subscriber's own wish to wait.
+    /// Upper limit of a subscriber's `Retry-After`.
     pub retry_after_max: Duration,
 }
 
-/// Bounds of the leases.
+/// Limits of leases.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Leases {
     /// Shortest lease granted, in seconds.
     pub min_s: u32,
-    /// Lease when none is asked for, in seconds.
+    /// Lease if the request has none, in seconds.
     pub default_s: u32,
     /// Longest lease granted, in seconds.
     pub max_s: u32,
 }
 
 impl Leases {
-    /// Returns the seconds granted: what was asked, clamped; else the default, shortened by up to 5 % so that leases
-    /// granted together do not end together. `jitter` is random, all values alike.
+    /// Returns the granted seconds: the requested lease, clamped; else the default, shortened by up to 5 % so that
+    /// leases granted together do not end together. `jitter` is uniformly random.
     pub(super) fn grant(&self, asked_s: Option<u64>, jitter: u16) -> u32 {
         let default_s = u64::from(self.default_s);
         let most = default_s * LEASE_JITTER_PCT / 100;
@@ -431,8 +431,8 @@ impl Leases {
 }
 
 impl Policy {
-    /// Returns the wait after the `failures`-th failure in a row: its delay lengthened by up to a quarter, or the
-    /// subscriber's own wish within its bound if that is longer.
+    /// Returns the delay after the `failures`-th failure in a row: that of the policy, lengthened by up to a quarter,
+    /// or the subscriber's `Retry-After`, up to its limit, if that is longer.
     pub(crate) fn delay(
         &self,
         failures: u32,
@@ -450,21 +450,21 @@ impl Policy {
     }
 }
 
-/// Attempts to verify one request: one, and one more for each crash of ours that cut it short. Whether that one had been
-/// sent is not known, so a low bound would drop requests that were never asked for confirmation; without any, a request
-/// that crashes us would do so for ever.
+/// Largest number of attempts to verify one request: one, and one more after each crash during an attempt. It is
+/// unknown whether that attempt was sent, so a low limit would drop requests without any verification; without a limit,
+/// a request that causes a crash would cause crashes for ever.
 pub const VERIFICATIONS_MAX: u32 = 5;
 
-/// Attempts to verify one request whose callback host is not reached.
+/// Largest number of attempts to verify one request whose callback host is not reached.
 pub const UNREACHED_MAX: u32 = 3;
 
-/// How much a default lease may be shortened.
+/// Largest reduction of a default lease, in percent.
 const LEASE_JITTER_PCT: u64 = 5;
 
-/// An attempt that took this long sends the next one to the slow lane.
+/// After an attempt that took at least this long, the next one uses the slow lane.
 const SLOW_MS: u32 = 1000;
 
-/// The wait after an attempt that was not sent for a reason of ours, unless its report names one.
+/// Delay after an attempt that was not sent for a reason on our side, unless its report has a delay.
 const DEFERRED_DELAY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
-//! HTTPS connections to callbacks for ureq, in place of its own, for two things that those do not have: a bound for the
-//! kernel's send buffer, so that what was handed over is soon acknowledged, and a configuration of TLS that is ours: it trusts
-//! the public authorities and, on top, those of an operator's file. A file that cannot be used in full is an error; ureq would
-//! skip such a certificate without a word.
+//! HTTPS connections to callbacks for ureq. They replace ureq's own, which lack two features: a limit of the kernel's
+//! send buffer, so that sent data is acknowledged soon, and our TLS configuration, which trusts the public authorities
+//! and also those of the operator's file. An invalid certificate in this file is an error; ureq would skip it silently.
 
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
@@ -22,7 +21,7 @@ use super::guard::bare;
 use super::resolve::NoConnection;
 use super::subscription::Failure;
 
-/// Makes connections.
+/// Opens connections for ureq.
 #[derive(Debug)]
 pub(super) struct HttpsConnector(pub(super) Arc<ClientConfig>);
 
@@ -55,8 +54,8 @@ impl Connector for HttpsConnector {
     }
 }
 
-/// Connects to the first address that answers; each but the last has half of the time that is left. If one address refuses
-/// the connection, that is the error returned, whatever the later ones give: the host can be reached.
+/// Connects to the first address that answers; each address except the last gets half of the remaining time. If an
+/// address refuses the connection, this error is returned even if later ones fail differently: the host can be reached.
 fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConnection> {
     let mut failed = io::Error::from(io::ErrorKind::TimedOut);
     for (index, address) in addresses.iter().enumerate() {
@@ -78,14 +77,14 @@ fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConn
         io::ErrorKind::TimedOut => Failure::Timeout.into(),
         io::ErrorKind::ConnectionRefused => NoConnection::Refused,
         _ => match Errno::from_io_error(&failed) {
-            // No file descriptor left.
+            // No file descriptors are left.
             Some(Errno::MFILE | Errno::NFILE) => NoConnection::Withheld,
             _ => Failure::Connect.into(),
         },
     })
 }
 
-/// An error of the socket as ureq's; the end of a wait has the reason of its deadline.
+/// Converts an error of the socket for ureq; a timeout gets the reason of its deadline.
 fn of_io(error: io::Error, timeout: NextTimeout) -> ureq::Error {
     match error.kind() {
         io::ErrorKind::TimedOut => ureq::Error::Timeout(timeout.reason),
@@ -105,7 +104,7 @@ impl Socket {
         self.until = Instant::now() + (*timeout.after).min(WAIT_MAX);
     }
 
-    /// Runs `act` with the time that is left, and again after a signal.
+    /// Runs `act` with the remaining time; repeats it after a signal.
     fn within(
         &self,
         set_timeout: fn(&TcpStream, Option<Duration>) -> io::Result<()>,
@@ -119,7 +118,7 @@ impl Socket {
             set_timeout(&self.stream, Some(left))?;
             match act(&self.stream) {
                 Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-                // The system's word for the end of the time.
+                // The error that the system returns for a timeout.
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
@@ -147,7 +146,7 @@ impl Write for Socket {
     }
 }
 
-/// A connection under TLS.
+/// A connection with TLS.
 #[derive(Debug)]
 pub(super) struct HttpsTransport {
     stream: StreamOwned<ClientConnection, Socket>,
@@ -176,7 +175,7 @@ impl Transport for HttpsTransport {
         Ok(amount > 0)
     }
 
-    /// No connection is used again.
+    /// Connections are not reused.
     fn is_open(&mut self) -> bool {
         false
     }
@@ -186,7 +185,7 @@ impl Transport for HttpsTransport {
     }
 }
 
-/// Why a file of authorities cannot be used.
+/// Why a file of certificate authorities cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", path.display())]
 pub struct CaError {
@@ -197,7 +196,7 @@ pub struct CaError {
 /// Builds the client's configuration: TLS 1.2 and 1.3, the public authorities, and those of `ca_file`.
 ///
 /// # Errors
-/// When the file cannot be read, holds no certificate, or holds one that cannot be parsed.
+/// If the file cannot be read, contains no certificate, or contains one that cannot be parsed.
 pub(super) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, CaError> {
     let mut roots = public_authorities();
     if let Some(path) = ca_file {
@@ -249,15 +248,15 @@ pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<
     Ok(())
 }
 
-/// TLS sessions kept for resumption; the oldest go.
+/// TLS sessions kept for resumption; beyond it the oldest are dropped.
 const SESSIONS_MAX: usize = 1_024;
 
-/// The kernel's send buffer of a connection, which Linux doubles. Our choice: what of a body is not acknowledged when its
-/// last byte is handed over reaches a slow subscriber within the time for its answer, and one delivery still fills a line
-/// of 20 Mbit/s with a round trip of 0.1 s.
+/// The kernel's send buffer of a connection, which Linux doubles. Our choice: the unacknowledged part of a body reaches
+/// a slow subscriber within the time limit of the answer, and one delivery still saturates a link of 20 Mbit/s with a
+/// round trip of 0.1 s.
 const SEND_BUFFER_BYTES: usize = 128 * 1024;
 
-/// The longest wait, longer than any time limit, so that no point in time is out of range.
+/// The longest wait, longer than any time limit; keeps every `Instant` in range.
 const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]

@@ -6,17 +6,17 @@ use crate::search::fold::fold;
 use crate::search::rows::RowSet;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// Why a name stands for no entry.
+/// Why a name does not identify an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrongName<'i> {
-    /// What is wrong with it, for people: lower case, without the name, no full stop.
+    /// The message for people: lower case, without the name, no full stop.
     pub problem: String,
     /// The entries that it is a part of, or else those nearest by spelling, the nearest first: at most [`NAMES_MAX`].
-    /// Empty only where there are none.
+    /// Empty only if there are no entries.
     pub names: Vec<&'i str>,
 }
 
-/// Most names that a [`WrongName`] lists.
+/// Largest number of names in a [`WrongName`].
 pub const NAMES_MAX: usize = 5;
 
 /// The rows of each folded name.
@@ -209,7 +209,7 @@ const PARTS_COMPARED: usize = 5;
 /// Least Jaro-Winkler similarity of a name that is like an unknown one.
 const LIKENESS_MIN: f64 = 0.75;
 
-/// Folded titles, which a name may have in a request though no entry has it with them.
+/// Folded titles, which a name in a request may have although the entry has none.
 const TITLES: &str = " mr mrs ms miss mx dr prof professor attorney counselor herr frau sr sra srta senor senora senorita \
 don dona licenciado licenciada abogado abogada ";
 
@@ -222,8 +222,8 @@ fn words(name: &str) -> impl Iterator<Item = &str> {
     parts.filter(|word| !word.is_empty())
 }
 
-/// Returns what of a name is compared: the whole, and its words without titles. A letter alone, as in "O'Neill", is like
-/// every name that begins with it.
+/// Returns the parts of a name to compare: the whole name, and its words without titles. A single letter, as in
+/// "O'Neill", would resemble every name that begins with it.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
     let long = words(name).filter(|word| word.len() > 2);
     [name].into_iter().chain(long.filter(is_no_title))

@@ -32,7 +32,7 @@ pub struct Page {
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
     let runs = runs(index, query);
-    // One more row than the page shows tells whether another page follows.
+    // One more row than the page shows, to find out whether another page follows.
     let first = (runs[0].range.start, limit + 1);
     let (matched, rows) = select(index, query, first, scratch);
     let mut page = Page {
@@ -156,8 +156,8 @@ enum Rows<'s> {
     Bitmaps(Range<u32>, Bitmaps<'s>),
 }
 
-/// Most bitmaps of a filter: one for each of the [`COLUMNS`], and those of the ratings and the text; or only their
-/// intersection.
+/// Largest number of bitmaps in a filter: one for each of the [`COLUMNS`], those of the ratings and the text; or only
+/// their intersection.
 const BITMAPS_MAX: usize = COLUMNS + 2;
 
 /// Bitmaps to be intersected.
@@ -182,7 +182,7 @@ struct Plan<'s> {
 const CANDIDATES_ONE_IN: u32 = 128;
 const CANDIDATES_OF_TERMS_ONE_IN: u32 = 384;
 
-/// With at most so many reviews, all of them are candidates.
+/// With at most this number of reviews, all of them are candidates.
 const CANDIDATES_MIN: u32 = 16;
 
 /// Selects the rows of `query`, and tells how many there are. Of the newest, only so many may be there as `first` tells,

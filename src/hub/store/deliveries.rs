@@ -1,4 +1,4 @@
-//! What may begin, what has begun, and how exchanges ended.
+//! Claims due deliveries, and records the results of exchanges.
 
 use std::collections::HashMap;
 
@@ -10,8 +10,8 @@ use crate::hub::Moment;
 use crate::hub::subscription::Policy;
 
 impl Store {
-    /// Claims subscriptions that are due in the lane, to topics that hold what this process has published, and begins an
-    /// attempt for each: the topic's current digest is stored as begun before anything is sent.
+    /// Claims subscriptions that are due in the lane, to topics whose stored content this process has published, and
+    /// begins an attempt for each: the topic's current digest is stored as begun before anything is sent.
     pub fn claim_deliveries(
         &mut self,
         lane: Lane,
@@ -40,7 +40,7 @@ impl Store {
         Ok(begun.into_iter().map(|(listed, _)| listed).collect())
     }
 
-    /// Stores how verifications and attempts ended; the results are in the order of the reports.
+    /// Stores the results of verifications and deliveries; the returned effects are in the order of the reports.
     pub fn record(
         &mut self,
         reports: &[Report],
@@ -60,10 +60,10 @@ impl Store {
     }
 }
 
-/// Finds ids of subscriptions that are due in the lane, to topics that hold one of the contents `own`, and whether a topic
-/// holds something else. Three index ranges a topic: open ones whose time has come, and acknowledged ones whose digest lies
-/// below or above the topic's. Each topic comes first in turn, by the clock, so that one that changes all the time cannot
-/// starve the others.
+/// Finds ids of subscriptions that are due in the lane, to topics with one of the contents `own`, and whether a topic
+/// has other content. Reads three index ranges per topic: unacknowledged subscriptions that are due, and acknowledged
+/// ones with a digest below or above the topic's. The time decides which topic comes first, so that a topic that
+/// changes all the time cannot starve the others.
 fn find(
     db: &mut dyn Connection,
     own: &[TopicVersion],
@@ -101,12 +101,12 @@ fn find(
 }
 
 impl Claim {
-    /// Adds to `found` ids that `sql` selects with their hosts, as far as the limit goes and the hosts have room. `HOSTS` in
-    /// the statement stands for the condition on the hosts.
+    /// Adds to `found` ids that `sql` selects with their hosts, up to the limits in total and per host. `HOSTS` in the
+    /// statement is a placeholder for the condition on the hosts.
     ///
-    /// What is due is read in windows of a fixed size. A host with thousands of callbacks could fill every window, so a host
-    /// without room is left out of the next one. The number of windows is bounded, so a claim may return fewer ids than
-    /// its limit.
+    /// Due rows are read in windows of a fixed size. A host with thousands of callbacks could fill every window, so a
+    /// host at its limit is excluded from the next window. The number of windows is limited, so a claim may return
+    /// fewer ids than its limit.
     pub(super) fn find(
         &mut self,
         db: &mut dyn Connection,
@@ -126,7 +126,7 @@ impl Claim {
             let first = values.len() + 1;
             let hosts = format!("host NOT IN ({})", parameters(first + 1, full.len()));
             let sql = format!("{} LIMIT ${first}", sql.replace("HOSTS", &hosts));
-            // Nothing is claimed yet, so what was found is found again.
+            // Nothing is claimed yet, so ids that were found before are found again.
             let rows = db.query(&sql, &[values, &[limit(self.limit)], &full].concat())?;
             for row in &rows {
                 let (host, id) = (row.get("host")?, row.get("id")?);
@@ -145,7 +145,7 @@ impl Claim {
     }
 }
 
-/// Stores how deliveries ended. What does not belong to the attempt under way is stale.
+/// Stores the results of deliveries. A result that does not belong to the running attempt is stale.
 fn record_deliveries(
     db: &mut dyn Connection,
     reports: &[Report],
@@ -182,7 +182,7 @@ fn record_deliveries(
     Ok(())
 }
 
-/// Windows looked at for one statement.
+/// Largest number of windows per statement.
 const WINDOWS_MAX: usize = 8;
 
 /// Subscriptions whose last begun attempt was not acknowledged.
@@ -190,7 +190,7 @@ const OPEN: &str =
     "SELECT host, id FROM subscription WHERE topic_id = $1 AND slow = $2 AND acknowledged = 0
  AND claimed = 0 AND next_at <= $3 AND lease_end > $3 AND HOSTS ORDER BY next_at, id";
 
-/// Subscriptions that acknowledged another content than the current one.
+/// Subscriptions that acknowledged other content than the current one.
 const OUTDATED: &str =
     "SELECT host, id FROM subscription WHERE topic_id = $1 AND slow = $2 AND acknowledged = 1
  AND digest < $4 AND lease_end > $3 AND HOSTS

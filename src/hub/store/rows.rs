@@ -18,8 +18,8 @@ pub(super) fn select(
     db.query(&sql, values)?.iter().map(read).collect()
 }
 
-/// Loads the subscriptions with these ids, in the order of their ids. SQLite takes 32,766 of them; there are no more than
-/// exchanges at a time.
+/// Loads the subscriptions with these ids, in the order of their ids. SQLite permits 32,766 of them; there are no more
+/// than concurrent exchanges.
 pub(super) fn load(db: &mut dyn Connection, ids: &[i64]) -> Result<Vec<Listed>, DbError> {
     if ids.is_empty() {
         return Ok(Vec::new());
@@ -29,7 +29,7 @@ pub(super) fn load(db: &mut dyn Connection, ids: &[i64]) -> Result<Vec<Listed>, 
     select(db, &format!("WHERE s.id IN ({all}) ORDER BY s.id"), &values)
 }
 
-/// Loads a subscription by its pair.
+/// Loads a subscription by its callback and topic.
 pub(super) fn load_pair(
     db: &mut dyn Connection,
     callback: &Callback,
@@ -40,7 +40,7 @@ pub(super) fn load_pair(
     Ok(found.into_iter().next())
 }
 
-/// Applies a change to each of these subscriptions, ends those for which it returns a reason, and returns them all.
+/// Applies a change to each of these subscriptions, removes those for which it returns a reason, and returns all.
 pub(super) fn change(
     db: &mut dyn Connection,
     found: Vec<Listed>,
@@ -60,7 +60,7 @@ pub(super) fn change(
     Ok(changed)
 }
 
-/// Removes a subscription, leaves its tombstone, and a denial where the subscriber does not know.
+/// Removes a subscription, and inserts its tombstone, and a denial if the reason requires one.
 fn remove(
     db: &mut dyn Connection,
     listed: &Listed,
@@ -97,7 +97,7 @@ fn remove(
 fn read(row: &Row) -> Result<Listed, DbError> {
     let current = row.get("current")?;
     let state = Subscription {
-        // 0 stands for a subscription that its subscriber has ended.
+        // 0 means that the subscriber has ended the subscription.
         phase: match row.get("lease_s")? {
             0 => Phase::Unsubscribing,
             lease_s => Phase::Active { lease_s },
@@ -125,7 +125,7 @@ fn read(row: &Row) -> Result<Listed, DbError> {
     })
 }
 
-/// The columns of a state that change, as [`read`] reads them.
+/// Returns the mutable columns of a state, as [`read`] expects them.
 pub(super) fn columns(state: &Subscription) -> Columns {
     let lease_s = match state.phase {
         Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
@@ -175,7 +175,7 @@ pub(super) fn read_callback(row: &Row) -> Result<Callback, DbError> {
     row.parsed("callback", |text| Callback::parse(text).ok())
 }
 
-/// Reads how a last attempt ended, `at` being when.
+/// Reads the result of the last attempt, which ended at `at`.
 pub(super) fn read_last(row: &Row, at: Option<Moment>) -> Result<Option<Ended>, DbError> {
     let answer = row.get::<Option<String>>("last_answer")?;
     let answer = answer.and_then(|name| Answer::from_name(&name));

@@ -34,9 +34,9 @@ pub(crate) fn build_within(
     tunings.find_map(|tuning| build_tree(arena, tuning, options, cancelled))
 }
 
-/// One way to tune a tree, relative to the number of reviews: leaves of one review in so many, and at least of so many;
-/// bitmaps from one in so many; steps of a union; and the bytes of the tree for each byte of ordinary folded text,
-/// measured on 200,000 and a million reviews.
+/// A tuning of a tree: `leaf_rows_max` as one review in the first number, but at least the second; `bitmap_rows_min` as
+/// one review in the third; `union_steps_max`; and the bytes of the tree per byte of ordinary folded text, measured on
+/// 200,000 and a million reviews.
 type Step = (u32, u32, u32, u32, f64);
 
 /// From the fastest to the smallest, which is nearly an index of bigrams and trigrams.
@@ -56,8 +56,8 @@ type Unit = (u16, usize);
 /// Positions that one thread has in memory at a time, 32 bytes each: 512 MiB. A single unit may have more.
 const BATCH_PLACES_MAX: usize = 1 << 24;
 
-/// Most positions of one unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte, or texts that
-/// mostly repeat two bytes, have a larger unit; such texts are scanned.
+/// Largest number of positions in a unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte,
+/// or texts that mostly repeat two bytes, have a larger unit; such texts are scanned.
 const UNIT_PLACES_MAX: usize = 1 << 26;
 
 /// Builds the tree of `arena` with the threads and bytes of `options`; `None` if it would exceed them, if one gram of two
