@@ -1,13 +1,13 @@
-//! The tables of both databases, and the steps from earlier versions of them.
+//! The tables of both databases, and the migrations from earlier versions.
 //!
-//! They are written in SQLite's words; [`in_postgres`] replaces the names of types. Version 0 is an empty database. A
-//! step that has been published is never changed.
+//! The statements are in SQLite's dialect; [`in_postgres`] replaces the names of types. Version 0 is an empty database.
+//! A published migration is never changed.
 
-/// The version of the tables that this program reads and writes; it takes earlier ones to this.
+/// The version of the tables that this program uses; earlier versions are migrated to it.
 pub const SCHEMA_VERSION: i64 = 5;
 
-/// Returns the statements that take tables of version `from` to [`SCHEMA_VERSION`]; `last` is the last step, in which the
-/// databases differ. Where there is nothing to do, there is no statement.
+/// Returns the statements that migrate tables of version `from` to [`SCHEMA_VERSION`]; `last` is the last step, in
+/// which the databases differ. Empty for tables of this version.
 pub(super) fn statements(from: i64, last: &'static str) -> Vec<&'static str> {
     if from <= 0 {
         return vec![TABLES];
@@ -17,7 +17,7 @@ pub(super) fn statements(from: i64, last: &'static str) -> Vec<&'static str> {
     steps.into_iter().skip(done).collect()
 }
 
-/// Returns statements of this module as PostgreSQL understands them.
+/// Translates statements of this module to PostgreSQL.
 #[cfg(feature = "postgres")]
 pub(super) fn in_postgres(sql: &str) -> String {
     sql.replace(
@@ -29,8 +29,8 @@ pub(super) fn in_postgres(sql: &str) -> String {
     .replace(") STRICT;", ");")
 }
 
-/// Moments are milliseconds since the epoch; `dated` is in seconds. `paused_until` is not used any more. `slow` repeats what follows from `failures` and
-/// `elapsed_ms`, for the two partial indexes that make "what is due" a range and not a scan.
+/// Times are in milliseconds since the epoch, `dated` in seconds. `paused_until` is no longer used. `slow` is derived
+/// from `failures` and `elapsed_ms`, for the two partial indexes by which due subscriptions are found without a scan.
 const TABLES: &str = "
 CREATE TABLE meta (
     only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
@@ -114,14 +114,14 @@ CREATE TABLE notice (
 /// Version 2: until when deliveries pause.
 const PAUSED: &str = "ALTER TABLE meta ADD COLUMN paused_until INTEGER NOT NULL DEFAULT 0;";
 
-/// Version 3: what the topic held when a request was accepted, when it may be verified again, and how that ended last.
+/// Version 3: the topic's digest when a request was accepted, the time of its next verification, and the last result.
 const REQUESTS: &str = "
 ALTER TABLE request ADD COLUMN digest BLOB;
 ALTER TABLE request ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE request ADD COLUMN last_answer TEXT;
 ";
 
-/// Version 4: denials that could not be sent are sent again.
+/// Version 4: retries of denials.
 const NOTICES: &str = "
 ALTER TABLE notice ADD COLUMN since INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE notice ADD COLUMN next_at INTEGER NOT NULL DEFAULT 0;
@@ -131,8 +131,8 @@ ALTER TABLE notice ADD COLUMN attempts INTEGER NOT NULL DEFAULT 0;
 /// Version 5 of an SQLite file: the date of a topic's content.
 pub(super) const DATED: &str = "ALTER TABLE topic ADD COLUMN dated INTEGER NOT NULL DEFAULT 0;";
 
-/// Version 5 of a PostgreSQL schema: the tables of SQLite. One replica delivers, so claims have neither owner nor end, and
-/// bodies are not kept.
+/// Version 5 of a PostgreSQL schema: the same tables as in SQLite. Only one replica delivers, so claims have no owner
+/// and no expiry, and bodies are not stored.
 #[cfg(feature = "postgres")]
 pub(super) const ONE_DELIVERER: &str = "
 DROP INDEX request_pair, subscription_claimed, subscription_open, subscription_done;
