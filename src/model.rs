@@ -1,4 +1,4 @@
-//! The nouns of the service: a business, its reviews, and the taxonomy that names what they speak of.
+//! The data types of the service: a business, its reviews, and the taxonomy of subjects in reviews.
 
 #![allow(
     missing_docs,
@@ -35,11 +35,11 @@ impl Rating {
     }
 }
 
-/// A review's place in the newest-first array of published reviews (date descending, then id descending).
+/// The index of a review in the newest-first array of published reviews (date descending, then id descending).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Row(pub u32);
 
-/// One review as the operator's file holds it, checked; it is published with these fields in this order.
+/// One checked review of the operator's file; it is published with these fields in this order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Review {
     /// Unique and stable, 1 to 64 characters of `[A-Za-z0-9_-]`, never `search` or `since`.
@@ -49,9 +49,9 @@ pub struct Review {
     pub author_avatar_url: Option<String>,
     pub rating: Rating,
     pub date: Date,
-    /// The words, `""` for a rating without words.
+    /// The text, `""` for a rating without text.
     pub text: String,
-    /// Where the review was left, such as "google".
+    /// The platform on which the review was written, such as "google".
     pub source: String,
     /// An absolute URL of the review at its source.
     pub source_url: Option<String>,
@@ -66,17 +66,17 @@ pub struct Review {
     /// The language of the text, a BCP 47 tag such as "en" or "pt-BR".
     pub language: Option<String>,
     pub media: Vec<Media>,
-    /// An English translation that a source brought along; not published, and read where the text cannot be.
+    /// An English translation from the source; not published, and used by the insights if the text is not English.
     #[serde(skip)]
     pub translation: Option<String>,
 }
 
-/// Who verified that the author of a review was a client, and how.
+/// The verification that the author of a review was a client.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct Verification {
-    /// Who did, such as "trustpilot".
+    /// The verifier, such as "trustpilot".
     pub by: String,
-    /// How, in a few words such as "purchase" or "invitation"; `None` where that is not known.
+    /// The method in a few words, such as "purchase" or "invitation"; `None` if it is unknown.
     pub method: Option<String>,
 }
 
@@ -84,7 +84,7 @@ pub struct Verification {
 const PLATFORMS: &str = "Avvo Facebook Google Judge.me Lawyers.com Loox Martindale Okendo Reviews.io Stamped Tripadvisor \
 Trustpilot Yelp Yotpo";
 
-/// Returns the name of the platform that `name` means, whatever its case, dots and blanks; `None` where it is not known.
+/// Returns the display name of the platform `name`, ignoring case, dots and spaces; `None` if it is unknown.
 #[must_use]
 pub fn platform(name: &str) -> Option<&'static str> {
     fn plain(name: &str) -> impl Iterator<Item = char> {
@@ -95,13 +95,13 @@ pub fn platform(name: &str) -> Option<&'static str> {
     platforms.find(|platform| plain(platform).eq(plain(name)))
 }
 
-/// A review that the operator has removed for good.
+/// A review that the operator has removed permanently.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RemovedReview {
     pub id: String,
-    /// The day of its removal.
+    /// The day of the removal.
     pub date: Date,
-    /// Why, for the operator alone: ids and days are published, so that mirrors can remove their copies.
+    /// The reason, only for the operator. Ids and days are published, so that mirrors can remove their copies.
     pub reason: String,
 }
 
@@ -110,17 +110,17 @@ pub struct RemovedReview {
 pub struct Media {
     /// An absolute URL.
     pub url: String,
-    /// What it shows, for those who do not see it; may be empty.
+    /// A description for people who cannot see it; may be empty.
     pub alt: String,
     /// A media type such as "image/jpeg".
     #[serde(rename = "type")]
     pub media_type: String,
 }
 
-/// Returns the first 16 bytes of `id` as a number, zeros where it is shorter: ids whose numbers differ are in the same
-/// order as those.
+/// Returns the first 16 bytes of `id` as a number, padded with zeros: different numbers have the same order as their
+/// ids.
 ///
-/// Sorting by it touches no id but those that begin alike, and ids of a million reviews are all over memory.
+/// Sorting by it reads only ids with equal numbers; the ids of a million reviews are scattered over memory.
 #[must_use]
 pub fn id_order(id: &str) -> u128 {
     let mut first = [0; 16];
@@ -132,7 +132,7 @@ pub fn id_order(id: &str) -> u128 {
 
 /// Sorts `reviews` newest first: by date descending, then by id descending.
 pub fn sort_newest_first(reviews: &mut [Review]) {
-    // As most files are written, and moving a million is slower than looking at them.
+    // Most files are already sorted, and checking a million reviews is faster than moving them.
     let newer = |left: &Review, right: &Review| (left.date, &left.id) >= (right.date, &right.id);
     if reviews.is_sorted_by(newer) {
         return;
@@ -204,7 +204,7 @@ pub struct BusinessTechnician {
     pub title: String,
 }
 
-/// What reviews may speak of: the names and phrases that `taxonomy.json` lists.
+/// The subjects of reviews: the names and phrases of `taxonomy.json`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taxonomy {
     pub aspects: Vec<Concept>,
@@ -213,7 +213,7 @@ pub struct Taxonomy {
     pub service_areas: Vec<Concept>,
 }
 
-/// Something with an id, a label, and the phrases that mean it.
+/// A subject with its id, its label and its phrases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concept {
     pub id: String,
@@ -246,7 +246,7 @@ pub struct Question {
     pub review_ids: Vec<String>,
 }
 
-/// The operator's files, decoded and checked: everything that a snapshot is made of.
+/// The operator's files, decoded and checked: the input of a snapshot.
 #[derive(Clone, Debug)]
 pub struct Dataset {
     pub business: Business,
@@ -260,13 +260,13 @@ pub struct Dataset {
     pub taxonomy: Taxonomy,
     /// Hand-written parts; empty without an `editorial.json`.
     pub editorial: Editorial,
-    /// A complete insights document made elsewhere, checked, to be published as it stands.
+    /// A complete insights document of another program, checked, and published unchanged.
     pub insights: Option<Vec<u8>>,
     /// How many reviews of the file are not verified and so not published.
     pub unverified_count: u32,
-    /// Reviews that the operator has removed for good, in the order of their file.
+    /// Reviews that the operator has removed permanently, in the order of their file.
     pub removed: Vec<RemovedReview>,
-    /// SHA-256 over the bytes of all files, so that two replicas can compare what they serve.
+    /// SHA-256 over the bytes of all files, by which replicas can compare their datasets.
     pub digest: [u8; 32],
 }
 

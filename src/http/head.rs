@@ -98,10 +98,10 @@ impl<'r> RequestHead<'r> {
         lines.rev().map(HeaderValue::as_bytes)
     }
 
-    /// Tells whether Transfer-Encoding is one that we take: none, or exactly one `chunked`.
+    /// Tells whether Transfer-Encoding is supported: absent, or exactly one `chunked`.
     ///
-    /// hyper takes the chunks off `gzip, chunked` and hands out the compressed bytes as if they were the body; a second
-    /// line of the field is how requests are smuggled.
+    /// hyper decodes only the chunks of `gzip, chunked`, and returns the compressed bytes as the body; a second line of
+    /// the field can be request smuggling.
     pub(crate) fn is_transfer_encoding_known(&self) -> bool {
         let mut values = self.values(Field::TransferEncoding);
         let is_chunked = |value: &[u8]| value.eq_ignore_ascii_case(b"chunked");

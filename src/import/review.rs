@@ -50,7 +50,7 @@ impl StoredReview {
         self.0.get("verified") == Some(&Value::Bool(true))
     }
 
-    /// Lays this over a stored review: keys that are not here stay, or are empty where there was no review.
+    /// Merges this into a stored review: missing keys keep their stored values, or are empty without a stored review.
     pub(super) fn over(mut self, stored: Option<&StoredReview>) -> StoredReview {
         let mut whole = Map::new();
         let required = KEYS_REQUIRED.split(' ').map(|key| (key, true));
@@ -77,7 +77,7 @@ impl StoredReview {
     }
 }
 
-/// Whether an optional key is as good as absent. An empty list of names is not: nothing is mentioned then.
+/// Whether an optional key counts as absent. An empty list of names does not: it means that nothing is mentioned.
 fn says_nothing(key: &str, value: &Value) -> bool {
     match key {
         "media" => value.as_array().is_none_or(Vec::is_empty),

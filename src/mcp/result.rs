@@ -72,12 +72,12 @@ fn shorten(value: &mut Value, items_max: usize, chars_max: usize) {
     }
 }
 
-/// What there is to say of insights that are asked for too early.
+/// The message about insights that are not derived yet.
 pub(super) const NOT_READY: &str =
     "the insights are still being derived from the reviews: ask again in a few seconds";
 
-/// Lines of a refusal; what is wrong after them is only counted.
+/// Largest number of issues in a result; further ones are only counted.
 const REFUSAL_LINES_MAX: usize = 20;
 
-/// Most bytes of each copy of a result's JSON: clients truncate or drop longer results.
+/// Largest size in bytes of each copy of a result's JSON: clients truncate or drop longer results.
 pub(super) const ANSWER_BYTES_MAX: usize = 49_000;

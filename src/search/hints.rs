@@ -1,5 +1,5 @@
-//! Why a search has found nothing, and what to ask instead. A hint costs a search; there are as many as the request has
-//! filters and words, and four more for each word that no review has, so at most a hundred.
+//! Hints for a search without results: the causes, and other searches. A hint costs a search; there are as many as the
+//! request has filters and words, and four more for each word that no review has, so at most a hundred.
 
 use super::filter::{Filter, Query, RatingSet, Sort, Term, Words};
 use super::index::Index;
@@ -11,19 +11,19 @@ use crate::wire::text::{LANGUAGES, cut};
 /// One suggestion for another search.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Hint<'i> {
-    /// The parameter that the hint is about; `rating` stands for all three that limit the stars.
+    /// The parameter of the hint; `rating` represents all three that limit the stars.
     pub parameter: Parameter,
     /// The suggestion: a sentence without a full stop, which quotes at most 64 bytes of a value.
     pub message: String,
     /// How many reviews the suggested search finds; `None` if the hint is about a name.
     pub matched: Option<u32>,
-    /// The names that an unknown one is like, or that an ambiguous one is a part of.
+    /// Names similar to an unknown one, or names that contain an ambiguous one.
     pub names: Vec<&'i str>,
 }
 
-/// Returns what helps after `query` has found nothing: names that are unknown or ambiguous, the filters without which it
-/// finds something, and what each word alone finds, or its beginning where that is nothing. Costs at most a hundred
-/// searches.
+/// Returns hints for a `query` without results: names that are unknown or ambiguous, the filters without which it has
+/// results, and the number of results of each word alone, or of its beginning if there are none. Costs at most a
+/// hundred searches.
 pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint<'i>> {
     let filter = query.filter;
     let mut hints = Vec::new();
@@ -166,8 +166,8 @@ pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Optio
 /// Words from which [`closest`] begins.
 const STARTS_MAX: usize = 4;
 
-/// Returns `term` and, unless it is in quotation marks, what is left of it without its last letters: one to four of them,
-/// as long as two thirds stay, and four bytes. So "deadlines" leads to "deadline", but "disabled" not to "disa".
+/// Returns `term` and, unless it is in quotation marks, its beginnings without the last one to four letters, if at
+/// least two thirds and four bytes remain. So "deadlines" leads to "deadline", but "disabled" does not lead to "disa".
 fn spellings(term: Term<'_>) -> impl Iterator<Item = Term<'_>> {
     let ends = term.text.char_indices().rev().take(4).map(|(end, _)| end);
     let length = term.text.len();

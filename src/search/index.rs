@@ -103,7 +103,7 @@ impl Index {
         }
     }
 
-    /// Returns what the folded name of a technician, service, aspect, language or source stands for, as it is published;
+    /// Returns the published form of the folded name of a technician, service, aspect, language or source;
     /// `None` for other parameters, and for aspects until the insights are derived.
     ///
     /// # Errors

@@ -123,8 +123,8 @@ impl Names {
         self.rows_of_whole(name).or_else(part)
     }
 
-    /// Returns the entry that the folded `name` stands for: as its whole name (the first entry if several share it), or as
-    /// words of its names in any order. Linear in the number of names; spelling is compared with the first 2,000.
+    /// Returns the entry that the folded `name` identifies: as its whole name (the first entry if several share it), or
+    /// as words of its names in any order. Linear in the number of names; spelling is compared with the first 2,000.
     ///
     /// # Errors
     /// No entry, or several.
@@ -258,7 +258,7 @@ impl Aspects {
         }))
     }
 
-    /// Returns the aspect that the folded `name` stands for, as [`Names::resolve`] does.
+    /// Returns the aspect that the folded `name` identifies, like [`Names::resolve`].
     pub(super) fn resolve(&self, name: &str) -> Result<&str, WrongName<'_>> {
         self.0[0].resolve(name)
     }

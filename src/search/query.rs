@@ -213,9 +213,9 @@ const NAMES: [(Parameter, &str); 17] = {
     ]
 };
 
-/// Most pairs of a query string; with more pairs the request is rejected.
+/// Largest number of pairs in a query string; with more pairs the request is rejected.
 pub const PAIRS_MAX: usize = 64;
-/// Most names of unknown parameters that a response lists; later ones are left out.
+/// Largest number of unknown parameters that a response lists; later ones are left out.
 pub const IGNORED_MAX: usize = 8;
 /// Longest text, such as `query` or a name, in bytes after decoding; longer ones are rejected.
 pub const TEXT_BYTES_MAX: usize = 1024;

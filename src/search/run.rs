@@ -234,7 +234,7 @@ fn select<'s>(
 }
 
 impl<'s> Plan<'s> {
-    /// Looks up every part of `filter`; `false` where one of them selects nothing. In place, as a plan has 9 kB.
+    /// Looks up every part of `filter`; `false` if one of them selects nothing. In place, because a plan has 9 kB.
     fn fill(&mut self, index: &'s Index, filter: &Filter<'s>, memory: &mut Memory) -> bool {
         let start = filter.until.map_or(0, |until| index.rows_after(until));
         let end = filter
@@ -294,7 +294,7 @@ impl<'s> Plan<'s> {
         self.bitmap_rows = rows;
     }
 
-    /// Returns the postings of the only condition, where that is a term and the tree tells its rows.
+    /// Returns the postings of the only condition, if that is a term whose rows the tree alone determines.
     fn only_postings(&self, index: &Index) -> Option<Postings<'s>> {
         let is_alone =
             self.bitmaps.is_empty() && self.lists.is_empty() && self.range == (0..index.len());

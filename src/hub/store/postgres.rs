@@ -1,9 +1,9 @@
 //! A PostgreSQL database that replicas share.
 //!
-//! It is `tokio-postgres` on a runtime of its own, whose thread does nothing else. The `postgres` crate is the same without a
-//! deadline: a server that accepts and says nothing would hold the hub for ever. Writing transactions come one after the
-//! other, by an advisory lock, as in SQLite. The delivery role is an advisory lock of the session: when a replica ends, the
-//! server gives it to the next one that asks. A pooler between must therefore keep a session to one connection.
+//! Uses `tokio-postgres` on a runtime that runs nothing else. The `postgres` crate does the same without a deadline, so
+//! a server that accepts and does not answer would block the hub for ever. An advisory lock serializes writing
+//! transactions, as in SQLite. The delivery role is an advisory lock of the session: when a replica ends, the server
+//! releases it for another one. So a connection pooler must keep each session on one connection.
 
 mod database;
 
@@ -40,13 +40,13 @@ pub(super) struct PostgresConnection {
 }
 
 impl PostgresConnection {
-    /// Connects within a bounded time, and brings the schema to the version that this program needs.
+    /// Connects within a time limit, and migrates the schema to the version of this program.
     ///
     /// # Errors
-    /// [`DbError::Refused`] for what stays wrong until an operator changes it, `Unreachable` for what may pass.
+    /// [`DbError::Refused`] if the operator must change something, `Unreachable` if the error may pass.
     pub(super) fn open(database: &Database) -> Result<PostgresConnection, DbError> {
         let config = &database.config;
-        // With `sslmode=disable` it is made and not used.
+        // Unused with `sslmode=disable`.
         let security = Security::of(database)
             .map_err(|error| DbError::Refused(format!("sslrootcert {error}")))?;
         let runtime = Builder::new_current_thread().enable_all().build();
@@ -59,7 +59,7 @@ impl PostgresConnection {
             let (client, connection) = config.connect(security).await?;
             tokio::spawn(async move {
                 if let Err(error) = connection.await {
-                    // The statement that waits fails with the same error, and its caller logs it.
+                    // The running statement fails with the same error, and its caller logs it.
                     debug!(%error, "the connection to the database ended");
                 }
             });
@@ -72,7 +72,7 @@ impl PostgresConnection {
                 Ok(opened)
             }
             failed => {
-                // A lookup that hangs does not hang us.
+                // Does not wait for a lookup that hangs.
                 runtime.shutdown_background();
                 Err(match failed {
                     Ok(Err(error)) => error,
@@ -82,7 +82,7 @@ impl PostgresConnection {
         }
     }
 
-    /// Makes the tables, or takes those of an earlier version to this one, and makes sure that they may be written.
+    /// Creates or migrates the tables, and checks that they may be written.
     fn prepare(&mut self) -> Result<(), DbError> {
         self.script(SETTINGS)?;
         self.begin()?;
@@ -109,12 +109,12 @@ impl PostgresConnection {
         if found == 0 {
             db.script("ALTER TABLE meta ADD COLUMN version BIGINT")?;
         }
-        // Fails here where the rights would be missing later.
+        // Fails here, and not later, if the user may not write.
         db.execute("UPDATE meta SET version = $1", &[newest.into()])?;
         db.script("COMMIT")
     }
 
-    /// Waits for an answer of the server, within a bounded time.
+    /// Waits for an answer of the server, up to a time limit.
     fn wait<T>(
         &self,
         answer: impl Future<Output = Result<T, tokio_postgres::Error>>,
@@ -153,7 +153,7 @@ impl Connection for PostgresConnection {
     }
 
     fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError> {
-        // They are sent one after the other, without a wait for the answers between.
+        // The statements are pipelined: sent without waiting for each answer.
         let sets: Vec<_> = sets.iter().map(|values| typed(values)).collect();
         let all = sets.iter().map(|set| self.client.execute_typed(sql, set));
         let changed = self.wait(try_join_all(all))?;
@@ -167,19 +167,19 @@ impl Connection for PostgresConnection {
     }
 
     fn give_up_role(&mut self) -> Result<(), DbError> {
-        // A session that asked twice has it twice.
+        // A session that took the lock twice must release it twice.
         self.script("SELECT pg_advisory_unlock_all()")
     }
 }
 
-/// Makes TLS handshakes, by the rustls that the rest of the program uses: name and authority are checked always.
+/// TLS handshakes with rustls, like in the rest of the program: name and authority are always verified.
 #[derive(Clone)]
 struct Security(TlsConnector);
 
-/// A handshake with a server of that name.
+/// A handshake with the server of this name.
 struct Handshake(TlsConnector, ServerName<'static>);
 
-/// A connection under TLS.
+/// A connection with TLS.
 struct Secured(Box<client::TlsStream<Socket>>);
 
 impl Security {
@@ -190,7 +190,7 @@ impl Security {
             None => roots = public_authorities(),
             Some(path) => add_authorities(&mut roots, path)?,
         }
-        // What `sslnegotiation=direct` needs, and other servers pass over.
+        // Required by `sslnegotiation=direct`, and ignored by other servers.
         let config = config_with(roots, b"postgresql");
         Ok(Security(Arc::new(config).into()))
     }
@@ -254,7 +254,7 @@ impl AsyncWrite for Secured {
     }
 }
 
-/// The values with their types: without those the server would have to be asked first.
+/// Returns the values with their types; without types, each statement would need another round trip.
 fn typed(values: &[Value]) -> Vec<(&(dyn ToSql + Sync), Type)> {
     fn one(value: &Value) -> (&(dyn ToSql + Sync), Type) {
         match value {
@@ -290,7 +290,7 @@ impl From<tokio_postgres::Error> for DbError {
         };
         let class = code.code().get(..2).unwrap_or_default();
         match *code {
-            // Rights that are missing, a schema of our name that is not ours, or that was changed by hand.
+            // Missing permissions, or a schema `reviewd` that is not of this program or was changed by hand.
             SqlState::INVALID_CATALOG_NAME
             | SqlState::INSUFFICIENT_PRIVILEGE
             | SqlState::UNDEFINED_COLUMN
@@ -298,7 +298,7 @@ impl From<tokio_postgres::Error> for DbError {
             | SqlState::DUPLICATE_TABLE => DbError::Refused(text),
             _ if class == "28" => DbError::Refused(text),
             SqlState::DISK_FULL => DbError::DiskFull,
-            // Another transaction was in the way: try again.
+            // A conflict with another transaction, which may be retried.
             SqlState::T_R_SERIALIZATION_FAILURE
             | SqlState::T_R_DEADLOCK_DETECTED
             | SqlState::LOCK_NOT_AVAILABLE
@@ -313,15 +313,15 @@ impl From<tokio_postgres::Error> for DbError {
     }
 }
 
-/// Tells whether an error without a word of the server stays until the operator changes something: a certificate that is
-/// not the right one, a server without TLS, a way of authentication that is not ours.
+/// Tells whether an error without a SQLSTATE is permanent until the operator changes something: a wrong certificate, a
+/// server without TLS, an unsupported authentication method.
 fn is_lasting(error: &tokio_postgres::Error, text: &str) -> bool {
     let is_tls = |cause: &(dyn Error + 'static)| {
         let io = cause.downcast_ref::<io::Error>();
         let inner = io.and_then(io::Error::get_ref);
         inner.is_some_and(|inner| inner.is::<rustls::Error>())
     };
-    // The kind of the others is not to be had but by their words.
+    // The other errors can only be distinguished by their text.
     causes(error).any(is_tls)
         || text.starts_with("authentication error")
         || text.starts_with("invalid configuration")
@@ -349,35 +349,35 @@ fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn Error + '
     })
 }
 
-/// The error for a server that does not answer by our own deadline.
+/// Returns the error for a server that does not answer before our deadline.
 fn silence() -> DbError {
     DbError::Unreachable("does not answer".to_owned())
 }
 
-/// The server's own bounds lie below ours, so that its error says what was too slow, and it does not go on with a
-/// statement whose caller has given up. Compiling a statement takes it 45 ms, and running ours less than one. A host that
-/// loses its power says nothing: the server is to notice, or no other replica could take over its role.
+/// The server's time limits are shorter than ours, so that its error names the cause, and no statement runs after its
+/// caller has given up. JIT compilation of a statement takes 45 ms, running one of ours less than 1 ms. The keepalives
+/// detect a replica that lost its power, so that another one can take over its role.
 const SETTINGS: &str = "SET search_path = reviewd; SET statement_timeout = '8s'; SET lock_timeout = '4s';
  SET idle_in_transaction_session_timeout = '20s'; SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2;
  SET tcp_keepalives_count = 3";
 
-/// Makes the schema, unless an operator has made it.
+/// Creates the schema, unless the operator has created it.
 const SCHEMA: &str = "
 DO $$ BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'reviewd') THEN CREATE SCHEMA reviewd; END IF;
 END $$;
 ";
 
-/// Versions of the schema before those that number as in SQLite; none of them was released.
+/// Number of schema versions before the numbering of SQLite; none of them was released.
 const VERSIONS_BEFORE: i64 = 2;
 
-/// How long any one answer may take.
+/// Time limit of each answer.
 const ANSWER: Duration = Duration::from_secs(10);
 
-/// How long TLS and authentication may take besides the connections.
+/// Time limit of TLS and authentication, in addition to that of connecting.
 const GREETING: Duration = Duration::from_secs(3);
 
-/// "rvwd": the class of our advisory locks, and their numbers.
+/// "rvwd": the class of the advisory locks, and their numbers.
 const LOCKS: i32 = 0x7276_7764;
 const WRITING: i32 = 1;
 const DELIVERING: i32 = 2;

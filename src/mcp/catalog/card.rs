@@ -44,7 +44,7 @@ fn resource(document: Value, media_type: &'static str, snapshot: &Snapshot) -> R
     Resource::new(body.into(), media_type, snapshot.updated_at)
 }
 
-/// What the server is called, in at most 100 characters.
+/// Returns the title of the server, at most 100 characters.
 pub(super) fn title(snapshot: &Snapshot) -> String {
     let title = format!("Reviews of {}", snapshot.business.name);
     title.chars().take(TITLE_CHARS_MAX).collect()
