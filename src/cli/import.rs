@@ -226,7 +226,7 @@ fn render(report: &Report, into: &Path) -> String {
         "{published} of {all} are verified and so published; {new} newly verified, {hidden} hidden at their source"
     ));
     if published < all {
-        let hint = "--verified marks new reviews as verified, --verify-existing also stored ones";
+        let hint = "--verified vouches for what is new, --verify-existing for what is there, too";
         lines.push(hint.to_owned());
     }
     let end = match &report.updated_at {

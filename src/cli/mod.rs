@@ -125,7 +125,7 @@ Examples:
   reviewd hub copy --state /var/lib/reviewd --store postgres://reviewd@db.example/reviews";
 
 const IMPORT_AFTER_HELP: &str = "\
-`reviewd init DIR` creates the folder. Importing twice changes nothing: reviews are matched by id, edits and replies are
+`reviewd init DIR` makes the folder. Importing twice changes nothing: reviews are matched by id, edits and replies are
 updated, and reviews that are missing from a source stay unless --prune. Reviews that `reviewd forget` removed are not
 added again. The file is replaced atomically, and the previous one is kept as reviews.json.bak.
 
