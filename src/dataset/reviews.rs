@@ -1,8 +1,8 @@
 //! `reviews.json`: the business and its reviews.
 //!
-//! serde_json finds where each entry of the array of reviews is, and simd-json parses the entries in pieces, so that memory
-//! is needed for one piece of tape per thread. The rest of the file is parsed with an empty array there. A file in which
-//! no entries can be found is parsed whole, to report its errors.
+//! serde_json finds the byte range of each entry in the array of reviews. simd-json parses the entries in pieces, so that
+//! memory is needed for one piece of tape per thread. The rest of the file is parsed with an empty array there. If no
+//! entries can be found, the whole file is parsed at once, to report its errors.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;

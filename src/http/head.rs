@@ -92,7 +92,7 @@ impl<'r> RequestHead<'r> {
         all.into_iter().flatten().map(HeaderValue::as_bytes)
     }
 
-    /// Returns the values of the fields called `name`, in lower case, the last first.
+    /// Returns the values of the fields with this `name` (in lower case), the last first.
     pub(crate) fn lines_from_last(&self, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
         let lines = self.headers.get_all(name).iter();
         lines.rev().map(HeaderValue::as_bytes)
@@ -145,7 +145,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Returns the head of a GET for `/` with these fields, which has nothing else.
+    /// Returns the head of a GET for `/` with only these fields.
     pub(in crate::http) fn of_headers(headers: &HeaderMap) -> RequestHead<'_> {
         RequestHead {
             method: &Method::GET,

@@ -95,7 +95,7 @@ impl RateLimiter {
         self.per_minute > 0
     }
 
-    /// Takes one token for `client` (IPv6: its /64); a refused request takes none. Only if `is_limited`.
+    /// Takes one token for `client` (IPv6: its /64); a refused request takes none. Requires `is_limited`.
     pub(crate) fn take(&self, client: IpAddr, now: Instant) -> RateLimitStatus {
         let elapsed = now.saturating_duration_since(self.began).as_nanos();
         // Overflows after 584 years.

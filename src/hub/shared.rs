@@ -58,7 +58,7 @@ pub struct Stats {
     pub requests: AtomicU64,
     pub owed: AtomicU64,
     pub due: AtomicU64,
-    /// When the oldest of those became due, in milliseconds since 1970; 0 if none is due.
+    /// When the oldest due delivery became due, in milliseconds since 1970; 0 if none is due.
     pub due_since_ms: AtomicU64,
     pub in_flight: AtomicU64,
 }

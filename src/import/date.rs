@@ -52,7 +52,7 @@ pub(super) fn find_order(dates: impl Iterator<Item = String>) -> Option<Order> {
     let is_review = |day: &Date| day.year() >= YEAR_MIN;
     for readings in dates.filter_map(|text| Readings::of(&text)) {
         let days = readings.days.map(|day| day.filter(is_review).is_some());
-        // No other date shows which end of a short one is the year.
+        // No other date of the file shows whether a two-digit year is first or last.
         if readings.is_short && readings.possible().len() > 1 {
             return None;
         }

@@ -69,7 +69,7 @@ pub(super) fn elements<'t>(
     }))
 }
 
-/// Detects the format of a JSON source by the keys of its first elements; `None` if the text is not JSON, so a table.
+/// Detects the format of a JSON source by the keys of its first elements; `None` if the text is not JSON.
 pub(super) fn find_format(text: &str) -> Option<&'static SourceFormat> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;

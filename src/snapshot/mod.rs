@@ -75,7 +75,7 @@ pub struct Facts {
     pub feed_xml: Resource,
     /// The business.
     pub business: Business,
-    /// Shown wherever reviews are.
+    /// The disclaimer, shown with the reviews.
     pub disclaimer: Option<String>,
     /// Names and phrases.
     pub taxonomy: Taxonomy,
