@@ -213,7 +213,7 @@ pub struct Taxonomy {
     pub service_areas: Vec<Concept>,
 }
 
-/// Something with an id, a label, and the phrases that mean it.
+/// A subject with its id, its label and its phrases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concept {
     pub id: String,
@@ -266,7 +266,7 @@ pub struct Dataset {
     pub unverified_count: u32,
     /// Reviews that the operator has removed permanently, in the order of their file.
     pub removed: Vec<RemovedReview>,
-    /// SHA-256 over the bytes of all files, so that two replicas can compare what they serve.
+    /// SHA-256 over the bytes of all files, by which replicas can compare their datasets.
     pub digest: [u8; 32],
 }
 

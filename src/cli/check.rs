@@ -1,4 +1,4 @@
-//! `reviewd check DIR`: every error and warning that the service would find in a folder.
+//! `reviewd check DIR`: prints every error and warning that the service would find in a data directory.
 
 use std::path::PathBuf;
 
@@ -30,8 +30,8 @@ pub(super) struct CheckArgs {
     strict: bool,
 }
 
-/// Checks a folder and prints what was found; fails if the service would not serve it, or if there are warnings and
-/// `--strict`.
+/// Checks a data directory and prints the result; fails if the service would not serve it, or with `--strict` if there
+/// are warnings.
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let decoded = dataset::decode(files::read(&args.data)?, clock::now());
     let problems = decoded.as_ref().err();
@@ -65,18 +65,18 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         1 => format!("1 {noun}"),
         _ => format!("{count} {noun}s"),
     };
-    let verdict = match published.zip(unverified) {
+    let summary = match published.zip(unverified) {
         Some((published, unverified)) => {
             let warnings = counted(warnings.len() as u64, "warning");
             format!("valid, {published} published, {unverified} unverified, {warnings}")
         }
         None => format!("not valid, {}", counted(error_count, "error")),
     };
-    let verdict = format!("{}: {verdict}", args.data.display());
+    let summary = format!("{}: {summary}", args.data.display());
     let is_good = valid.is_some() && (warnings.is_empty() || !args.strict);
     match args.format {
-        _ if !is_good => Err(Failure::new(Status::Data, verdict)),
-        OutputFormat::Text => print(format!("{verdict}\n").as_bytes()),
+        _ if !is_good => Err(Failure::new(Status::Data, summary)),
+        OutputFormat::Text => print(format!("{summary}\n").as_bytes()),
         OutputFormat::Json => Ok(()),
     }
 }

@@ -1,4 +1,4 @@
-//! Exit statuses, as sysexits.h numbers them, and which error ends with which.
+//! Exit statuses, with the numbers of sysexits.h, and their errors.
 
 use std::fmt;
 use std::io::{self, Write};
@@ -8,16 +8,15 @@ use thiserror::Error;
 use crate::server::files::{ReadCause, ReadError};
 use crate::server::{LoadError, StartError};
 
-/// Writes a line for people to standard error. One that cannot be written changes nothing:
-/// the exit status tells the result.
+/// Writes a line for people to standard error. Errors are ignored: the exit status tells the result.
 pub(super) fn tell(line: impl fmt::Display) {
     let _closed = writeln!(io::stderr(), "reviewd: {line}");
 }
 
-/// Writes what a command prints to standard output. A reader such as `head` that closes it early is no failure.
+/// Writes the output of a command to standard output. It is not an error if a reader such as `head` closes it early.
 ///
 /// # Errors
-/// 74 where it cannot be written.
+/// 74 if it cannot be written.
 pub(super) fn print(bytes: &[u8]) -> Result<(), Failure> {
     match io::stdout().lock().write_all(bytes) {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
@@ -28,7 +27,7 @@ pub(super) fn print(bytes: &[u8]) -> Result<(), Failure> {
     }
 }
 
-/// Why a command failed, as a shell sees it; the help of the program says the same.
+/// Exit statuses of failed commands, as in the help of the program.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Status {
     Unhealthy = 1,
@@ -46,7 +45,7 @@ pub(super) enum Status {
 #[error("{message}")]
 pub struct Failure {
     pub(super) status: Status,
-    /// What went wrong and what to change, one line or one for each problem.
+    /// The error and its remedy, in one line or one line per problem.
     pub(super) message: String,
 }
 

@@ -1,4 +1,4 @@
-//! A data directory as commands read, change and replace its files: locked, checked before and after, each file as a whole.
+//! Data directories for commands: reads, checks and locks them, and replaces their files atomically.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -14,7 +14,7 @@ use crate::model::RemovedReview;
 use crate::server::files;
 use crate::wire::date::Timestamp;
 
-/// The previous file's name.
+/// Name of the backup, the previous `reviews.json`.
 pub(super) const BACKUP: &str = "reviews.json.bak";
 
 /// Reads and checks the files of a directory, as the service does.
@@ -35,17 +35,17 @@ fn invalid(path: &Path, what: &str, problems: &Problems) -> Failure {
 /// A data directory that an import or a removal changes.
 pub(super) struct Folder {
     path: PathBuf,
-    /// All files but the reviews.
+    /// All files except `reviews.json`.
     companions: Files,
     reviews: Vec<u8>,
-    /// The reviews that were removed for good.
+    /// The permanently removed reviews, as listed in `ignored.json`.
     pub(super) ignored: Vec<RemovedReview>,
-    /// Held until the command ends; none in a dry run.
+    /// Held until the command ends; `None` in a dry run.
     _lock: Option<File>,
 }
 
 impl Folder {
-    /// Reads and checks the directory: reviews laid over a broken file would make it no better. A dry run does not lock it.
+    /// Reads and checks the directory, and locks it unless `is_dry`. Invalid files are refused, so none is changed.
     pub(super) fn open(path: &Path, is_dry: bool) -> Result<Folder, Failure> {
         if !path.join(REVIEWS.name).exists() {
             let shown = path.display();
@@ -65,13 +65,13 @@ impl Folder {
         })
     }
 
-    /// The reviews of the file, to be changed.
+    /// Parses `reviews.json` for changes.
     pub(super) fn merge(&self) -> Result<Merge<'_>, Failure> {
         let text = std::str::from_utf8(&self.reviews).unwrap_or_default();
         Merge::new(text).map_err(|error| Failure::new(Status::Data, error))
     }
 
-    /// Checks that the service would accept these reviews with the other files; `ignored` is a new list of removed ones.
+    /// Checks that the service would accept these reviews with the other files; `ignored` replaces `ignored.json`.
     pub(super) fn check(&self, reviews: &str, ignored: Option<&str>) -> Result<(), Failure> {
         let mut files = self.companions.clone();
         files.reviews = reviews.into();
@@ -79,10 +79,10 @@ impl Folder {
         decode(&self.path, files, "would not be valid").map(drop)
     }
 
-    /// Writes the reviews, and returns the new `updated_at`. The previous file is kept as [`BACKUP`]; where reviews were
-    /// removed, `ignored` is the new list of all that were, and the backup, which holds them, is deleted.
+    /// Writes `reviews.json` and returns its new `updated_at`. Keeps the previous file as [`BACKUP`]; but if `ignored`
+    /// is given, the complete new list of removed reviews, deletes the backup, which contains these reviews.
     ///
-    /// The list is written first: what is on it is not published, so that an end in between publishes nothing removed.
+    /// The list is written first. Reviews on it are not published, so an interrupted write publishes no removed review.
     pub(super) fn write(
         &self,
         merge: &Merge<'_>,
@@ -100,12 +100,12 @@ impl Folder {
         }
         put(&path, None, text.as_bytes())?;
         if list.is_some() {
-            remove(&backup).map_err(|error| unwritten(&backup, &error))?;
+            remove(&backup).map_err(|error| write_failure(&backup, &error))?;
         }
         Ok(updated_at)
     }
 
-    /// The file of reviews, where a link leads to; an error where an editor has saved it since it was read.
+    /// Returns the path of `reviews.json`, symbolic links resolved; fails if the file has changed since it was read.
     fn reviews_path(&self) -> Result<PathBuf, Failure> {
         let path = self.path.join(REVIEWS.name);
         if fs::read(&path).is_ok_and(|bytes| bytes == self.reviews) {
@@ -116,7 +116,7 @@ impl Folder {
     }
 }
 
-/// Locks the directory itself, so that no file is left behind.
+/// Locks the directory itself, so no lock file is left behind.
 fn lock(path: &Path) -> Result<File, Failure> {
     let locked = File::open(path).map_err(TryLockError::Error);
     let locked = locked.and_then(|folder| folder.try_lock().map(|()| folder));
@@ -132,10 +132,10 @@ fn lock(path: &Path) -> Result<File, Failure> {
     })
 }
 
-/// Replaces a file as a whole: the new one is complete on disk before it takes the name. It gets the owner and the mode
-/// of the previous one, or of `like`.
+/// Replaces a file atomically: the new file is complete on disk before it is renamed. It gets the owner and the mode of
+/// the file at `like`, or else of the previous file.
 fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
-    // A link stays one, and the file that it leads to is replaced.
+    // A symbolic link is kept, and its target is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let fresh = target.with_file_name(format!(".{name}.new"));
@@ -148,16 +148,16 @@ fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
     };
     replace().map_err(|error| {
         let _gone = remove(&fresh);
-        unwritten(like.unwrap_or(path), &error)
+        write_failure(like.unwrap_or(path), &error)
     })
 }
 
-fn unwritten(path: &Path, error: &io::Error) -> Failure {
+fn write_failure(path: &Path, error: &io::Error) -> Failure {
     let message = format!("{}: cannot be written: {error}", path.display());
     Failure::new(Status::Io, message)
 }
 
-/// Removes a file that may not be there.
+/// Removes a file if it exists.
 fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
@@ -165,24 +165,24 @@ fn remove(path: &Path) -> io::Result<()> {
     }
 }
 
-/// Writes a file that is not there yet, with the owner and the mode of the one at `like`.
+/// Creates a file, which must not exist yet, with the owner and the mode of the file at `like`.
 pub(super) fn create(path: &Path, like: Option<&Path>, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).open(path)?;
     if let Some(old) = like.and_then(|like| fs::metadata(like).ok()) {
-        own(&file, &old)?;
+        copy_owner(&file, &old)?;
         file.set_permissions(old.permissions())?;
     }
     file.write_all(bytes)?;
     file.sync_all()
 }
 
-/// Gives the file the owner and the group of the old one, as far as that is allowed; an error where those who may read
-/// the old one could not read this one.
-fn own(file: &File, old: &Metadata) -> io::Result<()> {
+/// Copies the owner and the group of the old file, as far as the system permits it. Fails if the user or group that may
+/// read the old file could not read the new one.
+fn copy_owner(file: &File, old: &Metadata) -> io::Result<()> {
     let (user, group, mode) = (old.uid(), old.gid(), old.mode() & 0o777);
     let owned = fchown(file, Some(user), Some(group));
-    // The group alone may be given where the owner may not.
+    // A process may be permitted to change the group but not the owner.
     let _kept = owned.or_else(|_| fchown(file, None, Some(group)));
     let new = file.metadata()?;
     let (is_kept, readers) = match mode {
@@ -193,7 +193,7 @@ fn own(file: &File, old: &Metadata) -> io::Result<()> {
     match is_kept {
         true => Ok(()),
         false => Err(io::Error::other(format!(
-            "it would not be {readers}'s any more, and mode {mode:o} lets no one else read it"
+            "the new file would not belong to {readers}, and mode {mode:o} lets no other user read it"
         ))),
     }
 }
@@ -209,11 +209,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join(REVIEWS.name);
         fs::write(&path, "first").unwrap();
-        // A killed import left another name of the file.
+        // A killed import left a hard link to the file.
         let left = folder.path().join(".reviews.json.new");
         fs::hard_link(&path, &left).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
-        // Only root can give files away; for others the owner is their own.
+        // Only root can change the owner of a file.
         let given = chown(&path, Some(4_321), Some(4_322)).is_ok();
         let before = fs::metadata(&path).unwrap();
         let backup = folder.path().join(BACKUP);

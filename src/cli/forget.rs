@@ -14,7 +14,7 @@ use crate::model::RemovedReview;
 
 #[derive(Args)]
 pub(super) struct ForgetArgs {
-    /// Ids of the reviews; one that is not in the folder is only added to the list
+    /// Ids of the reviews; those that are not in the folder are only added to ignored.json
     #[arg(required = true, value_name = "ID", value_parser = parse_id)]
     ids: Vec<String>,
     /// Reason, kept in ignored.json and not published
@@ -30,7 +30,7 @@ fn parse_id(id: &str) -> Result<String, &'static str> {
     id.ok_or("must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
 }
 
-/// Removes the reviews and lists them.
+/// Removes the reviews and adds them to `ignored.json`.
 pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.data, false)?;
     let mut merge = folder.merge()?;
@@ -57,7 +57,7 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
     let updated_at = folder.write(&merge, Some(&list))?;
     let file = args.data.join("reviews.json");
     report.push_str(&format!(
-        "{}: written, updated_at {updated_at}; docs/erasure.md says what else may hold a copy\n",
+        "{}: written, updated_at {updated_at}; docs/erasure.md lists other copies\n",
         file.display()
     ));
     print(report.as_bytes())

@@ -1,4 +1,4 @@
-//! `reviewd healthcheck`: asks a running service whether it is healthy, for containers without another client.
+//! `reviewd healthcheck`: asks a running service whether it is healthy, for containers without an HTTP client.
 
 use std::net::IpAddr;
 use std::time::Duration;
@@ -14,8 +14,8 @@ const TIME_MAX: Duration = Duration::from_secs(5);
 
 /// Sends the request, and fails unless the status is 200 to 299.
 pub(super) fn run(url: &Url) -> Result<(), Failure> {
-    // The certificate of a service names its public host and not this address, and another process that listens here
-    // could serve plain http as well.
+    // The certificate names the public host, not a loopback address. Verification would prove little: with a plain
+    // http URL, any local process on the port is accepted as well.
     let host = url.host_str().unwrap_or_default();
     let address = host.trim_matches(['[', ']']).parse::<IpAddr>();
     let is_unverified = address.is_ok_and(|address| address.is_loopback());

@@ -1,7 +1,7 @@
 //! `reviewd hub`: lists, shows, removes, retries and copies subscriptions.
 //!
-//! It works on the state directory or the database, and needs no running service; a running one notices within a second.
-//! Secrets, and the queries of callbacks, which often are capabilities, are never printed.
+//! It uses the state directory or the database directly, without a running service; a running one applies changes
+//! within a second. Secrets, and the queries of callbacks, which are often capabilities, are never printed.
 
 use std::path::{Path, PathBuf};
 
@@ -67,8 +67,8 @@ struct One {
 /// Runs the action and prints its result.
 ///
 /// # Errors
-/// `NoInput` without a state or such a subscription, `Data` for a damaged state, `Io` and `Unavailable` as the disk
-/// and other processes have it.
+/// `NoInput` without a state or such a subscription, `Data` for a damaged state, `Io` for errors of the disk,
+/// `Unavailable` if another process uses the state.
 pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let location = store_location(args.store.as_ref(), &args.state)?;
     let store = &mut open(&location)?;
@@ -106,7 +106,7 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     print(out.as_bytes())
 }
 
-/// Opens a store that is there.
+/// Opens an existing store.
 fn open(location: &StoreLocation) -> Result<Store, Failure> {
     if let StoreLocation::Directory(directory) = location
         && !directory.join(FILE_NAME).exists()
@@ -142,7 +142,7 @@ fn copy(
     Ok((json, text))
 }
 
-/// Applies a command to one subscription; returns the outcome, as JSON and as a sentence.
+/// Applies a command to one subscription; returns the result as JSON and as a sentence.
 fn apply(store: &mut Store, id: i64, command: AdminCommand) -> Result<(Value, String), Failure> {
     let Some(listed) = store.apply_admin(id, command, now())? else {
         return Err(unknown(store, id));
@@ -234,7 +234,7 @@ fn table<T>(items: &[T], row: impl Fn(&T) -> Value) -> (Vec<Value>, String) {
     (rows, text)
 }
 
-/// Returns the members of a row with their values as people read them.
+/// Returns the members of a row, with their values as text for people.
 fn cells(row: &Value) -> impl Iterator<Item = (&String, String)> {
     let members = row.as_object().into_iter().flatten();
     members.map(|(name, value)| {
@@ -256,7 +256,7 @@ fn now() -> Moment {
     Moment::from_unix_ms(clock::unix_ms())
 }
 
-/// The failure for an unknown subscription: none of this id, or when and why it ended.
+/// Returns the failure for an unknown subscription: the id is unknown, or when and why the subscription ended.
 fn unknown(store: &mut Store, id: i64) -> Failure {
     let stones = store.tombstones(TOMBSTONES_MAX).unwrap_or_default();
     let message = match stones.iter().find(|stone| stone.id == id) {
@@ -286,5 +286,5 @@ impl From<StoreError> for Failure {
     }
 }
 
-/// Members of each row that a list shows in text; JSON has all of them.
+/// Number of members of each row in a text list; JSON has all of them.
 const COLUMNS: usize = 8;

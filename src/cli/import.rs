@@ -1,5 +1,5 @@
-//! `reviewd import SOURCE… --into DIR`: reads exports of review platforms, merges them into a folder of reviews, and reports
-//! what came of it, as lines of text or as JSON.
+//! `reviewd import SOURCE… --into DIR`: reads exports of review platforms, merges them into a data directory, and
+//! prints a report as text or as JSON.
 
 use std::fs::File;
 use std::io::{self, Read};
@@ -79,7 +79,7 @@ fn parse_encoding(text: &str) -> Result<&'static Encoding, &'static str> {
     found.ok_or("is no known encoding, such as utf-8, windows-1252 or utf-16le")
 }
 
-/// Reads the sources, merges them and writes the folder, or reports what would come of it.
+/// Reads the sources, merges them and writes the data directory; a dry run only reports the result.
 pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let wrong = |error: String| Failure::new(Status::Data, error);
     for (at, (field, _)) in args.map.iter().enumerate() {
@@ -118,8 +118,8 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
         merge.prune().map_err(wrong)?;
     }
     let mut report = merge.report(args.dry_run);
-    let is_barred = args.strict && report.refused_count > 0;
-    if report.changes && !is_barred {
+    let is_prevented = args.strict && report.refused_count > 0;
+    if report.changes && !is_prevented {
         if args.dry_run {
             folder.check(&merge.render(clock::now()), None)?;
         } else {
@@ -134,7 +134,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     print(rendered.as_bytes())?;
     let is_nothing = report.sources.iter().all(|source| source.taken() == 0);
     let why = match report.refused_count {
-        _ if is_barred => " and --strict",
+        _ if is_prevented => " and --strict",
         1.. if is_nothing => ", and nothing else was there",
         _ => return Ok(()),
     };
@@ -181,7 +181,7 @@ fn read_within(input: impl Read, bytes_max: usize) -> io::Result<Vec<u8>> {
     }
 }
 
-/// How much of a text a dry run shows, in bytes.
+/// Bytes of a text that a dry run shows.
 const SAMPLE_BYTES: usize = 200;
 
 /// Renders a report on an import into the folder `into`.
@@ -238,7 +238,7 @@ fn render(report: &Report, into: &Path) -> String {
     lines.join("\n")
 }
 
-/// What a source was taken for, and what came of it.
+/// Renders the detected properties of a source, and its counts.
 fn render_source(source: &SourceReport) -> Vec<String> {
     let (name, kind) = (&source.source, source.kind);
     let mut head = format!("{name}: {kind}, {}", source.encoding.unwrap_or("workbook"));
@@ -273,7 +273,7 @@ fn render_source(source: &SourceReport) -> Vec<String> {
     lines
 }
 
-/// A review as it would be published: a wrong column or date is seen at once.
+/// Renders a review as it would be published, so that the operator notices a wrong column or date.
 fn render_review(review: &Value) -> Vec<String> {
     let stars = "★".repeat(review["rating"].as_u64().unwrap_or_default().min(5) as usize);
     let [date, author, source] = ["date", "author", "source"].map(|key| printable(&review[key]));
@@ -293,7 +293,7 @@ fn render_review(review: &Value) -> Vec<String> {
     lines
 }
 
-/// A text of a review for a terminal, cut, without what would move the cursor or change colors.
+/// Returns a text of a review for a terminal: truncated, without control characters.
 fn printable(value: &Value) -> String {
     let text = value.as_str().unwrap_or_default();
     let shown = truncate(text, SAMPLE_BYTES);

@@ -32,17 +32,17 @@ pub(super) struct InitArgs {
     site: Option<String>,
 }
 
-/// Makes the folder.
+/// Creates the directory and its files.
 pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let folder = &args.folder;
     let shown = folder.display();
     let is_there = |name: &&str| folder.join(name).symlink_metadata().is_ok();
     if let Some(name) = FILES.map(|file| file.name).into_iter().find(is_there) {
-        let message = format!("{shown}: has {name}, and is left alone");
+        let message = format!("{shown}: has {name}, so nothing was changed");
         return Err(Failure::new(Status::CannotCreate, message));
     }
     let missing = |flag: &str| {
-        let message = format!("{flag} is missing: give it, or answer on a terminal");
+        let message = format!("{flag} is missing: set it, or run this command on a terminal");
         Failure::new(Status::Usage, message)
     };
     let name = given(&args.name, "Name of the business: ", parse_name);
@@ -55,7 +55,7 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let failed = |status, path: &Path, error: io::Error| {
         Failure::new(
             status,
-            format!("{}: cannot be made: {error}", path.display()),
+            format!("{}: cannot be created: {error}", path.display()),
         )
     };
     fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, error))?;
@@ -67,23 +67,23 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
         "service_areas": [],
     });
     let reviews = new_file(&name, &kind, &site, clock::now());
-    // The file that makes it a folder of reviews comes last.
+    // Other commands require reviews.json, so it is written last.
     for (file, text) in [(TAXONOMY, format!("{taxonomy:#}\n")), (REVIEWS, reviews)] {
         let path = folder.join(file.name);
         create(&path, None, text.as_bytes()).map_err(|error| failed(Status::Io, &path, error))?;
     }
     let report = format!(
-        "{shown}: made for a business of type {kind}, with no reviews yet\n\n  \
+        "{shown}: created for a business of type {kind}, with no reviews yet\n\n  \
          reviewd import FILE --into {shown} --dry-run\n  reviewd serve --data {shown}\n"
     );
     print(report.as_bytes())
 }
 
-/// The type of a business of which nothing more is known.
+/// The schema.org type of a business whose trade is unknown.
 const TYPE_DEFAULT: &str = "LocalBusiness";
 
-/// The type of schema.org that a trade means: itself, if it is spelt like one, else the one that it names in words, else
-/// that of a local business.
+/// Returns the schema.org type of a trade: the trade itself if it is written like a type, else the type that it names
+/// in words, else [`TYPE_DEFAULT`].
 fn parse_trade(trade: &str) -> Result<String, String> {
     let trade = parse_name(trade)?;
     let is_upper = |letter: char| letter.is_ascii_uppercase();
@@ -111,11 +111,11 @@ fn parse_url(text: &str) -> Result<String, String> {
     url.ok_or("must be an http or https address such as https://example.com/".to_owned())
 }
 
-/// Longest answer that is read at once, 4 KiB; a longer line is read as several answers.
+/// Longest answer in bytes, 4 KiB; a longer line is read as several answers.
 const ANSWER_BYTES_MAX: u64 = 4 << 10;
 
-/// Returns the value of a flag, else asks on a terminal until `parse` accepts the answer; `None` for an empty answer, and
-/// where there is no terminal.
+/// Returns the value of a flag, or else asks on a terminal until `parse` accepts the answer; `None` for an empty answer
+/// or without a terminal.
 fn given(
     flag: &Option<String>,
     question: &str,

@@ -22,7 +22,7 @@ pub(super) struct InsightsArgs {
     explain: Option<String>,
 }
 
-/// Derives or explains, and prints the result.
+/// Prints the insights, or the explanation of one aspect.
 pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
     let threads = available_parallelism().unwrap_or(NonZeroUsize::MIN);
     let dataset = read_dataset(&args.data)?.dataset;
@@ -36,8 +36,7 @@ pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
         let aspects = dataset.taxonomy.aspects.iter();
         let known: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
         let known = known.join(", ");
-        let message =
-            format!("--explain: the taxonomy has no aspect of that id or label, but: {known}");
+        let message = format!("--explain: no aspect has that id or label; known ids: {known}");
         return Err(Failure::new(Status::Usage, message));
     };
     print(text.as_bytes())

@@ -1,4 +1,4 @@
-//! `reviewd config`, `completions` and `man`: what the definition of the command line gives.
+//! `reviewd config`, `completions` and `man`: output generated from the definition of the command line.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args};
@@ -34,7 +34,7 @@ pub(super) fn man(name: Option<&str>) -> Result<(), Failure> {
     print(&text)
 }
 
-/// The flags of `config`: those of `serve`, and how to print.
+/// The flags of `config`: those of `serve`, and the output format.
 #[derive(Args)]
 pub(super) struct ConfigArgs {
     #[command(flatten)]
@@ -49,14 +49,14 @@ pub(super) struct ConfigArgs {
 struct Setting {
     flag: String,
     variable: String,
-    /// `None` where the service computes the default.
+    /// `None` if the service computes the default.
     value: Option<String>,
     origin: &'static str,
 }
 
 /// Prints the settings that `serve` would start with; `matches` are those of the program.
 pub(super) fn settings(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
-    // Flags that contradict each other are refused as `serve` refuses them.
+    // Refuses contradictory flags, like `serve`.
     args.serve.config()?;
     let (program, none) = (command(), ArgMatches::default());
     let matches = matches.subcommand_matches("config").unwrap_or(&none);

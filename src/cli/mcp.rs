@@ -1,6 +1,6 @@
-//! `reviewd mcp`: the same server over standard input and output, for programs that start their tools themselves.
+//! `reviewd mcp`: the MCP server over standard input and output, for clients that start local servers.
 //!
-//! One message a line, as the stdio transport has it; only responses go to standard output.
+//! One message per line, as in the stdio transport; only responses are written to standard output.
 
 mod remote;
 
@@ -43,19 +43,19 @@ pub(super) struct McpArgs {
     base_url: String,
 }
 
-/// Takes the address of a reviewd, with or without the `/mcp` that set-up pages show.
+/// Parses the address of a reviewd, with or without the path `/mcp`.
 fn parse_address(text: &str) -> Result<String, String> {
     parse_base_url(text.strip_suffix("/mcp").unwrap_or(text))
 }
 
-/// Takes a line of standard input and returns the answer, if one is due.
+/// Takes a line of standard input and returns the response, if there is one.
 type Answer<'a> = Box<dyn FnMut(&[u8]) -> Option<Vec<u8>> + 'a>;
 
-/// Answers messages until standard input ends: another reviewd does, or this process, from the files as they are at each
-/// message.
+/// Answers messages until standard input ends: from another reviewd, or from the local files, which are reloaded when
+/// they have changed.
 ///
 /// # Errors
-/// When the data cannot be used, or standard output is gone.
+/// If the data cannot be used, or standard output is closed.
 pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
     let answer: Answer<'_> = match &args.url {
         Some(url) => {
@@ -68,7 +68,7 @@ pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
     ended.map_err(|error| Failure::new(Status::Io, error.to_string()))
 }
 
-/// Returns what answers from the files of this machine.
+/// Returns the function that answers from local files.
 fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, Failure> {
     let directory = data_directory(args.data.as_deref());
     if directory.is_none() {
@@ -99,7 +99,7 @@ fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, F
     })
 }
 
-/// Builds what is served from the files of a directory, or from the sample.
+/// Builds the catalog from the files of a directory, or from the sample.
 fn load(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
     let decoded = match directory {
         Some(directory) => read_dataset(directory)?,
@@ -120,7 +120,7 @@ fn load(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
     Ok(Catalog::new(Arc::new(snapshot)))
 }
 
-/// Hands each line to `answer` and writes what it returns; empty lines are skipped.
+/// Passes each line to `answer` and writes the result; skips empty lines.
 fn converse(
     input: &mut impl BufRead,
     output: &mut impl Write,

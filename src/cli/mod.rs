@@ -1,4 +1,4 @@
-//! Commands: flags and environment become a plain configuration, and each command one function.
+//! The command line: parses flags and environment variables, and runs the command.
 
 mod check;
 mod config;
@@ -167,7 +167,7 @@ const COMMON_FLAGS: [&str; 10] = [
     "log-level",
 ];
 
-/// The groups of the flags of `serve` and `config`, each with the flag that begins it.
+/// The groups of the flags of `serve` and `config`: the first flag of each group, and its heading.
 const GROUPS: [(&str, &str); 6] = [
     ("data", "Data"),
     ("listen", "Address"),
@@ -213,16 +213,16 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Returns the command line as clap sees it, for its help in tests, manuals and completions.
+/// Returns clap's definition of the command line, for tests, manuals and completions.
 #[must_use]
 pub fn command() -> clap::Command {
     with_variables(|_| true)
 }
 
-/// Returns the command line, its flags with those of their variables that `is_used` accepts.
+/// Returns the definition of the command line, in which a flag reads its variable if `is_used` accepts the name.
 ///
-/// Each flag has one, but those of the actions of `hub`: `REVIEWD_POLL` for a flag of `serve`, whichever command takes it,
-/// and `REVIEWD_IMPORT_STRICT` for one that only `import` has.
+/// Each flag has a variable, except the flags of the subcommands of `hub`: `REVIEWD_POLL` for a flag of `serve`, also
+/// in other commands, and `REVIEWD_IMPORT_STRICT` for a flag that only `import` has.
 fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     let program = Cli::command();
     let serve = program.find_subcommand("serve").into_iter();
@@ -251,7 +251,7 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
             let variable = variable.replace('-', "_").to_uppercase();
             let flag = flag.help_heading(group).hide_short_help(is_rare);
             let flag = match flag.get_action() {
-                // A variable such as REVIEWD_NO_HUB may be `yes` as well.
+                // A variable such as REVIEWD_NO_HUB may also be `yes`.
                 ArgAction::SetTrue => flag.value_parser(BoolishValueParser::new()),
                 // So that `--threads -1` is a wrong number and not another flag.
                 _ => flag.allow_negative_numbers(true),
@@ -264,9 +264,9 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     })
 }
 
-/// Parses a command line, and what the environment adds to it.
+/// Parses a command line and the variables of its flags.
 fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
-    // An empty variable counts as unset: settings of containers have many of them.
+    // An empty variable counts as unset: container settings often contain some.
     let is_set = |variable: &str| std::env::var_os(variable).is_none_or(|value| !value.is_empty());
     let matches = match with_variables(is_set).try_get_matches_from(arguments) {
         // The help names every variable.
@@ -278,7 +278,7 @@ fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
     Ok((Cli::from_arg_matches(&matches)?, matches))
 }
 
-/// Inserts `serve` where no command is named: before flags, and where there are no arguments at all.
+/// Inserts `serve` if no command is named: before flags, and if there are no arguments.
 fn with_command(mut arguments: Vec<OsString>) -> Vec<OsString> {
     let own = ["-h", "--help", "-V", "--version"];
     let first = arguments.get(1).map(|first| first.to_string_lossy());

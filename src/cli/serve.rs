@@ -19,9 +19,9 @@ use crate::server::{self, Config, DataSource, Signals, StartError, logs, process
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
 
-/// Serves until a signal; prints a welcome on a terminal, and where `reviewd` was started without arguments.
+/// Serves until a signal; prints a welcome on a terminal, or if `reviewd` was started without arguments.
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
-    // A program that embeds this one may have set up logging, and keeps it.
+    // A program that embeds this one may have set up logging already; its logger is kept.
     let _already = logs::set_up(args.log_format, args.log_level);
     let config = Config {
         inherited: inherited()?,
@@ -52,7 +52,7 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
 /// Returns the listening socket that the service manager passed to this process (sd_listen_fds(3)), if there is one.
 ///
 /// # Errors
-/// 78 for anything but one listening TCP socket: listening somewhere else instead would go unnoticed.
+/// Status 78 unless it is exactly one listening TCP socket: listening on another address would go unnoticed.
 fn inherited() -> Result<Option<Arc<TcpListener>>, Failure> {
     let mut passed = ListenFd::from_env();
     match (passed.len(), passed.take_tcp_listener(0)) {
@@ -71,7 +71,7 @@ fn inherited() -> Result<Option<Arc<TcpListener>>, Failure> {
 }
 
 /// Checks that the hub's state can be stored, before anything is served. Warns of subscriptions in the state directory,
-/// which are not served where `--store` names a database.
+/// which are not served if `--store` names a database.
 fn check_location(location: &StoreLocation, config: &Config) -> Result<(), Failure> {
     if let (Some(directory), false) = (&config.state, location.is_shared()) {
         return check_state(directory);
@@ -84,25 +84,25 @@ fn check_location(location: &StoreLocation, config: &Config) -> Result<(), Failu
             file.display()
         );
     }
-    // Where the system chooses the port the origin is unknown here; publishing checks it later.
+    // If the system chooses the port, the origin is unknown here; publishing checks it later.
     let is_known = config.inherited.is_none() && config.listen.port() != 0;
     let listening = || is_known.then(|| config.origin_at(config.listen));
     let origin = config.base_url.clone().or_else(listening);
     Ok(location.await_usable(origin.as_deref())?)
 }
 
-/// Refuses a state directory that can never be written. A full or broken disk is accepted: reviews are served without it,
-/// and the hub works again once it is repaired. The same holds for a state on a file system that became read-only; without a
-/// state on it, a read-only file system is refused.
+/// Refuses a state directory that can never be written. A full or broken disk is accepted: reviews are served without
+/// it, and the hub works again once it is repaired. A read-only file system is accepted if the directory has files,
+/// because it was writable before, and is refused otherwise.
 fn check_state(directory: &Path) -> Result<(), Failure> {
     let mut builder = DirBuilder::new();
     let made = builder.recursive(true).mode(0o700).create(directory);
     let probe = directory.join(format!("writable.{}", std::process::id()));
     let written = made.and_then(|()| File::create_new(&probe));
-    // Fails where the file was not created, which is fine.
+    // Fails if the file was not created, which is fine.
     let _gone = fs::remove_file(&probe);
     if let Err(error) = written
-        && !may_be_mended(&error, directory)
+        && !may_recover(&error, directory)
     {
         let message = format!(
             "cannot write to the state directory {} (--state): {error}; name another, or use --no-hub",
@@ -115,7 +115,7 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
 }
 
 /// Whether a state directory that cannot be written may be writable later, with the same settings.
-fn may_be_mended(error: &io::Error, directory: &Path) -> bool {
+fn may_recover(error: &io::Error, directory: &Path) -> bool {
     match error.kind() {
         io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => true,
         io::ErrorKind::ReadOnlyFilesystem => {
@@ -145,7 +145,7 @@ fn restrict_access(directory: &Path) {
     }
 }
 
-/// Returns what a first run prints.
+/// Returns the text that a first run prints.
 fn welcome(source: &DataSource, base: &str) -> String {
     let data = match source {
         DataSource::Directory(directory) => format!("the reviews in `{}`", directory.display()),
@@ -171,5 +171,5 @@ Ctrl-C stops it.
     )
 }
 
-/// Files of the state directory that hold secrets, those of subscribers.
+/// Files of the state directory that contain secrets of subscribers.
 const PRIVATE_FILES: [&str; 4] = [FILE_NAME, "hub.sqlite3-wal", "hub.sqlite3-shm", "hub.lock"];

@@ -7,10 +7,10 @@ use clap::builder::RangedI64ValueParser;
 use clap::{ValueEnum, value_parser};
 use url::Url;
 
-/// Most requests a minute that a rate limit can be set to.
+/// Largest rate limit in requests per minute.
 pub(super) const RATE_MAX: i64 = 1_000_000;
 
-/// Longest value of a header that can be set, in bytes.
+/// Longest configurable header value in bytes.
 const HEADER_BYTES_MAX: usize = 1_024;
 
 /// Units of a time, in milliseconds.
@@ -56,7 +56,7 @@ pub(super) fn number(min: i64, max: i64) -> RangedI64ValueParser<u32> {
     value_parser!(u32).range(min..=max)
 }
 
-/// Returns a parser of a time from `min` to `max`, which are written as a flag takes them.
+/// Returns a parser of a time from `min` to `max`, which are in the syntax of the flag.
 pub(super) fn time(
     min: &'static str,
     max: &'static str,
@@ -83,7 +83,7 @@ pub(super) fn parse_size(text: &str) -> Result<u64, String> {
     size.ok_or_else(|| "must be a whole number with B, KiB, MiB or GiB".to_owned())
 }
 
-/// Parses digits and one of `units` behind them; `None` for anything else and for what is too large.
+/// Parses digits followed by one of `units`; `None` for any other text and for numbers that are too large.
 fn parse_scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let end = text.find(|character: char| !character.is_ascii_digit());
     let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
@@ -98,9 +98,9 @@ pub(super) fn parse_http_url(text: &str) -> Result<Url, String> {
     url.ok_or_else(|| "must be a URL that begins with http:// or https://".to_owned())
 }
 
-/// Parses the public address: `http` or `https`, a host, perhaps a port, and nothing after that.
+/// Parses the public address: `http` or `https`, a host and an optional port, without a path.
 ///
-/// The result has no trailing slash, and the scheme and host are in lower case as RFC 3986 §6.2.2.1 compares them.
+/// The result has no trailing slash, and scheme and host are in lower case, normalized by RFC 3986 §6.2.2.1.
 pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
     let url = parse_http_url(text)?;
     let origin = url.origin().ascii_serialization();

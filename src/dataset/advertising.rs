@@ -1,9 +1,9 @@
-//! Advertising rules of law practices: results in money, promises of an outcome, and replies that tell of a client's
-//! matter, in reviews, replies and the practice's own texts.
+//! Advertising rules of law practices: find results in money, promises of an outcome, and replies that disclose a
+//! client's case, in reviews, replies and the practice's own texts.
 //!
-//! `advertising/rules.json` is the table of the rules and of their patterns, regular expressions that may be cut into
-//! lines. They compare words, so they report some harmless sentences and miss some harmful ones. They are warnings for a
-//! person to judge; each can be suppressed with a reason. None of them removes a review.
+//! `advertising/rules.json` contains the rules and their patterns: regular expressions, which may be split into lines.
+//! The rules match words, so they report some harmless sentences and miss some harmful ones. Each finding is a warning
+//! for a person to judge, who can suppress it with a reason. No rule removes a review.
 
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
@@ -69,12 +69,12 @@ static PATTERNS: LazyLock<BTreeMap<&str, Regex>> = LazyLock::new(|| {
     compiled.collect()
 });
 
-/// Something that a rule found.
+/// A match of a rule.
 pub(super) struct Finding<'d> {
     pub(super) rule: &'static Rule,
     /// The review with the finding in its text or reply; `None` for the practice's own texts.
     pub(super) review: Option<&'d Review>,
-    /// The words in question, quoted.
+    /// The matching words or sentence, quoted.
     pub(super) words: String,
     /// The path in `editorial.json`, "" for a review.
     pub(super) path: String,
@@ -86,7 +86,7 @@ pub(super) fn findings<'d>(dataset: &'d Dataset) -> Vec<Finding<'d>> {
     if trades::of_type(&dataset.business.kind) != "legal" {
         return findings;
     }
-    let mut look = |text: &str, stars, is_reply, review: Option<&'d Review>, path: &str| {
+    let mut check = |text: &str, stars, is_reply, review: Option<&'d Review>, path: &str| {
         findings.extend(find(text, stars, is_reply).map(|(rule, words)| Finding {
             rule,
             review,
@@ -96,9 +96,9 @@ pub(super) fn findings<'d>(dataset: &'d Dataset) -> Vec<Finding<'d>> {
     };
     for review in &dataset.reviews {
         let stars = review.rating.stars();
-        look(&review.text, stars, false, Some(review), "");
+        check(&review.text, stars, false, Some(review), "");
         if let Some(reply) = &review.owner_reply {
-            look(&reply.text, 5, true, Some(review), "");
+            check(&reply.text, 5, true, Some(review), "");
         }
     }
     let editorial = &dataset.editorial;
@@ -109,17 +109,17 @@ pub(super) fn findings<'d>(dataset: &'d Dataset) -> Vec<Finding<'d>> {
     let answers = editorial.faq.iter().enumerate();
     own.extend(answers.map(|(at, one)| (format!("faq[{at}].answer"), Some(&*one.answer))));
     for (path, text) in own {
-        look(text.unwrap_or_default(), 5, false, None, &path);
+        check(text.unwrap_or_default(), 5, false, None, &path);
     }
     findings
 }
 
-/// Applies the rules to a text with this number of stars (5 for the practice's own words), and quotes the first match of each.
+/// Applies the rules to a text with this number of stars (5 for the practice's own words); quotes one match per rule.
 fn find(text: &str, stars: u8, is_reply: bool) -> impl Iterator<Item = (&'static Rule, String)> {
-    let is_held = move |rule: &&Rule| (is_reply || !rule.of_replies) && stars >= rule.stars_min;
-    let rules = rules().iter().filter(is_held);
+    let applies = move |rule: &&Rule| (is_reply || !rule.of_replies) && stars >= rule.stars_min;
+    let rules = rules().iter().filter(applies);
     rules.filter_map(move |rule| {
-        // Most texts match no pattern, and are searched only once.
+        // Most texts do not match the first pattern of a case, so they are not split into sentences.
         let is_likely = |case: &&Case| PATTERNS[&*case.all[0]].is_match(text);
         let mut cases = rule.cases.iter().filter(is_likely);
         let words = cases.find_map(|case| match rule.of_replies {

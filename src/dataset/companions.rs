@@ -13,7 +13,7 @@ use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy
 use crate::wire::date::parse_timestamp;
 use crate::wire::text::quote;
 
-/// Characters of an error message that are shown, at most 200, as it may quote the file.
+/// Longest reason in a message, 200 characters: the reason may quote the file.
 const REASON_CHARS_MAX: usize = 200;
 
 /// Largest count in an insights document: 2^53 - 1, up to which every JSON parser is exact.
@@ -113,7 +113,7 @@ pub(super) fn check_insights(
             }
         }
         Err(error) => check.problems.borrow_mut().push(|| {
-            // It may quote the file, unescaped and at any length.
+            // The reason may quote the file, unescaped and at any length.
             let reason = json::reason(&error);
             let plain = reason.chars().filter(|character| !character.is_control());
             let reason: String = plain.take(REASON_CHARS_MAX).collect();
@@ -127,7 +127,7 @@ pub(super) fn check_insights(
     check.finish(bytes, problems);
 }
 
-/// Checks the time and the counts of the document, but not those within the method's own parts, such as `coverage`.
+/// Checks the time and the counts of the document, except counts in parts specific to a method, such as `coverage`.
 fn check_values(insights: &Insights, check: &Check) {
     if parse_timestamp(insights.generated_at.as_bytes()).is_none() {
         let value = quote(&insights.generated_at);
@@ -175,8 +175,8 @@ fn check_references(insights: &Insights, published: Published<'_, '_>, check: &C
         for id in &aspect.example_review_ids {
             refer(format_args!("aspects[{at}].example_review_ids"), id);
         }
-        for (place, evidence) in aspect.evidence.iter().flatten().enumerate() {
-            let path = format!("aspects[{at}].evidence[{place}]");
+        for (index, evidence) in aspect.evidence.iter().flatten().enumerate() {
+            let path = format!("aspects[{at}].evidence[{index}]");
             let (start, end) = (evidence.start, evidence.end);
             let review = refer(format_args!("{path}"), &evidence.review_id);
             let length = review.map(|review| review.text.chars().count());

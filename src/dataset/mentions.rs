@@ -1,10 +1,10 @@
 //! Finds the people, services and places that a text mentions, by the names and phrases of the taxonomy.
 //!
-//! Names and phrases are found as whole words, without regard to case and accents; a blank matches any
-//! run of blanks. A service is also found by the plural, the possessive and the simple verb forms of its phrases, and so
-//! is an aspect. A person is found by full name, by alias, and by a title with the surname ("Ms. Okafor"). A name
-//! that matches two people is not recognised, as a wrong name in a law practice's reviews is worse than none. A match
-//! inside a longer match does not count: "Daniel Kim" does not mention another person whose alias is "Daniel".
+//! Names and phrases match whole words; case, accents and the amount of white space are ignored. A service or aspect
+//! also matches by the plural, the possessive and the simple verb forms of its phrases. A person matches by full name,
+//! by alias, and by a title with the surname ("Ms. Okafor"). A name that fits two people is ignored: in the reviews of
+//! a law practice, a wrong name is worse than none. A match inside a longer match does not count: "Daniel Kim" does not
+//! mention another person whose alias is "Daniel".
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -21,7 +21,7 @@ mod tests;
 const TITLES: &str = "mr mrs ms miss mx mister dr doctor prof professor attorney atty lawyer counsel counselor \
 counsellor sr sra srta senor senora senorita lic licenciado abogado abogada";
 
-/// What may follow a surname and is not part of it, folded.
+/// Name suffixes that are not part of the surname, folded.
 const SUFFIXES: &str = "jr jr. sr sr. ii iii iv esq esq.";
 
 /// Finds the people, services and places of a taxonomy in texts.
@@ -96,7 +96,7 @@ impl Finder {
         found.map(|at| self.names[at].clone()).collect()
     }
 
-    /// Returns the numbers of these owners, ascending.
+    /// Returns the indices of the owners that `text` mentions, ascending.
     fn find(&self, text: &str) -> Vec<usize> {
         if self.owners.is_empty() {
             return Vec::new();

@@ -1,8 +1,7 @@
 //! The operator's files: decoded into a checked `Dataset`, and rendered into the documents that are published.
 //!
-//! [`decode`] is the one place where files become values. It reads every file to its end and records each problem
-//! with its position, so that an operator sees all errors at once; later layers only get values that were
-//! checked.
+//! [`decode`] is the only place where files become values. It reads every file completely and records each problem with
+//! its position, so an operator sees all errors at once. Other layers get only checked values.
 
 mod advertising;
 mod companions;
@@ -58,7 +57,7 @@ pub(crate) const INSIGHTS: FileSpec = FileSpec::new("insights.json", INSIGHTS_BY
 pub(crate) const CHECK: FileSpec = FileSpec::new("check.json", LISTS_BYTES_MAX);
 pub(crate) const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
 
-/// All the files of a data directory; the first is the one that has to be there.
+/// All files of a data directory; only the first is required.
 pub(crate) const FILES: [FileSpec; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
 
 /// The bytes of the operator's files, as they were read.
@@ -72,9 +71,9 @@ pub struct Files {
     pub editorial: Option<Vec<u8>>,
     /// `insights.json`: a complete insights document made elsewhere.
     pub insights: Option<Vec<u8>>,
-    /// `check.json`: warnings that the operator has looked at; nothing of it is published.
+    /// `check.json`: warnings that the operator suppresses; not published.
     pub check: Option<Vec<u8>>,
-    /// `ignored.json`: reviews that were removed for good; ids and days are published.
+    /// `ignored.json`: permanently removed reviews; ids and days are published.
     pub ignored: Option<Vec<u8>>,
     /// The newest modification time of the files that affect the published documents; `None` for files from memory.
     pub modified: Option<Timestamp>,
@@ -104,7 +103,7 @@ impl Files {
 /// A dataset that passed every check.
 #[derive(Debug)]
 pub struct Decoded {
-    /// Everything that a snapshot is made of.
+    /// The input of a snapshot.
     pub dataset: Dataset,
     lints: Lints,
 }
@@ -117,9 +116,9 @@ impl Decoded {
     }
 }
 
-/// Decodes and checks the operator's files; `now` decides what is in the future. The dataset is dated by the later of
-/// `updated_at`, if given, and the modification time of the files. Needs memory for the result and for the parser's tape
-/// of the largest file other than `reviews.json`, whose bytes are freed after parsing.
+/// Decodes and checks the operator's files; dates after `now` are errors. The dataset's date is the later of
+/// `updated_at`, if given, and the modification time of the files. Needs memory for the result and for the parser's
+/// tape of the largest file other than `reviews.json`; the bytes of `reviews.json` are freed after parsing.
 ///
 /// # Errors
 /// Every problem of every file, not only the first: see [`Problems`].
@@ -184,7 +183,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     let verified_count = file.reviews.len();
     let is_left = |review: &Review| !ignored_ids.contains(review.id.as_str());
     file.reviews.retain(is_left);
-    // Ids are unique, so that the order does not depend on the order of the file.
+    // Ids are unique, so the result does not depend on the order in the file.
     sort_newest_first(&mut file.reviews);
     let is_given = files.taxonomy.is_some();
     // The operator's own taxonomy is left as it is, unless it extends a trade.

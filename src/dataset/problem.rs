@@ -19,13 +19,13 @@ pub struct Problem {
     /// A path such as `reviews[12].rating`, or "" where the whole file is meant.
     #[serde(rename = "place")]
     pub path: String,
-    /// Line of the value, counted from 1, unless the path itself says where it is.
+    /// Line of the value, counted from 1; `None` if it is unknown.
     pub line: Option<usize>,
     /// Column in that line, in bytes, counted from 1.
     pub column: Option<usize>,
     /// The error, beginning with a verb: "is not a day that exists".
     pub message: String,
-    /// The value in question as JSON-like text, at most 64 bytes of a string, where one helps.
+    /// The invalid value as JSON-like text, at most 64 bytes of a string; `None` if it would not help.
     pub value: Option<String>,
 }
 
@@ -43,7 +43,7 @@ impl Problem {
 /// Returns line and column of the byte at `offset`.
 pub(super) fn line_and_column(bytes: &[u8], offset: usize) -> (usize, usize) {
     let before = &bytes[..offset];
-    let line_start = memchr::memrchr(b'\n', before).map_or(0, |feed| feed + 1);
+    let line_start = memchr::memrchr(b'\n', before).map_or(0, |newline| newline + 1);
     let line = 1 + memchr::memchr_iter(b'\n', before).count();
     (line, 1 + offset - line_start)
 }
@@ -58,7 +58,7 @@ pub struct Problems {
 }
 
 impl Problems {
-    /// Adds a problem; `problem` is called only if there is room.
+    /// Adds a problem; `problem` is called only if the result is stored.
     pub(super) fn push(&mut self, problem: impl FnOnce() -> Problem) {
         self.total += 1;
         if self.kept.len() < KEPT_MAX {
@@ -73,8 +73,8 @@ impl Problems {
         self.kept.extend(other.kept.into_iter().take(capacity));
     }
 
-    /// Adds the positions of the problems of one file: of the value, or of the nearest object or array around it where
-    /// the value is missing. A file that is not JSON has none.
+    /// Adds the positions of the problems of one file: of the value, or of the nearest object or array around it if
+    /// the value is missing. In a file that is not UTF-8 or not JSON, problems get no position.
     ///
     /// Cost: at most one pass over the file for each distinct object or array on the paths.
     pub(super) fn locate(&mut self, bytes: &[u8]) {

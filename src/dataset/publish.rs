@@ -1,7 +1,7 @@
-//! The documents that are published: all reviews as JSON, and the two feeds.
+//! Renders the published documents: all reviews as JSON, and the two feeds.
 //!
-//! Rendering is a pure function of the dataset and the public address, without clock, hash order or locale, so
-//! that two replicas with the same files give the same bytes.
+//! Rendering is a pure function of the dataset and the public address, independent of clock, hash order and locale, so
+//! two replicas with the same files render the same bytes.
 
 #[cfg(test)]
 mod tests;

@@ -1,8 +1,8 @@
 //! `reviews.json`: the business and its reviews.
 //!
-//! serde_json finds where each entry of the array of reviews is, and simd-json parses the entries in pieces, so that memory
-//! is needed for one piece of tape per thread. The rest of the file is parsed with an empty array there. A file in which
-//! no entries can be found is parsed whole, to report its errors.
+//! serde_json finds the byte range of each entry in the array of reviews. simd-json parses the entries in pieces, so that
+//! memory is needed for one piece of tape per thread. The rest of the file is parsed with an empty array there. If no
+//! entries can be found, the whole file is parsed at once, to report its errors.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -25,10 +25,10 @@ use crate::model::{
 use crate::wire::date::{Timestamp, parse_timestamp};
 use crate::wire::text::quote;
 
-/// Entries of `media` of one review, at most: 32; more are refused.
+/// Largest number of entries in `media` of one review: 32; more are refused.
 pub const MEDIA_MAX: usize = 32;
 
-/// Bytes of a language tag, at most: 35, the length that RFC 5646 (section 4.4.1) asks buffers to have.
+/// Longest language tag in bytes: 35, the minimum size of buffers by RFC 5646 (section 4.4.1).
 const LANGUAGE_BYTES_MAX: usize = 35;
 
 /// The keys that every review has, in the order of the file.
@@ -48,14 +48,14 @@ pub(super) struct ReviewsFile {
     pub(super) reviews: Vec<Review>,
 }
 
-/// How the file is read.
+/// How to decode the file.
 #[derive(Clone, Copy)]
 pub(super) struct Options<'m> {
     /// Finds mentions in the text of a review that lists none.
     pub(super) matcher: &'m Matcher,
     /// The current time; later dates are in the future.
     pub(super) now: Timestamp,
-    /// The result does not depend on it.
+    /// Number of threads; the result does not depend on it.
     pub(super) threads: NonZeroUsize,
     /// Approximate bytes of reviews that are parsed at a time.
     pub(super) piece_bytes: usize,

@@ -34,7 +34,7 @@ const LANGUAGES: [(Lang, &str); 4] = [
     (Lang::Fra, "# fr"),
 ];
 
-/// Reviews whose language is detected, at most.
+/// Largest number of reviews whose language is detected.
 const REVIEWS_READ: usize = 500;
 
 /// Returns the trade of a schema.org type.
@@ -47,8 +47,8 @@ pub(crate) fn of_type(kind: &str) -> &'static str {
     found.map_or("professional", |(name, _)| name)
 }
 
-/// Returns the type of schema.org that `name` means, in lower case: the first whose words, or first words, it begins with,
-/// so that "hair" and "hair salons" are `HairSalon`; else that of the longest stem, so that "lawyer" is `LegalService`.
+/// Returns the schema.org type of a lower-case `name`: the first that begins with it or with which it begins ("hair",
+/// "hair salons": `HairSalon`), else that of the longest stem with which it begins ("lawyer": `LegalService`).
 pub(crate) fn type_in_words(name: &str) -> Option<&'static str> {
     let begins = |longer: &str, shorter: &str| {
         longer.strip_prefix(shorter).is_some_and(|rest| {
@@ -70,9 +70,9 @@ pub(crate) fn type_in_words(name: &str) -> Option<&'static str> {
         begins(name, &in_words) || begins(&in_words, name)
     });
     let stems = TRADES.iter().flat_map(|(_, file)| words(file, "stems"));
-    let meant = stems.filter_map(|pair| pair.split_once('='));
-    let meant = meant.filter(|(stem, _)| name.starts_with(stem));
-    let longest = meant.max_by_key(|(stem, _)| stem.len());
+    let stems = stems.filter_map(|pair| pair.split_once('='));
+    let matching = stems.filter(|(stem, _)| name.starts_with(stem));
+    let longest = matching.max_by_key(|(stem, _)| stem.len());
     named.or(longest.map(|(_, kind)| kind))
 }
 
@@ -130,12 +130,12 @@ fn languages(reviews: &[Review]) -> Vec<&'static str> {
         }
     }
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
-    let told: usize = counts.iter().map(|(count, _)| count).sum();
-    if told == 0 {
+    let detected: usize = counts.iter().map(|(count, _)| count).sum();
+    if detected == 0 {
         return vec!["# en"];
     }
-    let usual = counts.iter().filter(|(count, _)| *count * 20 >= told);
-    usual.map(|(_, heading)| *heading).collect()
+    let frequent = counts.iter().filter(|(count, _)| *count * 20 >= detected);
+    frequent.map(|(_, heading)| *heading).collect()
 }
 
 #[cfg(test)]

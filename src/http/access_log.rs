@@ -1,4 +1,4 @@
-//! The access log on the side of requests: one entry for each response, sent to a writer thread that no request waits for.
+//! The request side of the access log: sends one entry for each response to a writer thread, without waiting for it.
 
 use std::net::IpAddr;
 use std::sync::Arc;
@@ -15,38 +15,38 @@ use crate::clock;
 use crate::wire::text::truncate;
 use crate::wire::trace::{self, parse_traceparent};
 
-/// Entries that wait for the writer; one more is dropped and counted. At 256 bytes of path that is some 3 MB.
+/// Capacity of the queue to the writer; entries beyond it are dropped and counted. About 3 MB with paths of 256 bytes.
 const QUEUE: usize = 8_192;
 
-/// Bytes of a path that are kept.
+/// Bytes of a path that are logged.
 const PATH_BYTES_MAX: usize = 256;
 
-/// Bytes of a method that are kept; the registered ones have at most 17, of which the service knows those up to 7.
+/// Bytes of a method that are logged; registered methods have at most 17, and those that the service uses at most 7.
 const METHOD_BYTES_MAX: usize = 16;
 
 /// One line of the access log.
 #[derive(Debug)]
 pub struct LogEntry {
-    /// When it came, in milliseconds since 1970.
+    /// When the request arrived, in milliseconds since 1970.
     pub unix_ms: i64,
-    /// The client.
+    /// The address of the client.
     pub client: IpAddr,
-    /// The method, cut at 16 bytes: over HTTP/2 a client may repeat one as long as a head for a byte.
+    /// The method, cut at 16 bytes: HPACK lets a client repeat a very long method at the cost of one byte.
     pub method: ArrayString<METHOD_BYTES_MAX>,
-    /// The path as it came, without the query, cut at 256 bytes.
+    /// The path as received, without the query, cut at 256 bytes.
     pub path: String,
     /// The status of the response.
     pub status: u16,
-    /// Bytes of its body.
+    /// Bytes of the response body.
     pub bytes: u64,
-    /// From the head to a response that is ready.
+    /// Time from the request head until the response is ready.
     pub elapsed: Duration,
-    /// The trace that the client sent along, a `traceparent`.
+    /// The client's `traceparent`, if it is valid.
     pub trace: Option<ArrayString<{ trace::LENGTH }>>,
 }
 
 impl LogEntry {
-    /// Begins the entry of a request of `client`; its response is not known yet.
+    /// Creates the entry of a request; the fields of the response are set later.
     pub(super) fn begin(head: &RequestHead<'_>, client: IpAddr) -> LogEntry {
         let mut traces = head.lines_from_last("traceparent");
         // More than one is invalid (Trace Context §3.2.2.5).
@@ -67,35 +67,35 @@ impl LogEntry {
     }
 }
 
-/// Returns the beginning of a method, which is a token of ASCII (RFC 9110 §5.6.2).
+/// Returns the beginning of a method, which is an ASCII token (RFC 9110 §5.6.2).
 fn method_name(method: &Method) -> ArrayString<METHOD_BYTES_MAX> {
     ArrayString::from(truncate(method.as_str(), METHOD_BYTES_MAX)).unwrap_or_default()
 }
 
-/// What the writer is sent.
+/// A message to the writer.
 #[derive(Debug)]
 pub enum WriterMessage {
     /// A line to write.
     Entry(LogEntry),
-    /// Look at the stats: something was asked for.
+    /// Check the reopen flag.
     Wake,
-    /// Write what has come, and end.
+    /// Write the entries received so far, and stop.
     Stop,
 }
 
-/// Counters of the writer, and what is asked of it apart from the queue, which may be full.
+/// Counters of the writer, and its reopen flag, which is not a message because the queue may be full.
 #[derive(Debug, Default)]
 pub(crate) struct WriterStats {
-    /// Lines that were written, and that could not be.
+    /// Lines that were written, and lines that could not be written.
     pub(crate) written: AtomicU64,
     pub(crate) failed: AtomicU64,
-    /// Entries that found the queue full.
+    /// Entries dropped because the queue was full.
     pub(crate) dropped: AtomicU64,
     reopen: AtomicBool,
 }
 
 impl WriterStats {
-    /// Tells, once, whether the file was moved away, so that a new one is to be opened under its name.
+    /// Reads and clears the flag that [`AccessLog::reopen`] sets.
     pub(crate) fn take_reopen(&self) -> bool {
         self.reopen.load(SeqCst) && self.reopen.swap(false, SeqCst)
     }
@@ -109,7 +109,7 @@ pub struct AccessLog {
 }
 
 impl AccessLog {
-    /// Returns a queue and its other end.
+    /// Returns the sending side and the receiver of a new queue.
     #[must_use]
     pub fn new() -> (AccessLog, Receiver<WriterMessage>) {
         let (queue, messages) = sync_channel(QUEUE);
@@ -117,14 +117,14 @@ impl AccessLog {
         (AccessLog { queue, stats }, messages)
     }
 
-    /// Asks the writer to open its file anew.
+    /// Asks the writer to reopen its file, which may have been moved.
     pub(crate) fn reopen(&self) {
-        // Noted before the queue is tried: where it is full the writer takes another message, and looks before it does.
+        // The flag is set first: if the queue is full, the writer checks the flag before it takes the next message.
         self.stats.reopen.store(true, SeqCst);
         let _full = self.queue.try_send(WriterMessage::Wake);
     }
 
-    /// Asks the writer to end after what has come; false where its queue is full at present.
+    /// Asks the writer to stop after the queued entries; returns false if the queue is full.
     pub(crate) fn stop(&self) -> bool {
         let sent = self.queue.try_send(WriterMessage::Stop);
         !matches!(sent, Err(TrySendError::Full(_)))
@@ -165,7 +165,7 @@ mod tests {
     }
 
     #[test]
-    fn a_trace_that_came_twice_is_no_trace() {
+    fn repeated_or_invalid_traceparents_are_ignored() {
         let good = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
         let trace = |traces: &[&'static str]| entry("/", traces).trace;
         assert_eq!(trace(&[good]).expect("a trace").as_str(), good);
@@ -181,7 +181,7 @@ mod tests {
         assert_eq!(log.stats.dropped.load(Relaxed), 2);
         assert!(!log.stop());
         log.reopen();
-        assert!(log.stats.take_reopen(), "a full queue loses no order");
+        assert!(log.stats.take_reopen(), "a full queue loses no reopen");
         assert!(!log.stats.take_reopen());
         drop(messages);
         assert!(log.stop());

@@ -1,4 +1,4 @@
-//! What the administrator's listener answers: metrics, and how the process is. Never on the public port.
+//! The requests of the administrator's listener: metrics and health. They are never served on the public port.
 
 use std::net::IpAddr;
 
@@ -16,23 +16,23 @@ use super::reply::{self, Reply};
 /// The media type of the metrics.
 const OPENMETRICS: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
 
-/// Answers one request of `peer`; `metrics` is called where they are asked for.
+/// Answers one request of `peer`; `metrics` is called only if the request is for them.
 ///
-/// From this machine it has to ask by an address or as `localhost`: what runs here may be a browser, and a page whose
-/// name has been led to us (DNS rebinding) would read what we answer. From elsewhere any name will do, as scrapers
-/// know us by names of their own, and the operator decides which machines can connect.
+/// A request from this machine must name the server by an address or as `localhost`: it may come from a browser, in
+/// which a page could read the response by DNS rebinding. A request from another machine may use any host name, as
+/// scrapers use names of their own, and the operator decides which machines can connect.
 pub(crate) fn handle(
     app: &AppState,
     request: &Request<Incoming>,
     peer: IpAddr,
     metrics: impl FnOnce() -> Vec<u8>,
 ) -> Response<Body> {
-    let is_led = peer.to_canonical().is_loopback()
+    let is_rebound = peer.to_canonical().is_loopback()
         && !host::is_without_name(request.uri(), request.headers());
     let is_read = matches!(*request.method(), Method::GET | Method::HEAD);
     let path = request.uri().path();
     let reply = match path {
-        _ if is_led => Reply::Refuse(HttpError::Host(HostError::Foreign)),
+        _ if is_rebound => Reply::Refuse(HttpError::Host(HostError::Foreign)),
         "/metrics" | "/healthz" | "/readyz" if !is_read => {
             Reply::Refuse(HttpError::Method("GET, HEAD"))
         }
@@ -55,7 +55,7 @@ pub(crate) fn handle(
         let body = std::mem::take(response.body_mut());
         *response.body_mut() = body.into_head();
     }
-    // A body is not read here, so what follows it on the connection cannot be told from it.
+    // The body is not read, so the bytes that follow on the connection are not a request.
     if !request.body().is_end_stream() && request.version() < Version::HTTP_2 {
         reply::close(&mut response);
     }

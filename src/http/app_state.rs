@@ -1,4 +1,4 @@
-//! The service as a whole: what is served now, what the operator has set, and whether it is ready.
+//! The state that all requests share: the served documents, the settings, rate limits, metrics, readiness and the hub.
 
 use std::net::IpAddr;
 use std::sync::{Arc, OnceLock};
@@ -18,23 +18,23 @@ use crate::clock;
 use crate::hub::Hub;
 use crate::mcp;
 
-/// Everything that requests share.
+/// The state that all requests share.
 pub struct AppState {
     /// What is served now; a request loads it once.
     pub(crate) served: ArcSwap<ServedState>,
-    /// Whether traffic should be sent here, and why not.
+    /// Whether traffic should be sent here, and the reasons if not.
     pub readiness: Arc<Readiness>,
-    /// What requests leave behind.
+    /// Request counters.
     pub traffic: RequestMetrics,
     pub(crate) limits: Limits,
     pub(crate) proxies: Proxies,
-    /// At `RateLimitScope as usize`.
+    /// Indexed by `RateLimitScope as usize`.
     rates: [RateLimiter; 3],
     pub(crate) cache_control: HeaderValue,
     pub(crate) mcp: mcp::Server,
-    /// Empty where the hub is not served: it answers 503.
+    /// Empty if the hub is not served; its route then answers 503.
     hub: OnceLock<Hub>,
-    /// Empty where requests are not logged.
+    /// Empty if requests are not logged.
     pub(crate) access_log: OnceLock<AccessLog>,
     /// The public address without a trailing slash.
     pub(crate) base_url: String,
@@ -42,10 +42,10 @@ pub struct AppState {
 }
 
 impl AppState {
-    /// Builds the service on its first state.
+    /// Creates the state from the settings and the first documents to serve.
     ///
     /// # Errors
-    /// When a setting cannot be written into a header.
+    /// If a setting is not a valid header value.
     pub fn new(settings: Settings, served: ServedState) -> Result<AppState, SettingsError> {
         let cache_control = HeaderValue::from_str(&settings.cache_control)
             .map_err(|_| SettingsError::CacheControl)?;
@@ -71,26 +71,26 @@ impl AppState {
         })
     }
 
-    /// Serves the hub; the first one stays.
+    /// Sets the hub; a second call has no effect.
     pub(crate) fn set_hub(&self, hub: Hub) {
-        // The hub reports to our readiness, so it starts after us; a second one would be a mistake of the caller.
+        // Not an argument of `new`, because the hub needs `readiness`; a second call would be a bug of the caller.
         let _second = self.hub.set(hub);
     }
 
-    /// Returns the hub, where it is served.
+    /// Returns the hub, if it is served.
     #[must_use]
     pub fn hub(&self) -> Option<&Hub> {
         self.hub.get()
     }
 
-    /// Logs each answered request; the first log stays.
+    /// Sets the access log; a second call has no effect.
     pub fn set_access_log(&self, log: AccessLog) {
         // Set once, at the start, by the server.
         let _second = self.access_log.set(log);
     }
 
-    /// Puts `served` in place of the current state, and returns that. Requests in flight finish on the state they began with,
-    /// and the last of them would have to free it, gigabytes of a large dataset, unless the caller keeps it longer.
+    /// Replaces the current state with `served`, and returns the old one. Requests in flight keep the old state, and
+    /// the last of them has to free it, which can be gigabytes, unless the caller keeps it longer.
     pub fn publish(&self, served: ServedState) -> Arc<ServedState> {
         self.served.swap(Arc::new(served))
     }
@@ -100,7 +100,7 @@ impl AppState {
         self.served.load_full()
     }
 
-    /// Takes one token of `scope` for `client`, which is looked up only where there is a limit; `None` where there is none.
+    /// Takes one token of `scope` for `client`, which is called only if there is a limit; `None` if there is none.
     pub(crate) fn take(
         &self,
         scope: RateLimitScope,
@@ -111,7 +111,7 @@ impl AppState {
             .then(|| rate.take(client(), clock::instant()))
     }
 
-    /// Returns the rate limits by name, and how many requests each has refused.
+    /// Returns the name of each rate limit, and the number of requests that it has refused.
     pub(crate) fn rate_limited(&self) -> [(&'static str, u64); 3] {
         self.rates.each_ref().map(RateLimiter::refused)
     }

@@ -1,4 +1,4 @@
-//! Bodies: what a reply sends, and how a request's body is collected within its bounds.
+//! Bodies: those of responses, and the collection of a request's body within limits of size and time.
 
 use std::convert::Infallible;
 use std::pin::Pin;
@@ -12,14 +12,14 @@ use hyper::header::{self, HeaderMap};
 
 use super::error::HttpError;
 
-/// The body of a reply: at most three slices, sent one after the other, their total length known from the start.
+/// The body of a response: at most three slices, sent one after the other, with a total length known in advance.
 ///
-/// Stored documents are one shared slice, `since` is a head, a shared slice of the stored array and a tail, and a
-/// search is one buffer of its own. None of them is copied here.
+/// A stored document is one shared slice; a `since` response is a head, a shared slice of the stored array and a tail;
+/// a search response is one buffer of its own. None of them is copied here.
 #[derive(Debug, Default)]
 pub struct Body {
     slices: [Bytes; 3],
-    /// What Content-Length says; more than the slices hold only for a HEAD.
+    /// The Content-Length; larger than the slices only for HEAD.
     length: u64,
 }
 
@@ -42,16 +42,16 @@ impl Body {
         }
     }
 
-    /// Returns the slices; the first two of a body of one are empty.
+    /// Returns the slices; in a body of one slice the first two are empty.
     #[must_use]
     pub fn slices(&self) -> &[Bytes; 3] {
         &self.slices
     }
 
-    /// Drops the bytes and keeps the length: the body of the answer to a HEAD.
+    /// Drops the bytes and keeps the length: the body of the response to HEAD.
     ///
-    /// hyper takes Content-Length from the length that a body announces, so HEAD and GET get the same headers by
-    /// the same path, on HTTP/1.1 and on HTTP/2.
+    /// hyper takes Content-Length from the size hint of the body, so HEAD and GET get the same headers by the same code
+    /// path, on HTTP/1.1 and on HTTP/2.
     pub(crate) fn into_head(self) -> Body {
         Body {
             slices: Default::default(),
@@ -100,7 +100,7 @@ impl HttpBody for Body {
     }
 }
 
-/// Tells whether a request's body is in a content coding; the service reads none.
+/// Tells whether a request's body has a content coding; the service supports none.
 pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
     let codings = headers.get_all(header::CONTENT_ENCODING).iter();
     let mut codings = codings.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
@@ -110,16 +110,16 @@ pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
     })
 }
 
-/// How long the rest of a body is awaited that is not needed for the answer.
+/// How long [`discard`] waits for the rest of a body that is not needed for the response.
 pub(crate) const UNREAD_TIME: Duration = Duration::from_secs(1);
 
-/// Bytes of such a body that are taken in. Our choice: all that a client sends before it can hear of the answer.
+/// Bytes of such a body that are read. Our choice: as much as a client sends before it can receive the response.
 pub(crate) const UNREAD_BYTES_MAX: usize = 256 * 1024;
 
-/// Takes in the rest of a body that is not needed for the answer, at most [`UNREAD_TIME`] long and [`UNREAD_BYTES_MAX`]
-/// bytes, so that its stream of HTTP/2 ends in good order.
+/// Reads and drops the rest of a body that is not needed for the response, for at most [`UNREAD_TIME`] and
+/// [`UNREAD_BYTES_MAX`] bytes, so that its HTTP/2 stream ends without a reset.
 ///
-/// Otherwise hyper resets the stream behind the answer, and clients such as curl 7.88 then throw the answer away. The
+/// Otherwise hyper resets the stream after the response, and clients such as curl 7.88 then discard the response. The
 /// stream of a longer body is reset with NO_ERROR (RFC 9113 §8.1), at once if its length is declared.
 pub(crate) async fn discard(body: Incoming) {
     if body.size_hint().lower() > UNREAD_BYTES_MAX as u64 {
@@ -127,13 +127,13 @@ pub(crate) async fn discard(body: Incoming) {
     }
     let mut body = Limited::new(body, UNREAD_BYTES_MAX);
     let rest = async { while let Some(Ok(_)) = body.frame().await {} };
-    // The answer is sent either way.
+    // The response is sent in either case.
     let _elapsed = tokio::time::timeout(UNREAD_TIME, rest).await;
 }
 
 /// Reads a request's body, at most `bytes_max` long and complete within `time_max`.
 ///
-/// A declared length is checked before a byte is read: `Limited` alone would wait for bytes that are refused anyway.
+/// A declared length is checked before a byte is read: `Limited` alone would wait for bytes that will be refused.
 pub(crate) async fn collect(
     body: &mut Incoming,
     bytes_max: usize,

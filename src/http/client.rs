@@ -1,4 +1,4 @@
-//! The client of a request: the address of the peer, or what trusted proxies say of theirs in X-Forwarded-For.
+//! Finds the client address of a request: the peer, or the address that trusted proxies give in X-Forwarded-For.
 
 use std::net::IpAddr;
 
@@ -6,10 +6,10 @@ use super::head::RequestHead;
 use crate::wire::forwarded::parse_x_forwarded_for;
 use crate::wire::network::IpNet;
 
-/// The proxies that the operator has in front of the service.
+/// The trusted proxies in front of the service.
 #[derive(Clone, Debug)]
 pub struct Proxies {
-    /// Where they are; empty if there are none.
+    /// Their networks; empty if there are none.
     pub networks: Vec<IpNet>,
 }
 
@@ -22,10 +22,10 @@ impl Proxies {
             .any(|network| network.contains(&address))
     }
 
-    /// Returns the address that a request came from: the peer itself, and behind trusted proxies the right-most address of
-    /// their field that is not one of theirs. IPv4 addresses are never wrapped in IPv6.
+    /// Returns the address of the client: the peer, or, if the peer is a trusted proxy, the right-most address in
+    /// X-Forwarded-For that is not a trusted proxy. IPv4-mapped IPv6 addresses are returned as IPv4.
     ///
-    /// Where a proxy does not say which client it serves, it is taken for the client itself.
+    /// If the hop in front of a proxy is missing or cannot be parsed, the proxy itself is the client.
     pub(crate) fn client_of(&self, head: &RequestHead<'_>) -> IpAddr {
         let mut client = head.peer.to_canonical();
         if !self.contain(client) {
@@ -33,7 +33,7 @@ impl Proxies {
         }
         for line in head.lines_from_last("x-forwarded-for") {
             for hop in parse_x_forwarded_for(line) {
-                // What is left of a hop that is not given, or is no proxy's, is the client's own word.
+                // Hops to the left of an unparsable or untrusted hop are client-controlled, so they are ignored.
                 let Some(address) = hop else { return client };
                 client = address.to_canonical();
                 if !self.contain(client) {
@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn a_peer_that_is_no_proxy_is_the_client_whatever_it_says() {
+    fn x_forwarded_for_of_an_untrusted_peer_is_ignored() {
         for peer in ["198.51.100.1", "::ffff:198.51.100.1"] {
             assert_eq!(client(&["192.0.2.1"], peer), "198.51.100.1");
         }
@@ -82,10 +82,10 @@ mod tests {
             (&["203.0.113.9, ::ffff:192.0.2.1"], peer, "192.0.2.1"),
             (&["192.0.2.1, 10.9.9.9, 2001:db8::5"], mapped, "192.0.2.1"),
             (&["203.0.113.9", "192.0.2.1", "10.1.1.1"], peer, "192.0.2.1"),
-            // Only proxies are named: the first of them asked for itself.
+            // All hops are proxies: the left-most one is the client.
             (&["10.3.3.3, 10.2.2.2"], peer, "10.3.3.3"),
             (&[], peer, "10.0.0.1"),
-            // What a proxy does not tell is not looked for in what it was told.
+            // Hops to the left of an unknown hop are ignored.
             (&["192.0.2.1, unknown"], peer, "10.0.0.1"),
             (&["192.0.2.1, unknown, 10.2.2.2"], peer, "10.2.2.2"),
         ] {

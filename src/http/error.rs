@@ -1,4 +1,4 @@
-//! Why a request is not answered as asked: its status, the stable word of its body, and a line for people.
+//! Errors of requests: the status, the stable error code of the body, and a message.
 
 use std::time::Duration;
 
@@ -9,10 +9,10 @@ use super::host::HostError;
 use super::router::TargetError;
 use crate::wire::json::Object;
 
-/// Most bytes of a request's head, request line and fields together.
+/// Largest head of a request in bytes, request line and fields together.
 pub(crate) const HEAD_BYTES_MAX: u32 = 16 * 1024;
 
-/// Why a request is not answered as asked; its text is the line for people.
+/// Why a request fails; `Display` is the message of the body.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HttpError {
     #[error("{0}")]
@@ -21,17 +21,17 @@ pub(crate) enum HttpError {
     TransferEncoding,
     #[error("{0}")]
     Target(#[from] TargetError),
-    /// With the ready body of a validation error; empty where a page tells them.
+    /// A validation error with its rendered body, which is empty if a page shows the issues.
     #[error("")]
     Issues(Bytes),
     #[error("there is nothing at this address")]
     UnknownPath,
     #[error("no review has this id")]
     UnknownReview,
-    /// The bytes are no request. Only HTTP/1.1 comes here, as with the next three.
+    /// The bytes are not a valid request. This error and the next three exist only on HTTP/1.1.
     #[error("the bytes are no request of HTTP/1.1")]
     Malformed,
-    /// HTTP without TLS where TLS is spoken.
+    /// HTTP without TLS on a port with TLS.
     #[error("this port speaks TLS: ask for https://...")]
     Plaintext,
     #[error("the head of the request did not arrive in time")]
@@ -46,7 +46,7 @@ pub(crate) enum HttpError {
     Precondition,
     #[error("the request body must not be longer than {0} bytes")]
     BodyBytes(usize),
-    /// The body ended before its declared length, or is not well framed.
+    /// The body ended before its declared length, or its framing is invalid.
     #[error("the request body is not complete")]
     BodyBroken,
     #[error("more than {0} requests a minute from one address")]
@@ -68,7 +68,7 @@ impl HttpError {
         self.status_and_code().0
     }
 
-    /// Returns the status, and the stable word of the error body.
+    /// Returns the status, and the stable error code of the body.
     fn status_and_code(&self) -> (StatusCode, &'static str) {
         use HttpError as E;
         use StatusCode as S;
@@ -95,7 +95,7 @@ impl HttpError {
         }
     }
 
-    /// Tells whether the bytes that follow on the connection can no longer be trusted to be a request.
+    /// Tells whether the bytes that follow on the connection may not be a request.
     pub(crate) fn ends_connection(&self) -> bool {
         matches!(
             self,
@@ -111,7 +111,7 @@ impl HttpError {
         )
     }
 
-    /// Returns the heading of the page about it, if a person may meet it in a browser.
+    /// Returns the heading of the error page, if a person may see this error in a browser.
     pub(crate) fn page(&self) -> Option<&'static str> {
         let heading = match self {
             HttpError::UnknownPath => "Page not found",
@@ -123,12 +123,12 @@ impl HttpError {
         Some(heading)
     }
 
-    /// Returns the body: `{"error": code, "message": words}`, or the issues as they are.
+    /// Returns the body: `{"error": code, "message": text}`, or the rendered issues.
     pub(crate) fn body(&self) -> Bytes {
         if let HttpError::Issues(body) = self {
             return body.clone();
         }
-        // Room for most bodies, which then need no second allocation.
+        // Large enough for most bodies, so that they need no second allocation.
         let mut body = Vec::with_capacity(128);
         let mut object = Object::begin(&mut body);
         object

@@ -1,4 +1,4 @@
-//! What decides about a request, borrowed from what hyper has read.
+//! The parts of a request's head that decide about the response, borrowed from hyper's types.
 
 use std::net::IpAddr;
 
@@ -19,13 +19,13 @@ pub(crate) struct RequestHead<'r> {
     pub(crate) query: &'r str,
     /// Bytes of the whole target.
     pub(crate) target_bytes: usize,
-    /// Whether Host, and what the target says of the host, are as they have to be.
+    /// Whether Host and the authority of the target are valid.
     pub(crate) host: Result<(), HostError>,
     pub(crate) field_count: usize,
-    /// The address that the connection came from, perhaps a proxy's.
+    /// The address of the connection's peer, which may be a proxy.
     pub(crate) peer: IpAddr,
     headers: &'r HeaderMap,
-    /// Which of [`Field`] are there, as bits: one pass over all fields is cheaper than a lookup for each of those.
+    /// The present [`Field`]s, as bits: one pass over all header fields is cheaper than a lookup for each [`Field`].
     present: u8,
 }
 
@@ -65,12 +65,12 @@ impl<'r> RequestHead<'r> {
         }
     }
 
-    /// Tells whether `field` is there at least once.
+    /// Tells whether `field` is present at least once.
     pub(crate) fn has(&self, field: Field) -> bool {
         self.present & 1 << field as u8 != 0
     }
 
-    /// Tells whether there is any condition (RFC 9110 §13.1) on the request.
+    /// Tells whether the request has a condition (RFC 9110 §13.1).
     pub(crate) fn is_conditional(&self) -> bool {
         const CONDITIONS: u8 = 1 << Field::IfNoneMatch as u8
             | 1 << Field::IfModifiedSince as u8
@@ -79,29 +79,29 @@ impl<'r> RequestHead<'r> {
         self.present & CONDITIONS != 0
     }
 
-    /// Tells whether a browser asks whether a page may send a request (Fetch §3.3.2).
+    /// Tells whether this is a CORS preflight request (Fetch §3.3.2).
     pub(crate) fn is_preflight(&self) -> bool {
         *self.method == Method::OPTIONS
             && self.has(Field::RequestMethod)
             && self.headers.contains_key(ORIGIN)
     }
 
-    /// Returns the values of `field`, in the order in which they came.
+    /// Returns the values of `field`, in the order received.
     pub(crate) fn values(&self, field: Field) -> impl Iterator<Item = &'r [u8]> + use<'r> {
         let all = self.has(field).then(|| self.headers.get_all(name(field)));
         all.into_iter().flatten().map(HeaderValue::as_bytes)
     }
 
-    /// Returns the values of the fields called `name`, in lower case, the last first.
+    /// Returns the values of the fields with this `name` (in lower case), the last first.
     pub(crate) fn lines_from_last(&self, name: &'static str) -> impl Iterator<Item = &'r [u8]> {
         let lines = self.headers.get_all(name).iter();
         lines.rev().map(HeaderValue::as_bytes)
     }
 
-    /// Tells whether Transfer-Encoding is one that we take: none, or exactly one `chunked`.
+    /// Tells whether Transfer-Encoding is supported: absent, or exactly one `chunked`.
     ///
-    /// hyper takes the chunks off `gzip, chunked` and hands out the compressed bytes as if they were the body; a second
-    /// line of the field is how requests are smuggled.
+    /// hyper decodes only the chunks of `gzip, chunked`, and returns the compressed bytes as the body; a second line of
+    /// the field can be request smuggling.
     pub(crate) fn is_transfer_encoding_known(&self) -> bool {
         let mut values = self.values(Field::TransferEncoding);
         let is_chunked = |value: &[u8]| value.eq_ignore_ascii_case(b"chunked");
@@ -145,7 +145,7 @@ pub(super) mod tests {
 
     use super::*;
 
-    /// Returns the head of a GET for `/` with these fields, which has nothing else.
+    /// Returns the head of a GET for `/` with only these fields.
     pub(in crate::http) fn of_headers(headers: &HeaderMap) -> RequestHead<'_> {
         RequestHead {
             method: &Method::GET,

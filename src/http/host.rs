@@ -1,7 +1,7 @@
-//! The Host of a request, checked strictly: hyper hands on requests without one, with two, and with nonsense in it.
+//! Strict checks of the Host of a request: hyper accepts requests without one, with two, and with an invalid one.
 //!
-//! Nothing is ever built from it: the public address is configuration. The check is there because intermediaries
-//! route by Host, and a request that two parsers read differently is how caches are poisoned.
+//! No response depends on Host: the public address is configured. It is checked because intermediaries route by Host,
+//! and a request that two parsers read differently can poison a cache.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -9,28 +9,28 @@ use hyper::Version;
 use hyper::header::{HOST, HeaderMap, HeaderValue};
 use hyper::http::uri::{Authority, Scheme, Uri};
 
-/// Longest host name in bytes: what DNS can hold (RFC 1035 §2.3.4).
+/// Longest host name in bytes, by the limit of DNS (RFC 1035 §2.3.4).
 const NAME_BYTES_MAX: usize = 255;
 
-/// Why a request is refused for its Host: the client's mistake.
+/// Why the Host of a request is refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum HostError {
     #[error("the Host header is missing")]
     Missing,
     #[error("the Host header must be given once")]
     Repeated,
-    /// Or at odds with the authority of the target.
+    /// Invalid, or different from the authority of the target.
     #[error("the Host header must be a host with an optional port")]
     Malformed,
-    /// Another server is named: we are no proxy.
+    /// The target names another server; reviewd is not a proxy.
     #[error("the request is for another server")]
     Foreign,
 }
 
 /// Checks Host and the target's authority (RFC 9112 §3.2, RFC 9113 §8.3.1).
 ///
-/// `own` is the authority of the public address. An absolute target may name it, this machine's own name for itself,
-/// or an address literal; any other name is another server's.
+/// `own` is the authority of the public address. An absolute target may name it, `localhost` or an address literal; any
+/// other name belongs to another server.
 pub(crate) fn check(
     version: Version,
     uri: &Uri,
@@ -72,14 +72,14 @@ pub(crate) fn check(
     }
 }
 
-/// Tells whether each name that a request has for this server is an address or `localhost`.
+/// Tells whether each name of this server in a request is an address or `localhost`.
 ///
-/// Any other name may belong to a page that was led here by DNS rebinding and could read the response.
+/// Any other name may be that of a page which uses DNS rebinding to read the response.
 pub(crate) fn is_without_name(uri: &Uri, headers: &HeaderMap) -> bool {
     names(uri, headers).all(|name| is_local(split_port(name).0))
 }
 
-/// What a request calls this server, in Host and in its target.
+/// Returns the names of this server in a request: in Host and in its target.
 fn names<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> impl Iterator<Item = &'r [u8]> {
     let hosts = headers.get_all(HOST).iter().map(HeaderValue::as_bytes);
     let authority = uri.authority().map(Authority::as_str);
@@ -106,7 +106,7 @@ impl OwnAuthority {
         OwnAuthority(text.to_owned())
     }
 
-    /// Tells whether `host` is a host with an optional port, or what the operator has named, which most requests do.
+    /// Tells whether `host` is the public authority, as in most requests, or any host with an optional port.
     pub(crate) fn admits(&self, host: &[u8]) -> bool {
         host == self.0.as_bytes() || is_authority(host)
     }
@@ -114,8 +114,8 @@ impl OwnAuthority {
 
 /// Tells whether `value` is a host name, an IPv4 address or a bracketed IPv6 address, with an optional port.
 ///
-/// Stricter than `http::uri::Authority`, which takes `a:b`, `a:99999999` and `a,b`. Names are letters, digits and
-/// `-._~`: the rest of RFC 3986's reg-name is never a host that DNS has.
+/// Stricter than `http::uri::Authority`, which accepts `a:b`, `a:99999999` and `a,b`. Names consist of letters, digits
+/// and `-._~`: the other characters of RFC 3986's reg-name never occur in DNS names.
 fn is_authority(value: &[u8]) -> bool {
     let (name, rest) = split_port(value);
     let is_port = match rest {
@@ -129,7 +129,7 @@ fn is_authority(value: &[u8]) -> bool {
         && (name[0] != b'[' || is_ipv6_literal(name))
 }
 
-/// Splits behind the host, which is all bytes of a name, or everything up to the closing bracket.
+/// Splits after the host: after the bytes of a name, or after the closing bracket.
 fn split_port(value: &[u8]) -> (&[u8], &[u8]) {
     let end = match value.first() {
         Some(b'[') => value.iter().position(|byte| *byte == b']').map(|at| at + 1),

@@ -1,11 +1,11 @@
-//! Requests into responses.
+//! The HTTP interface: turns requests into responses.
 //!
-//! [`handle`] takes a request from hyper, borrows its `RequestHead`, and makes the response from a [`ServedState`]: one
-//! snapshot and everything about it that a response needs, prepared once when the dataset was loaded. A request takes the
-//! current state when it begins and keeps it to the end, so a reload never mixes two datasets.
+//! [`handle`] takes a request from hyper, borrows its `RequestHead`, and builds the response from a [`ServedState`]: one
+//! snapshot and the parts of responses that were prepared when it was loaded. A request uses the state that is current
+//! when it begins until its end, so a response never mixes two datasets.
 //!
 //! The order of the checks is fixed: rate (429), number of fields (431), Host, Transfer-Encoding, target, route (404),
-//! method (405), and then what the endpoint itself asks for. Statuses are chosen in `error.rs` and `reply.rs`, header
+//! method (405), and then the checks of the endpoint. Statuses are chosen in `error.rs` and `reply.rs`, header
 //! fields in `reply.rs`.
 
 mod access_log;

@@ -14,15 +14,15 @@ use std::time::{Duration, Instant};
 
 use crate::wire::network::client_key;
 
-/// Clients remembered at a time: 16 bytes for each, about a megabyte for a limit that is on.
+/// Entries of the table: 16 bytes each, so 1 MiB for each enabled limit, plus locks.
 const CLIENTS_MAX: usize = 65_536;
 
 const SETS: usize = CLIENTS_MAX / WAYS;
 
-/// Buckets of a set; also what a request looks at, under a lock that 15 others share.
+/// Buckets of a set. A request scans all of them, under the lock of the set.
 const WAYS: usize = 16;
 
-/// The time in which an empty bucket fills, and after which a quiet client is forgotten.
+/// Time in which an empty bucket refills, and after which the entry of an inactive client counts as free.
 pub(crate) const WINDOW: Duration = Duration::from_secs(60);
 
 const WINDOW_NS: u64 = 60_000_000_000;
@@ -50,7 +50,7 @@ pub(crate) struct RateLimiter {
 #[derive(Clone, Copy, Debug)]
 struct Bucket {
     client: u64,
-    /// Nanoseconds since [`RateLimiter::began`]; a free bucket was full at the beginning.
+    /// When the bucket is full again, in nanoseconds since [`RateLimiter::began`]; 0 in an unused entry.
     full_at: u64,
 }
 
@@ -59,13 +59,13 @@ struct Bucket {
 pub(crate) struct RateLimitStatus {
     /// The name of the policy in RateLimit and RateLimit-Policy.
     pub(crate) policy: &'static str,
-    /// Requests that it permits in [`WINDOW`].
+    /// Requests permitted in [`WINDOW`].
     pub(crate) per_minute: u32,
-    /// Requests that it has left.
+    /// Requests left after this one.
     pub(crate) left: u32,
-    /// How long until there is one more.
+    /// Time until one more request is permitted.
     pub(crate) next: Duration,
-    /// Whether this request is one too many.
+    /// Whether this request is refused.
     pub(crate) is_exceeded: bool,
 }
 
@@ -85,7 +85,7 @@ impl RateLimiter {
         }
     }
 
-    /// Returns the name of the policy, and how many requests were too many.
+    /// Returns the name of the policy and the number of refused requests.
     pub(crate) fn refused(&self) -> (&'static str, u64) {
         (self.policy, self.refused.load(Relaxed))
     }
@@ -95,10 +95,10 @@ impl RateLimiter {
         self.per_minute > 0
     }
 
-    /// Takes one token for `client` (IPv6: its /64); a refused request takes none. There has to be a limit.
+    /// Takes one token for `client` (IPv6: its /64); a refused request takes none. Requires `is_limited`.
     pub(crate) fn take(&self, client: IpAddr, now: Instant) -> RateLimitStatus {
         let elapsed = now.saturating_duration_since(self.began).as_nanos();
-        // 584 years fit.
+        // Overflows after 584 years.
         let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
         let client = client_key(client);
         let set = usize::try_from(self.hash.hash_one(client)).unwrap_or(0) % SETS;
@@ -113,22 +113,22 @@ impl RateLimiter {
             way
         });
         let bucket = &mut buckets[way];
-        let each = WINDOW_NS / u64::from(self.per_minute);
-        let missing = bucket.full_at.saturating_sub(now).saturating_add(each);
+        let token_ns = WINDOW_NS / u64::from(self.per_minute);
+        let missing = bucket.full_at.saturating_sub(now).saturating_add(token_ns);
         let is_exceeded = missing > WINDOW_NS;
         let missing = if is_exceeded {
             self.refused.fetch_add(1, Relaxed);
-            missing - each
+            missing - token_ns
         } else {
             bucket.full_at = now.saturating_add(missing);
             missing
         };
-        let there = WINDOW_NS - missing;
+        let available = WINDOW_NS - missing;
         RateLimitStatus {
             policy: self.policy,
             per_minute: self.per_minute,
-            left: u32::try_from(there / each).unwrap_or(u32::MAX),
-            next: Duration::from_nanos(each - there % each),
+            left: u32::try_from(available / token_ns).unwrap_or(u32::MAX),
+            next: Duration::from_nanos(token_ns - available % token_ns),
             is_exceeded,
         }
     }
@@ -152,7 +152,7 @@ mod tests {
     }
 
     #[test]
-    fn sixty_may_come_at_once_and_then_one_a_second() {
+    fn a_burst_of_sixty_is_permitted_and_then_one_request_per_second() {
         let (rate, now) = rate(60);
         let client = ip("192.0.2.1");
         for left in (0..60).rev() {
@@ -171,13 +171,13 @@ mod tests {
         assert!(!rate.take(ip("192.0.2.2"), now).is_exceeded);
         assert!(!rate.take(client, now + second).is_exceeded);
         assert!(rate.take(client, now + second).is_exceeded);
-        // A quiet minute fills it, and a longer one not further.
+        // A minute without requests fills the bucket; more time adds nothing.
         let later = now + 10 * WINDOW;
         assert_eq!(rate.take(client, later).left, 59);
     }
 
     #[test]
-    fn a_number_that_does_not_divide_a_minute_is_permitted_whole() {
+    fn limits_that_do_not_divide_a_minute_are_permitted_in_full() {
         for per_minute in [1, 7, 61, 1_000_003, u32::MAX] {
             let (rate, now) = rate(per_minute);
             let permitted = (0..100)
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn an_ipv6_client_is_its_64_and_a_mapped_address_its_ipv4_one() {
+    fn ipv6_clients_are_limited_by_64_and_mapped_addresses_as_ipv4() {
         let (rate, now) = rate(1);
         for (client, is_exceeded) in [
             ("2001:db8::1", false),
@@ -202,7 +202,7 @@ mod tests {
     }
 
     #[test]
-    fn a_crowd_of_four_tables_renews_no_empty_bucket_and_turns_no_newcomer_away() {
+    fn new_clients_are_admitted_to_a_full_table_and_evict_no_empty_bucket() {
         let (rate, now) = rate(2);
         let greedy = ip("192.0.2.1");
         while !rate.take(greedy, now).is_exceeded {}

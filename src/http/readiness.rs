@@ -1,19 +1,19 @@
-//! Whether this process should be sent traffic, and what its operator ought to know.
+//! Readiness of this process: whether it should get traffic, and the reasons that its operator should know.
 
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 
-/// One thing that `/readyz` reports.
+/// A reason that `/readyz` reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
     /// A stable word for programs, such as `reload_failed` or `draining`; a later reason with the same code replaces it.
     pub code: &'static str,
     /// One line for people.
     pub message: String,
-    /// More lines, such as the problems of a dataset; the reporter bounds their number.
+    /// More lines, such as the problems of a dataset; the reporter limits their number.
     pub details: Vec<String>,
-    /// One more line that only the administrator's port tells: what names other machines, or says how they are.
+    /// One more line, shown only on the administrator's port: names or states of other machines.
     pub internal: Option<String>,
     /// True if traffic should go elsewhere: `/readyz` then answers 503.
     pub blocking: bool,
@@ -40,7 +40,7 @@ impl Reason {
     }
 }
 
-/// The reasons of the moment, one of each code: written rarely, read without a lock.
+/// The current reasons, at most one per code: written rarely, read without a lock.
 #[derive(Debug, Default)]
 pub struct Readiness {
     reasons: ArcSwap<Vec<Reason>>,
@@ -57,7 +57,7 @@ impl Readiness {
         });
     }
 
-    /// Takes back the reason with this code, if there is one.
+    /// Removes the reason with this code, if there is one.
     pub fn withdraw(&self, code: &str) {
         self.reasons.rcu(|reasons| {
             let others = reasons.iter().filter(|reason| reason.code != code);
@@ -65,7 +65,7 @@ impl Readiness {
         });
     }
 
-    /// Returns the reasons of the moment, oldest first.
+    /// Returns the current reasons, oldest first.
     #[must_use]
     pub fn reasons(&self) -> Arc<Vec<Reason>> {
         self.reasons.load_full()

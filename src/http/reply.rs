@@ -1,4 +1,4 @@
-//! Replies into responses: every header of a response is chosen here, every status here and in `error.rs`.
+//! Encodes replies as responses: all response headers are chosen here, and all statuses here and in `error.rs`.
 
 use std::borrow::Cow;
 
@@ -16,44 +16,44 @@ use crate::pages::{self, Policy};
 use crate::wire::date::Timestamp;
 use crate::wire::negotiate::Coding;
 
-/// An answer before it is written: what an endpoint has decided.
+/// The result of an endpoint, before it is encoded as a response.
 #[derive(Debug)]
 pub(crate) enum Reply<'s> {
     /// 200 with validators.
     Serve(Representation<'s>, Body),
-    /// 304: the client's copy is still good.
+    /// 304: the client's copy is current.
     NotModified(Representation<'s>),
-    /// 200, or 503 if `healthy` is false: the state of this process, never stored.
+    /// 200, or 503 if `healthy` is false: the state of this process, with `no-store`.
     State { healthy: bool, body: Bytes },
-    /// 204 with the methods of a route, for an OPTIONS.
+    /// 204 with the methods of a route: the response to OPTIONS.
     Options {
         allow: &'static str,
-        /// Whether a browser asks before a request from another origin.
+        /// Whether the request is a CORS preflight.
         preflight: bool,
     },
-    /// A status from 400 up.
+    /// An error status (400 or higher) with a JSON body.
     Refuse(HttpError),
-    /// The same, told by a page.
+    /// An error status with an HTML page as its body.
     RefuseByPage(HttpError, Bytes, Policy),
 }
 
-/// The header fields of a document or of a search's answer.
+/// The header fields of a document or of a search response.
 #[derive(Debug)]
 pub(crate) struct Representation<'s> {
     pub(crate) media_type: &'s HeaderValue,
     pub(crate) etag: Cow<'s, HeaderValue>,
-    /// Last-Modified, where the date of the dataset tells this content from another.
+    /// Last-Modified, if the date of the dataset identifies this content.
     pub(crate) last_modified: Option<&'s HeaderValue>,
-    /// Content-Encoding, where it is not identity.
+    /// Content-Encoding, unless it is identity.
     pub(crate) coding: Coding,
     pub(crate) link: Option<HeaderValue>,
-    /// What the document may do in a browser, on pages and their files.
+    /// Browser security policy of pages and their files.
     pub(crate) policy: Option<Policy>,
-    /// Whether the address names this version, so that it is never asked for again.
+    /// Whether the URL identifies this version, so clients may cache the response without revalidation.
     pub(crate) is_immutable: bool,
 }
 
-/// Writes `reply`, using `headers`, the request's own map, so that its memory serves twice.
+/// Encodes `reply`, reusing the memory of `headers`, the header map of the request.
 pub(crate) fn render(
     reply: Reply<'_>,
     mut headers: HeaderMap,
@@ -121,13 +121,13 @@ fn fill(
     }
 }
 
-/// Lets pages of any origin read the response.
+/// Adds the CORS headers that let pages of any origin read the response.
 fn put_any_origin(headers: &mut HeaderMap) {
     headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, ANY.clone());
     headers.insert(header::ACCESS_CONTROL_EXPOSE_HEADERS, EXPOSED.clone());
 }
 
-/// Writes `reply` without the fields that admit pages of other origins.
+/// Encodes `reply` without CORS headers.
 pub(crate) fn render_private(reply: Reply<'_>) -> Response<Body> {
     let mut headers = HeaderMap::new();
     let (status, body) = fill(reply, &mut headers, &NO_STORE);
@@ -141,13 +141,13 @@ fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body
     response
 }
 
-/// Ends the connection after this response: what follows on it may be a body that is not read.
+/// Closes the connection after this response: the bytes that follow may be an unread body.
 pub(crate) fn close(response: &mut Response<Body>) {
     let close = HeaderValue::from_static("close");
     response.headers_mut().insert(header::CONNECTION, close);
 }
 
-/// Returns the whole response to what is no request, as it goes over the wire in HTTP/1.1; the connection ends with it.
+/// Returns the complete HTTP/1.1 response to bytes that are not a valid request; it closes the connection.
 pub(crate) fn protocol_error(error: HttpError) -> Vec<u8> {
     let mut response = render(Reply::Refuse(error), HeaderMap::new(), &NO_STORE);
     close(&mut response);
@@ -169,7 +169,7 @@ pub(crate) fn protocol_error(error: HttpError) -> Vec<u8> {
     out
 }
 
-/// Adds ETag, Last-Modified, Cache-Control and Vary: what a 304 must repeat (RFC 9110 §15.4.5).
+/// Adds ETag, Last-Modified, Cache-Control and Vary, which a 304 must repeat (RFC 9110 §15.4.5).
 fn put_validators(
     headers: &mut HeaderMap,
     representation: Representation<'_>,
@@ -181,7 +181,7 @@ fn put_validators(
             HeaderValue::from_static("public, max-age=31536000, immutable")
         }
         Some(_) => cache_control.clone(),
-        // What has no date is about to be replaced.
+        // A document without a date will soon be replaced.
         None => HeaderValue::from_static("no-cache"),
     };
     if let Some(last_modified) = representation.last_modified {
@@ -191,12 +191,12 @@ fn put_validators(
     headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
 }
 
-/// Adds what a browser may do with a page, and tell others of it.
+/// Adds the browser security headers of a page.
 fn put_policy(headers: &mut HeaderMap, policy: Policy) {
     if let Some(content_security) = policy.content_security() {
         let value = HeaderValue::from_static(content_security);
         headers.insert(header::CONTENT_SECURITY_POLICY, value);
-        // Searches stand in addresses; other sites need not see them.
+        // URLs contain search terms, which other sites must not see.
         let referrer = HeaderValue::from_static("same-origin");
         headers.insert(header::REFERRER_POLICY, referrer);
     }
@@ -206,7 +206,7 @@ fn put_policy(headers: &mut HeaderMap, policy: Policy) {
     }
 }
 
-/// Adds the fields of a response that belongs to one moment or one mistake.
+/// Adds the headers of a response that must not be cached.
 fn put_unstored(headers: &mut HeaderMap, media_type: HeaderValue) {
     headers.insert(header::CONTENT_TYPE, media_type);
     headers.insert(header::CACHE_CONTROL, NO_STORE.clone());
@@ -219,7 +219,7 @@ fn put_error(headers: &mut HeaderMap, error: &HttpError) {
         headers.insert(header::ALLOW, HeaderValue::from_static(allow));
     }
     if let HttpError::Unavailable(_) = error {
-        // Long enough not to be asked in a loop, short enough for a restart.
+        // In seconds. Our choice: long enough to prevent a busy retry loop, short enough to retry soon after a restart.
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
     }
 }
@@ -228,12 +228,12 @@ fn put_preflight(headers: &mut HeaderMap, methods: HeaderValue, allowed: &'stati
     headers.insert(header::ACCESS_CONTROL_ALLOW_METHODS, methods);
     let allowed = HeaderValue::from_static(allowed);
     headers.insert(header::ACCESS_CONTROL_ALLOW_HEADERS, allowed);
-    // A day, in seconds; browsers shorten it as they like.
+    // One day in seconds; browsers apply lower limits of their own.
     let day = HeaderValue::from_static("86400");
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, day);
 }
 
-/// Writes the hub's answer to a request, using `headers`, the request's own map: a status and a line of plain text.
+/// Encodes the hub's response, reusing the request's `headers`: a status and a line of plain text.
 pub(crate) fn render_hub(result: Result<(), Refusal>, headers: HeaderMap) -> Response<Body> {
     let Err(refusal) = result else {
         let line = "accepted, the callback will be asked";
@@ -257,12 +257,12 @@ pub(crate) fn render_hub(result: Result<(), Refusal>, headers: HeaderMap) -> Res
     response
 }
 
-/// Writes an error as the hub does.
+/// Encodes an error like a response of the hub: as a line of plain text.
 pub(crate) fn render_error_line(error: &HttpError, headers: HeaderMap) -> Response<Body> {
     render_line(error.status(), &error.to_string(), headers)
 }
 
-/// Writes a line of plain text.
+/// Encodes a line of plain text.
 fn render_line(status: StatusCode, line: &str, mut headers: HeaderMap) -> Response<Body> {
     headers.clear();
     put_any_origin(&mut headers);
@@ -272,12 +272,12 @@ fn render_line(status: StatusCode, line: &str, mut headers: HeaderMap) -> Respon
     response(status, headers, Body::full(line))
 }
 
-/// Writes the answer of `/mcp`; `headers` are the request's own, whose Origin is echoed to a page that may read it.
+/// Encodes the response of `/mcp`, reusing the request's `headers`; their Origin is echoed if it is allowed.
 pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<Body> {
     let origin = headers.remove(header::ORIGIN);
     headers.clear();
     headers.insert(header::CACHE_CONTROL, NO_STORE.clone());
-    // A copy for one origin is of no use to another.
+    // A response cached for one origin cannot be used for another.
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
     if let (mcp::Origin::Allowed, Some(origin)) = (reply.origin, origin) {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
@@ -296,27 +296,27 @@ pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<
     if let Some(allow) = reply.allow {
         headers.insert(header::ALLOW, HeaderValue::from_static(allow));
     }
-    // A token is base64, which a header can always carry.
+    // A token is base64, which is always a valid header value.
     if let Some(token) = reply.session
         && let Ok(value) = HeaderValue::from_str(token.as_str())
     {
         headers.insert(MCP_SESSION, value);
     }
-    // The protocol knows no status that is not a number from 100 to 999.
+    // `mcp` uses only statuses from 100 to 999.
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
     response(status, headers, Body::full(Bytes::from(reply.body)))
 }
 
-/// Adds RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), Retry-After where the limit is
-/// exceeded, and lets pages read them where they may read others.
+/// Adds RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), and Retry-After if the limit is
+/// exceeded. Exposes them to pages of other origins if the response exposes other headers.
 pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
     let (policy, limit, left) = (quota.policy, quota.per_minute, quota.left);
-    // Whole seconds, rounded up: a client that waits so long is admitted.
+    // Whole seconds, rounded up: a client that waits this long is admitted.
     let next_s = quota.next.as_nanos().div_ceil(1_000_000_000).max(1);
     let window_s = WINDOW.as_secs();
     let headers = response.headers_mut();
     let mut put = |name, value: String| {
-        // Words of ours and numbers: a header can always carry them.
+        // The value consists of constants and numbers, so it is always valid.
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(HeaderName::from_static(name), value);
         }
@@ -326,7 +326,7 @@ pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
         format!("\"{policy}\";q={limit};w={window_s}"),
     );
     put("ratelimit", format!("\"{policy}\";r={left};t={next_s}"));
-    // What `/mcp` exposes has them already.
+    // `/mcp` already exposes them.
     if let Some(exposed) = headers.get_mut(header::ACCESS_CONTROL_EXPOSE_HEADERS)
         && *exposed == EXPOSED
     {
@@ -339,7 +339,7 @@ pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
     }
 }
 
-/// The Content-Type of every JSON answer.
+/// The Content-Type of every JSON response.
 pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// The header of an MCP session's id.
 pub(crate) const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");

@@ -1,31 +1,31 @@
-//! Counters of requests by route: how many, how large, how long they took.
+//! Metrics of requests by route: number, body bytes and duration.
 //!
-//! Every request adds to four numbers, so each thread has a set of them to itself: plain relaxed additions to memory
-//! that no other core writes. A scrape adds the sets up.
+//! Each thread has its own shard of counters, so a request costs four relaxed additions to memory that no other core
+//! writes. A scrape adds up the shards.
 
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering::Relaxed};
 use std::time::Duration;
 
 use super::router::{ROUTE_LABELS, UNMATCHED};
 
-/// Sets of counters. With more threads than that some share one, which costs time and loses nothing.
+/// Number of shards. With more threads, some share a shard, which is slower but still exact.
 const SHARDS: usize = 16;
 
-/// Upper bounds of the buckets of durations, in microseconds; what takes longer is only in the last one, which has none.
+/// Upper bounds of the duration buckets, in microseconds; one more bucket has no bound.
 pub(crate) const BOUNDS_US: [u64; 13] = [
     10, 25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 100_000, 1_000_000,
 ];
 
-/// Classes of statuses, from 200 on by the hundred; of those from 300 the service sends 304 alone.
+/// The status classes; the only 3xx that the service sends is 304.
 pub(crate) const STATUS_CLASSES: [&str; 4] = ["2xx", "3xx", "4xx", "5xx"];
 
-/// Totals since the start.
+/// Counters since the start of the process.
 #[derive(Debug)]
 pub struct RequestMetrics {
     shards: Box<[Shard]>,
 }
 
-/// The counters of one thread, apart from its neighbours' by more than a cache line.
+/// The counters of one thread, aligned to two cache lines, so that threads share none.
 #[derive(Debug)]
 #[repr(align(128))]
 pub(crate) struct Shard {
@@ -35,13 +35,13 @@ pub(crate) struct Shard {
 
 #[derive(Debug, Default)]
 pub(crate) struct RouteCounters {
-    /// At the place of a class in [`STATUS_CLASSES`].
+    /// The number of requests by status, indexed like [`STATUS_CLASSES`].
     pub(crate) requests: [AtomicU64; STATUS_CLASSES.len()],
-    /// Bytes of bodies sent.
+    /// Bytes of response bodies.
     pub(crate) bytes: AtomicU64,
-    /// Time from the head to a response that is ready.
+    /// Time from the request head until the response is ready.
     pub(crate) elapsed_ns: AtomicU64,
-    /// Requests that took as long as each of [`BOUNDS_US`] holds, and at last longer.
+    /// The number of requests by duration, indexed like [`BOUNDS_US`]; the last entry counts longer ones.
     pub(crate) buckets: [AtomicU64; BOUNDS_US.len() + 1],
 }
 
@@ -57,12 +57,12 @@ impl Default for RequestMetrics {
 }
 
 impl RequestMetrics {
-    /// Counts a request to a route that got `status` and `bytes` of body after `elapsed`. No lock, no allocation.
+    /// Counts a request with its status, body bytes and duration. Takes no lock and does not allocate.
     pub(crate) fn record(&self, route_id: usize, status: u16, bytes: u64, elapsed: Duration) {
         let Some(route) = self.shard().routes.get(route_id) else {
             return;
         };
-        // 580 years are enough.
+        // Overflows after 584 years.
         let elapsed_ns = elapsed.as_nanos() as u64;
         let mut bounds = BOUNDS_US.iter();
         let bucket = bounds.position(|bound| elapsed_ns <= bound * 1_000);
@@ -74,7 +74,7 @@ impl RequestMetrics {
         route.buckets[bucket].fetch_add(1, Relaxed);
     }
 
-    /// Counts what got `status` without a route: what was no request, or not in time, or made a handler panic.
+    /// Counts an error response without a route: to an invalid request, after a timeout, or after a panic of a handler.
     pub(crate) fn record_refusal(&self, status: u16) {
         self.record(UNMATCHED, status, 0, Duration::ZERO);
     }
@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn requests_are_counted_by_the_class_of_their_status_and_in_the_first_bucket_that_holds_them() {
+    fn requests_are_counted_by_status_class_and_duration_bucket() {
         let traffic = RequestMetrics::default();
         for (status, elapsed_ns) in [
             (200, 0),

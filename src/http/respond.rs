@@ -1,7 +1,7 @@
-//! From the head of a request to its response: the one path that all requests take.
+//! Handles requests: the only code path from the head of a request to its response.
 //!
-//! hyper's head becomes a [`RequestHead`], [`find_route`] routes it, and an [`Exchange`] decides on the [`Reply`] and
-//! tells the counters and the access log of it.
+//! hyper's head becomes a [`RequestHead`], [`find_route`] finds its route, and an [`Exchange`] chooses the [`Reply`]
+//! and records it in the metrics and the access log.
 
 use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
@@ -26,7 +26,7 @@ use crate::mcp;
 use crate::pages::Policy;
 use crate::wire::negotiate::prefers_html;
 
-/// What a path leads to; `None` for the `*` of OPTIONS.
+/// The route of a path, or why it has none; `None` for the `*` of OPTIONS.
 type Found<'p> = Result<Option<Matched<'p>>, HttpError>;
 
 fn find_route<'p>(path: &'p Result<Option<Path<'_>>, TargetError>) -> Found<'p> {
@@ -41,19 +41,19 @@ fn find_route<'p>(path: &'p Result<Option<Path<'_>>, TargetError>) -> Found<'p> 
     matched.map(Some).ok_or(HttpError::UnknownPath)
 }
 
-/// Returns the rate limit that a request counts against before anything else is looked at, if any.
+/// Returns the rate limit that is checked before anything else, if any.
 fn scope_of(head: &RequestHead<'_>, found: &Found<'_>) -> Option<RateLimitScope> {
     match found {
-        // A page cannot leave this question out, and the request that it asks about is counted.
+        // Browsers send preflights unasked, and the request that follows is counted.
         _ if head.is_preflight() => None,
-        // These are counted when their head is checked.
+        // Counted by `respond_to_body`, after the check of the origin.
         Ok(Some(matched)) if matched.action(head.method) == Action::Write => None,
         Ok(Some(matched)) => matched.row.scope,
         _ => Some(RateLimitScope::Reads),
     }
 }
 
-/// Checks what needs no route, in the order that `mod.rs` names.
+/// Checks the parts of a head that need no route, in the order documented in `mod.rs`.
 fn check_head(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
     if head.field_count > app.limits.header_fields {
         return Err(HttpError::Fields {
@@ -71,17 +71,17 @@ fn check_head(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
     }
 }
 
-/// A request between its head and the end of its response: what the counters and the access log are told of it.
+/// State of a request from its head to its response: the data for metrics and access log.
 struct Exchange {
     began: Instant,
     route_id: usize,
     log_entry: Option<LogEntry>,
-    /// What the client has left of its rate, where it has one.
+    /// The client's rate limit status, if the route has a limit.
     quota: Option<RateLimitStatus>,
 }
 
 impl Exchange {
-    /// Begins with the request of `head`, which was there at `began`.
+    /// Starts the exchange of a request whose head was complete at `began`.
     fn begin(
         app: &AppState,
         head: &RequestHead<'_>,
@@ -100,7 +100,7 @@ impl Exchange {
         }
     }
 
-    /// Decides what to reply. Allocates nothing for a stored document.
+    /// Chooses the reply; fails with the row of a route that reads the body. Allocates nothing for a stored document.
     fn respond<'s>(
         &mut self,
         app: &AppState,
@@ -129,7 +129,7 @@ impl Exchange {
             },
             Err(error) => error,
         };
-        // A client that prefers HTML, as browsers do, gets a page of the same status.
+        // A client that prefers HTML, as browsers do, gets the error as a page.
         Ok(match error.page() {
             Some(heading) if prefers_html(head.lines_from_last("accept")) => {
                 let page = served.pages.error(heading, &error.to_string());
@@ -139,7 +139,7 @@ impl Exchange {
         })
     }
 
-    /// Counts the request against the client's rate; returns the error where that is exceeded.
+    /// Counts the request against the client's rate limit; returns an error if it is exceeded.
     fn count(
         &mut self,
         app: &AppState,
@@ -153,7 +153,7 @@ impl Exchange {
         exceeded.map(|quota| HttpError::Rate(quota.per_minute))
     }
 
-    /// Counts and logs the response, which tells what is left of the rate.
+    /// Adds the rate limit headers to the response, then counts and logs it.
     fn end(self, app: &AppState, response: &mut Response<Body>) {
         if let Some(quota) = self.quota {
             reply::put_rate(response, &quota);
@@ -172,7 +172,7 @@ impl Exchange {
     }
 }
 
-/// Answers one request that hyper has read, of the client at `peer`; it was there at `began`.
+/// Answers a request from hyper; `peer` is the connection's peer, and the head was complete at `began`.
 pub async fn handle(
     app: &AppState,
     request: Request<Incoming>,
@@ -181,12 +181,12 @@ pub async fn handle(
 ) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
     let (peer, has_body) = (peer.ip(), !body.is_end_stream());
-    // HTTP/1.1 has its own way, the lingering close. A client that waits to hear whether to send its body has sent none.
+    // HTTP/1.1 uses a lingering close instead. A client that sent `Expect` has not sent its body yet.
     let is_discarded =
         has_body && parts.version == Version::HTTP_2 && !parts.headers.contains_key(header::EXPECT);
     match respond_to(app, parts, has_body, peer, began) {
         Ok(response) if !is_discarded => response,
-        // Boxed, as reads are the traffic and their futures should stay small.
+        // Boxed, so the futures of reads, which are far more frequent, stay small.
         responded => {
             let respond = async move {
                 let response = match responded {
@@ -205,10 +205,10 @@ pub async fn handle(
     }
 }
 
-/// Answers a request of `peer` at once from its head, as [`handle`] does; `None` where its body is needed.
+/// Answers a request from its head alone, like [`handle`]; `None` if its body is needed.
 ///
-/// A GET of a stored document allocates nothing here, given a header map of the size that the response needs; hyper
-/// hands the map of a response to the next request of the connection.
+/// A GET of a stored document allocates nothing here if the header map has the capacity that the response needs; hyper
+/// reuses the map of a response for the next request of the connection.
 #[must_use]
 pub fn respond(
     app: &AppState,
@@ -219,10 +219,10 @@ pub fn respond(
     respond_to(app, parts, has_body, peer, clock::instant()).ok()
 }
 
-/// Answers from the head alone.
+/// Answers from the head alone; fails with the input of `respond_to_body` if the body is needed.
 #[allow(
     clippy::result_large_err,
-    reason = "the error is the way of the few requests that have a body"
+    reason = "only the few requests that need their body return the error"
 )]
 fn respond_to(
     app: &AppState,
@@ -252,9 +252,9 @@ fn respond_to(
     }
 }
 
-/// Encodes `reply` for hyper, in the header map of the request, whose body was left alone if `unread`.
+/// Encodes `reply` for hyper, reusing the header map of the request; `unread` if its body was not read.
 fn encode(app: &AppState, parts: Parts, reply: Reply<'_>, unread: bool) -> Response<Body> {
-    // A body that is not read would be taken for the next request, or stall hyper. HTTP/2 has streams.
+    // On HTTP/1.1 an unread body would be parsed as the next request, or stall hyper.
     let close = unread
         || matches!(
             &reply,
@@ -271,8 +271,8 @@ fn encode(app: &AppState, parts: Parts, reply: Reply<'_>, unread: bool) -> Respo
     response
 }
 
-/// Answers a request whose body is read first. Rate and origin are checked before, so that a flood costs no more than its
-/// heads; the origin first: a page of a foreign one does not spend the rate of the browser that shows it.
+/// Answers a request that needs its body. Origin and rate limit are checked before the body is read, so a flood costs
+/// only its heads. The origin is checked first, so a page of a foreign origin cannot use up the quota of its visitors.
 async fn respond_to_body(
     app: &AppState,
     parts: Parts,
@@ -282,7 +282,7 @@ async fn respond_to_body(
     mut exchange: Exchange,
 ) -> Response<Body> {
     let is_http1 = parts.version < Version::HTTP_2;
-    // Chunks are where parsers disagree (RFC 9112 §7.1), so nothing that follows them is taken for a request.
+    // Parsers disagree on chunked bodies (RFC 9112 §7.1), so the connection is closed after one.
     let chunked = parts.headers.contains_key(header::TRANSFER_ENCODING);
     let has_body = !body.is_end_stream();
     let origin = match row.route {
@@ -310,7 +310,7 @@ async fn respond_to_body(
     response
 }
 
-/// Returns the response to a request whose handler panicked: 500, and the connection ends.
+/// Returns the response to a request whose handler panicked: 500, and the connection is closed.
 pub(crate) fn internal_error() -> Response<Body> {
     let reply = Reply::Refuse(HttpError::Internal);
     let no_store = HeaderValue::from_static("no-store");

@@ -1,5 +1,5 @@
-//! From the target of a request to its route, and the route table: path, methods, handler, metric label and rate limit of
-//! every address.
+//! Routing: parses the target of a request and finds its row in the route table, which has path, methods, handler,
+//! metric label and rate limit.
 
 use std::borrow::Cow;
 
@@ -11,17 +11,17 @@ use crate::mcp;
 use crate::pages::Page;
 use crate::wire::form::{self, FormError};
 
-/// An address of the service.
+/// A route of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
     /// One of the stored documents.
     Document(Document),
-    /// A page for people, or a file of one; some take parameters.
+    /// A page for people, or a file for pages or crawlers; some take parameters.
     Page(Page),
     Search,
-    /// `/api/reviews/since/{date}`, the date still as it came.
+    /// `/api/reviews/since/{date}`, with the date as received.
     Since(&'a str),
-    /// `/api/reviews/{id}`, the id not yet looked up.
+    /// `/api/reviews/{id}`, with the id not yet looked up.
     Review(&'a str),
     Health,
     Ready,
@@ -29,7 +29,7 @@ pub(crate) enum Route<'a> {
     Mcp,
 }
 
-/// A stored document; the number is its place in the table of the served state.
+/// A stored document; the number is its index in the table of the served state.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Document {
     Reviews = 0,
@@ -41,7 +41,7 @@ pub(crate) enum Document {
 }
 
 impl Document {
-    /// Every document, each at its number.
+    /// Every document, at its index.
     pub(crate) const ALL: [Document; 6] = [
         Document::Reviews,
         Document::Insights,
@@ -60,7 +60,7 @@ pub(crate) struct RouteRow {
     pub(crate) route: Route<'static>,
     /// The Allow header.
     pub(crate) methods: &'static str,
-    /// `None` for the questions of load balancers, which decide whether traffic comes here at all.
+    /// `None` for the health checks of load balancers, which must not be refused.
     pub(crate) scope: Option<RateLimitScope>,
 }
 
@@ -131,11 +131,11 @@ pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     page("/.well-known/api-catalog", Page::ApiCatalog),
 ];
 
-/// The rows with a parameter; a test holds their places.
+/// Indices of the rows with a parameter, verified by a test.
 const SINCE: usize = 16;
 const REVIEW: usize = 17;
 
-/// The paths as metrics name them, behind that of unknown ones: no label is made of anything that a client sends.
+/// Labels in metrics: "other" for unknown paths, then the path of each row. No label depends on input from clients.
 pub(crate) static ROUTE_LABELS: [&str; ROUTE_COUNT + 1] = {
     let (mut labels, mut row) = (["other"; ROUTE_COUNT + 1], 0);
     while row < ROUTE_COUNT {
@@ -145,52 +145,52 @@ pub(crate) static ROUTE_LABELS: [&str; ROUTE_COUNT + 1] = {
     labels
 };
 
-/// The number in metrics of a request that was refused before it had a route.
+/// Index in [`ROUTE_LABELS`] of a request without a route.
 pub(crate) const UNMATCHED: usize = 0;
 
-/// The methods that some address here takes: the answer to `OPTIONS *`.
+/// The methods of all routes together: the response to `OPTIONS *`.
 pub(crate) const ALLOW_ALL: &str = "GET, HEAD, POST, DELETE, OPTIONS";
 
-/// A route that was found, with its row.
+/// The route of a path, with its row.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Matched<'a> {
     pub(crate) route: Route<'a>,
     pub(crate) row: &'static RouteRow,
-    /// Its place in [`ROUTE_LABELS`].
+    /// Its index in [`ROUTE_LABELS`].
     pub(crate) route_id: usize,
 }
 
-/// What a method asks for on a route.
+/// What a method does on a route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Action {
     Read,
-    /// What comes with a body: POST to the hub, and everything to /mcp, whose protocol refuses methods itself.
+    /// Needs the body: POST to the hub, and every method on /mcp, whose endpoint refuses methods itself.
     Write,
     Options,
-    /// No method of this route.
+    /// Not a method of this route.
     Refuse,
 }
 
-/// Returns the route of `/api/reviews/since/{date}`: the one with a parameter whose every fault, broken escapes
-/// included, is answered by the rules of the query.
+/// Returns the route of `/api/reviews/since/{date}`. Its endpoint reports every error in the date, broken escapes
+/// included, like an error in a query parameter.
 pub(crate) fn route_of_date<'a>(parent: &str, raw: &'a str) -> Option<Matched<'a>> {
     let is_date = parent == "/api/reviews/since/" && !raw.is_empty();
     is_date.then(|| matched(SINCE, Route::Since(raw)))
 }
 
-/// Returns the route of any other path, cut before its last segment, or `None` for an unknown path.
+/// Returns the route of any other path, split before its last segment, or `None` for an unknown path.
 ///
-/// A trailing slash is another, unknown, path; nothing is normalised, so `..` is a segment like any other.
+/// Paths are not normalised: one with a trailing slash is unknown, and `..` is an ordinary segment.
 pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> {
     let is_path = |row: &RouteRow| {
         row.path.len() == parent.len() + last.len() && row.path.strip_prefix(parent) == Some(last)
     };
     match ROUTES.iter().position(is_path) {
-        // An escaped slash is no slash of an address.
+        // A slash in the last segment was escaped, so it does not separate segments of a row's path.
         Some(at) if at != SINCE && at != REVIEW && !last.contains('/') => {
             Some(matched(at, ROUTES[at].route))
         }
-        // No review can have these ids: an address without its date, and a trailing slash.
+        // Not ids of reviews: `/api/reviews/since` lacks its date, and `/api/reviews/` its last segment.
         _ if parent != "/api/reviews/" || matches!(last, "since" | "") => None,
         _ => Some(matched(REVIEW, Route::Review(last))),
     }
@@ -216,12 +216,12 @@ impl Matched<'_> {
     }
 }
 
-/// Why a target is refused: the client's mistake.
+/// Why a request target is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TargetError {
     #[error("the request target has {bytes} bytes, at most {bytes_max} are taken")]
     TooLong { bytes: usize, bytes_max: usize },
-    /// `*` with another method than OPTIONS, or the form that only CONNECT has.
+    /// `*` with another method than OPTIONS, or the authority-form of CONNECT (RFC 9112 §3.2).
     #[error("the request target must be a path")]
     Form,
     #[error("the path has a % without two hexadecimal digits")]
@@ -232,22 +232,22 @@ pub(crate) enum TargetError {
     Character,
 }
 
-/// A path, cut before its last segment, which is where the parameters of our addresses stand.
+/// A path, split before its last segment, the only one that can be a parameter.
 ///
-/// Cut first and decoded second, so that an escaped slash stays part of the segment it is in.
+/// It is split before it is decoded, so an escaped slash stays part of its segment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Path<'a> {
-    /// Up to and with the last slash, decoded; empty, and so no path of ours, if a slash was escaped in it.
+    /// The decoded path up to and including the last slash; empty, and so unknown, if it contains an escaped slash.
     pub(crate) parent: Cow<'a, str>,
-    /// What follows it, as it came.
+    /// The last segment as received.
     pub(crate) raw: &'a str,
-    /// What follows it, decoded, or why it cannot be: that is for the endpoint to say if it is a parameter.
+    /// The decoded last segment, or why it cannot be decoded.
     pub(crate) last: Result<Cow<'a, str>, TargetError>,
 }
 
-/// Checks the form of a target of so many bytes, and returns its path, or `None` for the `*` of OPTIONS.
+/// Checks the form of a target with this number of bytes, and returns its path, or `None` for the `*` of OPTIONS.
 ///
-/// Allocates only for a path that has escapes, which none of our own addresses has.
+/// Allocates only for a path with escapes; no row of the table has any.
 pub(crate) fn parse_target<'a>(
     method: &Method,
     path: &'a str,
@@ -262,14 +262,14 @@ pub(crate) fn parse_target<'a>(
     }
 }
 
-/// Returns how many bytes a target has that hyper has read.
+/// Returns the number of bytes of the path, the query and the authority of a target.
 pub(crate) fn target_length(uri: &Uri) -> usize {
     let path = uri.path_and_query().map(|path| path.as_str().len());
     let authority = uri.authority().map(|authority| authority.as_str().len());
     path.unwrap_or(0) + authority.unwrap_or(0)
 }
 
-/// Cuts and decodes a path that begins with a slash.
+/// Splits and decodes a path that begins with a slash.
 fn parse_path(path: &str) -> Result<Path<'_>, TargetError> {
     let (mut cut, mut plain) = (0, true);
     for (at, byte) in path.bytes().enumerate() {
@@ -329,12 +329,12 @@ mod tests {
         let has_row = |route| ROUTES.iter().any(|row| row.route == route);
         assert!(Document::ALL.into_iter().map(Route::Document).all(has_row));
         for page in Page::all() {
-            // The badge in colours is a parameter of the badge.
+            // The themes of the badge are values of its parameter, not paths.
             let expected = !matches!(page, Page::BadgeLight | Page::BadgeDark);
             assert_eq!(has_row(Route::Page(page)), expected, "{page:?}");
         }
         for (label, number) in ROUTE_LABELS.into_iter().zip(0..).skip(1) {
-            // No id has braces, but the router does not mind.
+            // Braces are invalid in an id, but the router does not check ids.
             let found = find(label).expect(label);
             assert_eq!((found.row.path, found.route_id), (label, number));
         }
@@ -362,7 +362,7 @@ mod tests {
                 let method = Method::from_bytes(name.as_bytes()).expect("a method");
                 let action = find(row.path).expect(row.path).action(&method);
                 let expected = match name {
-                    // What /mcp refuses it refuses in the words of its protocol.
+                    // The endpoint of /mcp refuses methods itself.
                     _ if row.route == Route::Mcp => Action::Write,
                     _ if !is_allowed => Action::Refuse,
                     "POST" => Action::Write,

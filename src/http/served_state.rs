@@ -1,4 +1,4 @@
-//! One snapshot and everything about it that responses need, prepared once.
+//! One snapshot and everything that responses need from it, prepared once.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -16,21 +16,21 @@ use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, QueryTags};
 use crate::wire::negotiate::{Coding, choose_coding};
 
-/// What is served: immutable, shared by the requests that began while it was current.
+/// The state that is served: immutable, and shared by the requests that began while it was current.
 #[derive(Debug)]
 pub struct ServedState {
     snapshot: Arc<Snapshot>,
-    /// What the Model Context Protocol answers from.
+    /// The data of the Model Context Protocol.
     pub(crate) catalog: mcp::Catalog,
-    /// At `Document as usize`; `None` for insights that are still being derived.
+    /// Indexed by `Document as usize`; `None` for insights that are still being derived.
     documents: Vec<Option<PreparedDocument>>,
     pub(crate) pages: Pages,
-    /// At `Page as usize`.
+    /// Indexed by `Page as usize`.
     prepared_pages: Vec<PreparedDocument>,
-    /// `Last-Modified` of the documents that are made of the dataset alone.
+    /// `Last-Modified` of the documents that depend only on the dataset.
     pub(crate) last_modified: HeaderValue,
     search_tags: QueryTags,
-    /// Of searches by aspect or polarity, which depend on the insights as well.
+    /// Tags of searches by aspect or polarity, which also depend on the insights.
     insights_tags: QueryTags,
 }
 
@@ -38,7 +38,7 @@ pub struct ServedState {
 struct PreparedDocument {
     media_type: HeaderValue,
     link: Option<HeaderValue>,
-    /// Of the body in each coding, at `Coding as usize`.
+    /// Entity-tags of the body in each coding, indexed by `Coding as usize`.
     variants: [PreparedVariant; 3],
 }
 
@@ -57,10 +57,10 @@ pub(crate) struct Variant<'s> {
 }
 
 impl ServedState {
-    /// Prepares the responses for `snapshot`. Its compressed variants may arrive later.
+    /// Prepares the responses for `snapshot`. Compressed variants may be added later.
     ///
     /// # Errors
-    /// When the snapshot's base URL cannot be written into a header.
+    /// If the snapshot's base URL is not a valid header value.
     pub fn new(snapshot: Arc<Snapshot>) -> Result<ServedState, SettingsError> {
         let catalog = mcp::Catalog::new(Arc::clone(&snapshot));
         let base_url = &snapshot.base_url;
@@ -78,9 +78,9 @@ impl ServedState {
         let prepared_pages = Page::all()
             .map(|page| PreparedDocument::new(pages.resource(page), page.link(base_url)))
             .collect::<Result<_, _>>()?;
-        // Another version may answer the same query of the same dataset in other bytes.
+        // Another version of reviewd may answer the same query of the same dataset with other bytes.
         let version = env!("CARGO_PKG_VERSION").as_bytes();
-        // So may the insights of the dataset before, by which aspects are searched while the own ones are derived.
+        // While the insights are being derived, searches use the previous ones, which change the result too.
         let carried = snapshot.insights().filter(|_| !snapshot.has_own_insights());
         let carried = carried.map_or(&[][..], |document| &document.digest);
         Ok(ServedState {
@@ -95,7 +95,7 @@ impl ServedState {
         })
     }
 
-    /// Returns the snapshot that this state was made of.
+    /// Returns the snapshot of this state.
     #[must_use]
     pub fn snapshot(&self) -> &Arc<Snapshot> {
         &self.snapshot
@@ -106,15 +106,15 @@ impl ServedState {
         self.last_modified_if_made_of(page.shows_insights())
     }
 
-    /// Returns the date of the dataset, or `None` for what shows the insights while those of this dataset are missing:
-    /// they come later and leave that date as it is.
+    /// Returns the date of the dataset, or `None` for content that shows insights while those of this dataset are not
+    /// derived: deriving them changes the content, but not the date.
     fn last_modified_if_made_of(&self, insights: bool) -> Option<&HeaderValue> {
         let is_whole = !insights || self.snapshot.has_own_insights();
         is_whole.then_some(&self.last_modified)
     }
 
-    /// Returns `document` in the coding that the client prefers of those that are ready, or `None` where the document
-    /// itself was not ready when this state was made.
+    /// Returns `document` in the coding that the client prefers of those that are ready, or `None` if the document
+    /// itself was not ready when this state was created.
     pub(crate) fn document(
         &self,
         document: Document,
@@ -139,15 +139,15 @@ impl ServedState {
         variant
     }
 
-    /// Makes the compressed variants of all that is stored, the small ones first; seconds for a large dataset, so on a
-    /// background thread. `cancelled` is asked between two variants.
+    /// Creates the compressed variants of all stored documents, small ones first. Takes seconds for a large dataset, so
+    /// it runs on a background thread. `cancelled` is called between two variants.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
         self.pages.compress(&cancelled);
         self.snapshot.compress(&cancelled);
     }
 
-    /// Returns the entity-tag and the Last-Modified of a search for the raw `query`. The tag depends on the dataset and on the
-    /// query's bytes, not on the answer, so a client's copy is confirmed without searching.
+    /// Returns the entity-tag and the Last-Modified of a search for the raw `query`. The tag depends on the dataset and
+    /// the bytes of the query, not on the result, so a client's copy is validated without searching.
     pub(crate) fn search_validators(
         &self,
         query: &[u8],
@@ -215,7 +215,7 @@ impl PreparedDocument {
             }),
             false => Coding::Identity,
         };
-        // A variant never goes away once it is there; the body as it is stands in for a coding never offered.
+        // A variant that is ready stays ready, so the fallback is never used.
         let (coding, body) = match resource.encoded(preferred) {
             Some(body) => (preferred, body),
             None => (Coding::Identity, &resource.body),
@@ -237,11 +237,11 @@ impl PreparedDocument {
     }
 }
 
-/// Makes a header value whose clones cost a reference count.
+/// Creates a header value whose clones only increment a reference count.
 fn shared(value: &[u8]) -> Result<HeaderValue, SettingsError> {
     let value = HeaderValue::from_maybe_shared(Bytes::copy_from_slice(value))
         .map_err(|_| SettingsError::BaseUrl)?;
-    // The first clone of such a value turns its buffer into a counted one, which allocates: so not on a request.
+    // The first clone allocates the reference count of the buffer, so it is done here and not by a request.
     drop(value.clone());
     Ok(value)
 }

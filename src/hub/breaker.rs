@@ -1,23 +1,23 @@
-//! Circuit breaker over all deliveries: tells faults of our own network and line from those of subscribers, for which they
-//! would lose their subscriptions.
+//! Circuit breaker over all deliveries: distinguishes failures of our own network from failures of subscribers, which
+//! would cost them their subscriptions.
 //!
-//! When most hosts are not reached (no name, no route, no connection in time), or do not take a body in time, that is no
-//! failure of a subscriber, and what did not arrive is sent again within a minute. No delivery waits for that to end, so
-//! hosts that are gone delay no others. A refused connection, a broken handshake or a bad status prove that the network
-//! works. Only attempts to deliver to active subscriptions count, never verifications, whose hosts any client can choose.
+//! If most hosts are unreachable (no name, no route, connect timeout) or time out while receiving a body, no failure
+//! counts against a subscriber, and deliveries are retried within a minute. An open breaker holds no delivery back, so
+//! unreachable hosts delay no others. A refused connection, a failed handshake or an error status proves that the
+//! network works. Only deliveries to active subscriptions count: any client can choose the hosts of verifications.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
-/// What has been seen of the network lately. Pure: the time is handed in.
+/// The recent attempts. Pure: callers pass the time.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
-    /// The last attempt to each host and whether it reached the host, oldest first.
+    /// The last attempt to each host: host, time, and whether the host was reached; oldest first.
     seen: VecDeque<(String, Instant, bool)>,
 }
 
 impl Breaker {
-    /// Records an attempt. Returns true when it did not reach its host for a fault of ours.
+    /// Records an attempt. Returns true if it failed because of our own network.
     pub(super) fn record(&mut self, host: &str, is_reached: bool, now: Instant) -> bool {
         self.seen.retain(|(known, ..)| known != host);
         if self.seen.len() >= HOSTS_MAX {
@@ -27,7 +27,7 @@ impl Breaker {
         !is_reached && self.is_open(now)
     }
 
-    /// Tells whether most hosts were not reached lately.
+    /// Tells whether most of the recently tried hosts were not reached.
     pub(super) fn is_open(&self, now: Instant) -> bool {
         let is_recent = |at: Instant| now.saturating_duration_since(at) < WINDOW;
         let recent = self.seen.iter().filter(|(_, at, _)| is_recent(*at));
@@ -36,21 +36,21 @@ impl Breaker {
     }
 }
 
-/// Attempts longer ago say nothing of now. Our choice: twice the longest wait after a fault of ours, so that one that lasts
-/// is seen for as long as it lasts.
+/// Age from which an attempt no longer counts. Our choice: twice the longest retry delay after a failure of our
+/// network, so the breaker stays open between retries for as long as the failure lasts.
 const WINDOW: Duration = Duration::from_secs(150);
 
-/// Fewer hosts than this say nothing of our own network.
+/// Number of unreachable hosts from which our own network may be the cause.
 const HOSTS_MIN: usize = 3;
 
-/// Hosts looked at; of more the latest.
+/// Hosts remembered; beyond this the one with the oldest attempt is dropped.
 const HOSTS_MAX: usize = 256;
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    /// Records attempts at so many seconds: whether each reached its host, and whether the fault was ours.
+    /// Records attempts: host, time in seconds, whether the host was reached, and the expected result.
     fn record(attempts: &[(&str, u64, bool, bool)]) {
         let (mut breaker, began) = (Breaker::default(), Instant::now());
         for (host, s, is_reached, is_ours) in attempts {
@@ -62,7 +62,7 @@ mod tests {
     }
 
     #[test]
-    fn most_hosts_lost_at_once_are_our_own_networks_fault_until_most_are_reached() {
+    fn the_breaker_is_open_while_most_hosts_are_unreachable() {
         record(&[
             ("good", 0, true, false),
             ("a", 0, false, false),
@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn half_of_the_hosts_and_those_of_long_ago_are_no_fault_of_ours() {
+    fn half_of_the_hosts_or_old_failures_do_not_open_the_breaker() {
         record(&[
             ("g1", 0, true, false),
             ("g2", 0, true, false),

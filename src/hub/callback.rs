@@ -1,4 +1,4 @@
-//! The callback URL of a subscriber: kept exactly, taken apart once, never printed in full.
+//! The callback URL of a subscriber: stored unchanged, parsed once, never printed in full.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -9,10 +9,9 @@ use url::Host;
 use crate::wire::form::unescape;
 use crate::wire::text::{push_percent, quote};
 
-/// An https URL that a subscriber gave: the URL itself, and its host and port as the limits and the guard need them.
+/// The https URL of a subscriber, with its host and port for the limits and the guard.
 ///
-/// A callback is often a capability (its path or query is all that protects it), so `Debug` and `Display` show the
-/// origin and path length only.
+/// A callback is often a capability (only its path or query protects it), so `Debug` shows its origin and length only.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Callback {
     uri: String,
@@ -26,7 +25,7 @@ impl Callback {
     /// byte.
     ///
     /// # Errors
-    /// What is wrong, for a message that begins with the field's name.
+    /// The error, as the rest of a message that begins with the field's name.
     pub fn parse(text: &str) -> Result<Callback, String> {
         if let Some((_, rest)) = text.split_once("://")
             && !rest.split(['/', '?', '#']).take(1).all(str::is_ascii)
@@ -72,13 +71,13 @@ impl Callback {
         &self.uri
     }
 
-    /// Returns the host: a name in lower case, or an address written as one.
+    /// Returns the host: a name in lower case, or an IP address.
     #[must_use]
     pub fn host(&self) -> &Host {
         &self.host
     }
 
-    /// Returns the port, 443 when the URL names none.
+    /// Returns the port, 443 if the URL has none.
     #[must_use]
     pub fn port(&self) -> u16 {
         self.port
@@ -98,14 +97,14 @@ impl Callback {
             uri.push_str(joint);
             uri.push_str(name);
             uri.push('=');
-            // Every byte but the unreserved ones is escaped, so that no value can end or add a pair.
+            // All bytes except unreserved ones are escaped, so no value can end or add a pair.
             push_percent(&mut uri, value, is_unreserved);
             joint = "&";
         }
         uri
     }
 
-    /// Returns the URL with its query replaced by a sign that there is one, for the operator.
+    /// Returns the URL for the operator, with `…` in place of its query.
     #[must_use]
     pub fn without_query(&self) -> String {
         match self.uri.split_once('?') {
@@ -122,8 +121,8 @@ impl fmt::Debug for Callback {
     }
 }
 
-/// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets without a zone. Whether a name
-/// leads anywhere is for its lookup, whose addresses are all judged.
+/// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets without a zone. A name is
+/// checked later, by its lookup: the guard checks all its addresses.
 fn parse_host(text: &str) -> Result<Host, String> {
     let address = text.trim_matches(['[', ']']).parse();
     match (address, text.starts_with('[')) {
@@ -138,7 +137,7 @@ fn parse_host(text: &str) -> Result<Host, String> {
 /// other escape as it is. Length, escapes and the absence of a fragment are checked on the way.
 ///
 /// # Errors
-/// What is wrong, for a message that begins with the field's name.
+/// The error, as the rest of a message that begins with the field's name.
 pub(crate) fn normalize(text: &str) -> Result<String, String> {
     let bytes = text.len();
     if bytes > URI_BYTES {
@@ -170,11 +169,11 @@ fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
-/// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times what
-/// the longest callbacks of public subscribers need, and small enough for every line of a log.
+/// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times the
+/// longest callbacks of public subscribers, and short enough for a log line.
 const URI_BYTES: usize = 2048;
 
-/// The port of an https URL that names none.
+/// The default port of https.
 const HTTPS_PORT: u16 = 443;
 
 #[cfg(test)]

@@ -1,6 +1,6 @@
-//! The hub's thread. It alone has the store: requests, ends of exchanges and changed topics come in as messages, a
-//! batch at a time; each batch is stored in a few transactions, and only then answered, and what is due is claimed and
-//! sent by threads of their own (`exchanges`). Nothing here waits for a subscriber.
+//! The hub's thread, the only owner of the store. It receives requests, finished exchanges and changed topics as
+//! messages, stores each batch in a few transactions, and then replies. It claims due exchanges and runs each on a
+//! thread of its own (`exchanges`), so it never waits for a subscriber.
 
 mod exchanges;
 mod storage;
@@ -29,10 +29,10 @@ use super::transport::{CaError, client_config};
 use super::{Moment, Refusal};
 use crate::snapshot::Topic;
 
-/// What comes in.
+/// A message to the thread.
 #[derive(Debug)]
 pub(super) enum Message {
-    /// A request to keep, and whom to tell.
+    /// A request to store, and the channel for the result.
     Submit {
         accept: Accept,
         reply: oneshot::Sender<Result<(), Refusal>>,
@@ -46,7 +46,7 @@ pub(super) enum Message {
     },
     /// Topics may have changed.
     Wake,
-    /// Stop, by then.
+    /// Stop, at the latest at `until`.
     Stop {
         until: Instant,
         done: Option<SyncSender<bool>>,
@@ -63,25 +63,25 @@ pub(super) struct Engine {
     client: Client,
     store: Option<Store>,
     role: Role,
-    /// Looked at again at this time: the store when it could not be opened.
+    /// When to use the store again after an error.
     open_at: Instant,
     health: Health,
     in_flight: InFlight,
     breaker: Breaker,
-    /// What is served, by the topic's URL.
+    /// The current content of each topic, by its URL.
     contents: BTreeMap<String, Topic>,
-    /// Whether the store may not know yet what the topics hold.
+    /// Whether `contents` may be newer than the store.
     unpublished: bool,
-    /// When a topic last got new content, or when this process began.
+    /// When a topic last got new content, or when this process started.
     published_at: Moment,
-    /// Ends of exchanges that the store does not have yet.
+    /// Finished exchanges that are not stored yet.
     ended: Vec<FinishedExchange>,
-    /// The clock, and what it showed when it was last looked at.
+    /// The wall clock; `anchor` is its last reading.
     unix_ms: Box<dyn Fn() -> i64 + Send>,
     anchor: (Instant, i64),
     sweep_at: Instant,
     count_at: Instant,
-    /// Verifications that have been put off since the waiting requests were counted.
+    /// Verifications that were deferred since the pending requests were last counted.
     put_off: u64,
     stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
 }
@@ -132,7 +132,7 @@ impl Engine {
         })
     }
 
-    /// Works until it is told to stop.
+    /// Processes messages until a `Stop`, and then until all exchanges have ended or its deadline has passed.
     pub(super) fn run(mut self, messages: &Receiver<Message>) {
         give_way(Behind::Little);
         let mut wait = Duration::ZERO;
@@ -140,7 +140,7 @@ impl Engine {
             // This thread keeps a sender too, so the channel never closes.
             let mut batch = Vec::from_iter(messages.recv_timeout(wait));
             batch.extend(messages.try_iter().take(BATCH_MAX - batch.len()));
-            let more = self.turn(batch);
+            let more = self.process_batch(batch);
             let is_over = self.stopping.as_ref().is_some_and(|(until, _)| {
                 (self.in_flight.len() == 0 && self.ended.is_empty()) || Instant::now() >= *until
             });
@@ -150,14 +150,14 @@ impl Engine {
             wait = match self.in_flight.len() {
                 _ if more => TICK_BUSY,
                 0 => TICK,
-                // An exchange may cease to hold its place before then.
+                // An exchange may cease to be young, and free its place in the lane.
                 _ => YOUNG / 2,
             };
         }
     }
 
-    /// Deals with a batch; true when more could begin soon than has begun.
-    fn turn(&mut self, batch: Vec<Message>) -> bool {
+    /// Processes a batch. Returns true if due exchanges may be waiting for a free place in a lane.
+    fn process_batch(&mut self, batch: Vec<Message>) -> bool {
         let now = self.moment();
         self.take_topics();
         self.open(now);
@@ -167,7 +167,7 @@ impl Engine {
                 Message::Submit { accept, reply } if self.stopping.is_none() => {
                     accepts.push((accept, reply));
                 }
-                // The client may have gone; then the answer is not needed.
+                // The client may have disconnected.
                 Message::Submit { reply, .. } => {
                     drop(reply.send(Err(Refusal::busy("the hub is stopping"))))
                 }
@@ -200,7 +200,7 @@ impl Engine {
         more
     }
 
-    /// Returns the time of day. When the clock has jumped, what is stored moves with it: a lease is a length of time.
+    /// Returns the wall-clock time. If the clock has jumped, shifts all stored times: leases are durations.
     fn moment(&mut self) -> Moment {
         let (began, was_ms) = self.anchor;
         let instant = Instant::now();
@@ -210,16 +210,16 @@ impl Engine {
         let jump_ms = now_ms.saturating_sub(expected.unix_ms());
         self.anchor = (instant, now_ms);
         if jump_ms.abs() >= JUMP_MS && self.role.is_ours {
-            warn!(jump_ms, "the clock jumped, leases and retries move with it");
+            warn!(jump_ms, "the clock jumped: shifting leases and retries");
             if self.write_store(|store| store.shift(jump_ms)).is_none() {
-                // Tried again with the next turn, until the disk takes it.
+                // Retried with the next batch, until the store can be written.
                 self.anchor.1 = now_ms.saturating_sub(jump_ms);
             }
         }
         Moment::from_unix_ms(now_ms)
     }
 
-    /// Takes topics from those who serve them.
+    /// Takes the topics that the service has published since the last batch.
     fn take_topics(&mut self) {
         let next = self.shared.next_topics.lock();
         let next = next.unwrap_or_else(PoisonError::into_inner).take();
@@ -231,7 +231,7 @@ impl Engine {
         }
     }
 
-    /// Keeps the requests, all in one transaction, and answers them.
+    /// Stores the requests, all in one transaction, and replies to them.
     fn accept(
         &mut self,
         messages: Vec<(Accept, oneshot::Sender<Result<(), Refusal>>)>,
@@ -248,20 +248,20 @@ impl Engine {
                 Some(answer) => answer.map_err(refuse),
                 None => Err(Refusal::busy("the hub cannot store requests at present")),
             };
-            // The client may have gone; the request is kept all the same.
+            // The client may have disconnected; its request stays stored.
             let _gone = reply.send(answer);
         }
     }
 
-    /// Ends leases, drops tombstones, and counts, each from time to time.
+    /// Periodically ends leases, drops tombstones and updates the gauges.
     fn run_maintenance(&mut self, now: Moment) {
         let instant = Instant::now();
         let under_way = self.in_flight.len().try_into().unwrap_or(u64::MAX);
         self.shared.stats.in_flight.store(under_way, Relaxed);
         if self.health.store_error.is_some() && instant >= self.open_at {
-            // A write that changes nothing tells whether the trouble is over.
+            // A write without requests shows whether the error persists.
             let quotas = self.settings.quotas;
-            let _trouble_is_noted = self.write_store(|store| store.accept(&[], &quotas, now));
+            let _error_is_recorded = self.write_store(|store| store.accept(&[], &quotas, now));
         }
         if self.role.is_ours && instant >= self.sweep_at {
             self.sweep_at = instant + SWEEP_EVERY;
@@ -278,17 +278,17 @@ impl Engine {
         }
         if instant >= self.count_at {
             let counted = self.with_store(|store| store.counts(now));
-            // Of many millions the count takes its time, and gets no more than a fiftieth of it.
+            // Counting millions of subscriptions is slow, so it takes at most 1/50 of this thread's time.
             self.count_at = Instant::now() + COUNT_EVERY.max(instant.elapsed() * 50);
             if let Some(counts) = counted {
                 self.put_off = 0;
-                // What a new content made due is due since that was published.
+                // Deliveries of new content are due since it was published.
                 self.shared.stats.set_counts(&counts, self.published_at);
             }
         }
     }
 
-    /// Cuts what is still under way, closes the store, which gives the role back, and only then says that it is done.
+    /// Cancels running exchanges, closes the store, which gives the role back, and then reports completion.
     fn close(mut self) {
         let clean = self.in_flight.len() == 0;
         self.client.cut();
@@ -300,7 +300,7 @@ impl Engine {
     }
 }
 
-/// Refuses a request for which there is no room.
+/// Returns the refusal of a request that exceeds a quota.
 fn refuse(exceeded: QuotaExceeded) -> Refusal {
     match exceeded {
         QuotaExceeded::Requests(_) => Refusal::unavailable(exceeded.to_string(), VERIFIED_S),
@@ -317,29 +317,29 @@ fn jitter() -> u16 {
     u16::from_ne_bytes(bytes)
 }
 
-/// Messages dealt with in one turn, so that no transaction grows without bound.
+/// Messages in a batch; limits the size of a transaction.
 const BATCH_MAX: usize = 512;
 
-/// How often the store is looked at when nothing happens: for retries, leases, and other processes' work.
+/// Longest wait for a message, after which the store is polled for due retries, leases and other processes' work.
 const TICK: Duration = Duration::from_millis(500);
 
-/// How often while the lanes are full.
+/// The same while due exchanges wait for a place in a lane.
 const TICK_BUSY: Duration = Duration::from_millis(20);
 
-/// A clock that is off by this much from one turn to the next has jumped.
+/// Difference between wall clock and monotonic clock, from one batch to the next, that counts as a jump.
 const JUMP_MS: i64 = 5_000;
 
-/// How often leases are looked at.
+/// How often expired leases are ended.
 const SWEEP_EVERY: Duration = Duration::from_secs(1);
 
-/// How long an ended subscription is remembered.
+/// How long the tombstone of an ended subscription is kept.
 const TOMBSTONE_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
 
-/// How often the gauges are counted: a walk over all subscriptions.
+/// How often the gauges are updated, by a scan of all subscriptions.
 const COUNT_EVERY: Duration = Duration::from_secs(10);
 
-/// When to come back to a hub that has too many requests to verify.
+/// Seconds in Retry-After while too many verifications are pending.
 const VERIFIED_S: u32 = 30;
 
-/// When to come back to a hub that has too many subscriptions: leases end, but not soon.
+/// Seconds in Retry-After while there are too many subscriptions: leases end, but not soon.
 const LEASE_S: u32 = 3_600;

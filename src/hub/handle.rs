@@ -1,4 +1,4 @@
-//! The hub as the rest of the program sees it: hand in a request, say that topics changed, ask how it is, stop.
+//! The hub's public interface: submit requests, publish topics, read health and metrics, shut down.
 
 use std::collections::hash_map::DefaultHasher;
 use std::hash::{Hash, Hasher};
@@ -35,15 +35,15 @@ struct Inner {
 }
 
 impl Hub {
-    /// Returns a hub of `topics`, which lie below `base_url` (scheme and authority, no slash at the end), and the work of
-    /// its thread, which runs until the hub stops; should it panic, requests are refused, and nothing is delivered.
-    /// `on_health` is called on that thread whenever the hub's health changes.
+    /// Returns a hub of `topics`, whose URLs begin with `base_url` (scheme and authority, no trailing slash), and the
+    /// function that its thread must run until the hub stops. If that panics, requests are refused and nothing is
+    /// delivered. `on_health` is called on this thread whenever the hub's health changes.
     ///
-    /// A state directory that cannot be used does not keep the hub from starting: it refuses requests, says why in
-    /// its health, and tries again every second.
+    /// The hub starts even if the state directory cannot be used: it refuses requests, reports the reason in its
+    /// health, and tries again every second.
     ///
     /// # Errors
-    /// When the file of authorities cannot be used.
+    /// If the file of certificate authorities cannot be used.
     pub fn start(
         base_url: &str,
         settings: Settings,
@@ -76,12 +76,12 @@ impl Hub {
         Ok((hub, move || engine.run(&messages)))
     }
 
-    /// Accepts a request: returns once it is on disk. Cancel safe: the request is kept or not, never half.
+    /// Accepts a request: returns once it is on disk. Cancel safe: the request is stored completely or not at all.
     ///
     /// # Errors
-    /// [`RefusalKind::TooMany`](crate::hub::RefusalKind::TooMany) for a callback host that asks too much, `Field`
-    /// for a topic that is not ours or a callback that may not be reached, `Unavailable` when the hub is full,
-    /// stopping, or cannot write.
+    /// [`RefusalKind::TooMany`](crate::hub::RefusalKind::TooMany) if the callback host has used up its quota, `Field`
+    /// for an unknown topic or a callback that is not permitted, `Unavailable` if the hub is full, stopping, or cannot
+    /// write.
     pub async fn submit(&self, request: HubRequest) -> Result<(), Refusal> {
         let result = self.try_submit(request).await;
         let counter = match &result {
@@ -116,7 +116,7 @@ impl Hub {
         }
         match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
             Ok(answer) => answer.unwrap_or_else(|_| Err(Refusal::busy("the hub is stopping"))),
-            // It may still be kept; the subscriber will then be asked, which does no harm.
+            // The request may still be stored; then the callback is verified, which does no harm.
             Err(_) => Err(Refusal::busy("the hub's store is slow")),
         }
     }
@@ -133,39 +133,39 @@ impl Hub {
         Ok(())
     }
 
-    /// Says that a new snapshot is served; the topics whose digest differs will be delivered. Returns at once.
+    /// Publishes the topics of a new snapshot; those with a new digest will be delivered. Returns at once.
     pub fn topics_changed(&self, topics: [Topic; 3]) {
         let next = self.inner.shared.next_topics.lock();
         *next.unwrap_or_else(PoisonError::into_inner) = Some(topics);
-        // A full queue wakes the thread just as well.
+        // If the queue is full, its messages wake the thread as well.
         let _awake = self.inner.sender.try_send(Message::Wake);
     }
 
-    /// Returns how the hub is.
+    /// Returns the health of the hub.
     #[must_use]
     pub fn health(&self) -> Arc<Health> {
         self.inner.shared.health.load_full()
     }
 
-    /// Returns the kind of its store: `directory` or `postgres`.
+    /// Returns the type of the store: `directory` or `postgres`.
     #[must_use]
     pub fn store(&self) -> &'static str {
         self.inner.settings.place.kind()
     }
 
-    /// Returns what the hub counts.
+    /// Returns the hub's counters and gauges.
     #[must_use]
     pub fn stats(&self) -> &Stats {
         &self.inner.shared.stats
     }
 
-    /// Says that a stop that is under way should not wait any longer; without one, stops at once.
+    /// Ends a running shutdown without further waiting; without one, stops the hub at once.
     pub fn hurry(&self) {
         self.inner.stop_now();
     }
 
-    /// Stops: no new exchange begins, those under way get `deadline` to end, and how they ended is stored. Returns true
-    /// if all had ended by then; what had not is delivered again after the next start.
+    /// Stops the hub: starts no new exchange, waits up to `deadline` for running ones, and stores their results.
+    /// Returns true if all have ended; the others are delivered again after the next start.
     #[must_use]
     pub fn shutdown(&self, deadline: Duration) -> bool {
         let (done, stopped) = sync_channel(1);
@@ -174,13 +174,13 @@ impl Hub {
         if self.inner.sender.send(message).is_err() {
             return true;
         }
-        // The thread answers by the deadline, and then stores what it has.
+        // The thread waits for exchanges until the deadline, and replies when the store is closed.
         stopped.recv().unwrap_or(false)
     }
 }
 
 impl Inner {
-    /// Orders a stop without waiting for it. A thread whose queue is full finds the deadline of an earlier stop passed.
+    /// Requests a stop without waiting for it. If the queue is full, an earlier stop ends by its own deadline.
     fn stop_now(&self) {
         let until = Instant::now();
         let _full = self.sender.try_send(Message::Stop { until, done: None });
@@ -193,15 +193,15 @@ impl Drop for Inner {
     }
 }
 
-/// The same request gets the same lease, so that one which is repeated joins the one that waits.
+/// Derived from the request, so that a repeated request gets the same lease and equals the pending one.
 fn lease_jitter(request: &HubRequest) -> u16 {
     let mut hasher = DefaultHasher::new();
     (request.callback.uri(), &request.topic).hash(&mut hasher);
     u16::try_from(hasher.finish() >> 48).unwrap_or_default()
 }
 
-/// Messages that wait for the hub's thread; one more request is refused.
+/// Capacity of the queue to the hub's thread; a request beyond it is refused.
 const MESSAGES_MAX: usize = 1_024;
 
-/// How long a request waits for the disk.
+/// How long a request waits until it is stored.
 const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);

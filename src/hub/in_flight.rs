@@ -1,8 +1,8 @@
-//! Exchanges under way, and how much more may begin: the rules that keep callbacks that hang from delaying the others.
+//! The exchanges in progress, and how many more may start: rules that prevent hanging callbacks from delaying others.
 //!
-//! An exchange is young until it has gone for `YOUNG` without progress. Only young ones hold a place, in their lane and
-//! with their host, so one that hangs costs the others no more than that; it keeps its thread until its deadline. Pure: the
-//! time is handed in.
+//! An exchange is young until it has made no progress for `YOUNG`. Only young exchanges use a place of their lane and
+//! of their host, so one that hangs delays others no longer than that; it keeps its thread until its deadline. Pure:
+//! callers pass the time.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -21,12 +21,12 @@ struct Attempt {
     sent: Arc<AtomicU64>,
     /// Value of `sent` at the last `observe`.
     seen: u64,
-    /// Until when bytes were taken at [`PACE`], and how many.
+    /// When the callback last kept up with [`PACE`], and the bytes sent until then.
     moved: (Instant, u64),
 }
 
 impl Attempt {
-    /// Returns how many bytes were taken since the last look.
+    /// Returns the number of bytes sent since the last call.
     fn observe(&mut self, now: Instant) -> u64 {
         let sent = self.sent.load(Ordering::Relaxed);
         let (moved_at, moved) = self.moved;
@@ -42,22 +42,22 @@ impl Attempt {
     }
 }
 
-/// All exchanges under way, by number.
+/// All exchanges in progress, by number.
 #[derive(Debug)]
 pub struct InFlight {
     lanes: Lanes,
     attempts: HashMap<u64, Attempt>,
     last: u64,
-    /// Young deliveries of a lane at a time: more while more of them take more bytes in all.
+    /// Largest number of concurrent young deliveries of a lane; grows while more of them increase the total rate.
     places: usize,
-    /// Bytes a second in all when there were last more places; 0 while the usual number is enough.
+    /// Total bytes per second when `places` last grew; 0 while the default number is enough.
     rate: f64,
-    /// What was taken since then.
+    /// When the current measurement began, and the bytes sent since.
     epoch: (Instant, u64),
 }
 
 impl InFlight {
-    /// Makes an empty table at `now`.
+    /// Creates an empty table at `now`.
     #[must_use]
     pub fn new(lanes: Lanes, now: Instant) -> InFlight {
         InFlight {
@@ -70,9 +70,9 @@ impl InFlight {
         }
     }
 
-    /// Looks at what was taken of all bodies. Those that are taken at a fair pace stay young, so a line that is full is
-    /// not filled with more of them; where subscribers' own lines are the narrow ones, more begin as long as that brings
-    /// more bytes in all.
+    /// Measures the progress of all bodies. Deliveries at a sufficient rate stay young, so that no more are added to a
+    /// link that is saturated. If the subscribers' links are the bottleneck, more deliveries start as long as that
+    /// increases the total rate.
     pub fn observe(&mut self, now: Instant) {
         let taken = self.attempts.values_mut().map(|one| one.observe(now));
         self.epoch.1 += taken.sum::<u64>();
@@ -94,7 +94,7 @@ impl InFlight {
         }
     }
 
-    /// Adds an exchange with `host`, which counts in `sent`, and returns its number.
+    /// Adds an exchange with `host`, whose sent bytes are counted in `sent`, and returns its number.
     pub fn begin(&mut self, lane: Lane, host: String, sent: Arc<AtomicU64>, now: Instant) -> u64 {
         let attempt = Attempt {
             lane,
@@ -120,9 +120,9 @@ impl InFlight {
         self.attempts.len()
     }
 
-    /// Returns how many exchanges may begin in a lane. The places of the lane are for young exchanges; one that hangs keeps
-    /// its thread and no place. Subscribers known to be slow get half of the threads of the slow lane; the other half is
-    /// for deliveries of the fast lane that begin to hang.
+    /// Returns how many exchanges may start in a lane. The places of the lane are for young exchanges; one that hangs
+    /// uses a thread but no place. Subscribers known to be slow get half of the threads of the slow lane; the other
+    /// half is for deliveries of the fast lane that hang.
     #[must_use]
     pub fn room(&self, lane: Lane, now: Instant) -> Claim {
         let lanes = &self.lanes;
@@ -136,7 +136,7 @@ impl InFlight {
             }
             Lane::Slow => {
                 let hanging = self.count(|one| one.lane == Lane::Fast && !one.is_young(now));
-                // Half of the threads for each kind, as far as the other kind has not taken more.
+                // Each of the two gets half of the threads, unless the other already uses more.
                 let taken = hanging.max(lanes.slow / 2) + under_way(Lane::Slow);
                 (self.places, lanes.slow, taken)
             }
@@ -151,8 +151,8 @@ impl InFlight {
         }
     }
 
-    /// Returns how many places of each host are taken: one by each young exchange. A host with
-    /// [`HANGING_PER_PLACE`] hanging exchanges for each of its places has no free place.
+    /// Returns how many places of each host are in use: one by each young exchange. A host with [`HANGING_PER_PLACE`]
+    /// hanging exchanges for each of its places has no free place.
     fn busy(&self, asks: bool, now: Instant) -> HashMap<String, usize> {
         let mut counts: HashMap<String, (usize, usize)> = HashMap::new();
         let attempts = self.attempts.values();
@@ -174,18 +174,18 @@ impl InFlight {
     }
 }
 
-/// How long an exchange holds a place without progress. Our choice: many times what most subscribers take, and short enough
-/// that 40 hanging callbacks of one host, four at a time, hold up its other callbacks for 4 s at most.
+/// How long an exchange uses a place without progress. Our choice: many times longer than most subscribers need, and
+/// short enough that 40 hanging callbacks of one host, four at a time, delay its other callbacks by 4 s at most.
 pub(super) const YOUNG: Duration = Duration::from_millis(250);
 
-/// Exchanges that hang with one host, for each of its places. Our choice: one host takes a ninth of the threads at most.
+/// Hanging exchanges with one host for each of its places. Our choice: one host uses at most a ninth of the threads.
 const HANGING_PER_PLACE: usize = 16;
 
-/// Bytes a second at which a body is taken at a fair pace. Our choice: a third of what each of 64 deliveries gets of a line
-/// of 50 Mbit/s, and what `delivery_timeout` allows for.
+/// Sufficient rate of a delivery, in bytes per second. Our choice: a third of the share of each of 64 deliveries on a
+/// link of 50 Mbit/s; `delivery_timeout` assumes the same rate.
 const PACE: f64 = 32.0 * 1024.0;
 
-/// How often it is asked whether more deliveries at a time took more bytes, and how many times as many make more.
+/// How often the total rate is measured, and the factor by which it must have grown for more places.
 const EPOCH: Duration = Duration::from_secs(1);
 const GAIN: f64 = 1.1;
 

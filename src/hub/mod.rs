@@ -1,16 +1,15 @@
-//! The WebSub hub: requests and changed topics into stored state, and that into HTTPS requests to callbacks.
+//! The WebSub hub: stores requests and changed topics, and sends HTTPS requests to callbacks.
 //!
-//! [`request`] turns a form into a [`HubRequest`] or a [`Refusal`]; [`subscription`] is the life of one pair of
-//! callback and topic, events in and effects out; [`store`] says what must be atomic and on disk before it is
-//! promised and keeps it in a file, or in a database that replicas share. These know neither a socket nor the clock: `now`
-//! comes in as a [`Moment`].
+//! [`request`] parses a form into a [`HubRequest`] or a [`Refusal`]. [`subscription`] is the state machine of one pair
+//! of callback and topic. [`store`] persists the state, in a file or in a database that replicas share, before the hub
+//! acknowledges a change. These modules use neither sockets nor the clock: callers pass `now` as a [`Moment`].
 //!
-//! [`Hub`] is the handle. Behind it one thread has the store and decides (`engine`), and each exchange with a callback has a
-//! thread of its own, never one that serves requests: `client` sends, `resolve` and [`guard`] say where to, `transport`
-//! connects. [`in_flight`] tells how many exchanges may begin, and `breaker` faults of callbacks
-//! from ours.
+//! [`Hub`] is the handle. One thread owns the store and makes all decisions (`engine`). Each exchange with a callback
+//! runs on a thread of its own, which never serves requests: `client` sends, `resolve` and [`guard`] choose the
+//! address, `transport` connects. [`in_flight`] limits the number of exchanges, and `breaker` distinguishes failures of
+//! our own network from failures of callbacks.
 //!
-//! `docs/design/hub.md` has what the W3C Recommendation asks of a hub, with the tests that hold it.
+//! `docs/design/hub.md` lists the requirements of the W3C Recommendation, with the tests that verify them.
 
 mod breaker;
 mod callback;

@@ -1,25 +1,25 @@
-//! Priorities of threads: requests come first, deliveries take what they leave.
+//! Thread priorities: threads that serve requests have precedence over threads that deliver.
 //!
-//! A fan-out keeps every core busy with handshakes for as long as it lasts, and a request should not notice. At equal
-//! priority a reader waits for its turn among all threads of the pool; below it the system lets the reader in at once.
+//! A fan-out keeps every core busy with handshakes, and must not slow down requests. At equal priority, a thread that
+//! serves a request waits for its turn among all delivery threads; if these have a lower priority, it runs at once.
 
 use rustix::process::{getpriority_process, setpriority_process};
 use tracing::debug;
 
-/// How far behind the threads that serve requests a thread stands, in steps of niceness: one step is about a quarter
-/// more or less of a contended core.
+/// Niceness of a thread, relative to the threads that serve requests: one step changes the share of a contended core by
+/// about a quarter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Behind {
-    /// For one thread that requests wait for now and then: it gets a quarter of a contended core.
+    /// For a single thread that requests sometimes wait for: gets a quarter of a contended core.
     Little = 5,
-    /// For work that may wait, and a little more than nothing, so that it ends some day.
+    /// For background work that may take long, but must make progress.
     Well = 10,
-    /// For threads in numbers: 64 of them together still leave a serving thread half of a contended core.
+    /// For many threads: 64 of them together leave a serving thread half of a contended core.
     Far = 19,
 }
 
-/// Lowers the priority of the calling thread, and so of those that it starts; never raises it. On Linux, priority belongs
-/// to the thread; other systems would lower the whole process, so there nothing is done.
+/// Lowers the priority of the calling thread, and so of the threads that it starts; never raises it. Does nothing
+/// except on Linux: other systems have no priority per thread, and would lower that of the process.
 pub fn give_way(behind: Behind) {
     let niceness = behind as i32;
     // `None` is the calling thread.
@@ -27,7 +27,7 @@ pub fn give_way(behind: Behind) {
         true => setpriority_process(None, niceness),
         false => Ok(()),
     };
-    // Refused where even this is forbidden; then all are alike.
+    // If the system forbids even this, all threads keep the same priority.
     if cfg!(target_os = "linux")
         && let Err(error) = lower()
     {
@@ -40,7 +40,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_thread_gives_way_alone_and_never_comes_back() {
+    fn only_the_calling_thread_gets_a_lower_priority_and_keeps_it() {
         let niceness = || getpriority_process(None).expect("every thread has one");
         let before = niceness();
         let after = std::thread::spawn(move || {

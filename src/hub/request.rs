@@ -124,7 +124,7 @@ pub fn parse(content_type: Option<&[u8]>, body: &[u8]) -> Result<HubRequest, Ref
 pub struct Refusal {
     /// The kind of refusal, by which the HTTP layer chooses the status.
     pub kind: RefusalKind,
-    /// One line of plain text, lower case, without a full stop, that names the field and its bound.
+    /// One line of plain text in lower case, without a full stop, that names the field and its limit.
     pub reason: String,
     /// Seconds after which the same request may be accepted, for `Retry-After`.
     pub retry_after_s: Option<u32>,
@@ -133,13 +133,13 @@ pub struct Refusal {
 /// The kind of a [`Refusal`], and the client's remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
-    /// The body is not a form: the client sends another media type (415).
+    /// The body is not a form: send another media type (415).
     MediaType,
-    /// A field is missing, malformed or not permitted: the client corrects it (400).
+    /// A field is missing, malformed or not permitted: correct it (400).
     Field,
     /// Too many requests or subscriptions of this callback host: the client waits (429).
     TooMany,
-    /// The hub is full, stopping, or cannot write: the client waits (503).
+    /// The hub is full, stopping, or cannot write: wait (503).
     Unavailable,
 }
 

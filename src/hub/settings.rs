@@ -16,7 +16,7 @@ use crate::hub::subscription::{Leases, Policy};
 pub struct Settings {
     /// Where the state is stored.
     pub place: StoreLocation,
-    /// Bounds of leases.
+    /// Limits of leases.
     pub leases: Leases,
     /// Retries of failed deliveries.
     pub policy: Policy,

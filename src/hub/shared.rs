@@ -1,4 +1,4 @@
-//! What the hub's thread and its handles both see: topics to take over, the hub's health, and what it counts for metrics.
+//! State that the hub's thread shares with its handles: published topics, the hub's health and its metrics.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering::Relaxed;
@@ -20,18 +20,18 @@ pub(super) struct Shared {
     pub(super) stats: Stats,
 }
 
-/// How the hub is.
+/// The health of the hub.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Health {
     /// Whether the store was ever opened.
     pub is_open: bool,
-    /// Why the store cannot be used at present; `None` when it can.
+    /// Why the store cannot be used at present; `None` if it can.
     pub store_error: Option<String>,
-    /// Whether the store was never opened, for a reason that only the operator can mend.
+    /// Whether the store was never opened, for a reason that only the operator can fix.
     pub is_off: bool,
-    /// Whether this process delivers. Where several share a store, only one does.
+    /// Whether this process delivers. If several share a store, only one does.
     pub delivering: bool,
-    /// Whether most callback hosts could not be reached lately: then failed deliveries do not count.
+    /// Whether most callback hosts were unreachable recently: then failed deliveries do not count.
     pub paused: bool,
 }
 
@@ -48,23 +48,23 @@ pub struct Stats {
     pub rejected: AtomicU64,
     pub delivered: AtomicU64,
     pub failed_status: AtomicU64,
-    /// By [`Failure::ALL`](super::subscription::Failure::ALL).
+    /// Indexed like [`Failure::ALL`](super::subscription::Failure::ALL).
     pub failed: [AtomicU64; 7],
     pub withheld: AtomicU64,
-    /// By [`RemovalReason::ALL`].
+    /// Indexed like [`RemovalReason::ALL`].
     pub removed: [AtomicU64; 6],
     pub delivered_ms: AtomicU64,
     pub subscriptions: AtomicU64,
     pub requests: AtomicU64,
     pub owed: AtomicU64,
     pub due: AtomicU64,
-    /// Since when the oldest of those is due, in milliseconds since 1970; 0 where none is.
+    /// When the oldest due delivery became due, in milliseconds since 1970; 0 if none is due.
     pub due_since_ms: AtomicU64,
     pub in_flight: AtomicU64,
 }
 
 impl Stats {
-    /// Counts the end of a delivery; without an answer it was none, for a reason of ours.
+    /// Counts the end of a delivery; `None` if nothing was delivered for a reason on our side.
     pub(super) fn count_end(&self, answer: Option<Answer>, elapsed: Duration) {
         let counter = match answer {
             None => &self.withheld,
@@ -83,7 +83,7 @@ impl Stats {
         self.removed[removal as usize].fetch_add(subscriptions as u64, Relaxed);
     }
 
-    /// Takes what was counted; nothing of it is due for longer than `published_at`.
+    /// Sets the gauges to `counts`; no delivery counts as due since before `published_at`.
     pub(super) fn set_counts(&self, counts: &Counts, published_at: Moment) {
         let since = counts.due_since.map(|since| since.max(published_at));
         let since_ms = since.map_or(0, Moment::unix_ms).try_into();

@@ -159,9 +159,9 @@ impl Store {
     /// Runs `look`, and adds the location to its error.
     fn read<T>(
         &mut self,
-        look: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
+        query: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
     ) -> Result<T, StoreError> {
-        look(self.connection.as_mut()).map_err(|cause| StoreError {
+        query(self.connection.as_mut()).map_err(|cause| StoreError {
             place: self.place.clone(),
             cause,
         })

@@ -51,7 +51,7 @@ pub struct Subscription {
     pub acknowledged: bool,
     /// Consecutive failed deliveries.
     pub failures: u32,
-    /// No attempt before this moment.
+    /// The earliest time of the next attempt.
     pub next_at: Moment,
     /// Whether an attempt is in progress.
     pub claimed: bool,
@@ -237,7 +237,7 @@ impl Subscription {
         !(self.acknowledged && self.digest == *current)
     }
 
-    /// Tells whether deliveries belong in the slow lane: there was none yet, or the last attempt failed or took long.
+    /// Tells whether deliveries use the slow lane: there was none yet, or the last attempt failed or was slow.
     #[must_use]
     pub fn is_slow(&self) -> bool {
         self.attempt == 0 || self.failures > 0 || self.elapsed_ms >= SLOW_MS
@@ -284,7 +284,7 @@ pub enum Failure {
 /// Why a subscription ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum RemovalReason {
-    /// The subscriber asked for it and confirmed.
+    /// The subscriber unsubscribed and confirmed it.
     Unsubscribed,
     /// The lease ended without a renewal.
     LeaseEnded,
@@ -400,7 +400,7 @@ impl fmt::Display for Answer {
 pub struct Policy {
     /// Consecutive failed deliveries that remove a subscription, 1 or more.
     pub failures_max: u32,
-    /// Waits after the first failure, the second, and so on; the last one repeats. Never empty.
+    /// Delays after the first failure, the second, and so on; the last one repeats. Never empty.
     pub retry_delays: Vec<Duration>,
     /// Largest `Retry-After` of a subscriber that is honoured.
     pub retry_after_max: Duration,
@@ -455,13 +455,13 @@ impl Policy {
 /// request that crashes reviewd would do so forever.
 pub const VERIFICATIONS_MAX: u32 = 5;
 
-/// Attempts to verify one request whose callback host is not reached.
+/// Largest number of attempts to verify one request whose callback host is not reached.
 pub const UNREACHED_MAX: u32 = 3;
 
 /// Largest reduction of a default lease, in percent.
 const LEASE_JITTER_PCT: u64 = 5;
 
-/// An attempt that took this long sends the next one to the slow lane.
+/// After an attempt that took at least this long, the next one uses the slow lane.
 const SLOW_MS: u32 = 1000;
 
 /// The delay after an attempt that was not sent, for a reason on our side, unless its report has a delay.

@@ -186,7 +186,7 @@ impl Transport for HttpsTransport {
     }
 }
 
-/// Why a file of authorities cannot be used.
+/// Why a file of certificate authorities cannot be used.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{}: {what}", path.display())]
 pub struct CaError {
@@ -197,7 +197,7 @@ pub struct CaError {
 /// Builds the client's configuration: TLS 1.2 and 1.3, the public authorities, and those of `ca_file`.
 ///
 /// # Errors
-/// When the file cannot be read, holds no certificate, or holds one that cannot be parsed.
+/// If the file cannot be read, contains no certificate, or contains one that cannot be parsed.
 pub(super) fn client_config(ca_file: Option<&Path>) -> Result<Arc<ClientConfig>, CaError> {
     let mut roots = public_authorities();
     if let Some(path) = ca_file {

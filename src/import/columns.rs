@@ -1,5 +1,5 @@
-//! Which columns of a table, or keys of an object, hold which field: as the operator says, by their names, and where
-//! several have a name that fits, by their values.
+//! Assigns the columns of a table, or the keys of an object, to fields: by the operator's mapping, by their names, and
+//! if several names match, by their values.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ use super::record::{Field, Mapping, Record};
 use super::text::normal;
 use crate::wire::text::quote;
 
-/// A table of reviews has at most 1,000 columns; one with more is refused.
+/// Largest number of columns of a table; one with more is refused.
 pub(super) const COLUMNS_MAX: usize = 1_000;
 
 /// A row of a table.
@@ -23,21 +23,21 @@ pub(super) struct Row {
     pub(super) misplaced: Option<u64>,
 }
 
-/// Which field each column holds.
+/// The columns of a table, and the fields that they are assigned to.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    /// The names as they stand.
+    /// The names as given.
     pub(super) names: Vec<String>,
-    /// The names as they are compared.
+    /// The names normalized for comparison.
     normal: Vec<String>,
-    /// Each field with its columns, counted from 0: of several the first that holds something counts, and columns
-    /// that stand together are joined.
+    /// Each field with groups of columns, counted from 0. The columns of a group are joined, and the first group that
+    /// is not blank is the value.
     used: Vec<(Field, Vec<Vec<usize>>)>,
 }
 
 impl Columns {
-    /// Finds the columns of `names`: those of `mapping` first, the others by the names that the format knows; where
-    /// it is generic, the values of the first `rows` decide between several.
+    /// Assigns the columns `names`: those of `mapping` first, the others by the names in the format; if the format is
+    /// generic, the values in `rows` decide between several.
     pub(super) fn find(
         names: &[String],
         rows: &[Row],
@@ -69,7 +69,7 @@ impl Columns {
         Ok(columns)
     }
 
-    /// Refuses the columns of a table that cannot hold reviews, or of which two that are used have one name.
+    /// Checks that all required fields have a column, and that no two columns in use have the same name.
     pub(super) fn complete(self) -> Result<Columns, String> {
         let is_repeated = |at: &usize| {
             let same = self.normal.iter().filter(|name| **name == self.normal[*at]);
@@ -89,13 +89,13 @@ impl Columns {
         }
     }
 
-    /// The first names, for a message.
+    /// The first 30 names, quoted for a message.
     fn quoted(&self) -> String {
         let names = self.names.iter().take(30).map(|name| quote(name));
         names.collect::<Vec<_>>().join(", ")
     }
 
-    /// Whether one of the columns holds `field`.
+    /// Whether a column is assigned to `field`.
     pub(super) fn has(&self, field: Field) -> bool {
         self.used.iter().any(|(known, _)| *known == field)
     }
@@ -107,7 +107,7 @@ impl Columns {
         used.filter_map(move |(field, found)| Some((*field, first(found)?.as_str())))
     }
 
-    /// Whether a column holds some field.
+    /// Whether a column is assigned to any field.
     fn uses(&self, at: usize) -> bool {
         let mut used = self.used.iter();
         used.any(|(_, found)| found.iter().flatten().any(|used| *used == at))
@@ -153,17 +153,17 @@ impl Columns {
         self.normal.iter().position(|column| column == name)
     }
 
-    /// The column for a field of a generic format: the first known name whose values fit, else the first; without one
-    /// the only further column that holds nothing but stars, or days.
+    /// The column for a field of a generic format: the first with a known name whose values fit, else the first with a
+    /// known name. Without one, a rating or a date may be the only unassigned column whose values fit.
     fn any(&self, field: Field, names: &str, rows: &[Row]) -> Option<usize> {
         let free = |at: &usize| !self.uses(*at);
         let named = names.split('|').filter_map(|name| self.named(name));
         let named: Vec<usize> = named.filter(free).collect();
-        // The name of a text decides alone.
+        // A column without values fits only as the text.
         let fits = |at: &&usize| self.fits(field, **at, rows).unwrap_or(field == Field::Text);
         let found = named.iter().find(fits).copied();
         match field {
-            // What a name such as "note" calls text may be the stars.
+            // A column named like a text, such as "note", may contain the stars.
             Field::Text => found,
             Field::Rating | Field::Date if named.is_empty() => {
                 let all: Vec<usize> = (0..self.names.len()).filter(free).collect();
@@ -174,7 +174,7 @@ impl Columns {
         }
     }
 
-    /// Whether most values of a column can be those of a field; `None` where it has none.
+    /// Whether at least half of a column's values are valid for a field; `None` if it has no values.
     fn fits(&self, field: Field, at: usize, rows: &[Row]) -> Option<bool> {
         let is_stars = |value: &str| rating::parse(value, None).is_ok();
         let is_day = |value: &str, order: &Order| date::parse(value, Some(*order), "").is_ok();
@@ -234,7 +234,7 @@ name,a,b; Ann,5,2024-03-04; Bob,4,2024-03-05 => author=0 rating=1 date=2
 name,a,b; Ann,5,4 => author=0";
 
     #[test]
-    fn columns_are_found_by_name_and_where_that_is_open_by_value() {
+    fn columns_are_found_by_name_and_if_that_is_ambiguous_by_value() {
         for line in TABLES.lines() {
             let (table, found) = line.split_once(" => ").expect("columns");
             let rows: Vec<&str> = table.split("; ").collect();

@@ -1,8 +1,8 @@
-//! The rows of a table in text (RFC 4180), with any delimiter and any ends of lines.
+//! Reads the rows of a CSV table (RFC 4180), with any delimiter and any line ends.
 //!
-//! A quotation mark that is out of place is no reason to guess where columns end: the row says so, and is refused. One
-//! that is never closed ends the reading, as everything behind it would be one value. The `csv` crate accepts both,
-//! and does not say on which line a value begins.
+//! A row with a misplaced quotation mark is refused, because the ends of its columns are ambiguous. A mark that is
+//! never closed ends the reading, because the rest of the text would be one value. The `csv` crate accepts both, and
+//! does not report the line on which a value begins.
 
 use std::iter::{Peekable, from_fn};
 use std::mem::take;
@@ -11,23 +11,23 @@ use std::str::Chars;
 use super::columns::Row;
 use super::record::ReadError;
 
-/// What may separate columns, the most usual first: it wins where two are equally frequent.
+/// The possible delimiters, the most common first: of two that are equally frequent the first wins.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// Where in a value the reader is.
+/// The position of the reader in a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum State {
-    /// Before its first character.
+    /// Before the first character.
     Start,
-    /// In one without quotation marks, or behind those of one.
+    /// Outside quotation marks.
     Plain,
-    /// Between quotation marks.
+    /// Inside quotation marks.
     Quoted,
-    /// Behind a mark that closes the value, or is the first of two.
+    /// After a mark that closes the value, or is the first of two.
     Closing,
 }
 
-/// Returns the rows of a table, the last of which is an error where a quotation mark is never closed.
+/// Returns the rows of a table; the last one is an error if a quotation mark is never closed.
 pub(super) fn rows(text: &str, delimiter: u8) -> impl Iterator<Item = Result<Row, ReadError>> {
     let mut letters = text.chars().peekable();
     let mut line = 1;
@@ -53,7 +53,7 @@ fn next_row(
                 state = State::Quoted;
             }
             State::Start if letter == '"' => (state, opened) = (State::Quoted, *line),
-            // An empty line is no row.
+            // Empty lines are skipped.
             State::Start if is_break && row.cells.is_empty() => row.line = *line,
             _ if letter == delimiter => {
                 row.cells.push(take(&mut value));
@@ -86,7 +86,7 @@ fn next_row(
     Some(Ok(row))
 }
 
-/// Finds what separates the columns: the most frequent candidate of the header, outside of quotation marks.
+/// Detects the delimiter: the most frequent candidate in the header, outside quotation marks.
 pub(super) fn find_delimiter(text: &str) -> u8 {
     let mut is_quoted = false;
     let mut counts = [0; DELIMITERS.len()];

@@ -6,7 +6,7 @@
 use crate::wire::date::{Date, Timestamp, parse_timestamp};
 use crate::wire::text::quote;
 
-/// The order in which a date of numbers names its parts.
+/// The order of the parts in a numeric date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// 31/12/2024
@@ -25,12 +25,12 @@ impl Order {
         Order::YearMonthDay,
     ];
 
-    /// The order as reports name it.
+    /// The name of the order in reports.
     pub(crate) fn name(self) -> &'static str {
         ["day/month/year", "month/day/year", "year/month/day"][self as usize]
     }
 
-    /// Reads `dmy`, `DD.MM.YYYY` or `%d/%m/%Y`: the first of each letter counts, `%b` being a month too.
+    /// Parses `dmy`, `DD.MM.YYYY` or `%d/%m/%Y`: the first of each letter counts; `%b` is also a month.
     pub(crate) fn parse(text: &str) -> Result<Order, String> {
         let mut letters = String::new();
         for letter in text.to_ascii_lowercase().replace('b', "m").chars() {
@@ -46,17 +46,17 @@ impl Order {
     }
 }
 
-/// Finds the order of the dates of a file, where all that have only one reading agree on it.
+/// Detects the order of the dates in a file, if all unambiguous dates agree on it.
 pub(super) fn find_order(dates: impl Iterator<Item = String>) -> Option<Order> {
     let (mut is_day_first, mut is_month_first) = (false, false);
     let is_review = |day: &Date| day.year() >= YEAR_MIN;
     for readings in dates.filter_map(|text| Readings::of(&text)) {
         let days = readings.days.map(|day| day.filter(is_review).is_some());
-        // No other date says which end of a short one is the year.
+        // No other date of the file shows whether a two-digit year is first or last.
         if readings.is_short && readings.possible().len() > 1 {
             return None;
         }
-        // With points the day comes first, unless there is no such day: then this source does otherwise.
+        // In dates with points the day comes first; if that is impossible, this source uses another order.
         is_day_first |= matches!(days, [true, false, _]) && !readings.is_dotted;
         is_month_first |= matches!(days, [false, true, _]);
     }
@@ -67,12 +67,12 @@ pub(super) fn find_order(dates: impl Iterator<Item = String>) -> Option<Order> {
     }
 }
 
-/// Reads the day that a text names, alone or with a time behind it.
+/// Parses a date, which may be followed by a time.
 ///
-/// With a time the day is the one that stands there, in whatever zone the source wrote it.
+/// The time and its zone do not change the date: it is returned as written.
 ///
 /// # Errors
-/// A line that says what is wrong, naming `field`.
+/// A message of one line that begins with `field`.
 pub fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, String> {
     let text = text.trim();
     let refused = |why: &str| Err(format!("{field}: {} {why}", quote(text)));
@@ -103,8 +103,8 @@ pub fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, Stri
     }
 }
 
-/// Reads when something was changed, in seconds since 1970: RFC 3339 with its zone, a number, or a day; `None` where that
-/// is not certain.
+/// Parses the time of a change, in seconds since 1970: RFC 3339 with its zone, a number, or a date; `None` if it is
+/// invalid or ambiguous.
 pub(super) fn moment(text: &str, order: Option<Order>) -> Option<i64> {
     let text = text.trim();
     let whole = match text.split_once('.') {
@@ -116,10 +116,10 @@ pub(super) fn moment(text: &str, order: Option<Order>) -> Option<i64> {
     time.or_else(|| unix(text)).or_else(day)
 }
 
-/// The first year of which there can be reviews; an earlier one is a mistake.
+/// The first year of valid reviews; earlier dates are errors.
 const YEAR_MIN: u16 = 1990;
 
-/// What years of two digits leave out.
+/// Added to years of two digits.
 const CENTURY: u32 = 2_000;
 
 fn date(year: u32, month: u32, day: u32) -> Option<Date> {
@@ -127,11 +127,11 @@ fn date(year: u32, month: u32, day: u32) -> Option<Date> {
     Date::new(year, month, day.try_into().ok()?).ok()
 }
 
-/// The days that a text can mean.
+/// The possible meanings of a date.
 struct Readings {
-    /// The day in each [`Order`]; the same three times where the notation has only one reading.
+    /// The day in each [`Order`]; three times the same if the notation is unambiguous.
     days: [Option<Date>; 3],
-    /// Whether a year of two digits may stand at either end.
+    /// Whether the year has two digits and may be first or last.
     is_short: bool,
     is_dotted: bool,
 }
@@ -164,7 +164,7 @@ impl Readings {
         })
     }
 
-    /// All days that it could be. With points the month is not first where the day can be.
+    /// Returns all possible days. In a date with points the month is not first if the day can be.
     fn possible(&self) -> Vec<Date> {
         let [day_first, month_first, year_first] = self.days;
         let month_first = month_first.filter(|_| !self.is_dotted || day_first.is_none());
@@ -178,8 +178,8 @@ impl Readings {
     }
 }
 
-/// A day without separators: seconds or milliseconds since 1970, `20240305`, or days since 1899-12-30 as Excel counts
-/// them, with a fraction for the time (until 2099).
+/// Parses a date without separators: seconds or milliseconds since 1970, `20240305`, or an Excel date (days since
+/// 1899-12-30, with a fraction for the time; until 2099).
 fn of_digits(text: &str) -> Option<Date> {
     if let Some(seconds) = unix(text) {
         return Some(Timestamp::from_unix(seconds).date());
@@ -200,7 +200,7 @@ fn of_digits(text: &str) -> Option<Date> {
         .then_some(found)
 }
 
-/// Seconds since 1970 of ten digits, or of thirteen with thousandths: the years 2001 to 2286.
+/// Parses ten digits as seconds since 1970, or thirteen as milliseconds: the years 2001 to 2286.
 fn unix(text: &str) -> Option<i64> {
     let is_time = is_digits(text) && matches!(text.len(), 10 | 13);
     is_time.then(|| text.get(..10)?.parse().ok()).flatten()
@@ -215,21 +215,21 @@ fn split_digits(text: &str) -> (&str, &str) {
     text.split_at(end.unwrap_or(text.len()))
 }
 
-/// The parts of a date, without a time behind it.
+/// The parts of a date, without a time.
 #[derive(Default)]
 struct Parts {
-    /// Each number with how many digits it has.
+    /// Each number, with its number of digits.
     numbers: Vec<(u32, usize)>,
     month: Option<u32>,
-    /// Whether a point stands behind the first number.
+    /// Whether a point follows the first number.
     is_dotted: bool,
 }
 
-/// A date has at most so many bytes, with its time and zone.
+/// Longest date in bytes, with time and zone.
 const BYTES_MAX: usize = 80;
 
 impl Parts {
-    /// Splits a text into its parts; `None` where something in it belongs to no date.
+    /// Splits a text into its parts; `None` if it has a part that does not belong to a date.
     fn of(text: &str) -> Option<Parts> {
         let mut parts = Parts::default();
         let mut rest = text.trim();
@@ -240,12 +240,12 @@ impl Parts {
             if first.is_ascii_digit() {
                 let (digits, after) = split_digits(rest);
                 if after.starts_with(':') {
-                    // A time is the last part: what follows belongs to it, and has to look like it.
+                    // A time is the last part, so the rest must have the form of a time.
                     return is_time(rest).then_some(parts);
                 }
                 parts.is_dotted |= parts.numbers.is_empty() && after.starts_with('.');
                 parts.numbers.push((digits.parse().ok()?, digits.len()));
-                // The letter between the day and the time of RFC 3339.
+                // The letter between date and time in RFC 3339.
                 rest = after.strip_prefix(['T', 't']).unwrap_or(after);
             } else if first.is_alphabetic() {
                 let end = rest.find(|c: char| !c.is_alphabetic());
@@ -262,7 +262,7 @@ impl Parts {
     }
 }
 
-/// Whether a text is a time of day, perhaps with a fraction, AM or PM, and a zone: "Z", "+01:00", "GMT+0100 (CET)", "Uhr".
+/// Whether a text is a time of day, optionally with a fraction, AM or PM, and a zone: "Z", "+01:00", "GMT+0100 (CET)".
 fn is_time(text: &str) -> bool {
     let end = text.find(|c: char| !c.is_ascii_digit() && c != ':');
     let (clock, zone) = text.split_at(end.unwrap_or(text.len()));
@@ -277,7 +277,7 @@ fn is_time(text: &str) -> bool {
     is_clock && zone.chars().all(is_zone)
 }
 
-/// The months in English, German, French and Spanish, each with the beginnings that mean it and no other month.
+/// The months in English, German, French and Spanish, each with prefixes that identify it.
 const MONTHS: [&[&str]; 12] = [
     &["jan", "jän", "ene"],
     &["feb", "fév", "fev"],
@@ -293,10 +293,10 @@ const MONTHS: [&[&str]; 12] = [
     &["dec", "dez", "déc", "dic"],
 ];
 
-/// The longest name of a month has ten letters ("septiembre"); a longer word is none.
+/// Longest name of a month, in letters ("septiembre").
 const MONTH_CHARS_MAX: usize = 10;
 
-/// The number of the month that `word` names, whole or shortened, from 1.
+/// Returns the number from 1 of the month that `word` names, in full or abbreviated.
 fn month(word: &str) -> Option<u32> {
     let word = word.to_lowercase();
     let begins = |names: &&[&str]| names.iter().any(|name| word.starts_with(name));

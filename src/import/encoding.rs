@@ -7,7 +7,7 @@ use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 use super::record::ReadError;
 
-/// Decodes a source in the encoding that the operator named, or in the one that is found.
+/// Decodes a source in the encoding that the operator named, or in the detected one.
 pub(super) fn decode<'b>(
     bytes: &'b [u8],
     named: Option<&'static Encoding>,
@@ -21,7 +21,7 @@ pub(super) fn decode<'b>(
     let mut decoder = encoding.new_decoder_without_bom_handling();
     let room = decoder.max_utf8_buffer_length_without_replacement(bytes.len());
     let mut text = String::with_capacity(room.unwrap_or_default());
-    // Ends at the mistake, and so tells its line.
+    // Ends at the error, so the text before it gives the line.
     let _malformed = decoder.decode_to_string_without_replacement(bytes, &mut text, true);
     let line = 1 + text.matches('\n').count() as u64;
     let name = encoding.name();
@@ -29,8 +29,8 @@ pub(super) fn decode<'b>(
     Err(ReadError::at(line, message))
 }
 
-/// A byte order mark decides, else UTF-8 throughout is UTF-8, and anything else Windows-1252. A source that has letters in
-/// UTF-8 and a wrong byte later on is UTF-8 with a mistake.
+/// Detects the encoding: by a byte order mark, else UTF-8 if the source is valid UTF-8, else Windows-1252. A source
+/// with non-ASCII characters in UTF-8 before its first invalid byte is UTF-8 with an error.
 fn detect(bytes: &[u8]) -> &'static Encoding {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return encoding;

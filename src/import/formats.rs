@@ -1,12 +1,12 @@
-//! The table of formats (`formats.json`): by which columns or keys each platform's export is recognized, and which of
-//! them hold what.
+//! The table of formats (`formats.json`): the columns or keys by which each platform's export is recognized, and the
+//! fields of its columns.
 //!
-//! Names of columns are written as they are compared: letters and digits alone, in lower case. Keys of JSON stand as
-//! they are; `a.b` is the key `b` of the object `a`, `a/` what follows the last slash of the value. Of several names
-//! (`a|b`) the first that holds something counts; `a+b` is both, joined by a space.
+//! Names of columns are normalized for comparison: only letters and digits, in lower case. Keys of JSON are unchanged;
+//! `a.b` is the key `b` of the object `a`, `a/` the part of the value after its last slash. Of several names (`a|b`)
+//! the first with a value counts; `a+b` is both, joined by a space.
 //!
-//! A platform's export is read by the columns of its row alone: a column that is not named is left out, never guessed.
-//! So e-mail and IP addresses, which many exports have, are in no row.
+//! From a platform's export only the listed columns are read; other columns are ignored, never guessed. No format lists
+//! e-mail or IP addresses, which many exports have.
 
 use std::sync::LazyLock;
 
@@ -16,47 +16,47 @@ use serde_json::{Map, Value};
 use super::record::Field;
 use super::text::normal;
 
-/// What wrote a source, and how it says what a review needs.
+/// A format of exports: how it is recognized, and where it has the fields of a review.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
 pub struct SourceFormat {
-    /// The format as `--from` takes it.
+    /// The name of the format in `--from`.
     pub flag: String,
-    /// The format as reports name it.
+    /// The name of the format in reports.
     pub(crate) title: String,
     /// Platform of its reviews, unless the operator or the source names one.
     pub(super) source: String,
     pub(super) form: Form,
-    /// Of a table the columns that it has, all of them (`a|b`: either); of JSON keys that it alone has.
+    /// Columns that a table of this format must have (`a|b`: either), or JSON keys that no other format has.
     pub(super) marks: String,
-    /// Keys that each element has.
+    /// Keys that each element must have.
     pub(super) needs: String,
     /// The columns of each field; empty in a generic format, whose columns may have any of the usual names.
     fields: Map<String, Value>,
-    /// The values of the status of a review that is published; empty for those in [`SHOWN`].
+    /// The status values of published reviews; if empty, those in [`SHOWN`].
     pub(super) published: String,
     /// Ratings in words, each with its stars.
     pub(super) ratings: Map<String, Value>,
-    /// Name of an author who does not show one; empty where there is none.
+    /// The name given to anonymous authors; empty if there is none.
     pub(super) anonymous: String,
 }
 
-/// How a source is laid out.
+/// The structure of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum Form {
     /// Rows, the first of which names the columns.
     #[default]
     Table,
-    /// JSON objects, one a line or in lists.
+    /// JSON objects, one per line or in lists.
     Json,
-    /// JSON objects with known keys: one that is absent says that there is nothing.
+    /// JSON objects with known keys; an absent key means an empty field.
     WholeJson,
 }
 
 #[derive(Deserialize)]
 struct Table {
-    /// The first whose marks are there is taken. A table without marks is CSV, the first; other JSON is lines.
+    /// The first format whose marks are present is used. A table without marks is CSV, the first; other JSON is lines.
     formats: Vec<SourceFormat>,
     /// The usual column names of each field, for sources of unknown platforms; the most reliable name comes first.
     usual: Map<String, Value>,
@@ -72,7 +72,7 @@ pub(crate) fn formats() -> &'static [SourceFormat] {
 }
 
 impl SourceFormat {
-    /// Fields, each with the names of its columns.
+    /// Returns the fields, each with the names of its columns.
     pub(super) fn fields(&self) -> impl Iterator<Item = (Field, &str)> {
         let fields = match self.is_generic() {
             true => TABLE.usual.iter(),
@@ -81,7 +81,7 @@ impl SourceFormat {
         fields.filter_map(|(field, names)| Some((Field::named(field)?, names.as_str()?)))
     }
 
-    /// Whether columns may have any of the usual names, as in a table of no known platform.
+    /// Whether columns may have any of the usual names, as in a table of an unknown platform.
     pub(super) fn is_generic(&self) -> bool {
         self.fields.is_empty()
     }
@@ -92,26 +92,26 @@ pub fn named(flag: &str) -> Option<&'static SourceFormat> {
     formats().iter().find(|format| format.flag == flag)
 }
 
-/// Finds the format whose columns a table has.
+/// Detects the format of a table by its columns.
 pub(super) fn of_columns(names: &[String]) -> &'static SourceFormat {
     let names: Vec<String> = names.iter().map(|name| normal(name)).collect();
-    let is_there = |mark: &str| {
+    let is_present = |mark: &str| {
         mark.split('|')
             .any(|name| names.iter().any(|column| column == name))
     };
     let mut marked = formats()
         .iter()
         .filter(|format| format.form == Form::Table && !format.marks.is_empty());
-    let found = marked.find(|format| format.marks.split_whitespace().all(is_there));
+    let found = marked.find(|format| format.marks.split_whitespace().all(is_present));
     found.unwrap_or(&formats()[0])
 }
 
-/// The values of a status by which a table of no known platform publishes a review; any other hides it.
+/// The status values of published reviews in a table of an unknown platform; any other value means hidden.
 pub(super) const SHOWN: &str = "published publish approved approve accepted active enabled visible public shown live \
     online ok on yes y true 1 ja oui si sí veröffentlicht freigegeben genehmigt sichtbar aktiv publicado aprobado \
     visible publié approuvé";
 
-/// How a review came in, where some tables name its source: not a platform.
+/// Channels by which reviews are collected, which some tables have in the column of the source; not platforms.
 pub(super) const CHANNELS: &str =
     "email mail web sms api widget form app qr qrcode import csv manual admin invitation organic";
 

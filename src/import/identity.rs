@@ -1,4 +1,4 @@
-//! The id of an imported review: the same at every import, whatever the order of the file.
+//! The id of an imported review: the same in every import, independent of the order of the file.
 
 use sha2::{Digest, Sha256};
 
@@ -6,25 +6,25 @@ use crate::dataset::is_id;
 use crate::wire::date::Date;
 use crate::wire::text::hex;
 
-/// Letters of the source's name at the beginning of an id, so that people see where a review is from.
+/// Longest prefix of an id with the source's name, by which people see where a review is from.
 const PREFIX_MAX: usize = 24;
 
-/// Returns the id of the review that `source` calls `own`.
+/// Returns the id of the review with the id `own` in `source`.
 pub(super) fn of_own(source: &str, own: &str) -> String {
     derived(source, &["id", own])
 }
 
-/// Returns the id of a review whose source has no ids: an edit of its words makes another review of it.
+/// Returns the id of a review whose source has no ids; after an edit of its text it is another review.
 pub(super) fn of_content(source: &str, author: &str, date: Date, text: &str) -> String {
     derived(source, &["content", author, &date.to_string(), text])
 }
 
-/// Whether `id` can stand in `reviews.json` as it is.
+/// Whether `id` is valid in `reviews.json` without changes.
 pub(super) fn is_ours(id: &str) -> bool {
     is_id(id) && !matches!(id, "search" | "since")
 }
 
-/// The name of the source and 128 bits of SHA-256 over it and `parts`, each with its length before it.
+/// Returns the name of the source and 128 bits of the SHA-256 of it and `parts`, each preceded by its length.
 fn derived(source: &str, parts: &[&str]) -> String {
     let source = source.to_lowercase();
     let mut hash = Sha256::new();

@@ -1,5 +1,5 @@
-//! JSON objects, one a line, in an array, or in the lists of documents, and a record of each: the values that its format
-//! names, or those under usual names.
+//! Reads JSON objects, one per line, in an array, or in lists within documents, and makes a record of each: from the
+//! keys of its format, or from keys with usual names.
 
 use std::collections::HashMap;
 
@@ -21,23 +21,23 @@ const LISTS: [&str; 6] = [
     "response",
 ];
 
-/// Lists of a document are looked for in at most eight objects within each other.
+/// Largest nesting depth of objects in which lists of reviews are searched.
 const DEPTH_MAX: usize = 8;
 
-/// One review may have 1 MiB, more than any text that is published; a longer one is refused.
+/// Longest review in bytes, 1 MiB, more than any text that is published; a longer one is refused.
 const ELEMENT_BYTES_MAX: usize = 1 << 20;
 
-/// How many of the first elements are looked at to find the format of a JSON source.
+/// Number of first elements by which the format of a JSON source is detected.
 const SAMPLE_ELEMENTS: usize = 20;
 
-/// What should be a review, and the line on which it begins.
+/// The JSON of a possible review, and the line on which it begins.
 pub(super) struct Element<'t> {
     line: u64,
     json: &'t str,
 }
 
-/// Finds the elements of a text. Where the first line is a whole JSON value, each line is an element, and a line that cannot
-/// be read does not keep the others from being read. Else the text is one document or several.
+/// Finds the elements of a text. If the first line is a complete JSON value, each line is an element, and an invalid
+/// line does not affect the others. Otherwise the text is one or several documents.
 pub(super) fn elements<'t>(
     text: &'t str,
     mapping: &Mapping,
@@ -55,11 +55,11 @@ pub(super) fn elements<'t>(
             push(document.get(), mapping, &mut parts);
         }
     }
-    // The last line whose number was asked for, and its place in the text.
+    // Line number and offset of the previous element.
     let (mut line, mut before) = (1, 0);
     Ok(parts.into_iter().map(move |json: &str| {
         let at = json.as_ptr().addr() - text.as_ptr().addr();
-        // A document's lists may stand in another order than they are looked for.
+        // The lists of a document may be in another order than in `LISTS`.
         if at < before {
             (line, before) = (1, 0);
         }
@@ -69,7 +69,7 @@ pub(super) fn elements<'t>(
     }))
 }
 
-/// Finds the format of a JSON source by the keys of its first elements; `None` where the text is no JSON and so a table.
+/// Detects the format of a JSON source by the keys of its first elements; `None` if the text is not JSON.
 pub(super) fn find_format(text: &str) -> Option<&'static SourceFormat> {
     if !text.trim_start().starts_with(['{', '[']) {
         return None;
@@ -82,14 +82,14 @@ pub(super) fn find_format(text: &str) -> Option<&'static SourceFormat> {
 
 fn of_value(value: &Value) -> Option<&'static SourceFormat> {
     let has = |key: &str| value.get(key).is_some();
-    let mut marked = formats().iter().filter(|format| format.form != Form::Table);
-    let found = marked.find(|format| format.marks.split_whitespace().any(has));
-    let ours = || KEYS_REQUIRED.split(' ').all(has);
-    found.or_else(|| named("reviewd").filter(|_| ours()))
+    let mut formats = formats().iter().filter(|format| format.form != Form::Table);
+    let found = formats.find(|format| format.marks.split_whitespace().any(has));
+    let is_reviewd = || KEYS_REQUIRED.split(' ').all(has);
+    found.or_else(|| named("reviewd").filter(|_| is_reviewd()))
 }
 
-/// Adds the elements of an array, or of the lists of an object that is no review itself, such as a page of an
-/// interface's answer; anything else is an element.
+/// Adds the elements of an array, or of the lists in an object that is not a review itself, such as a page of an API
+/// response; any other value is an element.
 fn push<'t>(json: &'t str, mapping: &Mapping, parts: &mut Vec<&'t str>) {
     match lists(json, DEPTH_MAX).filter(|_| !is_review(json, mapping)) {
         Some(list) => parts.extend(list),
@@ -136,7 +136,7 @@ impl Element<'_> {
         record.map_err(|reason| Refusal { line, reason })
     }
 
-    /// Reads it.
+    /// Parses the element.
     pub(super) fn value(&self) -> Result<Value, String> {
         if self.json.len() > ELEMENT_BYTES_MAX {
             return Err(format!("is longer than {ELEMENT_BYTES_MAX} bytes"));
@@ -176,7 +176,7 @@ fn record(
                     record.set(field, whole.rsplit('/').next().unwrap_or_default());
                 }
                 Some((value, _)) => set(&mut record, field, value),
-                // A picture that this export lacks may have come from another export, and stays.
+                // A stored avatar that this export lacks may come from another export, so it is kept.
                 None if format.form == Form::WholeJson && field != Field::Avatar => {
                     record.set(field, "")
                 }
@@ -190,7 +190,7 @@ fn record(
         let extra = extra.filter_map(|key| Some((key.to_owned(), value.get(key)?.clone())));
         record.extra = extra.collect();
     }
-    // Keys that the operator named may lie deeper, so they are looked up by their paths.
+    // Keys that the operator named may be nested, so they are looked up as paths.
     for (field, path) in mapping {
         match lookup(value, path) {
             Some(value) => set(&mut record, *field, value),
@@ -201,8 +201,8 @@ fn record(
     Ok(record)
 }
 
-/// Returns the value at the first of `paths` (separated by `|`) that is not empty, else the first that exists, and whether
-/// that path ends with `/`.
+/// Returns the first value at `paths` (separated by `|`) that is not null, else the first one, and whether its path
+/// ends with `/`.
 fn at<'v>(value: &'v Value, paths: &str) -> Option<(&'v Value, bool)> {
     let mut found = paths.split('|').filter_map(|path| {
         let at = lookup(value, path.trim_end_matches('/'))?;
@@ -215,7 +215,7 @@ fn at<'v>(value: &'v Value, paths: &str) -> Option<(&'v Value, bool)> {
     }
 }
 
-/// Sets a field to a value. Of an object it takes the member that holds the value, such as `displayName` of an author.
+/// Sets a field to a value. If that is an object, uses its member with the value, such as `displayName` of an author.
 fn set(record: &mut Record, field: Field, value: &Value) {
     let part = |keys: &str| at(value, keys).map(|(part, _)| part);
     let found = part(match field {
@@ -235,7 +235,7 @@ fn set(record: &mut Record, field: Field, value: &Value) {
     }
 }
 
-/// Sets a field to a single value, or notes that it is none.
+/// Sets a field to a scalar value; records an error for an array or an object.
 fn put(record: &mut Record, field: Field, value: &Value) {
     match value {
         Value::String(text) => record.set(field, text.as_str()),
@@ -247,13 +247,13 @@ fn put(record: &mut Record, field: Field, value: &Value) {
     }
 }
 
-/// The keys of an object that have usual names.
+/// Finds the keys with usual names in an object.
 fn usual_keys(object: &Map<String, Value>) -> Result<Columns, String> {
     let keys: Vec<String> = object.keys().cloned().collect();
     Columns::find(&keys, &[], &Mapping::new(), &formats()[0])
 }
 
-/// The value at a path: a key, or keys with points between them.
+/// Returns the value at a path: a key, or keys separated by full stops.
 fn lookup<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
     value.get(path).or_else(|| {
         let (key, rest) = path.split_once('.')?;

@@ -1,8 +1,8 @@
-//! Candidates laid over the stored reviews, by id, and the new file that comes of it.
+//! Merges candidates with the stored reviews, by id, and renders the new file.
 //!
-//! The order of records and of sources does not matter: of two versions of a review the one changed later counts, and
-//! where the times do not decide, one is chosen by its bytes and the other refused. A review that does not change keeps
-//! its bytes. Stored reviews are borrowed from the file, and only what changes is held.
+//! The result is independent of the order of records and sources: of two versions of a review the one changed later
+//! wins; if the times do not decide, one is chosen by its digest and the other is refused. A review that does not
+//! change keeps its bytes. Stored reviews are borrowed from the file; only changed ones are owned.
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
@@ -26,60 +26,60 @@ mod report;
 use super::source::SourceReport;
 pub(crate) use report::{Note, Report};
 
-/// The stored reviews, and what an import makes of them.
+/// The stored reviews, and the changes of an import.
 #[derive(Default)]
 pub struct Merge<'f> {
-    /// The other parts of the file as they stand, by key.
+    /// The other parts of the file, unchanged, by key.
     parts: BTreeMap<String, &'f RawValue>,
     slots: HashMap<String, Slot<'f>>,
-    /// The platforms, in lower case, of which this import had a review.
+    /// The platforms, in lower case, of the reviews in this import.
     imported: HashSet<String>,
     /// Ids that are never added.
     ignored: HashSet<String>,
-    /// Refused records of which it is not known which reviews they are.
+    /// Number of refused records without a readable id.
     unidentified: u64,
-    /// Ids of the reviews that were removed, as their sources have them no more.
+    /// Ids of the reviews that were removed because their sources no longer have them.
     pruned: Vec<String>,
     sources: Vec<SourceReport>,
-    /// The first refusals and remarks, and how many remarks there are.
+    /// The first refusals and remarks, and the number of all remarks.
     refusals: Vec<Note>,
     remarks: Vec<Note>,
     remark_count: u64,
 }
 
-/// One id.
+/// The stored and the imported version of a review.
 #[derive(Default)]
 struct Slot<'f> {
     kept: Option<Version<'f>>,
     arrived: Option<Arrived<'f>>,
-    /// Whether a record of this id came, be it refused.
+    /// Whether the import has a record with this id, even a refused one.
     named: bool,
 }
 
-/// A review as a file holds it.
+/// A review as stored in the file.
 struct Version<'f> {
     json: Cow<'f, str>,
     date: Date,
     verified: bool,
 }
 
-/// The time of the change, where it is known, and the digest of what the source says.
+/// The time of the change, if it is known, and the digest of the source's data.
 type Rank = (Option<i64>, [u8; 32]);
 
-/// The version of a review that this import goes by.
+/// The version of a review that this import uses.
 struct Arrived<'f> {
     source: usize,
     line: u64,
-    /// What decides between two versions.
+    /// Decides between two versions: the higher one wins.
     rank: Rank,
-    /// Whether the source hides it.
+    /// Whether the source hides the review.
     hidden: bool,
-    /// The review where it is new or different.
+    /// The review, if it is new or changed.
     fresh: Option<Version<'f>>,
 }
 
 impl<'f> Slot<'f> {
-    /// The review as the file will hold it.
+    /// The version for the new file.
     fn version(&self) -> Option<&Version<'f>> {
         let fresh = self.arrived.as_ref().and_then(|one| one.fresh.as_ref());
         fresh.or(self.kept.as_ref())
@@ -91,10 +91,10 @@ impl<'f> Slot<'f> {
 }
 
 impl<'f> Merge<'f> {
-    /// Begins with the text of the stored `reviews.json`, which the caller has checked.
+    /// Parses the text of the stored `reviews.json`, which the caller has checked.
     ///
     /// # Errors
-    /// A message of one line where the file cannot be read.
+    /// A message of one line if the file cannot be parsed.
     pub fn new(file: &'f str) -> Result<Merge<'f>, String> {
         let wrong = |error: serde_json::Error| format!("reviews.json: cannot be read: {error}");
         let mut merge = Merge {
@@ -116,7 +116,7 @@ impl<'f> Merge<'f> {
         Ok(merge)
     }
 
-    /// Adds none of `ids`, whatever the sources say.
+    /// Excludes `ids` from the import.
     pub(crate) fn ignore(&mut self, ids: impl IntoIterator<Item = String>) {
         self.ignored.extend(ids);
     }
@@ -126,7 +126,7 @@ impl<'f> Merge<'f> {
         self.sources.push(source.report());
     }
 
-    /// Takes what a reader found in the source that was begun last.
+    /// Adds a record or a refusal of the source that was begun last.
     pub fn take(&mut self, found: Found, source: &ImportSource<'_>) {
         let at = self.sources.len() - 1;
         let record = match found {
@@ -142,7 +142,7 @@ impl<'f> Merge<'f> {
             Ok(Some((id, arrived))) => self.arrive(id, arrived),
             Ok(None) => {}
             Err(reason) => {
-                // The source still has the review, though its record was refused.
+                // The source still has the review, although its record was refused.
                 match known_id(&record, source) {
                     Some(id) => {
                         if let Some(slot) = self.slots.get_mut(&id) {
@@ -156,7 +156,7 @@ impl<'f> Merge<'f> {
         }
     }
 
-    /// Makes a version of a candidate, with its id; none where it is on the ignore list.
+    /// Makes a version of a candidate, with its id; `None` if it is on the ignore list.
     fn accept(
         &mut self,
         record: &Record,
@@ -166,7 +166,7 @@ impl<'f> Merge<'f> {
         let at = self.sources.len() - 1;
         let (id, mut says) = (candidate.id, candidate.says);
         self.imported.insert(says.platform());
-        // A review that had no id of its own when it was removed may have one by now.
+        // A review that had no id of its own when it was removed may have one now, so both ids are checked.
         let [platform, author, text] = ["source", "author", "text"].map(|key| says.text(key));
         let by_content = of_content(platform, author, candidate.date, text);
         if self.ignored.contains(&id) || self.ignored.contains(&by_content) {
@@ -180,10 +180,10 @@ impl<'f> Merge<'f> {
         for text in unusable(record) {
             self.remark(Note::remark(at, record.line, text));
         }
-        // The rank depends only on what the source says, so the same version wins at the next import.
+        // The rank depends only on the source's data, so the same version wins in the next import.
         let said = serde_json::to_vec(&says.0).unwrap_or_default();
         let rank = (candidate.updated, Sha256::digest(said).into());
-        // Of a stored review the operator may have said by hand that it is not verified.
+        // The operator may have set `verified` of a stored review to false by hand.
         let is_vouched = match source.options.vouched {
             Vouched::Nothing => false,
             Vouched::New => stored.is_none(),
@@ -208,7 +208,7 @@ impl<'f> Merge<'f> {
         Ok(Some((id, arrived)))
     }
 
-    /// Stores a version, or decides between it and the one that came before.
+    /// Stores a version, or decides between it and an earlier one of this import.
     fn arrive(&mut self, id: String, arrived: Arrived<'f>) {
         let slot = self.slots.entry(id).or_default();
         slot.named = true;
@@ -217,7 +217,7 @@ impl<'f> Merge<'f> {
             return;
         };
         if earlier.rank.1 == arrived.rank.1 {
-            // The same words again: the later of both times decides against a third version.
+            // The same data again: the later of both times is compared with a third version.
             earlier.rank.0 = earlier.rank.0.max(arrived.rank.0);
             slot.arrived = Some(earlier);
             self.sources[arrived.source].repeated += 1;
@@ -229,7 +229,7 @@ impl<'f> Merge<'f> {
         };
         let times = winner.rank.0.zip(loser.rank.0);
         if times.is_some_and(|(one, other)| one != other) {
-            // An older version of the same review is no mistake.
+            // An older version of the same review is not an error.
             self.sources[loser.source].repeated += 1;
             slot.arrived = Some(winner);
             return;
@@ -243,12 +243,12 @@ impl<'f> Merge<'f> {
         self.refuse(loser.source, loser.line, reason);
     }
 
-    /// Removes one review; `false` where it is not stored.
+    /// Removes one review; `false` if it is not stored.
     pub(crate) fn forget(&mut self, id: &str) -> bool {
         self.slots.remove(id).is_some()
     }
 
-    /// Removes the reviews of the imported platforms that are not in the sources any more.
+    /// Removes the reviews of the imported platforms that are no longer in the sources.
     pub(crate) fn prune(&mut self) -> Result<(), String> {
         let gone = self.missing();
         let mut sources = self.source_reports().into_iter();
@@ -269,7 +269,7 @@ impl<'f> Merge<'f> {
         Ok(())
     }
 
-    /// Ids of the stored reviews of imported platforms that are not in the sources any more, ascending.
+    /// Ids of the stored reviews of imported platforms that are no longer in the sources, ascending.
     fn missing(&self) -> Vec<String> {
         let is_missing = |slot: &Slot<'_>| {
             let is_imported = |stored: StoredReview| self.imported.contains(&stored.platform());
@@ -305,7 +305,7 @@ impl<'f> Merge<'f> {
     }
 }
 
-/// Returns a file without reviews; `kind` is a type of schema.org. What else there is to say of the business is empty.
+/// Returns a file without reviews; `kind` is a schema.org type. All other fields of the business are empty.
 pub fn new_file(name: &str, kind: &str, url: &str, updated_at: Timestamp) -> String {
     let file = json!({
         "business": {
@@ -336,16 +336,16 @@ pub fn new_file(name: &str, kind: &str, url: &str, updated_at: Timestamp) -> Str
     format!("{file:#}\n")
 }
 
-/// What stands between two reviews of the file, and at its end.
+/// The separator of two reviews in the file, and the end of the file.
 const SEPARATOR: &str = ",\n    ";
 const END: &str = "\n  ]\n}\n";
 
-/// Refuses a review of a reviewd whose id is here that of a review by another author.
+/// Refuses a review exported from a reviewd if its id belongs to a different review here.
 fn refuse_another(says: &StoredReview, stored: Option<&StoredReview>) -> Result<(), String> {
     let Some(stored) = stored else {
         return Ok(());
     };
-    // A name may be corrected, words edited, a day put right, but hardly all at once.
+    // Author, text or date may be corrected, but it is unlikely that all of them change at once.
     let is_same = |key| says.text(key) == stored.text(key) && !stored.text(key).is_empty();
     let is_one = says.platform() == stored.platform();
     match is_one && ["author", "date", "text"].into_iter().any(is_same) {

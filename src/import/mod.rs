@@ -1,15 +1,15 @@
-//! Other services' exports into `reviews.json`: readers, one rule set for values, one merge.
+//! Imports exports of other services into `reviews.json`: readers, one set of rules for values, one merge.
 //!
-//! 1. [`ImportSource::open`] takes the bytes of a source and finds its encoding (`encoding`), its format (`formats`) and
-//!    its columns (`columns`). Nothing here opens a file or asks for the time.
-//! 2. [`ImportSource::records`] reads `record::Record`s: what the source says of one review, as text, field by field.
-//!    `csv` and `xlsx` give rows, `json` gives objects. A record that cannot be read is refused and the next one read; a
-//!    source that cannot be read further ends the import, as half an export is not an export.
+//! 1. [`ImportSource::open`] takes the bytes of a source and detects its encoding (`encoding`), its format (`formats`)
+//!    and its columns (`columns`). No code here opens files or reads the clock.
+//! 2. [`ImportSource::records`] reads `record::Record`s, the fields of one review as text. `csv` and `xlsx` give rows,
+//!    `json` gives objects. An invalid record is refused, and reading continues; an error of the source itself ends
+//!    the import, because an incomplete export must not be imported.
 //! 3. `normalise` turns a record into a candidate by the rules of `rating`, `date`, `text` and `identity`, which are the
-//!    same for all sources. What is not certain is refused with its reason, never guessed.
-//! 4. [`Merge`] lays candidates over the stored reviews, by id. A source changes only the fields that it has columns
-//!    for, so what the operator added by hand stays. [`Merge::render`] gives the new file; the caller has it checked by
-//!    `dataset::decode`, and writes it only then.
+//!    same for all sources. An ambiguous value is refused with a reason, never guessed.
+//! 4. [`Merge`] merges candidates with the stored reviews, by id. A source changes only the fields that it has columns
+//!    for, so fields that the operator added by hand stay. [`Merge::render`] returns the new file; the caller checks it
+//!    with `dataset::decode` before writing it.
 
 mod columns;
 mod csv;

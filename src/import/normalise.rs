@@ -1,4 +1,4 @@
-//! A record into a candidate: every value by the same rules, whatever the source; all that is wrong in one reason.
+//! Converts a record into a candidate: all values by the same rules for every source, all errors in one message.
 
 use std::net::IpAddr;
 
@@ -17,22 +17,22 @@ use crate::model::{Rating, platform as known_platform};
 use crate::wire::date::Date;
 use crate::wire::text::quote;
 
-/// A text with its markup may be four times as long as what is published.
+/// Longest text with markup, in bytes: four times the limit of published texts.
 const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
 
 /// A review of a source, every value checked.
 pub(super) struct Candidate {
     pub(super) id: String,
     pub(super) date: Date,
-    /// Whether the source does not publish it, so that it is not published here.
+    /// Whether the source hides the review; then it is not published here either.
     pub(super) hidden: bool,
-    /// When the source last changed it, in seconds since 1970; `None` where it does not say.
+    /// When the source last changed the review, in seconds since 1970; `None` if unknown.
     pub(super) updated: Option<i64>,
-    /// The keys of which the source says something; for the others the stored review counts.
+    /// The keys that the source has; the others keep the values of the stored review.
     pub(super) says: StoredReview,
 }
 
-/// Checks and cleans what a source says of one review.
+/// Checks and cleans the values of one record.
 pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Candidate, String> {
     let mut wrong = record.unread.clone();
     let author = note(clean(record, Field::Author), &mut wrong).flatten();
@@ -58,13 +58,13 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     let id = id(record, &platform).unwrap_or_else(by_content);
     let mut says = StoredReview(record.extra.clone());
     says.set("id", id.as_str());
-    // A source that does not speak of verification removes none, and a table of the operator's own states none.
+    // Without a value for `verified`, a stored verification stays. The operator's own tables are no verifier.
     let is_platform = !record.is_ours && known_platform(&platform).is_some();
     if let Some(is_verified) = verified.filter(|_| is_platform) {
         let by = is_verified.then(|| json!({"by": platform, "method": null}));
         says.set("verification", by);
     }
-    // Unless the source is a reviewd, a text without a translation has none.
+    // A new text without a translation removes a stored one, except in exports of reviewd, which have it in a key.
     if let Some(given) = record.value(Field::Text).filter(|_| !record.is_ours) {
         let translation = text::translation(given);
         says.set(
@@ -87,7 +87,7 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     says.set("date", date.to_string());
     says.set("source", platform);
     if !record.extra.is_empty() {
-        // Keys that only a review of another reviewd has are checked by the reader of `reviews.json`.
+        // Keys that only exports of reviewd have are checked by the decoder of `reviews.json`.
         let problems = check_review(&says.clone().over(None).render());
         if let Some(problem) = problems.kept.first() {
             let value = problem.value.as_ref().map(|value| format!("{value} "));
@@ -106,12 +106,12 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     })
 }
 
-/// Notes what is wrong, and goes on.
-fn note<T>(outcome: Result<T, String>, wrong: &mut Vec<String>) -> Option<T> {
-    outcome.map_err(|reason| wrong.push(reason)).ok()
+/// Returns the value, or adds the error to `wrong`.
+fn note<T>(result: Result<T, String>, wrong: &mut Vec<String>) -> Option<T> {
+    result.map_err(|reason| wrong.push(reason)).ok()
 }
 
-/// The id of a record that names its own, even where the rest of it is refused.
+/// Returns the id of a record that has one, even if the record is refused.
 pub(super) fn known_id(record: &Record, source: &ImportSource<'_>) -> Option<String> {
     let stated = record.filled(Field::Source).map(text::line);
     id(record, &platform_of(record, stated, source))
@@ -125,13 +125,13 @@ fn id(record: &Record, platform: &str) -> Option<String> {
     }
 }
 
-/// A text without markup, or a name of one line; `None` where the source has no column for it. The texts of a reviewd
-/// stay as they are.
+/// Returns a text without markup, or a name in one line; `None` if the source has no column for it. Texts exported from
+/// a reviewd are not changed.
 fn clean(record: &Record, field: Field) -> Result<Option<String>, String> {
     let Some(given) = record.value(field) else {
         return Ok(None);
     };
-    // Before its markup is looked at.
+    // Checked before the markup is parsed.
     if given.len() > MARKED_UP_BYTES_MAX {
         return Err(format!(
             "{field}: is longer than {MARKED_UP_BYTES_MAX} bytes with its markup"
@@ -154,7 +154,7 @@ fn clean(record: &Record, field: Field) -> Result<Option<String>, String> {
     }
 }
 
-/// The name that is published, without e-mail and IP addresses, which are never kept.
+/// Returns the name to publish, without e-mail and IP addresses, which are never stored.
 fn published_name(named: String, record: &Record, source: &ImportSource<'_>) -> String {
     let is_address = |word: &&str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
@@ -173,7 +173,7 @@ fn published_name(named: String, record: &Record, source: &ImportSource<'_>) -> 
     }
 }
 
-/// Where the review was left: as the operator says, as the source does, or what its format says of all.
+/// Returns the platform of the review, as set by the operator, the source (first in exports of reviewd), or the format.
 fn platform_of(record: &Record, stated: Option<String>, source: &ImportSource<'_>) -> String {
     let is_channel = |name: &str| !record.is_ours && is_listed(CHANNELS, &normal(name));
     let stated = stated.filter(|name| !name.is_empty() && !is_channel(name));
@@ -185,7 +185,7 @@ fn platform_of(record: &Record, stated: Option<String>, source: &ImportSource<'_
     found.unwrap_or_else(|| source.format.source.clone())
 }
 
-/// The stars, in the words of the format too.
+/// Returns the stars, which the format may express in words.
 fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Rating, String> {
     let words = &source.format.ratings;
     if let Some(given) = record.filled(Field::Rating) {
@@ -203,7 +203,7 @@ fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Rating, String> {
     Err(format!("rating: is missing, {remedy} {words}"))
 }
 
-/// Whether the source hides the review: whatever the format, or any that is known, does not call published.
+/// Whether the source hides the review: its status is not among those that the format, or [`SHOWN`], lists.
 fn is_hidden(record: &Record, source: &ImportSource<'_>) -> bool {
     let Some(status) = record.value(Field::Status).map(normal) else {
         return false;
@@ -214,7 +214,7 @@ fn is_hidden(record: &Record, source: &ImportSource<'_>) -> bool {
     }
 }
 
-/// The language that the source states as a tag; a name such as "English" is none, though it has the form of one.
+/// Returns the language if it is a tag; a name such as "English" is not a tag, although it has the form of one.
 fn stated_language(record: &Record) -> Option<Option<String>> {
     let tag = record.value(Field::Language)?.trim().replace('_', "-");
     let primary = tag.split('-').next().unwrap_or_default();
@@ -226,21 +226,21 @@ fn day(record: &Record, field: Field, source: &ImportSource<'_>) -> Result<Optio
         return Ok(None);
     };
     let date = date::parse(given, source.order, &field.to_string())?;
-    // In some zone it is tomorrow already.
+    // In some time zone it is already tomorrow.
     match date.days() > source.options.today.days() + 1 {
         true => Err(format!("{field}: {date} lies in the future")),
         false => Ok(Some(date)),
     }
 }
 
-/// The headline, where there is one that the words do not begin with, and the words.
+/// Returns the text, preceded by the title unless the text begins with it.
 fn words(record: &Record) -> Result<Option<String>, String> {
     let title = clean(record, Field::Title)?.filter(|title| !title.is_empty());
     let words = clean(record, Field::Text)?;
     let (Some(title), Some(words)) = (&title, &words) else {
         return Ok(words.or(title));
     };
-    // Some sources make the headline of the first words.
+    // Some sources use the first words of the text as title.
     let shown = title.trim_end_matches(['.', '…', ' ']);
     let whole = match words.as_str() {
         "" => title.clone(),
@@ -253,7 +253,7 @@ fn words(record: &Record) -> Result<Option<String>, String> {
     }
 }
 
-/// The owner's answer, null where there is none; one without a day gets that of the review, the earliest it can have.
+/// Returns the owner's reply, null if it is empty; without a date it gets the earliest possible one, the review's.
 fn reply(
     record: &Record,
     review: Option<Date>,
@@ -266,7 +266,7 @@ fn reply(
         return Ok(Some(Value::Null));
     }
     let date = day(record, Field::ReplyDate, source)?.or(review);
-    // Without a day the review is refused for that already.
+    // Without any date the record is already refused.
     Ok(date.map(|date| json!({"text": text, "date": date.to_string()})))
 }
 
@@ -284,7 +284,7 @@ fn verified(record: &Record) -> Result<Option<bool>, String> {
     }
 }
 
-/// What is left out of a record that is taken: addresses that cannot be published are no reason to lose a review.
+/// Returns remarks on invalid URLs, which are left out: they are no reason to refuse a review.
 pub(super) fn unusable(record: &Record) -> impl Iterator<Item = String> {
     let fields = [Field::Avatar, Field::SourceUrl].into_iter();
     let fields = fields.filter(|field| url(record, *field) == Some(None));
@@ -295,7 +295,7 @@ pub(super) fn unusable(record: &Record) -> impl Iterator<Item = String> {
     })
 }
 
-/// An address, or nothing.
+/// Returns the URL of a field; `Some(None)` if it is invalid.
 fn url(record: &Record, field: Field) -> Option<Option<String>> {
     let given = record.value(field)?.trim();
     let url = match given.strip_prefix("//") {

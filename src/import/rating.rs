@@ -3,10 +3,10 @@
 use crate::model::Rating;
 use crate::wire::text::quote;
 
-/// Reads whole stars from 1 to 5, or says why it is no rating.
+/// Parses whole stars from 1 to 5; the error is a message.
 ///
-/// `best` is the most that the source gives, where it says so beside the value; a scale other than 5 is converted if
-/// the result is a whole star, and refused if it is not.
+/// `best` is the maximum of the source's scale, if it is given separately. A scale other than 5 is converted if the
+/// result is a whole number of stars, and refused otherwise.
 pub(super) fn parse(text: &str, best: Option<&str>) -> Result<Rating, String> {
     let refused = || format!("rating: {} is not from 1 to 5 stars", quote(text.trim()));
     let lower = text.trim().to_ascii_lowercase();
@@ -23,7 +23,7 @@ pub(super) fn parse(text: &str, best: Option<&str>) -> Result<Rating, String> {
     let (value, scale) = stated.unwrap_or((value, best.unwrap_or("5")));
     let [value, scale] = [value, scale].map(|text| thousandths(text.trim()));
     let (value, scale) = value.zip(scale).ok_or_else(refused)?;
-    // Thousandths on both sides, so that no float decides.
+    // Both values are integers, in thousandths, so no float is compared.
     let scaled = u64::from(value) * 5;
     if scale == 0 || scaled % u64::from(scale) != 0 {
         let quoted = quote(text.trim());
@@ -33,14 +33,14 @@ pub(super) fn parse(text: &str, best: Option<&str>) -> Result<Rating, String> {
     stars.and_then(Rating::new).ok_or_else(refused)
 }
 
-/// `★★★★☆`, `⭐⭐⭐⭐` and `****`: filled ones count, and only empty ones may stand beside them.
+/// `★★★★☆`, `⭐⭐⭐⭐` and `****`: counts the filled symbols; besides them only empty ones are allowed.
 fn symbols(text: &str) -> Option<u8> {
     let (mut filled, mut empty) = (0u8, 0u8);
     for symbol in text.chars() {
         match symbol {
             '★' | '⭐' | '🌟' | '*' => filled = filled.checked_add(1)?,
             '☆' | '✩' => empty = empty.checked_add(1)?,
-            // Asks for the colored picture of the character before it.
+            // U+FE0F selects the emoji form of the character before it.
             '\u{fe0f}' | ' ' => {}
             _ => return None,
         }
@@ -48,7 +48,7 @@ fn symbols(text: &str) -> Option<u8> {
     (filled > 0 && filled.saturating_add(empty) <= 5).then_some(filled)
 }
 
-/// A number with a point or a comma, in thousandths.
+/// Parses a number with a decimal point or comma, in thousandths.
 fn thousandths(text: &str) -> Option<u32> {
     let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, "0"));
     let is_number = |digits: &str| {
@@ -56,7 +56,7 @@ fn thousandths(text: &str) -> Option<u32> {
     };
     let (whole, fraction) =
         (is_number(whole) && is_number(fraction)).then_some((whole, fraction))?;
-    // Zeros may follow in any number, other digits only as far as thousandths go.
+    // After the third decimal place only zeros are allowed.
     let fraction = fraction.trim_end_matches('0');
     let fraction = (fraction.len() <= 3).then(|| format!("{fraction:0<3}"))?;
     (whole.to_owned() + &fraction).parse().ok()

@@ -1,18 +1,18 @@
-//! What a source says of one review, field by field, as text.
+//! Records: the fields of one review in a source, as text.
 
 use std::fmt;
 
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// A field of a review, or what helps to read one.
+/// A field of a review, or information for parsing one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     Id,
     Author,
     Avatar,
     Rating,
-    /// The most stars that the source gives.
+    /// The maximum of the rating scale.
     Best,
     Date,
     Text,
@@ -22,9 +22,9 @@ pub(crate) enum Field {
     Reply,
     ReplyDate,
     Verified,
-    /// When the source last changed it; of two versions the later one counts.
+    /// When the source last changed the review; of two versions the later one wins.
     Updated,
-    /// Whether the source publishes it, in the source's own words.
+    /// Whether the source publishes the review, as a value of that source.
     Status,
     Language,
 }
@@ -56,7 +56,7 @@ impl Field {
     }
 }
 
-/// What the operator said with `--map`: fields and the columns that hold them.
+/// The value of `--map`: fields and their columns.
 pub(crate) type Mapping = Vec<(Field, String)>;
 
 /// Parses one pair of a mapping, such as `rating=Stars`.
@@ -78,20 +78,20 @@ impl fmt::Display for Field {
     }
 }
 
-/// What a source says of one review.
+/// The fields of one review in a source.
 ///
-/// A field is `None` where the source has no column for it, and `""` where it has one and leaves it empty: only the
-/// second removes something from a stored review.
+/// A field is `None` if the source has no column for it, and `""` if its column is empty: only the latter clears the
+/// field of a stored review.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
     /// The line on which it begins, from 1.
     pub(super) line: u64,
     values: [Option<String>; Field::NAMES.len()],
-    /// A reason for each field that holds more than one value: read as empty, it would replace the stored value.
+    /// An error for each field with more than one value: as an empty field, it would clear the stored value.
     pub(super) unread: Vec<String>,
-    /// Whether it comes from a reviewd: its id stays, and its texts have been cleaned before.
+    /// Whether it was exported from a reviewd: then it keeps its id, and its texts are already cleaned.
     pub(super) is_ours: bool,
-    /// Keys of a reviewd's review that no other source has, as they stand there.
+    /// Keys that only exports of reviewd have, unchanged.
     pub(super) extra: Map<String, Value>,
 }
 
@@ -103,18 +103,18 @@ impl Record {
         }
     }
 
-    /// What it says of `field`.
+    /// Returns the value of `field`.
     pub(super) fn value(&self, field: Field) -> Option<&str> {
         self.values[field as usize].as_deref()
     }
 
-    /// What it says of `field`, without blanks around it; `None` where nothing is left.
+    /// Returns the trimmed value of `field`; `None` if it is empty.
     pub(super) fn filled(&self, field: Field) -> Option<&str> {
         let value = self.value(field)?.trim();
         (!value.is_empty()).then_some(value)
     }
 
-    /// Notes that `field` holds `what`, which cannot be read; without an address a review is still whole.
+    /// Records an error: `field` is `what`, not a single value. URLs are optional, so errors in them are ignored.
     pub(super) fn refuse(&mut self, field: Field, what: &str) {
         let wanted = match field {
             Field::Avatar | Field::SourceUrl => return,
@@ -130,19 +130,19 @@ impl Record {
     }
 }
 
-/// What a reader hands on: a record, or why there is none.
+/// The result of a reader: a record, or why it is refused.
 pub type Found = Result<Record, Refusal>;
 
-/// A part of a source that should have been a record and is none.
+/// A part of a source that is not a valid record.
 #[derive(Clone, Debug)]
 pub struct Refusal {
     /// The line on which it begins, from 1.
     pub line: u64,
-    /// Why it is none.
+    /// Why it is refused.
     pub reason: String,
 }
 
-/// Why a source could not be read to its end: half a file, another kind of file.
+/// Why a source could not be read completely, such as a truncated file or an unknown format.
 #[derive(Debug, Error)]
 #[error("{0}")]
 pub struct ReadError(String);

@@ -1,20 +1,20 @@
-//! A review as a JSON object of `reviews.json`, unpublished ones included, whole or in part.
+//! A review, or a part of one, as a JSON object of `reviews.json`; it may be unpublished.
 
 use serde_json::{Map, Value};
 
 use crate::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED};
 use crate::wire::date::{Date, parse_date};
 
-/// A review of the file, or the keys of one of which a source says something.
+/// A review of the file, or the keys of a review that a source has.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(super) struct StoredReview(pub(super) Map<String, Value>);
 
 impl StoredReview {
-    /// Reads a review of a file that has passed the check; `None` where it has not.
+    /// Parses a review of a file that has passed the check; `None` if it is invalid.
     pub(super) fn parse(json: &str) -> Option<StoredReview> {
         let mut review = StoredReview(serde_json::from_str(json).ok()?);
         review.date()?;
-        // The check takes 5.0 for 5.
+        // The check accepts 5.0 as 5.
         let stars = review.0.get("rating")?.as_f64()? as u64;
         review.set("rating", stars);
         review.0.retain(|key, value| !says_nothing(key, value));
@@ -25,7 +25,7 @@ impl StoredReview {
         self.0.insert(key.to_owned(), value.into());
     }
 
-    /// Sets a key of which the source says something.
+    /// Sets a key if the source has it.
     pub(super) fn set_stated(&mut self, key: &str, value: Option<impl Into<Value>>) {
         if let Some(value) = value {
             self.set(key, value);
@@ -37,7 +37,7 @@ impl StoredReview {
         self.0.get(key).and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Where it was left, in lower case, as platforms are compared.
+    /// The platform of the review, in lower case for comparison.
     pub(super) fn platform(&self) -> String {
         self.text("source").to_lowercase()
     }
@@ -50,7 +50,7 @@ impl StoredReview {
         self.0.get("verified") == Some(&Value::Bool(true))
     }
 
-    /// Lays this over a stored review: keys that are not here stay, or are empty where there was no review.
+    /// Merges this into a stored review: missing keys keep their stored values, or are empty without a stored review.
     pub(super) fn over(mut self, stored: Option<&StoredReview>) -> StoredReview {
         let mut whole = Map::new();
         let required = KEYS_REQUIRED.split(' ').map(|key| (key, true));
@@ -70,14 +70,14 @@ impl StoredReview {
         StoredReview(whole)
     }
 
-    /// Renders the review with one key a line, as people edit it; its keys are in the order of the file.
+    /// Renders the review with one key per line, for people to edit; the keys are in the order of the file.
     pub(super) fn render(&self) -> String {
         let text = serde_json::to_string_pretty(&self.0).unwrap_or_default();
         text.replace('\n', "\n    ")
     }
 }
 
-/// Whether an optional key is as good as absent. An empty list of names is not: nothing is mentioned then.
+/// Whether an optional key counts as absent. An empty list of names does not: it means that nothing is mentioned.
 fn says_nothing(key: &str, value: &Value) -> bool {
     match key {
         "media" => value.as_array().is_none_or(Vec::is_empty),

@@ -1,4 +1,4 @@
-//! One source: what it is, found from its contents, and the records that it holds.
+//! One source of an import: detects its format from its contents, and reads its records.
 
 use std::borrow::Cow;
 use std::iter::once;
@@ -15,24 +15,24 @@ use super::record::{Field, Found, Mapping, ReadError, Refusal};
 use super::{csv, encoding, xlsx};
 use crate::wire::date::Date;
 
-/// What the operator says of sources; the rest is found from their contents.
+/// The operator's settings for sources; the rest is detected from their contents.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// What wrote them.
+    /// The format of the exports.
     pub format: Option<&'static SourceFormat>,
     pub(crate) mapping: Mapping,
     pub(crate) encoding: Option<&'static Encoding>,
-    /// How dates of numbers are read.
+    /// The order of day, month and year in numeric dates.
     pub(crate) order: Option<Order>,
-    /// Where reviews were left; another reviewd says it for each.
+    /// The site where the reviews were written; exports of reviewd have it for each review.
     pub(crate) source: Option<String>,
     pub(crate) vouched: Vouched,
-    /// The day; a review cannot be from the day after tomorrow, whatever the zone.
+    /// The current day; reviews may be dated at most one day later, as time zones differ.
     pub(crate) today: Date,
 }
 
 impl Options {
-    /// Options of an import on this day that leave everything else to be found.
+    /// Returns options for an import on this day, with which everything else is detected.
     pub fn new(today: Date) -> Options {
         Options {
             format: None,
@@ -46,7 +46,7 @@ impl Options {
     }
 }
 
-/// The reviews that the operator declares verified, where the source does not say it.
+/// The reviews that the operator declares verified if the source does not state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Vouched {
     Nothing,
@@ -55,24 +55,24 @@ pub(crate) enum Vouched {
     All,
 }
 
-/// A source that is ready to be read.
+/// A source with a detected format, ready to be read.
 pub struct ImportSource<'i> {
     pub(super) options: &'i Options,
     name: String,
     content: Content<'i>,
     pub(super) format: &'static SourceFormat,
-    /// Of a table.
+    /// The columns of a table.
     columns: Columns,
-    /// How dates of numbers are read.
+    /// The order of day, month and year in numeric dates.
     pub(super) order: Option<Order>,
 }
 
-/// What a source was taken for, and what came of it.
+/// The detected properties of a source, and the result of its import.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct SourceReport {
     pub(crate) source: String,
     pub(crate) kind: &'static str,
-    /// None for a workbook.
+    /// `None` for a workbook.
     pub(crate) encoding: Option<&'static str>,
     pub(crate) delimiter: Option<char>,
     pub(crate) date_order: Option<&'static str>,
@@ -82,7 +82,7 @@ pub(crate) struct SourceReport {
     pub(crate) added: u64,
     pub(crate) changed: u64,
     pub(crate) unchanged: u64,
-    /// Records that say again what another record of this import says.
+    /// Records that repeat another record of this import.
     pub(crate) repeated: u64,
     pub(crate) refused: u64,
     /// Reviews on the ignore list, which are not added.
@@ -90,7 +90,7 @@ pub(crate) struct SourceReport {
 }
 
 impl SourceReport {
-    /// Records that are valid reviews: those taken into the file and those on the ignore list.
+    /// Number of valid reviews: those imported and those on the ignore list.
     pub(crate) fn taken(&self) -> u64 {
         self.added + self.changed + self.unchanged + self.repeated + self.ignored
     }
@@ -101,14 +101,14 @@ enum Content<'i> {
     Text(Cow<'i, str>, &'static Encoding),
 }
 
-/// The rows by whose values columns are found, where names do not decide.
+/// Number of rows whose values decide between columns if names do not.
 const SAMPLE_ROWS: usize = 50;
 
 impl<'i> ImportSource<'i> {
-    /// Finds what a source is; reports call it `name`.
+    /// Detects the format of a source, which is called `name` in reports.
     ///
     /// # Errors
-    /// When it cannot be read, or cannot hold reviews.
+    /// If it cannot be read, or cannot contain reviews.
     pub fn open(
         name: &str,
         bytes: &'i [u8],
@@ -175,7 +175,7 @@ impl<'i> ImportSource<'i> {
         Ok(())
     }
 
-    /// What it holds, in its order. After an error of the source there is nothing more.
+    /// Returns the records in their order. An error of the source is the last item.
     pub fn records(&self) -> Box<dyn Iterator<Item = Result<Found, ReadError>> + '_> {
         let text = match &self.content {
             Content::Text(text, _) if !self.is_table() => text,
@@ -205,7 +205,7 @@ impl<'i> ImportSource<'i> {
         }
     }
 
-    /// Makes a record of a row, or says why it is none.
+    /// Makes a record of a row, or returns why the row is refused.
     fn row(&self, row: &Row) -> Found {
         let (line, width) = (row.line, self.columns.names.len());
         let refused = |reason| Err(Refusal { line, reason });
@@ -224,7 +224,7 @@ impl<'i> ImportSource<'i> {
         Ok(self.columns.record(&row.cells, line))
     }
 
-    /// What it was taken for.
+    /// Returns a report with the detected properties.
     pub(super) fn report(&self) -> SourceReport {
         let (encoding, delimiter) = match &self.content {
             Content::Workbook(_) => (None, None),
@@ -252,7 +252,7 @@ fn is_blank(row: &Result<Row, ReadError>) -> bool {
     row.is_ok_and(|row| row.cells.iter().all(|cell| cell.trim().is_empty()))
 }
 
-/// Why a text cannot be read whatever its format: files that are often taken for an export.
+/// Returns why a text cannot be an export, for files that are often mistaken for one.
 fn foreign(text: &str) -> Option<&'static str> {
     let start = text.trim_start();
     let has = |key: &str| text.contains(key);
@@ -264,11 +264,11 @@ fn foreign(text: &str) -> Option<&'static str> {
              \"Google Business Profile\" instead, signed in as the owner of the place",
         )
     } else if has("\0") {
-        Some("holds zero bytes, as no text does: if it is one, name its --encoding")
+        Some("contains zero bytes, so it is not text in a known encoding: set --encoding")
     } else {
         None
     }
 }
 
-/// Why a row is refused, or the table: where a mark is missing, columns and rows have run together.
+/// Why a row or a table is refused: after a missing quotation mark, columns and rows are merged.
 const MISPLACED: &str = "a quotation mark opens here that closes in the middle of a column; is one missing, or not doubled?";

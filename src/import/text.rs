@@ -1,14 +1,14 @@
-//! Texts as their authors wrote them, without what exports add: markup, entities, translations, mixed line ends.
+//! Restores the original texts of reviews: removes markup, entities, translations and line ends that exports add.
 
 use html_escape::decode_html_entities;
 
-/// Cleans a text of several lines: markup and entities become what they show, the original replaces a translation,
-/// lines end in `\n`, and blanks around the whole are removed.
+/// Cleans a text of several lines: renders markup and entities as text, drops a translation of the original, ends lines
+/// with `\n`, and trims white space.
 pub(super) fn prose(text: &str) -> String {
     original(clean(text).trim()).0.to_owned()
 }
 
-/// Returns the English translation that a text holds besides the original, cleaned as [`prose`] does.
+/// Returns the English translation that a text contains besides the original, cleaned like [`prose`].
 pub(super) fn translation(text: &str) -> Option<String> {
     let clean = clean(text);
     let translation = original(clean.trim()).1?;
@@ -36,7 +36,7 @@ fn clean(text: &str) -> String {
     text
 }
 
-/// The markers that Google puts before a translation, by language of the reader, English first, and before the original.
+/// The markers that Google puts before a translation, in the language of the reader, and before the original.
 const TRANSLATED: [&str; 7] = [
     "(Translated by Google)",
     "(Übersetzt von Google)",
@@ -48,13 +48,12 @@ const TRANSLATED: [&str; 7] = [
 ];
 const ORIGINAL: [&str; 3] = ["(Original)", "(Originale)", "(Origineel)"];
 
-/// Returns the author's own words of a text that holds a translation too, in either order, and the translation where it
-/// is an English one.
+/// Splits a text with a translation, in either order: returns the original, and the translation if it is in English.
 fn original(text: &str) -> (&str, Option<&str>) {
     let first = |markers: &[&'static str], is_marker: &dyn Fn(usize) -> bool| {
         let found = markers.iter().filter_map(|marker| {
-            let mut places = text.match_indices(*marker).map(|(at, _)| at);
-            Some((places.find(|at| is_marker(*at))?, *marker))
+            let mut offsets = text.match_indices(*marker).map(|(at, _)| at);
+            Some((offsets.find(|at| is_marker(*at))?, *marker))
         });
         found.min()
     };
@@ -69,7 +68,7 @@ fn original(text: &str) -> (&str, Option<&str>) {
     };
     let (before, after) = (text[..at].trim_end(), &text[at + marker.len()..]);
     let (own, translation) = match (at, first(&ORIGINAL, &|_| true)) {
-        // Only the translation is there: better that, as it stands, than nothing.
+        // Without an original the translation is kept unchanged.
         (0, None) => return (text, None),
         (0, Some((own, label))) => (text[own + label.len()..].trim(), &text[marker.len()..own]),
         _ => (before, after),
@@ -82,10 +81,10 @@ const BLOCKS: &str = "br p div li ul ol tr h1 h2 h3 h4 h5 h6 blockquote section"
 /// Further known elements; `<3` and `<name>` are text.
 const INLINE: &str = "a abbr b body em font head html i img mark s small span strong sub sup table td u script style";
 
-/// A longer tag is text, so that a text of nothing but `<b` is not searched to its end for each of them.
+/// Longest tag in bytes; a longer one is text. This keeps the cost linear for a text such as `<b<b<b`.
 const TAG_BYTES_MAX: usize = 2_048;
 
-/// Splits a tag off the beginning of `text`: its name, whether it closes, and what follows it.
+/// Splits a tag off the beginning of `text`: its name, whether it is an end tag, and the rest of the text.
 fn tag(text: &str) -> Option<(&'static str, bool, &str)> {
     let inner = text.strip_prefix('<')?;
     let name = inner.strip_prefix('/').unwrap_or(inner);
@@ -98,7 +97,7 @@ fn tag(text: &str) -> Option<(&'static str, bool, &str)> {
     Some((name, inner.starts_with('/'), &text[end + 1..]))
 }
 
-/// Turns markup into what a reader would see of it; a text without any stays as it is.
+/// Renders markup as plain text; a text without markup stays unchanged.
 fn without_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -128,13 +127,13 @@ fn without_markup(text: &str) -> String {
     }
 }
 
-/// A name without case, blanks and punctuation, as names are compared.
+/// Returns a name without case, white space and punctuation, for comparisons.
 pub(super) fn normal(name: &str) -> String {
     let letters = name.chars().filter(|c| c.is_alphanumeric());
     letters.flat_map(char::to_lowercase).collect()
 }
 
-/// Whether a list of words holds this one.
+/// Whether a list of words contains `word`.
 pub(super) fn is_listed(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|listed| listed == word)
 }
@@ -144,7 +143,7 @@ mod tests {
     use super::{line, prose, translation};
 
     #[test]
-    fn markup_becomes_what_it_shows() {
+    fn markup_is_rendered_as_text() {
         for (text, shown) in [
             ("<p>Good.</p><p>Very&nbsp;good!</p>", "Good.\n\nVery good!"),
             ("one<br>two<BR/>three<br />four", "one\ntwo\nthree\nfour"),

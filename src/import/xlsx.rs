@@ -12,7 +12,7 @@ use zip::ZipArchive;
 use super::columns::{COLUMNS_MAX, Row};
 use super::record::ReadError;
 
-/// The parts of a workbook unpack to at most 512 MiB, by their sizes in its directory; a larger one is refused.
+/// Largest unpacked size of a workbook, 512 MiB, by the sizes in the archive's directory; a larger one is refused.
 const UNPACKED_BYTES_MAX: u64 = 512 << 20;
 
 /// Opens a workbook.
@@ -43,7 +43,7 @@ pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Row>, ReadError> {
         let Ok(mut cells) = book.worksheet_cells_reader(&name) else {
             continue;
         };
-        let (mut rows, mut room): (Vec<Row>, _) = (Vec::new(), UNPACKED_BYTES_MAX);
+        let (mut rows, mut left): (Vec<Row>, _) = (Vec::new(), UNPACKED_BYTES_MAX);
         while let Some(cell) = cells.next_cell().map_err(failed)? {
             let (line, column) = cell.get_position();
             let line = u64::from(line) + 1;
@@ -56,9 +56,9 @@ pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Row>, ReadError> {
             if let Some(row) = rows.last_mut().filter(|_| column <= COLUMNS_MAX) {
                 let value = text(cell.get_value());
                 let more = (column + 1).saturating_sub(row.cells.len());
-                // Cells that a row leaves out take memory, too.
+                // Cells missing in a row also need memory.
                 let bytes = more * size_of::<String>() + value.len();
-                room = room.checked_sub(bytes as u64).ok_or_else(too_large)?;
+                left = left.checked_sub(bytes as u64).ok_or_else(too_large)?;
                 row.cells.resize(row.cells.len() + more, String::new());
                 row.cells[column] = value;
             }
@@ -76,7 +76,7 @@ fn too_large() -> ReadError {
     ))
 }
 
-/// A value as a CSV file would have it.
+/// Renders a value as in a CSV file.
 fn text(value: &DataRef<'_>) -> String {
     match value {
         DataRef::Empty | DataRef::Error(_) => String::new(),

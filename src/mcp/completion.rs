@@ -1,4 +1,4 @@
-//! Completion: the values that an argument of a prompt or a template can take.
+//! Completion: suggests values for an argument of a prompt or a resource template.
 
 use serde_json::{Value, json};
 
@@ -9,8 +9,8 @@ use crate::search::fold::fold;
 
 /// Returns the result of `completion/complete`: at most 100 values.
 ///
-/// An entry is offered if any of its names begins with the value, without regard to case. Arguments without values to
-/// offer, and unknown prompts and templates, get an empty list.
+/// An entry is suggested if any of its names begins with the value, ignoring case. Arguments without suggestions, and
+/// unknown prompts and templates, get an empty list.
 pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
     let part = |object: &str, key: &str| call.param(object)?.get(key)?.as_str();
     let key = match part("ref", "type") {
@@ -44,14 +44,14 @@ pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcE
 
 fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
     let folded = fold(value);
-    // Phrases and further aliases match only at their beginning: "prob" does not match "title problem".
+    // The first two names match at any word, others only at their beginning: "prob" does not match "title problem".
     let begins = |(at, name): (usize, &String)| {
         name.starts_with(&folded) || at < 2 && name.split(' ').any(|word| word.starts_with(&folded))
     };
-    let fitting = entries
+    let matching = entries
         .iter()
         .filter(|entry| entry.folded.iter().enumerate().any(begins));
-    first(fitting.map(|entry| entry.name.as_str()))
+    first(matching.map(|entry| entry.name.as_str()))
 }
 
 /// Ids that begin with the value, newest first; only the newest 10,000 reviews are compared.
@@ -62,14 +62,14 @@ fn ids<'c>(catalog: &'c Catalog, value: &str) -> (Vec<&'c str>, usize) {
     first(ids.filter(|id| id.starts_with(value)))
 }
 
-/// Returns the first values, and the number of all.
+/// Returns the first values, and the total number.
 fn first<'c>(mut all: impl Iterator<Item = &'c str>) -> (Vec<&'c str>, usize) {
     let values: Vec<&str> = all.by_ref().take(VALUES_MAX).collect();
     let total = values.len() + all.count();
     (values, total)
 }
 
-/// Most values in a result, by the protocol.
+/// Largest number of values in a result, set by the protocol.
 const VALUES_MAX: usize = 100;
-/// Reviews whose ids are compared, which bounds the cost of a completion for large datasets.
+/// Reviews whose ids are compared; limits the cost of a completion for large datasets.
 const IDS_LOOKED_AT_MAX: u32 = 10_000;

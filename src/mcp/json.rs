@@ -1,4 +1,4 @@
-//! JSON that clients send (RFC 8259), read strictly into serde_json's values.
+//! Strict parser of the clients' JSON (RFC 8259) into serde_json's values.
 //!
 //! Duplicate keys in an object are rejected: a gateway that uses the first one and a server that uses the last one
 //! would disagree about which tool is called. The number of values is limited, so that a message of one megabyte cannot

@@ -46,7 +46,7 @@ impl<'v> Call<'v> {
         self.param(key).and_then(Value::as_str)
     }
 
-    /// Returns the arguments of a tool or prompt, which must be an object where they are given.
+    /// Returns the arguments of a tool or prompt, which must be an object if they are given.
     pub(super) fn arguments(&self) -> Result<Option<&'v Map<String, Value>>, RpcError> {
         match self.param("arguments") {
             None | Some(Value::Null) => Ok(None),

@@ -1,4 +1,4 @@
-//! The short form of reviews in tool results: the parts that a model reads and quotes, in as few tokens as possible.
+//! The short form of reviews in tool results: the parts that a model needs, in as few tokens as possible.
 //!
 //! It has id, author, rating, date, text and source, and, if present, the owner's reply, the mentions and the language.
 //! Pictures, links, members that are the same for every review, and the rest of very long members are only in

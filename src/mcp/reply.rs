@@ -111,7 +111,7 @@ pub(crate) enum Refusal {
     BrokenBody,
     Method,
     TooSlow,
-    /// The message is longer than so many bytes.
+    /// The message is longer than this number of bytes.
     TooLarge(usize),
     MediaType,
     /// The message is in a content coding.

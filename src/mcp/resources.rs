@@ -119,5 +119,5 @@ const REVIEW_CARD_URI: &str = "ui://reviewd/review-card";
 const REVIEW_CARD: &str = include_str!("review_card.html");
 /// Largest document that is sent as a resource, 4 MiB; larger ones are neither listed nor read.
 const READ_BYTES_MAX: usize = 4 << 20;
-/// Longest part of a URI that the data of an error repeats, in bytes.
+/// Bytes of the URI that the data of an error quotes.
 const URI_BYTES_MAX: usize = 256;

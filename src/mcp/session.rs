@@ -4,8 +4,8 @@
 //! otherwise random. Every replica accepts it, at any later time and after any restart, because many clients fail
 //! permanently when their id is rejected.
 //!
-//! What has to be remembered is that a client has ended its session. The newest [`ENDED_MAX`] ends are, by this
-//! process alone; an id of which the end was forgotten works again, which reveals and changes nothing.
+//! The only state is the list of sessions that clients have ended. Each process stores the newest [`ENDED_MAX`] of its
+//! own; an older ended id works again, which reveals and changes nothing.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError};
@@ -78,7 +78,7 @@ impl EndedSessions {
 
 /// Ends that are stored, about 300 KiB in total.
 const ENDED_MAX: usize = 4_096;
-/// First byte of every id; another layout would get another.
+/// First byte of every id; another layout would have another value.
 const LAYOUT: u8 = 1;
 /// Layout, revision, 32 random bytes.
 const RAW_BYTES: usize = 34;

@@ -1,7 +1,7 @@
-//! The checks of a request of 2026-07-28 before its method is called: the headers must agree with the body.
+//! Checks a request of revision 2026-07-28 before its method is called: the headers must match the body.
 //!
-//! Gateways route by `Mcp-Method` and `Mcp-Name` without reading the body, so a request in which they differ must
-//! be rejected. Order: method header, `_meta`, version header, supported version, routing headers.
+//! Gateways route by `Mcp-Method` and `Mcp-Name` without reading the body, so a request whose headers differ from its
+//! body must be rejected. Order: method header, `_meta`, version header, supported version, routing headers.
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;

@@ -1,10 +1,10 @@
 //! The OpenAPI document: `templates/openapi.json`, filled in from the served data.
 //!
-//! The template is an OpenAPI 3.1 document. A string that is one name in braces stands for a value of the data, so that
-//! each example of a request can be tried as it stands; it is removed with its key where the data has none. `{base_url}`
-//! and `{name}` are filled in anywhere. HEAD and OPTIONS are left out, as they follow from the other methods. `/developers`
-//! and `/llms.txt` list the operations of the same document. Tests hold it against the route table and against the bounds
-//! of the query parser.
+//! The template is an OpenAPI 3.1 document. A string that consists of one name in braces is a placeholder for a value
+//! of the data, so that each example works without changes; it is removed with its key if the data has no value.
+//! `{base_url}` and `{name}` are filled in anywhere. HEAD and OPTIONS are left out, as they follow from the other
+//! methods. `/developers` and `/llms.txt` list the operations of the same document. Tests compare it with the route
+//! table and with the limits of the query parser.
 
 use std::collections::HashMap;
 
@@ -33,14 +33,14 @@ pub(super) struct Group<'d> {
 }
 
 impl Interface {
-    /// Fills the template in; about 2 ms.
+    /// Fills in the template; takes about 2 ms.
     pub(super) fn new(snapshot: &Snapshot, insights: Option<&Insights>) -> Interface {
         let mut document = serde_json::from_str(TEMPLATE).expect("a test parses the template");
         fill(&mut document, &examples(snapshot, insights), snapshot);
         Interface { document }
     }
 
-    /// Returns the version of the interface: keys are only ever added to its documents.
+    /// Returns the version of the API; within a version, keys are only added to its documents.
     pub(super) fn version(&self) -> &str {
         text(&self.document["info"], "version")
     }
@@ -103,7 +103,7 @@ fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
     ])
 }
 
-/// Replaces all placeholders within `value`; false if it is one itself and the data has nothing for it.
+/// Replaces all placeholders within `value`; false if it is a placeholder itself and the data has no value for it.
 fn fill(value: &mut Value, examples: &Examples, snapshot: &Snapshot) -> bool {
     match value {
         Value::String(string) => {
@@ -125,43 +125,43 @@ fn fill(value: &mut Value, examples: &Examples, snapshot: &Snapshot) -> bool {
     true
 }
 
-/// Returns the string at `key`, or nothing.
+/// Returns the string at `key`, or "".
 fn text<'v>(value: &'v Value, key: &str) -> &'v str {
     value.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-/// One method of one address.
+/// One method of one path.
 pub(super) struct Operation<'d> {
     /// In upper case.
     pub(super) method: String,
     /// The path, with its parameter in braces.
     pub(super) path: &'d str,
-    /// Its name in generated clients, and its anchor on the page.
+    /// The name in generated clients, and the anchor on the page.
     pub(super) id: &'d str,
     pub(super) summary: &'d str,
     /// Without markup.
     pub(super) description: &'d str,
     tag: &'d str,
-    /// Those that are its own, without the conditional and coding fields that all reads share.
+    /// The parameters, without the header fields for conditions and codings that all reads share.
     pub(super) parameters: Vec<Parameter<'d>>,
-    /// Path and query of its example.
+    /// Path and query of the example.
     pub(super) target: String,
-    /// The JSON of the first example of its body, if it takes messages.
+    /// The JSON of the first example of the body, if the operation takes messages.
     pub(super) message: Option<String>,
-    /// The fields of its body, filled in, if it takes a form.
+    /// The fields of the body with example values, if the operation takes a form.
     pub(super) form: Vec<(&'d str, &'d str)>,
     /// Whether the response is JSON.
     pub(super) is_json: bool,
 }
 
-/// A value that a request may carry.
+/// A parameter of a request.
 pub(super) struct Parameter<'d> {
     pub(super) name: &'d str,
     pub(super) description: &'d str,
-    /// Where it stands: `path`, `query` or `header`.
+    /// `path`, `query` or `header`.
     pub(super) location: &'d str,
     pub(super) schema: &'d Value,
-    /// Its value in the example of the operation; empty where the example leaves it out.
+    /// The value in the example of the operation; empty if the example does not use it.
     pub(super) example: String,
 }
 
@@ -200,8 +200,8 @@ impl<'d> Operation<'d> {
         let form = content["application/x-www-form-urlencoded"]["example"].as_object();
         let form = form.into_iter().flatten();
         let form = form.map(|(name, value)| (&**name, value.as_str().unwrap_or_default()));
-        let answers = value["responses"]["200"]["content"].as_object();
-        let media_type = answers.and_then(|content| content.keys().next());
+        let responses = value["responses"]["200"]["content"].as_object();
+        let media_type = responses.and_then(|content| content.keys().next());
         Operation {
             method: method.to_ascii_uppercase(),
             path,
@@ -217,7 +217,7 @@ impl<'d> Operation<'d> {
         }
     }
 
-    /// Returns whether it ends a session, so that its example has to open one.
+    /// Returns whether the operation ends a session, so that its example must open one first.
     pub(super) fn is_delete(&self) -> bool {
         self.method == "DELETE"
     }

@@ -96,7 +96,7 @@ impl<'d> Operation<'d> {
 }
 
 impl<'d> Parameter<'d> {
-    /// Returns what the parameter may be, for readers.
+    /// Describes the allowed values of the parameter.
     fn values(&self) -> String {
         let schema = self.schema;
         let bound = |key: &str| plain(&schema[key]);

@@ -67,7 +67,7 @@ struct Sitemap<'p> {
 /// Renders `/.well-known/api-catalog` (RFC 9727), a linkset (RFC 9264).
 pub(super) fn api_catalog(base_url: &str) -> String {
     let catalog = include_str!("../../templates/api-catalog.json").replace("{base_url}", base_url);
-    // A test parses it; parsed and written again it has no blanks.
+    // Parsing and rendering it removes white space; a test verifies that it is valid JSON.
     let catalog: Value = serde_json::from_str(&catalog).unwrap_or_default();
     catalog.to_string()
 }

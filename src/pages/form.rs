@@ -11,7 +11,7 @@ use crate::snapshot::Snapshot;
 use crate::wire::date::parse_date;
 use crate::wire::form::{decode_into, pairs};
 
-/// What the lists of the form offer: made once for each snapshot, as only what is chosen depends on a request.
+/// The entries of the form's lists, built once per snapshot, because only the selection depends on a request.
 #[derive(Debug)]
 pub(super) struct Lists {
     services: Entries,
@@ -19,14 +19,14 @@ pub(super) struct Lists {
     aspects: Entries,
 }
 
-/// Values of a parameter, each once, with their labels; `None` where there are more than [`ENTRIES_MAX`], for which the
-/// form has a field to write in instead.
+/// The distinct values of a parameter with their labels; `None` if there are more than [`ENTRIES_MAX`]: then the form
+/// has a text field instead.
 type Entries = Option<Vec<(String, String)>>;
 
-/// Entries of a list that a person still looks through; with more there is none, so that a page stays small.
+/// Largest number of entries in a list. Our choice: a person can still read them, and the page stays small.
 const ENTRIES_MAX: usize = 200;
 
-/// What the template of the form needs.
+/// The values for the template of the form.
 #[derive(Debug)]
 pub(super) struct Form<'p> {
     pub(super) given: &'p QueryParams,
@@ -38,9 +38,9 @@ pub(super) struct Form<'p> {
 /// A field for one of many values.
 #[derive(Debug)]
 pub(super) enum Field<'p> {
-    /// A list; no field where it is empty.
+    /// A list; if it is empty, the form has no such field.
     Select(Vec<Choice<'p>>),
-    /// A text, and what was given.
+    /// A text field with the given value.
     Text(&'p str),
 }
 
@@ -53,7 +53,7 @@ pub(super) struct Choice<'p> {
 }
 
 impl Lists {
-    /// Reads what `snapshot` and the insights offer.
+    /// Collects the entries of `snapshot` and the insights.
     pub(super) fn new(snapshot: &Snapshot, insights: Option<&Insights>) -> Lists {
         let aspects = mentioned(insights).into_iter();
         Lists {
@@ -73,8 +73,8 @@ fn entries<'s>(entries: impl Iterator<Item = (&'s str, &'s str)>) -> Entries {
     (kept.len() <= ENTRIES_MAX).then_some(kept)
 }
 
-/// Makes the field in which `given` is chosen, by value or label. What is not in the list becomes an entry of its own, so
-/// that sending the form again asks the same.
+/// Creates the field with `given` selected, by value or label. A value that is not in the list is added to it, so that
+/// submitting the form again repeats the same search.
 fn field<'p>(entries: &'p Entries, given: &'p str) -> Field<'p> {
     let Some(entries) = entries else {
         return Field::Text(given);
@@ -100,7 +100,7 @@ fn field<'p>(entries: &'p Entries, given: &'p str) -> Field<'p> {
 }
 
 impl<'p> Form<'p> {
-    /// Fills the form with what was given; linear in the length of the lists, which are short.
+    /// Fills the form with the given values; linear in the length of the lists, which are short.
     pub(super) fn new(lists: &'p Lists, given: &'p QueryParams) -> Form<'p> {
         Form {
             given,
@@ -110,18 +110,18 @@ impl<'p> Form<'p> {
         }
     }
 
-    /// Tells whether `value` is the one that was given.
+    /// Tells whether `value` is the given value of `name`.
     pub(super) fn has(&self, name: &str, value: &str) -> bool {
         self.given.value(name) == value
     }
 
-    /// Returns the day that was given; browsers complain of anything else in a field for days.
+    /// Returns the given date, or "" if it is invalid, because browsers reject other values in a date field.
     pub(super) fn day(&self, name: &str) -> &str {
         let value = self.given.value(name);
         parse_date(value.as_bytes()).map_or("", |_| value)
     }
 
-    /// Tells whether a field is used that is folded away otherwise.
+    /// Tells whether a field is used that is otherwise collapsed.
     pub(super) fn is_open(&self) -> bool {
         self.given.iter().any(|(name, _)| is_among(FOLDED, name))
     }
@@ -132,32 +132,32 @@ impl<'p> Form<'p> {
     }
 }
 
-/// Parameters whose fields are folded away unless one is used.
+/// Parameters whose fields are collapsed unless one is used.
 const FOLDED: &str = "mentions_technician mentions_service since until aspect polarity";
 
 /// Parameters without a field.
 const HIDDEN: &str = "min_rating max_rating query has_reply language source limit";
 
-/// Tells whether `name` is one of the `names`, which have blanks between them.
+/// Tells whether `name` is one of the `names`, which are separated by spaces.
 fn is_among(names: &str, name: &str) -> bool {
     names.split(' ').any(|known| known == name)
 }
 
 impl Field<'_> {
-    /// Tells whether there is anything to choose.
+    /// Tells whether the form has this field.
     pub(super) fn is_there(&self) -> bool {
         !matches!(self, Field::Select(list) if list.is_empty())
     }
 }
 
-/// Names and decoded values of the parameters that a page knows; the first of each, empty ones left out.
+/// Names and decoded values of known parameters: the first of each name, without empty values.
 #[derive(Debug, Default)]
 pub(super) struct QueryParams {
     values: Vec<(&'static str, String)>,
 }
 
 impl QueryParams {
-    /// Reads the query string; what cannot be decoded, or is too long to be repeated, is left out.
+    /// Parses the query string; leaves out values that cannot be decoded or are too long.
     pub(super) fn read(raw: &[u8]) -> QueryParams {
         let mut given = QueryParams::default();
         let mut text = String::new();
@@ -179,25 +179,25 @@ impl QueryParams {
         given
     }
 
-    /// Returns the value of a parameter, or nothing.
+    /// Returns the value of a parameter, or "".
     pub(super) fn value(&self, name: &str) -> &str {
         let found = self.iter().find(|(known, _)| *known == name);
         found.map_or("", |(_, value)| value)
     }
 
-    /// Tells whether nothing was given that changes what is shown.
+    /// Tells whether no parameter was given that changes the page.
     pub(super) fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
 
-    /// Returns the parameters in the order in which they came.
+    /// Returns the parameters in the order of the query.
     pub(super) fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         let values = self.values.iter();
         values.map(|(name, value)| (*name, value.as_str()))
     }
 
-    /// Returns the address of the same search without the parameter `left_out`: of its first page, or of the one that
-    /// begins after `cursor`.
+    /// Returns the URL of the same search without the parameter `left_out`: of its first page, or of the page after
+    /// `cursor`.
     pub(super) fn href(&self, left_out: Option<&str>, cursor: Option<&str>) -> String {
         let pairs = self.iter().filter(|(name, _)| *name != "cursor");
         let kept = pairs.filter(|(name, _)| left_out != Some(*name));

@@ -51,7 +51,7 @@ struct AspectLine<'i> {
     aspect: &'i Aspect,
     href: String,
     bar: Bar,
-    /// The newest quarters; none where there are fewer than three.
+    /// The newest quarters; empty if there are fewer than three.
     quarters: &'i [Quarter],
 }
 
@@ -106,7 +106,7 @@ impl Bar {
     }
 }
 
-/// Quarters in a drawing, the newest.
+/// Largest number of quarters in a drawing: the newest ones.
 const QUARTERS_SHOWN: usize = 12;
 
 #[derive(Template)]

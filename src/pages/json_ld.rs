@@ -10,11 +10,11 @@ use crate::snapshot::Snapshot;
 /// Reviews in the document: the same ones that the page shows, as search engines require.
 const REVIEWS_MAX: u32 = 10;
 
-/// Characters of an author's name: Google asks for fewer than 100 (its review snippet guidelines).
+/// Longest name of an author in characters: Google's review snippet guidelines require fewer than 100.
 const AUTHOR_CHARS_MAX: usize = 99;
 
-/// Renders the document; values that are empty are left out. `<`, `>` and `&`, which could end a `script` element or open a
-/// comment, are written as escapes, so that it can stand in HTML as it is; in JSON they occur in strings only.
+/// Renders the document without empty values. `<`, `>` and `&` could end a `script` element or open a comment, so they
+/// are escaped and the document can be embedded in HTML; in JSON they occur only in strings.
 pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
     let business = &snapshot.business;
     let address = &business.address;
@@ -61,7 +61,7 @@ pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
 
 fn rating_value(stats: &RatingStats) -> Option<Value> {
     let mean = rounded(stats.sum, stats.count, 100)? as f64 / 100.0;
-    // Google refuses a count of zero.
+    // Google rejects a count of zero.
     let with_text = Some(stats.with_text).filter(|count| *count > 0);
     Some(json!({
         "@type": "AggregateRating",

@@ -55,7 +55,7 @@ impl Layout {
     }
 }
 
-/// Renders a template of ours.
+/// Renders a template.
 pub(super) fn rendered(template: &impl Template) -> String {
     // Rendering fails only if the writer does, and a string accepts everything.
     template.render().unwrap_or_default()
@@ -97,7 +97,7 @@ impl<'b> Masthead<'b> {
 #[template(path = "rating.html")]
 struct RatingCard {
     mean: Option<String>,
-    /// How far the filled stars reach, of 120.
+    /// Width of the filled stars, from 0 to 120.
     stars_width: u64,
     count: String,
     bars: Vec<Bar>,
@@ -113,8 +113,8 @@ struct Bar {
 
 impl RatingCard {
     fn of(stats: &RatingStats) -> RatingCard {
-        let bar = |(place, amount): (usize, &u64)| Bar {
-            stars: place + 1,
+        let bar = |(at, amount): (usize, &u64)| Bar {
+            stars: at + 1,
             count: count(*amount),
             is_one: *amount == 1,
             percent: rounded(*amount, stats.count, 100).unwrap_or(0),
@@ -148,7 +148,7 @@ struct ErrorPage<'p> {
 }
 
 impl Pages {
-    /// Renders what is wrong, in place of an error in JSON: a heading, and a line in lower case without a full stop.
+    /// Renders an error page, in place of JSON: a heading, and a message in lower case without a full stop.
     pub(crate) fn error(&self, heading: &str, message: &str) -> Vec<u8> {
         rendered(&ErrorPage {
             layout: &self.layout,

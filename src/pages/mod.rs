@@ -65,7 +65,7 @@ pub(crate) enum Page {
     ApiCatalog,
 }
 
-/// What a document may do in a browser, and which sites may embed it.
+/// The browser security policy of a document, and which sites may embed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Policy {
     /// A page of this service: loads nothing from other hosts and may not be framed.

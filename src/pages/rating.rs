@@ -1,5 +1,5 @@
-//! The stars of a snapshot, how that went over time, and the drawing of it: a line for the means, columns for the number of
-//! reviews. Horizontal positions are percentages, so the drawing fills any width while its labels keep their size.
+//! Statistics of ratings, also over time, and their chart: a line for the means, columns for the numbers of reviews.
+//! Horizontal positions are percentages, so the chart fills any width while its labels keep their size.
 
 use super::text::{MONTHS, count};
 use crate::model::Row;
@@ -13,7 +13,7 @@ pub(super) struct RatingStats {
     /// Reviews with a text.
     pub(super) with_text: u64,
     pub(super) sum: u64,
-    /// How many have 1, 2, 3, 4 and 5 stars.
+    /// Number of reviews with 1, 2, 3, 4 and 5 stars.
     pub(super) distribution: [u64; 5],
     /// Reviews by spans of equal length, oldest first; empty spans too.
     pub(super) spans: Vec<Span>,
@@ -29,7 +29,7 @@ pub(super) struct Span {
     pub(super) sum: u64,
 }
 
-/// Most spans of the chart; with more months a span becomes longer.
+/// Largest number of spans in the chart; with more months a span becomes longer.
 const SPANS_MAX: u32 = 36;
 
 impl RatingStats {
@@ -70,7 +70,7 @@ impl RatingStats {
         }
     }
 
-    /// Returns the mean in tenths, halves rounded up; `None` where there is no review.
+    /// Returns the mean in tenths, halves rounded up; `None` without reviews.
     pub(super) fn mean_tenths(&self) -> Option<u64> {
         rounded(self.sum, self.count, 10)
     }
@@ -81,7 +81,7 @@ impl RatingStats {
         Some(format!("{}.{}", tenths / 10, tenths % 10))
     }
 
-    /// Returns how far five stars are filled, of 120: 24 for each star.
+    /// Returns the filled width of five stars, from 0 to 120: 24 for each star.
     pub(super) fn stars_width(&self) -> u64 {
         rounded(self.sum, self.count, 24).unwrap_or(0)
     }
@@ -96,7 +96,7 @@ fn month(date: Date) -> u32 {
     u32::from(date.year()) * 12 + u32::from(date.month()) - 1
 }
 
-/// The shortest span that leaves at most [`SPANS_MAX`]: a month, a quarter, or years.
+/// The shortest length of a span with at most [`SPANS_MAX`] spans: a month, a quarter, or years.
 fn span_months(oldest: u32, newest: u32) -> u32 {
     let fits = |months: &u32| newest / months - oldest / months < SPANS_MAX;
     let years = [1, 2, 5, 10, 50, 100].map(|years| 12 * years);

@@ -1,5 +1,5 @@
-//! A review for a template, parsed from the bytes that the snapshot holds of it, with parts of its text highlighted:
-//! matches of a search, and the evidence of the insights.
+//! A review for a template, parsed from its bytes in the snapshot, with highlighted parts of its text: matches of a
+//! search, and the evidence of the insights.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -30,7 +30,7 @@ pub(super) struct ReviewView {
     verification: Option<Verification>,
     mentioned_technicians: Vec<String>,
     mentioned_services: Vec<String>,
-    /// People and services that it mentions, each with a search link.
+    /// The people and services that the review mentions, each with a search link.
     #[serde(skip)]
     pub(super) mentions: Vec<Mention>,
 }
@@ -54,16 +54,16 @@ pub(super) struct Mention {
     pub(super) href: String,
 }
 
-/// Marks of one term in one text; later places stay plain, so that a page does not grow by its marks alone.
+/// Largest number of highlights of one term in one text; limits the size of a page.
 const MARKS_MAX: usize = 64;
 
-/// Bytes of all texts of a page that are searched for matches to highlight; later ones stay plain. Bounds the time of a
-/// page to milliseconds, while a hundred texts may have megabytes.
+/// Bytes of all texts of a page that are searched for matches to highlight. Limits the time of a page to milliseconds,
+/// although a hundred texts may have megabytes.
 const HIGHLIGHT_BYTES_MAX: usize = 128 << 10;
 
 /// Reads the reviews of `rows`, and marks `terms` and the code points of `evidence`, which is by id.
 ///
-/// Every text gets an equal share of [`HIGHLIGHT_BYTES_MAX`]; what it leaves is shared by those that follow.
+/// Every text gets an equal share of [`HIGHLIGHT_BYTES_MAX`]; unused bytes are divided among the next texts.
 pub(super) fn read_all(
     snapshot: &Snapshot,
     rows: &[Row],
@@ -72,10 +72,10 @@ pub(super) fn read_all(
 ) -> Vec<ReviewView> {
     let mut left = HIGHLIGHT_BYTES_MAX;
     let mut reviews = Vec::with_capacity(rows.len());
-    for (place, row) in rows.iter().enumerate() {
+    for (at, row) in rows.iter().enumerate() {
         let mut review = ReviewView::read(snapshot, *row);
         let text = &review.text.text;
-        let bytes_max = left / (rows.len() - place);
+        let bytes_max = left / (rows.len() - at);
         left -= text.len().min(bytes_max);
         let of_review = evidence.get(review.id.as_str()).into_iter().flatten();
         let bytes = |points: &Range<u32>| bytes_of_points(text, points.clone());
@@ -123,7 +123,7 @@ impl ReviewView {
         readable(&self.date)
     }
 
-    /// The name of the platform on which it was written, or any other source with a capital.
+    /// The name of the platform, or any other source with its first letter in upper case.
     pub(super) fn publisher(&self) -> String {
         if let Some(label) = platform(&self.source) {
             return label.to_owned();
@@ -133,12 +133,12 @@ impl ReviewView {
         first.chain(rest.clone()).collect()
     }
 
-    /// Its address there, if that may become a link.
+    /// The URL of the review on the platform, if `text::link` allows it.
     pub(super) fn link(&self) -> Option<&str> {
         self.source_url.as_deref().and_then(link)
     }
 
-    /// Who verified it, if not the business.
+    /// The verifier, if it is not the business.
     pub(super) fn verifier(&self) -> Option<String> {
         let verification = self.verification.as_ref()?;
         Some(verifier(&verification.by, verification.method.as_deref()))

@@ -1,6 +1,6 @@
 //! Search pages: the form with the given values, and one page of matching reviews.
 //!
-//! Where an aspect is asked for, the words that its counts rest on are marked as well as those that are searched.
+//! In a search by aspect, the mentions behind its counts are highlighted as well as the search terms.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -22,9 +22,9 @@ use crate::search::run;
 /// Buffers that a thread reuses for its searches.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Memory of the query's parser.
+    /// Buffers of the query's parser.
     pub buffers: Buffers,
-    /// Memory of the search.
+    /// Buffers of the search.
     pub run: run::Scratch,
 }
 
@@ -48,15 +48,15 @@ impl PageQuery<'_> {
 pub struct InvalidQuery {
     /// HTML.
     pub page: Vec<u8>,
-    /// Whether the same request becomes valid when the insights have been derived.
+    /// Whether the same request will be valid when the insights have been derived.
     pub is_early: bool,
 }
 
 impl Pages {
-    /// Reads the parameters of a page, without its `?`.
+    /// Parses the query string of a page, without its `?`.
     ///
     /// # Errors
-    /// The page that shows the form with every issue that was found.
+    /// The page that shows the form with all issues.
     pub fn ask<'b>(
         &self,
         raw: &[u8],
@@ -167,7 +167,7 @@ impl Pages {
         InvalidQuery { page, is_early }
     }
 
-    /// Returns the aspect that a folded name stands for.
+    /// Returns the aspect with a folded name.
     fn aspect(&self, folded: &str) -> Option<&Aspect> {
         let id = self.snapshot.index.resolve(Parameter::Aspect, folded)?;
         self.aspect_of_id(id.ok()?)
@@ -178,7 +178,7 @@ impl Pages {
         aspects.find(|aspect| aspect.id == id)
     }
 
-    /// The filters of the search, each with the address of the same search without it.
+    /// Returns the filters of the search, each with the URL of the same search without it.
     fn chips(&self, given: &QueryParams) -> Vec<Chip> {
         let narrows = |(name, _): &(&str, &str)| !matches!(*name, "sort" | "limit" | "cursor");
         let chips = given.iter().filter(narrows).map(|(name, value)| Chip {
@@ -202,11 +202,11 @@ impl Pages {
 /// The issue of an aspect while the insights are being derived.
 const NOT_YET: &str = "is not known yet: the insights are being derived, try again in a minute";
 
-/// Parameters that search engines may index a page of, each alone: the front page links to these pages.
+/// Parameters with indexable pages if used alone: the front page links to these pages.
 const INDEXED: [&str; 4] = ["aspect", "rating", "mentions_service", "sort"];
 
-/// Returns the address under which search engines may index a search. All others tell them not to: combinations of
-/// filters have no end, and a page of typed words would repeat any text that is put into a link.
+/// Returns the URL under which search engines may index a search. Other searches are not indexed: there are too many
+/// combinations of filters, and a page for free text would repeat any text that is put into a link.
 fn canonical(given: &QueryParams) -> Option<String> {
     let mut names = given.iter().map(|(name, _)| name);
     let is_indexed = INDEXED.contains(&names.next()?) && names.next().is_none();
@@ -246,13 +246,13 @@ fn tone_label(polarity: Polarity) -> &'static str {
     }
 }
 
-/// Returns the mentions of an aspect that are kept, of one polarity where that is asked for.
+/// Returns the stored mentions of an aspect, of one polarity if given.
 fn evidence_of(aspect: &Aspect, polarity: Option<Polarity>) -> impl Iterator<Item = &Evidence> {
     let is_asked = move |one: &&Evidence| polarity.is_none_or(|polarity| one.polarity == polarity);
     aspect.evidence.iter().flatten().filter(is_asked)
 }
 
-/// Returns a sentence on the mentions of an aspect that are highlighted.
+/// Returns a sentence about the highlighted mentions of an aspect.
 fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
     let kept = evidence_of(aspect, polarity).count() as u64;
     let all = aspect.count(polarity);
@@ -285,9 +285,9 @@ struct IssueLine {
 struct Results<'p> {
     layout: &'p Layout,
     title: String,
-    /// What the page has, in a few words.
+    /// The subject of the page, in a few words.
     subject: String,
-    /// Where search engines may index it; none where they may not.
+    /// The URL under which search engines may index it; `None` if they must not.
     canonical: Option<String>,
     form: Form<'p>,
     heading: String,

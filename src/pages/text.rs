@@ -18,8 +18,8 @@ use crate::wire::text::push_percent;
 pub(super) fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::with_capacity(digits.len() + digits.len() / 3);
-    for (place, digit) in digits.chars().enumerate() {
-        if place > 0 && (digits.len() - place).is_multiple_of(3) {
+    for (at, digit) in digits.chars().enumerate() {
+        if at > 0 && (digits.len() - at).is_multiple_of(3) {
             text.push(',');
         }
         text.push(digit);
@@ -27,7 +27,7 @@ pub(super) fn count(number: u64) -> String {
     text
 }
 
-/// Returns who verified a review and how: `Judge.me (purchase)`.
+/// Returns the verifier of a review and the method: `Judge.me (purchase)`.
 pub(super) fn verifier(by: &str, method: Option<&str>) -> String {
     let by = platform(by).unwrap_or(by);
     match method {
@@ -36,7 +36,7 @@ pub(super) fn verifier(by: &str, method: Option<&str>) -> String {
     }
 }
 
-/// Returns one sentence on who verified the published reviews; empty if there are no reviews.
+/// Returns one sentence with the verifiers of the published reviews; empty if there are no reviews.
 pub(super) fn verification(snapshot: &Snapshot) -> String {
     let name = |one: &Option<Verification>| match one {
         Some(one) => verifier(&one.by, one.method.as_deref()),
@@ -58,7 +58,7 @@ pub(super) fn verification(snapshot: &Snapshot) -> String {
     without_direction(&text)
 }
 
-/// Returns `number` and the word, in the plural where there is not exactly one.
+/// Returns `number` and the word, in the plural unless the number is 1.
 pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
@@ -97,12 +97,12 @@ pub(super) fn mailbox(address: &str) -> String {
     url
 }
 
-/// Returns `prefix` and `value` as a form encodes it.
+/// Returns `prefix` followed by `value` in form encoding.
 pub(super) fn encoded(prefix: &str, value: &str) -> String {
     let mut out = prefix.to_owned();
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._".contains(&byte);
-    for (place, word) in value.split(' ').enumerate() {
-        if place > 0 {
+    for (at, word) in value.split(' ').enumerate() {
+        if at > 0 {
             out.push('+');
         }
         push_percent(&mut out, word, is_plain);
@@ -133,7 +133,7 @@ pub(super) fn markdown(text: &str) -> String {
     let escaped = text.split_whitespace().map(|word| {
         let mut out = String::with_capacity(word.len());
         for character in word.chars().filter(|character| !character.is_control()) {
-            // Alone it begins no entity.
+            // A single `&` cannot begin an entity.
             if MARKDOWN.contains(character) && word != "&" {
                 out.push('\\');
             }

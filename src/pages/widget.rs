@@ -1,5 +1,5 @@
-//! What other sites show: `/widget.html`, a page to be framed, the files of the custom element, which needs no frame, and
-//! `/badge.svg` with rating and count.
+//! The parts for other sites: `/widget.html`, a page for a frame; the files of the custom element, which needs no
+//! frame; and `/badge.svg` with rating and count.
 
 use askama::Template;
 
@@ -20,7 +20,7 @@ pub(super) const STYLESHEET: &str = include_str!("assets/widget.css");
 pub(super) const SCRIPT: &str = include_str!("assets/widget.js");
 pub(super) const FAVICON: &str = include_str!("assets/favicon.svg");
 
-/// Reviews that the frame shows unless told otherwise.
+/// Default number of reviews in the frame.
 const NEWEST_MAX: u32 = 5;
 
 /// Renders the frame without parameters.
@@ -56,7 +56,7 @@ impl Pages {
         }
     }
 
-    /// Finds and renders the reviews of the frame that `raw` asks for, read as `query`.
+    /// Finds and renders the reviews of the frame for the query string `raw`, which was parsed to `query`.
     pub(crate) fn find_widget(
         &self,
         raw: &[u8],
@@ -75,7 +75,7 @@ impl Pages {
     }
 }
 
-/// Returns the colors that a query asks for; with any other value they follow the reader's system.
+/// Returns the theme in a query; with any other value the colors follow the reader's system.
 fn theme(raw: &[u8]) -> Option<&'static str> {
     let mut pairs = pairs(raw).take(PAIRS_MAX);
     match pairs.find(|pair| pair.name == b"theme")?.value {
@@ -101,7 +101,7 @@ struct Widget<'p> {
 }
 
 impl<'p> Widget<'p> {
-    /// Fills in what does not depend on a request.
+    /// Fills in the values that do not depend on a request.
     fn of(snapshot: &'p Snapshot, stats: &RatingStats) -> Widget<'p> {
         Widget {
             name: &snapshot.business.name,

@@ -8,7 +8,7 @@ use memchr::memchr;
 /// The folded texts of all reviews, row after row: [`START`] and the text, then [`START`] and each word of it that
 /// follows a character other than a space, then [`START`] and [`END`]; an empty text is [`END`] alone.
 ///
-/// So a word begins where a space or [`START`] precedes it, and two needles find it everywhere. UTF-8 text contains
+/// So every word is preceded by a space or by [`START`], and two needles find all its occurrences. UTF-8 text contains
 /// neither mark, so no match spans two reviews, and the words listed after a text add no matches to it.
 #[derive(Clone, Debug)]
 pub(super) struct Arena {

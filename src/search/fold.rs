@@ -25,10 +25,10 @@ pub fn find_folded(
     let folded = fold(text);
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for term in terms {
-        let places = memchr::memmem::find_iter(folded.as_bytes(), term.text.as_bytes());
-        let places = places.filter(|at| term.may_stand(folded.as_bytes(), *at));
-        let places = places.take(count_max);
-        ranges.extend(places.map(|start| start..start + term.text.len()));
+        let starts = memchr::memmem::find_iter(folded.as_bytes(), term.text.as_bytes());
+        let starts = starts.filter(|at| term.may_stand(folded.as_bytes(), *at));
+        let starts = starts.take(count_max);
+        ranges.extend(starts.map(|start| start..start + term.text.len()));
     }
     ranges.sort_unstable_by_key(|range| range.start);
     ranges.dedup_by(|next, last| {

@@ -213,9 +213,9 @@ const NAMES: [(Parameter, &str); 17] = {
     ]
 };
 
-/// Most pairs of a query string; with more pairs the request is rejected.
+/// Largest number of pairs in a query string; with more pairs the request is rejected.
 pub const PAIRS_MAX: usize = 64;
-/// Most names of unknown parameters that a response lists; later ones are left out.
+/// Largest number of unknown parameters that a response lists; later ones are left out.
 pub const IGNORED_MAX: usize = 8;
 /// Longest text, such as `query` or a name, in bytes after decoding; longer ones are rejected.
 pub const TEXT_BYTES_MAX: usize = 1024;
@@ -224,7 +224,7 @@ pub const CURSOR_BYTES_MAX: usize = 256;
 /// Most digits after the decimal point of `min_rating`; more are rejected.
 const FRACTION_DIGITS_MAX: usize = 6;
 
-/// Builds a query: takes values one by one, in any order, and collects all issues.
+/// Builds a query from values, given one by one in any order, and collects all issues.
 #[derive(Debug)]
 pub struct Builder<'b> {
     buffers: &'b mut Buffers,
@@ -255,7 +255,7 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Takes the decoded value of a parameter of a query string, in which all values are text.
+    /// Sets a parameter to a decoded value of a query string, in which all values are text.
     pub fn text(&mut self, parameter: Parameter, text: &str) {
         if !text.is_empty()
             && self.is_first(parameter, text)
@@ -265,8 +265,8 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Takes the value of a JSON argument. The rules of [`Builder::text`] hold, and the JSON type must match: a number for a
-    /// numeric parameter, a string for a text. `null` and an empty string count as absent.
+    /// Sets a parameter to a JSON value. The rules of [`Builder::text`] apply, and the JSON type must match: a number
+    /// for a numeric parameter, a string for a text. `null` and an empty string count as absent.
     pub fn json(&mut self, parameter: Parameter, value: &Value) {
         let is_flag = parameter == Parameter::HasReply;
         let fits = match value {
@@ -320,7 +320,7 @@ impl<'b> Builder<'b> {
         })
     }
 
-    /// Records the name of an unknown parameter, unless there are too many or it is recorded already.
+    /// Records the name of an unknown parameter, unless the list is full or contains it.
     fn ignore(&mut self, name: &str) {
         let (name, known) = (cut(name), &mut self.buffers.ignored);
         if !known.is_full() && known.iter().all(|other| **other != *name) {
@@ -349,7 +349,7 @@ impl<'b> Builder<'b> {
                 let rating = rating(stars).ok_or(fault(Code::OutOfRange))?;
                 filter.ratings = filter.ratings.and(RatingSet::only(rating));
             }
-            // A minimum of 4.5 equals 5, and a maximum of 4.5 equals 4, as ratings are whole numbers.
+            // Ratings are whole numbers, so a minimum of 4.5 equals 5, and a maximum of 4.5 equals 4.
             Parameter::MinRating | Parameter::MaxRating => {
                 let (number, fraction) = text.split_once('.').unwrap_or((text, "0"));
                 let is_short = fraction.len() <= FRACTION_DIGITS_MAX;

@@ -343,8 +343,8 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             return self.finder.find(index.arena.row(row)).is_some();
         }
         let text = index.arena.text(row);
-        let mut places = self.finder.find_iter(text);
-        places.any(|at| term.may_stand(text, at))
+        let mut offsets = self.finder.find_iter(text);
+        offsets.any(|at| term.may_stand(text, at))
     }
 }
 

@@ -1,4 +1,4 @@
-//! Writes the access log: a thread that writes one JSON object a line, and that no request waits for.
+//! The writer of the access log: a thread that writes one JSON object per line; requests do not wait for it.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -21,10 +21,10 @@ use crate::wire::text::push_percent;
 use super::config::{AccessLogTarget, Config};
 use super::{StartError, clock, threads};
 
-/// Bytes that are written at a time, while more lines wait.
+/// Bytes per write while more lines are queued.
 const BATCH_BYTES: usize = 64 << 10;
 
-/// How long the last lines may take to be written.
+/// Time limit for writing the last lines at shutdown.
 const LAST_LINES_TIME: Duration = Duration::from_secs(2);
 
 /// Opens the log, if requests are to be logged, and starts its writer.
@@ -33,7 +33,7 @@ pub(super) fn start(config: &Config, app: &AppState) -> Result<Option<JoinHandle
         return Ok(None);
     };
     let (path, opened) = match target {
-        // Not by the library's handle: that one keeps what it could not write, and lines could not be counted.
+        // `io::Stdout` would buffer what it could not write, so lost lines could not be counted.
         AccessLogTarget::Stdout => (
             None,
             io::stdout().as_fd().try_clone_to_owned().map(File::from),
@@ -51,7 +51,7 @@ pub(super) fn start(config: &Config, app: &AppState) -> Result<Option<JoinHandle
     thread.map(Some).map_err(StartError::Threads)
 }
 
-/// Ends the writer after the last line; a disk that hangs delays that no longer than [`LAST_LINES_TIME`].
+/// Stops the writer after the last line; waits at most [`LAST_LINES_TIME`] for a disk that hangs.
 pub(super) fn stop(app: &AppState, writer: &JoinHandle<()>) {
     let Some(log) = app.access_log.get() else {
         return;
@@ -70,14 +70,14 @@ fn open(path: &Path) -> io::Result<File> {
 }
 
 struct Writer {
-    /// `None` for standard output, which is not opened again.
+    /// `None` for standard output, which is not reopened.
     path: Option<PathBuf>,
-    /// Kept through every failure: a disk that has room again is written on at once.
+    /// Stays open after a failure, so that writing continues as soon as the disk has space again.
     out: Box<dyn Write + Send>,
     stats: Arc<WriterStats>,
-    /// Whole lines that are to be written.
+    /// Complete lines to write.
     batch: Vec<u8>,
-    /// The last write failed, so that the file may end in the middle of a line.
+    /// The last write failed, so the file may end in the middle of a line.
     is_torn: bool,
 }
 
@@ -100,7 +100,7 @@ impl Writer {
             }
             let message = messages.try_recv().or_else(|error| match error {
                 TryRecvError::Disconnected => Err(()),
-                // Nothing waits: what has been written shows before the next request.
+                // The queue is empty: write the batch, so that its lines are visible before the next request.
                 TryRecvError::Empty => {
                     self.write();
                     messages.recv().map_err(drop)
@@ -120,7 +120,7 @@ impl Writer {
         self.write();
     }
 
-    /// Writes the batch. Where that fails all its lines count as lost; the rest is not tried again: it would delay later
+    /// Writes the batch. If that fails, all its lines count as lost. It is not retried, because that would delay later
     /// lines.
     fn write(&mut self) {
         if self.batch.is_empty() {
@@ -128,7 +128,7 @@ impl Writer {
         }
         let lines = self.batch.iter().filter(|byte| **byte == b'\n').count() as u64;
         let was_torn = self.is_torn;
-        // A line that a failure has torn is ended first.
+        // First ends a line that was only partly written.
         let end: &[u8] = if was_torn { b"\n" } else { b"" };
         let result = self.out.write_all(end);
         let result = result.and_then(|()| self.out.write_all(&self.batch));
@@ -148,7 +148,7 @@ impl Writer {
         }
     }
 
-    /// Opens the file again under its name; if that fails the old file is written on.
+    /// Opens the file again by its path; if that fails, keeps writing to the old file.
     fn reopen(&mut self) {
         let Some(path) = &self.path else {
             return;
@@ -160,7 +160,7 @@ impl Writer {
                 self.out = Box::new(file);
             }
             Err(error) => {
-                warn!(file = %path.display(), %error, "the access log cannot be opened anew, the old file is written on");
+                warn!(file = %path.display(), %error, "the access log cannot be reopened, writing to the old file");
             }
         }
     }
@@ -171,7 +171,7 @@ fn render(entry: &LogEntry, out: &mut Vec<u8>) {
     let time = Timestamp::from_unix(entry.unix_ms.div_euclid(1_000)).to_string();
     let time = time.trim_end_matches('Z');
     let ms = entry.unix_ms.rem_euclid(1_000);
-    // Escaped as in a URL: no byte of a client can steer a terminal or look like another line.
+    // Percent-encoded, so that no byte of a client can control a terminal or forge a line.
     let mut path = String::with_capacity(entry.path.len());
     push_percent(&mut path, &entry.path, |byte| byte.is_ascii_graphic());
     let elapsed_us = u64::try_from(entry.elapsed.as_micros()).unwrap_or(u64::MAX);

@@ -1,4 +1,4 @@
-//! The administrator's listener, small and apart from the public one: metrics, and how the process is.
+//! The administrator's listener, separate from the public one, with low limits: serves metrics and health.
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
@@ -17,20 +17,20 @@ use super::listener::ListenerGroup;
 use super::metrics::{Counters, MetricSources};
 use super::service::Handler;
 
-/// Connections of the administrator at a time: a few scrapers and probes.
+/// Concurrent connections of the administrator: a few scrapers and probes.
 const CONNECTIONS_MAX: u32 = 32;
 
-/// How many of them one address may have.
+/// Concurrent connections from one address.
 const CONNECTIONS_PER_ADDRESS: u32 = 8;
 
-/// Time for a head or a body, between two requests, and for which a client may take nothing of its response: a client that
-/// asks every 15 seconds may as well connect again.
+/// Timeout of a head, of a body, between two requests, and of a client that does not read its response. Our choice: a
+/// scraper that sends a request every 15 seconds may as well connect again.
 const CONNECTION_TIME: Duration = Duration::from_secs(5);
 
-/// How long the end waits for a scrape under way.
+/// How long shutdown waits for a running scrape.
 const DRAIN_TIME: Duration = Duration::from_millis(500);
 
-/// Begins to answer the administrator on `listener`.
+/// Starts to serve the administrator on `listener`.
 pub(super) fn start(
     listener: TcpListener,
     config: &Config,
@@ -49,13 +49,13 @@ pub(super) fn start(
         limits,
         threads: NonZeroUsize::MIN,
         drain_time: DRAIN_TIME,
-        // No address is exempt from the limit here.
+        // Without proxies, no address is exempt from the limit.
         proxies: Proxies {
             networks: Vec::new(),
         },
         ..config.clone()
     };
-    // Apart from the counters of public connections, and of no interest.
+    // Not the counters of public connections; these are not published.
     let counters = Arc::<Counters>::default();
     let readiness = Arc::clone(&sources.app.readiness);
     let threads = (&readiness, "admin-");

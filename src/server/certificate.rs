@@ -1,7 +1,7 @@
-//! From when to when a certificate is valid (RFC 5280 §4.1.2.5), found without reading anything else of it.
+//! Parses the validity of a certificate (RFC 5280 §4.1.2.5), and nothing else of it.
 //!
-//! rustls judges the certificates of others and has no need of that date; a parser of everything in a certificate
-//! would be a dependency larger than all of our TLS. The file is the operator's own, but no byte of it is trusted.
+//! rustls verifies the certificates of peers and does not expose these dates; a complete parser would be a dependency
+//! larger than all of our TLS code. The file is the operator's own, but no byte of it is trusted.
 
 use std::ops::RangeInclusive;
 
@@ -11,10 +11,10 @@ const INTEGER: u8 = 0x02;
 const UTC_TIME: u8 = 0x17;
 const GENERALIZED_TIME: u8 = 0x18;
 const SEQUENCE: u8 = 0x30;
-/// The version, which the oldest certificates do not have.
+/// The tag of the version, which version 1 certificates do not have.
 const VERSION: u8 = 0xa0;
 
-/// Returns the seconds in which a certificate in DER is valid; `None` if it is not one.
+/// Returns the range of seconds in which a DER certificate is valid; `None` if it cannot be parsed.
 pub(super) fn parse_validity(der: &[u8]) -> Option<RangeInclusive<Timestamp>> {
     let (certificate, _) = take(der, SEQUENCE)?;
     let (mut fields, _) = take(certificate, SEQUENCE)?;
@@ -31,7 +31,7 @@ pub(super) fn parse_validity(der: &[u8]) -> Option<RangeInclusive<Timestamp>> {
     Some(begins..=ends)
 }
 
-/// Takes one element with `tag` from the front: its contents, and what follows.
+/// Splits off the first element, which must have `tag`: returns its contents and the remaining bytes.
 fn take(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     let (&found, bytes) = bytes.split_first()?;
     let (&first, bytes) = bytes.split_first()?;
@@ -51,7 +51,7 @@ fn take(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
     bytes.split_at_checked(length)
 }
 
-/// Takes a time: `YYMMDDHHMMSSZ`, years from 1950 to 2049, or `YYYYMMDDHHMMSSZ`.
+/// Splits off a time: `YYMMDDHHMMSSZ`, years from 1950 to 2049, or `YYYYMMDDHHMMSSZ`.
 fn take_time(bytes: &[u8]) -> Option<(Timestamp, &[u8])> {
     let tag = *bytes.first()?;
     let (time, rest) = take(bytes, tag)?;

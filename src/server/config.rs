@@ -1,4 +1,4 @@
-//! The server's configuration: plain values, checked where flags become them, without defaults of its own.
+//! The server's configuration: plain values, which the command line has validated, without defaults.
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
@@ -11,23 +11,23 @@ use hyper::header::HeaderValue;
 use crate::http;
 use crate::hub;
 
-/// Everything that a server is started with.
+/// The configuration of a server.
 #[derive(Clone, Debug)]
 pub struct Config {
-    /// Where the operator's files come from.
+    /// The source of the operator's files.
     pub data: DataSource,
-    /// The most bytes that the index of the texts may keep; answers never depend on it. `None` for as many as
-    /// [`search_memory`](super::process::search_memory) finds right.
+    /// Memory limit of the text index in bytes; results never depend on it. `None` for the default of
+    /// [`search_memory`](super::process::search_memory).
     pub search_memory: Option<u64>,
-    /// The state directory; `None` for a server that remembers nothing.
+    /// The state directory; `None` for a server that stores no state.
     pub state: Option<PathBuf>,
-    /// The address to listen on; port 0 takes a free one.
+    /// The address to listen on; the system chooses a free port for port 0.
     pub listen: SocketAddr,
-    /// A listening socket that the service manager made, and keeps over our restarts; it takes the place of the address.
+    /// A listening socket that the service manager created and keeps across restarts; used instead of the address.
     pub inherited: Option<Arc<TcpListener>>,
-    /// Where metrics and the state of the process are served; `None` for nowhere.
+    /// The address for metrics and health; `None` if they are not served.
     pub admin_listen: Option<SocketAddr>,
-    /// Where each answered request is logged; `None` for nowhere.
+    /// The target of the access log; `None` if requests are not logged.
     pub access_log: Option<AccessLogTarget>,
     /// The public address, scheme and authority without a path; `None` for the listening address.
     pub base_url: Option<String>,
@@ -35,26 +35,26 @@ pub struct Config {
     pub cache_control: String,
     /// Threads that serve requests.
     pub threads: NonZeroUsize,
-    /// How long requests in flight may take after the order to stop.
+    /// How long requests in flight may take after shutdown begins.
     pub drain_time: Duration,
-    /// How often to look for changed files; zero never does, and SIGHUP works in any case.
+    /// How often to check for changed files; zero means never. SIGHUP works in any case.
     pub poll: Duration,
     /// Origins whose pages may use `/mcp` besides our own and loopback; `*` for all.
     pub mcp_origins: Vec<String>,
-    /// Names by which requests may call `/mcp`, besides the host of the public address, loopback and addresses.
+    /// Host names that requests to `/mcp` may use, besides that of the public address, loopback and addresses.
     pub mcp_hosts: Vec<String>,
-    /// The certificate and key of our own TLS; `None` speaks plain HTTP.
+    /// The certificate and key for TLS; `None` for plain HTTP.
     pub tls: Option<TlsFiles>,
     /// The proxies in front of the service.
     pub proxies: http::Proxies,
-    /// Bounds of connections and requests.
+    /// Limits of connections and requests.
     pub limits: Limits,
-    /// The hub; `None` leaves it out, and its address answers 503.
+    /// The hub; `None` disables it, and its route answers 503.
     pub hub: Option<hub::Settings>,
 }
 
 impl Config {
-    /// Returns the origin of a server that is reached by its own address.
+    /// Returns the origin of a server at its own address.
     #[must_use]
     pub fn origin_at(&self, address: SocketAddr) -> String {
         let scheme = if self.tls.is_some() { "https" } else { "http" };
@@ -62,7 +62,7 @@ impl Config {
     }
 
     /// Tells whether requests seem to come through a proxy that is not configured, so that all clients look like one
-    /// and share what each was to have.
+    /// and share the limits of one client.
     pub(super) fn seems_proxied(&self, address: SocketAddr) -> bool {
         let limits = &self.limits;
         let is_limited = limits.connections_per_address > 0
@@ -76,7 +76,7 @@ impl Config {
         is_limited && is_elsewhere && self.proxies.networks.is_empty()
     }
 
-    /// Returns the value of Strict-Transport-Security, if it is to be sent.
+    /// Returns the value of Strict-Transport-Security, if it is enabled.
     pub(super) fn hsts(&self) -> Option<HeaderValue> {
         let seconds = self.tls.as_ref().map_or(0, |files| files.hsts_s);
         let value = || HeaderValue::from_str(&format!("max-age={seconds}")).ok();
@@ -87,24 +87,24 @@ impl Config {
 /// A certificate and its key, in PEM.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TlsFiles {
-    /// The server's own certificate first, then those that lead to its authority.
+    /// The server's own certificate first, then the intermediate certificates.
     pub certificate: PathBuf,
-    /// The key of the first one, not encrypted.
+    /// The unencrypted key of the first certificate.
     pub key: PathBuf,
-    /// For how many seconds browsers are to ask by https alone (HSTS, RFC 6797); 0 says nothing.
+    /// For how many seconds browsers must use only https (HSTS, RFC 6797); 0 sends no header.
     pub hsts_s: u32,
 }
 
-/// Where the access log goes.
+/// The target of the access log.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum AccessLogTarget {
-    /// To standard output.
+    /// Standard output.
     Stdout,
-    /// To this file, at its end.
+    /// This file; lines are appended.
     File(PathBuf),
 }
 
-/// Where the operator's files come from.
+/// The source of the operator's files.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DataSource {
     /// A directory with `reviews.json` and its companions.
@@ -113,15 +113,15 @@ pub enum DataSource {
     Sample,
 }
 
-/// Bounds of connections and requests.
+/// Limits of connections and requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Connections open at a time; for one more the one that is idle longest is closed.
+    /// Concurrent connections; beyond it a new one evicts the one that is idle longest.
     pub connections: u32,
-    /// Connections open at a time from one client address that is no proxy's, and four times as many from a /48 of
-    /// IPv6; 0 for any number.
+    /// Concurrent connections from one client address that is not a proxy, and four times as many from an IPv6 /48; 0
+    /// for no limit.
     pub connections_per_address: u32,
-    /// Requests of one client in a minute.
+    /// Requests of one client per minute.
     pub rates: http::Rates,
     /// Requests on one connection; the last of them is answered with `Connection: close`.
     pub connection_requests: u32,
@@ -129,19 +129,19 @@ pub struct Limits {
     pub header_time: Duration,
     /// Time between two requests of a connection.
     pub idle_time: Duration,
-    /// Time without a byte in either direction while something is under way.
+    /// Time without a byte in either direction while a request is in progress.
     pub stall_time: Duration,
-    /// How long a peer may take nothing of a reply; 60 s by default. What it takes prolongs that by the time that it may
-    /// take at the least rate, to five times as long. A shorter one ends honest readers: a kernel takes bytes in steps,
-    /// and over loopback one that reads 5 KiB/s is seen to move every 30 s or so.
+    /// How long a peer may read nothing of a response; 60 s by default. Bytes that it reads extend this by their time
+    /// at the minimum rate, up to five times as long. A shorter time would end honest readers: a kernel accepts bytes
+    /// in steps, and over loopback a reader of 5 KiB/s makes progress only about every 30 s.
     pub rate_time: Duration,
-    /// Those that the service watches; hyper itself refuses more than 100 fields.
+    /// The limits that `http` enforces; hyper itself refuses more than 100 fields.
     pub requests: http::Limits,
 }
 
 impl Default for Limits {
-    /// The limits of a service without flags. Our choice of each: far above what browsers, feed readers and agents need,
-    /// and low enough that a client that sends or reads slowly on purpose is gone within a minute or so.
+    /// The default limits. Our choice of each: far above what browsers, feed readers and agents need, and low enough
+    /// that a client that sends or reads slowly on purpose is disconnected within about a minute.
     fn default() -> Limits {
         Limits {
             connections: 10_000,

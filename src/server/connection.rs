@@ -1,7 +1,7 @@
-//! One connection from its acceptance to its end.
+//! Serves one connection, from accept to close.
 //!
-//! hyper serves it, and a [`ConnectionDeadline`] enforces the timeouts beside. All that is large is boxed, so that a
-//! connection that has not sent a byte costs none of it.
+//! hyper serves it, and a [`ConnectionDeadline`] enforces the timeouts. Large futures are boxed, so that they cost no
+//! memory before the first byte of the connection.
 
 use std::cell::Cell;
 use std::future::poll_fn;
@@ -34,13 +34,13 @@ use super::metrics::Counters;
 use super::service::{Handler, Link};
 use super::tls;
 
-/// hyper's read buffer at its largest; it has to hold a header block, and bounds what a slow sender can occupy.
+/// Largest read buffer of hyper; it has to hold a header block, and limits the memory that a slow sender can occupy.
 const BUFFER_BYTES: usize = 32 * 1024;
 
 /// Streams that an HTTP/2 peer may have open at a time.
 const STREAMS_MAX: u32 = 64;
 
-/// Streams reset by the peer before they were accepted; one more ends the connection (CVE-2023-44487).
+/// Streams that the peer may reset before they are accepted; one more ends the connection (CVE-2023-44487).
 const RESETS_MAX: usize = 20;
 
 /// What a peer may send on one stream before we have read it; the largest body that we accept needs 16 rounds.
@@ -52,37 +52,37 @@ const CONNECTION_WINDOW_BYTES: u32 = 256 * 1024;
 /// Response bytes that hyper copies ahead of the peer's window, for each stream.
 const SEND_BUFFER_BYTES: usize = 64 * 1024;
 
-/// Streams that we had to reset for the peer's errors; one more ends the connection (CVE-2025-8671).
+/// Streams that the server may reset for the peer's errors; one more ends the connection (CVE-2025-8671).
 const LOCAL_RESETS_MAX: usize = 1_024;
 
-/// Silence after which an HTTP/2 peer is pinged.
+/// Time without a frame after which an HTTP/2 peer is pinged.
 const PING_INTERVAL: Duration = Duration::from_secs(10);
 
 /// How long the peer may take to answer a ping before its connection is closed.
 const PING_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// How long an idle connection stays open when the server begins to stop: a request that is on its way by then is
-/// answered, and told that it is the last. At most half of the drain time. Our choice: more than a round trip.
+/// How long an idle connection stays open after shutdown begins, so that a request already on its way is answered, as
+/// the last one of the connection. At most half of the drain time. Our choice: more than a round trip.
 const FAREWELL: Duration = Duration::from_secs(1);
 
 /// The first byte of every TLS handshake (RFC 8446 §5.1).
 const HANDSHAKE: u8 = 22;
 
-/// What an HTTP/2 client with prior knowledge sends first, and no client of HTTP/1.1 (RFC 9113 §3.4).
+/// The connection preface of an HTTP/2 client with prior knowledge (RFC 9113 §3.4).
 const PREFACE: &[u8; 24] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
-/// Bytes of the preface that tell HTTP/2: no method of HTTP/1.1 begins so (RFC 7540 §11.6), and clients send it whole.
+/// Bytes of the preface that identify HTTP/2: no HTTP/1.1 method begins with them (RFC 7540 §11.6).
 const PREFACE_MIN: usize = 3;
 
-/// What all connections of a server share.
+/// The state that all connections of a server share.
 pub(super) struct Protocols<H> {
     handler: H,
     limits: Arc<Limits>,
     farewell: Duration,
     counters: Arc<Counters>,
-    /// `None` where HTTP is spoken without TLS.
+    /// `None` if connections do not use TLS.
     tls: Option<TlsAcceptor>,
-    /// Strict-Transport-Security, under TLS alone (RFC 6797 §7.2).
+    /// Strict-Transport-Security, only under TLS (RFC 6797 §7.2).
     hsts: Option<HeaderValue>,
     http1: http1::Builder,
     http2: http2::Builder<LocalExecutor>,
@@ -99,7 +99,7 @@ impl<F: Future<Output: 'static> + 'static> Executor<F> for LocalExecutor {
 }
 
 impl<H: Handler> Protocols<H> {
-    /// Prepares hyper for the limits of `config`; every option that matters is written out.
+    /// Configures hyper with the limits of `config`; every relevant option is set explicitly.
     pub(super) fn new(
         handler: H,
         config: &Config,
@@ -112,7 +112,7 @@ impl<H: Handler> Protocols<H> {
             .half_close(true)
             .max_header_size(HEAD_BYTES_MAX as usize)
             .max_buf_size(BUFFER_BYTES)
-            // `ConnectionDeadline` has better timers, and without hyper's a request costs no timer at all.
+            // `ConnectionDeadline` replaces hyper's timer, which would be set for every request.
             .header_read_timeout(None)
             .pipeline_flush(false)
             .auto_date_header(true);
@@ -141,8 +141,8 @@ impl<H: Handler> Protocols<H> {
         }
     }
 
-    /// Serves the connection `stream` until it ends. A peer that ends it before its first byte, or does not send one in
-    /// time, is told nothing.
+    /// Serves the connection `stream` until it ends. A peer that closes it before the first byte, or does not send one
+    /// in time, gets no response.
     pub(super) async fn serve(
         self: Arc<Self>,
         stream: TcpStream,
@@ -167,14 +167,14 @@ impl<H: Handler> Protocols<H> {
                 Box::pin(self.serve_stream(socket, peer, deadline)).await;
             }
             Some(acceptor) if first[0] == HANDSHAKE => {
-                // It has its time together with the first head; a server that drains ends it.
+                // Handshake and first head share one timeout; shutdown cancels the handshake.
                 let handshake = Box::pin(acceptor.accept(socket));
                 let handshake = self.first(accepted, &deadline.permit, handshake);
                 let Some(result) = handshake.await else {
                     return;
                 };
                 let Ok(Ok(stream)) = result else {
-                    // Too late, or nothing that we can agree on; rustls has told the peer what.
+                    // A timeout or a TLS error; rustls has sent the alert.
                     self.counters.handshake_failures.inc();
                     return;
                 };
@@ -193,7 +193,7 @@ impl<H: Handler> Protocols<H> {
         }
     }
 
-    /// Waits for `event` at most as long as a first head may take; `None` if the connection is to leave before.
+    /// Waits for `event` until the timeout of the first head; `None` if the connection must close before.
     async fn first<T>(
         &self,
         accepted: Instant,
@@ -204,7 +204,7 @@ impl<H: Handler> Protocols<H> {
         permit.unless_leaving(event, self.farewell).await
     }
 
-    /// Serves by hyper in the protocol that was found.
+    /// Serves the stream with hyper, in the detected protocol.
     async fn serve_stream<S: Stream>(
         self: Arc<Self>,
         stream: S,
@@ -212,7 +212,7 @@ impl<H: Handler> Protocols<H> {
         mut deadline: ConnectionDeadline,
     ) {
         let state = Rc::clone(&deadline.state);
-        // What was read before hyper has it is answered and is the last.
+        // If the connection must close already, the request that was read is answered as the last one.
         state.is_leaving.set(deadline.permit.leave().is_some());
         let link = Link {
             handler: self.handler.clone(),
@@ -240,7 +240,7 @@ impl<H: Handler> Protocols<H> {
         Box::pin(self.end_http1(io, &deadline, ended)).await;
     }
 
-    /// Closes a connection of HTTP/1.1 in good order, or as the deadline that has passed demands.
+    /// Closes an HTTP/1.1 connection: in an orderly way, or as the deadline that passed requires.
     async fn end_http1<S: Stream>(
         &self,
         io: Replaced<S>,
@@ -249,13 +249,13 @@ impl<H: Handler> Protocols<H> {
     ) {
         match ended {
             Ok(result) => {
-                // hyper's errors are the peer's: it has answered what can be answered, and closed.
+                // Errors of hyper are caused by the peer; hyper has answered if possible, and closed.
                 match result {
                     Err(error) if error.is_parse_too_large() => self.handler.refused(431),
                     Err(error) if error.is_parse() => self.handler.refused(400),
                     _ => {}
                 }
-                // For another connection that has its place already it is closed at once.
+                // An evicted connection is closed at once: a new connection already has its place.
                 if deadline.permit.leave() != Some(Leave::Evicted) {
                     io.linger().await;
                 }
@@ -272,7 +272,7 @@ impl<H: Handler> Protocols<H> {
     }
 }
 
-/// Polls a connection of hyper's until it ends, or its deadline does that.
+/// Polls a hyper connection until it ends or its deadline passes.
 async fn drive<C: GracefulConnection>(
     mut connection: Pin<&mut C>,
     deadline: &mut ConnectionDeadline,

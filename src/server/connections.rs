@@ -1,9 +1,9 @@
-//! The connections that are open: counted against their limits, in all and for each client, and reached when the server
+//! The table of open connections: enforces the limits in total and per client, and notifies connections when the server
 //! drains.
 //!
-//! Where a limit is reached, the connection that has waited longest for a request, of the next [`SAMPLE`] ones, is closed
-//! for the new one. One with a request or a response under way is never closed for another: where all of the sample have
-//! one, the new connection is closed.
+//! If a limit is reached, the new connection evicts another one: of the next [`SAMPLE`] connections, the one that has
+//! waited longest for a request. A connection with a request or a response in progress is never evicted: if all of the
+//! sample have one, the new connection is closed.
 
 use std::collections::{BTreeSet, HashMap};
 use std::future::poll_fn;
@@ -28,12 +28,12 @@ use crate::wire::network::networks_of_client;
 /// The network of all connections, whatever their addresses.
 const ALL: IpNet = IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::UNSPECIFIED, 0));
 
-/// How many times its share of connections a whole /48 of IPv6 may have. A /48 is what one customer of a provider is
-/// given (RFC 6177 §2), and holds 65,536 clients of a /64 each. Our choice.
+/// The limit of an IPv6 /48, as a multiple of the limit per client. A provider assigns up to a /48 to one customer (RFC
+/// 6177 §2), which contains 65,536 clients with a /64 each. Our choice.
 const SITE_SHARES: u32 = 4;
 
-/// Connections that are compared before one is closed for another: a bound on the time that the table is locked. Our
-/// choice; nginx looks at as many.
+/// Connections that are compared for an eviction; limits the time that the table is locked. Our choice, the same as in
+/// nginx.
 const SAMPLE: usize = 32;
 
 /// Connections that may be open beyond the limit: evicted ones whose task has not closed them yet.
@@ -46,14 +46,14 @@ pub(super) struct Connections {
     draining: AtomicBool,
     /// Notified when the last connection has ended.
     ended: Notify,
-    /// How many may be open at a time.
+    /// Largest number of open connections.
     pub(super) max: u32,
-    /// How many one client may have; 0 for any number.
+    /// Largest number of connections of one client; 0 for no limit.
     per_address_max: u32,
-    /// Clients that may have any number.
+    /// Peers without a limit.
     proxies: Proxies,
     began: Instant,
-    /// How many were closed for another.
+    /// Number of evicted connections.
     pub(super) evicted: Counter,
     table: Mutex<Table>,
 }
@@ -62,54 +62,54 @@ pub(super) struct Connections {
 struct Table {
     next: u64,
     entries: HashMap<u64, Entry>,
-    /// The connections of each network that has any, and those of [`ALL`].
+    /// The connections of each network that has some, and those of [`ALL`].
     networks: HashMap<IpNet, BTreeSet<u64>>,
-    /// Where the next sample begins.
+    /// The key at which the next sample begins.
     sample_from: u64,
-    /// How many were evicted and are not closed yet.
+    /// Number of evicted connections that are not closed yet.
     closing: u32,
 }
 
-/// A connection as the others see it; removing it lets another one in.
+/// The entry of a connection in the table; removing it frees its place.
 #[derive(Debug)]
 struct Entry {
     status: Arc<ConnectionStatus>,
     /// Wakes its task, once that runs.
     waker: Option<Waker>,
-    /// Among whose connections it is counted: [`ALL`], and unless it is a proxy's its client and that one's /48.
+    /// The networks in which it is counted: its client and the /48 of this, unless the peer is a proxy, and [`ALL`].
     networks: [Option<IpNet>; 3],
 }
 
-/// What a connection and the table tell each other.
+/// State that a connection shares with the table.
 #[derive(Debug)]
 struct ConnectionStatus {
-    /// Since when nothing but a request is waited for, in microseconds since the table began; `BUSY` otherwise.
+    /// Since when the connection only waits for a request, in microseconds since the table was created; else `BUSY`.
     waits_since: AtomicU64,
-    /// It is to be closed for another.
+    /// Whether it must close because a new connection has its place.
     is_evicted: AtomicBool,
 }
 
-/// The time of a connection that does not wait for a request.
+/// The value of `waits_since` of a connection that does not wait for a request.
 const BUSY: u64 = u64::MAX;
 
-/// A limit that is reached: that of all connections, or that of an address or its /48.
+/// The limit that was reached: that of all connections, or that of an address or its /48.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum LimitReached {
     All = 0,
     Address = 1,
 }
 
-/// Why a connection is to end although its client may go on.
+/// Why the server closes a connection.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Leave {
     /// The server stops.
     Drain,
-    /// Its place is another's.
+    /// A new connection has its place.
     Evicted,
 }
 
 impl Connections {
-    /// Returns an empty table for as many connections as `limits` permit.
+    /// Creates an empty table with these limits.
     pub(super) fn new(limits: &Limits, proxies: Proxies) -> Connections {
         Connections {
             draining: AtomicBool::new(false),
@@ -123,8 +123,8 @@ impl Connections {
         }
     }
 
-    /// Takes a place for one more connection, from `peer`; tells which limit was reached, if another was closed for it. The
-    /// limit is the error where no connection of the sample waits for a request, or [`CLOSING_MAX`] are still being closed.
+    /// Adds a connection from `peer`; returns also the limit that was reached if another connection was evicted. Fails
+    /// with the limit if none of the sample waits for a request, or [`CLOSING_MAX`] evicted ones are not closed yet.
     pub(super) fn admit(
         self: &Arc<Self>,
         peer: IpAddr,
@@ -174,7 +174,7 @@ impl Connections {
         u32::try_from(self.lock().entries.len()).unwrap_or(u32::MAX)
     }
 
-    /// Asks every connection to end after the next request, or a moment without one.
+    /// Makes every connection close after its next request, or soon if there is none.
     pub(super) fn begin_drain(&self) {
         self.draining.store(true, SeqCst);
         for entry in self.lock().entries.values() {
@@ -182,7 +182,7 @@ impl Connections {
         }
     }
 
-    /// Waits until no connection is open, at most `deadline` long; false if some still are.
+    /// Waits until no connection is open, for at most `deadline`; false if some still are.
     pub(super) async fn drained(&self, deadline: Duration) -> bool {
         let ended = async {
             while self.open() > 0 {
@@ -192,14 +192,14 @@ impl Connections {
         timeout(deadline, ended).await.is_ok()
     }
 
-    /// Locks the table; a panic elsewhere cannot leave it half changed.
+    /// Locks the table; no panic can leave it inconsistent.
     fn lock(&self) -> MutexGuard<'_, Table> {
         self.table.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Table {
-    /// Returns how many connections `network` has.
+    /// Returns the number of open connections of `network`.
     fn open(&self, network: IpNet) -> usize {
         self.networks.get(&network).map_or(0, BTreeSet::len)
     }
@@ -227,8 +227,8 @@ impl Table {
         Some(entry)
     }
 
-    /// Closes the connection of `network` that has been idle longest, of a sample of them; `None` where none is idle. Its
-    /// place in the table is free at once.
+    /// Closes the connection of `network` that has been idle longest, of a sample; `None` if none is idle. Its place in
+    /// the table is free at once.
     fn evict(&mut self, network: IpNet) -> Option<()> {
         if self.closing >= CLOSING_MAX {
             return None;
@@ -259,7 +259,7 @@ impl Table {
     }
 }
 
-/// A connection's place among the others; dropping it lets another one in.
+/// The place of a connection in the table; dropping it frees the place.
 #[derive(Debug)]
 pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
@@ -268,8 +268,8 @@ pub(super) struct ConnectionPermit {
 }
 
 impl ConnectionPermit {
-    /// Waits for `event`; `None` if the connection is closed for another before, or the server stops and the event does
-    /// not follow within `farewell`. From the first call on the current task is woken when the connection is to leave.
+    /// Waits for `event`; `None` if the connection is evicted before, or the server stops and the event does not follow
+    /// within `farewell`. After the first call, the current task is woken when the connection must close.
     pub(super) async fn unless_leaving<T>(
         &self,
         event: impl Future<Output = T>,
@@ -295,7 +295,7 @@ impl ConnectionPermit {
         }
     }
 
-    /// Tells whether the connection is to leave, and why.
+    /// Returns why the connection must close, if it must.
     pub(super) fn leave(&self) -> Option<Leave> {
         if self.status.is_evicted.load(SeqCst) {
             return Some(Leave::Evicted);
@@ -304,7 +304,7 @@ impl ConnectionPermit {
         is_draining.then_some(Leave::Drain)
     }
 
-    /// Notes since when the connection has been idle; `None` while a request or a response is under way.
+    /// Records since when the connection has been idle; `None` while a request or a response is in progress.
     pub(super) fn note_waiting(&self, since: Option<Instant>) {
         let since = since.map_or(BUSY, |since| micros(since - self.connections.began));
         self.status.waits_since.store(since, Relaxed);
@@ -314,7 +314,7 @@ impl ConnectionPermit {
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut table = self.connections.lock();
-        // One that was evicted is gone already.
+        // An evicted connection has been removed already.
         if table.remove(self.key).is_none() {
             table.closing = table.closing.saturating_sub(1);
         }

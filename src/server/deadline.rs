@@ -1,14 +1,14 @@
-//! The deadlines of a connection, which hyper does not have.
+//! The timeouts of a connection that hyper does not have.
 //!
-//! hyper 1.12 knows one timer, from one request to the end of the next one's header: it is the header timeout and the
-//! idle timeout at once, and nothing bounds writing. So hyper gets no timer from us. The socket and the service note facts
-//! in [`ConnectionState`], which makes one deadline of them, and [`ConnectionDeadline`] keeps that beside hyper.
+//! hyper 1.12 has a single timer, from one request to the end of the next one's header: it is both header timeout and
+//! idle timeout, and nothing limits writing. So hyper's timer is off. The socket and the service record events in
+//! [`ConnectionState`], which derives the deadline from them, and [`ConnectionDeadline`] enforces it next to hyper.
 //!
 //! Every state has a deadline, so no connection can stay for ever:
 //!
 //! | state | deadline | at the deadline |
 //! |---|---|---|
-//! | output is pending and the peer does not take it | [`Limits::rate_time`], and a second for each [`RATE_MIN`] bytes taken since, at most [`CREDIT_MAX`] times the former ahead | reset |
+//! | output is pending and the peer does not read it | [`Limits::rate_time`], plus a second for each [`RATE_MIN`] bytes read since, at most [`CREDIT_MAX`] times [`Limits::rate_time`] ahead | reset |
 //! | a handler runs | [`Limits::stall_time`] after the last byte | reset |
 //! | the connection is to be closed | [`CLOSING`] after the last byte | reset |
 //! | part of a head was read | [`Limits::header_time`] after its first byte | 408, closed |
@@ -31,53 +31,53 @@ use super::connections::{ConnectionPermit, Leave};
 /// How long a peer may take to close its side of a connection that we are closing.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// Bytes a second that a peer has to take while output is pending, on average.
+/// Average rate in bytes per second at which a peer must read pending output.
 const RATE_MIN: u32 = 4 << 10;
 
-/// How many times [`Limits::rate_time`] a peer can be ahead of the least rate. Our choice: clients that limit their own
-/// rate read a megabyte at once and then nothing for minutes, and one that reads much may not keep its place for ever.
+/// How many times [`Limits::rate_time`] a peer can be ahead of the minimum rate. Our choice: clients that limit their
+/// own rate read a megabyte at once and then nothing for minutes; without a limit a peer could stall for ever after it.
 const CREDIT_MAX: u32 = 5;
 
-/// The facts about one connection, noted where they happen. One thread has them all.
+/// The state of one connection, updated by the socket, the service and the deadline, all on one thread.
 #[derive(Debug)]
 pub(super) struct ConnectionState {
-    /// HTTP/2 shows its state through its streams, HTTP/1.1 through its bytes. Not known at first.
+    /// Whether the connection uses HTTP/2; false until the protocol is detected.
     pub(super) is_http2: Cell<bool>,
-    /// The time of the current poll, read from the clock once for all the facts of that poll.
+    /// The time of the current poll: the clock is read once per poll.
     pub(super) now: Cell<Instant>,
     /// When a byte last moved in either direction.
     last_io: Cell<Instant>,
-    /// When the last request was answered in full.
+    /// When the last handler or response body ended.
     last_answer: Cell<Instant>,
-    /// When the first byte of a head was read that is not complete.
+    /// When the first byte of an incomplete head was read.
     head_since: Cell<Option<Instant>>,
-    /// When we began to close.
+    /// When the server began to close the connection.
     closing_since: Cell<Option<Instant>>,
-    /// Bytes that the kernel has taken from us.
+    /// Bytes that the kernel has accepted.
     written: Cell<u64>,
     /// Handlers that have not answered yet.
     handling: Cell<u32>,
     /// Responses whose body hyper still holds; counted on HTTP/2 only.
     sending: Cell<u32>,
-    /// The next response is to be the last.
+    /// Whether the next response must be the last.
     pub(super) is_leaving: Cell<bool>,
-    /// The socket is to be reset when it is closed, so that the kernel lets go of unsent data at once.
+    /// Whether closing must reset the connection, so that the kernel frees unsent data at once.
     pub(super) is_reset: Cell<bool>,
-    /// The kernel took no more bytes, and not everything has been flushed since.
+    /// Whether a write has blocked, and not everything has been flushed since.
     pub(super) is_blocked: Cell<bool>,
     /// Deadline of the pending output, and the bytes written when it was computed.
     pending: Cell<Option<(Instant, u64)>>,
 }
 
 impl ConnectionState {
-    /// Begins the record of a connection of HTTP/1.1 that was accepted at `accepted`.
+    /// Creates the state of a connection that was accepted at `accepted`, by default HTTP/1.1.
     pub(super) fn new(accepted: Instant) -> ConnectionState {
         ConnectionState {
             is_http2: Cell::default(),
             now: Cell::new(accepted),
             last_io: Cell::new(accepted),
             last_answer: Cell::new(accepted),
-            // The first head is under way from the moment of acceptance.
+            // The timeout of the first head starts when the connection is accepted.
             head_since: Cell::new(Some(accepted)),
             closing_since: Cell::default(),
             written: Cell::default(),
@@ -90,61 +90,61 @@ impl ConnectionState {
         }
     }
 
-    /// Notes that bytes, or the end of them, have come from the peer.
+    /// Records that bytes, or the end of the stream, have been read.
     pub(super) fn note_read(&self) {
         let now = self.now.get();
         self.last_io.set(now);
-        // While a handler runs, what comes is its body or the requests behind it, and they have rules of their own.
-        // Frames of HTTP/2 may come at any time; there the first request has the deadline, later ones are idle time.
+        // While a handler runs, the bytes are its body or pipelined requests, which have other deadlines. HTTP/2 frames
+        // may come at any time: only the first request has a head timeout, later ones the idle timeout.
         let may_be_head = !self.is_http2.get() && self.handling.get() == 0;
         if may_be_head && self.head_since.get().is_none() {
             self.head_since.set(Some(now));
         }
     }
 
-    /// Notes that the kernel has taken `bytes` bytes.
+    /// Records that the kernel has accepted `bytes` bytes.
     pub(super) fn note_written(&self, bytes: usize) {
         self.last_io.set(self.now.get());
         self.written.update(|sum| sum + bytes as u64);
     }
 
-    /// Notes that a handler begins.
+    /// Records that a handler starts.
     pub(super) fn note_request(&self) {
         self.head_since.set(None);
         self.handling.update(|count| count + 1);
     }
 
-    /// Notes that a handler has answered, or was dropped.
+    /// Records that a handler has answered, or was dropped.
     pub(super) fn note_answer(&self) {
         self.handling.update(|count| count - 1);
         self.last_answer.set(self.now.get());
     }
 
-    /// Notes that hyper holds a body whose sending the peer's window may delay.
+    /// Records that hyper holds a body, which the peer's flow-control window may delay.
     pub(super) fn note_body(&self) {
         self.sending.update(|count| count + 1);
     }
 
-    /// Notes that hyper has let go of such a body.
+    /// Records that hyper has dropped such a body.
     pub(super) fn note_body_end(&self) {
         self.sending.update(|count| count - 1);
         self.last_answer.set(self.now.get());
     }
 
-    /// Notes that no further request is welcome; the first time counts.
+    /// Records that the connection is closing; later calls have no effect.
     pub(super) fn note_closing(&self) {
         let since = self.closing_since.get().unwrap_or(self.now.get());
         self.closing_since.set(Some(since));
     }
 
-    /// Returns since when nothing but a request, or the rest of its head, is waited for; `None` while a request or its
-    /// response is under way.
+    /// Returns since when the connection has only waited for a request head; `None` while a request or a response is in
+    /// progress.
     fn waits_since(&self) -> Option<Instant> {
         let is_busy = self.is_pending() || self.handling.get() > 0;
         (!is_busy).then(|| self.head_since.get().unwrap_or_else(|| self.idle_since()))
     }
 
-    /// Tells whether output waits for the peer to take it.
+    /// Tells whether output waits for the peer to read it.
     fn is_pending(&self) -> bool {
         self.is_blocked.get() || self.sending.get() > 0
     }
@@ -153,14 +153,14 @@ impl ConnectionState {
     fn idle_since(&self) -> Instant {
         let answered = self.last_answer.get();
         match self.is_http2.get() {
-            // Pings are bytes as well, and would keep a connection without a request for ever.
+            // Pings are I/O as well, and would keep a connection without requests open for ever.
             true => answered,
-            // A large response goes on long after its handler has answered.
+            // A large response is sent long after its handler has answered.
             false => answered.max(self.last_io.get()),
         }
     }
 
-    /// Returns how long the present state may last, and how the connection ends then.
+    /// Returns the deadline of the current state, and how the connection ends at it.
     fn deadline(&self, limits: &Limits) -> (Instant, Ending) {
         if self.is_pending() {
             return (self.pending_until(limits.rate_time), Ending::SlowReader);
@@ -178,9 +178,9 @@ impl ConnectionState {
         }
     }
 
-    /// Returns the deadline of pending output: each byte that the kernel takes prolongs the time by what it may take at
-    /// the least rate. A mean over a fixed time would not do: the kernel takes bytes in steps, over loopback of more than
-    /// 100 KB.
+    /// Returns the deadline of pending output: each byte that the kernel accepts extends it by the time of one byte at
+    /// the minimum rate. An average over a fixed time would not work: the kernel accepts bytes in steps, over loopback
+    /// of more than 100 KB.
     fn pending_until(&self, rate_time: Duration) -> Instant {
         let (now, written) = (self.now.get(), self.written.get());
         let first = (now + rate_time, written);
@@ -193,32 +193,32 @@ impl ConnectionState {
     }
 }
 
-/// How a connection ends that has reached its deadline.
+/// How a connection ends at its deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// Nothing was under way: an orderly end.
+    /// Nothing was in progress: an orderly close.
     Idle,
-    /// A head did not arrive in time: 408 where nothing else has been sent.
+    /// A head did not arrive in time: 408, if nothing else has been sent.
     HeadTimeout,
-    /// The peer does not take what it asked for: a reset.
+    /// The peer does not read its responses: a reset.
     SlowReader,
-    /// Nothing moves although something is under way: a reset.
+    /// No progress while a request or the close is in progress: a reset.
     Stalled,
 }
 
-/// Keeps a connection's deadline, and observes shutdown.
+/// Enforces the deadline of a connection, and observes shutdown.
 pub(super) struct ConnectionDeadline {
     pub(super) state: Rc<ConnectionState>,
     pub(super) permit: ConnectionPermit,
     limits: Arc<Limits>,
     timer: Pin<Box<Sleep>>,
-    /// What the timer was set to, if it was.
+    /// The time that the timer is set to, if any.
     set: Option<Instant>,
-    /// The connection was asked to finish.
+    /// Whether hyper was told to shut down gracefully.
     is_finishing: bool,
     /// When an idle connection is closed because the server stops.
     drain_ends: Option<Instant>,
-    /// How long an idle connection stays open from then on.
+    /// How long an idle connection stays open after shutdown begins.
     farewell: Duration,
 }
 
@@ -241,14 +241,14 @@ impl ConnectionDeadline {
         }
     }
 
-    /// Reads the clock for all that happens in this poll.
+    /// Reads the clock for this poll.
     pub(super) fn tick(&self) {
         self.state.now.set(clock::instant());
     }
 
-    /// Has the task woken at the deadline; the same task has to poll it each time. At the deadline the connection ends as
-    /// the error says. `Ok` comes once before that of an idle connection: it is to take no further request, and to end
-    /// after the current one.
+    /// Registers the task, always the same one, to be woken at the deadline. At the deadline returns the error that
+    /// tells how the connection ends. An idle connection gets `Ok` once before that: it must accept no further request,
+    /// and end after the current one.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         let waits_since = self.state.waits_since();
         self.permit.note_waiting(waits_since);
@@ -267,8 +267,8 @@ impl ConnectionDeadline {
                 self.state.note_closing();
                 return Poll::Ready(Ok(()));
             }
-            // A deadline that has moved away is left to the timer that is set: most connections move theirs with
-            // each request, and setting the timer each time would cost more than waking once too early.
+            // If the deadline has moved to a later time, the timer stays as it is: most connections move theirs with
+            // each request, and resetting the timer each time would cost more than one early wake-up.
             if self.set.is_none_or(|set| until < set) {
                 self.set_timer(until, context);
             }
@@ -280,16 +280,16 @@ impl ConnectionDeadline {
         }
     }
 
-    /// Sets the timer, and has it wake the task.
+    /// Sets the timer, and registers the task with it.
     fn set_timer(&mut self, until: Instant, context: &mut Context<'_>) {
         self.set = Some(until);
         self.timer.as_mut().reset(until);
-        // Of a task that has used up its budget a timer takes no note.
+        // A timer does not register a task that has used up its tokio budget, hence `unconstrained`.
         let _elapsed = pin!(unconstrained(self.timer.as_mut())).poll(context);
     }
 
-    /// Returns when the connection is to end if no further request comes; where it is to leave, the next response is the
-    /// last from now on.
+    /// Returns when the connection must end if no further request arrives. If it must close, marks the next response as
+    /// the last.
     fn leave_at(&mut self, waits: bool) -> Option<Instant> {
         let leave = self.permit.leave();
         if leave.is_some() {
@@ -298,16 +298,16 @@ impl ConnectionDeadline {
         let now = self.state.now.get();
         let is_http2 = self.state.is_http2.get();
         match leave {
-            // Its place is another's already.
+            // A new connection already has its place.
             Some(Leave::Evicted) if waits => Some(now),
             _ if self.is_finishing => None,
-            // HTTP/2 has its own way to tell which requests were taken (RFC 9113 §6.8).
+            // HTTP/2 needs no delay: GOAWAY tells the client which requests were accepted (RFC 9113 §6.8).
             Some(Leave::Drain) if !is_http2 => {
                 let farewell = self.farewell;
                 Some(*self.drain_ends.get_or_insert(now + farewell))
             }
             Some(_) => Some(now),
-            // HTTP/1.1 closes by its own header; HTTP/2 has to be told.
+            // HTTP/1.1 closes by its `Connection` header; HTTP/2 needs a graceful shutdown.
             None => (is_http2 && self.state.closing_since.get().is_some()).then_some(now),
         }
     }

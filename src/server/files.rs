@@ -1,4 +1,4 @@
-//! Reads the operator's files: whole, within a size, and never while they are being written.
+//! Reads the operator's files: completely, up to a size limit, and not while they are being written.
 
 use std::fs::{self, File};
 use std::io::{self, Read};
@@ -14,48 +14,48 @@ use crate::dataset::{
 };
 use crate::wire::date::Timestamp;
 
-/// How long the files have to stay unchanged to count as written.
+/// How long the files must stay unchanged to count as completely written.
 pub(super) const QUIET: Duration = Duration::from_secs(1);
 
-/// How long files that go on changing are waited for before they are read all the same. Our choice: longer than a
-/// directory is copied.
+/// How long to wait for files that keep changing, before they are read anyway. Our choice: longer than copying a
+/// directory takes.
 pub(super) const WRITTEN_WAIT_MAX: Duration = Duration::from_secs(60);
 
-/// How often a file that changes while it is read is read again.
+/// Number of attempts to read files that change while they are read.
 const ATTEMPTS: u32 = 3;
 
 /// Why a file could not be read.
 #[derive(Debug, Error)]
 #[error("{}: {cause}", path.display())]
 pub struct ReadError {
-    /// Which file.
+    /// The file.
     pub path: PathBuf,
-    /// What is wrong with it.
+    /// The error.
     pub cause: ReadCause,
 }
 
-/// What is wrong with a file.
+/// An error of a file.
 #[derive(Debug, Error)]
 pub enum ReadCause {
-    /// It does not exist, though it has to.
+    /// A required file does not exist.
     #[error("there is no such file")]
     Missing,
-    /// It is larger than this many bytes.
+    /// The file is larger than this number of bytes.
     #[error("is larger than {0} bytes")]
     TooLarge(u64),
-    /// It kept changing while it was being read.
+    /// The file kept changing while it was read.
     #[error("is being written, try again when it is complete")]
     Changing,
-    /// The system refused to open or read it.
+    /// The system could not open or read the file.
     #[error("cannot be read: {0}")]
     System(io::Error),
 }
 
-/// Reads the files of `directory` as they stood at one moment. Links in the path are followed once, so that all files are
-/// of one directory.
+/// Reads a consistent set of the files of `directory`. Links in the path are resolved once, so all files are from the
+/// same directory.
 ///
 /// # Errors
-/// When `reviews.json` is missing, or any file is too large, unreadable, or still being written.
+/// If `reviews.json` is missing, or any file is too large, unreadable, or still being written.
 pub fn read(directory: &Path) -> Result<Files, ReadError> {
     for _ in 0..ATTEMPTS {
         // A missing directory is reported when its files are read.
@@ -73,7 +73,7 @@ pub fn read(directory: &Path) -> Result<Files, ReadError> {
     })
 }
 
-/// Reads the files of the directory that was `found` under a path as it was `named` by the operator.
+/// Reads the files of the directory `found`; errors contain the path `named` by the operator.
 fn read_once(named: &Path, found: &Path) -> Result<Files, ReadError> {
     let error = |file: FileSpec, cause| ReadError {
         path: named.join(file.name),
@@ -95,8 +95,8 @@ fn read_once(named: &Path, found: &Path) -> Result<Files, ReadError> {
     })
 }
 
-/// Waits until nothing has been written for [`QUIET`], at most until [`WRITTEN_WAIT_MAX`] after `began`, and returns the
-/// state of the files then; `last` is that of the last look. `pause` waits so long, and returns whether to go on.
+/// Waits until nothing has been written for [`QUIET`], at most until [`WRITTEN_WAIT_MAX`] after `began`; returns the
+/// state of the files then. `last` is their previous state. `pause` waits, and returns whether to continue.
 pub(super) fn wait_until_written(
     directory: &Path,
     mut last: Stamps,
@@ -124,7 +124,7 @@ pub(super) fn read_file(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, 
     if length > bytes_max {
         return Err(ReadCause::TooLarge(bytes_max));
     }
-    // One byte more, so that the read that finds the end does not make the buffer grow.
+    // One more byte, so that the read at the end of the file does not grow the buffer.
     let capacity = usize::try_from(length).unwrap_or(0);
     let mut bytes = Vec::with_capacity(capacity.saturating_add(1));
     // A file may grow while it is read.
@@ -136,7 +136,7 @@ pub(super) fn read_file(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, 
     }
 }
 
-/// Opens a regular file; the type is checked before, since opening a pipe waits for a writer.
+/// Opens a regular file; the type is checked first, because opening a pipe waits for a writer.
 fn open(path: &Path) -> io::Result<File> {
     if fs::metadata(path)?.is_file() {
         File::open(path)
@@ -159,7 +159,7 @@ impl Stamps {
         }
     }
 
-    /// Returns the newest modification time of the files that are published, which `check.json` is not.
+    /// Returns the newest modification time of all files except `check.json`, which is not published.
     fn modified(&self) -> Option<Timestamp> {
         let published = self.files.iter().zip(FILES);
         let stamps =
@@ -169,9 +169,9 @@ impl Stamps {
             .max()
     }
 
-    /// Returns how long to wait until nothing has been written for [`QUIET`], at a time in milliseconds since 1970; `None`
-    /// for no wait. A shared volume may have another clock, and times ahead of ours tell nothing; so files that are not as
-    /// they were at the `last` look are looked at again.
+    /// Returns how long to wait until nothing has been written for [`QUIET`]; `now_ms` is in milliseconds since 1970;
+    /// `None` means no wait. Times in the future are ignored, because a shared volume may have another clock; so files
+    /// that differ from their `last` state always get another wait.
     fn time_until_quiet(&self, last: &Stamps, now_ms: i64) -> Option<Duration> {
         if self != last {
             return Some(QUIET);
@@ -184,7 +184,7 @@ impl Stamps {
         (!left.is_zero()).then_some(left)
     }
 
-    /// Returns whether the directory has the one file that it needs.
+    /// Returns whether the directory has `reviews.json`, the only required file.
     pub(super) fn has_reviews(&self) -> bool {
         self.files[0].is_some()
     }
@@ -196,9 +196,9 @@ pub(super) struct Stamp {
     device: u64,
     inode: u64,
     length: u64,
-    /// Contents: seconds and nanoseconds.
+    /// Time of the last change of the contents: seconds and nanoseconds.
     modified: (i64, i64),
-    /// Contents or attributes; catches a writer that sets the modification time back.
+    /// The same for contents or attributes; detects a writer that sets the modification time back.
     changed: (i64, i64),
 }
 

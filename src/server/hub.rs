@@ -9,7 +9,7 @@ use super::{StartError, threads};
 use crate::http::{AppState, Readiness, Reason};
 use crate::hub::{Health, Hub, Outside};
 
-/// Starts the hub if there is to be one, and if the public address is one that subscribers can use.
+/// Starts the hub if it is enabled and subscribers can use the public address.
 pub(super) fn start(
     config: &Config,
     app: &Arc<AppState>,
@@ -44,8 +44,8 @@ pub(super) fn start(
     Ok(())
 }
 
-/// Reports on `/readyz` what hinders the hub. Traffic goes elsewhere only where the store could not be opened since
-/// the start and the operator has to act: a later fault is no reason to give up reads.
+/// Reports problems of the hub on `/readyz`. The process is only not ready if the store could never be opened and the
+/// operator must act; after a later error it still serves reads.
 fn report(readiness: &Readiness, health: &Health) {
     let store = Reason {
         internal: health.store_error.clone(),
@@ -54,11 +54,11 @@ fn report(readiness: &Readiness, health: &Health) {
     };
     let message = "most callback hosts cannot be reached, failed deliveries do not count";
     let paused = Reason::new("hub_paused", message);
-    for (reason, is_so) in [
+    for (reason, is_present) in [
         (store, health.store_error.is_some()),
         (paused, health.paused),
     ] {
-        if is_so {
+        if is_present {
             readiness.report(&reason);
         } else {
             readiness.withdraw(reason.code);

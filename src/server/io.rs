@@ -1,5 +1,5 @@
-//! The socket as hyper sees it, plain or under TLS. Below TLS a [`Socket`] notes in the connection's [`ConnectionState`] what
-//! the kernel takes; above it [`Replaced`] notes what comes, and sends our own responses in place of hyper's.
+//! The streams that hyper uses. Below TLS, a [`Socket`] records written bytes in the [`ConnectionState`]; above TLS, or
+//! without it, [`Replaced`] records reads, and replaces hyper's error responses by our own.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -16,10 +16,10 @@ use crate::http::{HttpError, UNREAD_BYTES_MAX, UNREAD_TIME, protocol_error};
 
 use super::deadline::ConnectionState;
 
-/// How long the kernel goes on sending to a peer that takes nothing, after the connection is closed.
+/// How long the kernel keeps sending to a peer that does not read, after the connection is closed.
 const LAST_BYTES: Duration = Duration::from_secs(60);
 
-/// A socket that notes what the kernel takes: TLS holds up to 64 KiB that it has said to have written.
+/// A socket that records the bytes that the kernel accepts: TLS buffers up to 64 KiB that it reports as written.
 #[derive(Debug)]
 pub(super) struct Socket {
     pub(super) stream: TcpStream,
@@ -39,8 +39,8 @@ impl Socket {
 
 impl Drop for Socket {
     fn drop(&mut self) {
-        // Without either the socket would wait in FIN-WAIT-1 for minutes, its unsent data with it; if the option is
-        // refused the kernel does just that.
+        // Without one of these options, the kernel would keep the socket with its unsent data in FIN-WAIT-1 for
+        // minutes; if setting the option fails, it does so.
         let _refused = match self.state.is_reset.get() {
             true => self.stream.set_zero_linger(),
             false => SockRef::from(&self.stream).set_tcp_user_timeout(Some(LAST_BYTES)),
@@ -92,13 +92,13 @@ impl AsyncWrite for Socket {
     }
 }
 
-/// What hyper reads and writes: a [`Socket`], or TLS over one.
+/// A stream that hyper reads and writes: a [`Socket`], or TLS over one.
 pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Stream for S {}
 
-/// A stream that sends our own responses in place of those that hyper makes of bytes that are no request. It notes what
-/// comes: of a peer that sends records of TLS without data hyper gets nothing, so that peer is idle.
+/// A stream that replaces hyper's responses to invalid requests by our own. It records reads above TLS, so a peer that
+/// only sends TLS records without data counts as idle.
 #[derive(Debug)]
 pub(super) struct Replaced<S> {
     pub(super) stream: S,
@@ -106,20 +106,20 @@ pub(super) struct Replaced<S> {
 }
 
 impl<S: Stream> Replaced<S> {
-    /// Sends the response to `error` if it is taken at once, and closes like [`linger`](Replaced::linger).
+    /// Sends the response to `error` if the socket accepts it at once, and closes like [`linger`](Replaced::linger).
     pub(super) async fn refuse(mut self, error: HttpError) {
         let response = protocol_error(error);
-        // The connection ends whether or not these words arrive.
+        // The connection ends whether or not the response arrives.
         let _sent = Pin::new(&mut self.stream)
             .poll_write(&mut Context::from_waker(Waker::noop()), &response);
         self.linger().await;
     }
 
-    /// Closes our side and takes in what the peer still sends, at most [`UNREAD_TIME`] long and
+    /// Closes our side, then reads and drops what the peer still sends, for at most [`UNREAD_TIME`] and
     /// [`UNREAD_BYTES_MAX`] bytes.
     ///
-    /// Closing a socket that holds unread bytes resets the connection, and a reset makes the peer throw away the
-    /// response that it has not read yet: a client that is refused its body would see an error and no 413.
+    /// Closing a socket with unread bytes resets the connection, and after a reset the peer discards a response that it
+    /// has not read yet: a client whose body is too large would get an error instead of the 413.
     pub(super) async fn linger(mut self) {
         let drained = async {
             self.stream.shutdown().await?;
@@ -133,13 +133,13 @@ impl<S: Stream> Replaced<S> {
             }
             io::Result::Ok(())
         };
-        // Either result ends with the socket closed; there is no peer left to tell.
+        // The socket is closed in either case, so no response can be sent.
         let _result = timeout(UNREAD_TIME, drained).await;
     }
 }
 
-/// Recognises what hyper itself answers to bytes that are no request, which it offers no way to change: a head in one piece
-/// and no body. Each of our own responses of these statuses has one.
+/// Recognises hyper's own response to an invalid request, which cannot be configured: a head in one piece without a
+/// body. All our own responses with these statuses have a body.
 fn error_of_hyper(bytes: &[u8]) -> Option<HttpError> {
     let (error, fields) = if let Some(fields) = bytes.strip_prefix(b"HTTP/1.1 400 Bad Request\r\n")
     {

@@ -1,13 +1,12 @@
-//! The listener, the loop that accepts from it, the workers behind it, and how they stop. Requests are known only as a
-//! [`Handler`].
+//! The listener, its accept loop, its worker threads, and their shutdown. Requests are handled by a [`Handler`].
 //!
-//! One thread accepts and hands each connection to the worker with the fewest tasks. A listener for each worker
-//! (SO_REUSEPORT) would save the hand-over, some microseconds for a connection and nothing for a request; but the
-//! kernel then spreads connections by a hash, so a few long ones can crowd one thread while another idles, and a
-//! second server on the same port would go unnoticed.
+//! One thread accepts and dispatches each connection to the worker with the fewest tasks. Rejected: a listener for each
+//! worker (SO_REUSEPORT). It would save some microseconds per connection and nothing per request; but the kernel would
+//! distribute connections by a hash, so a few long ones could overload one thread while another is idle, and a second
+//! server on the same port would go unnoticed.
 //!
-//! Each worker has a runtime of its own, so a connection never moves between cores: measured against one runtime with many
-//! threads this is 1 to 9 % cheaper a request and steadier in the tail. Its price: nothing may block on these threads.
+//! Each worker has its own runtime, so a connection never moves between cores: measured against one runtime with many
+//! threads, a request costs 1 to 9 % less and tail latency varies less. In return, nothing may block on these threads.
 
 use std::io;
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -35,39 +34,39 @@ use crate::http::Readiness;
 /// Connections that the kernel holds until they are accepted; it may cut this to `net.core.somaxconn`.
 const BACKLOG: i32 = 4_096;
 
-/// Bytes that a socket takes ahead of what the network has taken.
+/// Largest number of unsent bytes that a socket buffers (TCP_NOTSENT_LOWAT).
 ///
-/// Without it the kernel takes megabytes for a peer that reads nothing (measured: 2.8 MB, with it 135 KB). It has to
-/// be twice the largest segment, 65,483 bytes over loopback: the corked end of a write counts too, and the socket takes
-/// more only when less than half of this waits.
+/// Without it the kernel buffers megabytes for a peer that reads nothing (measured: 2.8 MB, with it 135 KB). It must be
+/// twice the largest segment, 65,483 bytes over loopback: the corked end of a write counts too, and the socket accepts
+/// more bytes only if less than half of this is unsent.
 const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 
-/// Pause after a failed accept, so that a lack of descriptors does not spin.
+/// Delay after a failed accept, so that a lack of descriptors does not cause a busy loop.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
 /// Least time between two log lines about failed accepts, or about one limit of connections; the metrics count each.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
-/// How far the stop has come; it only ever goes forward.
+/// The phase of the shutdown; it only moves forward.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum ShutdownPhase {
     /// Accept and serve.
     Serve,
-    /// Accept no more, finish what is under way within the drain time.
+    /// Stop accepting, and finish running requests within the drain time.
     Drain,
     /// End at once.
     Quit,
 }
 
-/// Binds `address`, which `flag` names, without listening yet: a port in use is reported before the dataset is read.
+/// Binds `address`, the value of `flag`, without listening: a port in use is reported before the dataset is read.
 pub(super) fn bind(flag: &'static str, address: SocketAddr) -> Result<Socket, StartError> {
     let bind = || {
         let domain = Domain::for_address(address);
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
-        // A restart must not wait for the last connections of the process before it.
+        // A restart must not wait for the last connections of the previous process.
         socket.set_reuse_address(true)?;
         if address.is_ipv6() {
-            // `[::]` means every address, also where the system's default says otherwise.
+            // `[::]` means all addresses, even if the system's default differs.
             socket.set_only_v6(false)?;
         }
         set_options(&socket)?;
@@ -90,14 +89,14 @@ pub(super) fn bind_public(config: &Config) -> Result<Socket, StartError> {
     adopt().map_err(|cause| StartError::listen("--listen", config.listen, cause))
 }
 
-/// Sets what accepted sockets inherit.
+/// Sets the options that accepted sockets inherit.
 fn set_options(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
     socket.set_nonblocking(true)
 }
 
-/// Begins to listen on the socket that was bound to `address`.
+/// Starts to listen on the socket that is bound to `address`.
 pub(super) fn listen(
     flag: &'static str,
     address: SocketAddr,
@@ -108,10 +107,10 @@ pub(super) fn listen(
     Ok(socket.into())
 }
 
-/// A listener that is being served.
+/// A listener with its threads.
 #[derive(Debug)]
 pub(super) struct ListenerGroup {
-    /// What is listened on.
+    /// The local address.
     pub(super) address: SocketAddr,
     /// Moved by [`set_phase`].
     pub(super) phase: watch::Sender<ShutdownPhase>,
@@ -121,7 +120,7 @@ pub(super) struct ListenerGroup {
 }
 
 impl ListenerGroup {
-    /// Begins to serve `listener` by `handler`, under TLS if `tls` is given, on threads whose names begin with `prefix`.
+    /// Starts to serve `listener` with `handler`, under TLS if `tls` is given, on threads named with `prefix`.
     pub(super) fn start<H: Handler>(
         listener: TcpListener,
         handler: H,
@@ -162,7 +161,7 @@ impl ListenerGroup {
         })
     }
 
-    /// Waits for the end; false if connections had to be cut.
+    /// Waits for the end; false if connections were closed before their requests were answered.
     pub(super) fn join(self) -> io::Result<bool> {
         let ended = self.thread.join();
         ended.map_err(|_| io::Error::other("the thread that accepts connections has panicked"))
@@ -174,12 +173,12 @@ pub(super) fn set_phase(phase: &watch::Sender<ShutdownPhase>, next: ShutdownPhas
     phase.send_modify(|current| *current = next.max(*current));
 }
 
-/// Waits until `phase` is reached; a server whose handle is gone stops as well.
+/// Waits until `phase` is reached, or the server's handle is dropped.
 async fn reached(mut phases: watch::Receiver<ShutdownPhase>, phase: ShutdownPhase) {
     let _gone = phases.wait_for(|current| *current >= phase).await;
 }
 
-/// What the accepting thread owns.
+/// The state of the accepting thread.
 struct Acceptor<H> {
     address: SocketAddr,
     connections: Arc<Connections>,
@@ -218,7 +217,7 @@ impl<H: Handler> Acceptor<H> {
                 "connections are cut before their requests were answered"
             );
         }
-        // All threads are told before the first is waited for, and end every connection that is still open.
+        // All threads are stopped before the first is joined; they close every connection that is still open.
         let threads: Vec<_> = self.workers.into_iter().map(Worker::stop).collect();
         for thread in threads {
             // The other workers are joined even if this one has panicked.
@@ -236,7 +235,7 @@ impl<H: Handler> Acceptor<H> {
                 accepted = listener.accept() => accepted,
                 () = &mut draining => break,
             };
-            // Taken out of this runtime again, for the one of its worker; two system calls for each connection.
+            // Deregisters the socket from this runtime, for the worker's; two system calls per connection.
             let accepted = accepted.and_then(|(stream, peer)| Ok((stream.into_std()?, peer)));
             match accepted {
                 Ok((stream, peer)) => self.admit(stream, peer),
@@ -250,8 +249,8 @@ impl<H: Handler> Acceptor<H> {
                 }
             }
         }
-        // Connections in the kernel's queue would be reset with the listener; at most one queue, so that a flood cannot
-        // delay the end.
+        // Connections in the kernel's queue would be reset with the listener, so they are accepted; at most one queue,
+        // so that a flood cannot delay the end.
         let listener = listener.into_std()?;
         for _ in 0..BACKLOG {
             let Ok((stream, peer)) = listener.accept() else {
@@ -263,8 +262,8 @@ impl<H: Handler> Acceptor<H> {
         Ok(())
     }
 
-    /// Hands the connection to a worker, or closes it at once where a limit is reached: cheaper for both sides than a
-    /// queue that only grows.
+    /// Dispatches the connection to a worker, or closes it at once if a limit is reached: cheaper for both sides than
+    /// an unlimited queue.
     fn admit(&mut self, stream: TcpStream, peer: SocketAddr) {
         let reached = match self.connections.admit(peer.ip()) {
             Ok((permit, closed_for)) => {
@@ -296,16 +295,16 @@ impl<H: Handler> Acceptor<H> {
         }
     }
 
-    /// Gives a connection to the worker with the fewest tasks: its connections, and their streams of HTTP/2.
+    /// Dispatches a connection to the worker with the fewest tasks, which are its connections and their HTTP/2 streams.
     fn dispatch(&self, stream: TcpStream, peer: SocketAddr, permit: ConnectionPermit) {
         let open = |worker: &&Worker| worker.runtime.metrics().num_alive_tasks();
         let Some(worker) = self.workers.iter().min_by_key(open) else {
             return;
         };
         let protocols = Arc::clone(&self.protocols);
-        // On a worker that is gone the task is dropped, which closes the connection.
+        // If the worker has ended, the task is dropped, which closes the connection.
         worker.runtime.spawn(async move {
-            // Fails only without memory for the runtime's table; the connection closes.
+            // Fails only if the runtime has no memory for its table; then the connection is closed.
             if let Ok(stream) = tokio::net::TcpStream::from_std(stream) {
                 spawn_local(protocols.serve(stream, peer, permit));
             }
@@ -313,7 +312,7 @@ impl<H: Handler> Acceptor<H> {
     }
 }
 
-/// A thread that serves.
+/// A thread that serves connections.
 #[derive(Debug)]
 struct Worker {
     runtime: runtime::Handle,
@@ -330,7 +329,7 @@ impl Worker {
         let thread = threads::spawn(readiness, name, move || {
             let runtime = LocalRuntime::new();
             let handle = runtime.as_ref().map(|runtime| runtime.handle().clone());
-            // The receiver waits for it.
+            // The receiver waits for this message.
             let _received = started.send(handle.map_err(|error| io::Error::from(error.kind())));
             if let Ok(runtime) = runtime {
                 let _dropped = runtime.block_on(stopped);
@@ -344,7 +343,7 @@ impl Worker {
         })
     }
 
-    /// Tells the thread to end, and returns it.
+    /// Makes the thread end, and returns it.
     fn stop(self) -> JoinHandle<()> {
         drop(self.stop);
         self.thread
@@ -362,7 +361,7 @@ fn is_of_the_peer(error: &io::Error) -> bool {
     )
 }
 
-/// Tells whether there is to be a line about what happens again and again, after the `last` one.
+/// Tells whether a repeated event should be logged again; `last` is the time of its last log line.
 fn is_due(last: &mut Option<Instant>) -> bool {
     let now = clock::instant();
     let is_due = last.is_none_or(|last| now - last >= LOG_INTERVAL);

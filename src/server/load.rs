@@ -1,5 +1,5 @@
-//! From the operator's files to what is served: read, check, date, build. Runs at the start and at every reload, never on
-//! a thread that serves.
+//! Builds the served state from the operator's files: reads, checks, dates and builds. Runs at the start and at every
+//! reload, never on a thread that serves.
 
 use std::fs::{self, DirBuilder, OpenOptions};
 use std::io::{self, Write};
@@ -29,20 +29,20 @@ use super::config::{Config, DataSource};
 use super::files::{self, ReadCause, ReadError, Stamps, WRITTEN_WAIT_MAX};
 use super::process;
 
-/// Bytes of review text up to which warnings and insights are there before anything is served: a fifth of a second of
+/// Bytes of review text up to which warnings and insights are derived before anything is served: a fifth of a second of
 /// processor time.
 const AT_ONCE_BYTES: u64 = 1 << 20;
 
-/// Turns files into what is served, at the start and at every reload.
+/// Loads files and builds the served state, at the start and at every reload.
 #[derive(Debug)]
 pub(super) struct Loader {
     source: DataSource,
     base_url: String,
-    /// Those that read and build: all of the lowest priority, so that requests come first.
+    /// Number of threads that read and build, all with the lowest priority, so that requests have precedence.
     threads: NonZeroUsize,
     search_memory: Option<u64>,
     dates: ContentDates,
-    /// The state of the files when they were last read, or were last found missing.
+    /// The state of the files when they were last read or found missing.
     seen: Stamps,
 }
 
@@ -52,10 +52,10 @@ pub enum LoadError {
     /// A file cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
-    /// The contents are refused.
+    /// The contents are invalid.
     #[error(transparent)]
     Data(#[from] Problems),
-    /// A setting cannot be written into a header.
+    /// A setting is not a valid header value.
     #[error(transparent)]
     Settings(#[from] SettingsError),
     /// Building panicked.
@@ -64,14 +64,14 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Returns whether the files were being written, so that reading again in a while may help.
+    /// Returns whether the files were being written, so that reading again later may succeed.
     pub(super) fn is_transient(&self) -> bool {
         matches!(self, LoadError::Read(error) if matches!(error.cause, ReadCause::Changing))
     }
 }
 
 impl Loader {
-    /// Returns the loader for `config`, with documents that carry `base_url`.
+    /// Creates the loader for `config`, with documents that contain `base_url`.
     pub(super) fn new(config: &Config, base_url: &str) -> Loader {
         Loader {
             source: config.data.clone(),
@@ -97,7 +97,7 @@ impl Loader {
         now != self.seen
     }
 
-    /// Waits as [`files::wait_until_written`]; returns whether the directory has the one file that it needs.
+    /// Waits like [`files::wait_until_written`]; returns whether the directory has `reviews.json`.
     pub(super) fn wait_until_written(
         &mut self,
         began: Instant,
@@ -109,7 +109,7 @@ impl Loader {
         self.seen.has_reviews()
     }
 
-    /// Has the next [`Loader::wait_until_written`] wait at least a second: the files changed while they were read.
+    /// Makes the next [`Loader::wait_until_written`] wait at least a second, after files changed while they were read.
     pub(super) fn forget(&mut self) {
         self.seen = Stamps::default();
     }
@@ -129,11 +129,11 @@ impl Loader {
         Ok(decoded)
     }
 
-    /// Reads and checks the files like [`Loader::decode`], at a start: waits while they are being written, at most
-    /// [`WRITTEN_WAIT_MAX`] in all.
+    /// Reads and checks the files like [`Loader::decode`], at the start: waits while they are being written, at most
+    /// [`WRITTEN_WAIT_MAX`] in total.
     pub(super) fn decode_when_written(&mut self) -> Result<Decoded, LoadError> {
         let began = instant();
-        // Files that were written long ago are read at once.
+        // So files that were written long ago are read at once.
         self.seen = self.directory().map(Stamps::of).unwrap_or_default();
         loop {
             self.wait_until_written(began, |left| {
@@ -150,16 +150,15 @@ impl Loader {
         }
     }
 
-    /// Returns the date of a dataset that was refused, if it is refused for that date alone.
+    /// Returns the date of a dataset that was refused only because this date is in the future.
     pub(super) fn time_to_come(&self) -> Option<Timestamp> {
         let files = files::read(self.directory()?).ok()?;
         let decoded = dataset::decode_by(files, Timestamp::MAX, NonZeroUsize::MIN).ok()?;
         Some(decoded.dataset.updated_at)
     }
 
-    /// Builds what is served first, and returns with it what the insights are derived from while that is served: nothing
-    /// where the dataset is small. Until they are there, those of the `previous` snapshot stand in for them. `None` once
-    /// `cancelled`, which has to stay true.
+    /// Builds the state to serve first. For a large dataset, its insights are those of the `previous` snapshot, and the
+    /// data for deriving its own is returned too. `None` if `cancelled` returns true, which must then stay true.
     pub(super) fn build(
         &mut self,
         decoded: Decoded,
@@ -204,7 +203,7 @@ impl Loader {
     }
 }
 
-/// A snapshot that is served without its own insights and warnings, and what these are derived from.
+/// A snapshot that is served without its own insights and warnings, with the data for deriving these.
 #[derive(Debug)]
 pub(super) struct Deferred {
     snapshot: Snapshot,
@@ -238,11 +237,11 @@ fn text_bytes(dataset: &Dataset) -> u64 {
     lengths.map(|length| length as u64).sum()
 }
 
-/// Gives each content the date under which it is served: it never stands for two contents, and never goes back.
+/// Dates the content: no two contents get the same date, and dates never go back.
 ///
-/// That is the date of the files, or one second after the date of the content before, if that is later. The last one is
-/// stored in the state directory, so that the rule holds over restarts; where it cannot be stored, contents are served all
-/// the same.
+/// The date is that of the files, or one second after that of the previous content if this is later. The last date is
+/// stored in the state directory, so that the rule also holds after a restart; if it cannot be stored, content is
+/// served anyway.
 #[derive(Debug)]
 struct ContentDates {
     /// `None` without a state directory.
@@ -250,7 +249,7 @@ struct ContentDates {
     last: Option<ContentDate>,
 }
 
-/// The SHA-256 of a content that was served, in hexadecimal digits, and its date.
+/// The SHA-256 of served content, in hexadecimal digits, and its date.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct ContentDate {
     digest: String,
@@ -261,7 +260,7 @@ struct ContentDate {
 const DATE_FILE: &str = "content-date";
 
 impl ContentDates {
-    /// Reads what was served last by a process with the same state directory.
+    /// Reads the last date of a process with the same state directory.
     fn load(state: Option<&Path>) -> ContentDates {
         let path = state.map(|state| state.join(DATE_FILE));
         let last = path.as_deref().and_then(|path| {
@@ -273,7 +272,7 @@ impl ContentDates {
         ContentDates { path, last }
     }
 
-    /// Gives `dataset` the date under which it is to be served.
+    /// Sets the date of `dataset`.
     fn date(&self, dataset: &mut Dataset) {
         if let Some(last) = &self.last {
             dataset.updated_at = match last.digest == hex(&dataset.digest) {
@@ -286,7 +285,7 @@ impl ContentDates {
         }
     }
 
-    /// Stores what is about to be served, and its date.
+    /// Stores the digest and the date of content that will be served.
     fn remember(&mut self, digest: [u8; 32], date: Timestamp) {
         let next = ContentDate {
             digest: hex(&digest),
@@ -331,7 +330,7 @@ impl ContentDate {
             builder.recursive(true).mode(0o700).create(directory)?;
         }
         let draft = path.with_extension(format!("{}.new", std::process::id()));
-        // Never through a link that another user has put there.
+        // Removed first, so that the write never follows a link of another user.
         let _old = fs::remove_file(&draft);
         let mut options = OpenOptions::new();
         options.write(true).create_new(true).mode(0o600);

@@ -1,7 +1,7 @@
-//! Logs: one line for each event, for people or for machines, on standard error.
+//! Logs: one line per event, as text or JSON, on standard error.
 //!
 //! A line that cannot be written (the disk is full, the terminal or the reader of the pipe is gone) is dropped and
-//! counted. No writer ever sees an error: the logging library would print it to standard error, and so panic.
+//! counted. The error is not returned: the logging library would print it to standard error, and panic.
 
 use std::io::{self, IsTerminal, Write};
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
@@ -15,16 +15,16 @@ use tracing_subscriber::filter::LevelFilter;
 pub enum Format {
     /// Text on a terminal, JSON elsewhere.
     Auto,
-    /// One line of text, coloured on a terminal unless `NO_COLOR` is set.
+    /// Text, coloured on a terminal unless `NO_COLOR` is set.
     Text,
     /// One JSON object in each line.
     Json,
 }
 
-/// Lines that could not be written, of this process.
+/// Number of lines of this process that could not be written.
 pub(super) static DROPPED_LINES: AtomicU64 = AtomicU64::new(0);
 
-/// Writes each line whole, or drops and counts it.
+/// Writes each line completely, or drops and counts it.
 struct LossyWriter<W>(W);
 
 impl<W: Write> Write for LossyWriter<W> {
@@ -41,10 +41,10 @@ impl<W: Write> Write for LossyWriter<W> {
     }
 }
 
-/// Sends the events of this process to standard error, those of `level` and above.
+/// Writes the events of this process at `level` and above to standard error.
 ///
 /// # Errors
-/// When logging has been set up before.
+/// If logging has been set up before.
 pub fn set_up(format: Format, level: Level) -> Result<(), SetGlobalDefaultError> {
     let terminal = io::stderr().is_terminal();
     let json = match format {

@@ -1,7 +1,7 @@
-//! The metrics, collected at each scrape from the counters of the parts of the server, as OpenMetrics text.
+//! Renders the metrics as OpenMetrics text, collected at each scrape from the counters of the server's parts.
 //!
-//! Every label comes from a table in the program (routes, tools, reasons), so a scrape has as many lines on its last
-//! day as on its first.
+//! Every label comes from a table in the program (routes, tools, reasons), so the number of lines of a scrape does not
+//! grow over time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,44 +26,44 @@ use super::logs::DROPPED_LINES;
 use super::process;
 use super::tls::CertificateResolver;
 
-/// Totals since the start.
+/// Counters since the start of the process.
 #[derive(Debug, Default)]
 pub struct Counters {
     /// Connections that were accepted and served.
     pub accepted: Counter,
-    /// Connections that were dropped at once because all places were taken.
+    /// Connections that were closed at once because of the limit of all connections.
     pub rejected_total: Counter,
-    /// Connections that were dropped at once because their address had its share.
+    /// Connections that were closed at once because of the limit per address.
     pub rejected_per_address: Counter,
-    /// How often accepting failed, for want of file descriptors for example.
+    /// Failed accepts, for example without free file descriptors.
     pub accept_errors: Counter,
     /// TLS handshakes that failed or took too long.
     pub handshake_failures: Counter,
     /// Connections that ended because a request's head did not arrive in time.
     pub head_timeouts: Counter,
-    /// Connections that ended because the peer did not take its response fast enough.
+    /// Connections that ended because the peer did not read its response fast enough.
     pub slow_readers: Counter,
-    /// Connections that ended because nothing moved although something was under way.
+    /// Connections that ended because a request in progress made no progress.
     pub stalls: Counter,
-    /// How reloads ended, by [`ReloadOutcome`].
+    /// Reloads by their [`ReloadOutcome`].
     pub(super) reloads: [Counter; 4],
 }
 
-/// How a reload ended.
+/// The result of a reload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReloadOutcome {
     /// Another dataset is served.
     Replaced,
-    /// The files hold what is served already.
+    /// The files contain the dataset that is already served.
     Same,
-    /// The files cannot be used; what was read before is still served.
+    /// The files cannot be used; the previous dataset is still served.
     Refused,
-    /// The files are gone; what was read before is still served.
+    /// The files are missing; the previous dataset is still served.
     Gone,
 }
 
 impl Counters {
-    /// Counts a connection that was cut; one that was idle is an ordinary end and not counted.
+    /// Counts a connection that ended by a deadline, unless it was idle.
     pub(super) fn count_ending(&self, ending: Ending) {
         let counter = match ending {
             Ending::Idle => return,
@@ -75,7 +75,7 @@ impl Counters {
     }
 }
 
-/// Everything that is counted, where it is counted.
+/// The sources of all metrics.
 #[derive(Clone)]
 pub(super) struct MetricSources {
     pub(super) app: Arc<AppState>,
@@ -101,7 +101,7 @@ impl MetricSources {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self.clone()));
         let mut out = String::new();
-        // A string takes everything.
+        // Writing to a string cannot fail.
         let _always = text::encode(&mut out, &registry);
         out.into_bytes()
     }
@@ -343,60 +343,60 @@ fn seconds(ns: u64) -> f64 {
     ns as f64 / 1e9
 }
 
-/// A time before 1970 or from the future counts as none.
+/// Converts a time; one before 1970 counts as 0.
 fn unsigned(value: i64) -> u64 {
     u64::try_from(value).unwrap_or(0)
 }
 
-/// Returns what a metric family says of itself.
+/// Returns the help text of a metric family.
 fn help(name: &str) -> Option<&'static str> {
     Some(match name {
-        "reviewd_build" => "The program.",
+        "reviewd_build" => "The version of the program.",
         "reviewd_http_requests" => {
             "Requests by route and class of status; `other` has no route: protocol errors, timeouts."
         }
-        "reviewd_http_response_body_bytes" => "Bytes of response bodies as they were sent.",
-        "reviewd_http_request_duration_seconds" => "Time from a head to a ready response.",
-        "reviewd_rate_limited" => "Requests beyond the rate of their client, answered by 429.",
+        "reviewd_http_response_body_bytes" => "Bytes of response bodies, as sent.",
+        "reviewd_http_request_duration_seconds" => "Time from request head to ready response.",
+        "reviewd_rate_limited" => "Requests refused by a rate limit (429).",
         "reviewd_mcp_tool_calls" => "Calls of MCP tools, refused ones included.",
         "reviewd_access_log_entries" => "Lines of the access log: written, dropped or failed.",
         "reviewd_connections" => "Connections open now.",
-        "reviewd_connections_limit" => "Connections that may be open at a time.",
+        "reviewd_connections_limit" => "Largest number of concurrent connections.",
         "reviewd_connections_accepted" => "Connections accepted and served.",
         "reviewd_connections_refused" => "Connections closed at once, by reason.",
-        "reviewd_accept_errors" => "Failed accepts, for lack of descriptors for example.",
-        "reviewd_connections_cut" => "Connections ended for a timeout or for a new one.",
-        "reviewd_tls_certificate_expiry_timestamp_seconds" => "The end of the certificate.",
+        "reviewd_accept_errors" => "Failed accepts, for example without free descriptors.",
+        "reviewd_connections_cut" => "Connections closed by a timeout or by eviction, by reason.",
+        "reviewd_tls_certificate_expiry_timestamp_seconds" => "Expiry of the certificate.",
         "reviewd_dataset" => "The dataset that is served.",
         "reviewd_dataset_reviews" => "Published reviews.",
         "reviewd_dataset_updated_timestamp_seconds" => "The dataset's own date, updated_at.",
         "reviewd_reloads" => "Reloads, by outcome.",
         "reviewd_ready" => "1 if traffic should be sent here, as /readyz says.",
         "reviewd_ready_reason" => "1 for each reason that /readyz lists.",
-        "reviewd_hub_store" => "Where the hub keeps its state: a directory, or a database.",
+        "reviewd_hub_store" => "The type of the hub's store: a directory, or a database.",
         "reviewd_hub_store_usable" => "1 if the hub can read and write its state.",
-        "reviewd_hub_delivering" => "1 if this process delivers; one of a database's does.",
+        "reviewd_hub_delivering" => "1 if this process delivers; only one per database does.",
         "reviewd_hub_paused" => {
             "1 while most hosts cannot be reached, so failed deliveries do not count."
         }
         "reviewd_hub_subscriptions" => "Active subscriptions.",
         "reviewd_hub_pending" => "Requests that wait for verification.",
         "reviewd_hub_owed" => "Subscriptions with a delivery that is due or waits for a retry.",
-        "reviewd_hub_due" => "Subscriptions whose next delivery could begin, or is under way.",
-        "reviewd_hub_oldest_due_age_seconds" => "How long the oldest of those has been due.",
-        "reviewd_hub_exchanges" => "Requests to subscribers under way.",
+        "reviewd_hub_due" => "Subscriptions with a delivery that is due or in progress.",
+        "reviewd_hub_oldest_due_age_seconds" => "Time since the oldest due delivery became due.",
+        "reviewd_hub_exchanges" => "Requests to subscribers in progress.",
         "reviewd_hub_requests" => "Requests whose form could be read, by outcome.",
         "reviewd_hub_verifications" => "Verifications of intent, by outcome.",
         "reviewd_hub_attempts" => "Attempts to deliver, by outcome.",
-        "reviewd_hub_delivery_seconds" => "Time that acknowledged deliveries took, in all.",
+        "reviewd_hub_delivery_seconds" => "Total time of acknowledged deliveries.",
         "reviewd_hub_removals" => "Subscriptions that ended, by reason.",
-        "reviewd_log_lines_dropped" => "Lines of the log that standard error did not take.",
+        "reviewd_log_lines_dropped" => "Lines of the log that could not be written.",
         "process_cpu_seconds" => "Processor time used.",
-        "process_start_time_seconds" => "When the process began.",
+        "process_start_time_seconds" => "Start time of the process.",
         "process_resident_memory_bytes" => "Memory in use.",
         "process_threads" => "Threads.",
         "process_open_fds" => "Open file descriptors.",
-        "process_max_fds" => "File descriptors that may be open.",
+        "process_max_fds" => "Largest number of open file descriptors.",
         _ => return None,
     })
 }

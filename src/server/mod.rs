@@ -1,9 +1,9 @@
-//! What runs around the service: listeners, connections, reload, shutdown, and what the operator watches it by.
+//! The process around the service: listeners, connections, reload, shutdown, logs and metrics.
 //!
-//! [`start`] is the way in, for the program and for every test over a socket alike. The threads, by name: `accept`
-//! takes connections and waits for the end, `serve-N` serve them, `reload` reads changed files and builds what is
-//! served, and after the start of a large dataset finds its warnings and insights, and `compress` makes compressed
-//! variants, both at low priority; `hub` and its workers are the hub's own.
+//! [`start`] is the entry point, for the program and for all tests over a socket. The threads by name: `accept` accepts
+//! connections and waits for shutdown, `serve-N` serve them. At low priority, `reload` reads changed files and builds
+//! the served state, and after the start with a large dataset derives its warnings and insights, and `compress` creates
+//! compressed variants. `hub` and its workers belong to the hub.
 
 mod access_log;
 mod admin;
@@ -51,11 +51,11 @@ use reload::Reloader;
 use running::Parts;
 use tls::CertificateReloader;
 
-/// Starts a server; when it returns, the first request can be sent. The `signals` of a process that stops by them are
+/// Starts a server; when it returns, the first request can be sent. If `signals` are given, SIGTERM and SIGINT are
 /// caught before the first client is answered.
 ///
 /// # Errors
-/// When an address cannot be bound, the data or a setting cannot be used, or signals cannot be caught.
+/// If an address cannot be bound, the data or a setting cannot be used, or signals cannot be caught.
 pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, StartError> {
     let started_ms = crate::clock::unix_ms();
     let tls = config.tls.as_ref().map(CertificateReloader::load);
@@ -83,7 +83,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     if let Some(signals) = signals {
         signals.catch_stops().map_err(StartError::Signals)?;
     }
-    // The administrator's listener first, so that a clash is found before a client was answered.
+    // The administrator's listener first, so that an address conflict is found before a client is answered.
     let listen_admin = |(socket, at)| listener::listen("--admin-listen", at, socket);
     let admin_listener = admin_socket.zip(config.admin_listen).map(listen_admin);
     let admin_listener = admin_listener.transpose()?;
@@ -137,7 +137,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     })
 }
 
-/// Makes the service on its first state.
+/// Creates the service with its first state.
 fn make_app(
     config: &Config,
     base_url: String,

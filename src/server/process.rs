@@ -1,11 +1,11 @@
-//! What the operating system grants this process, and what it uses: memory, descriptors, processor time.
+//! Limits and usage of this process: memory, file descriptors, processor time.
 
 use std::fs;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
 
-/// A tick of the clock of `/proc`, which is a hundredth of a second on every Linux.
+/// The unit of times in `/proc`: a hundredth of a second on every Linux.
 const TICK_NS: u64 = 10_000_000;
 
 /// Descriptors besides those of connections and of the hub's requests: data files, stores, runtimes.
@@ -14,10 +14,10 @@ const OTHER_DESCRIPTORS: u64 = 256;
 /// Bytes of search index for each byte of text: the finest index takes 3.5 to 4.5.
 const INDEX_PER_TEXT: u64 = 5;
 
-/// Bytes that the index of a small dataset may take in any case, as short texts need more for each byte: 128 MiB.
+/// Smallest limit of the index, 128 MiB: short texts need more index for each byte.
 const INDEX_BYTES_MIN: u64 = 128 << 20;
 
-/// What this process uses.
+/// Resource usage of this process.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Usage {
     pub(super) resident_bytes: u64,
@@ -27,25 +27,25 @@ pub(super) struct Usage {
     pub(super) descriptors_max: u64,
 }
 
-/// Returns what this process uses; outside Linux mostly zeros.
+/// Returns the resource usage of this process; outside Linux mostly zeros.
 pub(super) fn usage() -> Usage {
     let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
     let limit = getrlimit(Resource::Nofile).current;
     let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
     Usage {
-        // One of them is the directory that is being read.
+        // One of them is the descriptor of the directory that is being read.
         descriptors: open.saturating_sub(1),
         descriptors_max: limit.unwrap_or(u64::MAX),
         ..parse_stat(&stat).unwrap_or_default()
     }
 }
 
-/// Parses a line of `/proc/PID/stat`. The process name may hold anything, so the other fields begin after its last
-/// bracket.
+/// Parses a line of `/proc/PID/stat`. The process name may contain any character, so the other fields begin after the
+/// last bracket.
 fn parse_stat(stat: &str) -> Option<Usage> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
-    // The manual counts from 1 and the state, first here, is its field 3.
+    // Numbers are those of proc(5), in which the state, the first field here, has number 3.
     let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
     Some(Usage {
         cpu_ns: (field(14)? + field(15)?).saturating_mul(TICK_NS),
@@ -55,16 +55,16 @@ fn parse_stat(stat: &str) -> Option<Usage> {
     })
 }
 
-/// Raises the process's own limit on open files as far as `connections` and the hub's `requests` need, and warns where
+/// Raises the process's soft limit on open files as far as `connections` and the hub's `requests` need, and warns if
 /// the system does not allow it.
 ///
-/// Login shells and many containers allow 1,024 of them, which a process may raise up to the hard limit. Only the program
-/// does this: the limit belongs to the process, and not to a library in it.
+/// Login shells and many containers set it to 1,024; a process may raise it up to the hard limit. Only the program
+/// calls this: the limit belongs to the process, so a library must not change it.
 pub fn allow_connections(connections: u32, requests: usize) {
     let requests = u64::try_from(requests).unwrap_or(u64::MAX);
     let needed = (u64::from(connections) + OTHER_DESCRIPTORS).saturating_add(requests);
     let limit = getrlimit(Resource::Nofile);
-    // `None` is no limit.
+    // `None` means no limit.
     let Some(current) = limit.current.filter(|current| *current < needed) else {
         return;
     };
@@ -86,9 +86,9 @@ pub fn allow_connections(connections: u32, requests: usize) {
     }
 }
 
-/// Returns the bytes that the search index of `text_bytes` of review text may take, where the operator does not say: five
-/// bytes for each byte of text, at least 128 MiB, at most a quarter of the memory of this machine or container, as a
-/// reload holds two of them.
+/// Returns the default memory limit in bytes of the search index for `text_bytes` of review text: five bytes for each
+/// byte of text, at least 128 MiB, and else at most a quarter of the memory of this machine or container, because a
+/// reload holds two indexes.
 #[must_use]
 pub fn search_memory(text_bytes: u64) -> u64 {
     index_bytes(text_bytes, memory_bytes())
@@ -100,7 +100,7 @@ fn index_bytes(text_bytes: u64, memory_bytes: Option<u64>) -> u64 {
     wanted.min(most).max(INDEX_BYTES_MIN)
 }
 
-/// Returns the bytes of memory that the machine has, or those that its container or service may use.
+/// Returns the memory in bytes of the machine, or the limit of its container or service if that is lower.
 fn memory_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine.as_deref().and_then(parse_meminfo);
@@ -108,7 +108,7 @@ fn memory_bytes() -> Option<u64> {
     let own = own.lines().find_map(|line| line.strip_prefix("0::"));
     let limits = [Some("/"), own].into_iter().flatten().filter_map(|group| {
         let path = format!("/sys/fs/cgroup{}/memory.max", group.trim_end_matches('/'));
-        // "max" where there is no limit.
+        // "max" if there is no limit.
         fs::read_to_string(path).ok()?.trim().parse().ok()
     });
     limits.chain(machine).min()

@@ -1,5 +1,5 @@
-//! A server that runs, the signals that it obeys, and how it ends: SIGHUP reads the data again and opens the access log
-//! again, SIGUSR1 does only the latter, SIGTERM and SIGINT stop it.
+//! A running server, its signals and its shutdown: SIGHUP reloads the data and reopens the access log, SIGUSR1 only
+//! reopens the access log, SIGTERM and SIGINT stop the server.
 
 use std::future::poll_fn;
 use std::io;
@@ -21,7 +21,7 @@ use super::metrics::Counters;
 use super::reload::Reloader;
 use super::{access_log, systemd, threads};
 
-/// A server that runs; dropping it ends it at once.
+/// A running server; dropping it stops it at once.
 pub struct Running {
     pub(super) app: Arc<AppState>,
     pub(super) counters: Arc<Counters>,
@@ -45,13 +45,13 @@ impl Running {
         self.parts.as_ref().expect("only the end takes them")
     }
 
-    /// Returns the address that is listened on, with the port that was taken for port 0.
+    /// Returns the listening address, with the port that the system chose for port 0.
     #[must_use]
     pub fn local_addr(&self) -> SocketAddr {
         self.parts().group.address
     }
 
-    /// Returns the administrator's address, where there is one.
+    /// Returns the administrator's address, if there is one.
     #[must_use]
     pub fn admin_addr(&self) -> Option<SocketAddr> {
         self.parts().admin.as_ref().map(|group| group.address)
@@ -75,23 +75,23 @@ impl Running {
         self.parts().group.connections.open()
     }
 
-    /// Stops accepting, lets the requests in flight end within the drain time, and returns when all is over; false if
-    /// connections had to be cut.
+    /// Stops accepting, lets requests in flight finish within the drain time, and returns when the server has stopped;
+    /// false if connections had to be closed before.
     #[must_use]
     pub fn shutdown(mut self) -> bool {
         self.end(Some(ShutdownPhase::Drain)).unwrap_or(false)
     }
 
-    /// Serves until SIGTERM or SIGINT, then drains; a second signal ends at once. SIGHUP reads the data again. The
+    /// Serves until SIGTERM or SIGINT, then drains; a second signal stops at once. SIGHUP reloads the data. The
     /// `signals` are those that the server was started with.
     ///
     /// # Errors
-    /// When the system refuses a thread, or the one that accepts connections has panicked.
+    /// If the system refuses a thread, or the one that accepts connections has panicked.
     pub fn run_until_signal(mut self, mut signals: Signals) -> io::Result<()> {
         let phase = self.parts().group.phase.clone();
         let reload = self.parts().reloader.trigger.clone();
         let app = Arc::clone(&self.app);
-        // A thread of its own receives a second signal while the first is being obeyed; it ends with the process.
+        // A separate thread, so that a second signal is received during the shutdown; it ends with the process.
         threads::spawn(&self.app.readiness, "signals", move || {
             let obey = |order| match order {
                 Order::Reload | Order::Reopen => {
@@ -112,7 +112,7 @@ impl Running {
             };
             loop {
                 let order = signals.next();
-                // The next signal is obeyed all the same: SIGTERM stays caught.
+                // After a panic the next signal must still work, because SIGTERM stays caught.
                 if catch_unwind(AssertUnwindSafe(|| obey(order))).is_err() {
                     threads::report(&app.readiness, "signals");
                 }
@@ -121,7 +121,8 @@ impl Running {
         self.end(None).map(drop)
     }
 
-    /// Ends the server by `phase`, or waits until a signal has done that; returns whether every connection ended by itself.
+    /// Stops the server with `phase`, or waits until a signal has done so; returns whether all connections ended
+    /// normally.
     fn end(&mut self, phase: Option<ShutdownPhase>) -> io::Result<bool> {
         let Some(parts) = self.parts.take() else {
             return Ok(true);
@@ -134,11 +135,11 @@ impl Running {
         let ended = parts.group.join();
         match phase {
             Some(_) => parts.reloader.stop(),
-            // A reload under way ends with the process.
+            // A running reload ends with the process.
             None => parts.reloader.trigger.stop(),
         }
-        // After the requests: what the hub has answered 202 to is on disk by then. It waits for subscribers only after a
-        // clean end; what has not ended by then is delivered again after the next start.
+        // After the requests, so that all requests answered with 202 are on disk. The hub waits for exchanges only
+        // after a clean drain; unfinished deliveries are repeated after the next start.
         if let Some(hub) = self.app.hub() {
             let is_clean = matches!(ended, Ok(true)) && phase != Some(ShutdownPhase::Quit);
             let time = match is_clean {
@@ -149,7 +150,7 @@ impl Running {
         }
         if let Some(admin) = parts.admin {
             set_phase(&admin.phase, ShutdownPhase::Drain);
-            // Scrapes that do not end in time are cut.
+            // Scrapes that do not end in time are cancelled.
             let _cut = admin.join();
         }
         if let Some(writer) = parts.log_writer {
@@ -161,7 +162,7 @@ impl Running {
 
 impl Drop for Running {
     fn drop(&mut self) {
-        // There is no caller left to tell.
+        // A drop has no caller for the result.
         let _ended = self.end(Some(ShutdownPhase::Quit));
     }
 }
@@ -172,31 +173,31 @@ fn report_draining(app: &AppState) {
     app.readiness.report(&reason.blocking());
 }
 
-/// SIGHUP and SIGUSR1 are caught from the beginning; the others from `catch_stops` on, and until then they end
-/// the program at once.
+/// The caught signals. SIGHUP and SIGUSR1 are caught from the beginning; SIGTERM and SIGINT after `catch_stops`, and
+/// until then they end the program at once.
 #[derive(Debug)]
 pub struct Signals {
     runtime: Runtime,
-    /// Each with what it asks for, and what is logged then.
+    /// Each signal with its order and its log message.
     caught: Vec<(Signal, Order, &'static str)>,
 }
 
-/// What a signal asks for.
+/// The order that a signal gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
     /// Read the data again, and open the access log again.
     Reload,
     /// Open the access log again.
     Reopen,
-    /// Stop in good order.
+    /// Stop gracefully.
     Stop,
 }
 
 impl Signals {
-    /// Begins to catch SIGHUP and SIGUSR1, which would end the program otherwise.
+    /// Starts to catch SIGHUP and SIGUSR1, which would otherwise end the program.
     ///
     /// # Errors
-    /// When the system refuses.
+    /// If the system refuses.
     pub fn install() -> io::Result<Signals> {
         let mut builder = runtime::Builder::new_current_thread();
         let mut signals = Signals {
@@ -210,8 +211,8 @@ impl Signals {
         Ok(signals)
     }
 
-    /// Begins to catch SIGTERM and SIGINT: to be called before the first client can be served, so that every client that
-    /// was answered sees an orderly shutdown.
+    /// Starts to catch SIGTERM and SIGINT. Must be called before the first request is served, so that every client that
+    /// was answered sees a graceful shutdown.
     pub(super) fn catch_stops(&mut self) -> io::Result<()> {
         self.catch(SignalKind::terminate(), Order::Stop, "SIGTERM: stopping")?;
         self.catch(SignalKind::interrupt(), Order::Stop, "SIGINT: stopping")

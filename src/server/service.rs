@@ -1,4 +1,4 @@
-//! What hyper calls for each request: the handler, guarded, counted, and fair to other connections.
+//! The hyper service of a connection: calls the handler, catches panics, and yields to other connections.
 
 use std::cell::Cell;
 use std::convert::Infallible;
@@ -23,13 +23,13 @@ use crate::http::{self, AppState, Body, close};
 use super::clock;
 use super::deadline::ConnectionState;
 
-/// How long one poll of a connection answers requests before others are polled: some searches. hyper answers up to 16
-/// pipelined requests in each poll, and tokio looks at the sockets after 61 polls.
+/// How long one poll of a connection may answer requests before other connections are polled; enough for some searches.
+/// hyper answers up to 16 pipelined requests in a poll, and tokio checks the sockets after 61 polls.
 const POLL_TIME_MAX: Duration = Duration::from_micros(250);
 
-/// Answers requests: `http::handle` in the server, metrics for the administrator, smaller things in tests.
+/// Answers requests: `http::handle` on the public listener, metrics on the administrator's, test handlers in tests.
 pub(super) trait Handler: Clone + Send + Sync + 'static {
-    /// Answers one request of the client at `peer`, which was there at `began`.
+    /// Answers one request; `peer` is the connection's peer, and the head was complete at `began`.
     fn handle(
         &self,
         request: Request<Incoming>,
@@ -40,7 +40,7 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
     /// Returns the response to a request whose handler panicked.
     fn internal_error(&self) -> Response<Body>;
 
-    /// Notes that a peer got `status` for what was no request, or not in time: the protocol's answer, not ours.
+    /// Records that the connection sent `status` without a call of `handle`: for an invalid request or a timeout.
     fn refused(&self, _status: u16) {}
 }
 
@@ -65,13 +65,13 @@ impl Handler for Arc<AppState> {
     }
 }
 
-/// What the responses of one connection share.
+/// The state that the responses of one connection share.
 #[derive(Debug)]
 pub(super) struct Link<H> {
     pub(super) handler: H,
     pub(super) peer: SocketAddr,
     pub(super) state: Rc<ConnectionState>,
-    /// Requests that may still come; the connection is closed after the last of them.
+    /// Number of further requests; the connection is closed after the last.
     pub(super) requests_left: Cell<u32>,
     /// Strict-Transport-Security of every response.
     pub(super) hsts: Option<HeaderValue>,
@@ -98,7 +98,7 @@ impl<H: Handler> Link<H> {
         })
     }
 
-    /// Lets others be polled where this connection has used up its time, and returns the time of the request.
+    /// Yields to other connections if this one has used up its time, and returns the time of the request.
     async fn begin(&self) -> Instant {
         let mut now = clock::instant();
         let poll = &self.state.now;
@@ -106,7 +106,7 @@ impl<H: Handler> Link<H> {
             let seen = poll.get();
             tokio::task::yield_now().await;
             now = clock::instant();
-            // Of the streams that wait here the first begins a new time, and the others see what it has used.
+            // The first of the streams that wait here starts a new time slice, and the others share it.
             if poll.get() == seen {
                 poll.set(now);
             }
@@ -115,7 +115,7 @@ impl<H: Handler> Link<H> {
     }
 
     async fn handle(&self, request: Request<Incoming>, began: Instant) -> Response<Body> {
-        // A handler owns nothing that a panic could leave half changed: shared state is swapped whole or atomic.
+        // A panic leaves no inconsistent state: shared state is atomic, or replaced as a whole.
         let mut response = pin!(async { self.handler.handle(request, self.peer, began).await });
         poll_fn(|context| {
             let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
@@ -123,7 +123,7 @@ impl<H: Handler> Link<H> {
                 let text = panic.downcast_ref::<&str>().copied();
                 let owned = || panic.downcast_ref::<String>().map(String::as_str);
                 let panic = text.or_else(owned).unwrap_or_default();
-                error!(panic, "a request handler panicked, its client got 500");
+                error!(panic, "a request handler panicked; the client gets 500");
                 let mut response = self.handler.internal_error();
                 close(&mut response);
                 Poll::Ready(response)
@@ -132,7 +132,7 @@ impl<H: Handler> Link<H> {
         .await
     }
 
-    /// Closes the connection if the response is the last or says so.
+    /// Adds common headers; closes the connection if this is the last response or has `Connection: close`.
     fn finish(&self, mut response: Response<Body>, is_last: bool) -> Response<Tracked> {
         let state = &self.state;
         if is_last || state.is_leaving.get() {
@@ -150,7 +150,7 @@ impl<H: Handler> Link<H> {
         }
         let mut state_of = None;
         if state.is_http2.get() {
-            // RFC 9113 §8.2.2: there is no such field in HTTP/2; the connection ends by GOAWAY.
+            // HTTP/2 does not allow this field (RFC 9113 §8.2.2); the connection ends by GOAWAY.
             headers.remove(CONNECTION);
             state.note_body();
             state_of = Some(Rc::clone(state));
@@ -159,7 +159,7 @@ impl<H: Handler> Link<H> {
     }
 }
 
-/// A request that is being answered. A stream that is reset drops it.
+/// A request in progress; dropped with its stream if that is reset.
 struct Handling<H>(Rc<Link<H>>);
 
 impl<H> Drop for Handling<H> {
@@ -168,12 +168,12 @@ impl<H> Drop for Handling<H> {
     }
 }
 
-/// The body of a response. On HTTP/1.1 the socket itself tells that a peer is slow. On HTTP/2 the peer may close the
-/// window of a stream while the socket is free, and only the body that hyper does not let go of shows it.
+/// The body of a response. On HTTP/1.1 a blocked socket shows that a peer is slow. On HTTP/2 the peer may close the
+/// window of a stream while the socket is writable, and only the body that hyper still holds shows it.
 #[derive(Debug)]
 pub(super) struct Tracked {
     body: Body,
-    /// On HTTP/2 alone.
+    /// Set only on HTTP/2.
     state_of: Option<Rc<ConnectionState>>,
 }
 

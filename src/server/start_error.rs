@@ -1,4 +1,4 @@
-//! Why a server did not start, in words for its operator.
+//! Errors of the start, with messages for the operator.
 
 use std::io;
 use std::net::SocketAddr;
@@ -14,17 +14,17 @@ use crate::hub::CaError;
 /// Why a server did not start.
 #[derive(Debug, Error)]
 pub enum StartError {
-    /// The address cannot be bound: the operator's mistake, or another process.
+    /// The address cannot be bound, because of a wrong setting or another process.
     #[error("cannot listen on {address} ({flag}): {cause}{}", remedy(cause))]
     Listen {
-        /// The flag that names it.
+        /// The flag that sets the address.
         flag: &'static str,
         /// The address.
         address: SocketAddr,
         /// The system's error.
         cause: io::Error,
     },
-    /// The access log cannot be opened: the operator's mistake.
+    /// The access log cannot be opened.
     #[error(
         "cannot open the access log {} (--access-log): {cause}; name a file in a directory that exists and can be written",
         path.display()
@@ -65,7 +65,7 @@ impl StartError {
     }
 }
 
-/// Returns what to change where an address cannot be bound, after a semicolon.
+/// Returns a hint for an address that cannot be bound, after a semicolon.
 fn remedy(cause: &io::Error) -> &'static str {
     use io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
     match cause.kind() {

@@ -4,15 +4,15 @@
 use sd_notify::NotifyState;
 use tracing::warn;
 
-/// Reports that requests are served, or that a reload has ended, good or bad.
+/// Reports that requests are served, or that a reload has ended, successfully or not.
 pub(super) fn ready() {
     send(&[NotifyState::Ready]);
 }
 
-/// Reports that the data are read again, from now on; [`ready`] has to follow.
+/// Reports that a reload begins; [`ready`] must follow.
 ///
-/// Called by the reload itself, not by the signal: otherwise the end of an earlier reload would pass for the end of
-/// the one that was requested.
+/// Called by the reload itself, not by the signal handler: otherwise the end of an earlier reload would count as the
+/// end of the requested one.
 pub(super) fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         send(&[NotifyState::Reloading, now]);

@@ -1,7 +1,7 @@
-//! Threads that the server needs as long as it runs: one that ends by a panic makes `/readyz` fail with its name.
+//! Threads that the server needs while it runs: if one panics, `/readyz` fails and names it.
 //!
-//! The panic itself is printed by the standard library. Nothing is restarted: what a thread owned is in an unknown state,
-//! and a process that is not ready is replaced by whatever runs it.
+//! The standard library prints the panic itself. The thread is not restarted, because its state is unknown: the service
+//! manager or orchestrator must replace a process that is not ready.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
@@ -15,7 +15,7 @@ use crate::http::{Readiness, Reason};
 /// The code on `/readyz` of a thread that has panicked.
 const PANICKED: &str = "thread_panicked";
 
-/// Starts the thread `name`, whose panic is told to `readiness`.
+/// Starts the thread `name`; reports its panic to `readiness`.
 pub(super) fn spawn<T: Send + 'static>(
     readiness: &Arc<Readiness>,
     name: &str,
@@ -24,7 +24,7 @@ pub(super) fn spawn<T: Send + 'static>(
     let (readiness, own_name) = (Arc::clone(readiness), name.to_owned());
     let thread = thread::Builder::new().name(name.to_owned());
     thread.spawn(move || {
-        // Nothing of what the thread owned is used again.
+        // Unwind safe: the values that the thread owned are not used again.
         catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
             report(&readiness, &own_name);
             resume_unwind(panic)

@@ -1,7 +1,7 @@
-//! TLS on the public listener: the certificate and its key, read at the start and again whenever their files change.
+//! TLS on the public listener: loads the certificate and its key at start, and again whenever their files change.
 //!
-//! Only the certificate is exchanged: keys of session tickets outlive it, so that clients resume, and connections that
-//! are open go on. A pair that cannot be used changes nothing.
+//! A reload replaces only the certificate and its key. The keys of session tickets stay, so clients can resume, and
+//! open connections continue. A pair that cannot be used changes nothing.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -30,16 +30,16 @@ const FILE_BYTES_MAX: u64 = 1 << 20;
 /// The name of HTTP/2 in ALPN (RFC 7301 §6).
 pub(super) const H2: &[u8] = b"h2";
 
-/// The code of a changed pair that cannot be used on `/readyz`.
+/// The code on `/readyz` for a changed pair that cannot be used.
 const REFUSED: &str = "tls_reload_failed";
 
-/// The code of an expired certificate on `/readyz`.
+/// The code on `/readyz` for an expired certificate.
 const EXPIRED: &str = "tls_expired";
 
 const CERT_FLAG: &str = "--tls-cert";
 const KEY_FLAG: &str = "--tls-key";
 
-/// Why a certificate and its key cannot be used: the operator's mistake.
+/// Why a certificate and its key cannot be used.
 #[derive(Clone, Debug, Error)]
 #[error("{flag} {}: {what}", path.display())]
 pub struct TlsError {
@@ -73,14 +73,14 @@ impl ResolvesServerCert for CertificateResolver {
     }
 }
 
-/// Keeps the pair up to date; the reload thread owns it.
+/// Reloads the pair when its files change; owned by the reload thread.
 pub(super) struct CertificateReloader {
     files: TlsFiles,
     pub(super) resolver: Arc<CertificateResolver>,
-    /// What accepts handshakes; each takes the pair that is current when it begins.
+    /// Accepts handshakes; each uses the pair that is current when it begins.
     pub(super) acceptor: TlsAcceptor,
     has_logged_expiry: bool,
-    /// The files as they were when they were last read.
+    /// The state of the files when they were last read.
     seen: [Option<Stamp>; 2],
 }
 
@@ -90,10 +90,10 @@ fn stamps(files: &TlsFiles) -> [Option<Stamp>; 2] {
 }
 
 impl CertificateReloader {
-    /// Reads the first pair: TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1 by ALPN, resumption by tickets that take no memory
-    /// here.
+    /// Loads the first pair, and configures TLS 1.2 and 1.3, HTTP/2 and HTTP/1.1 by ALPN, and resumption by tickets,
+    /// which need no memory on the server.
     pub(super) fn load(files: &TlsFiles) -> Result<CertificateReloader, TlsError> {
-        // Looked at before reading: what changes meanwhile is read once more, never missed.
+        // Before the files are read: a change in between leads to another reload and is not missed.
         let seen = stamps(files);
         let provider = Arc::new(rustls::crypto::ring::default_provider());
         let pair = read_pair(files, &provider, clock::now())?;
@@ -104,7 +104,7 @@ impl CertificateReloader {
             .with_no_client_auth()
             .with_cert_resolver(Arc::clone(&resolver) as _);
         config.alpn_protocols = vec![H2.to_vec(), b"http/1.1".to_vec()];
-        // Requests in the first flight could be replayed, and the first of them would not know its client.
+        // Early data could be replayed, and would arrive before the client is known.
         config.max_early_data_size = 0;
         config.ticketer = rustls::crypto::ring::Ticketer::new().map_err(|error| {
             let what = format!("the system has no randomness for tickets: {error}");
@@ -129,7 +129,7 @@ impl CertificateReloader {
         let ends = self.resolver.ends();
         if clock::now() > ends && !self.has_logged_expiry {
             self.has_logged_expiry = true;
-            error!(%ends, "the certificate that is served has expired: put a renewed one there");
+            error!(%ends, "the certificate that is served has expired: replace it with a renewed one");
             let message = format!("the certificate expired at {ends}");
             readiness.report(&Reason::new(EXPIRED, message));
         }
@@ -140,7 +140,7 @@ impl CertificateReloader {
         match read_pair(&self.files, provider, clock::now()) {
             Ok(pair) => {
                 let certificate = pair.key.cert.clone();
-                // Stored in any case: the same certificate may have come with the key in another form.
+                // Stored even if the certificate is the same: the key may have another encoding.
                 let previous = self.resolver.0.swap(Arc::new(pair));
                 if previous.key.cert != certificate {
                     info!("a changed certificate is served");
@@ -149,7 +149,7 @@ impl CertificateReloader {
                 readiness.withdraw(REFUSED);
                 readiness.withdraw(EXPIRED);
             }
-            // Perhaps one file is yet to be replaced; then the next look finds the pair.
+            // One of the files may not be replaced yet; then the next reload reads the pair.
             Err(error) => {
                 error!("{error}; the previous certificate is still served");
                 // `/readyz` is public, so without the path.
@@ -202,13 +202,13 @@ fn read_pair(
     Ok(Pair { key, ends })
 }
 
-/// Returns the last second of `own`, which has to be valid at `now`.
+/// Returns the last valid second of `own`; an error if it is not valid at `now`.
 fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp, String> {
     let validity = parse_validity(own).ok_or("the first certificate is not X.509")?;
     let (begins, ends) = validity.into_inner();
     if now > ends {
         return Err(format!(
-            "the first certificate expired at {ends}: put a renewed one there"
+            "the first certificate expired at {ends}: replace it with a renewed one"
         ));
     }
     if now < begins {

@@ -8,11 +8,11 @@ use siphasher::sip128::SipHasher24;
 use super::negotiate::Coding;
 use super::text::hex_digits;
 
-/// A strong entity-tag: 32 hexadecimal digits between quotation marks, the first 128 bits of the SHA-256 of
-/// what it stands for, with the content coding's suffix if the body is encoded.
+/// A strong entity-tag: 32 hexadecimal digits between quotation marks, the first 128 bits of the SHA-256 of the
+/// content, with the content coding's suffix if the body is encoded.
 ///
-/// It depends only on the bytes, so two replicas with the same files agree, and `sha256sum` of a body shows the
-/// tag. With 128 bits, collisions are practically impossible. Stored inline, so copying is cheap.
+/// It depends only on the bytes, so two replicas with the same files agree, and `sha256sum` of a body prints the
+/// digits. With 128 bits, collisions are practically impossible. Stored inline, so copying is cheap.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub struct EntityTag {
     bytes: [u8; TAG_BYTES],
@@ -27,8 +27,8 @@ impl EntityTag {
         EntityTag::from_digest(&digest(parts))
     }
 
-    /// Returns the tag of all bytes hashed so far; hashing may continue, so that one pass gives the tags of all prefixes
-    /// of an array.
+    /// Returns the tag of all bytes hashed so far; hashing may continue, so one pass can return the tags of all
+    /// prefixes of an array.
     #[must_use]
     pub fn of_hasher(hasher: &Sha256) -> EntityTag {
         EntityTag::from_digest(&hasher.clone().finalize().into())
@@ -41,7 +41,7 @@ impl EntityTag {
         EntityTag::from_half_digest(&halves[0])
     }
 
-    /// Returns the tag of content from the first 128 bits of its hash, which are all that a tag contains.
+    /// Returns the tag of content from the first 128 bits of its hash; a tag contains no more.
     #[must_use]
     pub fn from_half_digest(digest: &[u8; 16]) -> EntityTag {
         let mut bytes = [0u8; TAG_BYTES];
@@ -98,18 +98,18 @@ fn digest(parts: &[&[u8]]) -> [u8; 32] {
     hasher.finalize().into()
 }
 
-/// Makes the tags of answers that are computed per query: 128 bits of SipHash-2-4, keyed by what the answers are made of.
+/// Creates the tags of responses that are computed per query: 128 bits of SipHash-2-4, keyed by a SHA-256 of the data.
 ///
-/// A tag is compared only with others of the same address, and what may differ between those is the content, which the
-/// key, from SHA-256, tells apart. So the query needs no hash that withstands an attacker, only one that costs
-/// little: for 25 bytes about 400 instructions, where two blocks of SHA-256 in software are 7,000.
+/// A tag is compared only with other tags of the same URL, which differ only by the content, and so by the key. So the
+/// hash of the query need not resist attackers, only be fast: about 400 instructions for 25 bytes, instead of 7,000 for
+/// two blocks of SHA-256 in software.
 #[derive(Clone, Copy, Debug)]
 pub struct QueryTags {
     key: [u64; 2],
 }
 
 impl QueryTags {
-    /// Returns the tags of answers made of `parts`; seams are the caller's to make visible, as in [`EntityTag::of`].
+    /// Creates the tags of responses that depend on `parts`; for boundaries between parts see [`EntityTag::of`].
     #[must_use]
     pub fn new(parts: &[&[u8]]) -> QueryTags {
         let digest = digest(parts);
@@ -119,7 +119,7 @@ impl QueryTags {
         }
     }
 
-    /// Returns the tag of the answer to `query` at the address that `place` stands for.
+    /// Returns the tag of the response to `query` at the path with number `place`.
     #[must_use]
     pub fn tag(&self, place: u8, query: &[u8]) -> EntityTag {
         let [first, second] = self.key;

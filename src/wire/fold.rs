@@ -13,9 +13,9 @@ pub fn fold(text: &str) -> String {
     folded
 }
 
-/// Appends the folded `text` to `out`: NFC, then Unicode simple case folding of each code
-/// point; Latin letters lose their diacritics, `ß` becomes `ss`, and typographic quotes, dashes and spaces become `'`,
-/// `"`, `-` and a space. Our choice; other scripts keep their marks, which tell letters apart there.
+/// Appends the folded `text` to `out`: NFC, then Unicode simple case folding of each code point; Latin letters lose
+/// their diacritics, `ß` becomes `ss`, and typographic quotes, dashes and spaces become `'`, `"`, `-` and a space. Our
+/// choice: other scripts keep their marks, which distinguish letters there.
 ///
 /// Runs of ASCII have a fast path, which is three times as fast on English texts with a few accents, typographic
 /// quotes and emoji; allocates only if `out` lacks capacity.

@@ -64,7 +64,7 @@ fn decode(raw: &[u8], plus: u8, out: &mut String) -> Result<(), FormError> {
         Err(error) => {
             let mut bytes = error.into_bytes();
             bytes.truncate(start);
-            *out = String::from_utf8(bytes).expect("what was there before is UTF-8");
+            *out = String::from_utf8(bytes).expect("the original content is UTF-8");
             Err(FormError::NotUtf8)
         }
     }

@@ -1,4 +1,4 @@
-//! Bytes to values and back: no domain words, no clock, no I/O.
+//! Parsers and renderers of formats: independent of the domain, without clock and I/O.
 
 pub mod conditional;
 pub mod date;

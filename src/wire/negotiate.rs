@@ -1,11 +1,11 @@
 //! Accept-Encoding with q-values (RFC 9110 §12.5.3 and §12.4.2), and whether Accept prefers HTML.
 //!
-//! The only white space that a field may hold is blanks and tabs (§5.5), so `trim_ascii` takes off no more than these.
+//! A field contains no white space except blanks and tabs (§5.5), so `trim_ascii` removes only these.
 
 /// A content coding in which a body may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coding {
-    /// The bytes as they are.
+    /// No coding: the bytes are unchanged.
     Identity,
     /// RFC 1952; `x-gzip` is an old name of it (RFC 9110 §8.4.1.3).
     Gzip,

@@ -4,9 +4,9 @@ use std::ops::Range;
 
 /// The byte ranges of the sentences of `text`, in order, without the white space between them.
 ///
-/// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before white space, unless a lower-case letter
-/// follows or the word before is a title or an initial. A sentence longer than 1,000 bytes is cut at white space, so
-/// that the cost of each sentence is bounded.
+/// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before white space, unless a lower-case letter follows
+/// or the word before is a title or an initial. A sentence longer than 1,000 bytes is split at white space, which
+/// limits the cost per sentence.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
@@ -41,7 +41,7 @@ fn sentence_bytes(text: &str) -> usize {
     text.len()
 }
 
-/// Whether the mark at `mark..end` ends no sentence: a lower-case letter follows, or a title or an initial precedes.
+/// Whether the sentence continues after the mark at `mark..end`: before a lower-case letter, after a title or initial.
 fn goes_on(text: &str, mark: usize, end: usize) -> bool {
     let next = text[end..].trim_start_matches([' ', '\t']);
     if next.starts_with(char::is_lowercase) && !text[mark..].starts_with(['!', '?']) {

@@ -1,10 +1,10 @@
-//! The trace context that a client or proxy sends along (W3C Trace Context, Recommendation of 23 November 2021).
+//! Parser of the `traceparent` header (W3C Trace Context, Recommendation of 23 November 2021).
 
 /// Length of version 00 in bytes; a later version may append a hyphen and more fields.
 pub const LENGTH: usize = 55;
 
-/// Returns the version, trace and parent of a `traceparent` (§3.2.2), or `None` if it must be ignored: wrong format, upper
-/// case, version ff, an id of only zeros, or trailing data in version 00.
+/// Returns the fields of version 00 of a `traceparent` (§3.2.2), or `None` if the value must be ignored: wrong format,
+/// upper-case letters, version ff, an id of only zeros, or trailing data in version 00.
 #[must_use]
 pub fn parse_traceparent(value: &[u8]) -> Option<&str> {
     let (text, rest) = value.split_at_checked(LENGTH)?;

@@ -11,7 +11,7 @@ pub fn escape_text(text: &str) -> String {
     escape(text, |_| None)
 }
 
-/// Returns `text` as an attribute's value, without the quotation marks around it, of either kind.
+/// Returns `text` as an attribute's value, without the surrounding quotation marks, which may be single or double.
 ///
 /// Tabs and line breaks become references, because a parser turns bare ones into spaces.
 #[must_use]
@@ -25,7 +25,7 @@ pub fn escape_attribute(text: &str) -> String {
     })
 }
 
-/// Escapes `text`, with what `entity` names and what is never plain replaced.
+/// Escapes `text`: replaces the characters for which `entity` returns a replacement, and those that always need one.
 fn escape(text: &str, entity: impl Fn(char) -> Option<&'static str>) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

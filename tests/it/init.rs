@@ -100,7 +100,7 @@ fn a_folder_with_any_data_file_is_left_alone() {
         fs::write(folder.path().join(name), "mine").unwrap();
         let (status, text) = init(folder.path(), &FLAGS);
         assert_eq!(status, Some(73), "{text}");
-        let why = format!("has {name}, and is left alone");
+        let why = format!("has {name}, so nothing was changed");
         assert!(text.contains(&why), "{text}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }

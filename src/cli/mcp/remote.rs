@@ -1,7 +1,7 @@
-//! `reviewd mcp --url`: a reviewd elsewhere is asked over HTTP for each line; header fields are made of what messages say.
+//! `reviewd mcp --url`: forwards each line to a remote reviewd over HTTP, and derives header fields from the message.
 //!
-//! Each request gets a response, whatever comes back: an error without an id, or what is no JSON, as from a proxy, becomes an
-//! error with the id of the request, so that no client waits for a response that never comes.
+//! Every request gets a response: an error without an id, or a body that is not JSON, such as a proxy's, becomes an
+//! error with the id of the request. So no client waits for a response that never comes.
 
 use std::thread;
 use std::time::Duration;
@@ -22,7 +22,7 @@ pub(super) struct Remote {
 }
 
 impl Remote {
-    /// Prepares to ask the server at this public address.
+    /// Creates a client of the server at this public address.
     pub(super) fn new(base_url: &str) -> Remote {
         let config = Agent::config_builder()
             .http_status_as_error(false)
@@ -36,7 +36,7 @@ impl Remote {
         }
     }
 
-    /// Hands a message on and returns what came back; `None` where no answer is due.
+    /// Forwards a message and returns the response; `None` if no response is due.
     pub(super) fn answer(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let message: Value = match serde_json::from_slice(line) {
             Ok(message) => message,
@@ -46,14 +46,14 @@ impl Remote {
         exchanged.map_or_else(|error| answer_all(&message, &error), Some)
     }
 
-    /// Returns the answer to `message` as one line, or an error for each of its requests.
+    /// Returns the response to `message` as one line, or an error for each of its requests.
     fn exchange(&mut self, line: &[u8], message: &Value) -> Result<Vec<u8>, Value> {
         let sent = self.send(line, message);
         let (status, body) = sent.map_err(|error| failure(-32_603, &error.to_string()))?;
-        // What stands between may answer too, so only JSON is passed on.
+        // A proxy may answer instead of the server, so only JSON is passed on.
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
-        if !is_whole(message, &answer) {
-            let why = format!("{} answered {status} and no message", self.url);
+        if !is_response(message, &answer) {
+            let why = format!("{} answered {status} without a response message", self.url);
             return Err(match answer["error"].is_object() {
                 true => answer,
                 false => failure(-32_603, &why),
@@ -63,15 +63,15 @@ impl Remote {
             let version = answer["result"]["protocolVersion"].as_str();
             self.version = version.map(str::to_owned);
         }
-        // The bytes as they came, so that both copies of a result stay equal; a line break would end the message.
+        // The bytes as received, so both copies of a result stay equal; but a line break would end the message.
         Ok(match body.contains(&b'\n') {
             true => answer.to_string().into_bytes(),
             false => body,
         })
     }
 
-    /// Sends a message; while the server answers 429, sends it again, at most for [`TIME_MAX`]. A session id that the
-    /// server offers is not used, as a server of reviewd needs none.
+    /// Sends a message; while the server answers 429, sends it again, at most for [`TIME_MAX`]. Ignores the session id
+    /// that the server offers, as reviewd does not require one.
     fn send(&self, line: &[u8], message: &Value) -> Result<(StatusCode, Vec<u8>), ureq::Error> {
         let deadline = clock::instant() + TIME_MAX;
         let (method, params) = (message["method"].as_str(), &message["params"]);
@@ -109,7 +109,7 @@ impl Remote {
     }
 }
 
-/// A name as a header carries it: in base64 where a header could not carry it as it is.
+/// Encodes a name as a header value: in base64 if it has characters that a header does not allow.
 fn header_text(name: &str) -> String {
     let is_plain = name.bytes().all(|byte| byte.is_ascii_graphic()) && !name.starts_with("=?");
     match is_plain {
@@ -118,24 +118,24 @@ fn header_text(name: &str) -> String {
     }
 }
 
-/// How long a server that refuses a message as too early (429) asks to wait, where it says so in seconds.
+/// Returns the Retry-After of a 429 response, if it is a number of seconds.
 fn retry_after(response: &Response<Body>) -> Option<Duration> {
-    let is_early = response.status() == StatusCode::TOO_MANY_REQUESTS;
-    let value = response.headers().get("retry-after").filter(|_| is_early)?;
+    let is_429 = response.status() == StatusCode::TOO_MANY_REQUESTS;
+    let value = response.headers().get("retry-after").filter(|_| is_429)?;
     let seconds: u64 = value.to_str().ok()?.parse().ok()?;
-    // Not at once again, whatever the server says.
+    // At least one second, whatever the server says.
     Some(Duration::from_secs(seconds.max(1)))
 }
 
-/// Tells whether `answer` is what `message` waits for.
-fn is_whole(message: &Value, answer: &Value) -> bool {
+/// Tells whether `answer` is a response to `message`: an array to a batch, else an object with the same id.
+fn is_response(message: &Value, answer: &Value) -> bool {
     match message {
         Value::Array(_) => answer.is_array(),
         _ => answer["id"] == message["id"] && !answer["id"].is_null(),
     }
 }
 
-/// Answers each request of `message` by the same error; `None` where no answer is due.
+/// Answers each request of `message` with the same error; `None` if it contains no request.
 fn answer_all(message: &Value, error: &Value) -> Option<Vec<u8>> {
     let is_request = |message: &&Value| message["method"].is_string() && !message["id"].is_null();
     let answer = |request: &Value| {
@@ -153,7 +153,7 @@ fn answer_all(message: &Value, error: &Value) -> Option<Vec<u8>> {
     answers.map(|answers| answers.to_string().into_bytes())
 }
 
-/// Answers each request of the line by an error; without an id where none can be read.
+/// Answers each request of the line with an error; without an id if none can be read.
 pub(super) fn refuse_all(line: &[u8], code: i32, why: &str) -> Vec<u8> {
     let message = serde_json::from_slice(line).unwrap_or_default();
     let error = failure(code, why);
@@ -164,9 +164,9 @@ fn failure(code: i32, message: &str) -> Value {
     json!({"jsonrpc": "2.0", "error": {"code": code, "message": message}})
 }
 
-/// Time for one message and its answer, waiting as the server asks included.
+/// Time for one message and its response, including the waits for Retry-After.
 const TIME_MAX: Duration = Duration::from_secs(30);
-/// Largest answer in bytes.
+/// Largest response in bytes.
 const ANSWER_BYTES_MAX: u64 = 32 << 20;
 
 #[cfg(test)]
@@ -174,7 +174,7 @@ mod tests {
     use super::header_text;
 
     #[test]
-    fn names_that_no_header_carries_are_in_base64() {
+    fn names_that_are_invalid_in_a_header_are_base64() {
         assert_eq!(header_text("reviews://review/01J"), "reviews://review/01J");
         assert_eq!(header_text("é"), "=?base64?w6k=?=");
         assert_eq!(header_text("a b"), "=?base64?YSBi?=");

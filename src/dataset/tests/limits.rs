@@ -1,9 +1,9 @@
-//! Each bound on both sides.
+//! Tests of each limit: the largest accepted value, and the next one.
 
 use super::*;
 
 #[test]
-fn bounds_of_a_review_hold_on_both_sides() {
+fn limits_of_a_review_hold_on_both_sides() {
     let x = |count: usize| "x".repeat(count);
     let url = |count: usize| format!(r#""source_url":"https://a.example/{}""#, x(count - 18));
     for (part, inner, outer) in [
@@ -37,7 +37,7 @@ fn a_hundred_problems_are_kept_and_all_are_counted() {
 }
 
 #[test]
-fn a_list_has_at_most_10000_entries_and_one_of_media_32() {
+fn lists_have_at_most_10000_entries_and_media_32() {
     let media = |count: usize| {
         let each = r#"{"url":"https://a.example/a","alt":"","type":"video/mp4"}"#;
         let media = vec![each; count].join(",");
@@ -71,7 +71,7 @@ fn the_size_of_a_file_is_bounded() {
 }
 
 #[test]
-fn the_later_of_updated_at_and_the_modification_time_dates_the_content() {
+fn the_date_of_a_dataset_is_the_later_of_updated_at_and_the_modification_time() {
     let given = reviews_file(REVIEW);
     let without = given.replace(r#""updated_at":"2026-11-18T00:00:00Z","#, "");
     assert_ne!(given, without);
@@ -98,7 +98,7 @@ fn the_later_of_updated_at_and_the_modification_time_dates_the_content() {
 }
 
 #[test]
-fn arrays_and_objects_within_each_other_are_at_most_127() {
+fn nesting_is_at_most_127_deep() {
     for (depth, is_read) in [(127, true), (128, false)] {
         let nested = "[".repeat(depth) + &"]".repeat(depth);
         let file = FileSpec::new("f", 1_000);

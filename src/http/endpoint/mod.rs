@@ -1,4 +1,4 @@
-//! The endpoints: each takes what the router found and decides on a reply.
+//! The endpoints: each turns the result of the router into a reply.
 
 mod page;
 mod post;
@@ -42,12 +42,12 @@ pub(crate) fn read<'s>(
         Route::Review(id) => review(served, id, head),
         Route::Health => state::health(),
         Route::Ready => state::ready(app, served, false),
-        // The router gives these two no reads.
+        // The router never returns `Action::Read` for these two.
         Route::Hub | Route::Mcp => Reply::Refuse(HttpError::Method(matched.row.methods)),
     }
 }
 
-/// What depends on the insights is answered later.
+/// The error of requests that depend on insights which are not derived yet.
 const INSIGHTS_NOT_READY: HttpError =
     HttpError::Unavailable("the insights are being derived from the reviews");
 
@@ -64,7 +64,7 @@ fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Repl
 }
 
 impl RequestHead<'_> {
-    /// Answers with stored bytes, in the coding that was selected; costs reference counts, no allocation.
+    /// Answers with stored bytes, in the selected coding; costs reference counts, no allocation.
     fn serve_stored<'s>(&self, served: &'s ServedState, variant: Variant<'s>) -> Reply<'s> {
         let Variant {
             body,
@@ -76,8 +76,8 @@ impl RequestHead<'_> {
         })
     }
 
-    /// Evaluates the request's conditions on `tag` and the dataset's date, and answers with `serve` only where the
-    /// content itself has to be sent.
+    /// Evaluates the request's conditions on `tag` and the dataset's date; calls `serve` only if the content itself
+    /// must be sent.
     fn evaluate<'s>(
         &self,
         served: &'s ServedState,
@@ -106,9 +106,9 @@ impl RequestHead<'_> {
     }
 }
 
-/// Returns the header fields of an answer in JSON that is made for one request.
+/// Returns the header fields of a JSON response that is rendered per request.
 fn made<'s>(served: &'s ServedState, tag: &EntityTag) -> Representation<'s> {
-    // Without an allocation of its own.
+    // From the arena, so without an allocation.
     let etag = HeaderValue::from_maybe_shared(arena::copy(tag.as_bytes()));
     Representation {
         media_type: &JSON,

@@ -1,4 +1,4 @@
-//! `/` and what belongs to it: stored documents, but for searches, which are rendered per request.
+//! Pages and their files: stored documents, except searches and widgets with a query, which are rendered per request.
 
 use std::cell::RefCell;
 
@@ -17,7 +17,7 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-/// Answers with the stored document, or with what its parameters ask for.
+/// Answers with the stored document, or renders it for the query.
 pub(super) fn page<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
     match page {
         Page::Home if !head.query.is_empty() => search(served, head),
@@ -31,7 +31,7 @@ fn stored<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Re
     head.serve_stored(served, served.page(page, head))
 }
 
-/// The badge in the colours asked for; any other query changes nothing, as on every document.
+/// The badge in the theme of the query; any other query is ignored, as on every document.
 fn badge(query: &str) -> Page {
     match query {
         "theme=light" => Page::BadgeLight,
@@ -73,7 +73,7 @@ fn widget<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     })
 }
 
-/// Answers with what `render` makes, unless the client's copy is still good.
+/// Answers with the result of `render`, unless the client's copy is current.
 fn rendered<'s>(
     served: &'s ServedState,
     page: Page,

@@ -1,5 +1,5 @@
-//! The endpoints that read a body: `POST /api/websub/hub`, and `/mcp`, whose methods, origins and errors are the
-//! protocol's own. Each returns its response, and whether it has read the body to its end.
+//! The endpoints that read a body: `POST /api/websub/hub`, and `/mcp`, whose methods, origins and errors are defined by
+//! its protocol. Each returns its response, and whether it has read the complete body.
 
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName};
@@ -13,7 +13,7 @@ use crate::http::reply::{self, Reply};
 use crate::hub::{Refusal, request};
 use crate::mcp::{self, Field, Form, Head};
 
-/// Reads the form and hands it to the hub: 202 once the request is on disk.
+/// Reads the form and submits it to the hub: 202 once the request is on disk.
 pub(crate) async fn hub(
     app: &AppState,
     parts: Parts,
@@ -44,8 +44,8 @@ pub(crate) async fn hub(
     (reply::render_hub(result, parts.headers), true)
 }
 
-/// Refuses a request before its body is read: a form in a content coding, and one of another media type whose client waits
-/// to hear whether to send it (RFC 9110 §10.1.1).
+/// Refuses a request before its body is read: a form with a content coding, and one of another media type whose client
+/// waits for 100 (Continue) (RFC 9110 §10.1.1).
 fn check_hub_head(parts: &Parts, is_waiting: bool) -> Result<(), Refusal> {
     if body::is_encoded(&parts.headers) {
         let what = "the form must be sent without one";
@@ -93,8 +93,8 @@ pub(crate) async fn mcp(
     (reply::render_mcp(reply, parts.headers), collected.is_ok())
 }
 
-/// Refuses a request before its body is read: a message in a content coding, and one whose client waits to hear whether to
-/// send it and whose head is refused whatever follows.
+/// Refuses a request before its body is read: a message with a content coding, and one whose client waits for 100
+/// (Continue) although its head is invalid.
 fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
     if parts.method == Method::POST && body::is_encoded(&parts.headers) {
         return Some(mcp::Reply::refuse(mcp::Refusal::Coding));
@@ -103,12 +103,12 @@ fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
     is_waiting.then(|| server.refuse_head(&mcp_head(parts)))?
 }
 
-/// Tells whether a request to `/mcp` is of a page that gets to see the answer.
+/// Checks whether the page that sent a request to `/mcp`, if any, may read the response.
 pub(crate) fn check_mcp_origin(app: &AppState, parts: &Parts) -> Result<mcp::Origin, mcp::Reply> {
     app.mcp.check_origin(&mcp_head(parts))
 }
 
-/// What the protocol looks at of a request's head.
+/// Returns the parts of a request's head that the protocol uses.
 fn mcp_head(parts: &Parts) -> Head<'_> {
     let values = |name: HeaderName| {
         let values = parts.headers.get_all(name).iter();

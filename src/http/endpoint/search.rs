@@ -1,4 +1,4 @@
-//! `/api/reviews/search`: filters, an order, a page, and the way to the next one.
+//! `/api/reviews/search`: filters, sort order and pagination.
 
 use std::cell::RefCell;
 
@@ -19,7 +19,7 @@ use crate::search::run::{self, Page};
 use crate::snapshot::Snapshot;
 use crate::wire::form;
 
-/// What a thread's searches use again and again, so that each allocates nothing but its reply.
+/// Buffers that the searches of a thread reuse, so that each search allocates only its response.
 #[derive(Default)]
 struct Scratch {
     buffers: Buffers,
@@ -31,7 +31,7 @@ thread_local! {
     static SCRATCH: RefCell<Scratch> = RefCell::default();
 }
 
-/// Reads the query, confirms the client's copy without searching if it can, else searches.
+/// Parses the query; searches only if the client's copy is not current.
 pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|scratch| {
         let Scratch {
@@ -74,16 +74,15 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
     })
 }
 
-/// Joins the stored bytes of the page's reviews: one allocation, of the exact size, so that it becomes the body as
-/// it is.
+/// Joins the stored bytes of the page's reviews, in one allocation of the exact size, which becomes the body.
 fn join(snapshot: &Snapshot, page: &Page, frame: &Frame) -> Bytes {
     // A comma after each run but the last.
     let reviews: usize = snapshot.runs(&page.rows).map(|run| run.len() + 1).sum();
     let length = frame.head.len() + reviews.saturating_sub(1) + frame.tail.len();
     let mut body = Vec::with_capacity(length);
     body.extend_from_slice(&frame.head);
-    for (place, run) in snapshot.runs(&page.rows).enumerate() {
-        if place > 0 {
+    for (index, run) in snapshot.runs(&page.rows).enumerate() {
+        if index > 0 {
             body.push(b',');
         }
         body.extend_from_slice(run);
@@ -92,9 +91,9 @@ fn join(snapshot: &Snapshot, page: &Page, frame: &Frame) -> Bytes {
     Bytes::from(body)
 }
 
-/// Returns `<address of the next page>; rel="next"`: the same query with another cursor, below the public address.
+/// Returns the Link header of the next page: the public address with the same query and the next cursor.
 fn next_link(base_url: &str, query: &str, cursor: &[u8]) -> HeaderValue {
-    // Every byte of the query may need an escape of three.
+    // Escaping may turn each byte of the query into three.
     let bytes_max = base_url.len() + 3 * query.len() + cursor.len() + 64;
     let link = arena::cut(bytes_max, |link| {
         link.put_u8(b'<');
@@ -123,17 +122,17 @@ fn is_cursor(name: &[u8]) -> bool {
     name.contains(&b'%') && form::decode_into(name, &mut decoded).is_ok() && decoded == "cursor"
 }
 
-/// Appends a piece of the query that was accepted once, with what may not stand in a URI escaped.
+/// Appends a name or a value of the query, and escapes the bytes that a URI must not contain.
 fn put_escaped(link: &mut impl BufMut, piece: &[u8]) {
     const HEX: &[u8; 16] = b"0123456789ABCDEF";
     let mut written = 0;
     for (at, byte) in piece.iter().copied().enumerate() {
         let stays = match byte {
-            // It has to begin an escape, which the value of an unknown parameter never had to prove.
+            // Values of unknown parameters are not validated, so not every `%` begins an escape.
             b'%' => {
                 matches!(&piece[at..], [_, high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
             }
-            // The signs have no meaning of their own within a value.
+            // These punctuation marks have no special meaning within a value.
             byte => byte.is_ascii_alphanumeric() || b"-._~+*!():@/?$,;=".contains(&byte),
         };
         if !stays {
@@ -151,7 +150,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_piece_of_the_query_is_escaped_where_a_uri_needs_it() {
+    fn bytes_that_a_uri_must_not_contain_are_escaped() {
         for (piece, expected) in [
             (
                 "a%20b+c\"<>\\^`{|}é'",
@@ -170,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cursor_is_recognised_however_it_is_written() {
+    fn a_cursor_is_recognised_with_and_without_escapes() {
         assert!(is_cursor(b"cursor") && is_cursor(b"%63ursor"));
         for other in [&b"cursors"[..], b"", b"%zz", b"Cursor"] {
             assert!(!is_cursor(other));

@@ -1,4 +1,4 @@
-//! `/api/reviews/since/{date}`: every review of a day and later.
+//! `/api/reviews/since/{date}`: all reviews of a day and later.
 
 use std::fmt::Write;
 
@@ -17,8 +17,8 @@ use crate::search::filter::IgnoredName;
 use crate::search::query;
 use crate::wire::etag::EntityTag;
 
-/// Answers with a contiguous slice of the stored array between a head and a tail; nothing of it is copied. Parameters,
-/// of which there are none here, are listed at the end.
+/// Answers with a contiguous slice of the stored array between a head and a tail; the slice is not copied. The route
+/// has no query parameters, so all given ones are listed as ignored at the end.
 pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<'_>) -> Reply<'s> {
     let date = match query::parse_since(date.as_bytes()) {
         Ok(date) => date,
@@ -32,9 +32,9 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<
     };
     head.evaluate(served, &tag, made(served, &tag), |representation| {
         let (matched, tail) = (since.matched, tail(&since.removed, &ignored));
-        // Fixed words and two numbers of at most ten digits.
+        // Constant text and two numbers of at most ten digits.
         let head = arena::cut(64, |head| {
-            // The buffer grows where it has to.
+            // Cannot fail: the buffer grows if necessary.
             let _ = write!(
                 head,
                 r#"{{"matched":{matched},"returned":{matched},"reviews":["#
@@ -44,7 +44,7 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<
     })
 }
 
-/// Returns the entity-tag of an answer that lists parameters; `tag` is that of the one without.
+/// Returns the entity-tag of a response that lists ignored parameters; `tag` is that of the response without them.
 fn tag_with(tag: EntityTag, ignored: &[IgnoredName]) -> EntityTag {
     let mut hasher = Sha256::new();
     hasher.update(tag.as_bytes());
@@ -55,7 +55,7 @@ fn tag_with(tag: EntityTag, ignored: &[IgnoredName]) -> EntityTag {
     EntityTag::of_hasher(&hasher)
 }
 
-/// Everything after the last review; `removed` and `ignored` only where there are some.
+/// Returns the bytes after the last review; `removed` and `ignored` are included only if they are not empty.
 fn tail(removed: &[u8], ignored: &[IgnoredName]) -> Bytes {
     if removed.is_empty() && ignored.is_empty() {
         return Bytes::from_static(b"]}");

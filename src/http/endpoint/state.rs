@@ -1,4 +1,4 @@
-//! `/healthz` and `/readyz`: what this process says of itself.
+//! `/healthz` and `/readyz`: liveness and readiness of this process.
 
 use bytes::Bytes;
 use serde_json::json;
@@ -7,7 +7,7 @@ use crate::http::app_state::AppState;
 use crate::http::reply::Reply;
 use crate::http::served_state::ServedState;
 
-/// Answers that the process is alive: it has answered.
+/// Always answers "ok": a process that answers is alive.
 pub(crate) fn health() -> Reply<'static> {
     Reply::State {
         healthy: true,
@@ -15,8 +15,8 @@ pub(crate) fn health() -> Reply<'static> {
     }
 }
 
-/// Answers whether traffic should come here, what is served, and every reason the operator should know, internal ones
-/// only if `is_admin`.
+/// Answers with readiness, the version that is served, the state of the hub, and all reasons; internal details of
+/// reasons are included only if `is_admin`.
 pub(crate) fn ready<'s>(app: &AppState, served: &ServedState, is_admin: bool) -> Reply<'s> {
     let reasons = app.readiness.reasons();
     let healthy = !reasons.iter().any(|reason| reason.blocking);

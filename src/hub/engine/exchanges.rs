@@ -1,5 +1,5 @@
-//! Exchanges with callbacks: what is due is claimed in the store and sent by threads, as far as there is room; their ends come
-//! back, and what they mean goes into the store and the log.
+//! Exchanges with callbacks: claims due exchanges in the store, runs them on threads within the limits of the lanes,
+//! and records their results in the store and the log.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering::Relaxed;
@@ -16,7 +16,7 @@ use crate::hub::resolve::STACK_BYTES;
 use crate::hub::store::{DenialNotice, Lane, Recorded, Report};
 use crate::hub::subscription::Answer;
 
-/// The end of an exchange for the store, and what the log says of it.
+/// The result of an exchange for the store, and its status for the log.
 pub(super) struct FinishedExchange {
     job: Arc<Job>,
     report: Report,
@@ -24,7 +24,7 @@ pub(super) struct FinishedExchange {
 }
 
 impl Engine {
-    /// Begins what may begin; true when it is worth looking again soon, as a lane is full.
+    /// Starts due exchanges in all lanes. Returns true if a lane is full, so more may be due.
     pub(super) fn dispatch(&mut self, now: Moment) -> bool {
         self.in_flight.observe(Instant::now());
         let mut more = self.dispatch_lane(Lane::Ask, now);
@@ -35,13 +35,13 @@ impl Engine {
         more
     }
 
-    /// Claims what may begin in a lane, and begins it; true when there may be more.
+    /// Claims and starts due exchanges of a lane. Returns true if it is full, so more may be due.
     fn dispatch_lane(&mut self, lane: Lane, now: Moment) -> bool {
         let claim = self.in_flight.room(lane, Instant::now());
         if claim.limit == 0 {
             return true;
         }
-        // Recording and publishing may have taken a while, in which leases may have ended and waits passed.
+        // Recording and publishing may have taken long, and leases may have ended or retries become due meanwhile.
         let now = now.plus(self.anchor.0.elapsed());
         let mut jobs = Vec::new();
         if lane == Lane::Ask {
@@ -60,7 +60,7 @@ impl Engine {
             }
         }
         let is_full = jobs.len() == claim.limit;
-        // When the system refuses a thread, that exchange and the rest are given back.
+        // If the system refuses a thread, this exchange and the remaining ones are released.
         let mut has_threads = true;
         for job in jobs.into_iter().map(Arc::new) {
             has_threads = has_threads && self.spawn(lane, &job);
@@ -71,14 +71,14 @@ impl Engine {
         is_full
     }
 
-    /// Begins an exchange on a thread of its own, so that one that hangs keeps no other waiting.
+    /// Starts an exchange on a thread of its own, so that a callback that hangs delays no other exchange.
     fn spawn(&mut self, lane: Lane, job: &Arc<Job>) -> bool {
         let sent = Arc::default();
         let (host, began) = (job.pair().1, Instant::now());
         let number = self.in_flight.begin(lane, host, Arc::clone(&sent), began);
         let behind = match lane {
             Lane::Fast | Lane::Slow => Behind::Far,
-            // Few, and a client waits for them.
+            // There are few, and a client waits for each.
             Lane::Ask => Behind::Little,
         };
         let (client, sender) = (self.client.clone(), self.sender.clone());
@@ -86,7 +86,7 @@ impl Engine {
         let run = move || {
             give_way(behind);
             let exchange = client.run(&task, &sent);
-            // When the hub's thread is gone, the result is not needed.
+            // After the hub's thread has ended, the result is not needed.
             let _gone = sender.send(Message::Ended {
                 number,
                 job: task,
@@ -97,13 +97,13 @@ impl Engine {
         let builder = thread::Builder::new().name("hub-exchange".to_owned());
         let spawned = builder.stack_size(STACK_BYTES).spawn(run);
         if let Err(error) = &spawned {
-            error!(%error, "the system refuses threads, exchanges with subscribers wait");
+            error!(%error, "cannot start a thread: deliveries and verifications are deferred");
             self.in_flight.end(number);
         }
         spawned.is_ok()
     }
 
-    /// Takes the end of an exchange; of those that change something, for the store.
+    /// Processes the end of an exchange: ends a denial at once, and queues other results for the store.
     pub(super) fn take_end(
         &mut self,
         job: Arc<Job>,
@@ -134,8 +134,8 @@ impl Engine {
                 }
             }
             Job::Deliver(listed, _) => {
-                // Where most hosts cannot be reached, the fault is ours, and the failure does not count. Verifications are no
-                // evidence of that, because any client can request them.
+                // If most hosts are unreachable, our own network is at fault, and the failure does not count.
+                // Verifications are no evidence of that, because any client can request them.
                 let (host, is_reached) = (job.pair().1, exchange.is_reached);
                 let breaker = &mut self.breaker;
                 let counted = answer.filter(|_| !breaker.record(&host, is_reached, Instant::now()));
@@ -154,7 +154,7 @@ impl Engine {
                 }
             }
         };
-        // What was cut with the role says nothing of its subscriber.
+        // An exchange that was cancelled with the loss of the role is no failure of its subscriber.
         if self.role.is_ours || matches!(answer, Some(Answer::Status(_))) {
             self.ended.push(FinishedExchange {
                 job,
@@ -164,8 +164,8 @@ impl Engine {
         }
     }
 
-    /// Ends a denial that has reached its callback. An answer has told it, whatever it says, but for that of a proxy whose
-    /// server is down.
+    /// Ends a denial that has reached its callback: any status shows that, except those of a proxy whose server is down
+    /// (502 to 504).
     fn end_denial(&mut self, notice: &DenialNotice, exchange: &Exchange, status: &str) {
         let is_told = exchange.answer.is_some_and(|answer| {
             !answer.is_of_network() && !matches!(answer, Answer::Status(502..=504))
@@ -177,25 +177,25 @@ impl Engine {
         }
     }
 
-    /// Returns the wait before what did not reach its host is sent again without a failure counted: that after a first
-    /// failure, and at most a minute.
+    /// Returns the delay before an exchange that did not reach its host is repeated without counting a failure: the
+    /// delay after a first failure, but at most a minute.
     fn repeat_delay(&self) -> Duration {
         let delay = self.settings.policy.delay(1, None, jitter());
         delay.min(REPEAT_DELAY_MAX)
     }
 
-    /// Tells whether a verification failed for a fault of the network, which may pass, and there is room for requests that
-    /// wait: requests for unreachable hosts must not keep others out.
+    /// Tells whether a verification failed because of the network, and at most half of the quota of pending requests is
+    /// in use: requests for unreachable hosts must not use up the quota.
     fn may_verify_again(&mut self, answer: Answer) -> bool {
         let half = u64::from(self.settings.quotas.requests / 2);
-        // The count is some seconds old, so all requests that were put off since then are added.
+        // The count is some seconds old, so the requests that were deferred since then are added.
         let waiting = self.shared.stats.requests.load(Relaxed) + self.put_off;
         let may = answer.is_of_network() && waiting <= half;
         self.put_off += u64::from(may);
         may
     }
 
-    /// Stores the ends of exchanges, all in one transaction; when it cannot, they wait, and nothing new begins.
+    /// Stores the results of exchanges in one transaction. If that fails, they stay queued, and no new exchange starts.
     pub(super) fn record(&mut self, now: Moment) {
         if self.ended.is_empty() || self.store.is_none() {
             return;
@@ -212,7 +212,7 @@ impl Engine {
         }
     }
 
-    /// Counts and logs what the end of an exchange changed.
+    /// Counts and logs the effect of an exchange.
     fn log(&self, ended: &FinishedExchange, recorded: Recorded) {
         let stats = &self.shared.stats;
         let (request, subscription) = match ended.report {
@@ -224,7 +224,7 @@ impl Engine {
         let message = match recorded {
             Recorded::Activated => "a subscription is active",
             Recorded::Renewed => "a subscription is renewed",
-            Recorded::Leaving => "a subscription leaves with its attempt under way",
+            Recorded::Leaving => "a subscription is removed when its running delivery has ended",
             Recorded::Rejected => "a request was not confirmed",
             Recorded::Removed(removal) => {
                 stats.count_removals(removal, 1);
@@ -234,7 +234,7 @@ impl Engine {
             Recorded::Waiting
                 if !matches!(ended.report, Report::Unreached { answer: None, .. }) =>
             {
-                "a callback could not be reached for its verification, which is tried again"
+                "a callback could not be reached for its verification, which is retried"
             }
             Recorded::Waiting | Recorded::Stale | Recorded::Kept => {
                 debug!(
@@ -256,5 +256,5 @@ impl Engine {
     }
 }
 
-/// The longest wait before what did not reach its host is sent again.
+/// The longest delay before an exchange that did not reach its host is repeated.
 const REPEAT_DELAY_MAX: Duration = Duration::from_secs(60);

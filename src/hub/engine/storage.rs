@@ -1,5 +1,5 @@
-//! The store in the hub's hands: opened, opened anew after trouble, the delivery role taken and given up, topics published,
-//! and what is wrong with it made known.
+//! The hub's use of its store: opens and reopens it, takes and gives up the delivery role, publishes topics, and
+//! reports errors of the store.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -12,27 +12,27 @@ use crate::hub::store::{DbError, Store, StoreError, TopicVersion};
 use crate::hub::subscription::RemovalReason;
 use crate::snapshot::Topic;
 
-/// Whether this process is the one that delivers, and when it asks for that.
+/// The delivery role: whether this process has it, when to request it and when to give it up.
 pub(super) struct Role {
-    /// It lasts as long as the store is open.
+    /// Whether this process has the role; it keeps it at most while the store is open.
     pub(super) is_ours: bool,
-    /// It is not asked for before.
+    /// When to request the role next.
     pub(super) ask_at: Instant,
-    /// While the store is known to hold newer content than is served here: when the role is given up. Else it moves ahead
-    /// with every turn.
+    /// When to give up the role, while the store has newer content than is served here. Otherwise it is postponed with
+    /// every batch.
     pub(super) yield_at: Instant,
 }
 
 impl Role {
-    /// Tells whether the role is ours and not about to be given up, which it is only where content `is_behind`.
+    /// Tells whether this process has the role and is not about to give it up because its content `is_behind`.
     pub(super) fn may_deliver(&self, is_behind: bool, now: Instant) -> bool {
         self.is_ours && !(is_behind && now >= self.yield_at)
     }
 }
 
 impl Engine {
-    /// Opens the store and takes the delivery role, as far as neither has happened. Exchanges of an earlier role end first, so
-    /// that nothing is begun beside them.
+    /// Opens the store and takes the delivery role, if not done yet. Waits until all exchanges of an earlier role have
+    /// ended, so that none runs twice.
     pub(super) fn open(&mut self, now: Moment) {
         if Instant::now() < self.open_at {
             return;
@@ -41,7 +41,7 @@ impl Engine {
             match self.settings.place.open() {
                 Ok(store) => {
                     self.store = Some(store);
-                    // What is there may be an older state: a backup, or a standby that had not heard of the last change.
+                    // The store may have an older state: a backup, or a standby that lacks the last changes.
                     self.unpublished = true;
                 }
                 Err(error) => return self.fail(error),
@@ -55,7 +55,7 @@ impl Engine {
         if self.with_store(Store::try_take_role) != Some(true) {
             return;
         }
-        // What is known of earlier exchanges is stored, and what else they had claimed returns.
+        // Stores the results of earlier exchanges; `recover` releases the other claims.
         self.record(now);
         if self.write_store(|store| store.recover(now)).is_some() {
             info!(state = %self.settings.place, "the hub delivers");
@@ -63,7 +63,7 @@ impl Engine {
         }
     }
 
-    /// Publishes what is served; what failed is tried again after a while.
+    /// Publishes the topics that are served; after a failure it is retried later.
     pub(super) fn publish(&mut self, now: Moment) {
         let may_try = self.health.store_error.is_none() || Instant::now() >= self.open_at;
         let may_publish = self.role.is_ours || self.settings.place.is_shared();
@@ -89,7 +89,7 @@ impl Engine {
         for topic in &published.older {
             warn!(
                 topic,
-                "the content that another replica has published stays, as what is served here is not newer"
+                "the topic keeps the content of another replica, because the content served here is not newer"
             );
         }
         let subscriptions = published.withdrawn;
@@ -103,8 +103,8 @@ impl Engine {
         }
     }
 
-    /// Offers the delivery role to replicas that serve the topics' current content, once all exchanges have ended. If no
-    /// replica takes it, it is offered again after a while, as requests wait for verification during an offer.
+    /// Offers the delivery role to replicas that serve the topics' current content, once all exchanges have ended. If
+    /// no replica takes it, the next offer is after [`YIELD_EVERY`], because verifications wait during an offer.
     pub(super) fn yield_role(&mut self) {
         let (now, role) = (Instant::now(), &mut self.role);
         let is_behind = self.store.as_ref().is_some_and(|store| store.is_behind);
@@ -123,8 +123,8 @@ impl Engine {
         }
     }
 
-    /// Writes to the store; `None` when it cannot be used, which is then known and logged. What could be written ends
-    /// an earlier trouble.
+    /// Writes to the store; `None` if it cannot be used, which is recorded and logged. A successful write clears an
+    /// earlier error.
     pub(super) fn write_store<T>(
         &mut self,
         act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
@@ -136,7 +136,7 @@ impl Engine {
         Some(value)
     }
 
-    /// Uses the store, maybe only to look; `None` when it cannot be used, which is then known and logged.
+    /// Reads or writes the store; `None` if it cannot be used, which is recorded and logged.
     pub(super) fn with_store<T>(
         &mut self,
         act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
@@ -145,9 +145,9 @@ impl Engine {
         result.map_err(|error| self.fail(error)).ok()
     }
 
-    /// Notes what is wrong with the store. After an error of the disk the file is closed and opened anew: what the
-    /// kernel has dropped of it must not be taken for written. With it goes the delivery role, which another process may
-    /// take, and so the exchanges under way end.
+    /// Records an error of the store. After an I/O error the file is closed and reopened, because the kernel may have
+    /// dropped data that the open file takes for written. This gives up the delivery role, which another process may
+    /// take, so running exchanges are cancelled.
     fn fail(&mut self, error: StoreError) {
         let text = error.to_string();
         if self.health.store_error.as_ref() != Some(&text) {
@@ -185,18 +185,18 @@ impl Engine {
     }
 }
 
-/// The wait before a store that could not be used is tried again.
+/// Delay before a store that could not be used is tried again.
 const OPEN_WAIT: Duration = Duration::from_secs(1);
 
-/// How long contents may be behind those of other replicas before the role is given up. Our choice: most replicas get the
-/// same files within a second.
+/// How long content may be older than that of other replicas before the role is given up. Our choice: most replicas get
+/// the same files within a second.
 const BEHIND_MAX: Duration = Duration::from_secs(1);
 
-/// How long the others have then to take the role, and how often they have that time.
+/// How long other replicas then have to take the role, and how often the role is offered.
 const YIELD_TIME: Duration = Duration::from_secs(2);
 const YIELD_EVERY: Duration = Duration::from_secs(30);
 
-/// The wait before the delivery role is asked for again.
+/// Delay before the delivery role is requested again.
 const ROLE_WAIT: Duration = Duration::from_millis(500);
 
 #[cfg(test)]
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_turn_that_takes_long_stops_deliveries_only_of_outdated_content() {
+    fn a_slow_batch_stops_only_deliveries_of_outdated_content() {
         let now = Instant::now();
         let role = |is_ours| Role {
             is_ours,

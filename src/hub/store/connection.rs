@@ -1,7 +1,7 @@
-//! What a database must do for the store, the rows that come back, and what can be wrong, in words for the operator.
+//! The interface of the store to its database, the rows of results, and the errors, with messages for the operator.
 //!
-//! Both databases get the same SQL, with parameters written `$1`, `$2`. The values are rusqlite's: a 64-bit integer, a text,
-//! bytes or NULL; a flag is the integer 0 or 1. Columns are read by their names.
+//! Both databases get the same SQL, with parameters written `$1`, `$2`. The values are those of rusqlite: a 64-bit
+//! integer, a text, bytes or NULL; a flag is the integer 0 or 1. Columns are read by their names.
 
 use std::io::{self, ErrorKind};
 use std::rc::Rc;
@@ -11,12 +11,12 @@ use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 
 use crate::hub::Moment;
 
-/// A connection to a database, used by one thread that waits for every answer.
+/// A synchronous connection to a database, used by one thread.
 pub(super) trait Connection: Send {
-    /// Begins a transaction. Until it has ended no other connection writes.
+    /// Begins a transaction. No other connection can write until it ends.
     fn begin(&mut self) -> Result<(), DbError>;
 
-    /// Runs statements without values. When `COMMIT` returns `Ok`, the database has promised.
+    /// Runs statements without values. After `COMMIT` returns `Ok`, the transaction is durable.
     fn script(&mut self, sql: &str) -> Result<(), DbError>;
 
     /// Runs a statement and returns its rows.
@@ -25,10 +25,10 @@ pub(super) trait Connection: Send {
     /// Runs a statement once for each set of values, in one exchange with a server, and returns how many rows it changed.
     fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError>;
 
-    /// Takes the delivery role if no other process has it. It lasts as long as the connection.
+    /// Takes the delivery role if no other process has it, for at most as long as the connection is open.
     fn try_take_role(&mut self) -> Result<bool, DbError>;
 
-    /// Gives the delivery role to the next process that asks.
+    /// Gives up the delivery role, so that another process can take it.
     fn give_up_role(&mut self) -> Result<(), DbError>;
 }
 
@@ -54,7 +54,7 @@ impl dyn Connection + '_ {
         self.execute(&sql, &values).map(drop)
     }
 
-    /// Replaces columns of the rows with these ids, in all of them the same.
+    /// Updates columns of the rows with these ids; the columns must be the same for all rows.
     pub(super) fn update(&mut self, table: &str, rows: Vec<(i64, Columns)>) -> Result<(), DbError> {
         let Some((_, first)) = rows.first() else {
             return Ok(());
@@ -98,7 +98,7 @@ impl FromSql for Moment {
     }
 }
 
-/// A row. What cannot be read is a [`DbError::Corrupt`] that names the column.
+/// A row. A value that cannot be read is a [`DbError::Corrupt`] with the name of the column.
 #[derive(Debug)]
 pub(super) struct Row {
     pub(super) columns: Rc<[String]>,
@@ -118,7 +118,7 @@ impl Row {
         u64::try_from(self.get::<i64>(column)?).map_err(|_| unreadable(column))
     }
 
-    /// Reads a text that `parse` understands.
+    /// Reads a text and parses it with `parse`.
     pub(super) fn parsed<T>(
         &self,
         column: &str,
@@ -133,49 +133,49 @@ fn unreadable(what: &str) -> DbError {
     DbError::Corrupt(format!("unreadable {what}"))
 }
 
-/// A store that cannot be opened, read or written. Nothing of the failed call has happened.
+/// Why a store cannot be opened, read or written. The failed call has had no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{place}: {cause}")]
 pub struct StoreError {
     /// The file, or the database without its password.
     pub place: String,
-    /// What is wrong there.
+    /// The error.
     pub cause: DbError,
 }
 
-/// What is wrong with a database.
+/// An error of a database.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum DbError {
-    /// The operator makes room, then all goes on by itself.
+    /// Ends when the operator frees space; no restart is needed.
     #[error("the disk is full")]
     DiskFull,
-    /// The operator changes permissions or the mount.
+    /// The operator must change permissions or the mount.
     #[error("cannot be written (permissions or a read-only mount)")]
     ReadOnly,
-    /// The operator restores a backup, or moves the files away and loses the subscriptions.
+    /// The operator must restore a backup, or move the files away and lose the subscriptions.
     #[error(
         "the file is damaged ({0}); restore a backup, or move all hub.* files away to start without subscriptions"
     )]
     Corrupt(String),
-    /// The file is not one of ours, though its name is, or a later version wrote it.
+    /// The file has the right name, but is not of reviewd or is of a later version.
     #[error("{0}")]
     Foreign(String),
-    /// Another process held the file for longer than the wait.
+    /// Another process locked the file for longer than the timeout.
     #[error("another process is writing; try again")]
     Busy,
-    /// Anything else that reading or writing met.
+    /// Any other error of reading or writing.
     #[error("{0}")]
     Io(String),
-    /// The database cannot be reached, or its answers do not come: it is tried again by itself.
+    /// The database cannot be reached or does not answer; the connection is retried automatically.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
-    /// The database cannot be used as it is set up: the operator changes that, or the address.
+    /// The database cannot be used in its configuration: the operator must change that, or the address.
     #[error("cannot be used: {0}")]
     Refused(String),
 }
 
 impl StoreError {
-    /// Tells whether it may pass without the operator: another process is done, or the database is back.
+    /// Tells whether the error may end without the operator: when another process is done, or the database is back.
     pub(in crate::hub) fn may_pass(&self) -> bool {
         matches!(self.cause, DbError::Busy | DbError::Unreachable(_))
     }

@@ -1,8 +1,8 @@
 //! Topics, leases, tombstones, the clock, and the operator's commands.
 //!
-//! A hub moves from a state directory to a database by a copy. A subscription keeps what decides what its subscriber is owed:
-//! the digest of the last attempt and whether it was acknowledged. An attempt under way has no acknowledgement yet, so its
-//! content is owed in the other store, as after a crash. Waiting requests and denials come along, tombstones do not.
+//! A copy moves a hub from a state directory to a database. It includes, for each subscription, the digest of the last
+//! attempt and whether that was acknowledged. A running attempt is not acknowledged, so its content is delivered again
+//! from the other store, as after a crash. Pending requests and denials are copied, tombstones are not.
 
 use std::time::Duration;
 
@@ -15,7 +15,7 @@ use crate::hub::Moment;
 use crate::hub::subscription::{RemovalReason, VERIFICATIONS_MAX};
 
 impl Store {
-    /// Makes sure that every topic in the store is one of `origin`, scheme and authority; else it is refused with both.
+    /// Checks that every topic in the store is of `origin` (scheme and authority); the error names both origins.
     pub fn check_origin(&mut self, origin: &str) -> Result<(), StoreError> {
         self.read(|db| {
             for row in db.query("SELECT url FROM topic ORDER BY id", &[])? {
@@ -32,10 +32,11 @@ impl Store {
         })
     }
 
-    /// Makes `versions` what the topics of the hub hold. What follows from a changed digest needs no writing. Subscriptions
-    /// and requests for other topics are removed, the former with a denial, unless replicas share the store. There, a
-    /// version that is not newer than the topic's changes nothing, and is not delivered either: of two with one date the first
-    /// stays, so that no content is ever announced again without a later date; and topics must be of one origin.
+    /// Sets the topics of the hub to `versions`. A changed digest makes deliveries due without further writes. In a
+    /// store of one process, subscriptions and requests for other topics are removed, subscriptions with a denial. In a
+    /// shared store, all topics must be of one origin, and a version that is not newer than the topic's is neither
+    /// stored nor delivered: of two versions with one date the first stays, so content is only announced with a later
+    /// date.
     pub fn publish(
         &mut self,
         versions: &[TopicVersion],
@@ -50,7 +51,7 @@ impl Store {
         Ok(published)
     }
 
-    /// Ends subscriptions whose lease is over, at most 1,000 at a time, but for those whose renewal is being verified.
+    /// Ends subscriptions whose lease is over, at most 1,000 at a time, except those with a pending renewal.
     /// Deletes tombstones older than `tombstone_age`, and all but the newest [`TOMBSTONES_MAX`]. Returns why each
     /// subscription ended, in the order of their ids.
     pub fn sweep(
@@ -72,14 +73,13 @@ impl Store {
         })
     }
 
-    /// Takes over from a process that is gone: what it had begun is to be done again, and requests that had all their
-    /// attempts are dropped. If the clock stands more than 5 s before the last moment that was stored, every stored moment
-    /// moves back with it.
+    /// Takes over from a process that has ended: releases its claims, so that its exchanges are repeated, and drops
+    /// requests without attempts left. Shifts all stored times back if the clock is more than 5 s behind the last one.
     pub fn recover(&mut self, now: Moment) -> Result<(), StoreError> {
         self.write(|db| {
             let meta = db.query_one("SELECT seen_at FROM meta", &[])?;
             let seen_ms: i64 = meta.get("seen_at")?;
-            // Clocks of replicas differ by a little, which is no reason to change every row.
+            // Small differences between the clocks of replicas must not change every row.
             if now.unix_ms() < seen_ms.saturating_sub(CLOCK_DIFFERENCE_MS) {
                 shift(db, now.unix_ms().saturating_sub(seen_ms))?;
             }
@@ -93,12 +93,12 @@ impl Store {
         })
     }
 
-    /// Moves every stored moment by `by_ms`, because the clock jumped: leases neither end early nor late by it.
+    /// Shifts all stored times by `by_ms` after a jump of the clock, so that leases keep their length.
     pub fn shift(&mut self, by_ms: i64) -> Result<(), StoreError> {
         self.write(|db| shift(db, by_ms))
     }
 
-    /// Counts what is there, and what of it is due.
+    /// Counts subscriptions, requests and due deliveries.
     pub fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
         let sql = "SELECT count(*) AS subscriptions, count(*) FILTER (WHERE is_owed) AS owed,
              count(*) FILTER (WHERE is_owed AND next_at <= $1) AS due,
@@ -141,7 +141,7 @@ impl Store {
         self.read(|db| db.query(sql, &[limit(most)])?.iter().map(read).collect())
     }
 
-    /// Applies the operator's command to a subscription and returns it; `None` when there is none with that id.
+    /// Applies the operator's command to a subscription and returns it; `None` if there is none with this id.
     pub fn apply_admin(
         &mut self,
         id: i64,
@@ -161,10 +161,10 @@ impl Store {
         })
     }
 
-    /// Copies the subscriptions, waiting requests and denials of `source` into this store, in one transaction, all of them
-    /// in memory at once; subscriptions whose lease is over stay behind. Of two states of one subscription the one that was
-    /// verified last counts, and of two with the same verification the one with more attempts, so that a repetition changes
-    /// nothing.
+    /// Copies the subscriptions, pending requests and denials of `source` into this store in one transaction, except
+    /// subscriptions whose lease is over. Holds all of them in memory at once. Of two states of a subscription, the one
+    /// with the later verification wins, or with the same verification the one with more attempts, so a repeated copy
+    /// changes nothing.
     pub fn copy_from(&mut self, source: &mut Store, now: Moment) -> Result<CopyReport, StoreError> {
         let [topics, subscriptions, requests, notices] = source.read(|db| {
             Ok([
@@ -222,7 +222,7 @@ fn publish(
                 published.older.push(url);
             }
             Some(_) => {}
-            // A replica with older files may not know it yet.
+            // A replica with older files may not have this topic yet.
             None if is_shared => {}
             None => {
                 let clause = "WHERE s.topic_id = $1 ORDER BY s.id";
@@ -260,19 +260,19 @@ fn origin_of(url: &str) -> &str {
     length.map_or(url, |length| &url[..authority_at + length])
 }
 
-/// Subscriptions whose lease is over, without an attempt under way, and that no waiting request would renew. `$1` is the
-/// time.
+/// Subscriptions whose lease is over, without a running attempt and without a pending renewal. `$1` is the time, `$2`
+/// the largest number.
 const EXPIRED: &str =
     "WHERE s.lease_end <= $1 AND s.claimed = 0 AND NOT EXISTS (SELECT 1 FROM request r
  WHERE r.callback = s.callback AND r.topic = t.url AND r.mode = 'subscribe') LIMIT $2";
 
-/// Leases ended by one sweep, so that no transaction grows without bound.
+/// Leases ended by one sweep; limits the size of a transaction.
 const SWEEP_MAX: usize = 1_000;
 
-/// A clock that is behind the last stored moment by no more than this did not go back.
+/// Largest difference by which the clock may be behind the last stored time without counting as set back.
 const CLOCK_DIFFERENCE_MS: i64 = 5_000;
 
-/// The clock is noted at least this often while the hub runs.
+/// How often a running hub stores the time.
 const SEEN_AGE: Duration = Duration::from_secs(60);
 
 const INSERT_TOPIC: &str =
@@ -284,8 +284,8 @@ const SUBSCRIPTIONS: &str = "SELECT t.url, s.callback, s.host, s.secret, s.lease
  s.verified_at, s.last_at, s.last_answer FROM subscription s JOIN topic t ON t.id = s.topic_id
  WHERE s.lease_end > $1 ORDER BY s.id";
 
-/// Copies a subscription over the one that the database may have. The number of its attempt goes up, so that an answer to
-/// an attempt from before the copy is not taken for one of the copied subscription.
+/// Inserts a subscription, or replaces an older state. The number of the attempt increases, so that the result of an
+/// attempt from before the copy is not recorded for the copied subscription.
 const INSERT_SUBSCRIPTION: &str = "INSERT INTO subscription (topic_id, callback, host, secret, lease_s, lease_end, digest,
  acknowledged, failures, next_at, attempt, elapsed_ms, slow, created_at, verified_at, last_at, last_answer, claimed)
  SELECT t.id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0 FROM topic t WHERE t.url = $1

@@ -1,5 +1,5 @@
-//! Requests that wait for their verification: loaded, changed by the rules of [`Subscription`], and saved. And denials that
-//! wait to be sent.
+//! Pending requests, which wait for verification: loads them, changes them by the rules of [`Subscription`], and saves
+//! them. Also pending denials.
 
 use std::time::Duration;
 
@@ -13,7 +13,7 @@ use crate::hub::request::Mode;
 use crate::hub::subscription::{RemovalReason, Subscription};
 
 impl Store {
-    /// Keeps each request that `quotas` leave room for; one that repeats a waiting one to the letter joins it. The answers
+    /// Stores each request that exceeds no quota; one that equals a pending request is not stored again. The results
     /// are in the order of the requests.
     pub fn accept(
         &mut self,
@@ -23,7 +23,7 @@ impl Store {
     ) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
         self.write(|db| {
             touch(db, now)?;
-            // Of many subscriptions the count takes its time, and no request of the batch changes it.
+            // Counting many subscriptions is slow, and no request of the batch changes the count.
             let row = db.query_one("SELECT count(*) AS active FROM subscription", &[])?;
             let active = row.count("active")?;
             let one = |accept| accept_one(db, accept, quotas, active, now);
@@ -31,8 +31,8 @@ impl Store {
         })
     }
 
-    /// Claims requests to be verified, those of active subscriptions first and then the oldest, at most one at a time for
-    /// each pair of callback and topic.
+    /// Claims requests for verification: renewals of active subscriptions first, then the oldest; at most one at a time
+    /// for each pair of callback and topic.
     pub fn claim_requests(
         &mut self,
         claim: &Claim,
@@ -56,14 +56,14 @@ impl Store {
         })
     }
 
-    /// Lists at most `most` requests that wait for their verification, oldest first.
+    /// Lists at most `most` pending requests, oldest first.
     pub fn requests(&mut self, most: usize) -> Result<Vec<WaitingRequest>, StoreError> {
         self.read(|db| select(db, "ORDER BY r.id LIMIT $1", &[limit(most)]))
     }
 
-    /// Claims denials that are to be sent at `now`, oldest first. Until [`Store::end_notice`] each of them is due again after
-    /// 1, 4, 16 and then each 60 minutes, for a day after its subscription ended. Our choice: a host that is down for a night
-    /// still hears of it.
+    /// Claims denials that are due at `now`, oldest first. Until [`Store::end_notice`], each is due again after 1, 4
+    /// and 16 minutes and then every 60 minutes, until a day after its subscription ended. Our choice: a host that is
+    /// down for a night still gets its denial.
     pub fn claim_notices(
         &mut self,
         most: usize,
@@ -99,8 +99,8 @@ impl Store {
     }
 }
 
-/// Keeps a request unless a quota is exceeded while `active` subscriptions are there. Renewals and unsubscriptions of what
-/// is active need no room among the subscriptions.
+/// Stores a request unless it exceeds a quota; `active` is the number of subscriptions. Renewals and unsubscriptions do
+/// not count against the quotas of subscriptions.
 fn accept_one(
     db: &mut dyn Connection,
     accept: &Accept,
@@ -127,7 +127,7 @@ fn accept_one(
     if row.count("same")? > 0 {
         return Ok(Ok(()));
     }
-    let needs_room = request.mode == Mode::Subscribe && row.count("known")? == 0;
+    let is_new = request.mode == Mode::Subscribe && row.count("known")? == 0;
     let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
     let (waiting, waiting_of_host) = (row.count("waiting")?, row.count("waiting_of_host")?);
     let all = active + row.count("asked")?;
@@ -138,10 +138,10 @@ fn accept_one(
     if is_full(waiting_of_host, quotas.requests_per_host) {
         return Ok(Err(RequestsOfHost(quotas.requests_per_host)));
     }
-    if needs_room && is_full(all, quotas.subscriptions) {
+    if is_new && is_full(all, quotas.subscriptions) {
         return Ok(Err(Subscriptions(quotas.subscriptions)));
     }
-    if needs_room && is_full(of_host, quotas.subscriptions_per_host) {
+    if is_new && is_full(of_host, quotas.subscriptions_per_host) {
         return Ok(Err(SubscriptionsOfHost(quotas.subscriptions_per_host)));
     }
     let values = vec![
@@ -158,7 +158,7 @@ fn accept_one(
     db.insert("request", values).map(Ok)
 }
 
-/// Stores how a verification ended: the request waits again or goes, and if it was confirmed the subscription changes.
+/// Stores the result of a verification: keeps the request for a retry, or deletes it and, if confirmed, applies it.
 pub(super) fn record(
     db: &mut dyn Connection,
     report: &Report,
@@ -236,7 +236,7 @@ fn load(db: &mut dyn Connection, id: i64) -> Result<Option<WaitingRequest>, DbEr
     Ok(found.into_iter().next())
 }
 
-/// Loads requests `r`. One of an earlier version has no digest of its own.
+/// Loads requests `r`. A request stored by an earlier version has no digest, and gets that of its topic.
 fn select(
     db: &mut dyn Connection,
     clause: &str,
@@ -280,7 +280,7 @@ fn save(db: &mut dyn Connection, request: &WaitingRequest) -> Result<(), DbError
     db.update("request", vec![(request.id, changed)])
 }
 
-/// What decides about a request: `$1` is the host, `$2` the callback, `$3` the topic, `$4` to `$7` the rest of it.
+/// The counts for the quotas of a request: `$1` is its host, `$2` its callback, `$3` its topic, `$4` to `$7` the rest.
 const QUOTAS: &str = "SELECT count(*) AS waiting, count(*) FILTER (WHERE host = $1) AS waiting_of_host,
  count(*) FILTER (WHERE mode = 'subscribe') AS asked, count(*) FILTER (WHERE mode = 'subscribe' AND host = $1) AS asked_of_host,
  count(*) FILTER (WHERE callback = $2 AND topic = $3 AND mode = $4 AND topic_given = $5 AND lease_s = $6
@@ -289,17 +289,17 @@ const QUOTAS: &str = "SELECT count(*) AS waiting, count(*) FILTER (WHERE host = 
  (SELECT count(*) FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.callback = $2 AND t.url = $3) AS known,
  (SELECT digest FROM topic WHERE url = $3) AS digest FROM request";
 
-/// `$1` is the time; [`Claim::find`] adds the hosts that are left out and the limit.
+/// `$1` is the time; [`Claim::find`] adds the excluded hosts and the limit.
 const FIND: &str = "SELECT r.host, r.id FROM request r
  WHERE r.claimed = 0 AND r.next_at <= $1 AND NOT EXISTS
  (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id) AND HOSTS
  ORDER BY EXISTS (SELECT 1 FROM subscription s JOIN topic t ON t.id = s.topic_id
   WHERE s.callback = r.callback AND t.url = r.topic) DESC, r.id";
 
-/// `$1` is the time, `$2` the most that are claimed.
+/// `$1` is the time, `$2` the largest number of denials.
 const CLAIM_NOTICES: &str = "UPDATE notice SET attempts = attempts + 1, next_at = $1 +
  CASE attempts WHEN 0 THEN 60000 WHEN 1 THEN 240000 WHEN 2 THEN 960000 ELSE 3600000 END
  WHERE id IN (SELECT id FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2) RETURNING *";
 
-/// How long after the end of its subscription a denial is sent again.
+/// Age of a denial, counted from the end of its subscription, after which it is no longer sent.
 const NOTICE_AGE: Duration = Duration::from_secs(86_400);

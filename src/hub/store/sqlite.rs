@@ -1,8 +1,8 @@
 //! A database in an SQLite file: any number of readers, one writer at a time.
 //!
-//! Write-ahead log with `synchronous=FULL`: a commit that returned is on the disk. The price is one fsync a
-//! transaction, which the batches of the store share. `synchronous=NORMAL` for the outcomes alone would save it where
-//! a loss only repeats a delivery, but then a lost "begun" could let an older content follow a newer one.
+//! Write-ahead log with `synchronous=FULL`: a commit that returned is on disk. The cost is one fsync per transaction,
+//! which a batch of the hub shares. Rejected: `synchronous=NORMAL` for results, whose loss only repeats a delivery; the
+//! loss of a claim could then let older content follow newer content.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
@@ -21,7 +21,7 @@ use super::schema::{self, SCHEMA_VERSION};
 pub(super) struct SqliteConnection {
     connection: rusqlite::Connection,
     lock_path: PathBuf,
-    /// The delivery role: locked for as long as it is open. The kernel unlocks it when the process ends, however it ends.
+    /// The delivery role: a file that is locked while it is open, at most until the process ends.
     role: Option<File>,
 }
 
@@ -37,15 +37,15 @@ impl SqliteConnection {
             .map_err(error_at(dir))?;
         let mark = fs::read(&lock_path).unwrap_or_default();
         check_files(dir, &mark)?;
-        // SQLite gives its log the permissions of the file, so the file is made by us, before; one that is there is left
-        // alone, as a descriptor that a process closes takes along all its locks of the file.
+        // SQLite gives its log the permissions of the file, so the file is created here first. An existing file must
+        // not be opened here, because closing any descriptor of a file releases all locks of the process on it.
         if !path.exists() {
             private().write(true).open(&path)?;
         }
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let connection = rusqlite::Connection::open_with_flags(&path, flags)?;
         connection.busy_timeout(BUSY_TIMEOUT)?;
-        // The log stays when the last process closes the file, so that a log that is missing is noticed.
+        // The log is kept when the last process closes the file, so that a missing log is detected.
         connection.set_db_config(DbConfig::SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, true)?;
         let mut opened = SqliteConnection::over(connection, lock_path)?;
         opened.script(
@@ -53,7 +53,7 @@ impl SqliteConnection {
              PRAGMA journal_size_limit = 16777216",
         )?;
         if !mark.ends_with(LOG_MARK) {
-            // Notes that the directory is in use, and has a log.
+            // Marks the directory as used, with a log.
             let file = private().append(true).open(&opened.lock_path);
             let written = file.and_then(|mut file| file.write_all(LOG_MARK));
             written.map_err(error_at(&opened.lock_path))?;
@@ -61,14 +61,14 @@ impl SqliteConnection {
         Ok(opened)
     }
 
-    /// Opens a database that lives and dies with the value.
+    /// Opens a database in memory, which is dropped with the value.
     pub(super) fn in_memory() -> Result<SqliteConnection, DbError> {
         let connection = rusqlite::Connection::open_in_memory()?;
         SqliteConnection::over(connection, PathBuf::new())
     }
 
-    /// Makes sure that the file is empty or ours, whole, and not of a later version, and makes its tables, or takes those of
-    /// an earlier version to this one.
+    /// Checks that the file is intact, empty or of reviewd, and not of a later version; creates its tables, or migrates
+    /// those of an earlier version.
     fn over(
         connection: rusqlite::Connection,
         lock_path: PathBuf,
@@ -80,7 +80,7 @@ impl SqliteConnection {
         };
         let db: &mut dyn Connection = &mut opened;
         let version = check_tables(db).map_err(|error| match error {
-            // What cannot be read at all, in a file that could be opened, is damage whatever SQLite calls it.
+            // If a file can be opened but not read at all, it is damaged, whatever error SQLite returns.
             DbError::Io(what) => DbError::Corrupt(what),
             other => other,
         })?;
@@ -103,7 +103,7 @@ impl SqliteConnection {
 
 impl Connection for SqliteConnection {
     fn begin(&mut self) -> Result<(), DbError> {
-        // Takes the lock at once, so that nothing that was read has changed when something is written.
+        // Takes the write lock at once, so that data that was read cannot change before the write.
         self.script("BEGIN IMMEDIATE")
     }
 
@@ -153,7 +153,7 @@ impl Connection for SqliteConnection {
     }
 }
 
-/// Moves what is in the log into the file, and empties the log, unless another process has the file open.
+/// Moves the content of the log into the file and truncates the log, unless another process has the file open.
 impl Drop for SqliteConnection {
     fn drop(&mut self) {
         let _busy = self.connection.busy_timeout(Duration::ZERO);
@@ -189,14 +189,14 @@ impl From<rusqlite::Error> for DbError {
     }
 }
 
-/// Returns options that make a file which only its owner can read.
+/// Returns options that create a file which only its owner can read.
 fn private() -> OpenOptions {
     let mut options = OpenOptions::new();
     options.create(true).truncate(false).mode(0o600);
     options
 }
 
-/// Begins a transaction in a file that is empty or ours, and returns the version of its tables.
+/// Begins a transaction in a file that is empty or of reviewd, and returns the version of its tables.
 fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
     let found = db.query_one("PRAGMA quick_check(1)", &[])?;
     let found: String = found.get("quick_check")?;
@@ -204,7 +204,7 @@ fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
         let line = found.lines().next().unwrap_or_default().to_owned();
         return Err(DbError::Corrupt(line));
     }
-    // Another process may be making the tables right now.
+    // Another process may be creating the tables right now.
     db.begin()?;
     let mut number = |sql, column| db.query_one(sql, &[])?.get::<i64>(column);
     let version = number("PRAGMA user_version", "user_version")?;
@@ -221,15 +221,15 @@ fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
     Err(DbError::Foreign(what))
 }
 
-/// Refuses a file that has been cut, and one that is missing, or whose log is, where the lock's file says that there was one.
-/// SQLite takes a very short file for a new one, and a log that is gone for an empty one, and subscriptions would be gone
-/// without a word. Version 0.1.0 leaves another mark, and no log.
+/// Refuses a truncated file, and a missing file or log of which the lock file has a mark. SQLite treats a very short
+/// file as new and a missing log as empty, so subscriptions would be lost without an error. Version 0.1.0 leaves
+/// another mark and no log.
 fn check_files(dir: &Path, mark: &[u8]) -> Result<(), DbError> {
     let is_used = !mark.is_empty();
     let what = match fs::metadata(dir.join(FILE_NAME)).map(|metadata| metadata.len()) {
         Err(_) if is_used => "it is missing".to_owned(),
         Ok(length) if (length == 0 && is_used) || !length.is_multiple_of(PAGE_BYTES) => {
-            format!("it is {length} bytes long")
+            format!("truncated: {length} bytes")
         }
         Ok(_) if mark.ends_with(LOG_MARK) && !dir.join(LOG_NAME).exists() => {
             format!(
@@ -241,26 +241,26 @@ fn check_files(dir: &Path, mark: &[u8]) -> Result<(), DbError> {
     Err(DbError::Corrupt(what))
 }
 
-/// The file that holds everything.
+/// The file of the database.
 pub const FILE_NAME: &str = "hub.sqlite3";
 
 /// SQLite's write-ahead log of that file.
 const LOG_NAME: &str = "hub.sqlite3-wal";
 
-/// The last line of the lock's file where the log is kept.
+/// The last line of the lock file if the log is kept.
 const LOG_MARK: &[u8] =
     b"the state is in hub.sqlite3 and hub.sqlite3-wal; this file is locked by the process that delivers\n";
 
 /// The file whose lock is the delivery role.
 const LOCK_NAME: &str = "hub.lock";
 
-/// How long one process waits for another's transaction; they last milliseconds.
+/// How long a process waits for the transaction of another one; transactions last milliseconds.
 const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
 
-/// The smallest page of an SQLite file: every whole file is a multiple of it.
+/// The smallest page of an SQLite file; the length of an intact file is a multiple of it.
 const PAGE_BYTES: u64 = 512;
 
-/// "rvwd": tells our files from other people's.
+/// "rvwd": identifies files of reviewd.
 const APPLICATION_ID: i64 = 0x7276_7764;
 
 #[cfg(test)]

@@ -1,8 +1,8 @@
-//! What goes into a store and comes out of it.
+//! The input and output types of a store.
 //!
-//! A `topic` is its URL, `id` that of the subscription unless it says otherwise, `digest` the SHA-256 of a content.
+//! `topic` is a URL, `id` the id of a subscription unless documented otherwise, `digest` the SHA-256 of content.
 
-#![expect(missing_docs, reason = "fields that say what they are have no line")]
+#![expect(missing_docs, reason = "fields with clear names have no doc line")]
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -12,37 +12,37 @@ use crate::hub::subscription::{Answer, Ended, RemovalReason, Subscription};
 use crate::hub::{Callback, Moment};
 use crate::wire::date::Timestamp;
 
-/// What a topic holds.
+/// The content of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TopicVersion {
     pub url: String,
     pub digest: [u8; 32],
-    /// The dataset's `updated_at`: of two versions the later one is the newer.
+    /// The dataset's `updated_at`, by which versions are ordered.
     pub dated: Timestamp,
 }
 
-/// A request to keep, with the lease granted to it.
+/// A request to store, with the granted lease.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Accept {
     pub request: HubRequest,
     pub lease_s: u32,
 }
 
-/// Bounds of what is kept; at each of them a request is refused and nothing else is given up for it.
+/// Limits of the store. A request beyond a limit is refused; nothing stored is evicted for it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quotas {
     pub requests: u32,
     /// Requests waiting for verification, for one callback host.
     pub requests_per_host: u32,
-    /// Subscriptions in all, those asked for included.
+    /// All subscriptions, including pending ones.
     pub subscriptions: u32,
-    /// Subscriptions of one callback host, those asked for included.
+    /// Subscriptions of one callback host, including pending ones.
     pub subscriptions_per_host: u32,
 }
 
 impl Quotas {
-    /// Returns the quotas for so many subscriptions, of which a hundredth may wait for verification. Our choice: few wait at
-    /// a time, each takes a row, and the limits grow together.
+    /// Returns the quotas for these numbers of subscriptions; 1/100 of each may wait for verification. Our choice: few
+    /// wait at a time, each takes a row, and the limits grow together.
     #[must_use]
     pub fn new(subscriptions: u32, subscriptions_per_host: u32) -> Quotas {
         Quotas {
@@ -54,35 +54,35 @@ impl Quotas {
     }
 }
 
-/// Which of the [`Quotas`] left no room, and its value.
+/// The quota of [`Quotas`] that was exceeded, with its value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum QuotaExceeded {
-    #[error("{0} requests wait for verification, which is the most")]
+    #[error("too many pending verifications (limit {0})")]
     Requests(u32),
-    #[error("{0} requests for its host wait for verification, which is the most")]
+    #[error("too many pending verifications for its host (limit {0})")]
     RequestsOfHost(u32),
-    #[error("{0} subscriptions are active, which is the most")]
+    #[error("too many subscriptions (limit {0})")]
     Subscriptions(u32),
-    #[error("{0} subscriptions of its host are active, which is the most")]
+    #[error("too many subscriptions of its host (limit {0})")]
     SubscriptionsOfHost(u32),
 }
 
-/// How much to claim.
+/// The limits of one claim.
 #[derive(Clone, Debug)]
 pub struct Claim {
     pub limit: usize,
-    /// Exchanges with one callback host at the same time.
+    /// Largest number of concurrent exchanges with one callback host.
     pub per_host: usize,
-    /// Exchanges under way that count, by callback host.
+    /// Young exchanges in progress, by callback host.
     pub busy: HashMap<String, usize>,
 }
 
-/// What an exchange is for.
+/// A class of exchanges with a limit of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Lane {
-    /// A delivery to a subscriber whose last one was quick and acknowledged.
+    /// A delivery to a subscriber whose last delivery was fast and acknowledged.
     Fast,
-    /// A delivery to a subscriber whose last one failed or took long, or that has had none yet.
+    /// A delivery to a subscriber whose last delivery failed or was slow, or that has had none yet.
     Slow,
     /// A verification or a denial.
     Ask,
@@ -91,7 +91,7 @@ pub enum Lane {
 /// A denial to be sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DenialNotice {
-    /// Its id, which is not that of a subscription.
+    /// The id of the denial, not of a subscription.
     pub id: i64,
     pub topic: String,
     pub callback: Callback,
@@ -101,17 +101,17 @@ pub struct DenialNotice {
 /// How an exchange ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
-    /// A verification was answered, or not.
+    /// A verification ended, confirmed or not.
     Verified {
         id: i64,
         asked_at: Moment,
         confirmed: bool,
     },
-    /// A verification did not come about: the request waits for another attempt. After a network fault it does so only
-    /// while it had fewer than [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX) attempts.
+    /// A verification did not reach its callback, and is retried. After a network failure only if it had fewer than
+    /// [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX) attempts.
     Unreached {
         id: i64,
-        /// `None` when nothing was sent, for a reason of ours.
+        /// `None` if nothing was sent, for a reason on our side.
         answer: Option<Answer>,
         delay: Duration,
     },
@@ -119,79 +119,79 @@ pub enum Report {
     Delivered {
         id: i64,
         attempt: u32,
-        /// `None` when nothing arrived, for a reason of ours.
+        /// `None` if nothing arrived, for a reason on our side.
         answer: Option<Answer>,
-        /// The subscriber's own wish for the next attempt (`Retry-After` on 429 and 503), without an answer our own.
+        /// Delay of the next attempt: `Retry-After` of a 429 or 503, or our own delay if there is no answer.
         retry_after: Option<Duration>,
         elapsed: Duration,
         jitter: u16,
     },
 }
 
-/// What a report changed.
+/// The effect of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Recorded {
-    /// Nothing: the request or attempt is not there any more.
+    /// No effect: the request or attempt no longer exists.
     Stale,
     /// A subscription became active.
     Activated,
     /// An active subscription was renewed.
     Renewed,
-    /// An active subscription goes when the attempt under way has ended.
+    /// An active subscription will be removed when its running attempt has ended.
     Leaving,
     /// A verification failed; nothing else changed.
     Rejected,
-    /// The request waits again.
+    /// The request waits for another attempt.
     Waiting,
     /// The subscription stays.
     Kept,
-    /// The subscription is gone.
+    /// The subscription was removed.
     Removed(RemovalReason),
 }
 
-/// What [`Store::publish`](super::Store::publish) changed.
+/// The result of [`Store::publish`](super::Store::publish).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Published {
-    /// URLs of topics whose digest is new.
+    /// URLs of topics with a new digest.
     pub changed: Vec<String>,
-    /// URLs of topics that hold something that is at least as new as what was to be published.
+    /// URLs of topics that were not changed because their stored content is at least as new.
     pub older: Vec<String>,
-    /// Subscriptions removed because their topic is no longer one.
+    /// Number of subscriptions removed because their topic is no longer served.
     pub withdrawn: usize,
 }
 
-/// What [`Store::copy_from`](super::Store::copy_from) did.
+/// The result of [`Store::copy_from`](super::Store::copy_from).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct CopyReport {
-    /// Subscriptions that were not there, or in an earlier state.
+    /// Subscriptions that did not exist in the target, or in an earlier state.
     pub copied: u64,
-    /// Subscriptions that were there in this state or a later one.
+    /// Subscriptions that existed in the target in this state or a later one.
     pub known: u64,
     pub requests: u64,
 }
 
-/// How much is there.
+/// The numbers of subscriptions and requests in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counts {
     pub subscriptions: u64,
     pub requests: u64,
-    /// Subscriptions that are owed content, due or waiting for a retry.
+    /// Subscriptions with undelivered content, due now or waiting for a retry.
     pub owed: u64,
-    /// Those of them whose next attempt could begin now, or is under way.
+    /// Those of them whose next attempt is due or in progress.
     pub due: u64,
-    /// The earliest moment for which one of those was set; [`Moment::ZERO`] where it was due at once.
+    /// The earliest time at which one of those was due; [`Moment::ZERO`] if it was due at once.
     pub due_since: Option<Moment>,
 }
 
-/// A subscription with the pair that it belongs to.
+/// A subscription with its topic and callback.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub id: i64,
     pub topic: String,
     pub callback: Callback,
-    /// Digest of what the topic holds.
+    /// Digest of the topic's current content.
     pub current: [u8; 32],
-    /// Whether that is still to be delivered.
+    /// Whether that content is not delivered yet.
     pub owed: bool,
     pub state: Subscription,
 }
@@ -199,7 +199,7 @@ pub struct Listed {
 /// A request that waits for its verification.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WaitingRequest {
-    /// Its id, which is not that of a subscription.
+    /// The id of the request, not of a subscription.
     pub id: i64,
     pub mode: Mode,
     pub topic: String,
@@ -223,11 +223,11 @@ pub struct Tombstone {
     pub created_at: Moment,
 }
 
-/// What an operator can tell the hub about a subscription.
+/// A command of the operator for a subscription.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AdminCommand {
-    /// Remove it, with a denial.
+    /// Remove it, and send a denial.
     Remove,
-    /// Send what is owed now.
+    /// Deliver undelivered content now.
     Retry,
 }

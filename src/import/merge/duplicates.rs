@@ -1,4 +1,4 @@
-//! Reviews that may be there twice: typed in by hand and imported later, edited where a source has no ids, or left on
+//! Finds possible duplicates: reviews entered by hand and imported later, edited in a source without ids, or written on
 //! two platforms.
 
 use std::collections::HashMap;
@@ -10,25 +10,25 @@ use crate::import::review::StoredReview;
 use crate::import::text::normal;
 
 impl Merge<'_> {
-    /// A remark on each added review that looks like another one, by source and line; none is refused for it, since two
-    /// people may bear one name and have one opinion on one day.
+    /// A remark on each added review that resembles another one, by source and line. None is refused, because two
+    /// people may have the same name and the same opinion on the same day.
     pub(super) fn duplicates(&self) -> Vec<Note> {
-        // A stored review that a source named by its id is itself, and no duplicate.
+        // A stored review that a source named by its id is the same review, not a duplicate.
         let is_other = |(_, slot): &(&String, &Slot<'_>)| slot.kept.is_some() && !slot.named;
         let mut kept: Vec<_> = self.slots.iter().filter(is_other).collect();
         let added = self.slots.iter().filter(|(_, slot)| slot.kept.is_none());
         let added = added.filter_map(|(id, slot)| Some((id, slot.arrived.as_ref()?)));
         let mut added: Vec<_> = added.collect();
-        // Reviews of one platform are as many as it says.
+        // Reviews of one platform are never duplicates of each other.
         if added.is_empty() || (kept.is_empty() && self.imported.len() < 2) {
             return Vec::new();
         }
         kept.sort_unstable_by_key(|(id, _)| *id);
         added.sort_unstable_by_key(|(id, arrived)| (arrived.source, arrived.line, *id));
-        // The first review with each likeness, and the platform of one that was added.
+        // The first review with each key, and its platform if it was added.
         let mut known: HashMap<u64, (&str, Option<String>)> = HashMap::new();
         for (id, slot) in kept {
-            for (key, _) in slot.stored().iter().flat_map(likeness) {
+            for (key, _) in slot.stored().iter().flat_map(keys) {
                 known.entry(key).or_insert((id, None));
             }
         }
@@ -39,8 +39,8 @@ impl Merge<'_> {
                 continue;
             };
             let platform = Some(review.platform());
-            let keys: Vec<(u64, &str)> = likeness(&review).collect();
-            let other = keys.iter().find_map(|(key, same)| {
+            let own: Vec<(u64, &str)> = keys(&review).collect();
+            let other = own.iter().find_map(|(key, same)| {
                 let (other, added) = known.get(key)?;
                 (added.is_none() || *added != platform).then_some((other, same))
             });
@@ -48,7 +48,7 @@ impl Merge<'_> {
                 let text = format!("looks like review {other}: same {same}");
                 notes.push(Note::remark(arrived.source, arrived.line, text));
             }
-            for (key, _) in keys {
+            for (key, _) in own {
                 known.entry(key).or_insert_with(|| (id, platform.clone()));
             }
         }
@@ -56,20 +56,19 @@ impl Merge<'_> {
     }
 }
 
-/// What a review shares with one that is likely the same, as numbers, and in words.
-fn likeness(review: &StoredReview) -> impl Iterator<Item = (u64, &'static str)> + use<> {
+/// Returns the keys that a review shares with its duplicates, each with its description.
+fn keys(review: &StoredReview) -> impl Iterator<Item = (u64, &'static str)> + use<> {
     let [author, words] = ["author", "text"].map(|key| normal(review.text(key)));
     let is_named = !author.is_empty() && !ANONYMOUS.contains(&review.text("author"));
     let has_words = !author.is_empty() && !words.is_empty();
     let stars = review.0.get("rating").map(ToString::to_string);
-    let day = number(&(&author, review.text("date"), stars));
-    let text = has_words.then(|| (number(&(&author, &words)), "author and text"));
+    let day = hash_of(&(&author, review.text("date"), stars));
+    let text = has_words.then(|| (hash_of(&(&author, &words)), "author and text"));
     let day = is_named.then_some((day, "author, day and stars"));
     text.into_iter().chain(day)
 }
 
-/// A number that is the same for the same key, and hardly ever for another.
-fn number(key: &impl Hash) -> u64 {
+fn hash_of(key: &impl Hash) -> u64 {
     let mut hasher = DefaultHasher::new();
     key.hash(&mut hasher);
     hasher.finish()

@@ -1,4 +1,4 @@
-//! What came of an import: counts by source, refusals, remarks, and what the file would hold. Rendered as JSON as it is.
+//! The report of an import: counts by source, refusals, remarks, and counts of the resulting file. Serialized as JSON.
 
 use std::cmp::Reverse;
 
@@ -8,26 +8,26 @@ use serde_json::Value;
 use super::Merge;
 use crate::import::source::SourceReport;
 
-/// Refusals that are kept with their reasons; further ones are counted.
+/// Refusals that are reported with their reasons; further ones are only counted.
 const REFUSALS_MAX: usize = 100;
-/// Remarks that are shown; further ones are counted.
+/// Remarks that are reported; further ones are only counted.
 const REMARKS_MAX: usize = 10;
-/// Ids of missing or removed reviews that are named; further ones are counted.
+/// Ids of missing or removed reviews that are reported; further ones are only counted.
 const IDS_MAX: usize = 10;
-/// Reviews that a dry run shows.
+/// Reviews in the report of a dry run.
 const SAMPLE_MAX: usize = 3;
 
-/// What an import did, or would do.
+/// The result of an import, or of its dry run.
 #[derive(Debug, Default, Serialize)]
 pub(crate) struct Report {
     pub(crate) written: bool,
     pub(crate) dry_run: bool,
-    /// Whether the file would be another one.
+    /// Whether the import changes the file.
     pub(crate) changes: bool,
     pub(crate) updated_at: Option<String>,
     pub(crate) sources: Vec<SourceReport>,
     pub(crate) refused_count: u64,
-    /// By source and line.
+    /// Sorted by source and line.
     pub(crate) refused: Vec<Note>,
     pub(crate) remark_count: u64,
     pub(crate) remarks: Vec<Note>,
@@ -38,15 +38,15 @@ pub(crate) struct Report {
     pub(crate) review_count: u64,
     pub(crate) published_count: u64,
     pub(crate) unpublished_count: u64,
-    /// Reviews of this import that their sources hide.
+    /// Reviews of this import that are hidden at their sources.
     pub(crate) hidden_count: u64,
-    /// Reviews that were stored, and not verified, and are verified now.
+    /// Stored reviews that were not verified, and are now.
     pub(crate) newly_verified_count: u64,
-    /// Of a dry run the newest reviews that are new or different; those that would be published come first.
+    /// In a dry run, the newest reviews that are new or changed; those that would be published come first.
     pub(crate) sample: Vec<Value>,
 }
 
-/// Why a record was refused, or what to look at though it was taken.
+/// Why a record was refused, or a remark on a record that was accepted.
 #[derive(Clone, Debug, Default, Serialize)]
 pub(crate) struct Note {
     #[serde(skip)]
@@ -57,13 +57,13 @@ pub(crate) struct Note {
     /// Why the record was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) reason: Option<String>,
-    /// What is remarkable about a record that was taken.
+    /// What the operator should check in a record that was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub(crate) remark: Option<String>,
 }
 
 impl Note {
-    /// A remark on a record of the source at this place.
+    /// A remark on a record of the source with index `at`.
     pub(super) fn remark(at: usize, line: u64, text: String) -> Note {
         Note {
             at,
@@ -75,7 +75,7 @@ impl Note {
 }
 
 impl Merge<'_> {
-    /// Notes why a record is no review.
+    /// Records why a record is refused.
     pub(super) fn refuse(&mut self, at: usize, line: u64, reason: String) {
         self.sources[at].refused += 1;
         if self.refusals.len() < REFUSALS_MAX {
@@ -88,7 +88,7 @@ impl Merge<'_> {
         }
     }
 
-    /// Notes what to look at in a record that was taken.
+    /// Records a remark on a record that was accepted.
     pub(super) fn remark(&mut self, remark: Note) {
         self.remark_count += 1;
         if self.remarks.len() < REMARKS_MAX {
@@ -96,7 +96,7 @@ impl Merge<'_> {
         }
     }
 
-    /// The sources with the counts of the versions that this import goes by.
+    /// The reports of the sources, with the counts of added, changed and unchanged reviews.
     pub(super) fn source_reports(&self) -> Vec<SourceReport> {
         let mut sources = self.sources.clone();
         for slot in self.slots.values() {
@@ -112,7 +112,7 @@ impl Merge<'_> {
         sources
     }
 
-    /// What comes of the import; a dry run shows some reviews.
+    /// Returns the report; that of a dry run includes some reviews.
     pub(crate) fn report(&self, is_dry: bool) -> Report {
         let sources = self.source_reports();
         let is_changed = |source: &SourceReport| source.added + source.changed > 0;

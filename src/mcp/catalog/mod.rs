@@ -136,8 +136,8 @@ impl Catalog {
     }
 }
 
-/// Returns the list of tools from `tools.json`, with the hints that all tools share. It depends on no data, so that no name
-/// makes it longer than promised; `list_services_and_technicians` has the names.
+/// Returns the list of tools from `tools.json`, with the hints that all tools share. It contains no names from the
+/// data, so its size is fixed; `list_services_and_technicians` returns the names.
 fn tools() -> Vec<Value> {
     let mut tools = own(include_str!("tools.json"));
     for tool in &mut tools {

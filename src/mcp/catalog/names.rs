@@ -1,4 +1,4 @@
-//! People, services and aspects that tools find by name, and the list of their names.
+//! The people, services and aspects that tools find by name, and the list of their names.
 
 use serde_json::{Value, json};
 
@@ -9,14 +9,14 @@ use crate::search::query::Parameter;
 use crate::search::run::{Scratch, run};
 use crate::snapshot::Snapshot;
 
-/// Something that a tool finds by name.
+/// A person, service or aspect that tools find by name.
 #[derive(Debug)]
 pub(crate) struct Named {
-    /// Its name in lists, messages and completions.
+    /// The name in lists, messages and completions.
     pub(crate) name: String,
-    /// Names that match it, folded; never empty, and the first one is its name in the search index.
+    /// The names that match, folded; never empty, and the first one is the name in the search index.
     pub(crate) folded: Vec<String>,
-    /// Its description, a JSON object.
+    /// The description, a JSON object.
     pub(crate) value: Value,
 }
 
@@ -29,7 +29,7 @@ impl Named {
         }
     }
 
-    /// Selects the reviews that mention it; `parameter` says whether it is a person or a service.
+    /// Returns the filter for reviews that mention this entry, a person or a service according to `parameter`.
     pub(crate) fn filter(&self, parameter: Parameter) -> Filter<'_> {
         let name = self.folded.first().map(|name| &**name);
         let is_person = parameter == Parameter::MentionsTechnician;
@@ -78,7 +78,7 @@ pub(super) fn aspects(snapshot: &Snapshot, insights: &Insights) -> Vec<Named> {
     by_id(known.chain(measured))
 }
 
-/// Returns the entries of `all`, ids, labels and phrases, each id once.
+/// Returns an entry for each distinct id of `all`, which are ids, labels and phrases.
 fn by_id<'n>(all: impl Iterator<Item = (&'n String, &'n String, &'n Vec<String>)>) -> Vec<Named> {
     let mut entries: Vec<Named> = Vec::new();
     for (id, label, phrases) in all {
@@ -118,5 +118,5 @@ pub(super) fn list(
     })
 }
 
-/// Names of each kind in the list, at most.
+/// Largest number of names of each kind in the list.
 const NAMES_MAX: usize = 500;

@@ -11,14 +11,14 @@ pub(super) fn summary(snapshot: &Snapshot) -> Value {
     let mut years: Vec<(u16, [u64; 5])> = Vec::new();
     for row in (0..snapshot.len()).map(Row) {
         let year = snapshot.index.date(row).year();
-        let place = usize::from(snapshot.index.rating(row).stars()) - 1;
+        let at = usize::from(snapshot.index.rating(row).stars()) - 1;
         if years.last().is_none_or(|(last, _)| *last != year) {
             years.push((year, [0; 5]));
         }
         if let Some((_, counts)) = years.last_mut() {
-            counts[place] += 1;
+            counts[at] += 1;
         }
-        all[place] += 1;
+        all[at] += 1;
     }
     let of_year = |(year, counts): &(u16, [u64; 5])| {
         let (rating_value, distribution) = figures(*counts);

@@ -70,8 +70,8 @@ impl<'v> Arguments<'v> {
         row
     }
 
-    /// Returns the person, service or aspect that the string `given` in the argument `name` stands for, without regard to
-    /// case: its whole name, or a part of a name that matches one entry only. Any other string, unless it is empty, is an
+    /// Returns the person, service or aspect named by the string `given` of the argument `name`, ignoring case: by its
+    /// whole name, or by a part of a name that matches only one entry. Any other string, unless it is empty, is an
     /// issue that suggests names.
     pub(in crate::mcp) fn named<'c>(
         &mut self,
@@ -138,7 +138,7 @@ impl<'v> Arguments<'v> {
     }
 }
 
-/// Returns what the index says about a wrong name, or where it knows no names of this kind the first of `entries`.
+/// Returns the index's message about a wrong name, or, if the index has no names of this kind, the first of `entries`.
 pub(super) fn wrong_name(entries: &[Named], wrong: Option<WrongName<'_>>) -> String {
     let known = entries.iter().take(NAMES_MAX);
     let known: Vec<&str> = known.map(|entry| &*entry.name).collect();
@@ -149,7 +149,7 @@ pub(super) fn wrong_name(entries: &[Named], wrong: Option<WrongName<'_>>) -> Str
     }
 }
 
-/// Returns the issue about an argument that neither the tool nor the prompt has.
+/// Returns the issue about an argument that the tool or prompt does not have.
 pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
     let path = Some(cut(name).to_owned().into());
     let known = match known.is_empty() {
@@ -160,5 +160,5 @@ pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
     Issue::new(path, Code::UnknownArgument, message, &quote(value))
 }
 
-/// Words of an array that are read; further ones are ignored.
+/// Largest number of words read from an array; further ones are ignored.
 const WORDS_MAX: usize = 16;

@@ -21,7 +21,7 @@ pub(super) fn get_review(catalog: &Catalog, members: &Members) -> Result<Vec<u8>
     Ok(catalog.snapshot.review(row).to_vec())
 }
 
-/// Returns one review in the format of the tool `fetch` that connectors of ChatGPT call.
+/// Returns one review in the format of the `fetch` tool of ChatGPT connectors.
 pub(super) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
     let review = StoredReview::read(&catalog.snapshot, row);
@@ -56,7 +56,7 @@ impl StoredReview {
         serde_json::from_slice(snapshot.review(row)).unwrap_or_default()
     }
 
-    /// How `search` and `fetch` call the review.
+    /// The title of the review in `search` and `fetch`.
     pub(super) fn title(&self) -> String {
         let (author, date, rating) = (&self.author, &self.date, self.rating);
         format!("Review by {author}, {date}, {rating} of 5 stars")
@@ -133,8 +133,8 @@ fn mentioned(catalog: &Catalog, key: &str, entry: &Named, parameter: Parameter) 
         "latest": day(&newest),
     }));
     json.extend_from_slice(b",\"newest_reviews\":[");
-    for (place, row) in newest.rows.iter().enumerate() {
-        if place > 0 {
+    for (index, row) in newest.rows.iter().enumerate() {
+        if index > 0 {
             json.push(b',');
         }
         push_lean(&mut json, snapshot.review(*row));
@@ -143,5 +143,5 @@ fn mentioned(catalog: &Catalog, key: &str, entry: &Named, parameter: Parameter) 
     json
 }
 
-/// Reviews returned with a person or a service.
+/// Number of newest reviews in the result for a person or a service.
 const NEWEST_MAX: u8 = 3;

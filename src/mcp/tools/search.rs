@@ -140,8 +140,8 @@ pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result
     })
 }
 
-/// Returns the ten newest reviews that contain the words, or as many of the words as occur together, which the titles then
-/// name: ids, titles and URLs, in the format of the tool `search` that connectors of ChatGPT call.
+/// Returns ids, titles and URLs of the ten newest reviews that contain the words, in the format of the `search` tool of
+/// ChatGPT connectors. If none contains all words, finds as many words as occur together, and lists them in the titles.
 pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["query"]);
     let words = arguments.text("query", "must be the words to look for");
@@ -203,7 +203,7 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, frame: &mut Frame) 
         .concat()
 }
 
-/// Folded words that turn a sentence into its opposite, in English, German and Spanish.
+/// Folded negations in English, German and Spanish.
 const NEGATIONS: &str =
     "not no never cannot without nothing nicht kein keine nie ohne nunca sin nada";
 

@@ -15,7 +15,7 @@ pub(super) struct SuffixPos {
     pub(super) key: u64,
     /// Where the gram begins in the arena.
     pub(super) position: u32,
-    /// The review there.
+    /// The row of the review at this position.
     pub(super) row: u32,
 }
 
@@ -201,8 +201,8 @@ impl<'a> Grower<'a> {
         children.partition_point(|child| !is_leaf(child))
     }
 
-    /// Gives `node` its children, which are those pushed since `first`, with the lists of its leaves and slots for the
-    /// inner ones.
+    /// Gives `node` the children that were pushed since `first`: adds the lists of its leaves, and slots for its inner
+    /// nodes.
     fn attach(&mut self, node: usize, first: usize, inner: usize, places: &[SuffixPos]) {
         let tree = &mut self.tree;
         let slots = tree.nodes.len();
@@ -268,7 +268,7 @@ pub(super) fn key(arena: &[u8], position: usize) -> u64 {
     }
 }
 
-/// Returns the reviews of `places`, which are in the order of the arena, ascending.
+/// Returns the rows of `places`, ascending; `places` must be in the order of the arena.
 fn distinct(places: &[SuffixPos]) -> impl Iterator<Item = u32> {
     let runs = places.chunk_by(|left, right| left.row == right.row);
     runs.filter_map(|run| Some(run.first()?.row))

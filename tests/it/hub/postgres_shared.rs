@@ -113,7 +113,7 @@ fn of_two_contents_with_one_date_the_first_holds_for_all_until_a_later_one_comes
     let one = shared.replica(&first);
     one.wait_for_log("the topic has new content");
     let other = shared.replica(&second);
-    let told = "what is served here is not newer";
+    let told = "the content served here is not newer";
     if !other.has_seen(told) {
         other.wait_for_log(told);
     }

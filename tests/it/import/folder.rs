@@ -132,7 +132,7 @@ fn a_file_whose_readers_would_lose_it_is_not_replaced() {
     let output = run();
     assert_eq!(output.status.code(), Some(74), "{output:?}");
     let message = String::from_utf8_lossy(&output.stderr).into_owned();
-    let why = "it would not be group 4322's any more, and mode 640 lets no one else read it";
+    let why = "would not belong to group 4322, and mode 640 lets no other user read it";
     assert!(message.contains(why), "{message}");
     assert_eq!(fs::read(&path).unwrap(), before);
     // The backup of the first import, and nothing is left behind.

@@ -177,7 +177,7 @@ fn sources_that_cannot_be_read_end_the_import_with_what_to_do() {
         (&whole.as_bytes()[..whole.len() - 100], "ends too early"),
         (b"[\n{\"stars\":5}]\n]", "line 3: is not JSON"),
         (b"<!doctype html>", "is a web page or XML: export"),
-        (b"abc\0d", "holds zero bytes"),
+        (b"abc\0d", "contains zero bytes"),
         (ours, "is Google Maps' list of the reviews that you wrote"),
         (b"", "is empty: a table begins with a row"),
         (open.as_bytes(), "line 3: a quotation mark opens here"),

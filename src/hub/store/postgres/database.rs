@@ -1,4 +1,4 @@
-//! The address of a database, `postgres://user:password@host:port/name?option=value`, as the operator writes it.
+//! The operator's database URL, `postgres://user:password@host:port/name?option=value`.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -7,37 +7,37 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use url::form_urlencoded;
 
-/// A database, and how to speak to it.
+/// The connection settings of a database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Database {
     pub(super) config: Config,
-    /// The file of the only authorities that are trusted, instead of the public ones.
+    /// File of the certificate authorities to trust instead of the public ones.
     pub(super) root_cert: Option<PathBuf>,
-    /// The address in messages: without user, password and options.
+    /// The URL for messages: without user, password and options.
     name: String,
 }
 
 impl Database {
-    /// Parses an address. Options are those of libpq that `tokio-postgres` knows, and two that are our own:
-    /// `sslmode=disable|require|verify-full`, the last two being the same, since encryption without a check of the server
-    /// is none (default: `disable` on this machine, else `require`), and `sslrootcert=FILE`.
+    /// Parses a URL. Options are those that `tokio-postgres` supports, `sslmode=disable|require|verify-full` (default:
+    /// `disable` on this machine, else `require`) and `sslrootcert=FILE`. `require` verifies the server like
+    /// `verify-full`, because encryption without verification does not protect.
     ///
     /// # Errors
-    /// One line that names the part and never quotes the password.
+    /// One line that names the invalid part and never quotes the password.
     pub fn parse(text: &str) -> Result<Database, String> {
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err("must begin with postgres://".to_owned());
         }
         let (address, query) = text.split_once('?').unwrap_or((text, ""));
-        // One that ends the password too early would make the rest of it a host or an option, which are printed.
+        // An unescaped @ or ? ends the password too early, and its rest would be printed as a host or an option.
         if query.contains('@') || address.matches('@').count() > 1 {
             return Err(
                 "more than one @: write %40 for @ and %3F for ? in the password".to_owned(),
             );
         }
         let (mut mode, mut root_cert) = (None, None);
-        // Every wait that the operator leaves without a bound gets one, and standbys are left alone: of an option that is
-        // given twice, the last one counts.
+        // The defaults limit every wait and exclude standbys. Options of the operator follow, because the last value of
+        // an option counts.
         let mut options = DEFAULTS.to_owned();
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match form_urlencoded::parse(pair.as_bytes()).next() {
@@ -68,7 +68,7 @@ impl Database {
                 ));
             }
         });
-        // An address without @ has no password: what follows a colon is then a port.
+        // A URL without @ has no password: a colon then begins a port.
         let (_, shown) = address
             .split_once('@')
             .or(address.split_once("://"))
@@ -81,7 +81,7 @@ impl Database {
     }
 }
 
-/// Tells whether a host is this machine, with no network between.
+/// Tells whether a host is this machine: a socket file, `localhost` or a loopback address.
 fn is_here(host: &Host) -> bool {
     let Host::Tcp(name) = host else {
         return true;
@@ -102,8 +102,8 @@ impl fmt::Debug for Database {
     }
 }
 
-/// What holds unless the operator says otherwise. An attempt to connect to one address may take 5 s, and a peer that is
-/// silent for 10 s is asked whether it is there.
+/// Default options. Connecting to one address may take 5 s; a peer that is silent for 10 s gets a keepalive probe, and
+/// data must be acknowledged within 10 s.
 const DEFAULTS: &str = "connect_timeout=5&application_name=reviewd&target_session_attrs=read-write&tcp_user_timeout=10&keepalives_idle=10";
 
 #[cfg(test)]
@@ -115,7 +115,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_people_are_told_has_neither_user_nor_password() {
+    fn messages_contain_neither_user_nor_password() {
         for (text, name) in [
             (
                 "postgres://u:secret@db.example/d",
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn tls_is_the_rule_beyond_this_machine() {
+    fn tls_is_required_by_default_except_on_this_machine() {
         let mode = |text: &str| Database::parse(text).map(|found| found.config.get_ssl_mode());
         for text in [
             "postgres://u@localhost/d",
@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn every_wait_has_a_bound_and_standbys_are_left_alone() {
+    fn every_wait_has_a_limit_and_standbys_are_excluded() {
         let config = |text| Database::parse(text).expect("address").config;
         let usual = config("postgres://u@localhost");
         let waits = |config: &Config| {
