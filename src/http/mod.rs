@@ -4,9 +4,9 @@
 //! snapshot and the parts of responses that were prepared when it was loaded. A request uses the state that is current
 //! when it begins until its end, so a response never mixes two datasets.
 //!
-//! The order of the checks is fixed: rate (429), number of fields (431), Host, Transfer-Encoding, target, route (404),
-//! method (405), and then the checks of the endpoint. Statuses are chosen in `error.rs` and `reply.rs`, header
-//! fields in `reply.rs`.
+//! The order of the checks is fixed: rate (429; for bodies to `/mcp` and the hub after the Origin), number of fields
+//! (431), Host, Transfer-Encoding, CONNECT, target, route (404), method (405), and then the checks of the endpoint.
+//! Statuses are chosen in `error.rs` and `reply.rs`, header fields in `reply.rs`.
 
 mod access_log;
 pub(crate) mod admin;

@@ -89,7 +89,7 @@ impl RequestMetrics {
     fn shard(&self) -> &Shard {
         static NEXT: AtomicUsize = AtomicUsize::new(0);
         thread_local! {
-            static NUMBER: usize = NEXT.fetch_add(1, Relaxed) % SHARDS;
+            static NUMBER: usize = NEXT.fetch_add(1, Relaxed);
         }
         &self.shards[NUMBER.with(|number| *number) % SHARDS]
     }

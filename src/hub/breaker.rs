@@ -36,8 +36,8 @@ impl Breaker {
     }
 }
 
-/// Age from which an attempt no longer counts. Our choice: twice the longest retry delay after a failure of our
-/// network, so the breaker stays open between retries for as long as the failure lasts.
+/// Age from which an attempt no longer counts. Our choice: more than twice the longest retry delay after a failure of
+/// our network, so the breaker stays open between retries for as long as the failure lasts.
 const WINDOW: Duration = Duration::from_secs(150);
 
 /// Number of unreachable hosts from which our own network may be the cause.

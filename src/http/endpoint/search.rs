@@ -43,10 +43,10 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
             Ok(query) => query,
             Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
         };
-        if query.filter.needs_insights() && served.snapshot().insights().is_none() {
+        let needs_insights = query.filter.needs_insights();
+        if needs_insights && served.snapshot().insights().is_none() {
             return Reply::Refuse(INSIGHTS_NOT_READY);
         }
-        let needs_insights = query.filter.needs_insights();
         let raw = head.query.as_bytes();
         let (tag, last_modified) = served.search_validators(raw, needs_insights);
         let representation = Representation {

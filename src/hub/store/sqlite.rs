@@ -12,7 +12,7 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{ErrorCode, OpenFlags, Statement, params_from_iter};
+use rusqlite::{ErrorCode as Code, OpenFlags, Statement, params_from_iter};
 
 use super::connection::{Connection, DbError, Row, Value};
 use super::schema::{self, SCHEMA_VERSION};
@@ -176,14 +176,13 @@ impl From<rusqlite::Error> for DbError {
             return DbError::Corrupt(error.to_string());
         }
         match error.sqlite_error_code() {
-            Some(ErrorCode::DiskFull) => DbError::DiskFull,
-            Some(ErrorCode::ReadOnly | ErrorCode::PermissionDenied | ErrorCode::CannotOpen) => {
-                DbError::ReadOnly
+            Some(Code::DiskFull) => DbError::DiskFull,
+            Some(Code::ReadOnly | Code::PermissionDenied | Code::CannotOpen) => DbError::ReadOnly,
+            Some(Code::DatabaseCorrupt | Code::NotADatabase) => DbError::Corrupt(error.to_string()),
+            // The last one: another process is restoring the write-ahead log.
+            Some(Code::DatabaseBusy | Code::DatabaseLocked | Code::FileLockingProtocolFailed) => {
+                DbError::Busy
             }
-            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) => {
-                DbError::Corrupt(error.to_string())
-            }
-            Some(ErrorCode::DatabaseBusy | ErrorCode::DatabaseLocked) => DbError::Busy,
             _ => DbError::Io(error.to_string()),
         }
     }
