@@ -1,4 +1,4 @@
-//! What becomes of the operator's files: accepted ones here, refusals and limits in files of their own.
+//! Accepted files and their datasets; refusals and limits have their own test files.
 
 use super::*;
 
@@ -44,7 +44,7 @@ fn outcome(files: Files) -> Result<Decoded, String> {
     decode(files, Timestamp::from_unix(NOW)).map_err(|problems| without_positions(&problems))
 }
 
-/// The problems as lines without their positions, which have tests of their own.
+/// The problems as lines without their positions, which are tested separately.
 pub(super) fn without_positions(problems: &Problems) -> String {
     let mut lines = Vec::new();
     for problem in &problems.kept {
@@ -123,7 +123,7 @@ fn mentions_are_derived_only_where_their_key_is_missing() {
     }
 }
 
-/// What is replaced in a review, by what, and the warning.
+/// One case per line: a part of a review => its replacement => the expected warning.
 const WARNINGS: &str = r##"
 2026-01-02 => 2026-11-19 => early_reply reviews.json: reviews: 1 with a reply dated before the review (r1)
 2026-01-03 => 2026-11-19 => future_date reviews.json: reviews: 1 dated after today, or with such a reply (r1)

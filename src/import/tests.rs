@@ -1,4 +1,4 @@
-//! What the merge accepts and refuses; its laws over random records are in `tests/oracle`.
+//! What the merge accepts and refuses; `tests/oracle` checks its properties with random records.
 
 use serde_json::{Value, json};
 
@@ -18,7 +18,7 @@ fn merged(file: &str, reviews: &[Value], vouched: Vouched) -> (Report, String) {
     options.format = named("reviewd");
     options.vouched = vouched;
     let source = ImportSource::open("test", text.as_bytes(), &options).expect("an array");
-    let mut merge = Merge::new(file).expect("a file that was written here");
+    let mut merge = Merge::new(file).expect("a valid file");
     merge.begin(&source);
     for found in source.records() {
         merge.take(found.expect("an array"), &source);
@@ -52,7 +52,7 @@ fn vouching_for_new_reviews_leaves_the_others_alone() {
     assert_eq!(
         counts(&new, Vouched::All),
         (2, 1, 1),
-        "the source's own word stands"
+        "a value that the source states is kept"
     );
 }
 

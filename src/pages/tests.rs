@@ -1,4 +1,4 @@
-//! What must never come through, and what must: rendered from small datasets, without a socket.
+//! Pages rendered from small datasets, without a socket: hostile text is escaped, and all expected content is present.
 
 mod aspects;
 mod interface;
@@ -15,7 +15,7 @@ use crate::snapshot::tests::settings;
 use crate::wire::date::Timestamp;
 use crate::wire::negotiate::Coding;
 
-/// Markup, quotes of every kind, an address that would run, and marks that turn the direction of text.
+/// Markup, quotation marks of every kind, a template expression, and characters that change the direction of text.
 const HOSTILE: &str =
     "</script><script>alert(1)</script><!--\"'`&amp;{{7*7}}\u{202e}evil\u{2066}]]>";
 
@@ -33,7 +33,7 @@ fn text(pages: &Pages, page: Page) -> String {
     String::from_utf8(pages.resource(page).body.to_vec()).expect("UTF-8")
 }
 
-/// Asks for `/?query`; the page, or the page of the refusal.
+/// Requests `/?query`; returns the page, or the error page.
 fn ask(pages: &Pages, query: &str) -> Result<String, String> {
     let mut scratch = Scratch::default();
     let utf8 = |page: Vec<u8>| String::from_utf8(page).expect("UTF-8");
@@ -44,7 +44,7 @@ fn ask(pages: &Pages, query: &str) -> Result<String, String> {
     Ok(utf8(pages.find(&asked, &mut scratch.run)))
 }
 
-/// As [`dataset_of`], with `text` as the text of every review.
+/// Like [`dataset_of`], with `text` as the text of every review.
 fn dataset_of_texts(text: &str, count: usize) -> Files {
     let files = dataset_of("word", count);
     let mut document: Value = serde_json::from_slice(&files.reviews).expect("JSON");
@@ -57,7 +57,7 @@ fn dataset_of_texts(text: &str, count: usize) -> Files {
     }
 }
 
-/// A dataset of `count` reviews with `word` wherever a text may stand.
+/// A dataset of `count` reviews with `word` in every text field.
 fn dataset_of(word: &str, count: usize) -> Files {
     let review = |number: usize| {
         json!({
@@ -87,14 +87,14 @@ fn dataset_of(word: &str, count: usize) -> Files {
     }
 }
 
-/// Tells whether the markup that came with the dataset could be markup in `page`.
+/// Tells whether hostile text of the dataset could be markup in `page`.
 fn has_markup(page: &str) -> bool {
     ["<script>alert", "</script><script", "<!--", "\"'`"]
         .iter()
         .any(|hostile| page.contains(hostile))
 }
 
-/// What stands in the elements of `page` that hold a name inside of a line of ours.
+/// Returns the contents of the `bdi` elements of `page`, which isolate names within a line.
 fn names(page: &str) -> Vec<&str> {
     let elements = page.split("<bdi>").skip(1);
     elements
@@ -120,10 +120,10 @@ fn a_name_turns_no_text_around_it() {
 #[test]
 fn hostile_texts_are_texts_in_every_document() {
     let pages = pages(dataset_of(HOSTILE, 3));
-    // The description is JSON with texts as they are, which no browser takes for markup.
+    // The OpenAPI document has texts unescaped, but it is JSON, which no browser renders as markup.
     for page in Page::all().filter(|page| *page != Page::OpenApi) {
         let whole = text(&pages, page);
-        // Linked data has quotes of its own, but nothing that could end the element around it.
+        // Linked data contains quotation marks, but nothing that could end the element around it.
         let (before, after) = match page {
             Page::ReviewsJsonLd => ("", whole.as_str()),
             _ => whole.split_once("ld+json\">{").unwrap_or((&whole, "")),
@@ -140,7 +140,7 @@ fn hostile_texts_are_texts_in_every_document() {
     }
     let home = text(&pages, Page::Home);
     assert!(home.contains("{{7*7}}") && !home.contains("49"));
-    // Nothing turns the direction of the title, which cannot be isolated.
+    // Nothing changes the direction of the title, which cannot be isolated.
     let title = home.split_once("</title>").expect("a title").0;
     assert!(!title.contains('\u{202e}') && !title.contains('\u{2066}'));
 }
@@ -151,7 +151,7 @@ fn hostile_parameters_are_texts() {
     let encoded: String = HOSTILE.bytes().map(|byte| format!("%{byte:02x}")).collect();
     for name in "query words mentions_technician mentions_service aspect".split(' ') {
         let page = ask(&pages, &format!("{name}={encoded}"));
-        let page = page.expect("nothing matches, which is no fault");
+        let page = page.expect("a page without matches");
         let is_empty = page.contains("No review matches");
         assert!(!has_markup(&page) && is_empty, "{name}");
     }
@@ -214,7 +214,7 @@ fn files_and_first_view_stay_small() {
 
 #[test]
 fn marks_of_long_texts_end_where_the_page_has_spent_its_time() {
-    // 60 KB each; only their first words and the word at the end are sought.
+    // 60 KB each; only the first word and the last word match.
     let long = format!("Слово {} слово", "оченьдлинный".repeat(2_500));
     let page = ask(&pages(dataset_of_texts(&long, 20)), "query=слово&limit=20").expect("a page");
     assert_eq!(page.matches("<article").count(), 20);
@@ -222,7 +222,7 @@ fn marks_of_long_texts_end_where_the_page_has_spent_its_time() {
     assert!(!page.contains("<mark>слово</mark>"));
     let page = ask(&pages(dataset_of_texts(&long, 1)), "query=слово").expect("a page");
     let is_marked = page.contains("<mark>слово</mark>");
-    assert!(is_marked, "one text has room enough");
+    assert!(is_marked, "a single text is searched to its end");
 }
 
 #[test]

@@ -1,4 +1,4 @@
-//! What each flag of `serve` refuses, and its bounds on both sides.
+//! The values that each flag of `serve` refuses, and both sides of its limits.
 
 use std::time::Duration;
 
@@ -8,7 +8,7 @@ use super::ServeArgs;
 use crate::cli::command;
 use crate::hub::Settings;
 
-/// A flag, and four of its values: just below what is taken, the least and the greatest of that, and just above.
+/// A flag and four values: just below the least valid one, the least, the greatest, and just above the greatest.
 const BOUNDS: &[[&str; 5]] = &[
     ["--poll", "99ms", "100ms", "24h", "86400001ms"],
     ["--hsts", "-1", "0", "63072000", "63072001"],
@@ -26,7 +26,7 @@ const BOUNDS: &[[&str; 5]] = &[
     ["--idle-time", "99ms", "100ms", "24h", "86400001ms"],
 ];
 
-/// A flag, and values that it refuses, between bars.
+/// A flag and invalid values, separated by bars.
 const REFUSED: &[(&str, &str)] = &[
     ("--poll", "soon|1|-1s"),
     ("--search-memory", "-1|1KB|1.5GiB"),
@@ -114,7 +114,7 @@ struct Line {
     serve: ServeArgs,
 }
 
-/// The settings of the hub that come of these flags, or why there are none.
+/// The settings of the hub with these flags, or the error.
 fn hub(flags: &[&str]) -> Result<Option<Settings>, String> {
     let line = Line::parse_from([&["reviewd"], flags].concat());
     let config = line.serve.config().map_err(|failure| failure.message)?;

@@ -1,4 +1,4 @@
-//! What values become; which ones flags refuse is tested with the flags.
+//! The parsed values; values that flags refuse are tested with the flags.
 
 use super::{parse_base_url, parse_host, parse_size, parse_time};
 use std::time::Duration;

@@ -2,7 +2,7 @@ use super::*;
 use crate::dataset::tests::sample;
 use crate::model::{OwnerReply, Rating};
 
-/// The codes of what is found in a review of `stars` and its reply.
+/// The codes of the findings in a review with `stars` and in its reply.
 fn codes(stars: u8, text: &str, reply: &str) -> Vec<&'static str> {
     let mut dataset = sample();
     dataset.reviews.truncate(1);
@@ -17,7 +17,7 @@ fn codes(stars: u8, text: &str, reply: &str) -> Vec<&'static str> {
     findings.iter().map(|one| &*one.rule.code).collect()
 }
 
-/// What each rule finds, line by line, and what it does not, after a minus.
+/// Texts that each rule finds, one per line, and, after a minus, texts that it does not find.
 const CASES: [(&str, &str); 4] = [
     (
         "money",

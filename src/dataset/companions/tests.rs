@@ -7,7 +7,7 @@ const ASPECT: &str = r#"[{"id":"a","label":"A","mention_count":1,"positive_count
 "positive_pct":100.0,"score":0.5,"top_phrases":["good"],"example_review_ids":["ID"],"interval":[0.2,1],
 "evidence":[{"review_id":"ID","start":0,"end":2,"polarity":"positive"}]}]"#;
 
-/// The document of the sample without its aspects, but for one that leans on a review.
+/// The insights of the sample with only one aspect, which refers to a review.
 fn document() -> String {
     let mut dataset = sample();
     let mut texts = dataset
@@ -38,7 +38,7 @@ fn a_complete_document_is_accepted_and_kept_byte_for_byte() {
     assert_eq!(outcome(&document), Ok(Some(document.into_bytes())));
 }
 
-/// What is replaced in the document, by what, and what is said of it.
+/// One case per line: a part of the document => its replacement => the expected problem.
 const FAULTS: &str = r##"
 "version":1, =>  => cannot be published: missing field `version`
 "version":1 => "version":-1 => cannot be published: invalid value: integer `-1`, expected u64

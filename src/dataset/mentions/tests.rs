@@ -35,7 +35,7 @@ fn taxonomy() -> Taxonomy {
     }
 }
 
-/// Asserts that each of the texts between bars speaks of these people and services of `taxonomy`.
+/// Asserts that each text, separated by bars, mentions these people and services of `taxonomy`.
 fn assert_found(texts: &str, expected: &[&str]) {
     let matcher = Matcher::new(&taxonomy()).expect("a small taxonomy");
     for text in texts.split('|') {

@@ -61,7 +61,7 @@ fn tiny() -> Dataset {
         .dataset
 }
 
-/// Compact JSON, a key a line.
+/// Compact JSON, one key per line.
 fn lines(json: &[u8]) -> String {
     String::from_utf8_lossy(json).replace(",\"", ",\n\"")
 }

@@ -1,4 +1,4 @@
-//! Files read in pieces: the result does not depend on how they are cut.
+//! Files are read in pieces: the result does not depend on the size of the pieces.
 
 use proptest::prelude::*;
 
@@ -6,7 +6,7 @@ use super::*;
 use crate::dataset::tests::{NOW, REVIEW, reviews_file};
 use crate::model::Taxonomy;
 
-/// The reviews of `text`, read by so many threads, or the problems.
+/// Reads the reviews of `text` with this many threads; returns them, or the problems.
 fn read(text: &str, threads: usize, piece_bytes: usize) -> Result<Vec<Review>, Vec<String>> {
     let options = Options {
         matcher: &Matcher::new(&Taxonomy::default()).expect("an empty taxonomy"),
@@ -25,7 +25,7 @@ fn read(text: &str, threads: usize, piece_bytes: usize) -> Result<Vec<Review>, V
     }
 }
 
-/// Asserts that `text` gives the same in one piece and in many; tells whether it is accepted.
+/// Asserts that `text` gives the same result in one piece and in many; tells whether it is accepted.
 fn agree(text: &str, threads: usize, piece_bytes: usize) -> bool {
     let whole = read(text, 1, 1 << 30);
     assert_eq!(whole, read(text, threads, piece_bytes), "{text}");

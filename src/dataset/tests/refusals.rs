@@ -1,8 +1,8 @@
-//! Each refusal with its exact words.
+//! The exact message of each problem.
 
 use super::*;
 
-/// What is replaced in a review, by what, and what is said of it.
+/// One case per line: a part of a review => its replacement => the expected problem.
 const OF_REVIEWS: &str = r##"
 "rating":5 => "rating":7 => .rating: 7 is not a whole number from 1 to 5
 "rating":5 => "rating":4.5 => .rating: 4.5 is not a whole number from 1 to 5
@@ -30,7 +30,7 @@ const OF_REVIEWS: &str = r##"
 ["wills"] => [],"media":[{"url":"https://a.example/a","alt":"","type":"text/html"}] => .media[0].type: "text/html" is not a media type of an image, a video or a recording, such as "image/jpeg"
 "##;
 
-/// The same for the rest of the file.
+/// Cases for the rest of the file.
 const OF_THE_REST: &str = r##"
 "url":"https://a.example/" => "url":"https://" => business.url: "https://" is not an absolute http or https URL
 "latitude":1.5 => "latitude":90.5 => business.geo.latitude: 90.5 is not a number from -90 to 90
@@ -75,7 +75,7 @@ fn business_and_top_level_are_refused_in_their_own_words() {
     assert_eq!(problems, Err(expected.to_owned()));
 }
 
-/// The same for the taxonomy, and below the blank line for the editorial.
+/// Cases for the taxonomy and, below the blank line, for the editorial.
 const OF_OTHERS: &str = r##""aspects":[], =>  => aspects: is missing
 ["Annie"] => [""] => technicians[0].aliases[0]: "" is empty
 "phrases":["last will"] => "phrases":["last will"],"phrase":[] => services[0].phrase: is not a known key; did you mean "phrases"?

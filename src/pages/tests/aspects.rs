@@ -1,4 +1,4 @@
-//! Searches by aspect: the words that the counts rest on, alone and with every filter.
+//! Searches by aspect: the highlighted evidence, and results with and without other filters.
 
 use serde_json::{Value, json};
 
@@ -7,7 +7,7 @@ use crate::dataset;
 use crate::model::insights::{Aspect, Polarity};
 use crate::pages::{Page, mentioned};
 
-/// How many reviews mention an aspect, of one polarity where that is asked for.
+/// Number of reviews that mention an aspect, of only one polarity if it is given.
 fn reviews_of(aspect: &Aspect, polarity: Option<Polarity>) -> usize {
     polarity.map_or(aspect.rows.len(), |polarity| {
         aspect.rows_by_polarity[polarity as usize].len()
@@ -23,7 +23,7 @@ fn every_aspect_leads_to_the_words_it_was_counted_from() {
         let page = ask(&pages, &format!("aspect={}&limit=100", aspect.id)).expect("a page");
         let (count, id) = (reviews_of(aspect, None), &aspect.id);
         assert_eq!(page.matches("<article").count(), count, "{id}");
-        // The sample keeps all of its evidence, so every review has its mark.
+        // The sample keeps all of its evidence, so every review has a mark.
         assert!(page.matches("<mark>").count() >= count, "{id}");
     }
 }

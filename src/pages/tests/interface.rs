@@ -1,4 +1,4 @@
-//! The description of the interface, and what machines find: true, whole, and safe whatever the data says.
+//! The OpenAPI document and the files for machines are correct, complete, and safe with any data.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ fn description(pages: &Pages) -> Value {
     serde_json::from_str(&text(pages, Page::OpenApi)).expect("JSON")
 }
 
-/// Every value of this key, at any depth.
+/// Collects every value of this key, at any depth.
 fn all<'v>(value: &'v Value, key: &str, found: &mut Vec<&'v Value>) {
     match value {
         Value::Object(members) => {
@@ -113,7 +113,7 @@ fn bounds_are_those_of_the_parser() {
             (words.map(str::to_owned).collect(), one("other"))
         } else {
             let bytes_max = schema["maxLength"].as_u64().expect("a length") as usize;
-            // Of a cursor the form is checked, too.
+            // The format of a cursor is checked, too.
             let longest = (name != "cursor").then(|| "x".repeat(bytes_max));
             let longest = longest.into_iter().collect();
             (longest, vec!["x".repeat(bytes_max + 1)])
@@ -133,7 +133,7 @@ fn hostile_texts_mean_what_they_say() {
     let llms = text(&pages, Page::LlmsText);
     assert!(!super::has_markup(&llms));
     assert!(!llms.contains('\u{202e}') && !llms.contains('\u{2066}'));
-    // Its links are ours alone.
+    // All links lead to this service.
     for rest in llms.split("](").skip(1) {
         assert!(rest.starts_with("https://reviews.example/"), "{rest:.60}");
     }

@@ -1,4 +1,4 @@
-//! Lines, and a disk that takes no more of them.
+//! Log lines, and a full disk.
 
 use std::net::IpAddr;
 use std::sync::Mutex;
@@ -38,7 +38,7 @@ fn a_path_cannot_break_its_line_or_steer_a_terminal() {
     assert!(characters.all(|character| (' '..='~').contains(&character)));
 }
 
-/// Takes as many bytes as it has room for, and then no more until it has more room.
+/// Accepts bytes up to `room`, and then fails until `room` grows.
 #[derive(Clone, Default)]
 struct Disk {
     bytes: Arc<Mutex<Vec<u8>>>,
@@ -95,7 +95,7 @@ fn after_a_full_disk_each_line_stands_alone() {
     writer.write();
     let counts = || [&stats.written, &stats.failed].map(|count| count.load(Relaxed));
     assert_eq!(counts(), [0, 2]);
-    // Still full: nothing is added to the torn line.
+    // Still full: nothing is appended to the incomplete line.
     put(&mut writer, "/3");
     writer.write();
     disk.room.store(usize::MAX, Relaxed);

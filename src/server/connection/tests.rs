@@ -1,4 +1,4 @@
-//! Connections with handlers of our own: what `http::handle` never does, or does only when it is broken.
+//! Connections with handlers of the test, which do what `http::handle` does never, or only with a bug.
 
 use std::future::{Future, pending, ready};
 use std::io::{Read, Write};
@@ -18,10 +18,10 @@ use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
 use crate::server::metrics::Counters;
 use crate::server::service::Handler;
 
-/// The size of a reply that the kernel does not take in one piece.
+/// The size of a response that the kernel does not accept in one piece.
 const LARGE: usize = 200_000;
 
-/// How long a test waits for what has to happen.
+/// How long a test waits for an expected event.
 const DEADLINE: Duration = Duration::from_secs(20);
 
 #[test]
@@ -64,7 +64,7 @@ fn a_panic_in_a_handler_is_a_500_and_the_others_go_on() {
 fn a_neighbour_is_answered_before_the_end_of_a_row_that_began_before_it_asked() {
     let row = "GET /row HTTP/1.1\r\nHost: a\r\n\r\n".repeat(128);
     assert_neighbour_is_answered(row.as_bytes(), 128);
-    // Without a yield the streams would all be polled before the sockets are looked at.
+    // Without a yield, all streams would be polled before the sockets are read.
     let streams = (0..64).flat_map(|number| get_stream(1 + 2 * number));
     let row: Vec<u8> = PREFACE.iter().copied().chain(streams).collect();
     assert_neighbour_is_answered(&row, 32);
@@ -77,12 +77,12 @@ fn assert_neighbour_is_answered(row: &[u8], max: usize) {
     let (notes, asks) = (Arc::clone(&answered), Arc::clone(&asking));
     let handler = move |request: Request<Incoming>| {
         notes.lock().unwrap().push(request.uri().path().to_owned());
-        // The neighbour asks while the first request is answered.
+        // The other connection sends its request while the first request is answered.
         if let Some(mut stream) = asks.lock().unwrap().take() {
             let request = b"GET /neighbour HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
             stream.write_all(request).unwrap();
         }
-        // After two of them others are polled.
+        // After two such handlers other tasks are polled.
         let began = Instant::now();
         while began.elapsed() < Duration::from_micros(200) {}
         ready(Response::new(Body::default()))
@@ -98,10 +98,10 @@ fn assert_neighbour_is_answered(row: &[u8], max: usize) {
     assert!(place.is_some_and(|place| place < max), "behind {place:?}");
 }
 
-/// What a client of HTTP/2 sends first: its preface, and empty SETTINGS.
+/// The first bytes of an HTTP/2 client: its preface, and empty SETTINGS.
 const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0";
 
-/// Returns HEADERS of `stream`, its end too: GET, http, "/", and "a" as the authority (RFC 9113 §6.2, RFC 7541 appendix
+/// Returns HEADERS that open and end `stream`: GET, http, "/", and the authority "a" (RFC 9113 §6.2, RFC 7541 appendix
 /// A).
 fn get_stream(stream: u32) -> Vec<u8> {
     let block = [0x82, 0x86, 0x84, 0x41, 1, b'a'];
@@ -128,10 +128,10 @@ fn a_connection_whose_stream_was_reset_before_its_answer_is_idle() {
         let length = client.read(&mut buffer).unwrap();
         received.extend_from_slice(&buffer[..length]);
     }
-    assert!(began.elapsed() < PING_INTERVAL, "a ping has ended it");
+    assert!(began.elapsed() < PING_INTERVAL, "ended by a ping");
 }
 
-/// Answers by a function.
+/// A handler that calls a function.
 #[derive(Clone)]
 struct By<F>(F);
 
@@ -169,7 +169,7 @@ impl Served {
         change(&mut config.limits);
         let counters = Arc::new(Counters::default());
         let socket = listener::bind("--listen", config.listen).unwrap();
-        // A kernel that takes little at a time, so that the server has to wait for its clients.
+        // With a small send buffer the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
         let listener = listener::listen("--listen", config.listen, socket).unwrap();
         let threads = (&Arc::default(), "");
@@ -186,16 +186,16 @@ impl Served {
         client
     }
 
-    /// Returns what sends a request with a chunked body and another right behind it, and counts the answers.
+    /// Returns a function that sends a request with a chunked body and another after it, and counts the responses.
     ///
-    /// hyper 1.12 answers the first and then, most times, forgets the second until it is polled again.
+    /// hyper 1.12 answers the first and then usually does not process the second until it is polled again.
     fn two_requests_with_a_body(&self) -> impl FnOnce() -> usize + use<> {
         let mut client = self.connect();
         move || {
             let requests = b"GET / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n\
                 GET /second HTTP/1.1\r\nHost: x\r\n\r\n";
             client.write_all(requests).unwrap();
-            // Nothing is read while the server could still write: that is what makes it wait.
+            // The server has to wait, as nothing is read while it could still write.
             thread::park_timeout(Duration::from_millis(50));
             let mut replies = Vec::new();
             let mut buffer = vec![0; LARGE];
@@ -233,7 +233,7 @@ struct Flags {
     serve: crate::cli::ServeArgs,
 }
 
-/// Returns the configuration of the program, but one thread, a free port, and neither hub nor state.
+/// Returns the program's configuration with one thread and a free port, and without hub and state.
 fn config() -> Config {
     let flags = "serve --listen 127.0.0.1:0 --threads 1 --no-hub".split(' ');
     let flags = <Flags as clap::Parser>::parse_from(flags).serve.config();

@@ -1,4 +1,4 @@
-//! Limits on both sides, and which connection is closed for another.
+//! Both sides of the limits, and which connection is evicted.
 
 use super::*;
 
@@ -14,7 +14,7 @@ fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
     Arc::new(Connections::new(&limits, proxies))
 }
 
-/// Admits a connection that has a request under way, which is closed for no other.
+/// Admits a connection with a request in progress, which is never closed for another one.
 fn busy(table: &Arc<Connections>, address: &str) -> Result<ConnectionPermit, LimitReached> {
     let (permit, _) = table.admit(address.parse().expect(address))?;
     permit.note_waiting(None);
@@ -53,7 +53,7 @@ fn one_of_the_next_32_is_closed_and_the_next_sample_begins_after_them() {
     let held: Vec<_> = (0..SAMPLE as u64 * 2)
         .map(|number| {
             let (permit, _) = table.admit([192, 0, 2, 1].into()).unwrap();
-            // The later, the longer.
+            // A connection with a higher number has waited longer.
             let since = Duration::from_secs(SAMPLE as u64 * 2 - number);
             permit.note_waiting(Some(table.began + since));
             permit

@@ -1,4 +1,4 @@
-//! The table of the module, row by row. Time is passed in.
+//! Each row of the module's table of deadlines. Time is passed in.
 
 use std::future::poll_fn;
 
@@ -11,7 +11,7 @@ use crate::server::connections::Connections;
 
 const WINDOW: Duration = Duration::from_secs(10);
 
-/// A connection on a clock of its own.
+/// A connection with a clock of its own.
 struct Bench {
     accepted: Instant,
     state: ConnectionState,
@@ -41,7 +41,7 @@ impl Bench {
         assert_eq!(self.state.deadline(&limits), expected);
     }
 
-    /// One request that comes and is answered at once at `now`.
+    /// A request that arrives at `now` and is answered at once.
     fn exchange(&self, now: Duration) {
         let state = self.at(now);
         state.note_read();
@@ -118,7 +118,7 @@ fn pings_do_not_keep_an_http2_connection_without_requests() {
     bench.assert_ends(s(63), Ending::Idle);
 }
 
-/// A request comes at `now`, and its reply does not fit into the socket.
+/// A request arrives at `now`, and its response does not fit into the socket.
 fn owe(bench: &Bench, now: Duration) {
     let state = bench.at(now);
     state.note_read();
@@ -138,7 +138,7 @@ async fn a_deadline_comes_also_to_a_task_that_had_used_up_its_budget() {
         networks: Vec::new(),
     };
     let table = Arc::new(Connections::new(&limits, proxies));
-    let (permit, _) = table.admit([127, 0, 0, 1].into()).expect("a place");
+    let (permit, _) = table.admit([127, 0, 0, 1].into()).expect("a permit");
     let mut deadline = ConnectionDeadline::new(clock::instant(), limits, s(1), permit);
     let mut polls = 0;
     let action = poll_fn(|context| {

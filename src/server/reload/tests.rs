@@ -1,4 +1,4 @@
-//! The rules of freeing what was replaced.
+//! Where and when a replaced state is freed.
 
 use super::*;
 use std::sync::mpsc;
@@ -6,7 +6,7 @@ use std::thread::ThreadId;
 
 const LONG: Duration = Duration::from_secs(600);
 
-/// Reports on which thread it is freed.
+/// Reports the thread on which it is dropped.
 struct Witness(mpsc::Sender<ThreadId>);
 
 impl Drop for Witness {
@@ -34,7 +34,7 @@ fn a_request_without_end_is_not_waited_for_nor_any_once_a_newer_state_is_served(
         let (freed, on) = mpsc::channel();
         let request = Arc::new(Witness(freed));
         drop_when_unshared(Arc::clone(&request), wait_max, || is_cancelled);
-        assert!(on.try_recv().is_err(), "the request has it still");
+        assert!(on.try_recv().is_err(), "the request still holds it");
         drop(request);
         assert_eq!(on.recv(), Ok(thread::current().id()));
     }

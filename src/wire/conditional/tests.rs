@@ -1,4 +1,4 @@
-//! What `check_conditional` of the oracle, whose document always has a date, does not reach.
+//! Cases that `check_conditional` of the oracle does not cover, as its document always has a date.
 
 use super::*;
 

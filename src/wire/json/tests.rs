@@ -1,4 +1,4 @@
-//! Escapes at every place of a word, and numbers; `check_json` of the oracle holds the rest.
+//! Escapes at every position of a word, and numbers; `check_json` of the oracle covers the rest.
 
 use super::*;
 
@@ -19,7 +19,7 @@ fn every_byte_is_escaped_alike_at_every_place_of_a_word() {
             let expected = [&around[0][..], &alone(byte), &around[1]].concat();
             assert_eq!(out, expected, "{byte} after {before}");
         }
-        // Neighbours: a mark must not spill into the byte after it.
+        // A mark for one byte must not carry over to the next byte.
         for second in 0..=u8::MAX {
             let mut out = Vec::new();
             push_escaped(&mut out, &[byte, second].repeat(4));
