@@ -52,8 +52,8 @@ enum Action {
     Remove(One),
     /// Deliver pending content of a subscription now, without waiting for its next attempt
     Retry(One),
-    /// Copy the subscriptions of the state directory into the database (--store); if both have a subscription, the later
-    /// state is kept, so copying again is harmless
+    /// Copy the subscriptions of the state directory into the database (--store); if both have a subscription, the
+    /// later state is kept, so copying again is harmless
     Copy,
 }
 
@@ -68,7 +68,7 @@ struct One {
 ///
 /// # Errors
 /// `NoInput` without a state or such a subscription, `Data` for a damaged state, `Io` for errors of the disk,
-/// `Unavailable` if another process uses the state.
+/// `Unavailable` if another process uses the state, or the database cannot be reached.
 pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let location = store_location(args.store.as_ref(), &args.state)?;
     let store = &mut open(&location)?;
@@ -117,7 +117,7 @@ fn open(location: &StoreLocation) -> Result<Store, Failure> {
     Ok(location.open()?)
 }
 
-/// Copies the state directory into `store`, while no service delivers from that directory.
+/// Copies the state directory into `store`; fails while a service delivers from that directory.
 fn copy(
     location: &StoreLocation,
     store: &mut Store,
@@ -217,8 +217,8 @@ fn subscription_row(listed: &Listed) -> Value {
     })
 }
 
-/// Returns a JSON object for each item, and the same as a text table: a line of names, then a line for each item with its
-/// first [`COLUMNS`] members. Without items the text is empty.
+/// Returns a JSON object for each item, and the items as a text table: a line of names, then a line for each item with
+/// its first [`COLUMNS`] members. Without items the text is empty.
 fn table<T>(items: &[T], row: impl Fn(&T) -> Value) -> (Vec<Value>, String) {
     let rows: Vec<Value> = items.iter().map(row).collect();
     let line = |cells: Vec<String>| cells.join("\t") + "\n";

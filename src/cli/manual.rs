@@ -16,7 +16,7 @@ pub(super) fn completions(shell: Shell) -> Result<(), Failure> {
     print(&script)
 }
 
-/// Prints a page of the manual.
+/// Prints the manual page of the program, or of the command `name`.
 pub(super) fn man(name: Option<&str>) -> Result<(), Failure> {
     let mut page = command().disable_help_flag(true);
     page.build();
@@ -54,7 +54,7 @@ struct Setting {
     origin: &'static str,
 }
 
-/// Prints the settings that `serve` would start with; `matches` are those of the program.
+/// Prints the settings that `serve` would start with; `matches` are those of the whole program.
 pub(super) fn settings(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
     // Refuses contradictory flags, like `serve`.
     args.serve.config()?;

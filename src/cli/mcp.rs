@@ -27,7 +27,7 @@ use crate::snapshot::{self, Snapshot};
 /// Longest message in bytes; a longer one gets an error.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
-/// Longest line in bytes that is read for the id of a message that is too long.
+/// Bytes of a too long message that are searched for its id; the rest of the line is skipped.
 const LINE_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Args)]
@@ -91,7 +91,7 @@ fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, F
             match load(args, directory) {
                 Ok(changed) => catalog = changed,
                 Err(failure) => tell(format_args!(
-                    "changed data cannot be used, so answers come from the data before: {failure}"
+                    "the changed data cannot be used, so answers come from the previous data: {failure}"
                 )),
             }
         }

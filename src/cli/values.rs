@@ -40,8 +40,8 @@ pub(super) enum OutputFormat {
     Json,
 }
 
-/// A value that is never printed, not even by `Debug`. It is validated after the command line was parsed, as clap prints
-/// values that its parsers refuse.
+/// A value that is never printed; it does not even implement `Debug`. It is validated after the command line was
+/// parsed, because clap prints the values that its parsers reject.
 #[derive(Clone)]
 pub(super) struct Secret(pub(super) String);
 
@@ -91,7 +91,7 @@ fn parse_scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     digits.parse::<u64>().ok()?.checked_mul(*scale)
 }
 
-/// Parses a URL of `http` or `https`.
+/// Parses an `http` or `https` URL.
 pub(super) fn parse_http_url(text: &str) -> Result<Url, String> {
     let url = Url::parse(text).ok();
     let url = url.filter(|url| ["http", "https"].contains(&url.scheme()));
@@ -104,7 +104,7 @@ pub(super) fn parse_http_url(text: &str) -> Result<Url, String> {
 pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
     let url = parse_http_url(text)?;
     let origin = url.origin().ascii_serialization();
-    // A path, a query, a fragment, a user name or a password would make it longer.
+    // With a path, a query, a fragment, a user name or a password the URL is longer than its origin.
     match url.as_str().strip_suffix('/') == Some(origin.as_str()) {
         true => Ok(origin),
         false => Err(format!(
@@ -121,7 +121,7 @@ pub(super) fn parse_origin(text: &str) -> Result<String, String> {
     }
 }
 
-/// Parses the name of a host, with or without a port.
+/// Parses a host name, with or without a port.
 pub(super) fn parse_host(text: &str) -> Result<String, String> {
     let url = parse_base_url(&format!("http://{text}")).unwrap_or_default();
     match url.strip_prefix("http://") {

@@ -297,7 +297,7 @@ impl<'a> Item<'a> {
         self.nodes.get(1..).unwrap_or_default()
     }
 
-    /// Reads an object by `read`, which asks for each of its keys.
+    /// Reads an object with `read`, which requests each of its keys.
     pub(super) fn object<T>(mut self, read: impl FnOnce(&mut Object<'_>) -> T) -> T {
         let mut unread = 0;
         if let Some(Node::Object { len, .. }) = self.nodes.first() {
@@ -317,7 +317,7 @@ impl<'a> Item<'a> {
         value
     }
 
-    /// Reads an array of any length: calls `read` with each entry; the number of the first in its file is `first`.
+    /// Reads an array of any length: calls `read` with each entry; `first` is the index of the first entry in the file.
     pub(super) fn list(self, first: usize, mut read: impl FnMut(Item<'_>)) {
         let Some((Node::Array { .. }, mut rest)) = self.nodes.split_first() else {
             return self.mismatch("an array");

@@ -130,8 +130,8 @@ pub(super) struct Lints {
     pub(super) ignored_count: usize,
 }
 
-/// A rule whose warnings the operator suppresses, and the review ids and paths in `editorial.json` that this applies to;
-/// an empty set suppresses the rule everywhere.
+/// A rule whose warnings the operator suppresses, and the review ids and paths in `editorial.json` that this applies
+/// to; an empty set suppresses the rule everywhere.
 pub(super) type Suppression = (String, HashSet<String>);
 
 /// Reads `check.json`. Rules, reviews and paths that no longer exist are ignored.
@@ -152,7 +152,7 @@ pub(super) fn suppressions(item: Item<'_>) -> Vec<Suppression> {
 }
 
 impl Lints {
-    /// Returns the warnings about `dataset` that are not suppressed, at most one of each code and path, in a fixed order.
+    /// Returns the warnings about `dataset` that are not suppressed, at most one per code and path, in a fixed order.
     ///
     /// Cost: about seven seconds for a million reviews of a law practice, negligible for other types of business.
     pub(super) fn warnings(&self, dataset: &Dataset) -> Vec<Warning> {
@@ -196,7 +196,7 @@ impl Lints {
         all.any(|(known, names)| known == rule && is_about(names))
     }
 
-    /// Counts the reviews with findings for which `rule` is not suppressed, and shows the first, newest first: ids with
+    /// Counts the reviews with findings for which `rule` is not suppressed, and shows examples, newest first: ids with
     /// the words found.
     fn counted<'f>(
         &self,

@@ -1,4 +1,4 @@
-//! The requests of the administrator's listener: metrics and health. They are never served on the public port.
+//! The requests of the administrator's listener: health, readiness, and metrics, which the public port never serves.
 
 use std::net::IpAddr;
 

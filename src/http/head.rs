@@ -13,11 +13,11 @@ use super::router;
 #[derive(Clone, Copy)]
 pub(crate) struct RequestHead<'r> {
     pub(crate) method: &'r Method,
-    /// The path of the target, still encoded.
+    /// The path of the target, still percent-encoded.
     pub(crate) path: &'r str,
-    /// The query of the target, still encoded; empty if there is none.
+    /// The query of the target, still percent-encoded; empty if there is none.
     pub(crate) query: &'r str,
-    /// Bytes of the whole target.
+    /// Length of the whole target in bytes.
     pub(crate) target_bytes: usize,
     /// Whether Host and the authority of the target are valid.
     pub(crate) host: Result<(), HostError>,
@@ -29,7 +29,7 @@ pub(crate) struct RequestHead<'r> {
     present: u8,
 }
 
-/// A field that reads depend on; the number is its bit.
+/// A header field that responses depend on; the number is its bit.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Field {
     AcceptEncoding = 0,

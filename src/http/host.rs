@@ -86,7 +86,7 @@ fn names<'r>(uri: &'r Uri, headers: &'r HeaderMap) -> impl Iterator<Item = &'r [
     hosts.chain(authority.map(str::as_bytes))
 }
 
-/// Tells whether a name is an address or `localhost`.
+/// Tells whether a name is an IP address or `localhost`.
 fn is_local(name: &[u8]) -> bool {
     let is_ipv4 = |text: &str| text.parse::<Ipv4Addr>().is_ok();
     name.eq_ignore_ascii_case(b"localhost")

@@ -7,7 +7,7 @@ use arc_swap::ArcSwap;
 /// A reason that `/readyz` reports.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reason {
-    /// A stable word for programs, such as `reload_failed` or `draining`; a later reason with the same code replaces it.
+    /// A stable word for programs, such as `reload_failed` or `draining`; a later reason with this code replaces it.
     pub code: &'static str,
     /// One line for people.
     pub message: String,

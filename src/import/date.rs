@@ -1,7 +1,7 @@
-//! Days in the notations of exports; a date with two readings is refused unless the file or a flag decides.
+//! Parses dates of exports; an ambiguous date is refused unless other dates of the file or a flag decide.
 //!
-//! One tokeniser splits a text into numbers and the name of a month. Three numbers may be day/month/year or
-//! month/day/year, and with a year of two digits year/month/day; every other notation has one reading.
+//! One tokeniser splits a text into numbers and a month name. Three numbers may be day/month/year or month/day/year
+//! and, with a two-digit year, year/month/day; every other notation has one reading.
 
 use crate::wire::date::{Date, Timestamp, parse_timestamp};
 use crate::wire::text::quote;
@@ -392,7 +392,7 @@ mod tests {
                 None,
             ),
             (&["13/04/2024", "24-03-04"], None),
-            // With points the day comes first, unless it cannot.
+            // Dotted dates are read day first if possible.
             (&["03.04.2024", "03.14.2024"], Some(Order::MonthDayYear)),
         ] {
             let found = find_order(dates.iter().map(|date| (*date).to_owned()));

@@ -31,7 +31,7 @@ pub struct SourceFormat {
     pub(super) marks: String,
     /// Keys that each element must have.
     pub(super) needs: String,
-    /// The columns of each field; empty in a generic format, whose columns may have any of the usual names.
+    /// The columns of each field; empty in a generic format, which accepts all the usual column names.
     fields: Map<String, Value>,
     /// The status values of published reviews; if empty, those in [`SHOWN`].
     pub(super) published: String,
@@ -106,7 +106,7 @@ pub(super) fn of_columns(names: &[String]) -> &'static SourceFormat {
     found.unwrap_or(&formats()[0])
 }
 
-/// The status values of published reviews in a table of an unknown platform; any other value means hidden.
+/// The status values of published reviews in a table of an unknown platform; any other, if not empty, means hidden.
 pub(super) const SHOWN: &str = "published publish approved approve accepted active enabled visible public shown live \
     online ok on yes y true 1 ja oui si sí veröffentlicht freigegeben genehmigt sichtbar aktiv publicado aprobado \
     visible publié approuvé";
@@ -115,7 +115,7 @@ pub(super) const SHOWN: &str = "published publish approved approve accepted acti
 pub(super) const CHANNELS: &str =
     "email mail web sms api widget form app qr qrcode import csv manual admin invitation organic";
 
-/// The authors of reviews whose name is not shown.
+/// Author names of anonymous reviews.
 pub(super) const ANONYMOUS: [&str; 3] = ["A Google user", "A Facebook user", "Anonymous"];
 
 #[cfg(test)]

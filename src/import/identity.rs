@@ -48,7 +48,7 @@ mod tests {
 
     #[test]
     fn ids_are_stable_and_tell_reviews_apart() {
-        // A changed value here would make every review of every operator new.
+        // If this value changed, the next import would add every review again under a new id.
         let id = "google-6a3a3793296502e662a9c97b1e123ae4";
         for source in ["google", "Google"] {
             assert_eq!(of_own(source, "AbFvOqk1"), id);

@@ -121,7 +121,7 @@ impl<'f> Merge<'f> {
         self.ignored.extend(ids);
     }
 
-    /// Begins the next source.
+    /// Starts the next source.
     pub fn begin(&mut self, source: &ImportSource<'_>) {
         self.sources.push(source.report());
     }

@@ -20,7 +20,7 @@ use crate::wire::text::quote;
 /// Longest text with markup, in bytes: four times the limit of published texts.
 const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
 
-/// A review of a source, every value checked.
+/// A review of a source, with valid values.
 pub(super) struct Candidate {
     pub(super) id: String,
     pub(super) date: Date,
@@ -154,7 +154,7 @@ fn clean(record: &Record, field: Field) -> Result<Option<String>, String> {
     }
 }
 
-/// Returns the name to publish, without e-mail and IP addresses, which are never stored.
+/// Returns the name to publish, without e-mail and IP addresses; a name from a reviewd is unchanged.
 fn published_name(named: String, record: &Record, source: &ImportSource<'_>) -> String {
     let is_address = |word: &&str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());

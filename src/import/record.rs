@@ -84,7 +84,7 @@ impl fmt::Display for Field {
 /// field of a stored review.
 #[derive(Clone, Debug, Default)]
 pub struct Record {
-    /// The line on which it begins, from 1.
+    /// The line on which the record begins, from 1.
     pub(super) line: u64,
     values: [Option<String>; Field::NAMES.len()],
     /// An error for each field with more than one value: as an empty field, it would clear the stored value.
@@ -136,7 +136,7 @@ pub type Found = Result<Record, Refusal>;
 /// A part of a source that is not a valid record.
 #[derive(Clone, Debug)]
 pub struct Refusal {
-    /// The line on which it begins, from 1.
+    /// The line on which the part begins, from 1.
     pub line: u64,
     /// Why it is refused.
     pub reason: String,

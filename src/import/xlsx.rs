@@ -1,7 +1,7 @@
-//! The rows of a workbook (.xlsx): the first sheet that has a cell, read with `calamine` cell by cell.
+//! Reads the rows of a workbook (.xlsx): those of the first sheet that has a cell, cell by cell with `calamine`.
 //!
-//! Cells become the text that a CSV file would have: whole numbers without a fraction, days as YYYY-MM-DD. The size of a
-//! workbook is limited, and so is what it unpacks to, by the archive's directory and by its cells.
+//! Cells become the text that a CSV file would have: whole numbers without a fraction, days as YYYY-MM-DD. The size of
+//! a workbook is limited, and so is its unpacked size, by the sizes in the archive's directory and by the cells read.
 
 use std::fmt;
 use std::io::Cursor;
@@ -51,7 +51,7 @@ pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Row>, ReadError> {
                 let row = Row::default();
                 rows.push(Row { line, ..row });
             }
-            // One column too many is enough to refuse the table.
+            // One column beyond the limit is enough to refuse the table.
             let column = usize::try_from(column).unwrap_or(COLUMNS_MAX);
             if let Some(row) = rows.last_mut().filter(|_| column <= COLUMNS_MAX) {
                 let value = text(cell.get_value());
@@ -102,7 +102,7 @@ mod tests {
 
     use super::*;
 
-    /// Returns an archive with one part of so many bytes in its directory.
+    /// Returns an archive with one part, whose unpacked size in the directory is `size`.
     fn archive(size: u64) -> Vec<u8> {
         let mut writer = ZipWriter::new(Cursor::new(Vec::new()));
         writer
@@ -110,7 +110,7 @@ mod tests {
             .expect("a part");
         writer.write_all(b"text").expect("memory");
         let mut bytes = writer.finish().expect("an archive").into_inner();
-        // The size stands 24 bytes behind the beginning of the entry in the directory (APPNOTE.TXT 4.3.12).
+        // The size is 24 bytes after the start of the entry in the directory (APPNOTE.TXT 4.3.12).
         let entry = memchr::memmem::rfind(&bytes, b"PK\x01\x02").expect("an entry");
         let size = u32::try_from(size).expect("a size of 32 bits");
         bytes[entry + 24..entry + 28].copy_from_slice(&size.to_le_bytes());

@@ -17,7 +17,7 @@ use crate::snapshot::Snapshot;
 
 const TEMPLATE: &str = include_str!("../../templates/openapi.json");
 
-/// The description of the interface for one snapshot.
+/// The OpenAPI document for one snapshot.
 #[derive(Debug)]
 pub(super) struct Interface {
     document: Value,

@@ -1,4 +1,4 @@
-//! `/developers`: every endpoint with examples to copy and to try, agents, push, and limits.
+//! `/developers`: every endpoint with examples to copy and to run, and sections on agents, push and limits.
 
 use askama::Template;
 use serde_json::Value;
@@ -136,7 +136,7 @@ impl<'d> Parameter<'d> {
     }
 }
 
-/// Opens the session that the DELETE example ends.
+/// The message that opens the session which the DELETE example ends.
 const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"example","version":"1.0"}}}"#;
 
 #[derive(Template)]

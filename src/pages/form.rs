@@ -1,5 +1,5 @@
-//! The search form, and the parameters of a request for a page, kept as given so that the form, the filter labels and the
-//! links repeat them.
+//! The search form, and the query parameters of a page, kept as given so that the form, the filter labels and the links
+//! can repeat them.
 
 use std::collections::HashSet;
 
@@ -64,7 +64,7 @@ impl Lists {
     }
 }
 
-/// Keeps the first entry of each value.
+/// Keeps the first entry of each value; `None` if there are too many.
 fn entries<'s>(entries: impl Iterator<Item = (&'s str, &'s str)>) -> Entries {
     let mut known = HashSet::new();
     let distinct = entries.filter(|(value, _)| known.insert(*value));
@@ -235,7 +235,7 @@ mod tests {
     fn a_list_longer_than_people_look_through_is_a_text() {
         let names: Vec<String> = (0..=ENTRIES_MAX).map(|name| format!("n{name}")).collect();
         let made = |count: usize| {
-            // Each comes twice, and counts once.
+            // Each value occurs twice, and counts once.
             let twice = names[..count].iter().chain(&names[..count]);
             entries(twice.map(|name| (name.as_str(), name.as_str())))
         };

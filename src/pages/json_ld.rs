@@ -92,7 +92,7 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
     })
 }
 
-/// Removes the members that are null, an empty text, an empty list or an object of nothing but its type, at any depth.
+/// Removes members that are null, an empty string, an empty list or an object with only its type, at any depth.
 fn remove_empty(value: &mut Value) {
     match value {
         Value::Object(members) => {
@@ -110,7 +110,7 @@ fn remove_empty(value: &mut Value) {
     }
 }
 
-/// Returns whether a review was published elsewhere than by the business: by a platform, or on another host.
+/// Returns whether a review was published by a platform, or on another host than that of the business.
 fn is_published_elsewhere(source: &str, url: &str, business: &Business) -> bool {
     let host = |url: &str| {
         let url = url::Url::parse(url).ok()?;

@@ -1,5 +1,4 @@
-//! The parts that all pages share, rendered once per snapshot: head with the business, rating, and footer; and the page
-//! of an error.
+//! The parts that all pages share, rendered once per snapshot: business header, rating and footer; and the error page.
 
 use askama::Template;
 use sha2::{Digest, Sha256};
@@ -57,7 +56,7 @@ impl Layout {
 
 /// Renders a template.
 pub(super) fn rendered(template: &impl Template) -> String {
-    // Rendering fails only if the writer does, and a string accepts everything.
+    // Rendering fails only if the writer fails, and writing to a string never does.
     template.render().unwrap_or_default()
 }
 

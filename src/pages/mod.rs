@@ -1,12 +1,12 @@
-//! HTML pages, badge, widget, linked data and the description of the interface, rendered once per snapshot.
-//! Only search pages are rendered per request.
+//! HTML pages, badge, widget, linked data and the OpenAPI document, rendered once per snapshot. Only search pages and
+//! widgets with parameters are rendered per request.
 //!
-//! `Page` lists all stored documents of this folder, and [`Pages`] holds their bytes. `layout` has what all pages have in
-//! common. `api` is the description of the interface, from which `/openapi.json` and the documentation are made. A search
-//! page is rendered per request, from the same parts and by the rules of the interface's own search.
+//! `Page` lists all stored documents of this folder, and [`Pages`] holds their bytes. `layout` has the parts that all
+//! pages share. `api` has the OpenAPI document, from which the documentation is made as well. A search page is rendered
+//! from the same parts and by the rules of the API's own search.
 //!
-//! The templates are compiled and escape every value; drawings and JSON-LD escape by `wire`. A URL becomes a link only
-//! if `text::link` allows its scheme.
+//! The templates are compiled and escape every value; `json_ld` escapes its own. A URL becomes a link only if
+//! `text::link` allows its scheme.
 
 mod api;
 mod developers;
@@ -48,7 +48,7 @@ pub(crate) enum Page {
     Script,
     Favicon,
     ReviewsJsonLd,
-    /// `/badge.svg`, in the colours that the reader's system prefers.
+    /// `/badge.svg`, in the theme that the reader's system prefers.
     Badge,
     BadgeLight,
     BadgeDark,
@@ -103,7 +103,7 @@ impl Policy {
 }
 
 impl Page {
-    /// Every document, in the order of the numbers, with its Content-Type and its policy for browsers.
+    /// Every document, in the order of the enum, with its Content-Type and its policy for browsers.
     const TABLE: [(Page, &'static str, Policy); 18] = [
         (Page::Home, HTML, Policy::Page),
         (Page::Stylesheet, CSS, Policy::Shared),
@@ -125,7 +125,7 @@ impl Page {
         (Page::ApiCatalog, LINKSET, Policy::Shared),
     ];
 
-    /// Returns every document, in the order of the numbers.
+    /// Returns every document, in the order of the enum.
     pub(crate) fn all() -> impl Iterator<Item = Page> {
         Page::TABLE.iter().map(|(page, ..)| *page)
     }
@@ -197,7 +197,7 @@ const SVG: &str = "image/svg+xml";
 const LINKSET: &str =
     "application/linkset+json; profile=\"https://www.rfc-editor.org/info/rfc9727\"";
 
-/// The aspects with mentions, the most mentioned first; equals stay in the order of the taxonomy.
+/// The aspects with mentions, the most mentioned first; ties keep the order of the taxonomy.
 fn mentioned(insights: Option<&Insights>) -> Vec<&Aspect> {
     let aspects = insights.into_iter().flat_map(|insights| &insights.aspects);
     let mut aspects: Vec<&Aspect> = aspects.filter(|one| one.mention_count > 0).collect();
@@ -228,7 +228,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// Renders the documents of `snapshot`; without insights while those are still being derived.
+    /// Renders the documents of `snapshot`, without insights if these are not derived yet.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>) -> Pages {
         let stats = RatingStats::of(&snapshot);
@@ -279,8 +279,8 @@ impl Pages {
         &self.resources[page as usize]
     }
 
-    /// Returns whether `query` is `v=` and the current version of a file that pages load; such a response may be cached
-    /// for ever.
+    /// Returns whether `query` is `v=` and the current version of the file `page`; the response may then be cached for
+    /// ever.
     pub(crate) fn is_versioned(&self, page: Page, query: &str) -> bool {
         let version = match page {
             Page::Stylesheet => &self.layout.stylesheet_version,
@@ -296,7 +296,7 @@ impl Pages {
         self.search_tags.tag(page as u8, query)
     }
 
-    /// Makes the compressed variants of the documents; asks `cancelled` before each.
+    /// Creates the compressed variants of the documents; calls `cancelled` before each.
     pub(crate) fn compress(&self, cancelled: &impl Fn() -> bool) {
         for resource in &self.resources {
             resource.compress(cancelled);

@@ -15,7 +15,7 @@ pub(super) struct RatingStats {
     pub(super) sum: u64,
     /// Number of reviews with 1, 2, 3, 4 and 5 stars.
     pub(super) distribution: [u64; 5],
-    /// Reviews by spans of equal length, oldest first; empty spans too.
+    /// Spans of equal length with their reviews, oldest first, including empty ones.
     pub(super) spans: Vec<Span>,
     /// Months in a span: 1, 3, or whole years.
     pub(super) span_months: u32,
@@ -75,7 +75,7 @@ impl RatingStats {
         rounded(self.sum, self.count, 10)
     }
 
-    /// Returns the mean as people read it, `4.1`.
+    /// Returns the mean with one decimal, such as `4.1`.
     pub(super) fn mean_short(&self) -> Option<String> {
         let tenths = self.mean_tenths()?;
         Some(format!("{}.{}", tenths / 10, tenths % 10))
@@ -87,7 +87,7 @@ impl RatingStats {
     }
 }
 
-/// `sum / count`, in parts of one, halves rounded up.
+/// `sum / count` in units of `1 / parts`, halves rounded up; `None` if `count` is 0.
 pub(super) fn rounded(sum: u64, count: u64, parts: u64) -> Option<u64> {
     (2 * parts * sum + count).checked_div(2 * count)
 }
@@ -103,9 +103,9 @@ fn span_months(oldest: u32, newest: u32) -> u32 {
     [1, 3].into_iter().chain(years).find(fits).unwrap_or(12_000)
 }
 
-/// The drawing; its figures are also shown as a table.
+/// The chart; its numbers are also shown as a table.
 pub(super) struct Chart {
-    /// What a span is: "month", "quarter", or years.
+    /// Length of a span: "month", "quarter", "year" or years.
     pub(super) span: String,
     /// Stars with their vertical position.
     pub(super) grid: Vec<(u8, f64)>,
@@ -133,7 +133,7 @@ const COLUMN_MAX: f64 = 34.0;
 /// Left edge and width of the plot area, in percent of the drawing.
 const LEFT: f64 = 6.0;
 const WIDTH: f64 = 93.0;
-/// Year labels at most, so that they do not touch on a phone.
+/// Most year labels, so that they do not overlap on a phone.
 const LABELS_MAX: u32 = 8;
 
 impl Chart {
@@ -176,7 +176,7 @@ impl Chart {
     }
 }
 
-/// Returns the years and where each begins, as many as there is room for.
+/// Returns years and the position of each, as many as fit.
 fn years(spans: &[Span], span_months: u32, step: f64) -> Vec<(f64, u32)> {
     let year = |span: &Span| span.month / 12;
     let (first, last) = (spans.first().map_or(0, year), spans.last().map_or(0, year));
@@ -184,7 +184,7 @@ fn years(spans: &[Span], span_months: u32, step: f64) -> Vec<(f64, u32)> {
     let mut years: Vec<(f64, u32)> = Vec::new();
     for (place, span) in spans.iter().enumerate() {
         let is_start = span.month % 12 < span_months && (year(span) - first).is_multiple_of(every);
-        // A year that began before the first span has its label all the same, unless the next one is too near.
+        // A year that began before the first span is labelled there, unless the next label would be too near.
         let is_begun = place == 0 && span.month % 12 < 9;
         let is_new = years.last().is_none_or(|(_, last)| *last != year(span));
         if (is_start || is_begun) && is_new {

@@ -61,7 +61,7 @@ const MARKS_MAX: usize = 64;
 /// although a hundred texts may have megabytes.
 const HIGHLIGHT_BYTES_MAX: usize = 128 << 10;
 
-/// Reads the reviews of `rows`, and marks `terms` and the code points of `evidence`, which is by id.
+/// Reads the reviews of `rows`, and marks `terms` and the code points of `evidence`, whose keys are review ids.
 ///
 /// Every text gets an equal share of [`HIGHLIGHT_BYTES_MAX`]; unused bytes are divided among the next texts.
 pub(super) fn read_all(
@@ -98,7 +98,7 @@ pub(super) fn read_newest(snapshot: &Snapshot, count_max: u32) -> Vec<ReviewView
 impl ReviewView {
     /// Parses the review of `row`, without highlights.
     pub(super) fn read(snapshot: &Snapshot, row: Row) -> ReviewView {
-        // The snapshot rendered these bytes, so they are a review.
+        // The snapshot contains valid reviews only.
         let review = serde_json::from_slice(snapshot.review(row));
         let mut review: ReviewView = review.unwrap_or_default();
         let mention = |parameter: &str, value: &str, label: &str| Mention {
@@ -172,7 +172,7 @@ impl From<String> for Highlighted {
 }
 
 impl Highlighted {
-    /// Marks these ranges: those that overlap or touch are merged, those outside of the text dropped.
+    /// Marks these ranges: overlapping or adjacent ones are merged, those outside of the text dropped.
     fn mark(&mut self, mut marks: Vec<Range<usize>>) {
         marks.retain(|mark| mark.start < mark.end && self.text.get(mark.clone()).is_some());
         marks.sort_unstable_by_key(|mark| mark.start);
@@ -184,7 +184,7 @@ impl Highlighted {
         }
     }
 
-    /// Returns the text in stretches, each with whether it is marked.
+    /// Returns the segments of the text, each with whether it is marked.
     pub(super) fn stretches(&self) -> impl Iterator<Item = (&str, bool)> {
         let mut at = 0;
         let end = self.text.len();
@@ -198,7 +198,7 @@ impl Highlighted {
     }
 }
 
-/// Returns the bytes of the code points `points` of `text`; beyond its end there are none.
+/// Returns the byte range of the code points `points` of `text`, cut at its end.
 fn bytes_of_points(text: &str, points: Range<u32>) -> Range<usize> {
     if text.is_ascii() {
         return text.len().min(points.start as usize)..text.len().min(points.end as usize);

@@ -43,7 +43,7 @@ impl PageQuery<'_> {
     }
 }
 
-/// The page that explains why a request is invalid.
+/// An error page for an invalid query.
 #[derive(Debug)]
 pub struct InvalidQuery {
     /// HTML.

@@ -32,7 +32,7 @@ pub(super) fn render_newest(context: &Context<'_>) -> String {
 }
 
 impl Pages {
-    /// Parses the parameters of the frame, which are those of `/api/reviews/search`, or renders the page of their issues.
+    /// Parses the parameters of the frame, which are those of `/api/reviews/search`, or renders an error page.
     pub(crate) fn ask_widget<'b>(
         &self,
         raw: &[u8],
@@ -118,7 +118,7 @@ impl<'p> Widget<'p> {
     }
 }
 
-/// The colours of a badge.
+/// The colors of the badge in each theme.
 pub(super) const LIGHT: &str = ".card{fill:#fff;stroke:#d9d5cc}.strong{fill:#1d2429}.soft{fill:#59626a}.on{fill:#b3730b}.off{fill:#ddd8ce}";
 pub(super) const DARK: &str = ".card{fill:#1b2024;stroke:#3a4248}.strong{fill:#f1efea}.soft{fill:#aab2b8}.on{fill:#e9b04a}.off{fill:#444c52}";
 

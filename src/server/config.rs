@@ -1,4 +1,4 @@
-//! The server's configuration: plain values, which the command line has validated, without defaults.
+//! The server's configuration: plain values, which the command line has validated.
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroUsize;
@@ -39,13 +39,13 @@ pub struct Config {
     pub drain_time: Duration,
     /// How often to check for changed files; zero means never. SIGHUP works in any case.
     pub poll: Duration,
-    /// Origins whose pages may use `/mcp` besides our own and loopback; `*` for all.
+    /// Origins whose pages may use `/mcp`, besides the server's own and loopback; `*` for all.
     pub mcp_origins: Vec<String>,
     /// Host names that requests to `/mcp` may use, besides that of the public address, loopback and addresses.
     pub mcp_hosts: Vec<String>,
     /// The certificate and key for TLS; `None` for plain HTTP.
     pub tls: Option<TlsFiles>,
-    /// The proxies in front of the service.
+    /// The trusted proxies in front of the service.
     pub proxies: http::Proxies,
     /// Limits of connections and requests.
     pub limits: Limits,

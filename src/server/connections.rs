@@ -25,7 +25,7 @@ use super::config::Limits;
 use crate::http::Proxies;
 use crate::wire::network::networks_of_client;
 
-/// The network of all connections, whatever their addresses.
+/// The key of all connections, IPv4 and IPv6.
 const ALL: IpNet = IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::UNSPECIFIED, 0));
 
 /// The limit of an IPv6 /48, as a multiple of the limit per client. A provider assigns up to a /48 to one customer (RFC
@@ -36,15 +36,15 @@ const SITE_SHARES: u32 = 4;
 /// nginx.
 const SAMPLE: usize = 32;
 
-/// Connections that may be open beyond the limit: evicted ones whose task has not closed them yet.
+/// Connections that may be open beyond the limit: evicted ones whose tasks have not closed them yet.
 const CLOSING_MAX: u32 = 32;
 
-/// Every open connection. The table is locked when one opens or closes, when the server drains and when `/metrics` is
-/// read, never for another request.
+/// All open connections. The table is locked when one opens or closes, when the server drains and when `/metrics` is
+/// read, but not for each request.
 #[derive(Debug)]
 pub(super) struct Connections {
     draining: AtomicBool,
-    /// Notified when the last connection has ended.
+    /// Notified when the last connection has closed.
     ended: Notify,
     /// Largest number of open connections.
     pub(super) max: u32,
@@ -74,7 +74,7 @@ struct Table {
 #[derive(Debug)]
 struct Entry {
     status: Arc<ConnectionStatus>,
-    /// Wakes its task, once that runs.
+    /// Wakes the connection's task; `None` before its first wait.
     waker: Option<Waker>,
     /// The networks in which it is counted: its client and the /48 of this, unless the peer is a proxy, and [`ALL`].
     networks: [Option<IpNet>; 3],
@@ -169,7 +169,7 @@ impl Connections {
         Ok((permit, closed_for))
     }
 
-    /// Returns how many connections are open.
+    /// Returns the number of open connections.
     pub(super) fn open(&self) -> u32 {
         u32::try_from(self.lock().entries.len()).unwrap_or(u32::MAX)
     }
@@ -243,7 +243,7 @@ impl Table {
         Some(())
     }
 
-    /// Returns which of the next [`SAMPLE`] connections of `network` has waited longest for a request.
+    /// Returns the connection that has waited longest for a request, of the next [`SAMPLE`] ones of `network`.
     fn longest_waiting(&mut self, network: IpNet) -> Option<u64> {
         let from = self.sample_from;
         let keys = self.networks.get(&network)?;

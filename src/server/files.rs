@@ -145,7 +145,7 @@ fn open(path: &Path) -> io::Result<File> {
     }
 }
 
-/// The state of all data files, which shows a change without reading them.
+/// The metadata of all data files, which show a change without reading the files.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Stamps {
     files: [Option<Stamp>; FILES.len()],
@@ -240,7 +240,7 @@ mod tests {
             (INSIGHTS, 256),
             (REVIEWS, 1_024),
         ] {
-            // Files without content on disk; the largest ones are not read within their size.
+            // Sparse files; the largest ones are not read at their limit.
             let file = File::create(directory.path().join(name)).unwrap();
             file.set_len((mib << 20) + 1).unwrap();
             let error = read(directory.path()).unwrap_err().to_string();
@@ -315,11 +315,11 @@ mod tests {
             (1_700_000_000_500, Some(1_000)),
             (1_700_000_001_499, Some(1)),
             (1_700_000_001_500, None),
-            // Dated ahead of the clock.
+            // A time ahead of the clock.
             (1_700_000_000_499, None),
         ] {
             let left = left_ms.map(Duration::from_millis);
-            // A copy may keep the time of its original, and a writer may set one that is yet to come.
+            // A copy may keep the time of its original, and a writer may set a future time.
             for stamps in [
                 at(written, (0, 0)),
                 at((0, 0), written),
@@ -327,7 +327,7 @@ mod tests {
             ] {
                 assert_eq!(stamps.time_until_quiet(&stamps, now_ms), left, "{now_ms}");
             }
-            // Whatever the clock of the volume says.
+            // A change is waited for with any clock of the volume.
             let changed = at(written, written).time_until_quiet(&at(written, (0, 0)), now_ms);
             assert_eq!(changed, Some(QUIET));
         }

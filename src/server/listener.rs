@@ -31,7 +31,7 @@ use super::service::Handler;
 use super::{StartError, clock, threads};
 use crate::http::Readiness;
 
-/// Connections that the kernel holds until they are accepted; it may cut this to `net.core.somaxconn`.
+/// Connections that the kernel queues until they are accepted; it may cut this to `net.core.somaxconn`.
 const BACKLOG: i32 = 4_096;
 
 /// Largest number of unsent bytes that a socket buffers (TCP_NOTSENT_LOWAT).
@@ -44,7 +44,7 @@ const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 /// Delay after a failed accept, so that a lack of descriptors does not cause a busy loop.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
-/// Least time between two log lines about failed accepts, or about one limit of connections; the metrics count each.
+/// Least time between two log lines about failed accepts, or about the same connection limit; the metrics count each.
 const LOG_INTERVAL: Duration = Duration::from_secs(60);
 
 /// The phase of the shutdown; it only moves forward.
@@ -187,9 +187,9 @@ struct Acceptor<H> {
     workers: Vec<Worker>,
     drain_time: Duration,
     phases: watch::Receiver<ShutdownPhase>,
-    /// When a failed accept was logged last.
+    /// When a failed accept was last logged.
     accept_logged: Option<Instant>,
-    /// The same of each [`LimitReached`].
+    /// When each [`LimitReached`] was last logged.
     limit_logged: [Option<Instant>; 2],
 }
 
@@ -197,9 +197,9 @@ impl<H: Handler> Acceptor<H> {
     /// Serves until the end; returns whether every connection ended by itself.
     async fn run(mut self, listener: TcpListener) -> bool {
         if let Err(error) = self.accept(listener).await {
-            error!(%error, "the listener cannot be watched, nothing is served");
+            error!(%error, "the listener cannot be polled, nothing is served");
         }
-        // The listener is closed by now: the kernel refuses new connections, which can go elsewhere.
+        // The listener is closed now: the kernel refuses new connections, so that clients can go elsewhere.
         self.connections.begin_drain();
         let clean = tokio::select! {
             biased;
@@ -226,7 +226,7 @@ impl<H: Handler> Acceptor<H> {
         clean
     }
 
-    /// Accepts connections until the drain begins, and hands each to a worker.
+    /// Accepts connections until the drain begins, and passes each to a worker.
     async fn accept(&mut self, listener: TcpListener) -> io::Result<()> {
         let listener = tokio::net::TcpListener::from_std(listener)?;
         let mut draining = pin!(reached(self.phases.clone(), ShutdownPhase::Drain));
@@ -316,7 +316,7 @@ impl<H: Handler> Acceptor<H> {
 #[derive(Debug)]
 struct Worker {
     runtime: runtime::Handle,
-    /// Ends the thread when it is dropped.
+    /// Stops the thread when it is dropped.
     stop: oneshot::Sender<()>,
     thread: JoinHandle<()>,
 }
@@ -325,7 +325,7 @@ impl Worker {
     fn start(readiness: &Arc<Readiness>, name: &str) -> io::Result<Worker> {
         let (started, starting) = std::sync::mpsc::sync_channel(1);
         let (stop, stopped) = oneshot::channel();
-        // A runtime of local tasks cannot be moved to its thread.
+        // A local runtime cannot be moved to its thread, so the thread creates it.
         let thread = threads::spawn(readiness, name, move || {
             let runtime = LocalRuntime::new();
             let handle = runtime.as_ref().map(|runtime| runtime.handle().clone());
@@ -350,7 +350,7 @@ impl Worker {
     }
 }
 
-/// Returns whether only this one connection failed, before it was accepted.
+/// Returns whether only this connection failed, before it was accepted.
 fn is_of_the_peer(error: &io::Error) -> bool {
     matches!(
         error.kind(),
@@ -387,7 +387,7 @@ mod tests {
         let socket = SockRef::from(&accepted);
         assert!(socket.tcp_nodelay().unwrap());
         assert_eq!(socket.tcp_notsent_lowat().unwrap(), UNSENT_BYTES_MAX);
-        // The kernel would count a peer that reads nothing for a while as one that does not acknowledge.
+        // With this option, the kernel would count a peer that reads slowly as one that does not acknowledge.
         assert_eq!(socket.tcp_user_timeout().unwrap(), None);
     }
 }

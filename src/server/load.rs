@@ -38,7 +38,7 @@ const AT_ONCE_BYTES: u64 = 1 << 20;
 pub(super) struct Loader {
     source: DataSource,
     base_url: String,
-    /// Number of threads that read and build, all with the lowest priority, so that requests have precedence.
+    /// Number of threads that read and build; at a reload they have low priority, so that requests have precedence.
     threads: NonZeroUsize,
     search_memory: Option<u64>,
     dates: ContentDates,
@@ -390,7 +390,7 @@ mod tests {
             let mut decoded = loader.decode().unwrap();
             decoded.dataset.reviews.truncate(16);
             for review in &mut decoded.dataset.reviews {
-                // Marks are quick to read.
+                // Punctuation is analysed quickly.
                 review.text = "* ".repeat(1 << 15);
             }
             decoded.dataset.reviews[0].text += more;

@@ -52,7 +52,7 @@ pub struct Counters {
 /// The result of a reload.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ReloadOutcome {
-    /// Another dataset is served.
+    /// A new dataset is served.
     Replaced,
     /// The files contain the dataset that is already served.
     Same,
@@ -83,7 +83,7 @@ pub(super) struct MetricSources {
     /// `None` without TLS.
     pub(super) certificate: Option<Arc<CertificateResolver>>,
     pub(super) connections: Arc<Connections>,
-    /// When the process began, in milliseconds since 1970.
+    /// When the process started, in milliseconds since 1970.
     pub(super) started_ms: i64,
 }
 
@@ -96,7 +96,7 @@ impl fmt::Debug for MetricSources {
 }
 
 impl MetricSources {
-    /// Renders everything as OpenMetrics text.
+    /// Renders all metrics as OpenMetrics text.
     pub(super) fn render(&self) -> Vec<u8> {
         let mut registry = Registry::default();
         registry.register_collector(Box::new(self.clone()));

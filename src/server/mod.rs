@@ -159,7 +159,7 @@ fn make_app(
     Ok(Arc::new(AppState::new(settings, served)?))
 }
 
-/// Warns of a public address that others cannot use, or that seems to be that of an unconfigured proxy.
+/// Warns of a public address that other machines cannot use, or that seems to be that of an unconfigured proxy.
 fn warn_of_addresses(config: &Config, address: SocketAddr) {
     if config.base_url.is_none() && !address.ip().is_loopback() {
         warn!(%address, "without --base-url the documents name the listening address, which others cannot use");

@@ -11,7 +11,7 @@ const TICK_NS: u64 = 10_000_000;
 /// Descriptors besides those of connections and of the hub's requests: data files, stores, runtimes.
 const OTHER_DESCRIPTORS: u64 = 256;
 
-/// Bytes of search index for each byte of text: the finest index takes 3.5 to 4.5.
+/// Bytes of search index for each byte of text: the most detailed index takes 3.5 to 4.5.
 const INDEX_PER_TEXT: u64 = 5;
 
 /// Smallest limit of the index, 128 MiB: short texts need more index for each byte.

@@ -42,7 +42,7 @@ pub(super) struct Parts {
 
 impl Running {
     fn parts(&self) -> &Parts {
-        self.parts.as_ref().expect("only the end takes them")
+        self.parts.as_ref().expect("only `end` takes them")
     }
 
     /// Returns the listening address, with the port that the system chose for port 0.
@@ -57,7 +57,7 @@ impl Running {
         self.parts().admin.as_ref().map(|group| group.address)
     }
 
-    /// Returns the service.
+    /// Returns the shared state.
     #[must_use]
     pub fn app(&self) -> &Arc<AppState> {
         &self.app
@@ -69,7 +69,7 @@ impl Running {
         &self.counters
     }
 
-    /// Returns how many connections are open.
+    /// Returns the number of open connections.
     #[must_use]
     pub fn open_connections(&self) -> u32 {
         self.parts().group.connections.open()
@@ -185,11 +185,11 @@ pub struct Signals {
 /// The order that a signal gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Order {
-    /// Read the data again, and open the access log again.
+    /// Reload the data, and reopen the access log.
     Reload,
-    /// Open the access log again.
+    /// Reopen the access log.
     Reopen,
-    /// Stop gracefully.
+    /// Drain; or, if the server drains already, end at once.
     Stop,
 }
 

@@ -44,7 +44,7 @@ pub enum StartError {
     /// The certificate or its key cannot be used.
     #[error(transparent)]
     Tls(#[from] TlsError),
-    /// The file of authorities for callbacks cannot be used.
+    /// The file of certificate authorities for callbacks cannot be used.
     #[error("--callback-ca {0}")]
     CallbackCa(#[from] CaError),
     /// The system refused threads or descriptors.

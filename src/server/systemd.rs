@@ -1,5 +1,4 @@
-//! Notifies the service manager of start, reload and stop (sd_notify(3)). Without `NOTIFY_SOCKET` in the
-//! environment nothing is sent.
+//! Notifies the service manager of start, reload and stop (sd_notify(3)), if `NOTIFY_SOCKET` is set in the environment.
 
 use sd_notify::NotifyState;
 use tracing::warn;

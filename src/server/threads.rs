@@ -32,7 +32,7 @@ pub(super) fn spawn<T: Send + 'static>(
     })
 }
 
-/// Reports in the log and on `/readyz` that the thread `name` has panicked. The log names each such thread, `/readyz` the last.
+/// Reports a panic of the thread `name` in the log and on `/readyz`, which shows only the last such thread.
 pub(super) fn report(readiness: &Readiness, name: &str) {
     let message = format!(
         "the thread {name} has panicked, which is an error in reviewd; restart the process"

@@ -38,7 +38,7 @@ pub fn holds<'a>(
         .is_none_or(|(date, last_modified)| last_modified <= date)
 }
 
-/// Decides whether the client's copy is still good, without allocating; linear in the length of the fields.
+/// Decides whether the client's copy is current, without allocating; linear in the length of the fields.
 ///
 /// Tags are compared weakly (§8.8.3.2), and only with the tag of the coding that would be sent: a 304 for another
 /// coding's tag would tell a cache to keep a body under a tag that it does not have (RFC 9111 §4.3.4). A
@@ -57,14 +57,14 @@ pub fn is_not_modified<'a>(
         .is_some_and(|(date, last_modified)| last_modified <= date)
 }
 
-/// Reads a date that is given exactly once.
+/// Parses a date that is given exactly once.
 fn single_date<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Option<Timestamp> {
     let mut dates = fields.into_iter();
     let date = dates.next().and_then(parse_http_date);
     if dates.next().is_some() { None } else { date }
 }
 
-/// Whether one tag of the fields matches, or `None` if there is no field; `takes_weak` as §8.8.3.2 says.
+/// Whether one tag of the fields matches, or `None` if there is no field; `takes_weak`: compare weakly (§8.8.3.2).
 fn match_tags<'a>(
     etag: &str,
     fields: impl IntoIterator<Item = &'a [u8]>,

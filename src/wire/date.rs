@@ -1,7 +1,7 @@
 //! Days and times in the formats of the interface: `YYYY-MM-DD`, RFC 3339 and HTTP dates.
 //!
-//! Both types are plain integers, so comparing and sorting cost one instruction; neither parsing nor rendering allocates,
-//! but for HTTP dates, which are rendered once for each dataset. The only time zones are fixed offsets.
+//! Both types are plain integers, so comparing and sorting cost one instruction; neither parsing nor rendering
+//! allocates, except for HTTP dates, which are rendered once per dataset. The only time zones are fixed offsets.
 
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
@@ -164,7 +164,7 @@ impl Timestamp {
         text
     }
 
-    /// Renders an IMF-fixdate, `Sat, 21 Nov 2026 09:00:00 GMT` (RFC 9110 §5.6.7); a time before 1970 becomes its beginning.
+    /// Renders an IMF-fixdate, `Sat, 21 Nov 2026 09:00:00 GMT` (RFC 9110 §5.6.7); times before 1970 are clamped to it.
     #[must_use]
     pub fn render_http(self) -> String {
         let since_epoch = Duration::from_secs(u64::try_from(self.0).unwrap_or(0));
@@ -195,8 +195,8 @@ pub fn parse_date(text: &[u8]) -> Result<Date, DateError> {
 /// Parses a date-time (RFC 3339 §5.6) with `Z` or any offset, without allocating; `None` unless it is a whole second
 /// of the years 0001 to 9999 in UTC.
 ///
-/// `T` and `Z` may be lower case, as the RFC allows; a fraction of a second is accepted only as zeros. Our choice: a leap
-/// second (`:60`) is refused, because seconds since 1970 cannot express it.
+/// `T` and `Z` may be lower case, as the RFC allows; a fraction of a second is accepted only as zeros. Our choice: a
+/// leap second (`:60`) is refused, because seconds since 1970 cannot express it.
 #[must_use]
 pub fn parse_timestamp(text: &[u8]) -> Option<Timestamp> {
     let (date, rest) = text.split_at_checked(10)?;

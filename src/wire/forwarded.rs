@@ -1,4 +1,4 @@
-//! The proxies that a request came through, by X-Forwarded-For, which has no standard and which every proxy can send.
+//! Parses X-Forwarded-For, the chain of proxies of a request; it has no standard, and every proxy can send it.
 //!
 //! Each proxy appends the address from which it got the request. Hops left of the first unparsable or untrusted one are
 //! client-controlled and ignored; so the parser returns hops from the right, and the caller stops there.
@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 /// The address from which a proxy got the request; `None` if it is not given (`unknown`, or malformed).
 pub type Hop = Option<IpAddr>;
 
-/// Hops of one field line that are read; a chain of our own proxies is shorter.
+/// Most hops that are read of one field line; a chain of our own proxies is shorter.
 pub const HOPS_MAX: usize = 32;
 
 /// Returns the hops of an X-Forwarded-For line, the right-most first, without allocating.

@@ -184,7 +184,7 @@ pub fn push_strings<'s>(out: &mut Vec<u8>, values: impl IntoIterator<Item = &'s 
     array.end();
 }
 
-/// Returns how a message quotes a value: a scalar as its text, others as the name of their type.
+/// Returns a value as messages quote it: a scalar as its text, an array or object as its type.
 ///
 /// A number is quoted as its shortest equal decimal, without an exponent: `5.0` is `5`.
 pub fn quote(value: &Value) -> Cow<'_, str> {

@@ -5,8 +5,8 @@ use std::ops::Range;
 /// The byte ranges of the sentences of `text`, in order, without the white space between them.
 ///
 /// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before white space, unless a lower-case letter follows
-/// or the word before is a title or an initial. A sentence longer than 1,000 bytes is split at white space, which
-/// limits the cost per sentence.
+/// (not directly after `!` or `?`), or a title or an initial precedes a `.`. A sentence longer than 1,000 bytes is
+/// split at white space, which limits the cost per sentence.
 pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {

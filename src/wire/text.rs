@@ -3,8 +3,8 @@
 /// Longest part of a client's text that a message quotes, in bytes.
 pub const QUOTED_BYTES_MAX: usize = 64;
 
-/// Languages and their function words: a line is an ISO 639-3 code, the same in BCP 47, and articles, pronouns, auxiliaries
-/// and the like in lower case; the last two lines have determiners and homonyms.
+/// Function words of languages: a line has an ISO 639-3 code, its BCP 47 code, and articles, pronouns, auxiliaries and
+/// similar words in lower case; the last two lines have determiners and homonyms.
 pub const LANGUAGES: &str = include_str!("languages.txt");
 
 /// Returns at most the first `bytes_max` bytes of `text`, never a part of a character.
