@@ -1,7 +1,7 @@
-//! What a request allocates, counted: nothing for a stored document, a 304 and a `since`, one buffer for a search.
+//! Counts the allocations of a request: none for a stored document, a 304 and a `since`, one buffer for a search.
 //!
-//! hyper hands the header map of one reply to the next request of the connection, so each case here is measured
-//! with a map that has served before, and on a thread that has answered before.
+//! hyper reuses the header map of a response for the next request of the connection, so each case here is measured
+//! with a reused map, on a thread that has already answered requests.
 
 use std::net::{IpAddr, Ipv4Addr};
 use std::sync::Arc;
@@ -44,7 +44,7 @@ fn answer(app: &AppState, parts: Parts) -> Response<Body> {
     respond(app, parts, false, peer).expect("a read is answered at once")
 }
 
-/// Answers the same request until nothing is new any more, then once more, counted.
+/// Answers the same request 300 times as warm-up, then once more, and returns the allocations of that.
 fn measure(
     app: &AppState,
     target: &str,
@@ -65,7 +65,7 @@ fn measure(
 }
 
 #[test]
-fn what_is_stored_allocates_nothing() {
+fn stored_documents_and_304_allocate_nothing() {
     let app = app();
     for target in [
         "/",
@@ -98,7 +98,7 @@ fn what_is_stored_allocates_nothing() {
     }
 }
 
-/// A search that finds something; one that finds nothing makes hints, too.
+/// Only searches that find reviews; a search without results also allocates hints.
 #[test]
 fn a_search_allocates_its_reply_and_nothing_else() {
     let app = app();

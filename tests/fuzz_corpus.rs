@@ -11,10 +11,10 @@ use std::path::{Path, PathBuf};
 
 use oracle::CHECKS;
 
-/// Names the one target whose files are replayed; without it all are.
+/// Environment variable with the only target to replay; without it all are replayed.
 const ONLY: &str = "REVIEWD_FUZZ_ONLY";
 
-/// Names a folder with further corpora, such as fuzzing has found.
+/// Environment variable with a folder of further corpora, such as those found by fuzzing.
 const FOUND: &str = "REVIEWD_FUZZ_FOUND";
 
 #[test]
@@ -33,7 +33,7 @@ fn every_corpus_file_passes_its_check() {
         }
         for file in files {
             let data = fs::read(&file).expect("a readable corpus file");
-            // The panic's own message is printed by the hook; the file's name is what it lacks.
+            // The panic hook prints the message, but not the name of the file.
             if panic::catch_unwind(|| check(&data)).is_err() {
                 failed.push(file);
             }
@@ -62,7 +62,7 @@ fn every_check_has_a_target_and_a_corpus() {
     }
 }
 
-/// What is fuzzed is what is built: the same versions of the same crates.
+/// The fuzz targets use the same versions of crates as the package.
 #[test]
 fn the_targets_are_locked_to_the_versions_of_the_package() {
     let package = locked(&fuzz().join("../Cargo.lock"));

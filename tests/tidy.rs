@@ -1,8 +1,8 @@
-//! The rules that the compiler does not hold: who may import whom, who may name hyper, touch the disk and read the
-//! clock, which words are not used. It also counts the lines of each folder.
+//! Rules that the compiler does not enforce: which modules may import each other, name hyper, do I/O and read the
+//! clock, and which words are not used. It also counts the lines of each folder.
 //!
-//! Every message names file and line. Code under `#[cfg(test)]` and files of tests are not looked at, nor are
-//! comments and strings.
+//! Every message names file and line. Code under `#[cfg(test)]`, test files and strings are not checked, and of
+//! comments only the words.
 
 #[path = "tidy/circles.rs"]
 mod circles;
@@ -17,15 +17,15 @@ use std::collections::BTreeMap;
 
 use source::{Source, sources};
 
-/// The modules that may name hyper and its kin.
+/// The modules that may name hyper and its helper crates.
 const MAY_NAME_HYPER: &[&str] = &["http", "server"];
 
-/// The modules that get bytes and the time handed in: they open no file and no socket, and read no environment.
+/// The modules that get bytes and the time as arguments: they open no file and no socket, and read no environment.
 const WITHOUT_IO: &[&str] = &[
     "wire", "model", "dataset", "import", "insights", "search", "snapshot", "mcp", "pages",
 ];
 
-/// Files of the hub that hold to this as well: its rules.
+/// Files of the hub with the same restriction: its rules.
 const HUB_RULES: &[&str] = &[
     "src/hub/callback",
     "src/hub/moment",
@@ -35,7 +35,7 @@ const HUB_RULES: &[&str] = &[
     "src/hub/subscription",
 ];
 
-/// The file that asks for the time of day; everything else is told it.
+/// The only file that reads the time of day.
 const CLOCK: &str = "src/clock.rs";
 /// The modules that measure durations, for deadlines and for logs.
 const MAY_MEASURE: &[&str] = &["clock", "server", "hub"];
@@ -60,8 +60,8 @@ fn modules_import_only_what_lies_below_them() {
     report(faults);
 }
 
-/// Who may import whom, from the table in the crate's documentation: data flows one way, so each module sees only
-/// what lies below it, and no circle can form.
+/// The modules that each module may import, from the table in the crate's documentation: data flows one way, so only
+/// modules of earlier rows are allowed, and no circle can form.
 fn import_table() -> BTreeMap<String, Vec<String>> {
     let mut sources = sources().iter();
     let root = sources.find(|source| source.path == "src/lib.rs");
@@ -143,7 +143,7 @@ fn only_the_commands_print() {
     report(words(&names, is_command, "log it with tracing instead of"));
 }
 
-/// Prints the lines of each folder, with those below it, without tests, comments included: `cargo test --test tidy lines --
+/// Prints the number of lines below each folder, without tests, with comments: `cargo test --test tidy lines --
 /// --nocapture`.
 #[test]
 fn lines_by_folder_are_counted() {
@@ -174,7 +174,7 @@ fn every_module_says_what_it_is() {
 }
 
 #[test]
-fn the_rules_see_what_they_look_for() {
+fn the_rules_find_what_they_look_for() {
     let source = Source::of(
         "src/wire/sample.rs",
         r##"//! "crate::http" in a comment
@@ -201,7 +201,7 @@ use crate::server; fn hidden() {}
     assert_eq!(main.imports(), [(1, "cli".to_owned())]);
 }
 
-/// A fault for each place outside the exempt files where one of `names` stands.
+/// Returns a fault for each occurrence of one of `names` outside the exempt files.
 fn words(names: &[&str], exempt: impl Fn(&Source) -> bool, rule: &str) -> Vec<String> {
     let mut faults = Vec::new();
     for source in sources().iter().filter(|source| !exempt(source)) {

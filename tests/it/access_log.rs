@@ -1,5 +1,5 @@
-//! The access log: a line for each answered request, and no request that waits for it. And the program's own log: where it
-//! cannot be written, its lines are dropped and counted, and nothing else follows from it.
+//! The access log: one line for each answered request, and no request waits for it. The program's own log: lines that
+//! cannot be written are dropped and counted, without further effect.
 
 use std::fs::OpenOptions;
 use std::io::Read;
@@ -49,7 +49,7 @@ fn each_answered_request_is_a_line_of_the_access_log() {
 }
 
 #[test]
-fn a_log_that_was_moved_away_is_opened_anew_on_sigusr1_and_sighup() {
+fn a_moved_access_log_is_reopened_on_sigusr1_and_sighup() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("access.log");
     let program = Program::serve(&["--access-log", path.to_str().unwrap()]);
@@ -68,12 +68,12 @@ fn a_log_that_was_moved_away_is_opened_anew_on_sigusr1_and_sighup() {
 }
 
 #[test]
-fn lines_that_a_blocked_pipe_costs_are_counted_and_no_request_waits() {
+fn with_a_blocked_pipe_lines_are_dropped_and_counted_and_no_request_waits() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("pipe");
     let made = std::process::Command::new("mkfifo").arg(&path).status();
     assert!(made.unwrap().success());
-    // Open for both, so that neither end waits for the other; nothing is read until the queue is full.
+    // Opened for reading and writing, so that `open` does not block; nothing is read until the queue is full.
     let pipe = OpenOptions::new().read(true).write(true).open(&path);
     let mut pipe = pipe.unwrap();
     let server = Server::start_with(|config| {
@@ -93,7 +93,7 @@ fn lines_that_a_blocked_pipe_costs_are_counted_and_no_request_waits() {
             asked += 1.0;
         }
     }
-    // It ends with the process: our own end keeps the pipe open.
+    // This thread ends with the process, because our own write end keeps the pipe open.
     std::thread::spawn(move || {
         let mut buffer = vec![0; 1 << 16];
         while pipe.read(&mut buffer).is_ok_and(|count| count > 0) {}
@@ -104,7 +104,7 @@ fn lines_that_a_blocked_pipe_costs_are_counted_and_no_request_waits() {
     assert_eq!(entries("failed"), 0.0);
 }
 
-/// Replaces the data by `count` reviews, and waits until they are served.
+/// Replaces the data with `count` reviews, and waits until they are served.
 fn change(data: &DataDir, address: SocketAddr, count: usize) {
     let updated_at = format!("2026-01-{count:02}T00:00:00Z");
     data.write("reviews.json", &reviews_json(count, &updated_at));
@@ -116,7 +116,7 @@ fn change(data: &DataDir, address: SocketAddr, count: usize) {
 }
 
 #[test]
-fn a_full_disk_under_the_log_ends_nothing() {
+fn the_service_works_while_its_log_disk_is_full() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let state = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
@@ -127,7 +127,7 @@ fn a_full_disk_under_the_log_ends_nothing() {
     let mut command = activated(listener.into(), 1, &arguments);
     command.env("REVIEWD_STATE", state.path());
     let mut child = command.stderr(Stdio::from(full)).spawn().unwrap();
-    // Its copy of the socket goes with it.
+    // Closes the command's copy of the socket.
     drop(command);
     change(&data, address, 2);
     let id = rustix::process::Pid::from_child(&child);
@@ -136,7 +136,7 @@ fn a_full_disk_under_the_log_ends_nothing() {
 }
 
 #[test]
-fn a_log_whose_reader_has_gone_ends_nothing_and_its_lines_are_counted() {
+fn the_service_works_after_its_log_reader_exits_and_counts_lost_lines() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let flags = ["--data", data.path().to_str().unwrap(), "--poll", "100ms"];
     let mut program = Program::serve(&[&flags[..], &["--admin-listen", ANY_PORT]].concat());
@@ -145,7 +145,7 @@ fn a_log_whose_reader_has_gone_ends_nothing_and_its_lines_are_counted() {
     let admin = line["address"].as_str().unwrap().parse().unwrap();
     assert_eq!(metrics(admin)["reviewd_log_lines_dropped_total"], 0.0);
     program.stop_reading_the_log();
-    // The first line may still find room in the pipe.
+    // The first line may still fit into the pipe.
     for count in 2..4 {
         change(&data, program.address(), count);
     }

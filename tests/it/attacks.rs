@@ -1,7 +1,7 @@
-//! Clients that mean harm, over raw sockets, while others go on being served.
+//! Malicious clients over raw sockets, while other clients are still served.
 //!
-//! Each attack has a short form that every `cargo test` runs against a server in this process with short times: all
-//! others are answered, and the server gets rid of the attacker by itself. The long form is in [`measured`].
+//! Each attack has a short form, which every `cargo test` runs against a server in this process with short timeouts:
+//! all other clients are answered, and the server closes the attacker's connections. The long form is in [`measured`].
 
 mod http1;
 mod http2;
@@ -15,30 +15,30 @@ use std::time::{Duration, Instant};
 
 use crate::support::{Server, connect_from};
 
-/// Connections from one address of this machine, below the limit for one client.
+/// Connections from one address of this machine, below the limit per client address.
 const PER_ADDRESS: usize = 200;
 
-/// Pause after each [`BATCH`] of connections that a crowd opens: 1,000 a second come, as what is measured is what it
-/// costs to hold them and not to serve their requests.
+/// Pause after each [`BATCH`] of connections of a crowd: 1,000 connections per second, because the cost of holding
+/// them is measured, not that of serving their requests.
 const PACE: Duration = Duration::from_millis(10);
 
-/// See [`PACE`].
+/// Connections opened between two pauses; see [`PACE`].
 const BATCH: usize = 10;
 
-/// How long a server may leave what a flood sends unread before that connection is given up.
+/// Write timeout of a flood: a connection from which the server reads nothing for this long is abandoned.
 const PATIENCE: Duration = Duration::from_millis(200);
 
-/// What an attack is pointed at.
+/// The target and the size of an attack.
 struct Target {
     address: SocketAddr,
-    /// Connections of an attack that needs many.
+    /// Number of connections of an attack that needs many.
     crowd: usize,
-    /// Pause between two bytes of each of them.
+    /// Pause between two writes on each of them.
     round: Duration,
     until: Instant,
 }
 
-/// One attack: it goes on until its time is over, and returns the connections that it still holds.
+/// Name and function of an attack, which runs until `Target::until`, and returns the connections that it still holds.
 type Attack = (&'static str, fn(&Target) -> Vec<TcpStream>);
 
 const ATTACKS: [Attack; 18] = [
@@ -67,13 +67,13 @@ impl Target {
         Instant::now() < self.until
     }
 
-    /// Connects as number `number` of a crowd, whose addresses each have [`PER_ADDRESS`] connections.
+    /// Opens connection `number` of a crowd, from an address that [`PER_ADDRESS`] connections share.
     fn connect(&self, number: usize) -> io::Result<TcpStream> {
         let host = u8::try_from(2 + number / PER_ADDRESS).expect("a crowd of at most 50,000");
         connect_from(IpAddr::from([127, 0, 1, host]), self.address)
     }
 
-    /// Opens a crowd, and has `first` begin each connection; the server may be full, and is right to close.
+    /// Opens a crowd of connections, and calls `first` on each; a full server may close some, so errors are ignored.
     fn crowd(&self, first: impl Fn(usize, &mut TcpStream) -> io::Result<()>) -> Vec<TcpStream> {
         let mut held = Vec::new();
         for number in 0..self.crowd {
@@ -96,7 +96,7 @@ impl Target {
         }
     }
 
-    /// Opens connection after connection, and has `attack` use each until the server has enough of it.
+    /// Opens one connection after another, and calls `attack` on each until the server closes it or stops reading.
     fn flood(&self, mut attack: impl FnMut(TcpStream) -> io::Result<()>) -> Vec<TcpStream> {
         let mut held = Vec::new();
         let mut number = 0;
@@ -116,7 +116,7 @@ impl Target {
     }
 }
 
-/// Tells whether the server has ended `connection`, throwing away what it has sent.
+/// Tells whether the server has closed `connection`; discards the bytes that it has sent.
 fn is_ended(connection: &mut TcpStream) -> bool {
     if connection.set_nonblocking(true).is_err() {
         return true;
@@ -132,8 +132,8 @@ fn is_ended(connection: &mut TcpStream) -> bool {
 }
 
 #[test]
-fn others_are_served_during_every_attack_and_the_server_gets_rid_of_each() {
-    // Most of the time of each is waiting.
+fn other_clients_are_served_during_every_attack_and_the_attackers_are_closed() {
+    // In parallel, because each attack mostly waits.
     thread::scope(|scope| {
         for attacks in ATTACKS.chunks(4) {
             scope.spawn(|| attacks.iter().for_each(attack_shortly));
@@ -158,7 +158,7 @@ fn attack_shortly((name, attack): &Attack) {
     };
     let (times, held) = other_clients::during(target.address, || attack(&target));
     assert!(!times.is_empty(), "{name}");
-    // Whatever the attacker still holds, the server has let go of it.
+    // The server has closed all connections, although the attacker still holds its sockets.
     server.wait_for_open(0);
     drop(held);
     assert_eq!(server.get("/healthz").status, 200, "{name}");

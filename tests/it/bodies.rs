@@ -1,8 +1,8 @@
-//! Request bodies: their bounds, for the two addresses that read one.
+//! Limits of request bodies, on the two endpoints that read one.
 
 use crate::support::{PING, send, service};
 
-/// Sends a POST as it is, and asserts that it is answered once, with `status`, and that the connection ends.
+/// Sends a raw POST, and asserts that there is exactly one response, with `status`, and that the connection closes.
 fn assert_ends(path: &str, fields: &str, body: &str, status: u16) {
     let head = format!("POST {path} HTTP/1.1\r\nHost: reviews.example\r\n{fields}\r\n\r\n");
     let answer = service().exchange((head + body).as_bytes());
@@ -24,11 +24,11 @@ fn a_body_that_is_too_long_broken_or_missing_ends_the_connection() {
     let (hub, chunked) = ("/api/websub/hub", "Transfer-Encoding: chunked");
     let expecting = "Expect: 100-continue\r\nContent-Length: 10";
     for (path, fields, body, status) in [
-        // Not a byte of these comes, so a server that waits for one ends at 408.
+        // No byte of the body is sent, so a server that waits for one would answer 408.
         (hub, "Content-Length: 8193", "", 413),
         ("/mcp", "Content-Length: 1048577", "", 413),
         ("/mcp", "Content-Length: 9000000000000000000", "", 413),
-        // Counted as it comes.
+        // Counted while it arrives.
         (hub, chunked, &*long, 413),
         (hub, chunked, "zz\r\n", 400),
         ("/mcp", chunked, &whole, 200),
@@ -51,14 +51,14 @@ fn a_body_as_long_as_the_limit_is_read() {
         let fields = [("Content-Type", media_type)];
         let body = vec![b' '; bytes];
         let status = send(service().address(), "POST", path, &fields, &body).status;
-        // There is no hub here; 400 says what is wrong with the content.
+        // 503 because this server has no hub; 400 because of the content.
         assert!(matches!(status, 400 | 503), "{path}: {status}");
     }
 }
 
-/// A client that waits to hear whether to send its body.
+/// The client waits for 100 (Continue).
 #[test]
-fn a_head_that_is_refused_anyway_is_not_asked_for_its_body() {
+fn with_expect_100_continue_an_invalid_head_is_refused_without_its_body() {
     let gzip = "Content-Type: application/json\r\nContent-Encoding: gzip\r\n";
     for (target, fields, status) in [
         ("/mcp", "Content-Type: text/plain\r\n", 415),

@@ -1,4 +1,4 @@
-//! `reviewd check`: what it prints and the status it ends with.
+//! `reviewd check`: its output and exit status.
 
 use std::path::Path;
 
@@ -7,15 +7,15 @@ use serde_json::{Value, json};
 use crate::support::dataset::DataDir;
 use crate::support::program::run;
 
-/// Runs the command, and returns its status and what it prints.
+/// Runs the command, and returns its exit status and output.
 fn check(arguments: &[&str]) -> (Option<i32>, String) {
     let output = run(&[&["check"], arguments].concat());
     let printed = [output.stdout, output.stderr].concat();
     (output.status.code(), String::from_utf8(printed).unwrap())
 }
 
-/// A copy of the sample whose `reviews.json` went through `change`, without the sample's own check.json, so that its
-/// warnings are heard.
+/// A copy of the sample with `reviews.json` changed by `change`, and without the sample's check.json, which suppresses
+/// warnings.
 fn copy(change: impl Fn(String) -> String) -> (DataDir, String) {
     let data = DataDir::sample();
     std::fs::remove_file(data.path().join("check.json")).unwrap();
@@ -26,7 +26,7 @@ fn copy(change: impl Fn(String) -> String) -> (DataDir, String) {
 }
 
 #[test]
-fn the_sample_ends_without_warnings_as_its_own_are_silenced_with_a_reason() {
+fn the_sample_has_no_warnings_because_its_check_json_suppresses_them() {
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
     let (status, printed) = check(&[sample, "--strict"]);
     assert_eq!(status, Some(0), "{printed}");
@@ -34,7 +34,7 @@ fn the_sample_ends_without_warnings_as_its_own_are_silenced_with_a_reason() {
 }
 
 #[test]
-fn warnings_end_with_0_unless_strict_and_are_silenced_by_name() {
+fn warnings_exit_0_unless_strict_and_are_suppressed_by_name() {
     let (_directory, path) = copy(|reviews| reviews);
     let (missing, both) = (format!("{path}/none"), "money,unverified");
     for (arguments, status, part) in [
@@ -42,7 +42,7 @@ fn warnings_end_with_0_unless_strict_and_are_silenced_by_name() {
         (&[&path, "--strict"], 65, "[unverified]"),
         (&[&path, "--strict", "--allow", "money"], 65, "[unverified]"),
         (&[&path, "--strict", "--allow", both], 0, "0 warnings"),
-        // The rules are named.
+        // The message names the rules.
         (&[&path, "--allow", "mony"], 64, "unverified"),
         (&[&missing], 66, "reviews.json"),
     ] {
@@ -83,10 +83,10 @@ fn an_error_of_a_value_names_its_line_and_column() {
     let value = as_json();
     assert_eq!(value["error_count"], 2, "{value}");
     assert_eq!(value["errors"][1]["line"], line("\"rating\": 7"), "{value}");
-    // A file that is no JSON has one position, that of the parser.
+    // A file that is not JSON has one error, at the parser's position.
     std::fs::write(&file, &reviews[..reviews.len() - 3]).unwrap();
     assert!(check(&[&path]).1.contains("ends too early"));
-    // An empty one has none, and no key is missing.
+    // An empty file has no position, but no key is missing.
     std::fs::write(&file, "").unwrap();
     let expected = json!({"file": "reviews.json", "place": "", "line": null, "column": null,
         "message": "is empty", "value": null});

@@ -19,7 +19,7 @@ fn healthcheck_ends_with_0_for_a_good_answer_and_1_for_none() {
 }
 
 #[test]
-fn config_tells_each_setting_and_where_it_came_from() {
+fn config_lists_each_setting_with_its_origin() {
     let mut command = command();
     let password = "0123456789abcdef";
     let store = format!("postgres://me:{password}@db.example/hub");
@@ -49,7 +49,7 @@ fn config_tells_each_setting_and_where_it_came_from() {
 }
 
 #[test]
-fn shells_and_the_manual_know_every_command() {
+fn completions_and_manual_pages_are_generated() {
     for (arguments, parts) in [
         ("completions bash", ["--admin-listen", "healthcheck"]),
         ("man", [".TH reviewd 1", "Exit status"]),

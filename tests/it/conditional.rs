@@ -1,9 +1,9 @@
-//! Conditional requests (RFC 9110 §13) on each kind of address that has validators. `check_conditional` of the oracle holds
-//! the rules themselves.
+//! Conditional requests (RFC 9110 §13) on each kind of resource with validators. The rules themselves are tested by
+//! `check_conditional` of the oracle.
 
 use crate::support::{Fields, service};
 
-/// One of each kind: stored, negotiated, sliced, searched, single, rendered.
+/// One of each kind: stored, negotiated, sliced, search, single review, rendered.
 const ADDRESSES: [&str; 6] = [
     "/reviews.json",
     "/feed.xml",
@@ -15,26 +15,26 @@ const ADDRESSES: [&str; 6] = [
 
 const EARLIER: &str = "Thu, 01 Jan 2015 00:00:00 GMT";
 
-/// Fields of a request, where `TAG` and `DATE` stand for the address's own validators, and the status expected.
+/// Request fields, in which `TAG` and `DATE` are replaced by the resource's validators, and the expected status.
 const CASES: &[(Fields<'_>, u16)] = &[
     (&[("If-None-Match", "TAG")], 304),
     (&[("If-None-Match", "W/TAG")], 304),
     (&[("If-None-Match", "\"x\"")], 200),
     (&[("If-Modified-Since", "DATE")], 304),
     (&[("If-Modified-Since", EARLIER)], 200),
-    // Compared strongly, §13.1.1.
+    // If-Match uses strong comparison (§13.1.1).
     (&[("If-Match", "TAG")], 200),
     (&[("If-Match", "W/TAG")], 412),
     (&[("If-Unmodified-Since", "DATE")], 200),
     (&[("If-Unmodified-Since", EARLIER)], 412),
-    // No ranges are served (§14.2: "a server MAY ignore the Range header field"), so these mean nothing.
+    // No ranges are served (§14.2: "a server MAY ignore the Range header field"), so these are ignored.
     (&[("Range", "bytes=0-9")], 200),
     (&[("Range", "bytes=0-0,-1"), ("If-Range", "TAG")], 200),
     (&[("Authorization", "Bearer nonsense")], 200),
 ];
 
 #[test]
-fn conditions_are_judged_as_rfc_9110_says() {
+fn conditions_follow_rfc_9110() {
     for address in ADDRESSES {
         let mut connection = service().connect();
         let plain = connection.get(address);
@@ -61,7 +61,7 @@ fn conditions_are_judged_as_rfc_9110_says() {
                 304 => &["content-length", "content-type", "transfer-encoding"],
                 _ => continue,
             };
-            // What a 304 has to repeat (§15.4.5), and what it has not.
+            // Fields that a 304 has to repeat (§15.4.5), then fields that must be absent.
             for name in ["etag", "last-modified", "cache-control", "vary"] {
                 assert_eq!(reply.field(name), plain.field(name), "{address} {name}");
             }
@@ -73,7 +73,7 @@ fn conditions_are_judged_as_rfc_9110_says() {
 }
 
 #[test]
-fn probes_and_errors_have_no_conditions() {
+fn probes_and_errors_ignore_conditions() {
     for (address, status) in [
         ("/healthz", 200),
         ("/readyz", 200),

@@ -1,4 +1,4 @@
-//! The files in `deploy/`: they name only metrics, flags and addresses that exist.
+//! The files in `deploy/`: they name only metrics and variables that exist, and restart and stop the service correctly.
 
 use std::collections::HashSet;
 use std::fs;
@@ -39,7 +39,7 @@ fn words<'t>(text: &'t str, prefixes: &[&str]) -> Vec<&'t str> {
 
 const METRICS: &[&str] = &["reviewd_", "process_"];
 
-/// Asserts that every word of `deploy/` that begins with one of `prefixes` is `known`, and that there are enough.
+/// Asserts that every word of `deploy/` that begins with one of `prefixes` is `known`, and that there are over `least`.
 fn assert_known(known: &[&str], prefixes: &[&str], least: usize) {
     let mut named = HashSet::new();
     for (path, text) in files() {
@@ -55,7 +55,7 @@ fn assert_known(known: &[&str], prefixes: &[&str], least: usize) {
 fn dashboard_and_alerts_name_only_metrics_that_exist() {
     let temp = tempfile::tempdir().unwrap();
     let hub = rig::settings(&temp);
-    // What is told of certificates is told under TLS alone.
+    // Certificate metrics exist only with TLS.
     write_pair(temp.path(), ALWAYS);
     let server = Server::start_with(|config| {
         config.hub = Some(hub);
@@ -73,7 +73,7 @@ fn dashboard_and_alerts_name_only_metrics_that_exist() {
 }
 
 #[test]
-fn each_alert_waits_says_how_urgent_it_is_and_what_it_means() {
+fn each_alert_has_an_expression_a_wait_a_severity_and_a_summary() {
     let text = include_str!("../../deploy/prometheus/alerts.yaml");
     let alerts: Vec<&str> = text.split("- alert: ").skip(1).collect();
     assert!(alerts.len() >= 16, "{}", alerts.len());
@@ -84,13 +84,13 @@ fn each_alert_waits_says_how_urgent_it_is_and_what_it_means() {
     }
 }
 
-/// What no restart mends ends with 64 to 66 or 78; a service that starts again and again with those hides it.
+/// Exit statuses 64 to 66 and 78 are errors that a restart does not fix; a restart loop would hide them.
 #[test]
-fn the_unit_does_not_restart_what_only_another_setting_mends() {
+fn the_unit_does_not_restart_after_errors_that_only_the_operator_can_fix() {
     let unit = include_str!("../../deploy/systemd/reviewd.service");
     assert!(unit.contains("RestartPreventExitStatus=64 65 66 78\n"));
     for line in [
-        // systemd 249 knows no notify-reload: there the unit would be a plain one that is never ready.
+        // Not notify-reload: systemd 249 does not know it, and would treat the unit as simple, without readiness.
         "Type=notify",
         "ExecReload=kill -HUP $MAINPID",
         "Requires=reviewd.socket",
@@ -101,9 +101,9 @@ fn the_unit_does_not_restart_what_only_another_setting_mends() {
     assert!(socket.contains("ListenStream=") && !socket.contains("Accept=yes"));
 }
 
-/// For some seconds after a pod begins to end, nodes still send it connections, and try no other pod when one is refused.
+/// Nodes still send a terminating pod connections for some seconds, and do not retry a refused one on another pod.
 #[test]
-fn a_pod_listens_on_while_nodes_learn_that_it_ends() {
+fn a_terminating_pod_still_listens_for_some_seconds() {
     for text in [
         include_str!("../../deploy/kubernetes/reviewd.yaml"),
         include_str!("../../deploy/kubernetes/replicas.yaml"),
@@ -113,7 +113,7 @@ fn a_pod_listens_on_while_nodes_learn_that_it_ends() {
         let seconds: u32 = seconds.lines().next().unwrap().parse().unwrap();
         let (_, grace) = text.split_once("terminationGracePeriodSeconds: ").unwrap();
         let grace: u32 = grace.lines().next().unwrap().parse().unwrap();
-        // The time to drain is 8 s for requests, and as much for deliveries.
+        // Draining takes up to 8 s for requests, and 8 s for deliveries.
         assert!(seconds >= 5 && grace > seconds + 16, "{seconds} of {grace}");
     }
 }

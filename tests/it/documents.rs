@@ -1,11 +1,11 @@
-//! What every read has in common, single reviews, and readiness; the fields of each document are in the golden transcripts.
+//! Properties that all reads share, feeds, and readiness; the fields of each document are in the golden transcripts.
 
 use reviewd::http::Reason;
 use serde_json::json;
 
 use crate::support::{Server, service};
 
-/// Addresses of every kind of read, documents or not.
+/// One address of every kind of read.
 pub(crate) const READS: [&str; 13] = [
     "/reviews.json",
     "/insights.json",
@@ -24,7 +24,7 @@ pub(crate) const READS: [&str; 13] = [
 
 #[test]
 fn head_has_the_fields_of_get_and_no_body() {
-    // On one connection: an answer with a body would be taken for the next.
+    // On one connection: the body of a HEAD response would be read as the next response.
     let mut connection = service().connect();
     for path in READS {
         let [get, head] = ["GET", "HEAD"].map(|method| {
@@ -75,7 +75,7 @@ fn feeds_have_the_fifty_newest_reviews() {
 }
 
 #[test]
-fn readiness_tells_what_is_served_and_lists_reasons_until_they_are_withdrawn() {
+fn readiness_describes_the_served_data_and_lists_reasons_until_withdrawn() {
     let server = Server::start();
     let readiness = &server.running().app().readiness;
     let reason = |code, blocking| Reason {
@@ -103,7 +103,7 @@ fn readiness_tells_what_is_served_and_lists_reasons_until_they_are_withdrawn() {
         assert_eq!(server.get("/healthz").status, 200);
     };
     assert_ready(200, json!([]));
-    // A reason that comes again replaces itself. What is internal is not told, as any client may ask.
+    // A reason replaces an earlier one with the same code. Internal details are hidden, because any client may read it.
     for _ in 0..2 {
         readiness.report(&reason("reload_failed", false));
     }

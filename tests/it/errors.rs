@@ -34,7 +34,7 @@ fn the_target_may_have_8192_bytes_and_no_more() {
     let get = |bytes: usize| service().get(&format!("/reviews.json?{}", "a".repeat(bytes - 14)));
     assert_eq!(get(8_192).status, 200);
     get(8_193).assert_error(414, "uri_too_long");
-    // Beyond the bound of the header block hyper answers by itself.
+    // Above the limit of the header block, hyper itself answers.
     assert_eq!(get(20_000).status, 431);
 }
 
@@ -80,7 +80,7 @@ fn a_browser_gets_an_error_as_a_page_and_a_program_gets_json() {
             send(method, path, accept).assert_error(status, word);
         }
     }
-    // Issues of an interface stay what programs read.
+    // Validation errors of the API stay JSON, even for browsers.
     let issues = send("GET", "/api/reviews/search?rating=9", BROWSER);
     issues.assert_error(400, "validation_error");
 }

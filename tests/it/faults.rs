@@ -1,5 +1,5 @@
-//! Faults of the machine: killed under load, a disk that is full or read-only, no descriptors. Others have their tests
-//! where their subject is: what a full disk owes and clocks in `hub`, data that are gone in `reload`.
+//! Faults of the machine: SIGKILL under load, a full or read-only disk, no file descriptors. Other faults are tested
+//! with their subject: a full disk and clock jumps in `hub`, missing data in `reload`.
 
 use std::net::{SocketAddr, TcpListener};
 
@@ -7,9 +7,9 @@ use crate::settings::assert_state_is_refused;
 use crate::support::program::serve_on;
 use crate::support::{Connection, Load, Mount, Program, get, send, wait_until};
 
-/// Each of the four clients may lose the one request that it is at; whatever waits in the socket is answered.
+/// Each of the four clients may lose its current request; connections that wait in the listening socket are answered.
 #[test]
-fn killed_under_load_nothing_but_what_was_under_way_is_lost() {
+fn sigkill_under_load_loses_only_requests_in_flight() {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     let old = serve_on(&listener, &[]);
@@ -24,7 +24,7 @@ fn killed_under_load_nothing_but_what_was_under_way_is_lost() {
     assert_eq!(get(new.address(), "/readyz", &[]).json()["ready"], true);
 }
 
-/// Sends the hub of `address` a request, for the callback `number`; returns the status of its answer.
+/// Sends a subscribe request for callback `number` to the hub at `address`; returns the status of the response.
 fn subscribe(address: SocketAddr, number: usize) -> u16 {
     let callback = format!("https://127.0.0.1:1024/{number}");
     let topic = format!("http://{address}/feed.xml");
@@ -33,7 +33,7 @@ fn subscribe(address: SocketAddr, number: usize) -> u16 {
     send(address, "POST", "/api/websub/hub", &fields, body.as_bytes()).status
 }
 
-/// The flags of a hub that takes any number of requests from here.
+/// Flags of a hub that does not limit requests from this machine.
 const ANY_NUMBER: [&str; 5] = [
     "--allow-private-callbacks",
     "--hub-rate",
@@ -47,10 +47,10 @@ fn has_reason(address: SocketAddr) -> bool {
 }
 
 #[test]
-fn a_state_directory_that_is_read_only_costs_the_hub_and_no_read_until_it_is_mended() {
+fn a_read_only_state_directory_stops_only_the_hub_until_it_is_writable() {
     let Some(mount) = Mount::new() else { return };
     mount.make("ro");
-    // Where there never was a state it is the wrong place for one.
+    // Without an existing store, startup refuses a read-only directory.
     assert_state_is_refused(mount.path());
     mount.make("rw");
     let flags = [&["--state", mount.text()], &ANY_NUMBER[..]].concat();
@@ -68,7 +68,7 @@ fn a_state_directory_that_is_read_only_costs_the_hub_and_no_read_until_it_is_men
 }
 
 #[test]
-fn a_disk_that_is_full_costs_the_hub_and_the_access_log_and_no_read_until_there_is_room() {
+fn a_full_disk_stops_only_the_hub_and_the_access_log_until_there_is_space() {
     let Some(mount) = Mount::new() else { return };
     let log = mount.path().join("access.log");
     let (state, log_text) = (mount.path().join("state"), log.to_str().unwrap());
@@ -77,7 +77,7 @@ fn a_disk_that_is_full_costs_the_hub_and_the_access_log_and_no_read_until_there_
     let address = program.address();
     assert_eq!(subscribe(address, 0), 202);
     mount.fill();
-    // What the files have of their last pages is used up first.
+    // Free space in the last pages of the files is used up first.
     let mut number = 0;
     wait_until("the hub refuses", || {
         number += 1;
@@ -100,7 +100,7 @@ fn a_disk_that_is_full_costs_the_hub_and_the_access_log_and_no_read_until_there_
 }
 
 #[test]
-fn without_descriptors_open_connections_are_served_and_the_rest_later() {
+fn without_descriptors_open_connections_are_served_and_new_ones_wait() {
     let program = Program::serve_with_descriptors(64, &["--threads", "1", "--no-hub"]);
     let warning = program.seen("the limit on open files");
     assert!(warning.contains("\"granted\":64"), "{warning}");
@@ -109,6 +109,6 @@ fn without_descriptors_open_connections_are_served_and_the_rest_later() {
     program.wait_for_log("a connection could not be accepted");
     assert_eq!(first.get("/reviews.json").status, 200);
     drop(crowd);
-    // Those that the kernel held back are accepted, found closed, and make room for this one.
+    // Connections queued in the kernel are accepted, found closed, and free descriptors for this one.
     assert_eq!(get(program.address(), "/reviews.json", &[]).status, 200);
 }

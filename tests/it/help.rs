@@ -1,4 +1,4 @@
-//! The help of each command, held against a file: it is an interface as well.
+//! The help texts are an interface, so they are compared with golden files.
 
 use std::fs;
 use std::path::PathBuf;
@@ -7,7 +7,7 @@ use clap::Arg;
 
 use crate::support::program::run;
 
-/// Holds `text` against the file `name` in `tests/it/golden`.
+/// Compares `text` with the file `name` in `tests/it/golden`.
 pub(crate) fn assert_golden(name: &str, text: &str) {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR"))
         .join("tests/it/golden")
@@ -22,7 +22,7 @@ pub(crate) fn assert_golden(name: &str, text: &str) {
     );
 }
 
-/// Returns what `reviewd` prints, which has to be a success.
+/// Returns the output of `reviewd`, which must succeed.
 fn printed(arguments: &[&str]) -> String {
     let output = run(arguments);
     assert_eq!(output.status.code(), Some(0), "{arguments:?}");
@@ -30,7 +30,7 @@ fn printed(arguments: &[&str]) -> String {
 }
 
 #[test]
-fn the_help_of_the_program_is_as_it_was() {
+fn the_help_of_the_program_is_unchanged() {
     assert_golden("help.txt", &printed(&["--help"]));
 }
 
@@ -57,7 +57,7 @@ fn the_short_help_of_serve_shows_ten_flags_and_the_long_one_all() {
     assert_golden("help-serve.txt", &long);
 }
 
-/// docs/configuration.md is made from the flags: a table for each group.
+/// docs/configuration.md is generated from the flags: one table for each group.
 #[test]
 fn the_configuration_page_is_the_help_of_serve() {
     let path = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("docs/configuration.md");
@@ -98,7 +98,7 @@ fn row(flag: &Arg) -> String {
     let given = flag.get_default_values().iter().filter(|_| !is_switch);
     let given: Vec<_> = given.map(|value| value.to_string_lossy()).collect();
     let given = given.join(",");
-    // Where the service computes the default, the help says how.
+    // If the service computes the default, only the help text describes it.
     let (meaning, default) = match help.split_once(" [default: ") {
         Some((meaning, rest)) if given.is_empty() => (meaning, rest.replace(['`', ']'], "")),
         Some((meaning, _)) => (meaning, given),

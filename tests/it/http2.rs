@@ -6,10 +6,10 @@ use crate::support::frames::{ACK, END_HEADERS, END_STREAM, Frames, frame, kind};
 /// `:status: 200` in the static table.
 const OK: u8 = 0x88;
 
-/// `:status: 404` there.
+/// `:status: 404` in the static table.
 const NOT_FOUND: u8 = 0x8d;
 
-/// The error code of a peer that asks for too much (RFC 9113 §7).
+/// The error code for excessive load (RFC 9113 §7).
 const ENHANCE_YOUR_CALM: u32 = 0xb;
 
 #[test]
@@ -34,12 +34,12 @@ fn more_than_64_streams_are_refused() {
     assert_eq!(refused.stream, 129);
 }
 
-/// A literal field that no table keeps, of 4,129 bytes as they count (RFC 9113 §6.5.2).
+/// A literal field without indexing, of 4,129 bytes as counted by RFC 9113 §6.5.2.
 fn filler() -> Vec<u8> {
     [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x1f][..], &[b'y'; 4_096]].concat()
 }
 
-/// Asks with a head of `fillers` CONTINUATION frames, and returns the first byte of what comes as its answer.
+/// Sends a request with `fillers` CONTINUATION frames, and returns the first byte of the response's header block.
 fn ask_with(fillers: usize) -> Option<u8> {
     let server = Server::start();
     let mut frames = Frames::open(server.address(), &[]);
@@ -61,7 +61,7 @@ fn a_head_in_several_frames_may_have_16_kib_and_no_more() {
     assert_ne!(ask_with(4), Some(OK));
 }
 
-/// Asks and takes back so many times in one piece, so that the server looks at none of them in between.
+/// Sends and cancels this many requests in one write, so that the server processes none of them in between.
 fn take_back(server: &Server, requests: u32) -> Frames {
     let mut frames = Frames::open(server.address(), &[]);
     let block = frames.get_block("/reviews.json");
@@ -76,7 +76,7 @@ fn take_back(server: &Server, requests: u32) -> Frames {
 }
 
 #[test]
-fn a_client_may_take_20_requests_back_before_they_are_looked_at_and_no_more() {
+fn a_client_may_cancel_20_unprocessed_requests_and_no_more() {
     let server = Server::start();
     let mut frames = take_back(&server, 20);
     frames.get(41, "/healthz");
@@ -85,13 +85,13 @@ fn a_client_may_take_20_requests_back_before_they_are_looked_at_and_no_more() {
     assert_eq!(goaway.payload[4..8], ENHANCE_YOUR_CALM.to_be_bytes());
 }
 
-/// Begins a POST for `path` with a Content-Length of `length`, where there is one.
+/// Begins a POST to `path` with a Content-Length of `length`, if given.
 fn post(server: &Server, path: &str, length: Option<usize>) -> Frames {
     let mut frames = Frames::open(server.address(), &[]);
     let mut block = frames.post_block(path);
     if let Some(length) = length {
         let value = length.to_string();
-        // A literal that no table keeps, its name the 28th entry of the static table.
+        // A literal without indexing; its name is entry 28 of the static table.
         block.extend([0x0f, 28 - 15, value.len() as u8]);
         block.extend(value.bytes());
     }
@@ -99,10 +99,10 @@ fn post(server: &Server, path: &str, length: Option<usize>) -> Frames {
     frames
 }
 
-/// Sends a body of so many bytes to the end of its stream, as the server opens the window.
+/// Sends a body of this many bytes and ends the stream, within the flow-control window.
 fn send_body(frames: &mut Frames, bytes: usize) {
     const FRAME_BYTES: usize = 8 << 10;
-    // The window of the connection, which is larger than any body here.
+    // The update of the connection's window, which is then larger than any body here.
     assert_eq!(frames.wait_for(kind::WINDOW_UPDATE).stream, 0);
     let (mut window, mut left) = (65_535, bytes);
     while left > 0 {
@@ -120,7 +120,7 @@ fn send_body(frames: &mut Frames, bytes: usize) {
     }
 }
 
-/// Returns the code with which the stream is reset after its answer, if it is.
+/// Returns the error code if the stream is reset after its response.
 fn reset_after_answer(frames: &mut Frames) -> Option<[u8; 4]> {
     frames.send(kind::PING, 0, 0, &[7; 8]);
     loop {
@@ -134,7 +134,7 @@ fn reset_after_answer(frames: &mut Frames) -> Option<[u8; 4]> {
 }
 
 #[test]
-fn the_stream_of_a_refused_body_ends_in_good_order() {
+fn the_stream_of_a_refused_body_ends_without_a_reset() {
     let server = Server::start_with(|config| config.limits.rates.hub = 1);
     for (path, bytes, expected) in [
         ("/nowhere", 1, "not_found"),
@@ -152,14 +152,14 @@ fn the_stream_of_a_refused_body_ends_in_good_order() {
 }
 
 #[test]
-fn a_refused_body_is_taken_in_up_to_256_kib_and_for_a_second() {
+fn a_refused_body_is_read_up_to_256_kib_and_for_a_second() {
     let server = Server::start();
     let bytes_max = 256 << 10;
     let mut frames = post(&server, "/nowhere", Some(bytes_max));
     send_body(&mut frames, bytes_max);
     assert_eq!(frames.answer(1).0, NOT_FOUND);
     assert_eq!(reset_after_answer(&mut frames), None);
-    // A longer one is answered before it comes, one that does not come after a second; neither is an error.
+    // A longer body is answered at once, and a missing one after a second; both are reset with NO_ERROR.
     for length in [Some(bytes_max + 1), None] {
         let mut frames = post(&server, "/nowhere", length);
         assert_eq!(frames.answer(1).0, NOT_FOUND);

@@ -1,5 +1,5 @@
-//! The hub against real subscribers: HTTPS servers on this machine with certificates of a private authority. In
-//! `adversary` alone, subscribers and time are simulated, as there are thousands.
+//! Tests of the hub against real subscribers: HTTPS servers on this machine with certificates of a private authority.
+//! Only `adversary` simulates subscribers and time, because it needs thousands of subscribers.
 
 mod adversary;
 pub(crate) mod authority;

@@ -1,17 +1,17 @@
-//! Connections that are kept and silent: what each costs the server's process.
+//! Memory that idle keep-alive connections use in the server's process.
 
 use std::net::SocketAddr;
 
 use crate::support::{Connection, Program, get, wait_until};
 
-/// Connections of each of three rounds; `REVIEWD_IDLE_CONNECTIONS` asks for another number, such as 4,000.
+/// Connections in each of three rounds; `REVIEWD_IDLE_CONNECTIONS` sets another number, such as 4,000.
 const CONNECTIONS: usize = 400;
 
-/// What one may cost of our own memory, the kernel's aside.
+/// Limit of process memory per connection, without the kernel's memory.
 const BYTES_MAX: usize = 24 * 1024;
 
 #[test]
-fn kept_connections_cost_little_and_are_served() {
+fn idle_connections_use_at_most_24_kib_each_and_are_served() {
     let count = std::env::var("REVIEWD_IDLE_CONNECTIONS");
     let count = count.map_or(CONNECTIONS, |count| count.parse().expect("a number"));
     let flags = "--no-hub --poll 0 --address-connections 0 --max-connections 20000 --idle-time 10m";
@@ -21,8 +21,8 @@ fn kept_connections_cost_little_and_are_served() {
         let reply = get(program.address(), "/insights.json", &coding);
         reply.field("content-encoding") == Some("br")
     });
-    // The first use up what the process has left over from its start, and what is needed once. Work in the background may
-    // fall into any round, but hardly into each. A short run still flatters: what the allocator gives back is subtracted.
+    // The first connections use memory left over from the start and pay one-time costs. Background work may fall into
+    // any round, but hardly into each. A short run measures too little: memory returned by the allocator is subtracted.
     let mut kept = hold(program.address(), count / 2);
     let mut each = usize::MAX;
     for _ in 0..3 {
@@ -38,7 +38,7 @@ fn kept_connections_cost_little_and_are_served() {
     }
 }
 
-/// Opens connections, each of which has had an answer.
+/// Opens connections, and gets a response on each.
 fn hold(address: SocketAddr, count: usize) -> Vec<Connection> {
     let open = |_| {
         let mut connection = Connection::open(address);
@@ -48,7 +48,7 @@ fn hold(address: SocketAddr, count: usize) -> Vec<Connection> {
     (0..count).map(open).collect()
 }
 
-/// Returns the bytes of memory that belong to the process alone and to no file.
+/// Returns the anonymous memory of the process in bytes.
 fn anonymous_bytes(program: &Program) -> usize {
     program.status("RssAnon").parse::<usize>().unwrap() * 1024
 }

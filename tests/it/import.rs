@@ -1,4 +1,4 @@
-//! `reviewd import`: exports into a folder that is then checked, served and searched.
+//! `reviewd import`: imports exports of platforms into a folder, which is then checked, served and searched.
 
 mod bounds;
 mod folder;
@@ -17,17 +17,17 @@ use serde_json::{Value, json};
 
 use crate::support::program::run;
 
-/// An export that was written for these tests.
+/// Returns the path of an export that was written for these tests.
 fn fixture(name: &str) -> String {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/import");
     path.join(name).to_str().expect("a path of text").to_owned()
 }
 
-/// A folder that reviews are imported into, removed at the end.
+/// A temporary folder into which reviews are imported.
 pub(crate) struct Folder(tempfile::TempDir);
 
 impl Folder {
-    /// Makes a folder of a business without reviews.
+    /// Creates the folder of a business without reviews.
     pub(crate) fn new() -> Folder {
         let folder = Folder(tempfile::tempdir().expect("a folder"));
         let site = "https://weiss.example/";
@@ -36,7 +36,7 @@ impl Folder {
         folder
     }
 
-    /// Makes a folder, and imports into it without an error; returns the report, too.
+    /// Creates a folder and imports into it, which must succeed; returns the report, too.
     fn with(arguments: &[&str]) -> (Folder, Value) {
         let folder = Folder::new();
         let report = folder.import(arguments);
@@ -72,7 +72,7 @@ impl Folder {
         report
     }
 
-    /// Asserts how an import ends, and that it says `text`; returns all that it says.
+    /// Asserts the exit status of an import, and that it prints `text`; returns the whole output.
     fn says(&self, arguments: &[&str], status: i32, text: &str) -> String {
         let output = self.run(arguments);
         let said = [output.stdout, output.stderr].concat();
@@ -96,12 +96,12 @@ impl Folder {
     }
 }
 
-/// The values of these keys.
+/// Returns the values of these keys.
 fn values(object: &Value, keys: &[&str]) -> Value {
     keys.iter().map(|key| object[*key].clone()).collect()
 }
 
-/// The lines of a list in a report, with what `key` says of each.
+/// Returns the entries of a list in a report, each as its line and the value of `key`.
 fn lines(report: &Value, list: &str, key: &str) -> Vec<String> {
     let entries = report[list].as_array().expect("a list").iter();
     let text = |entry: &Value| entry[key].as_str().unwrap_or_default().to_owned();
@@ -109,7 +109,7 @@ fn lines(report: &Value, list: &str, key: &str) -> Vec<String> {
     entries.map(line).collect()
 }
 
-/// What a report says went wrong, one line each.
+/// Returns the reasons of the refused entries in a report, one line each.
 fn reasons(report: &Value) -> Vec<String> {
     lines(report, "refused", "reason")
 }

@@ -117,20 +117,20 @@ fn without_a_terminal_a_missing_flag_is_named() {
         assert!(!folder.exists());
     }
     assert_eq!(init(&folder, &with("--site", "brightsmile")).0, Some(64));
-    // The trade may stay open.
+    // The trade is optional.
     let flags = [&FLAGS[..2], &FLAGS[4..]].concat();
     assert_eq!(init(&folder, &flags).0, Some(0));
 }
 
 #[test]
-fn a_terminal_is_asked_for_the_business_until_the_answers_fit() {
+fn on_a_terminal_missing_values_are_prompted_for_until_they_are_valid() {
     let folder = tempfile::tempdir().unwrap();
     let answers = "Weiß & Söhne\nno address\nhttps://weiss.example/\n";
     let path = folder.path().join("answers");
     fs::write(&path, answers).unwrap();
     let program = env!("CARGO_BIN_EXE_reviewd");
     let line = format!("{program} init {}/new --trade law", folder.path().display());
-    // A terminal of its own.
+    // `script` runs the command on a pseudo-terminal.
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &line, "/dev/null"]);
     terminal.stdin(Stdio::from(File::open(path).unwrap()));

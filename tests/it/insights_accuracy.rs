@@ -1,8 +1,8 @@
-//! Measures the judgement of mentions on labelled sentences, beside baselines with the same information.
+//! Measures the sentiment classification of mentions on labelled sentences, beside baselines with the same information.
 //!
-//! `src/insights/figures.json` and the table of `docs/insights.md` hold the figures; `UPDATE_GOLDEN=1` writes them anew.
-//! The repository's own sets are always measured, and those of others where `REVIEWD_ABSA` names the folder that
-//! `tests/fixtures/polarity/make.py` has written them to. Which sets the constants were chosen by is part of each name.
+//! `src/insights/figures.json` and the table of `docs/insights.md` hold the figures; `UPDATE_GOLDEN=1` updates them.
+//! The repository's own sets are always measured; external sets only if `REVIEWD_ABSA` names the folder that
+//! `tests/fixtures/polarity/make.py` has written them to. Each name tells whether constants were chosen by the set.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -21,7 +21,7 @@ mod cases;
 
 use cases::Case;
 
-/// The labelled mentions of a set of this project.
+/// Reads the labelled mentions of one of the project's own sets.
 fn fixture(name: &str) -> Vec<Case> {
     cases::read(&root("tests/fixtures/polarity").join(name)).unwrap()
 }
@@ -30,7 +30,7 @@ fn root(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join(path)
 }
 
-/// The cases of a file of others by set; none without the folder.
+/// Reads the cases of an external file, by set; none if `REVIEWD_ABSA` is not set.
 fn external(file: &str) -> BTreeMap<String, Vec<Case>> {
     let mut sets: BTreeMap<String, Vec<Case>> = BTreeMap::new();
     if let Some(folder) = std::env::var_os("REVIEWD_ABSA") {
@@ -41,7 +41,7 @@ fn external(file: &str) -> BTreeMap<String, Vec<Case>> {
     sets
 }
 
-/// How often each class was answered (second index) to each label (first).
+/// Counts of answers by label (first index) and answered class (second index).
 type Table = [[f64; 3]; 3];
 
 fn tally(cases: &[Case], mut answer: impl FnMut(&Case) -> usize) -> Table {
@@ -76,7 +76,7 @@ fn baseline(name: &str, table: &Table) -> Baseline {
     }
 }
 
-/// The product's answer: what it lists where it has the stars, else the likeliest class.
+/// The product's answer: with stars the class that it lists, without them the class of the largest sum.
 fn product(judge: &mut Sentence, case: &Case, has_stars: bool) -> usize {
     judge.read(&case.text);
     let context = Context {
@@ -95,13 +95,13 @@ fn sign(compound: f64) -> usize {
     }
 }
 
-/// VADER's answer, with 0.15 for each star from three where it is told the stars.
+/// VADER's answer; if stars are used, 0.15 is added for each star above three, and subtracted for each below.
 fn vader(case: &Case, has_stars: bool) -> usize {
     let stars = if has_stars { 0.15 * stars(case) } else { 0.0 };
     sign(case.vader + stars)
 }
 
-/// Stars from three; a case without any counts as one of three.
+/// Stars minus three; a case without stars counts as three.
 fn stars(case: &Case) -> f64 {
     case.rating.map_or(0.0, |stars| f64::from(stars) - 3.0)
 }
@@ -139,7 +139,7 @@ fn figure(set: &str, cases: &[Case], has_stars: bool) -> Figure {
     }
 }
 
-/// Every figure that can be measured here.
+/// Returns every figure that can be measured here.
 fn measured() -> Vec<Figure> {
     let mut figures = Vec::new();
     for (name, set) in [
@@ -163,7 +163,7 @@ fn measured() -> Vec<Figure> {
     figures
 }
 
-/// The rows of the table in the documentation.
+/// Returns the table of the documentation.
 fn table(figures: &[Figure]) -> String {
     let mut rows = String::from(
         "| set | method | accuracy | macro-F1 | negative recall |\n|---|---|---:|---:|---:|\n",
@@ -230,7 +230,7 @@ fn published_figures_are_those_measured() {
     );
 }
 
-/// What settings and constants are chosen by.
+/// The file by which settings and constants are chosen.
 const DEVELOPMENT: &str = "development.jsonl";
 const BEGIN: &str = "<!-- figures: UPDATE_GOLDEN=1 cargo test --test it insights_accuracy -->\n";
 const END: &str = "<!-- end of figures -->\n";
@@ -245,7 +245,7 @@ fn listed_complaints_are_complaints() {
     }
 }
 
-/// Groups of mentions that are judged as an aspect is, with the weight of each class and whether stars count.
+/// Groups of mentions, each evaluated like an aspect, with the weight of each class and whether stars are used.
 fn groups() -> Vec<(String, Vec<Case>, [f64; 3], bool)> {
     let taxonomy = decode(embedded(), Timestamp::from_unix(4_000_000_000)).unwrap();
     let mut groups = Vec::new();
@@ -265,14 +265,14 @@ fn groups() -> Vec<(String, Vec<Case>, [f64; 3], bool)> {
         by_term.entry(term).or_default().push(case);
     }
     for (term, cases) in by_term {
-        // Neutral mentions are 45 % of MAMS, and far fewer of reviews.
+        // 45 % of the mentions in MAMS are neutral, far more than in reviews.
         groups.push((term, cases, [1.0, 0.15, 1.5], false));
     }
     groups.retain(|(_, cases, ..)| cases.len() >= 10);
     groups
 }
 
-/// The share of mentions that `class` tells to be praise.
+/// The weighted share of mentions that `class` classifies as praise.
 fn share(cases: &[Case], weights: [f64; 3], mut class: impl FnMut(&Case) -> usize) -> f64 {
     let all: f64 = cases.iter().map(|case| weights[case.gold as usize]).sum();
     let praise = cases.iter().filter(|case| class(case) == 2);

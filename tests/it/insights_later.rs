@@ -24,7 +24,7 @@ fn without_insights(dataset: &Dataset) -> Snapshot {
     Snapshot::without_insights_unless(dataset, &snapshot_settings(), &|| false).unwrap()
 }
 
-/// Derives the insights of `dataset`, of which `snapshot` was made, and serves them.
+/// Derives the insights of `dataset`, from which `snapshot` was made, and publishes them.
 fn derive(server: &Server, snapshot: &Snapshot, dataset: &Dataset) {
     let document = insights::document(dataset, NonZeroUsize::MIN, &|| false);
     let whole = snapshot.with_insights(document.expect("nothing cancels it"));
@@ -52,7 +52,7 @@ fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
 }
 
 #[test]
-fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
+fn a_page_without_insights_has_other_validators_than_the_one_with_them() {
     let (server, snapshot) = early();
     let since = ("If-Modified-Since", "Fri, 31 Dec 9999 23:59:59 GMT");
     let until = ("If-Unmodified-Since", "Thu, 01 Jan 1970 00:00:00 GMT");
@@ -75,7 +75,7 @@ fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
         assert_eq!(reply.status, 304, "{target}");
         assert!(reply.field("last-modified").is_some(), "{target}");
     };
-    // The frame shows nothing of the insights.
+    // The widget shows no insights.
     for target in ["/widget.html", "/widget.html?rating=5", "/reviews.json"] {
         assert_dated(target);
     }
@@ -92,7 +92,7 @@ fn a_page_without_insights_is_never_taken_for_the_one_with_them() {
 #[test]
 fn a_large_dataset_gets_its_insights_after_the_start() {
     let data = DataDir::empty();
-    // 20 texts of 60 KB are more than a start derives at once; those without words are quick to read.
+    // 20 texts of 60 KB exceed the limit of insights derived at startup; texts without words are analysed fast.
     let long = format!("Kind. {}", "* ".repeat(30_000));
     let text = reviews_json(20, "2026-01-01T00:00:00Z");
     let large = text.replace(" of this practice.", &format!(". {long}"));
@@ -112,7 +112,7 @@ fn a_large_dataset_gets_its_insights_after_the_start() {
     assert_eq!(server.get("/insights.json").json()["review_count"], 20);
     assert!(call()["structuredContent"].is_object());
 
-    // A changed review is served at once; the insights are never missing while the new ones are derived.
+    // A changed review is served at once; insights are served without a gap while the new ones are derived.
     data.write("reviews.json", &large.replace("number 7.", "number seven."));
     wait_until("the changed review is served", || {
         assert_eq!(server.get("/insights.json").status, 200);
@@ -126,14 +126,14 @@ fn a_large_dataset_gets_its_insights_after_the_start() {
 }
 
 #[test]
-fn insights_of_the_dataset_before_are_served_until_the_own_ones_are_derived() {
+fn insights_of_the_previous_dataset_are_served_until_the_new_ones_are_derived() {
     let server = Server::start();
     let target = "/api/reviews/search?aspect=communication";
     let matched = |reply: &Response| reply.json()["matched"].as_u64().expect("a number");
     let (before, document) = (server.get(target), server.get("/insights.json"));
     let snapshot = Arc::clone(server.running().app().current().snapshot());
 
-    // Of the reviews that are quoted the newest goes, and the next one says something else.
+    // The newest quoted review is removed, and the text of the next one changes.
     let aspects = &snapshot.insights_value().expect("derived").aspects;
     let aspect = aspects.iter().find(|aspect| aspect.id == "communication");
     let rows = &aspect.expect("an aspect").rows;
@@ -177,11 +177,11 @@ fn insights_of_the_dataset_before_are_served_until_the_own_ones_are_derived() {
     assert!(own.field("last-modified").is_some());
     let again = server.get_with(target, &[("If-None-Match", carried.etag())]);
     assert_eq!(again.status, 200);
-    // What does not depend on the insights is the same.
+    // Responses that do not depend on the insights are unchanged.
     assert_eq!(server.get(other).etag(), tag_of_other);
 }
 
-/// Returns the result of a tool.
+/// Calls a tool, and returns its result.
 fn call_tool(server: &Server, params: Value) -> Value {
     let body = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params});
     server.post_mcp(&[], &body.to_string()).json()["result"].take()

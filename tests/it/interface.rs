@@ -1,11 +1,11 @@
-//! What `/openapi.json` says, held against what the server does.
+//! Checks that the server behaves as `/openapi.json` describes.
 
 use jsonschema::Validator;
 use serde_json::Value;
 
 use crate::support::service;
 
-/// Returns the description's reads: each operation, and its address filled with the examples of its parameters.
+/// Returns the GET operations of the description, each with its path filled with the examples of its parameters.
 pub(crate) fn reads(description: &Value) -> Vec<(&Value, String)> {
     let paths = description["paths"].as_object().expect("paths");
     let filled = |path: &str, item: &Value| {
@@ -22,7 +22,7 @@ pub(crate) fn reads(description: &Value) -> Vec<(&Value, String)> {
     reads.collect()
 }
 
-/// Returns a validator of `schema`, whose references lead into the description.
+/// Returns a validator of `schema`, whose references point into the description.
 fn validator(description: &Value, schema: &Value) -> Validator {
     let mut schema = schema.clone();
     schema["components"] = description["components"].clone();
@@ -44,7 +44,7 @@ fn every_described_read_answers_as_described() {
         let sent = reply.field("content-type");
         assert_eq!(sent, Some(media_type.as_str()), "{target}");
         for (name, header) in answer["headers"].as_object().expect("headers") {
-            // The header itself, or what a reference leads to.
+            // The header itself, or the target of its reference.
             let reference = header["$ref"].as_str();
             let header = reference.map_or(header, |pointer| {
                 document.pointer(&pointer[1..]).expect("a component")
@@ -69,7 +69,7 @@ fn every_described_read_answers_as_described() {
 }
 
 #[test]
-fn refusals_are_what_is_described() {
+fn errors_are_as_described() {
     let document = service().get("/openapi.json").json();
     for (target, status, name) in [
         ("/api/reviews/search?rating=9&limit=0", 400, "Invalid"),
@@ -90,7 +90,7 @@ fn refusals_are_what_is_described() {
 }
 
 #[test]
-fn a_message_to_agents_is_answered_as_described() {
+fn mcp_messages_are_answered_as_described() {
     let document = service().get("/openapi.json").json();
     let post = &document["paths"]["/mcp"]["post"];
     let [request, response] = [&post["requestBody"], &post["responses"]["200"]]

@@ -6,7 +6,7 @@ use std::time::Duration;
 use crate::support::frames::{Frames, kind};
 use crate::support::{Connection, Program, Server, wait_until};
 
-/// Waits until a new connection is answered: the server notes the end of a request only after its response has left.
+/// Waits until a new connection is answered: the server records the end of a request after it has sent the response.
 fn wait_until_answered(server: &Server) {
     wait_until("a new connection is answered", || {
         let response = server.connect().try_get("/healthz", &[]);
@@ -22,7 +22,7 @@ fn a_head_may_have_16_kib_and_64_fields_and_no_more() {
         let filler = "x".repeat(bytes - head.len());
         head.replace("Filler: ", &format!("Filler: {filler}"))
     };
-    // From 101 fields on hyper refuses by itself.
+    // From 101 fields on, hyper itself refuses.
     let fields = |count: usize| {
         let more = "X: y\r\n".repeat(count - 1);
         format!("GET /healthz HTTP/1.1\r\nHost: x\r\n{more}\r\n")
@@ -48,13 +48,13 @@ fn a_head_may_have_16_kib_and_64_fields_and_no_more() {
 #[test]
 fn at_the_limit_the_connection_that_is_idle_longest_is_closed_for_a_new_one() {
     let server = Server::start_with(|config| config.limits.connections = 3);
-    // One of them has never sent anything.
+    // The third connection never sends anything.
     let mut kept = [server.kept(), server.kept()];
     let mut silent = server.connect();
     server.wait_for_open(3);
-    // Idle times are told apart by milliseconds.
+    // Idle times have a resolution of one millisecond.
     thread::sleep(Duration::from_millis(3));
-    // The server notes the end of a request after its response has left, but before it reads the next one.
+    // The server records the end of a request after it has sent the response, but before it reads the next request.
     kept[0].assert_served();
     kept[0].assert_served();
     let mut first = server.kept();
@@ -69,7 +69,7 @@ fn at_the_limit_the_connection_that_is_idle_longest_is_closed_for_a_new_one() {
 }
 
 #[test]
-fn an_idle_http2_connection_is_told_to_go_for_a_new_one() {
+fn an_idle_http2_connection_gets_goaway_for_a_new_connection() {
     let server = Server::start_with(|config| config.limits.connections = 1);
     let mut frames = Frames::open(server.address(), &[]);
     frames.get(1, "/healthz");
@@ -80,7 +80,7 @@ fn an_idle_http2_connection_is_told_to_go_for_a_new_one() {
 }
 
 #[test]
-fn where_every_connection_has_a_request_a_new_one_is_closed_at_once() {
+fn if_all_connections_are_busy_a_new_one_is_closed_at_once() {
     let server = Server::start_with(|config| config.limits.connections = 2);
     let mut busy: Vec<Connection> = (0..2).map(|_| server.connect()).collect();
     busy.iter_mut().for_each(crate::shutdown::begin);
@@ -88,14 +88,14 @@ fn where_every_connection_has_a_request_a_new_one_is_closed_at_once() {
     assert_eq!(server.running().counters().rejected_total.get(), 1);
     busy[0].write(crate::shutdown::BODY);
     assert_eq!(busy[0].response("POST").status, 200);
-    // It waits for its next request now, and so is closed for a new one.
+    // This connection is idle now, so it is closed for a new one.
     wait_until_answered(&server);
     assert_eq!(busy[0].rest(), b"");
 }
 
-/// The one whose head does not end has waited longer.
+/// The connection with the unfinished head is the older one.
 #[test]
-fn a_head_that_does_not_end_keeps_no_one_out() {
+fn a_connection_with_an_unfinished_head_is_closed_for_a_new_one() {
     let server = Server::start_with(|config| config.limits.connections = 2);
     let mut slow = server.connect();
     slow.write(b"GET /healthz HTTP/1.1\r\nHost:");
@@ -107,7 +107,7 @@ fn a_head_that_does_not_end_keeps_no_one_out() {
 }
 
 #[test]
-fn a_limit_of_connections_that_is_reached_is_told_of_once() {
+fn a_reached_connection_limit_is_logged_once() {
     let program = Program::serve(&["--max-connections", "3", "--address-connections", "2"]);
     let _held = [(); 5].map(|()| Connection::kept(program.address()));
     program.wait_for_log("--address-connections");
@@ -120,13 +120,13 @@ fn a_limit_of_connections_that_is_reached_is_told_of_once() {
 }
 
 #[test]
-fn a_refused_body_that_is_still_coming_does_not_swallow_the_answer() {
+fn the_response_arrives_although_the_refused_body_is_still_being_sent() {
     let server = Server::start();
     let mut connection = server.connect();
     let fields = [("Content-Type", "application/json")];
     let head = connection.head("POST", "/mcp", &fields, 64 << 20);
     connection.write(head.as_bytes());
-    // More than the sockets hold: a server that closed without taking it in would reset the connection.
+    // More than the socket buffers hold: a server that closed without reading it would reset the connection.
     for _ in 0..3 {
         connection.write(&[b'x'; 64 << 10]);
     }

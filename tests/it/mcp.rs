@@ -1,4 +1,4 @@
-//! `/mcp` over a socket: what lies between the protocol's core and a client, and the same server over stdio.
+//! `/mcp` over HTTP, and the same server over stdio.
 
 use std::io::{BufRead, BufReader, Write};
 use std::process::{Child, Stdio};
@@ -27,7 +27,7 @@ fn ping() -> Value {
     request("ping", json!({}))
 }
 
-/// A message without an answer.
+/// A message that gets no response.
 fn notification() -> Value {
     json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
@@ -73,7 +73,7 @@ fn a_session_begins_serves_and_ends() {
 }
 
 #[test]
-fn names_and_origins_are_allowed_by_their_flags_and_the_refusal_says_so() {
+fn hosts_and_origins_are_allowed_by_flags_that_the_error_names() {
     let server = Server::start_with(|config| {
         config.mcp_hosts = vec!["reviewd".to_owned()];
         config.mcp_origins = vec!["https://app.example".to_owned()];
@@ -96,7 +96,7 @@ fn names_and_origins_are_allowed_by_their_flags_and_the_refusal_says_so() {
 }
 
 #[test]
-fn fields_of_the_head_reach_the_protocol() {
+fn header_fields_reach_the_protocol() {
     let version = ("MCP-Protocol-Version", "2025-06-18");
     let statuses = [1, 2].map(|times| post(service(), &vec![version; times], &ping()).status);
     assert_eq!(statuses, [200, 400]);
@@ -106,7 +106,7 @@ fn fields_of_the_head_reach_the_protocol() {
     assert!(text.starts_with("event: message\ndata: {") && text.ends_with("}\n\n"));
 }
 
-/// serde_json parses the string behind a key of its own again, and strings in it, without a bound for all their levels.
+/// serde_json parses the string after its private `RawValue` key again, and strings in it, with no limit of the depth.
 #[test]
 fn json_in_strings_is_not_parsed_however_deep() {
     let mut body = "[]".to_owned();
@@ -130,7 +130,7 @@ fn stdio(arguments: &[&str]) -> Child {
     command.stderr(Stdio::null()).spawn().unwrap()
 }
 
-/// What `reviewd mcp` with these arguments answers to these lines.
+/// Returns the responses of `reviewd mcp` with these arguments to these lines.
 fn over_stdio(arguments: &[&str], lines: &[Value]) -> Vec<Value> {
     let mut child = stdio(arguments);
     let mut input = child.stdin.take().unwrap();
@@ -146,7 +146,7 @@ fn over_stdio(arguments: &[&str], lines: &[Value]) -> Vec<Value> {
 }
 
 #[test]
-fn the_same_server_answers_over_stdio_here_and_at_a_distance() {
+fn stdio_answers_the_same_with_local_data_and_with_a_remote_server() {
     let server = Server::start_on(DATA.as_ref());
     let base_url = format!("http://{}", server.address());
     let unknown = request("resources/read", json!({"uri": "reviews://nothing é"}));
@@ -169,7 +169,7 @@ fn the_same_server_answers_over_stdio_here_and_at_a_distance() {
 }
 
 #[test]
-fn what_a_server_at_a_distance_does_not_answer_is_an_error_for_each_request() {
+fn failures_of_a_remote_server_are_an_error_for_each_request() {
     let absent = over_stdio(&["--url", "http://127.0.0.1:1"], &[ping()]);
     assert_eq!(absent[0]["id"], 2);
     assert_eq!(absent[0]["error"]["code"], -32_603);
@@ -179,7 +179,7 @@ fn what_a_server_at_a_distance_does_not_answer_is_an_error_for_each_request() {
     });
     let address = format!("http://{}", limited.address());
     let large = request("ping", json!({"padding": "x".repeat(5_000)}));
-    // The rate is used up by three messages, and the next would have to wait for 20 seconds more than once.
+    // Three messages use up the rate limit, and the next would have to wait for 20 seconds more than once.
     let batch = json!([ping(), notification(), ping()]);
     let answers = over_stdio(&["--url", &address], &[large, batch, notification()]);
     assert_eq!(answers.len(), 2);
@@ -191,8 +191,8 @@ fn what_a_server_at_a_distance_does_not_answer_is_an_error_for_each_request() {
 }
 
 #[test]
-fn a_rate_that_is_used_up_is_waited_for_or_told_with_the_id() {
-    // One message a second after the first sixty, and one a minute after the first.
+fn a_used_up_rate_limit_is_waited_for_or_answered_with_the_id() {
+    // After the first 60 messages one per second is allowed, and after the first one per minute.
     for (rate, messages, is_refused) in [(60, 61, false), (1, 2, true)] {
         let limited = Server::start_with(|config| config.limits.rates.mcp = rate);
         let address = format!("http://{}", limited.address());
@@ -236,7 +236,7 @@ fn stdio_answers_line_by_line_and_reads_changed_data_again() {
     assert!(child.wait().unwrap().success());
 }
 
-/// Asks one question over the socket, and returns the answer or the lines of its error.
+/// Calls a tool over HTTP, and returns its result or the text of its error.
 fn answered(tool: &str, arguments: &Value) -> Result<Value, String> {
     let mut result = post(service(), &[], &call(tool, arguments)).json()["result"].take();
     match result["isError"] == true {
@@ -249,7 +249,7 @@ fn search(arguments: &Value) -> Value {
     answered("search_reviews", arguments).unwrap()
 }
 
-/// What a person or a model asks for, and a part of a text that has to be found.
+/// Typical searches of people and models, each with a part of a text that has to be found.
 #[test]
 fn questions_are_answered_in_one_call() {
     for (query, part) in [
@@ -269,7 +269,7 @@ fn questions_are_answered_in_one_call() {
         ("has_reply=true&max_rating=1", ""),
         ("query=the&mentions_service=Probate&sort=oldest", ""),
     ] {
-        // Numbers and `true` as such, all else as text.
+        // Numbers and `true` are passed as JSON values, everything else as text.
         let value = |text: &str| serde_json::from_str(text).unwrap_or_else(|_| json!(text));
         let pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let arguments: serde_json::Map<String, Value> = pairs
@@ -298,7 +298,7 @@ fn questions_are_answered_in_one_call() {
     assert!(counsel.contains(nearest), "{counsel}");
 }
 
-/// No review has all of the words: those with the rarest word are listed, and the answer says so.
+/// If no review has all of the words, the reviews with the rarest word are listed, and the result says so.
 #[test]
 fn a_search_that_finds_nothing_lists_the_closest_reviews() {
     for (arguments, words) in [
@@ -322,7 +322,7 @@ fn a_search_that_finds_nothing_lists_the_closest_reviews() {
         let text = |review: &Value| review["text"].as_str().unwrap().to_lowercase();
         assert!(listed.iter().all(|review| text(review).contains(words)));
     }
-    // What is excluded stays excluded, and other filters stay.
+    // Excluded words and other filters still apply.
     let count = |arguments| search(&arguments)["closest"]["matched"].as_u64().unwrap();
     let all = count(json!({"words": "invoice xyzzy"}));
     let without = count(json!({"words": "invoice xyzzy -voicemails"}));

@@ -1,4 +1,4 @@
-//! Content codings, and what follows for entity-tags. `check_accept_encoding` of the oracle holds the rules of q-values.
+//! Content codings, and their effect on entity-tags. `check_accept_encoding` of the oracle tests the rules of q-values.
 
 use std::io::Read;
 use std::sync::Arc;
@@ -13,7 +13,7 @@ fn accepting(path: &str, accepted: &str) -> Response {
 }
 
 #[test]
-fn the_best_liked_coding_is_sent() {
+fn the_preferred_coding_is_sent() {
     for (accepted, expected) in [
         ("gzip, deflate, br, zstd", Some("br")),
         ("gzip;q=1.0, br;q=0.5", Some("gzip")),
@@ -27,7 +27,7 @@ fn the_best_liked_coding_is_sent() {
         let found = (reply.status, reply.field("content-encoding"));
         assert_eq!(found, (200, expected), "{accepted}");
     }
-    // What is made for one request is not encoded.
+    // Responses that are created per request are not encoded.
     for path in [
         "/api/reviews/search",
         "/api/reviews/since/2019-01-01",
@@ -40,7 +40,7 @@ fn the_best_liked_coding_is_sent() {
 }
 
 #[test]
-fn a_copy_is_confirmed_only_in_its_own_coding() {
+fn a_304_is_sent_only_for_the_tag_of_the_selected_coding() {
     let [plain, gzip] = ["identity", "gzip"].map(|coding| accepting("/reviews.json", coding));
     for (accepted, etag, status) in [
         ("gzip", gzip.etag(), 304),
@@ -56,7 +56,7 @@ fn a_copy_is_confirmed_only_in_its_own_coding() {
 }
 
 #[test]
-fn identity_is_sent_until_the_variants_are_there() {
+fn identity_is_sent_until_the_variants_are_compressed() {
     let server = Server::start();
     let fresh = Arc::new(Snapshot::build(sample(), &snapshot_settings()));
     server.publish(&fresh);

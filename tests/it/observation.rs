@@ -1,5 +1,4 @@
-//! What an operator sees from outside: metrics on a port of their own. `.ci/check_metrics.py` holds their text against a
-//! strict parser.
+//! Metrics on the admin port. `.ci/check_metrics.py` checks their text with a strict parser.
 
 use std::collections::HashMap;
 use std::net::SocketAddr;
@@ -27,7 +26,7 @@ pub(crate) fn admin(server: &Server) -> SocketAddr {
     server.running().admin_addr().expect("there is one")
 }
 
-/// The samples by name and labels, as they stand in the text.
+/// Returns the samples by name and labels, as written in the text.
 pub(crate) fn metrics(address: SocketAddr) -> HashMap<String, f64> {
     let response = get(address, "/metrics", &[]);
     let mut samples = HashMap::new();
@@ -40,7 +39,7 @@ pub(crate) fn metrics(address: SocketAddr) -> HashMap<String, f64> {
     samples
 }
 
-/// Asserts samples, each a line as it stands in the text without `reviewd_`.
+/// Asserts samples, each a line of the text without the prefix `reviewd_`.
 fn assert_samples(server: &Server, expected: &str) {
     let samples = metrics(admin(server));
     let lines = expected.lines().map(str::trim);
@@ -88,7 +87,7 @@ fn requests_are_counted_by_address_and_status() {
     for status in [200, 429] {
         assert_eq!(server.get("/badge.svg").status, status);
     }
-    // One that was too many is counted with its address; a HEAD sends no body.
+    // A request over the rate limit is counted with its route; a HEAD sends no body.
     assert_samples(
         &server,
         r#"
@@ -130,19 +129,19 @@ fn tool_calls_are_counted_by_name_and_unknown_names_together() {
 }
 
 #[test]
-fn idle_clients_do_not_keep_the_administrators_port() {
+fn idle_clients_do_not_block_the_admin_port() {
     let server = observed();
     let mut held = [(); 8].map(|()| Connection::kept(admin(&server)));
-    // One more is answered in place of the one that is idle longest.
+    // One more connection replaces the one that has been idle longest.
     Connection::kept(admin(&server));
     assert_eq!(held[0].rest(), b"");
-    // Long before the minute that an idle client has elsewhere.
+    // Long before the idle timeout of one minute on the public port.
     let began = Instant::now();
     for connection in held.iter_mut().skip(1) {
         assert_eq!(connection.rest(), b"");
     }
     assert!(began.elapsed() < Duration::from_secs(30));
-    // Nor does half a request delay the end.
+    // An unfinished request does not delay shutdown either.
     let mut half = Connection::kept(admin(&server));
     half.write(b"GET /metrics HTTP/1.1\r\nHost: ");
     let began = Instant::now();
@@ -151,7 +150,7 @@ fn idle_clients_do_not_keep_the_administrators_port() {
 }
 
 #[test]
-fn reloads_are_counted_by_their_end() {
+fn reloads_are_counted_by_outcome() {
     let data = DataDir::with_reviews(2, "2026-01-01T00:00:00Z");
     let server =
         observed_with(|config| config.data = DataSource::Directory(data.path().to_owned()));
@@ -172,7 +171,7 @@ fn reloads_are_counted_by_their_end() {
 }
 
 #[test]
-fn the_administrators_port_has_its_own_addresses_and_the_public_one_no_metrics() {
+fn the_admin_port_has_its_own_routes_and_the_public_port_no_metrics() {
     let server = observed();
     assert_eq!(server.get("/metrics").status, 404);
     let address = admin(&server);
@@ -183,7 +182,7 @@ fn the_administrators_port_has_its_own_addresses_and_the_public_one_no_metrics()
     assert_eq!(refused.field("allow"), Some("GET, HEAD"));
     assert_eq!(refused.field("connection"), Some("close"));
     assert_eq!(send(address, "HEAD", "/metrics", &[], b"").status, 200);
-    // A page whose name leads here reads nothing.
+    // A web page whose host name resolves to this port (DNS rebinding) can read nothing.
     for path in ["/metrics", "/readyz", "/healthz"] {
         for (host, status) in [
             ("page.example:9090", 421),
@@ -199,7 +198,7 @@ fn the_administrators_port_has_its_own_addresses_and_the_public_one_no_metrics()
 }
 
 #[test]
-fn what_the_protocol_refuses_by_itself_is_counted_among_other_requests() {
+fn requests_refused_by_the_http_parser_are_counted_as_other() {
     let server = observed_with(|config| config.limits.header_time = Duration::from_millis(300));
     let long = "x".repeat(17 << 10);
     let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n");
@@ -216,7 +215,7 @@ fn what_the_protocol_refuses_by_itself_is_counted_among_other_requests() {
         assert_eq!(connection.response("GET").status, status);
         wait_until("it is counted", || count() == before + 1.0);
     }
-    // A connection that ends without a word is none of them.
+    // A connection that closes without a request is not counted.
     let before = count();
     drop(server.connect());
     assert_eq!(server.get("/healthz").status, 200);

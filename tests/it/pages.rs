@@ -1,10 +1,10 @@
-//! The pages for people, and what other sites show; their header fields are in the golden transcripts.
+//! The HTML pages and the widget; their header fields are in the golden transcripts.
 
 use serde_json::Value;
 
 use crate::support::{BASE_URL, service};
 
-/// Returns the text of a page that is there.
+/// Returns the text of a page, which must exist.
 fn page(target: &str) -> String {
     let reply = service().get(target);
     assert_eq!(reply.status, 200, "{target}");
@@ -34,7 +34,7 @@ fn a_search_page_shows_what_the_interface_finds() {
 }
 
 #[test]
-fn files_of_the_page_are_kept_for_good_under_their_version_alone() {
+fn assets_are_cached_forever_only_under_their_version() {
     let home = page("/");
     for name in ["/page.css", "/page.js"] {
         let loaded = home.split_once(&format!("\"{name}?v="));
@@ -51,7 +51,7 @@ fn files_of_the_page_are_kept_for_good_under_their_version_alone() {
 }
 
 #[test]
-fn the_widget_shows_what_its_address_asks_for() {
+fn the_widget_follows_its_query() {
     for (query, count, theme) in [
         ("?limit=2&theme=light", 2, Some("light")),
         ("?theme=red", 5, None),

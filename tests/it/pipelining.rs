@@ -1,4 +1,4 @@
-//! Rows of requests on one connection: each is answered, in order, and no byte is lost, wherever the row is cut.
+//! Pipelined requests on one connection: each is answered, in order, and no byte is lost, wherever the stream is split.
 
 use std::net::{Shutdown, TcpStream};
 use std::num::NonZeroUsize;
@@ -11,7 +11,7 @@ fn get(path: &str) -> String {
     format!("GET {path} HTTP/1.1\r\nHost: a\r\n\r\n")
 }
 
-/// Reads everything up to the close, without the dates.
+/// Reads until the connection closes, and returns the text without the dates.
 fn undated(mut connection: Connection) -> String {
     let replies = String::from_utf8(connection.rest()).expect("UTF-8");
     let lines = replies.lines().filter(|line| !line.starts_with("date: "));
@@ -19,10 +19,10 @@ fn undated(mut connection: Connection) -> String {
 }
 
 #[test]
-fn a_row_of_requests_may_be_cut_anywhere() {
+fn pipelined_requests_may_be_split_anywhere() {
     let server = Server::start_with(|config| config.threads = NonZeroUsize::MIN);
     server.wait_for_variants("/feed.xml");
-    // `P` could begin the preface of HTTP/2 as well.
+    // `P` is also the first byte of the HTTP/2 preface.
     let row = [
         "PUT /robots.txt HTTP/1.1\r\nHost: a\r\n\r\n",
         "HEAD /feed.xml HTTP/1.1\r\nHost: a\r\nAccept-Encoding: gzip\r\n\r\n",
@@ -31,7 +31,7 @@ fn a_row_of_requests_may_be_cut_anywhere() {
         "GET /healthz HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n",
     ];
     let row = row.concat();
-    // The one thread that serves has read the first part once it has answered a later connection.
+    // There is one serving thread: when it has answered another connection, it has read the first part.
     let mut other = server.connect();
     let mut cut_at = |at: usize| {
         let mut connection = server.connect();
@@ -50,7 +50,7 @@ fn a_row_of_requests_may_be_cut_anywhere() {
 }
 
 #[test]
-fn a_peer_that_has_closed_its_side_gets_its_answers() {
+fn a_half_closed_client_gets_its_responses() {
     let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     let rows = [
         get("/nothing/here"),
@@ -73,7 +73,7 @@ fn a_peer_that_has_closed_its_side_gets_its_answers() {
 }
 
 #[test]
-fn the_last_request_of_a_connection_is_told_so() {
+fn the_last_response_of_a_connection_says_close() {
     let server = Server::start_with(|config| config.limits.connection_requests = 3);
     let mut connection = server.connect();
     connection.write(get("/robots.txt").repeat(4).as_bytes());
@@ -84,8 +84,8 @@ fn the_last_request_of_a_connection_is_told_so() {
 }
 
 #[test]
-fn large_documents_come_whole_and_in_order_also_when_the_server_stops() {
-    // More than the sockets take.
+fn large_documents_are_sent_whole_and_in_order_even_during_shutdown() {
+    // Larger than the socket buffers.
     let data = DataDir::empty();
     data.write("reviews.json", &large_reviews_json("2026-01-01T00:00:00Z"));
     let server = Server::start_with(|config| {
@@ -97,7 +97,7 @@ fn large_documents_come_whole_and_in_order_also_when_the_server_stops() {
     let expected = large.map(|path| server.get(path).body);
     assert!(expected.iter().all(|body| body.len() > 1 << 20));
     let mut connection = Connection::over(connect_narrow(server.address()));
-    // What follows a large document waits for its turn.
+    // Responses after a large document wait until it has been sent.
     connection.write(large.map(get).concat().as_bytes());
     for (path, body) in large.iter().zip(&expected) {
         assert!(connection.response("GET").body == *body, "{path}");

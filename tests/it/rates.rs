@@ -1,10 +1,10 @@
-//! How often one client may ask, and who it is behind proxies: over sockets from addresses of this machine.
+//! Rate limits per client, also behind proxies, and connection limits per address, tested from several local addresses.
 
 use reviewd::http::Proxies;
 
 use crate::support::{Connection, PING, Program, Response, Server, connect_from};
 
-/// Asserts the status of a response, and what it says is left of the rate of `scope`.
+/// Asserts the status of a response, and the remaining quota of `scope` that it announces.
 fn assert_left(response: &Response, status: u16, scope: &str, left: u32) {
     let limit = response.field("ratelimit").expect("the field");
     let start = format!("\"{scope}\";r={left};t=");
@@ -13,7 +13,7 @@ fn assert_left(response: &Response, status: u16, scope: &str, left: u32) {
 }
 
 #[test]
-fn the_fourth_of_three_reads_is_429_and_says_when_to_come_back() {
+fn the_fourth_of_three_allowed_reads_is_429_with_retry_after() {
     let server = Server::start_with(|config| config.limits.rates.reads = 3);
     let mut connection = server.connect();
     for (path, status, left) in [
@@ -32,7 +32,7 @@ fn the_fourth_of_three_reads_is_429_and_says_when_to_come_back() {
     assert!((1..=20).contains(&wait_s), "{wait_s}");
     let limit = format!("\"reads\";r=0;t={wait_s}");
     assert_eq!(response.field("ratelimit"), Some(&*limit));
-    // The connection goes on, and a HEAD is told the same.
+    // The connection stays open, and a HEAD gets the same status.
     assert_eq!(connection.send("HEAD", "/reviews.json", &[]).status, 429);
     // Probes, preflights and other parts of the service are not counted as reads.
     let preflight = [
@@ -53,14 +53,14 @@ fn the_fourth_of_three_reads_is_429_and_says_when_to_come_back() {
 }
 
 #[test]
-fn one_message_too_many_to_mcp_is_429_with_a_json_rpc_error_that_a_page_can_read() {
+fn an_mcp_message_over_the_limit_is_429_with_a_json_rpc_error_that_a_page_can_read() {
     let page = [("Origin", "http://localhost:3000")];
     let server = Server::start_with(|config| config.limits.rates.mcp = 2);
     for _ in 0..3 {
         let preflight = [page[0], ("Access-Control-Request-Method", "POST")];
         let free = server.send("OPTIONS", "/mcp", &preflight);
         assert_eq!((free.status, free.field("ratelimit")), (204, None));
-        // A page that may not ask does not spend what its visitor has.
+        // A page with a refused origin does not use up its visitor's quota.
         let foreign = server.post_mcp(&[("Origin", "https://elsewhere.example")], PING);
         assert_eq!((foreign.status, foreign.field("ratelimit")), (403, None));
     }
@@ -77,7 +77,7 @@ fn one_message_too_many_to_mcp_is_429_with_a_json_rpc_error_that_a_page_can_read
     let exposed = "Mcp-Session-Id, RateLimit, RateLimit-Policy, Retry-After";
     let names = refused.field("access-control-expose-headers");
     assert_eq!(names, Some(exposed));
-    // A question that is none of a browser's counts, and an escaped address has its rate all the same.
+    // An OPTIONS request that is not a preflight counts, and an escaped path has the same limit.
     for (method, path) in [("OPTIONS", "/mcp"), ("POST", "/%6Dcp")] {
         assert_eq!(server.send(method, path, &[]).status, 429);
     }
@@ -97,25 +97,25 @@ fn the_hub_counts_every_method_of_the_client_that_the_proxy_names() {
         server.send(method, "/api/websub/hub", &fields).status
     };
     let (one, other) = ("192.0.2.1", "192.0.2.2");
-    // There is no hub here: 503 is what every client gets that may ask.
+    // Without a hub, a POST within the limit gets 503.
     assert_eq!([ask("GET", one), ask("POST", one)], [405, 503]);
     assert_eq!([ask("DELETE", one), ask("POST", one)], [429, 429]);
     assert_eq!(ask("POST", other), 503);
 }
 
 #[test]
-fn an_address_has_its_share_of_connections_and_others_theirs() {
+fn connections_are_limited_per_address() {
     let server = Server::start_with(|config| config.limits.connections_per_address = 2);
     let [mut first, mut second] = [server.kept(), server.kept()];
     let other = connect_from([127, 0, 0, 2].into(), server.address());
     let mut other = Connection::over(other.unwrap());
     other.assert_served();
-    // One more is served in place of that address's own that is idle longest.
+    // One more connection replaces the longest idle one of the same address.
     let mut new = server.kept();
     assert_eq!(first.rest(), b"");
     second.assert_served();
     other.assert_served();
-    // Where none of its own is idle, it is closed.
+    // If none of that address is idle, the new connection is closed.
     crate::shutdown::begin(&mut second);
     crate::shutdown::begin(&mut new);
     assert_eq!(server.connect().rest(), b"");
@@ -124,7 +124,7 @@ fn an_address_has_its_share_of_connections_and_others_theirs() {
 }
 
 #[test]
-fn a_proxy_that_may_have_been_forgotten_is_told_of_at_the_start() {
+fn a_possibly_missing_trusted_proxy_is_logged_at_startup() {
     let public = ["--base-url", "https://reviews.example"];
     for (more, is_told) in [
         (&[][..], true),

@@ -1,4 +1,4 @@
-//! Bytes on the socket that no well-behaved client sends, and a few that some do.
+//! Malformed and ambiguous requests as raw bytes, and a few unusual but valid ones.
 
 use crate::support::service;
 
@@ -6,8 +6,8 @@ const CLOSING: &str = "Host: a\r\nConnection: close\r\n\r\n";
 
 const BEHIND: &str = "GET /feed.xml HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n";
 
-/// Sends bytes and another request behind them, and asserts that the server answers the first with one of `statuses` and
-/// then closes without taking the rest for a request.
+/// Sends bytes and another request after them, and asserts that the server answers the first with one of `statuses` and
+/// closes the connection without answering the second.
 fn assert_ends_with(bytes: &str, statuses: &str) {
     let answer = service().exchange((bytes.to_owned() + BEHIND).as_bytes());
     let status = answer.split(' ').nth(1).unwrap_or("none");
@@ -17,7 +17,7 @@ fn assert_ends_with(bytes: &str, statuses: &str) {
 }
 
 #[test]
-fn http_1_0_is_answered_and_closed_unless_it_asks_otherwise() {
+fn http_1_0_is_answered_and_closed_unless_it_asks_for_keep_alive() {
     let answer = service().exchange(b"GET /healthz HTTP/1.0\r\n\r\n");
     assert!(answer.starts_with("HTTP/1.0 200 OK\r\n"), "{answer}");
     assert!(answer.ends_with("{\"status\":\"ok\"}"), "{answer}");
@@ -28,7 +28,7 @@ fn http_1_0_is_answered_and_closed_unless_it_asks_otherwise() {
 }
 
 #[test]
-fn leading_empty_lines_and_bodies_of_a_declared_length_do_no_harm() {
+fn leading_empty_lines_and_bodies_of_a_declared_length_are_accepted() {
     let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     for (before, answers) in [
         ("\r\n\r\n", 1),
@@ -46,7 +46,7 @@ fn leading_empty_lines_and_bodies_of_a_declared_length_do_no_harm() {
 }
 
 #[test]
-fn what_is_no_request_is_400() {
+fn malformed_requests_are_refused() {
     let lines = "hello|GET|GET /healthz|GET /healthz HTTP/1.1 |GET /healthz HTTP/3.0|GET  /healthz HTTP/1.1|\
         GET /heal\x00thz HTTP/1.1|GÉT /healthz HTTP/1.1|GET\r/healthz HTTP/1.1|GET /healthz HTTP/1.1\rX: b|\
         \x16\x03\x01\x02\x00\x01\x00\x01|GET a:443 HTTP/1.1|GET * HTTP/1.1|GET healthz HTTP/1.1|\
@@ -79,7 +79,7 @@ fn what_is_no_request_is_400() {
 }
 
 #[test]
-fn framing_that_parsers_disagree_about_ends_the_connection() {
+fn ambiguous_framing_closes_the_connection() {
     for (fields, statuses) in [
         ("Transfer-Encoding: gzip, chunked", "501"),
         ("Transfer-Encoding: chunked, chunked", "400, 501"),
@@ -118,7 +118,7 @@ fn framing_that_parsers_disagree_about_ends_the_connection() {
 }
 
 #[test]
-fn chunks_that_parsers_disagree_about_end_the_connection() {
+fn malformed_chunks_close_the_connection() {
     let post = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
     for chunks in [
         "5\nhello\r\n0\r\n\r\n",
@@ -141,7 +141,7 @@ fn chunks_that_parsers_disagree_about_end_the_connection() {
     }
 }
 
-/// The body is not read, the response is larger than the socket's buffers, and a request stands behind it.
+/// The body is not read, the response is larger than the socket buffers, and another request follows.
 #[test]
 fn a_read_with_a_body_is_answered_and_ends_the_connection() {
     for body in [

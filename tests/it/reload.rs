@@ -1,5 +1,5 @@
-//! Reload: a changed dataset is served whole or not at all, and what was served before stays until then. The insights of
-//! large ones are in `insights_later`.
+//! Reload: a changed dataset is served completely or not at all; until then the previous one is served. The insights of
+//! large datasets are tested in `insights_later`.
 
 use std::fs;
 use std::net::SocketAddr;
@@ -76,7 +76,7 @@ fn a_link_to_a_directory_is_followed_when_it_changes_disappears_and_returns() {
     symlink(new.path(), &next).unwrap();
     fs::rename(&next, &current).unwrap();
     wait_for_count(&server, 7);
-    // The new directory is the one that is watched from now on.
+    // The new directory is watched now.
     new.write("reviews.json", &reviews_json(8, THIRD));
     wait_for_count(&server, 8);
     fs::rename(&current, &next).unwrap();
@@ -90,7 +90,7 @@ fn a_link_to_a_directory_is_followed_when_it_changes_disappears_and_returns() {
 }
 
 #[test]
-fn a_broken_file_changes_nothing_but_readyz_until_it_is_mended() {
+fn a_broken_file_changes_only_readyz_until_it_is_fixed() {
     let data = DataDir::with_reviews(3, FIRST);
     let server = Server::start_on(data.path());
     let before = server.get("/reviews.json").body;
@@ -100,7 +100,7 @@ fn a_broken_file_changes_nothing_but_readyz_until_it_is_mended() {
     assert_eq!(refusal["details"].as_array().map(Vec::len), Some(1));
     assert_eq!(server.get("/readyz").status, 200, "it still serves");
     assert_eq!(server.get("/reviews.json").body, before);
-    // The same contents again are no error.
+    // Restoring the original contents clears the error.
     data.write("reviews.json", &reviews_json(3, FIRST));
     wait_for_no_reason(&server, "reload_failed");
     let broken = reviews_json(3, SECOND).replace("\"rating\":1", "\"rating\":9");
@@ -120,7 +120,7 @@ fn a_broken_file_changes_nothing_but_readyz_until_it_is_mended() {
 }
 
 #[test]
-fn files_from_the_future_are_refused_until_their_time_has_come() {
+fn a_date_in_the_future_is_refused_until_it_is_reached() {
     let data = DataDir::with_reviews(3, FIRST);
     let server = Server::start_on(data.path());
     let soon = reviewd::clock::now().unix() + 3;
@@ -133,7 +133,7 @@ fn files_from_the_future_are_refused_until_their_time_has_come() {
     assert!(reviewd::clock::now() >= soon);
 }
 
-/// Returns the date of what is served.
+/// Returns `updated_at` of the served dataset.
 fn updated_at(address: SocketAddr) -> String {
     let document = get(address, "/reviews.json", &[]).json();
     document["updated_at"].as_str().expect("a date").to_owned()
@@ -160,7 +160,7 @@ fn without_updated_at_the_newest_modification_time_dates_the_content() {
 }
 
 #[test]
-fn a_date_stands_for_one_content_also_after_a_restart() {
+fn changed_content_gets_a_later_date_also_after_a_restart() {
     let data = DataDir::with_reviews(3, FIRST);
     let state = DataDir::empty();
     let paths = [data.path(), state.path()].map(|path| path.to_str().unwrap());
@@ -170,7 +170,7 @@ fn a_date_stands_for_one_content_also_after_a_restart() {
         let program = start();
         assert_eq!(updated_at(program.address()), expected, "{count}");
     }
-    // So does a change while it runs.
+    // The same holds for changes while the program runs.
     let program = start();
     for (count, date, expected) in [
         (5, FIRST, "2026-01-01T00:00:02Z"),
@@ -186,7 +186,7 @@ fn a_date_stands_for_one_content_also_after_a_restart() {
 #[test]
 fn files_copied_one_after_another_are_read_as_one_set() {
     let (data, next) = (DataDir::with_reviews(3, FIRST), DataDir::empty());
-    // What this names is found in the texts of the reviews.
+    // The reviews mention this service.
     let service = r#"{"id":"wills","label":"Wills","phrases":["practice"]}"#;
     next.write("taxonomy.json", &taxonomy_json(service));
     next.write("reviews.json", &reviews_json(5, SECOND));
@@ -201,7 +201,7 @@ fn files_copied_one_after_another_are_read_as_one_set() {
 }
 
 #[test]
-fn a_reply_that_has_begun_ends_on_the_dataset_that_it_began_with() {
+fn a_response_in_progress_keeps_its_dataset_during_a_reload() {
     let data = DataDir::empty();
     data.write("reviews.json", &large_reviews_json(FIRST));
     let server = Server::start_on(data.path());
@@ -209,7 +209,7 @@ fn a_reply_that_has_begun_ends_on_the_dataset_that_it_began_with() {
     let mut connections = [(); 4].map(|()| server.connect());
     for connection in &mut connections {
         connection.request("GET", "/reviews.json", &[], b"");
-        // Its first byte has been sent.
+        // The first byte of the response has arrived.
         connection.stream().peek(&mut [0]).unwrap();
     }
     data.write("reviews.json", &reviews_json(5, SECOND));
@@ -233,6 +233,6 @@ fn sighup_reads_the_files_again() {
     program.signal("HUP");
     program.wait_for_log("a data file is refused");
     program.wait_for_log("is still served");
-    // Nothing but the stop wakes the thread that waits for requests.
+    // Only the stop wakes the thread that waits for reload requests.
     program.stop();
 }

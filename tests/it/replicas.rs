@@ -1,4 +1,4 @@
-//! Several servers that know nothing of each other, and answer as one.
+//! Several independent servers on the same data give identical responses.
 
 use serde_json::{Value, json};
 
@@ -6,7 +6,7 @@ use crate::interface::reads;
 use crate::support::dataset::DataDir;
 use crate::support::{BASE_URL, Program, Response, get, send, wait_until};
 
-/// Asked for besides what `/openapi.json` describes.
+/// Requested in addition to the GET operations in `/openapi.json`.
 const MORE: [&str; 5] = [
     "/api/reviews/search?min_rating=4&query=the&limit=7",
     "/api/reviews/search?rating=9",
@@ -15,7 +15,7 @@ const MORE: [&str; 5] = [
     "/nothing/here",
 ];
 
-/// Everything of a reply but the time at which it was made.
+/// A response without its Date.
 fn lasting(response: Response) -> (u16, Vec<(String, String)>, Vec<u8>) {
     let mut fields = response.fields;
     fields.retain(|(name, _)| name != "date");
@@ -23,8 +23,8 @@ fn lasting(response: Response) -> (u16, Vec<(String, String)>, Vec<u8>) {
 }
 
 #[test]
-fn three_replicas_answer_as_one_with_the_same_bytes_tags_dates_and_sessions() {
-    // The files have other times in each.
+fn three_replicas_give_the_same_bytes_tags_dates_and_sessions() {
+    // The modification times of the files differ between the copies.
     let folders = [(); 3].map(|()| DataDir::sample());
     let start = |number: usize, threads| {
         let data = folders[number].path().to_str().unwrap();
@@ -39,7 +39,7 @@ fn three_replicas_answer_as_one_with_the_same_bytes_tags_dates_and_sessions() {
         let fields = [("Accept-Encoding", coding), ("Host", "reviews.example")];
         for target in described.clone().chain(more.clone()) {
             let ask = |replica: &Program| lasting(get(replica.address(), &target, &fields));
-            // Compressed variants are made in the background, by each in its own time.
+            // Each replica compresses its variants in the background, at a different time.
             wait_until(&format!("{coding} {target} is the same everywhere"), || {
                 let first = ask(&replicas[0]);
                 replicas[1..].iter().all(|replica| ask(replica) == first)
@@ -51,14 +51,14 @@ fn three_replicas_answer_as_one_with_the_same_bytes_tags_dates_and_sessions() {
             assert_eq!(validators, [is_document; 2], "{target} {fields:?}");
         }
     }
-    // The variants have been made by now, so that the comparison above was one of them.
+    // The compressed variants exist by now, so the comparison above included them.
     let fields = [("Accept-Encoding", "br")];
     let compressed = get(replicas[2].address(), "/reviews.json", &fields);
     assert_eq!(compressed.field("content-encoding"), Some("br"));
     assert_sessions_are_shared(&replicas);
 }
 
-/// Any replica answers a session of any other.
+/// Asserts that every replica accepts the sessions of all others.
 fn assert_sessions_are_shared(replicas: &[Program]) {
     let post = |program: &Program, session: &[(&str, &str)], body: Value| {
         let fields = [&[("Content-Type", "application/json")], session].concat();

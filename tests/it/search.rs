@@ -1,7 +1,7 @@
-//! `/api/reviews/search`: what its parameters refuse, and its pages. What each filter selects, and that pages neither skip
-//! nor repeat a review, is compared with a reference in `tests/oracle`; both sides of the bounds that are described are
-//! in `pages::tests::interface`; envelopes, one search by each parameter and several issues at once are in the golden
-//! transcripts.
+//! `/api/reviews/search`: refused parameter values, links between pages, and hints. Other tests: `tests/oracle`
+//! compares filters and the completeness of pages with a reference implementation; `pages::tests::interface` tests both
+//! sides of the documented limits; the golden transcripts show envelopes, one search by each parameter, and several
+//! issues at once.
 
 use serde_json::{Value, json};
 
@@ -74,7 +74,7 @@ fn each_refused_value_is_an_issue_with_its_code() {
 }
 
 #[test]
-fn links_lead_from_page_to_page_with_order_and_filters_however_they_were_written() {
+fn links_keep_order_and_filters_from_page_to_page_in_any_spelling() {
     for query in [
         "min_rating=4&limit=3&query=in+the",
         "limit=3&query=in%20the&min_rating=4&sort=oldest",
@@ -103,7 +103,7 @@ fn links_lead_from_page_to_page_with_order_and_filters_however_they_were_written
     }
 }
 
-/// Each request finds nothing; its hints have the message, and for names some that there are.
+/// Each request finds nothing; its hints contain the message, and for unknown names the nearest known ones.
 #[test]
 fn a_search_that_finds_nothing_says_what_to_try() {
     for (query, message) in [

@@ -1,4 +1,4 @@
-//! What the program and its service manager tell each other, and the change from one process to the next.
+//! Notifications to the service manager, and restarts on an inherited socket.
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
@@ -7,7 +7,7 @@ use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::program::{LISTEN, command, serve_on};
 use crate::support::{DEADLINE, Load, Program, get};
 
-/// A service manager that listens to what it is told.
+/// A service manager that receives the notifications of `sd_notify`.
 struct Manager {
     directory: tempfile::TempDir,
     socket: UnixDatagram,
@@ -65,15 +65,15 @@ fn the_service_manager_is_told_of_start_reload_and_stop() {
     assert_eq!(program.wait().0, Some(0));
 }
 
-/// However they fall: the end that is told is that of a reading which began after the last of them, and nothing that
-/// was announced goes without an end.
+/// For any timing of the signals: the last `READY=1` belongs to a reload that began after the last signal, and each
+/// announced reload is followed by `READY=1`.
 #[test]
-fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them() {
+fn each_reload_signal_is_followed_by_a_reload_that_begins_after_it() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let manager = Manager::new();
     let program = manager.start(&data);
     for number in 2..6 {
-        // A change wakes the thread, too, and may be under way when the signals come.
+        // The changed file also triggers a reload, which may be running when the signals arrive.
         let date = format!("2026-01-0{number}T00:00:00Z");
         data.write("reviews.json", &reviews_json(number, &date));
         for _ in 0..number {
@@ -81,7 +81,7 @@ fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them(
         }
         let now = clock_us();
         program.signal("HUP");
-        // The last one is announced after it was sent, and then it ends.
+        // Wait for a reload that begins after the last signal, and for its end.
         let mut is_open = false;
         loop {
             let words = manager.heard();
@@ -92,11 +92,11 @@ fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them(
             }
         }
         let served = get(program.address(), "/readyz", &[]).json();
-        // It is served when the end is told.
+        // The new data are served when `READY=1` is sent.
         assert_eq!(served["review_count"], number);
     }
     program.signal("TERM");
-    // One of the signals may have been noticed after that reading began, and then one more follows.
+    // If a signal was noticed after that reload began, one more reload follows.
     loop {
         let words = manager.heard();
         match words.as_str() {
@@ -108,7 +108,7 @@ fn many_signals_to_reload_are_each_answered_by_a_reading_that_begins_after_them(
     assert_eq!(program.wait().0, Some(0));
 }
 
-/// The clock of `MONOTONIC_USEC`.
+/// Returns the time of the clock of `MONOTONIC_USEC`.
 fn clock_us() -> u64 {
     let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
     u64::try_from(now.tv_sec * 1_000_000 + now.tv_nsec / 1_000).unwrap()
@@ -122,12 +122,12 @@ fn a_restart_on_an_inherited_socket_loses_no_request() {
     assert_eq!(old.address(), address);
     let load = Load::on(address, "/reviews.json");
     load.wait_for(20);
-    // Both serve for a while; then the old one goes.
+    // Both serve for a while; then the old one stops.
     let new = serve_on(&listener, &[]);
     load.wait_for(20);
     old.stop();
     load.wait_for(20);
-    // And one after the other: what comes meanwhile waits in the socket.
+    // Now one after the other: requests in between wait in the listening socket.
     new.stop();
     let _last = serve_on(&listener, &[]);
     load.wait_for(50);

@@ -1,4 +1,4 @@
-//! Settings that cannot be: each is refused with one line that names the flag and its value, and with 64, 69 or 78.
+//! Invalid settings: each is refused with one line that names the flag and its value, and with status 64, 66, 69 or 78.
 
 use std::net::{TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
@@ -10,7 +10,7 @@ use std::process::{Command, Output};
 use crate::support::Program;
 use crate::support::program::{activated, command, run};
 
-/// Returns the one line that a refused start prints, after checking status and shape.
+/// Checks status and output of a failed start, and returns its only line.
 pub(crate) fn one_line(output: &Output, status: u8, what: &str) -> String {
     let said = String::from_utf8(output.stderr.clone()).unwrap();
     assert_eq!(output.status.code(), Some(status.into()), "{what}: {said}");
@@ -20,7 +20,7 @@ pub(crate) fn one_line(output: &Output, status: u8, what: &str) -> String {
     said
 }
 
-/// Runs `reviewd serve`, which has to fail with one line, and returns that.
+/// Runs `reviewd serve`, which has to fail with one line, and returns the line.
 fn refused(flag: &str, value: &str, status: u8) -> String {
     let state = tempfile::tempdir().unwrap();
     let mut command = command();
@@ -31,9 +31,9 @@ fn refused(flag: &str, value: &str, status: u8) -> String {
     one_line(&output, status, &format!("{flag} {value}"))
 }
 
-/// What the command line refuses is tested beside the flags.
+/// Values that the command-line parser refuses are tested next to the flags.
 #[test]
-fn a_value_that_only_the_start_can_refuse_is_named_with_its_flag() {
+fn values_refused_at_startup_are_named_with_their_flags() {
     for (flag, value, status) in [
         ("--data", "/nowhere/at/all", 66),
         ("--data", "/dev/null", 66),
@@ -86,7 +86,7 @@ fn unknown_flags_and_commands_are_64_with_the_nearest_that_exist() {
 }
 
 #[test]
-fn an_empty_variable_counts_as_unset_and_a_switch_takes_every_common_word() {
+fn an_empty_variable_counts_as_unset_and_a_switch_accepts_common_boolean_words() {
     let with = |arguments: &[&str], word: &str| {
         let mut command = command();
         command.args(arguments).env("REVIEWD_NO_HUB", word);
@@ -104,14 +104,14 @@ fn an_empty_variable_counts_as_unset_and_a_switch_takes_every_common_word() {
         let line = lines.find(|line| line.starts_with("--no-hub ")).unwrap();
         assert!(line.ends_with(end), "{word}: {line}");
     }
-    // The help names the variables all the same; of a flag that `serve` has not, with the command's name.
+    // The help names the variables; that of a flag that `serve` lacks includes the command's name.
     for (command, variable) in [("serve", "REVIEWD_POLL"), ("mcp", "REVIEWD_MCP_URL")] {
         let help = with(&[command, "--help"], "");
         assert!(help.contains(&format!("[env: {variable}=]")), "{help}");
     }
 }
 
-/// Runs `reviewd serve` with `descriptor` as the socket that it is handed, and returns the line that it prints.
+/// Runs `reviewd serve` with `descriptor` passed as its socket, and returns the line that it prints.
 fn refused_socket(descriptor: OwnedFd, count: u8) -> String {
     let state = tempfile::tempdir().unwrap();
     let arguments = ["--state", state.path().to_str().unwrap()];
@@ -120,7 +120,7 @@ fn refused_socket(descriptor: OwnedFd, count: u8) -> String {
 }
 
 #[test]
-fn what_is_handed_over_and_is_no_listening_socket_of_tcp_is_78_and_named() {
+fn passed_descriptors_that_are_not_listening_tcp_sockets_exit_78() {
     let temp = tempfile::tempdir().unwrap();
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let connected = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -142,7 +142,7 @@ fn what_is_handed_over_and_is_no_listening_socket_of_tcp_is_78_and_named() {
 }
 
 #[test]
-fn a_state_directory_is_made_with_its_parents_or_refused_with_78_and_named() {
+fn a_state_directory_is_created_with_its_parents_or_refused_with_78() {
     let temp = tempfile::tempdir().unwrap();
     let state = temp.path().join("a/b/state");
     let _program = Program::serve(&["--state", state.to_str().unwrap()]);

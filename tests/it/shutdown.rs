@@ -1,5 +1,5 @@
-//! The end: idle connections after a moment in which requests on their way are answered, requests in flight within a time,
-//! a second signal without waiting.
+//! Shutdown: requests already on their way are answered before idle connections close, requests in flight have the
+//! drain time, and a second signal skips the wait.
 
 use std::io::ErrorKind;
 use std::net::TcpStream;
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use crate::support::{Connection, PING, Program, Server, wait_until};
 
-/// The first part of a request whose body is still to come; it is in flight once the server asks for the rest.
+/// Sends the head of a request, and waits for 100 (Continue); from then on the request is in flight.
 pub(crate) fn begin(connection: &mut Connection) {
     let fields = [
         ("Content-Type", "application/json"),
@@ -34,7 +34,7 @@ fn a_request_in_flight_is_answered_while_new_connections_are_refused() {
     let address = server.address();
     let mut connection = server.connect();
     begin(&mut connection);
-    // Idle ones on every worker, which end when the drain has reached it.
+    // Idle connections on every worker; they close when the drain reaches the worker.
     let mut idle = [(); 8].map(|()| server.kept());
     let end = thread::spawn(move || server.shutdown());
     wait_until("connections are refused", || {
@@ -59,9 +59,9 @@ fn a_request_that_does_not_end_is_cut_after_the_drain_time() {
     assert!(!server.shutdown(), "a connection had to be cut");
 }
 
-/// A client does not know of the stop when it sends its next request; one that has just connected is about to ask.
+/// A client does not know of the shutdown when it sends its next request, or the first one on a new connection.
 #[test]
-fn requests_on_their_way_at_the_stop_are_answered_and_told_that_they_are_the_last() {
+fn requests_on_their_way_at_shutdown_are_answered_with_connection_close() {
     let program = Program::serve(&[]);
     let clients = [(); 4].map(|()| {
         let mut connection = Connection::kept(program.address());
@@ -85,7 +85,7 @@ fn requests_on_their_way_at_the_stop_are_answered_and_told_that_they_are_the_las
     assert_eq!(program.wait().0, Some(0));
 }
 
-/// A supervisor may stop the program in the moment in which it says that it serves.
+/// A supervisor may stop the program as soon as it reports that it serves.
 #[cfg(target_os = "linux")]
 #[test]
 fn sigterm_and_sigint_are_caught_before_the_program_serves() {

@@ -1,4 +1,4 @@
-//! `/api/reviews/since/{date}`: which reviews come, and when its entity-tag changes.
+//! `/api/reviews/since/{date}`: which reviews it returns, and when its entity-tag changes.
 
 use std::sync::Arc;
 
@@ -45,7 +45,7 @@ fn a_malformed_date_is_400_with_an_issue() {
 }
 
 #[test]
-fn the_entity_tag_changes_only_with_the_reviews_that_come() {
+fn the_entity_tag_changes_only_with_the_returned_reviews() {
     let server = Server::start();
     let tags = || {
         ["2019-01-01", "2024-01-01", "2026-01-01"].map(|date| {

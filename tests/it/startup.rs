@@ -1,4 +1,4 @@
-//! The start of the program: what it prints, what it refuses, and with which exit status.
+//! Startup: the output of the program, refused data, and exit statuses.
 
 use std::process::Stdio;
 

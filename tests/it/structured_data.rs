@@ -1,7 +1,7 @@
-//! The linked data of the front page have what Google's documentation of review snippets asks for.
+//! The linked data of the front page follow Google's documentation of review snippets.
 //!
-//! `tests/fixtures/google-structured-data.json` has its rules as a JSON schema. Google's own test needs its service; what it
-//! would say of these rules is checked here.
+//! `tests/fixtures/google-structured-data.json` contains its rules as a JSON schema, because Google's own test is
+//! available only as an online service.
 
 use std::sync::Arc;
 

@@ -1,4 +1,4 @@
-//! Clients that are slow on purpose: each is ended in its time, and the others are served meanwhile.
+//! Slow clients: each is disconnected after its timeout, and others are served meanwhile.
 
 use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::support::frames::{Frames, kind};
 use crate::support::{Server, connect_narrow, wait_until};
 
-/// The short time of each test.
+/// The timeout that each test sets.
 const SHORT: Duration = Duration::from_millis(300);
 
 fn with_header_time() -> Server {
@@ -24,15 +24,15 @@ fn a_silent_connection_is_closed_after_the_header_time() {
     let began = Instant::now();
     assert_eq!(server.connect().rest(), b"");
     assert!(began.elapsed() >= SHORT, "{:?}", began.elapsed());
-    // On HTTP/2 that is one that sends its preface and no request.
+    // On HTTP/2, a silent connection sends its preface and no request.
     let mut frames = Frames::open(server.address(), &[]);
     while frames.next().is_some() {}
     server.wait_for_open(0);
 }
 
-/// What came with the request before counts as idle time.
+/// Head bytes that arrive with the previous request count as idle time, so one more byte is sent after the response.
 #[test]
-fn a_slow_head_gets_408_also_after_an_answered_request_and_others_their_answers() {
+fn a_slow_head_gets_408_also_after_an_answered_request() {
     let server = with_header_time();
     let answered = "GET /robots.txt HTTP/1.1\r\nHost: x\r\n\r\n";
     for (number, before) in ["", answered].iter().enumerate() {
@@ -55,14 +55,14 @@ fn a_slow_head_gets_408_also_after_an_answered_request_and_others_their_answers(
 }
 
 #[test]
-fn a_head_that_trickles_gets_no_more_time() {
+fn a_trickling_head_does_not_extend_the_header_time() {
     let server = with_header_time();
     let mut slow = server.connect();
     let pause = Some(Duration::from_millis(20));
     slow.stream().set_read_timeout(pause).unwrap();
     slow.write(b"GET /healthz HTTP/1.1\r\n");
     wait_until("the slow head is answered", || {
-        // The pause between two bytes is the time that this waits for an answer.
+        // `try_response` waits for the read timeout, which is the pause between two bytes.
         let _closed = slow.try_write(b"x");
         server.running().counters().head_timeouts.get() == 1
             || matches!(slow.try_response("GET"), Ok(response) if response.status == 408)
@@ -70,7 +70,7 @@ fn a_head_that_trickles_gets_no_more_time() {
 }
 
 #[test]
-fn an_idle_connection_is_closed_after_the_idle_time_without_a_word() {
+fn an_idle_connection_is_closed_after_the_idle_time_without_an_error() {
     let server = Server::start_with(|config| config.limits.idle_time = SHORT);
     let mut connection = server.kept();
     let mut frames = Frames::open(server.address(), &[]);
@@ -81,12 +81,12 @@ fn an_idle_connection_is_closed_after_the_idle_time_without_a_word() {
     let goaway = frames.wait_for(kind::GOAWAY);
     assert_eq!(goaway.payload[4..8], [0; 4], "no error");
     while frames.next().is_some() {}
-    // Without the setting it would be a minute.
+    // The default would be a minute.
     assert!(began.elapsed() < SHORT * 100, "{:?}", began.elapsed());
 }
 
 #[test]
-fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
+fn a_client_that_reads_nothing_is_reset_and_its_permit_freed() {
     let server = with_rate_time(SHORT);
     let mut slow = ask_for_much(&server);
     wait_for_slow_reader(&server);
@@ -95,7 +95,7 @@ fn a_reader_that_takes_nothing_is_reset_and_its_place_freed() {
     assert_eq!(error.kind(), ErrorKind::ConnectionReset);
 }
 
-/// Waits until a reader that is too slow was dropped, and its place is free.
+/// Waits until one slow reader has been dropped, and no connection is open.
 pub(crate) fn wait_for_slow_reader(server: &Server) {
     wait_until("the slow reader is dropped", || {
         server.running().counters().slow_readers.get() == 1
@@ -104,7 +104,7 @@ pub(crate) fn wait_for_slow_reader(server: &Server) {
 }
 
 #[test]
-fn a_reader_that_takes_its_share_gets_everything() {
+fn a_client_that_reads_fast_enough_gets_everything() {
     let server = with_rate_time(SHORT * 10);
     let length = server.get("/reviews.json").body.len();
     let mut received = Vec::new();
@@ -124,10 +124,10 @@ fn an_http2_peer_that_opens_no_window_is_dropped() {
     assert_eq!(server.running().counters().slow_readers.get(), 1);
 }
 
-/// Requests that [`ask_for_much`] sends: more than the sockets of both sides hold.
+/// Number of requests that [`ask_for_much`] sends: their responses exceed the socket buffers of both sides.
 const REQUESTS: usize = 40;
 
-/// Sends pipelined requests for the largest document, the last of which ends the connection.
+/// Sends pipelined requests for the largest document, the last of which closes the connection.
 fn ask_for_much(server: &Server) -> TcpStream {
     let mut stream = connect_narrow(server.address());
     let one = "GET /reviews.json HTTP/1.1\r\nHost: a\r\n";

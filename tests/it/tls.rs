@@ -1,4 +1,4 @@
-//! TLS at our own door, by real clients with a private authority: rustls and, where there is one, curl.
+//! TLS of the server, tested with a rustls client that trusts a self-signed certificate.
 
 mod pair;
 
@@ -20,7 +20,7 @@ use crate::support::frames::{END_STREAM, Frames, kind};
 use crate::support::{DEADLINE, Program, Server, service, wait_until};
 use crate::timeouts::wait_for_slow_reader;
 
-/// A certificate for localhost that vouches for itself, and its key, in files.
+/// A self-signed certificate for localhost and its key, in files.
 struct Pair {
     directory: TempDir,
     certificate: CertificateDer<'static>,
@@ -93,7 +93,7 @@ pub(crate) fn write_pair(directory: &Path, years: (i32, i32)) -> CertificateDer<
     certificate.der().clone()
 }
 
-/// Shakes hands as a client that trusts `certificate` alone and offers `protocols`.
+/// Completes a TLS handshake as a client that trusts only `certificate` and offers `protocols` by ALPN.
 fn shake(
     address: SocketAddr,
     certificate: &CertificateDer<'static>,
@@ -170,7 +170,7 @@ fn alpn_chooses_the_protocol_and_without_it_http_1_1_is_spoken() {
 }
 
 #[test]
-fn a_client_that_does_not_know_the_certificate_is_served_nothing() {
+fn a_client_that_does_not_trust_the_certificate_is_served_nothing() {
     let (pair, other) = (Pair::new(), Pair::new());
     let server = pair.server();
     assert!(get(server.address(), &other.certificate, "/healthz").is_err());
@@ -180,8 +180,8 @@ fn a_client_that_does_not_know_the_certificate_is_served_nothing() {
     assert!(get(server.address(), &pair.certificate, "/healthz").is_ok());
 }
 
-/// Asks for a document on 60 streams whose windows are wide open, reads nothing until the socket is full, and checks
-/// that all come whole then.
+/// Requests a document on 60 streams with windows of maximal size, reads nothing for 300 ms, so that the socket fills,
+/// and checks that all responses are complete.
 fn read_late<S: Read + Write>(mut frames: Frames<S>) {
     const WINDOW_MAX: u32 = 0x7fff_ffff;
     let path = "/reviews.json";
@@ -209,7 +209,7 @@ fn read_late<S: Read + Write>(mut frames: Frames<S>) {
 
 #[test]
 fn a_client_of_http_2_that_reads_late_gets_everything_with_tls_and_without() {
-    // The streams' windows are as wide as the connection's.
+    // The maximal window for each stream, as for the connection.
     let settings = [(4, 0x7fff_ffff)];
     let pair = Pair::new();
     let server = pair.server();
@@ -219,7 +219,7 @@ fn a_client_of_http_2_that_reads_late_gets_everything_with_tls_and_without() {
 }
 
 #[test]
-fn plain_http_is_told_that_tls_is_spoken_here() {
+fn plain_http_on_the_tls_port_is_400_and_names_https() {
     let pair = Pair::new();
     let server = pair.server();
     let response = server.get("/healthz");
@@ -229,11 +229,11 @@ fn plain_http_is_told_that_tls_is_spoken_here() {
 }
 
 #[test]
-fn silence_half_a_handshake_and_half_a_head_end_after_the_header_time() {
+fn silence_and_unfinished_handshakes_and_heads_end_after_the_header_time() {
     let pair = Pair::new();
     let short = Duration::from_millis(300);
     let server = pair.server_with(|config| config.limits.header_time = short);
-    // The beginning of a record whose rest never comes.
+    // The beginning of a TLS record that is never completed.
     let hello = b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03";
     for bytes in [&b""[..], b"\x16", hello] {
         let began = Instant::now();
@@ -251,7 +251,7 @@ fn silence_half_a_handshake_and_half_a_head_end_after_the_header_time() {
 }
 
 #[test]
-fn records_without_data_are_no_head() {
+fn tls_records_without_data_do_not_start_the_header_time() {
     let pair = Pair::new();
     let short = Duration::from_millis(300);
     let server = pair.server_with(|config| config.limits.header_time = short);
@@ -272,7 +272,7 @@ fn records_without_data_are_no_head() {
 }
 
 #[test]
-fn a_reader_that_takes_nothing_is_dropped_under_tls_as_well() {
+fn a_client_that_reads_nothing_is_dropped_under_tls_as_well() {
     let pair = Pair::new();
     let short = Duration::from_millis(300);
     let server = pair.server_with(|config| config.limits.rate_time = short);
@@ -283,7 +283,7 @@ fn a_reader_that_takes_nothing_is_dropped_under_tls_as_well() {
 }
 
 #[test]
-fn an_open_handshake_does_not_hold_up_the_end() {
+fn an_unfinished_handshake_does_not_delay_shutdown() {
     let pair = Pair::new();
     let server = pair.server();
     let mut silent = server.connect();
@@ -320,7 +320,7 @@ fn healthcheck_verifies_the_certificate_except_of_a_loopback_address() {
 }
 
 #[test]
-fn every_reply_says_for_how_long_https_is_to_be_asked_where_that_is_set() {
+fn every_response_has_strict_transport_security_if_set() {
     let pair = Pair::new();
     for hsts_s in [31_536_000, 0] {
         let mut files = pair.files();

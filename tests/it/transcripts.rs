@@ -1,8 +1,8 @@
-//! Golden transcripts: what the server answers to one request of each kind, held against a file.
+//! Golden transcripts: the responses to one request of each kind, compared with a file.
 //!
-//! The requests are read from that file: to add one, write its lines there. A GET without fields goes out over HTTP/2 as
-//! well, where status and body must be the same. A changed answer shows up as a changed line; `UPDATE_GOLDEN=1` writes
-//! the file anew.
+//! The requests are read from that file: to add one, write its lines there. A GET without fields is also sent over
+//! HTTP/2, where status and body must be the same. A changed response is a changed line; `UPDATE_GOLDEN=1` rewrites
+//! the file.
 
 use std::fmt::Write;
 
@@ -16,7 +16,7 @@ use crate::support::{Response, service};
 const SHOWN_BODY_BYTES_MAX: usize = 600;
 
 #[test]
-fn answers_are_those_of_the_transcripts() {
+fn responses_match_the_transcripts() {
     let mut transcripts = String::new();
     for request in requests() {
         let (head, body) = match request.rsplit_once('\n') {
@@ -47,7 +47,7 @@ fn answers_are_those_of_the_transcripts() {
     assert_golden("transcripts.txt", &transcripts);
 }
 
-/// The requests of the file: each a line, fields, and a body that has no `: `, after `> `.
+/// Returns the requests in the file, whose lines begin with `> `: a request line, fields, and a body without `: `.
 fn requests() -> Vec<String> {
     let mut requests: Vec<String> = Vec::new();
     let mut is_request = false;
@@ -68,7 +68,7 @@ fn requests() -> Vec<String> {
     requests
 }
 
-/// Sends a request on a connection of its own.
+/// Sends a request on a new connection.
 fn exchange(head: &str, body: &str) -> Response {
     let length = match body {
         "" => String::new(),
@@ -76,7 +76,7 @@ fn exchange(head: &str, body: &str) -> Response {
     };
     let request = format!("{head}\r\nHost: reviews.example\r\n{length}\r\n{body}");
     let mut connection = service().connect();
-    // A server that has refused the head may be gone before the end of the body.
+    // The server may refuse the head and close the connection before the end of the body.
     let _gone = connection.try_write(request.as_bytes());
     connection.response(head.split(' ').next().expect("a method"))
 }

@@ -40,7 +40,7 @@ fn the_optional_keys_are_published_last_and_always() {
 }
 
 #[test]
-fn the_page_names_five_verifiers_and_how_and_counts_further_ones_together() {
+fn the_page_names_five_verifiers_with_methods_and_counts_further_ones_together() {
     let page = |count: usize, extra: &[&str]| {
         let (_data, server) = serve(count, extra);
         text(&server, "/")
@@ -91,7 +91,7 @@ fn an_import_sets_the_verification_that_a_platform_states() {
     let vouched = ["--source", "trustpilot", "--verified"];
     for (flags, expected) in [
         (&vouched[..], [None, None, Some(&by)]),
-        // A table of the operator's own is the business itself.
+        // For a table of the business itself, no verifier is set.
         (&["--source", "website"], [None; 3]),
     ] {
         let folder = Folder::new();

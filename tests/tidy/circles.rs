@@ -1,13 +1,13 @@
-//! Circles among sibling modules: each folder's files, and the folders beside them, depend on each other in one direction.
+//! Finds circular dependencies between sibling modules: siblings may depend on each other in one direction only.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::source::Source;
 
-/// A module by the names on the way to it, such as `["server", "reload"]`.
+/// The path of a module, such as `["server", "reload"]`.
 type ModulePath = Vec<String>;
 
-/// A fault for each pair of siblings of which each depends on the other, directly or through others.
+/// Returns a fault for each pair of siblings that depend on each other, directly or indirectly.
 pub(crate) fn faults(sources: &[Source]) -> Vec<String> {
     let modules: BTreeSet<ModulePath> = sources.iter().map(Source::module_path).collect();
     // For each sibling, the siblings that it names and where.
@@ -41,7 +41,7 @@ pub(crate) fn faults(sources: &[Source]) -> Vec<String> {
     faults
 }
 
-/// Returns where the last step from `start` to `goal` is, if there is a way.
+/// Returns the location of the last reference on a path from `start` to `goal`, if there is one.
 fn reach(
     start: &ModulePath,
     goal: &ModulePath,

@@ -1,4 +1,4 @@
-//! The documentation: its links lead somewhere, README stays short, and each page says for whom it is.
+//! Checks the documentation: links resolve, README stays short, and each page names its audience.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::source;
 
-/// Bytes of README.md: what a reader takes in in a few minutes.
+/// Limit of the bytes of README.md, which a reader takes in in a few minutes.
 const README_BYTES_MAX: usize = 8_192;
 
 #[test]
@@ -17,7 +17,7 @@ fn the_readme_is_short() {
 }
 
 #[test]
-fn every_page_says_for_whom_it_is_and_is_listed_in_the_readme() {
+fn every_page_names_its_audience_and_is_listed_in_the_readme() {
     let readme = read("README.md");
     for page in pages().iter().filter(|page| page.starts_with("docs")) {
         let name = page.display();
@@ -82,7 +82,7 @@ fn read(path: impl AsRef<Path>) -> String {
 
 /// Every Markdown file of the repository, relative to its root.
 fn pages() -> BTreeSet<PathBuf> {
-    // Below the root only these folders: it holds build directories, too.
+    // Only these folders, because the root also contains build directories.
     let folders = ".ci .github benches data deploy docs fuzz LICENSES tests".split(' ');
     let below = folders.flat_map(|folder| source::files_below(&root().join(folder)));
     let entries = fs::read_dir(root()).expect("a readable folder").flatten();

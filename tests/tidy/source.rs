@@ -1,4 +1,4 @@
-//! Source files as the rules see them: comments, strings and tests blanked out, lines kept in place.
+//! Source files as the rules see them: comments, strings and tests are blanked out, and line numbers are kept.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::sync::OnceLock;
 pub(crate) struct Source {
     /// The path from the package's root, such as `src/wire/date.rs`.
     pub(crate) path: String,
-    /// The file as it is.
+    /// The unchanged text.
     pub(crate) text: String,
     /// The file with comments, strings and tests turned into spaces, byte for byte.
     code: String,
@@ -33,7 +33,7 @@ pub(crate) fn sources() -> &'static [Source] {
     })
 }
 
-/// Every file below `path`, which may be a file itself, but for build directories.
+/// Every file below `path`, which may be a file itself, except build directories.
 pub(crate) fn files_below(path: &Path) -> Vec<PathBuf> {
     let Ok(entries) = fs::read_dir(path) else {
         return Vec::from_iter(path.is_file().then(|| path.to_owned()));
@@ -51,7 +51,7 @@ pub(crate) fn read(path: &Path) -> String {
 
 impl Source {
     pub(crate) fn of(path: &str, text: &str) -> Source {
-        // Tests stand at the end of a file, or in one of their own.
+        // Tests are at the end of a file, or in separate files.
         let mut marks = text.match_indices("#[cfg(test)]\n");
         let tests = marks.find_map(|(at, mark)| {
             let line = text[at + mark.len()..].lines().next()?;
@@ -71,7 +71,7 @@ impl Source {
         }
     }
 
-    /// The comments and names of the file, line by line, without strings and, but for comments, tests.
+    /// The comments and names of the file, line by line, without strings; of tests, only the comments.
     pub(crate) fn prose(&self) -> String {
         let lines = self.text.lines().zip(self.code.lines());
         let lines = lines.map(|(text, code)| match text.split_once("//") {
@@ -81,21 +81,21 @@ impl Source {
         lines.collect()
     }
 
-    /// The top-level module that the file belongs to: `wire` of `src/wire/date.rs` and of `src/wire.rs`.
+    /// The top-level module that the file belongs to: `wire` for `src/wire/date.rs` and for `src/wire.rs`.
     pub(crate) fn module(&self) -> &str {
         let inside = self.path.trim_start_matches("src/");
         let first = inside.split('/').next().unwrap_or(inside);
         first.trim_end_matches(".rs")
     }
 
-    /// The module that the file is: `wire` of `src/wire/mod.rs`, `wire`, `date` of `src/wire/date.rs`.
+    /// The path of the file's module: `wire` for `src/wire/mod.rs`; `wire`, `date` for `src/wire/date.rs`.
     pub(crate) fn module_path(&self) -> Vec<String> {
         let inside = self.path.trim_start_matches("src/");
         let inside = inside.trim_end_matches(".rs").trim_end_matches("/mod");
         inside.split('/').map(str::to_owned).collect()
     }
 
-    /// Every path that begins at the crate or at `super`, with its line, as names from the crate's root on.
+    /// Every path that begins with the crate or `super`, with its line, as names from the crate's root on.
     pub(crate) fn references(&self) -> Vec<(usize, Vec<String>)> {
         let own = self.module_path();
         let mut references = Vec::new();
@@ -139,7 +139,7 @@ impl Source {
         starts.map(chain).collect()
     }
 
-    /// The lines where `word` stands, not as a part of a longer identifier.
+    /// The lines that contain `word`, except as a part of a longer identifier.
     pub(crate) fn words(&self, word: &str) -> Vec<usize> {
         let ends = |at: &usize| {
             !self.code[at + word.len()..].starts_with(is_identifier)
@@ -149,7 +149,7 @@ impl Source {
         places.map(|at| self.line(at)).collect()
     }
 
-    /// Where `text` stands in the code without an identifier's character right before it.
+    /// The positions of `text` in the code that do not follow a character of an identifier.
     fn places<'a>(&'a self, text: &'a str) -> impl Iterator<Item = usize> + 'a {
         let begins = |at: &usize| {
             !self.code[..*at].ends_with(is_identifier) || !text.starts_with(is_identifier)

@@ -1,5 +1,4 @@
-//! Words that do not belong in code, docs, help or scripts: pronouns for roles, and private names for what the field has a
-//! term for.
+//! Unwanted words in code, docs, help and scripts: pronouns for roles, and private names in place of the field's terms.
 
 use std::collections::HashMap;
 use std::path::Path;
@@ -7,7 +6,7 @@ use std::sync::LazyLock;
 
 use super::source::{files_below, read, sources};
 
-/// What is written in place of each word.
+/// The replacements of each word.
 const WORDS: &str = "\
 whoever: the role: client, subscriber, operator, peer, replica
 somebody, someone, anybody, anyone, he, him: the role
@@ -21,10 +20,10 @@ errand: job
 sentry: deadline
 twin, twins: reference implementation, duplicate";
 
-/// What is searched besides the comments and names of `src`, from the package's root.
+/// Searched in addition to the comments and names of `src`; paths from the package's root.
 const SEARCHED: [&str; 4] = ["docs", "deploy", "README.md", "src/pages/assets"];
 
-/// Kinds of files that are searched there.
+/// Extensions of the files that are searched there.
 const EXTENSIONS: &[&str] = &["md", "sh", "py", "yml", "yaml", "service", "socket"];
 
 #[test]
@@ -70,7 +69,7 @@ fn words_are_found_in_names_and_prose() {
     }
 }
 
-/// The words of a line that are not used, and what is written in their place.
+/// Finds the unwanted words of a line, with their replacements.
 fn found(line: &str) -> impl Iterator<Item = (&str, &'static str)> {
     // A path, such as /api/reviews/nobody, is an example and no prose.
     let is_prose = |part: &&str| !part.contains('/') || part.starts_with("//");

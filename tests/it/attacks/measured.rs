@@ -1,10 +1,10 @@
-//! The long form of the attacks: the program with its own limits, crowds of 10,000, and a table of what the others
-//! noticed and of what memory did.
+//! The long form of the attacks: the program with its default limits, crowds of 10,000, and a table of the latency of
+//! other clients and the memory of the program.
 //!
-//! `REVIEWD_ATTACK_SECONDS` asks for it: how long each attack is made, in all its windows. A machine is not equally
-//! fast all the time, so calm and attacked windows take turns, and the medians of their 99th percentiles are what is
-//! compared. The attacker shares the processors with the server and the reader, which it would not do in life: so it
-//! has a lower priority than both.
+//! It runs if `REVIEWD_ATTACK_SECONDS` is set: the duration of each attack, over all its windows. The speed of a
+//! machine varies, so calm and attacked windows alternate, and the medians of their 99th percentiles are compared. The
+//! attacker shares the processors with the server and the reader, unlike in production, so it has a lower
+//! priority than both.
 
 use std::net::TcpStream;
 use std::thread;
@@ -17,28 +17,28 @@ use crate::support::program::{LISTEN, command};
 /// Pairs of a calm window and an attacked one.
 const ROUNDS: u32 = 5;
 
-/// By how much the attacker's priority is lower, in the system's steps of a quarter.
+/// Niceness of the attacker; each step reduces its share of the processor by about a fifth.
 const NICE: i32 = 10;
 
-/// How long memory may take to return to where it was.
+/// Longest wait until memory has returned to its earlier size.
 const SETTLED: Duration = Duration::from_secs(20);
 
-/// How long it is waited for before it is looked at.
+/// Interval between two checks of memory, and length of the warm-up.
 const SETTLING: Duration = Duration::from_millis(200);
 
-/// What an allocator keeps now and gives back later, or the other way round.
+/// Tolerance for memory, because an allocator returns memory late.
 const NOISE_BYTES: u64 = 16 << 20;
 
-/// Below this nothing can be told apart on a machine that has other work.
+/// Latencies below this are noise on a machine that has other work.
 const NOISE: Duration = Duration::from_millis(1);
 
 #[test]
-fn others_wait_no_more_than_twice_as_long_and_memory_returns() {
+fn attacks_at_most_double_the_latency_of_other_clients_and_memory_returns() {
     let seconds = std::env::var("REVIEWD_ATTACK_SECONDS");
     let Some(seconds) = seconds.ok().and_then(|text| text.parse().ok()) else {
         return;
     };
-    // Huge pages come and go by the 2 MB, in which ten thousand connections are hardly seen.
+    // Without huge pages, whose 2 MB steps would hide the memory of 10,000 connections.
     let mut command = command();
     command.env("MIMALLOC_ALLOW_THP", "0").arg("serve");
     command.args(LISTEN).args(["--max-connections", "20000"]);
@@ -55,15 +55,15 @@ fn others_wait_no_more_than_twice_as_long_and_memory_returns() {
         }
     }
     assert!(slow.is_empty(), "others wait: {slow:?}");
-    // Of single attacks some is kept for a while; a leak would grow with every one.
+    // Some memory of single attacks is kept for a while; a leak would grow with every attack.
     let grown = rss(&program).saturating_sub(before);
     assert!(grown < 2 * NOISE_BYTES, "{grown} bytes more than before");
 }
 
-/// Makes an attack in [`ROUNDS`] windows, each behind a calm one of half its length, prints what was found, and returns
-/// whether the others waited at most twice as long.
+/// Runs an attack in [`ROUNDS`] windows, each after a calm window of half its length, prints the results, and returns
+/// whether other clients waited at most twice as long.
 fn measure(program: &Program, attack: &Attack, window: Duration) -> bool {
-    // What a first request brings into memory is no attack's doing.
+    // Warm-up: memory that the first requests allocate is not caused by the attack.
     let address = program.address();
     other_clients::during(address, || thread::sleep(SETTLING));
     let before = rss(program);
@@ -98,7 +98,7 @@ fn measure(program: &Program, attack: &Attack, window: Duration) -> bool {
     attacked < (calm * 2).max(NOISE)
 }
 
-/// Makes an attack on a thread with a lower priority, which those that it begins have, too.
+/// Runs an attack on a thread with a lower priority, which the threads that it starts inherit.
 fn run_with_low_priority(attack: &Attack, target: &Target) -> Vec<TcpStream> {
     thread::scope(|scope| {
         let attacker = scope.spawn(|| {
@@ -109,12 +109,12 @@ fn run_with_low_priority(attack: &Attack, target: &Target) -> Vec<TcpStream> {
     })
 }
 
-/// Waits until memory is where it was, at most [`SETTLED`]: connections end, and the allocator gives back what it has,
-/// some time after.
+/// Waits at most [`SETTLED`] until memory has returned to its earlier size: connections close, and the allocator gives
+/// memory back, with a delay.
 fn settle(program: &Program, before: u64) {
     let began = Instant::now();
     while rss(program) > before + NOISE_BYTES && began.elapsed() < SETTLED {
-        // It does so while it works: on each of the threads that serve.
+        // An allocator gives memory back only while its thread works, so requests are sent.
         other_clients::during(program.address(), || thread::sleep(SETTLING));
     }
 }

@@ -1,4 +1,4 @@
-//! A client that only wants to read, and measures how long that takes.
+//! A well-behaved client that measures the latency of its requests during an attack.
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use crate::support::Connection;
 
-/// What is asked for, in turn.
+/// The requested targets, in turn.
 const TARGETS: [&str; 4] = [
     "/healthz",
     "/api/reviews/search?query=probate&limit=5",
@@ -21,8 +21,8 @@ const KEPT: usize = 10;
 /// Pause between two requests: one reader, not a load.
 const PAUSE: Duration = Duration::from_millis(2);
 
-/// Does `work` while another client reads, and returns how long each of its answers took, in order of size; a reader that
-/// is refused again and again fails the test.
+/// Runs `work` while another client sends requests, and returns the sorted latencies of that client; five failed
+/// requests in a row fail the test.
 pub(super) fn during<T>(server: SocketAddr, work: impl FnOnce() -> T) -> (Vec<Duration>, T) {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
@@ -50,7 +50,7 @@ fn read(server: SocketAddr, stopped: &AtomicBool) -> Vec<Duration> {
                 times.push(began.elapsed());
                 failures = 0;
             }
-            // On a machine that is too busy we are the slow client ourselves, now and then.
+            // On a busy machine, this client itself is sometimes too slow.
             other => {
                 failures += 1;
                 assert!(failures < 5, "{target}: {other:?}");

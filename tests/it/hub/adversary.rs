@@ -1,5 +1,5 @@
-//! Adversaries among honest subscribers, in simulated time: the real store and the real table of exchanges, with callbacks
-//! that hang instead of a network. The loop does what the hub's thread does in a turn.
+//! Malicious subscribers beside honest ones, in simulated time: the real store and the real in-flight table, with
+//! simulated callbacks instead of a network. `turn` does the work of one iteration of the hub's thread.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ struct Simulation {
     start: Instant,
     elapsed: Duration,
     content: u8,
-    /// When each exchange ends, with its number and its delivery; a verification that hangs has none.
+    /// The end of each exchange, its number, and its delivery; `None` for a verification.
     under_way: Vec<(Duration, u64, Option<Listed>)>,
     is_hanging: bool,
 }
@@ -61,7 +61,7 @@ impl Simulation {
         published.expect("published");
     }
 
-    /// Asks for subscriptions of callbacks with numbers below `count`.
+    /// Requests subscriptions for the callbacks `0..count`.
     fn ask(&mut self, count: usize, callback: impl Fn(usize) -> String) {
         let quotas = Quotas::new(1_000_000, 1_000_000);
         let one = |number| ask(Mode::Subscribe, &callback(number), TOPIC, None, 864_000);
@@ -70,7 +70,7 @@ impl Simulation {
         assert!(answers.expect("stored").iter().all(Result::is_ok));
     }
 
-    /// Asks for them, all of which are confirmed at once.
+    /// Requests the same subscriptions, and confirms all of them at once.
     fn subscribe(&mut self, count: usize, callback: impl Fn(usize) -> String) {
         self.ask(count, callback);
         let asked_at = self.now();
@@ -90,7 +90,7 @@ impl Simulation {
         recorded.expect("recorded");
     }
 
-    /// Ends what is over, and begins what there is room for. Returns how many honest subscribers were served.
+    /// Ends finished exchanges, and starts new ones up to the capacity. Returns the number of honest deliveries.
     fn turn(&mut self) -> usize {
         let (elapsed, instant) = (self.elapsed, self.start + self.elapsed);
         let over = self.under_way.extract_if(.., |one| one.0 <= elapsed);
@@ -134,7 +134,7 @@ impl Simulation {
         self.under_way.push((ends_at, number, delivery));
     }
 
-    /// Returns what comes of an exchange with a callback, and how long it takes.
+    /// Returns the result of an exchange with a callback, and its duration.
     fn exchange(&self, callback: &Callback) -> (Answer, Duration) {
         match self.is_hanging && !is_honest(callback) {
             true => (Answer::Failed(Failure::Timeout), self.settings.timeout),
@@ -142,7 +142,7 @@ impl Simulation {
         }
     }
 
-    /// Changes the content, and returns how long it takes until all honest subscribers have it.
+    /// Changes the content, and returns the time until all honest subscribers have it.
     fn deliver(&mut self) -> Duration {
         self.change();
         let (began, mut served) = (self.elapsed, 0);
@@ -159,9 +159,9 @@ fn is_honest(callback: &Callback) -> bool {
     callback.uri().contains("honest")
 }
 
-/// Returns how long 40 honest subscribers, ten of them on one host, wait for a content while 1,000 verifications hang, and
-/// callbacks that subscribed before them: so many that acknowledged a delivery before they began to hang, new ones on hosts
-/// of their own, and new ones on the host of the ten.
+/// Returns how long 40 honest subscribers, ten of them on one host, wait for a content while 1,000 verifications hang.
+/// Other callbacks hang, too: `known` ones that acknowledged an earlier delivery, `new` ones on hosts of their own, and
+/// `of_shared_host` new ones on the host of the ten.
 fn lateness([known, new, of_shared_host]: [usize; 3]) -> Duration {
     let mut simulation = Simulation::new();
     simulation.subscribe(known, |number| format!("https://known{number}.example/"));
@@ -184,7 +184,7 @@ fn lateness([known, new, of_shared_host]: [usize; 3]) -> Duration {
 }
 
 #[test]
-fn whatever_other_clients_ask_an_honest_delivery_is_late_by_a_second_at_most() {
+fn hanging_callbacks_delay_honest_deliveries_by_at_most_a_second() {
     let alone = lateness([0; 3]);
     assert!(alone < Duration::from_millis(200), "{alone:?}");
     for adversaries in [[0, 1_500, 0], [0, 0, 900], [200, 0, 0], [200, 600, 900]] {
@@ -197,7 +197,7 @@ fn whatever_other_clients_ask_an_honest_delivery_is_late_by_a_second_at_most() {
 /// Honest subscribers.
 const HONEST: usize = 40;
 
-/// Time between two turns, as while there is work.
+/// Time between two iterations, as in a hub that has work.
 const TURN: Duration = Duration::from_millis(20);
 
 const TOPIC: &str = "https://r.example/feed.xml";

@@ -1,6 +1,6 @@
-//! Processes that die at random moments while subscriptions come and go and the content changes: what the tests of it ask,
-//! and the promises that are checked afterwards. Nothing that was answered 202 or confirmed is lost, each subscriber that is
-//! still active has the newest content, and none got an older one after a newer one.
+//! Simulates clients and changes of content for `crash` and `replicas`, which kill processes at random moments. Then it
+//! checks the guarantees: no request answered 202 and no confirmed subscription is lost, each active subscriber has
+//! the newest content, and none received older content after newer content.
 
 use std::collections::{HashMap, HashSet};
 use std::net::SocketAddr;
@@ -20,13 +20,13 @@ use reviewd::wire::date::{Timestamp, parse_timestamp};
 /// The time of version 0: 2020-01-01T00:00:00Z.
 const FIRST_S: i64 = 1_577_836_800;
 
-/// Returns how long a test goes on: so many seconds as the environment variable of this name says, or as are given.
+/// Returns the duration of a test: the seconds in the environment variable of this name, or else the given default.
 pub(super) fn seconds((variable, usual): (&str, u64)) -> Duration {
     let asked = std::env::var(variable).ok();
     Duration::from_secs(asked.map_or(usual, |text| text.parse().unwrap()))
 }
 
-/// Numbers that look random, the same in every run.
+/// Pseudorandom numbers, the same in every run.
 pub(super) struct Random(pub(super) u64);
 
 impl Random {
@@ -38,7 +38,7 @@ impl Random {
     }
 }
 
-/// A process with files of its own.
+/// A process with its own data directory.
 pub(super) struct Replica {
     data: DataDir,
     pub(super) program: Option<Program>,
@@ -51,10 +51,10 @@ pub(super) struct World {
     flags: [String; 2],
     pub(super) replicas: Vec<Replica>,
     subscribers: Vec<Subscriber>,
-    /// The newest content, on some of the replicas. It stands in the time of the data, so that minutes of changes do not
-    /// make them any longer.
+    /// The version of the newest content, which only some replicas have. It is stored in the date of the data, so that
+    /// the data do not grow with the number of changes.
     version: usize,
-    /// Leases of the requests that were answered 202, each used once.
+    /// Leases of the subscribe requests that were answered 202; no two requests have the same lease.
     accepted: Vec<u32>,
     asked: u32,
     pub(super) kills: usize,
@@ -62,7 +62,7 @@ pub(super) struct World {
 }
 
 impl World {
-    /// Prepares `count` processes, none of which runs yet.
+    /// Prepares `count` processes without starting them.
     pub(super) fn new(location: StoreLocation, flags: [&str; 2], count: usize) -> World {
         let replica = |_| Replica {
             data: DataDir::with_reviews(1, &updated_at(1)),
@@ -81,10 +81,10 @@ impl World {
         }
     }
 
-    /// Starts a process whose hub removes no subscription.
+    /// Starts a process whose hub retries so often that no subscription is removed.
     pub(super) fn boot(&mut self, number: usize) {
         let replica = &mut self.replicas[number];
-        // As many waits as failures in a row that a subscription survives.
+        // A subscription survives as many consecutive failures as there are delays.
         let delays = format!("100ms{}", ",200ms".repeat(31));
         let more = [
             "--delivery-timeout",
@@ -97,7 +97,7 @@ impl World {
         replica.program = Some(serve(&replica.data, store, &more));
     }
 
-    /// Kills a process by SIGKILL, whatever it is doing.
+    /// Kills a process with SIGKILL.
     pub(super) fn kill(&mut self, number: usize) {
         self.replicas[number].program = None;
         self.kills += 1;
@@ -107,7 +107,7 @@ impl World {
         self.replicas[number].program.as_ref().unwrap().address()
     }
 
-    /// Asks and changes for so long.
+    /// Sends random requests and changes the content for this long.
     pub(super) fn act_for(&mut self, time: Duration) {
         let began = Instant::now();
         while began.elapsed() < time {
@@ -116,7 +116,7 @@ impl World {
                 5 => self.ask("unsubscribe"),
                 6 | 7 => {
                     self.version += 1;
-                    // The others stay behind.
+                    // The other replicas keep older content.
                     for _ in 0..self.replicas.len().min(2) {
                         let number = self.random.below(self.replicas.len());
                         self.give(number);
@@ -127,8 +127,8 @@ impl World {
         }
     }
 
-    /// Asks any process for or against one of the callbacks; every request has a lease of its own, so each can be told apart.
-    /// While there is no database it says so, and promises nothing.
+    /// Sends a request for a random callback to a random process; no two requests have the same lease, so the test can
+    /// tell them apart. Without a database the hub answers 503 and promises nothing.
     fn ask(&mut self, mode: &str) {
         let subscriber = self.random.below(4);
         let path = format!("/{}", self.random.below(8));
@@ -147,13 +147,13 @@ impl World {
         }
     }
 
-    /// Gives a process the newest content.
+    /// Writes the newest content into a process's data directory.
     fn give(&self, number: usize) {
         let text = reviews_json(1, &updated_at(self.version));
         self.replicas[number].data.write("reviews.json", &text);
     }
 
-    /// Waits until nothing is asked or owed: what a dead process had claimed returns first.
+    /// Waits until no request and no delivery is pending, including those that a dead process had claimed.
     fn settle(&self, store: &mut Store) {
         wait_long("settled", || {
             let counts = store.counts(now()).unwrap();
@@ -161,7 +161,7 @@ impl World {
         });
     }
 
-    /// Gives the first process a last content and checks that everything promised is kept.
+    /// Publishes a last content on the first process, and checks all guarantees.
     pub(super) fn finish(&mut self) {
         let mut store = self.location.open().unwrap();
         self.settle(&mut store);
@@ -194,7 +194,7 @@ impl World {
     }
 }
 
-/// Waits longer than tests do elsewhere: a database may have to come back first.
+/// Waits longer than `wait_until`: a database may have to restart first.
 fn wait_long(what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
@@ -203,7 +203,7 @@ fn wait_long(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Three subscribers that take everything, and one that refuses or hangs up now and then.
+/// Three subscribers that acknowledge everything, and one that sometimes answers 503 or closes the connection.
 fn subscribers() -> Vec<Subscriber> {
     let flapping = |request: &Received| match request.at.elapsed().subsec_nanos() % 5 {
         0 if request.method == "POST" => Reply::status(503),
@@ -214,7 +214,7 @@ fn subscribers() -> Vec<Subscriber> {
     good.chain([Subscriber::start(flapping)]).collect()
 }
 
-/// A time for each version, a second after the one before.
+/// The time of a version, one second after that of the previous version.
 fn updated_at(version: usize) -> String {
     Timestamp::from_unix(FIRST_S + i64::try_from(version).unwrap()).to_string()
 }
@@ -227,15 +227,15 @@ fn version_of(document: &[u8]) -> usize {
     usize::try_from(time.unix() - FIRST_S).unwrap()
 }
 
-/// Checks that what was promised is kept: requests `accepted` with these leases, and `active` callbacks that must have
-/// the content `last`. Returns how many deliveries there were.
+/// Checks the guarantees: all requests with the leases `accepted` were verified, and all `active` callbacks have the
+/// content `last`. Returns the number of deliveries.
 fn check(
     subscribers: &[Subscriber],
     accepted: &[u32],
     active: &HashSet<String>,
     last: usize,
 ) -> usize {
-    // Every request that was answered 202 was verified, once, and once more for each crash that came between.
+    // Every request answered 202 was verified once, plus once for each crash during its verification.
     let mut asked: HashMap<u32, usize> = HashMap::new();
     for request in subscribers.iter().flat_map(Subscriber::verifications) {
         let lease_s = request.query()["hub.lease_seconds"].parse().unwrap();
@@ -262,7 +262,7 @@ fn check(
                 versions.is_sorted(),
                 "an older content after a newer one: {requests:?}"
             );
-            // What was confirmed last is what holds.
+            // The last confirmed request decides.
             let is_subscribed = asked.last().unwrap().mode() == "subscribe";
             assert_eq!(active.contains(&callback), is_subscribed, "{callback}");
             if is_subscribed {

@@ -1,5 +1,4 @@
-//! The machine's clock jumps by a day. Leases and waits are lengths of time: none ends, none begins anew; and none is shorter
-//! because the hub was at work.
+//! The system clock jumps by a day. Leases and retry delays are durations, so a jump neither ends nor restarts them.
 
 use std::time::Duration;
 
@@ -9,7 +8,7 @@ use crate::support::wait_until;
 
 const DAY_MS: i64 = 86_400_000;
 
-/// Waits until the lease ends as long from now as it did before the clock jumped.
+/// Waits until the remaining lease is about what it was before the clock jumped.
 fn wait_moved(rig: &Rig, callback: &str) {
     wait_until("the lease moved with the clock", || {
         let left_s = rig.lease_left_s(callback);

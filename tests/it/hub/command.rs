@@ -1,4 +1,4 @@
-//! `reviewd hub`, beside a hub that runs.
+//! `reviewd hub`, mostly while a hub uses the same state directory.
 
 use std::time::Duration;
 
@@ -30,7 +30,7 @@ fn id_of(rig: &Rig, callback: &str) -> String {
 }
 
 #[test]
-fn list_and_show_tell_everything_but_secrets_and_queries() {
+fn list_and_show_hide_secrets_and_callback_queries() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb?token=hidden");
     let fields = [("hub.secret", "opensesame"), ("hub.lease_seconds", "1000")];
@@ -89,7 +89,7 @@ fn remove_tells_the_subscriber_and_leaves_a_tombstone() {
 }
 
 #[test]
-fn retry_sends_what_is_owed_at_once() {
+fn retry_sends_a_pending_delivery_at_once() {
     let hour = Duration::from_secs(3600);
     let rig = Rig::start_with(|settings| settings.policy.retry_delays = vec![hour]);
     let subscriber = Subscriber::delivering(|_| Reply::status(503));
@@ -107,7 +107,7 @@ fn retry_sends_what_is_owed_at_once() {
 }
 
 #[test]
-fn what_is_not_there_is_66_and_a_damaged_state_65() {
+fn unknown_subscriptions_exit_66_and_a_damaged_store_65() {
     let mut rig = Rig::start();
     wait_until("delivering", || rig.hub().health().delivering);
     for action in ["show", "remove", "retry"] {
@@ -128,7 +128,7 @@ fn what_is_not_there_is_66_and_a_damaged_state_65() {
 }
 
 #[test]
-fn what_is_owed_now_is_said_to_be_and_no_date_of_1970() {
+fn a_delivery_that_is_due_is_shown_as_now_and_not_as_a_date_of_1970() {
     let (mut rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
@@ -146,7 +146,7 @@ fn what_is_owed_now_is_said_to_be_and_no_date_of_1970() {
 }
 
 #[test]
-fn requests_that_wait_are_listed_with_what_happened_last() {
+fn pending_requests_are_listed_with_their_last_status() {
     let hour = Duration::from_secs(3600);
     let rig = Rig::start_with(|settings| settings.policy.retry_delays = vec![hour]);
     rig.names.set("dead.sub.test", &[&[]]);
@@ -166,7 +166,7 @@ fn requests_that_wait_are_listed_with_what_happened_last() {
 }
 
 #[test]
-fn the_process_has_no_huge_pages_whatever_the_environment_says() {
+fn the_process_disables_transparent_huge_pages_by_itself() {
     let mut command = command();
     command
         .arg("serve")
@@ -174,7 +174,7 @@ fn the_process_has_no_huge_pages_whatever_the_environment_says() {
         .env_remove("MIMALLOC_ALLOW_THP");
     let program = Program::spawn(command);
     let status = std::fs::read_to_string(format!("/proc/{}/status", program.id())).unwrap();
-    // Kernels before 5.0 do not tell.
+    // Kernels before 5.0 have no such line.
     let mut lines = status.lines();
     let enabled = lines.find_map(|line| line.strip_prefix("THP_enabled:"));
     assert_ne!(enabled.map(str::trim), Some("1"));

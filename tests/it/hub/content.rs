@@ -1,4 +1,4 @@
-//! What a subscriber gets, and when.
+//! Content distribution: headers, body, signature, and coalescing of changes.
 
 use std::time::Duration;
 
@@ -44,7 +44,7 @@ fn h8_h58_h59_h60_h65_h66_with_a_secret_every_delivery_is_signed_over_its_body()
 }
 
 #[test]
-fn changes_during_a_delivery_come_as_their_last_state_and_never_two_at_once() {
+fn changes_during_a_delivery_are_coalesced_into_the_next_one() {
     let rig = Rig::start();
     let slow = Reply::Drip(
         b"HTTP/1.1 204 No Content\r\n\r\n".to_vec(),

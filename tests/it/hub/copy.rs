@@ -1,4 +1,4 @@
-//! `reviewd hub copy`: subscriptions from a state directory into a database, told neither twice nor never.
+//! `reviewd hub copy`: copies subscriptions and requests from a state directory into a database, each exactly once.
 
 use oracle::hub::ask;
 use reviewd::hub::Mode;
@@ -24,11 +24,11 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     rig.wait_settled();
     let state = rig.state_dir().to_str().unwrap().to_owned();
     let copy = ["hub", "copy", "--store", &shared.url, "--state", &state];
-    // Not while a service delivers from there.
+    // The copy is refused while a hub delivers from the state directory.
     let refused = run(&copy);
     assert_eq!(refused.status.code(), Some(69), "{refused:?}");
     rig.stop();
-    // One that was accepted and not verified yet comes along.
+    // A request that is accepted and not yet verified is copied too.
     let accept = ask(Mode::Subscribe, &silent.callback("/c"), FEED, None, 600);
     let quotas = rig.settings.quotas;
     let accepted = rig.store().accept(&[accept], &quotas, now());
@@ -49,7 +49,7 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
         list
     };
     assert_eq!(list(["--store", &shared.url]), list(["--state", &state]));
-    // A start with the database warns of the file that is left in the directory.
+    // A service that starts with the database warns about the file left in the state directory.
     let places = ["--store", &shared.url, "--state", &state];
     let program = Program::serve(&[&places[..], &["--base-url", BASE]].concat());
     let line = program.seen("hub.sqlite3");

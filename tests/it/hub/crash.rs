@@ -1,11 +1,11 @@
-//! The real program is killed with SIGKILL at random moments, on a state directory.
+//! Kills the real program with SIGKILL at random moments, with its store in a state directory.
 
 use std::time::{Duration, Instant};
 
 use super::chaos::{World, seconds};
 use reviewd::hub::StoreLocation;
 
-/// How long it goes on, in seconds; the environment variable of this name asks for more.
+/// The environment variable that sets the duration of the test, and its default in seconds.
 const SECONDS: (&str, u64) = ("REVIEWD_CRASH_SECONDS", 20);
 
 #[test]

@@ -1,4 +1,4 @@
-//! A disk that fills up under the hub, as far as this machine lets a test make one.
+//! A full disk under the hub; skipped if this machine cannot mount a file system for the test.
 
 use super::rig::Rig;
 use super::subscriber::Subscriber;
@@ -6,14 +6,14 @@ use crate::support::{Mount, wait_until};
 use reviewd::hub::StoreLocation;
 
 #[test]
-fn a_disk_that_fills_up_refuses_requests_keeps_promises_and_recovers() {
+fn with_a_full_disk_the_hub_refuses_requests_loses_nothing_and_recovers() {
     let Some(disk) = Mount::new() else { return };
     let place = StoreLocation::Directory(disk.path().to_owned());
     let rig = Rig::start_with(|settings| settings.place = place);
     let subscriber = Subscriber::good();
     rig.subscribe(&subscriber.callback("/cb"));
     disk.fill();
-    // Pages that the log has already are used up first.
+    // Pages already allocated to the write-ahead log are used up first.
     let refusal = (1_000..1_500).find_map(|lease_s: u32| {
         let lease = lease_s.to_string();
         let fields = [("hub.lease_seconds", lease.as_str())];

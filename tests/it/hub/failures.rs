@@ -1,4 +1,4 @@
-//! Subscribers that fail, and what becomes of them and of the others.
+//! Subscribers whose deliveries or verifications fail: retries, timeouts and removal.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -9,10 +9,10 @@ use super::authority;
 use super::rig::{FEED, Rig};
 use super::subscriber::{Reply, Subscriber};
 
-/// The time of an attempt that a test must not wait for, also on a busy machine.
+/// A timeout so long that a test that waits for it fails, even on a busy machine.
 const LONG: Duration = Duration::from_secs(60);
 
-/// Starts a subscriber that answers the deliveries by turns.
+/// Starts a subscriber that answers deliveries with `replies` in rotation.
 fn answering(replies: Vec<Reply>) -> Subscriber {
     let attempts = AtomicUsize::new(0);
     Subscriber::delivering(move |_| {
@@ -24,7 +24,7 @@ fn answering(replies: Vec<Reply>) -> Subscriber {
 #[test]
 fn failed_deliveries_or_a_410_remove_and_the_callback_is_told_once() {
     let other = Subscriber::good();
-    // H53: never followed.
+    // H53: redirects are never followed.
     let location = other.callback("/cb");
     let redirect = format!("HTTP/1.1 307 \r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n");
     let failed = ("failures", "too many consecutive deliveries failed");
@@ -37,7 +37,7 @@ fn failed_deliveries_or_a_410_remove_and_the_callback_is_told_once() {
         let (rig, subscriber) = (Rig::start(), answering(vec![reply]));
         rig.subscribe(&subscriber.callback("/cb?x=1"));
         rig.change("2");
-        // H36, H37, H57: what is removed is told.
+        // H36, H37, H57: the subscriber is sent a denial.
         let denial = subscriber.wait_denial(1);
         assert_eq!(denial.method, "GET");
         let begin = "/cb?x=1&hub.mode=denied&hub.topic=https%3A%2F%2Freviews.example%2Ffeed.xml&hub.reason=";
@@ -96,7 +96,7 @@ fn retry_after_is_honoured_within_its_bound() {
 }
 
 #[test]
-fn one_deadline_ends_silence_and_drips() {
+fn one_deadline_covers_silent_and_slow_responses() {
     let drip = format!("HTTP/1.1 204 No Content\r\nX-Slow: {:x<64}\r\n\r\n", "");
     let drip = Reply::Drip(drip.into_bytes(), Duration::from_millis(50));
     for reply in [Reply::Silence(LONG), drip] {
@@ -117,7 +117,7 @@ fn one_deadline_ends_silence_and_drips() {
 fn a_handshake_that_hangs_or_a_certificate_that_is_wrong_fails_the_verification() {
     let wrong = authority::server_config(&["other.sub.test"]);
     let untrusted = authority::untrusted_config("untrusted.sub.test");
-    // Without an answer it is tried again twice; a wrong certificate stays wrong.
+    // A timeout is retried twice; a wrong certificate is not retried.
     for (tls, name, attempts) in [
         (None, "hanging.sub.test", 3),
         (Some(wrong), "wrong.sub.test", 1),

@@ -1,4 +1,4 @@
-//! Addresses that the hub must not reach, however the callback is written and whatever its name resolves to.
+//! The hub never connects to a refused address, given as a literal or by a name that resolves to it.
 
 use std::time::Duration;
 
@@ -27,7 +27,7 @@ fn a_name_that_changes_to_a_refused_address_counts_as_a_failed_delivery_and_is_n
     let answers = [&["127.0.0.1"][..], &["169.254.169.254"]];
     rig.names.set("rebinding.sub.test", &answers);
     let callback = subscriber.callback_at("rebinding.sub.test", "/cb");
-    // It becomes active: the address that was checked is the one connected to, without another lookup.
+    // The subscription becomes active: the hub connects to the checked address without a second lookup.
     rig.subscribe(&callback);
     let connections = subscriber.connections();
     rig.change("2");

@@ -1,5 +1,5 @@
-//! Two processes on one state directory, as while a new version replaces an old one: both serve and accept, one
-//! delivers, and the other takes over when that one lets go, whether it ends in good order or is killed.
+//! Two processes on one state directory, as during an update: both serve and accept requests, one delivers, and the
+//! other takes over when the first one is stopped or killed.
 
 use std::collections::HashSet;
 
@@ -8,7 +8,7 @@ use super::subscriber::Subscriber;
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::{Program, get};
 
-/// Starts an old process and a new one with a newer content, ends the old one as `end` says, and checks who delivers.
+/// Starts an old process and a new one with newer content, ends the old one with `end`, and checks which one delivers.
 fn hand_over(end: impl FnOnce(Program)) {
     let temp = tempfile::tempdir().unwrap();
     let store = ["--state", temp.path().to_str().unwrap()];
@@ -18,7 +18,7 @@ fn hand_over(end: impl FnOnce(Program)) {
     let old = serve(&old_data, store, &[]);
     subscribe(&old, &subscriber.callback("/old"));
 
-    // The new one serves and accepts at once; what it accepts, the old one verifies.
+    // The new process serves and accepts at once; the old one verifies the accepted request.
     let new = serve(&new_data, store, &[]);
     let served = get(new.address(), "/reviews.json", &[]).body;
     let asked = post(
@@ -31,7 +31,7 @@ fn hand_over(end: impl FnOnce(Program)) {
     old.wait_for_log("a subscription is active");
     assert_eq!(subscriber.verifications().len(), 2);
 
-    // The old one goes on delivering what it serves itself.
+    // The old process still delivers its own content.
     old_data.write("reviews.json", &reviews_json(3, "2026-01-03T00:00:00Z"));
     for number in [1, 2] {
         assert_ne!(subscriber.wait_delivery(number).body, served);

@@ -1,4 +1,4 @@
-//! Requests, verification, renewal and the end that the subscriber wants.
+//! Subscription requests: verification, renewal, expiry and unsubscription.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::rig::{BASE, FEED, Rig};
 use super::subscriber::{Reply, Subscriber};
 use crate::support::wait_until;
 
-/// A subscription that was asked for with `challenge` as the answer; returns whether it became active.
+/// Requests a subscription, answers its verification with `answer`, and returns whether it becomes active.
 fn becomes_active(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> bool {
     let rig = Rig::start_with(|settings| settings.timeout = Duration::from_millis(900));
     let subscriber = Subscriber::start(move |request| answer(&request.query()["hub.challenge"]));
@@ -17,7 +17,7 @@ fn becomes_active(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> boo
     rig.subscribe_with(&callback, &[]).unwrap();
     rig.wait_verified();
     let asked = subscriber.verifications().len();
-    // Three where no answer came.
+    // Attempts without a response are retried twice.
     assert!(matches!(asked, 1 | 3), "{asked}");
     assert_eq!(rig.tombstones(), []);
     rig.listed(&callback).is_some()
@@ -84,7 +84,7 @@ fn h41_h42_only_a_2xx_with_exactly_the_challenge_confirms() {
 }
 
 #[test]
-fn an_answer_counts_however_it_is_framed_and_only_as_a_whole() {
+fn responses_in_any_framing_confirm_but_incomplete_ones_do_not() {
     let ok = "HTTP/1.1 200 OK\r\n";
     let chunked = "Transfer-Encoding: chunked\r\n\r\n2b\r\nCHALLENGE\r\n0\r\n\r\n";
     for (raw, confirms) in [

@@ -1,4 +1,4 @@
-//! The hub behind its address: what a form over HTTP is answered, and a whole life on a changing dataset.
+//! The hub over HTTP: its responses to forms, and deliveries when the dataset changes.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
@@ -55,7 +55,7 @@ fn assert_line(response: &Response, status: u16, line: &str) {
     assert_eq!(response.text().matches('\n').count(), 1);
 }
 
-/// A callback that nothing answers at.
+/// A callback without a server.
 const CALLBACK: &str = "https://127.0.0.1:8443/cb";
 
 #[test]
@@ -68,7 +68,7 @@ fn h27_a_request_that_can_be_handled_is_answered_202() {
     assert_eq!(post(&server, &credentials, &body).status, 202);
 }
 
-/// How a form is refused that is not one is in `bodies`.
+/// Refusals of bodies that are not forms are tested in `bodies`.
 #[test]
 fn h29_h30_refusals_are_a_4xx_with_one_plain_line() {
     let temp = tempfile::tempdir().unwrap();
@@ -143,7 +143,7 @@ fn p1_h6_h47_h48_a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
     for delivery in subscriber.deliveries() {
         let topic = server.get(&delivery.target);
         assert_eq!(delivery.body, topic.body);
-        // The topic advertises itself and its hub with the very same field, on GET and HEAD.
+        // GET and HEAD of the topic have the same Content-Type and Link as the delivery.
         let head = server.connect().send("HEAD", &delivery.target, &[]);
         for response in [topic, head] {
             for name in ["content-type", "link"] {

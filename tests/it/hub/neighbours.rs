@@ -1,4 +1,4 @@
-//! Callbacks and requests that hang, and those beside them that do not.
+//! Callbacks and verifications that hang do not delay the others.
 
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
@@ -10,10 +10,10 @@ use super::rig::Rig;
 use super::subscriber::{Received, Reply, Subscriber};
 use crate::support::wait_until;
 
-/// The time of an exchange that a test must not wait for, also on a busy machine.
+/// A timeout so long that a test that waits for it fails, even on a busy machine.
 const LONG: Duration = Duration::from_secs(120);
 
-/// A hub with as many exchanges at a time as by default.
+/// A hub with the default limits of concurrent exchanges.
 fn start(timeout: Duration) -> Rig {
     Rig::start_with(|settings| {
         settings.lanes = Lanes::default();
@@ -53,10 +53,10 @@ fn callbacks_that_hang_do_not_hold_up_others_of_their_host() {
     assert_soon(began);
 }
 
-/// All of them are on a line of 50 Mbit/s, so that the last has its body after half a minute: longer than anything that has
-/// a deadline in an exchange, and yet some of it comes all the time.
+/// All share a link of 50 Mbit/s, so the last transfer ends after half a minute: longer than every deadline of an
+/// exchange, but with steady progress.
 #[test]
-fn subscribers_behind_a_narrow_line_are_all_served_and_none_fails() {
+fn subscribers_behind_a_slow_link_are_all_served_and_none_fails() {
     const SUBSCRIBERS: usize = 64;
     let rig = start(Duration::from_secs(10));
     let subscriber = Subscriber::good();

@@ -1,4 +1,4 @@
-//! The hub's state in PostgreSQL: what holds of the store, what a start refuses, and what a database that goes costs.
+//! The hub's state in PostgreSQL: the store's behaviour, errors at startup, and the loss of the database.
 
 use std::time::Instant;
 
@@ -16,14 +16,14 @@ use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::program::run;
 use crate::support::{get, wait_until};
 
-/// The schema's version that this program needs.
+/// The schema version of this program.
 const VERSION: &str = "7";
 
 pub(super) fn open(url: &str) -> Result<Store, StoreError> {
     StoreLocation::Database(Box::new(Database::parse(url).unwrap())).open()
 }
 
-/// Asserts that a start ends with `status` and one line that says `what`, and no password.
+/// Asserts that startup exits with `status` and one line on stderr that contains `what`, and no password.
 #[track_caller]
 fn assert_refused(url: &str, status: i32, what: &str) {
     assert_refused_with(url, &[], status, what);
@@ -60,7 +60,7 @@ fn the_shared_store_and_its_reference_model_agree_on_random_sequences() {
 }
 
 #[test]
-fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_alone() {
+fn the_schema_is_created_once_migrated_from_an_older_version_and_refused_if_newer() {
     let Some(shared) = Shared::begin() else {
         return;
     };
@@ -72,7 +72,7 @@ fn the_schema_is_made_once_brought_up_from_an_older_one_and_a_newer_one_is_left_
         assert_eq!(version(), VERSION);
     };
     all_at_once();
-    // As the first published version was.
+    // The schema of the first published version.
     shared.query("DROP SCHEMA reviewd CASCADE");
     let first = include_str!("../../fixtures/hub/postgres-3.sql");
     shared.query(&format!("SET ROLE reviewd; {first}"));
@@ -106,17 +106,17 @@ fn unrecoverable_database_errors_exit_78() {
         (&password(":secret2@"), "password authentication failed"),
         (&password("@"), "password missing"),
         (&nowhere, "\"nowhere\" does not exist"),
-        // No right to make the schema.
+        // No privilege to create the schema.
         (&guest, "permission denied"),
     ] {
         assert_refused(url, 78, what);
     }
-    // No right to use it when it is there, or to write to it.
+    // No privilege to use the existing schema, or to write to it.
     drop(shared.open());
     assert_refused(&guest, 78, "permission denied");
     shared.query("GRANT USAGE ON SCHEMA reviewd TO guest; GRANT SELECT ON ALL TABLES IN SCHEMA reviewd TO guest");
     assert_refused(&guest, 78, "permission denied");
-    // A schema of that name that is another program's.
+    // A schema of that name that belongs to another program.
     for (name, table, what) in [
         ("other", "topic", "\"topic\" already exists"),
         ("broken", "meta", "\"version\" does not exist"),
@@ -129,7 +129,7 @@ fn unrecoverable_database_errors_exit_78() {
         shared.postgres.query(name, &sql);
         assert_refused(&shared.postgres.url("reviewd", name), 78, what);
     }
-    // TLS: one that is not spoken, one whose authority is another, and one that is right.
+    // TLS: not supported by the server, then signed by an unknown authority, then signed by the configured one.
     let temp = tempfile::tempdir().unwrap();
     let ca = temp.path().join("ca.pem");
     authority::write_ca(&ca);
@@ -154,11 +154,11 @@ fn unrecoverable_database_errors_exit_78() {
 }
 
 #[test]
-fn a_database_that_is_not_there_at_the_start_is_waited_for_and_then_69() {
+fn an_unreachable_database_at_startup_exits_69_after_a_wait() {
     let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let address = free.local_addr().unwrap();
     let url = format!("postgres://u:secret@{address}/hub?connect_timeout=1");
-    // A server that never says a word, and then none at all.
+    // First a listener that never responds, then no listener.
     let began = Instant::now();
     assert_refused(&url, 69, "does not answer");
     drop(free);
@@ -168,7 +168,7 @@ fn a_database_that_is_not_there_at_the_start_is_waited_for_and_then_69() {
 }
 
 #[test]
-fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_it_is_back() {
+fn without_its_database_reads_are_served_and_the_hub_answers_503_until_it_is_back() {
     let Some(mut shared) = Shared::begin() else {
         return;
     };
@@ -204,7 +204,7 @@ fn without_its_database_reads_are_served_the_hub_says_503_and_all_goes_on_when_i
     subscribe(&program, &later.callback("/cb"));
     wait_until("no reason", || !is_told());
     hub(true, true);
-    // The operator's command knows the database, too.
+    // `reviewd hub` reads the database, too.
     let listed = run(&["hub", "list", "--store", &shared.url, "--format", "json"]);
     let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
     assert_eq!(listed["subscriptions"].as_array().unwrap().len(), 2);

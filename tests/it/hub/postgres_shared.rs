@@ -1,4 +1,4 @@
-//! What replicas that share a PostgreSQL may do to each other: nothing, whatever address, topics or locks they have.
+//! Replicas that share a PostgreSQL database do not disturb each other, by another address or content, or by locks.
 
 use reviewd::hub::store::{DbError, Store};
 use sha2::Digest;
@@ -17,7 +17,7 @@ pub(super) struct Shared {
 }
 
 impl Shared {
-    /// Starts one; `None` where PostgreSQL is not installed.
+    /// Starts PostgreSQL; `None` if it is not installed.
     pub(super) fn begin() -> Option<Shared> {
         let postgres = Postgres::start()?;
         postgres.database("hub");
@@ -62,11 +62,11 @@ fn a_replica_with_another_public_address_is_refused_and_changes_nothing() {
     let both = "holds topics of https://reviews.example, and the public address here is https://other.example (--base-url)";
     let other = ["--base-url", "https://other.example"];
     assert_refused_with(&shared.url, &other, 78, both);
-    // Of another scheme or port it is another one too.
+    // A different scheme or port makes a different public address.
     for other in ["http://reviews.example", "https://reviews.example:8443"] {
         assert_refused_with(&shared.url, &["--base-url", other], 78, "--base-url");
     }
-    // Where the port is the system's choice, it is publishing that refuses, and again each time that it is tried.
+    // If the system chooses the port, the address is known later, so publishing is refused, at each attempt.
     let newer = DataDir::with_reviews(2, "2026-01-02T00:00:00Z");
     let newer = newer.path().to_str().unwrap();
     let late = Program::serve(&["--data", newer, "--store", &shared.url]);
@@ -75,13 +75,13 @@ fn a_replica_with_another_public_address_is_refused_and_changes_nothing() {
     late.wait_for_log("holds topics of https://reviews.example");
     drop(late);
     assert_eq!(everything(), before);
-    // The first one goes on.
+    // The first replica still works.
     data.write("reviews.json", &reviews_json(2, "2026-01-03T00:00:00Z"));
     subscriber.wait_delivery(1);
 }
 
 #[test]
-fn what_others_keep_locked_is_given_up_by_the_server_itself_and_asked_again() {
+fn a_statement_blocked_by_a_lock_is_cancelled_by_the_server_and_can_be_retried() {
     let Some(shared) = Shared::begin() else {
         return;
     };
@@ -103,7 +103,7 @@ fn what_others_keep_locked_is_given_up_by_the_server_itself_and_asked_again() {
 }
 
 #[test]
-fn of_two_contents_with_one_date_the_first_holds_for_all_until_a_later_one_comes() {
+fn of_two_contents_with_the_same_date_the_first_is_kept_until_a_newer_one() {
     let Some(shared) = Shared::begin() else {
         return;
     };
@@ -132,7 +132,7 @@ fn of_two_contents_with_one_date_the_first_holds_for_all_until_a_later_one_comes
     assert_ne!(published, digest(&other));
     let active = "SELECT count(*) FROM reviewd.subscription";
     wait_until("the subscription is active", || shared.query(active) == "1");
-    // A later one, on whichever replica, holds for all again.
+    // Content with a later date, from any replica, is published again.
     second.write("reviews.json", &reviews_json(3, "2026-01-02T00:00:00Z"));
     assert_eq!(subscriber.wait_delivery(1).body, whole(&other));
 }

@@ -1,4 +1,4 @@
-//! Three replicas of the real program on one PostgreSQL, each on files of its own that lag behind the others'. Replicas
+//! Three replicas of the real program on one PostgreSQL, each with its own data, which may lag behind. Replicas
 //! are killed with SIGKILL and started again, connections are cut in the middle of transactions, and PostgreSQL crashes
 //! and comes back, or its standby takes over.
 
@@ -9,10 +9,10 @@ use crate::support::postgres::Postgres;
 use reviewd::hub::StoreLocation;
 use reviewd::hub::store::Database;
 
-/// How long the replicas are disturbed, in seconds; the environment variable of this name asks for more.
+/// The environment variable that sets how long the replicas are disturbed, and its default in seconds.
 const SECONDS: (&str, u64) = ("REVIEWD_REPLICAS_SECONDS", 20);
 
-/// Where this is set, PostgreSQL has a synchronous standby, which takes over after half of that time.
+/// If set, PostgreSQL has a synchronous standby, which takes over after half of that time.
 const STANDBY: &str = "REVIEWD_REPLICAS_STANDBY";
 
 #[test]

@@ -1,4 +1,4 @@
-//! A hub in this process, with names that the test invents and times that a test can wait for.
+//! A hub in this process, with invented host names, a clock that can jump, and short timeouts.
 
 use std::collections::HashMap;
 use std::io;
@@ -28,8 +28,8 @@ pub(crate) const BASE: &str = "https://reviews.example";
 pub(crate) const FEED: &str = "https://reviews.example/feed.xml";
 pub(crate) const HUB: &str = "https://reviews.example/api/websub/hub";
 
-/// Starts the real program with a hub whose state `store` names, at the address [`BASE`]. It takes any number of requests
-/// from here, and trusts the subscribers' authority.
+/// Starts the real program at the public address [`BASE`] with a hub on `store`. The hub has no rate limit, and trusts
+/// the certificate authority of the subscribers.
 pub(crate) fn serve(data: &DataDir, store: [&str; 2], more: &[&str]) -> Program {
     let ca = data.path().join("ca.pem");
     authority::write_ca(&ca);
@@ -39,7 +39,7 @@ pub(crate) fn serve(data: &DataDir, store: [&str; 2], more: &[&str]) -> Program 
     Program::serve(&[&own[..], &store, &any, more].concat())
 }
 
-/// Asks the hub at `address` for or against a callback of the reviews.
+/// Sends a request of this mode for a callback of the topic `/reviews.json` to the hub at `address`.
 pub(crate) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32) -> Response {
     let body = url::form_urlencoded::Serializer::new(String::new())
         .append_pair("hub.mode", mode)
@@ -53,14 +53,14 @@ pub(crate) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32
     connection.response("POST")
 }
 
-/// Subscribes to the reviews, and waits until that is active.
+/// Subscribes to `/reviews.json`, and waits until the subscription is active.
 pub(crate) fn subscribe(program: &Program, callback: &str) {
     let response = post(program.address(), "subscribe", callback, 1_000);
     assert_eq!(response.status, 202);
     program.wait_for_log("a subscription is active");
 }
 
-/// Addresses by name; names under `.sub.test` are 127.0.0.1 unless the test says otherwise.
+/// Addresses by name; names under `.sub.test` are 127.0.0.1 unless the test sets others.
 #[derive(Clone, Default)]
 pub(crate) struct Names(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
 
@@ -68,11 +68,11 @@ pub(crate) struct Names(Arc<Mutex<HashMap<String, Vec<Vec<IpAddr>>>>>);
 pub(crate) struct Rig {
     pub(crate) hub: Option<Hub>,
     pub(crate) names: Names,
-    /// How far the hub's clock is ahead, in milliseconds.
+    /// How far the hub's clock is ahead of the system clock, in milliseconds.
     ahead_ms: Arc<AtomicI64>,
     pub(crate) settings: Settings,
     pub(crate) base_url: String,
-    /// The SHA-256 of what the feed was last said to hold.
+    /// The SHA-256 of the last content given to the hub.
     announced: Mutex<[u8; 32]>,
     _temp: tempfile::TempDir,
     runtime: tokio::runtime::Runtime,
@@ -124,7 +124,7 @@ impl Rig {
         rig
     }
 
-    /// Starts the hub (again) on a content.
+    /// Starts or restarts the hub with a content.
     pub(crate) fn boot(&mut self, content: &str) {
         let (ahead_ms, names) = (Arc::clone(&self.ahead_ms), self.names.clone());
         let outside = Outside {
@@ -139,7 +139,7 @@ impl Rig {
         self.hub = Some(hub);
     }
 
-    /// The hub's clock jumps.
+    /// Moves the hub's clock by `by_ms` milliseconds.
     pub(crate) fn jump(&self, by_ms: i64) {
         self.ahead_ms.fetch_add(by_ms, SeqCst);
     }
@@ -149,7 +149,7 @@ impl Rig {
         Moment::from_unix_ms(reviewd::clock::unix_ms() + self.ahead_ms.load(SeqCst))
     }
 
-    /// Stops the hub in good order.
+    /// Shuts the hub down gracefully.
     pub(crate) fn stop(&mut self) {
         assert!(self.hub.take().unwrap().shutdown(Duration::from_secs(20)));
     }
@@ -158,13 +158,13 @@ impl Rig {
         self.hub.as_ref().unwrap()
     }
 
-    /// All topics hold `content` from now on.
+    /// Changes the content of all topics.
     pub(crate) fn change(&self, content: &str) {
         *self.announced.lock().unwrap() = topics(content)[0].digest;
         self.hub().topics_changed(topics(content));
     }
 
-    /// Tells whether the hub has taken note of the last change; it does so on a thread of its own.
+    /// Tells whether the hub's thread has stored the last change.
     fn is_noted(&self) -> bool {
         let file = self.state_dir().join("hub.sqlite3");
         let noted = rusqlite::Connection::open(file).and_then(|store| {
@@ -181,7 +181,7 @@ impl Rig {
         self.runtime.block_on(self.hub().submit(request))
     }
 
-    /// Asks for this mode, topic and callback.
+    /// Sends a request with this mode, topic and callback.
     pub(crate) fn ask(&self, mode: &str, topic: &str, callback: &str) -> Result<(), Refusal> {
         self.post(&[
             ("hub.mode", mode),
@@ -190,7 +190,7 @@ impl Rig {
         ])
     }
 
-    /// Asks for a subscription to the feed, with further fields.
+    /// Requests a subscription to the feed, with further fields.
     pub(crate) fn subscribe_with(&self, callback: &str, more: Fields<'_>) -> Result<(), Refusal> {
         let form = [
             ("hub.mode", "subscribe"),
@@ -200,12 +200,12 @@ impl Rig {
         self.post(&[&form, more].concat())
     }
 
-    /// Subscribes to the feed and waits until that is active.
+    /// Subscribes to the feed and waits until the subscription is active.
     pub(crate) fn subscribe(&self, callback: &str) {
         self.subscribe_as(callback, &[]);
     }
 
-    /// Subscribes to the feed, with further fields, and waits until that is active.
+    /// Subscribes to the feed, with further fields, and waits until the subscription is active.
     pub(crate) fn subscribe_as(&self, callback: &str, more: Fields<'_>) {
         self.subscribe_with(callback, more).unwrap();
         self.wait_active(callback);
@@ -216,12 +216,12 @@ impl Rig {
         wait_until("active", || self.listed(callback).is_some());
     }
 
-    /// Waits until no subscription with this callback is there.
+    /// Waits until there is no subscription with this callback.
     pub(crate) fn wait_gone(&self, callback: &str) {
         wait_until("gone", || self.listed(callback).is_none());
     }
 
-    /// Waits until the last change is noted, no request waits and nothing is owed.
+    /// Waits until the last change is stored, and no request and no delivery is pending.
     pub(crate) fn wait_settled(&self) {
         wait_until("settled", || {
             let counts = self.store().counts(self.now()).unwrap();
@@ -229,13 +229,13 @@ impl Rig {
         });
     }
 
-    /// Waits until so many subscriptions are counted as removed for that reason.
+    /// Waits until the counter of removals for this reason is `subscriptions`.
     pub(crate) fn wait_removals(&self, removal: RemovalReason, subscriptions: u64) {
         let counted = &self.hub().stats().removed[removal as usize];
         wait_until("removals", || counted.load(Relaxed) == subscriptions);
     }
 
-    /// Waits until so many deliveries in a row have failed.
+    /// Waits until `failures` consecutive deliveries have failed.
     pub(crate) fn wait_failures(&self, callback: &str, failures: u32) {
         wait_until("failures", || {
             let listed = self.listed(callback);
@@ -243,7 +243,7 @@ impl Rig {
         });
     }
 
-    /// Checks that one subscription has ended, for this reason and after an attempt that ended so.
+    /// Checks that the only subscription was removed for this reason, and that its last attempt has this status.
     pub(crate) fn assert_removed(&self, reason: &str, status: &str) {
         let stones = self.tombstones();
         let last = stones[0].last.as_ref().unwrap().answer.to_string();
@@ -251,7 +251,7 @@ impl Rig {
         assert_eq!((self.list().len(), stones.len()), (0, 1));
     }
 
-    /// Waits until no request waits for its verification.
+    /// Waits until no verification is pending.
     pub(crate) fn wait_verified(&self) {
         wait_until("verified", || self.store_counts().1 == 0);
     }
@@ -261,7 +261,7 @@ impl Rig {
         all.find(|listed| listed.callback.uri() == callback)
     }
 
-    /// Returns how many seconds the subscription's lease has left.
+    /// Returns the remaining seconds of the subscription's lease.
     pub(crate) fn lease_left_s(&self, callback: &str) -> Option<i64> {
         let lease_end = self.listed(callback)?.state.lease_end;
         Some((lease_end.unix_ms() - self.now().unix_ms()) / 1_000)
@@ -296,7 +296,7 @@ impl Rig {
     }
 }
 
-/// Returns the settings of a test, with a state directory and an authority's file in `temp`.
+/// Returns settings for tests, with a state directory and the authority's certificate in `temp`.
 pub(crate) fn settings(temp: &tempfile::TempDir) -> Settings {
     let ca = temp.path().join("ca.pem");
     authority::write_ca(&ca);
@@ -335,7 +335,7 @@ pub(crate) fn topics(content: &str) -> [Topic; 3] {
     ]
 }
 
-/// Returns the time of day.
+/// Returns the current time.
 pub(crate) fn now() -> Moment {
     Moment::from_unix_ms(reviewd::clock::unix_ms())
 }

@@ -1,4 +1,4 @@
-//! The subscriber that `/developers` shows, against a hub that this test plays.
+//! The sample subscriber of `/developers`, against a hub that this test simulates.
 
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
@@ -7,7 +7,7 @@ use std::process::{Child, Command, Stdio};
 use crate::support::client::Response;
 use crate::support::{get, send, wait_until};
 
-/// A running subscriber; dropping it ends it.
+/// A running subscriber; dropping it kills it.
 struct Sample(Child);
 
 impl Drop for Sample {
@@ -17,18 +17,18 @@ impl Drop for Sample {
     }
 }
 
-/// An address that nothing listens at.
+/// An address without a listener.
 fn free_address() -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     listener.local_addr().unwrap()
 }
 
-/// Takes the subscriber's next request to the hub, answers it, and returns its fields.
+/// Accepts the subscriber's next request to the hub, answers it with 202, and returns its fields.
 fn take_request(hub: &TcpListener) -> Vec<(String, String)> {
     let (mut stream, _) = hub.accept().unwrap();
     let mut text = String::new();
     let mut bytes = [0; 4096];
-    // Head and body come apart; the secret is the last field, and 64 digits long.
+    // Head and body may arrive separately; the secret is the last field, and 64 digits long.
     while text
         .rsplit_once("hub.secret=")
         .is_none_or(|(_, secret)| secret.len() < 64)
@@ -48,7 +48,7 @@ fn value<'f>(fields: &'f [(String, String)], name: &str) -> &'f str {
     &fields.iter().find(|(known, _)| known == name).unwrap().1
 }
 
-/// Asks the subscriber to confirm, as a hub does.
+/// Sends a verification request to the subscriber, as a hub does.
 fn verify(subscriber: SocketAddr, callback: &str, mode: &str, topic: &str) -> Response {
     let mut asked = url::Url::parse(callback).unwrap();
     asked
@@ -61,7 +61,7 @@ fn verify(subscriber: SocketAddr, callback: &str, mode: &str, topic: &str) -> Re
 }
 
 #[test]
-fn it_waits_for_a_hub_that_is_away_and_confirms_only_what_it_asked_for() {
+fn the_sample_retries_an_unreachable_hub_and_confirms_only_its_own_requests() {
     if Command::new("python3").arg("--version").output().is_err() {
         println!("SKIPPED: there is no python3");
         return;
@@ -80,7 +80,7 @@ fn it_waits_for_a_hub_that_is_away_and_confirms_only_what_it_asked_for() {
         .spawn()
         .unwrap();
     let mut sample = Sample(child);
-    // It has found the hub away when it says so.
+    // The sample prints this when it could not reach the hub.
     let mut said = [0; 27];
     let output = sample.0.stdout.as_mut().unwrap();
     output.read_exact(&mut said).unwrap();

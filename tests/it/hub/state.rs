@@ -1,4 +1,4 @@
-//! State directories that existed before: made by `mkdir`, a volume of a container, one of Kubernetes with `fsGroup`.
+//! Existing state directories: made by `mkdir`, volumes of containers, and Kubernetes volumes with `fsGroup`.
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -16,14 +16,14 @@ const CONTAINER_ID: u32 = 65532;
 
 const WARNING: &str = "every user of this machine can write to the state directory";
 
-/// Makes the directory of a state beside files that are not ours.
+/// Makes a state directory that contains a foreign file.
 fn make(path: &Path, mode: u32) {
     fs::create_dir(path).unwrap();
     fs::write(path.join("lost+found"), "x").unwrap();
     fs::set_permissions(path, Permissions::from_mode(mode)).unwrap();
 }
 
-/// Starts the program on the state directory, as `user` where one is given.
+/// Starts the program on the state directory, as `user` if given.
 fn serve(state: &Path, user: Option<u32>) -> Program {
     let mut command = command();
     command.arg("serve").args(LISTEN).args(["--base-url", BASE]);
@@ -40,7 +40,7 @@ fn mode(path: &Path) -> u32 {
     fs::metadata(path).unwrap().mode() & 0o7777
 }
 
-/// The hub works, its files are its owner's alone, and the directory is as it was.
+/// Checks that the hub works, that its files have mode 0600, and that the directory's mode is unchanged.
 fn assert_works(program: &Program, state: &Path, directory_mode: u32) {
     let address = program.address();
     let ask = || post(address, "subscribe", "https://127.0.0.1:1024/", 1000).status;
@@ -57,7 +57,7 @@ fn assert_works(program: &Program, state: &Path, directory_mode: u32) {
 }
 
 #[test]
-fn a_directory_made_before_is_used_whatever_its_mode_and_a_warning_says_who_can_write() {
+fn an_existing_directory_of_any_mode_is_used_with_a_warning_if_world_writable() {
     let temp = tempfile::tempdir().unwrap();
     for directory_mode in [0o700, 0o755, 0o2775, 0o777] {
         let state = temp.path().join(format!("{directory_mode:o}"));
@@ -67,14 +67,14 @@ fn a_directory_made_before_is_used_whatever_its_mode_and_a_warning_says_who_can_
         let is_open = directory_mode == 0o777;
         assert_eq!(program.has_seen(WARNING), is_open, "{directory_mode:o}");
         drop(program);
-        // A volume, or a restored copy, opened the files to others. What is derived from the data is no secret.
+        // A volume or a restored copy may have widened the modes of the files; startup sets them back.
         for name in ["hub.sqlite3", "hub.sqlite3-wal", "hub.lock"] {
             fs::set_permissions(state.join(name), Permissions::from_mode(0o664)).unwrap();
         }
         assert_works(&serve(&state, None), &state, directory_mode);
     }
-    // A named volume of Docker takes over owner and mode of the image's directory; Kubernetes gives a volume to
-    // `fsGroup`, leaves it to root and sets the group's bits.
+    // A named Docker volume has the owner and mode of the image's directory; a Kubernetes volume with `fsGroup` belongs
+    // to root and that group, and is setgid and writable by the group.
     fs::set_permissions(temp.path(), Permissions::from_mode(0o755)).unwrap();
     for (owner, directory_mode) in [(CONTAINER_ID, 0o755), (0, 0o2775)] {
         let state = temp.path().join(format!("volume-{directory_mode:o}"));
@@ -83,14 +83,14 @@ fn a_directory_made_before_is_used_whatever_its_mode_and_a_warning_says_who_can_
             println!("SKIPPED: only root can give a directory away");
             return;
         }
-        // Changing the owner takes the bit of the group away.
+        // `chown` clears the setgid bit.
         fs::set_permissions(&state, Permissions::from_mode(directory_mode)).unwrap();
         assert_works(&serve(&state, Some(CONTAINER_ID)), &state, directory_mode);
     }
 }
 
 #[test]
-fn a_hub_that_only_the_operator_can_mend_is_not_ready_unless_there_is_to_be_none() {
+fn a_damaged_store_makes_the_service_not_ready_unless_the_hub_is_off() {
     let temp = tempfile::tempdir().unwrap();
     let state = temp.path().join("state");
     make(&state, 0o700);

@@ -1,4 +1,4 @@
-//! A subscriber: a blocking HTTPS server that notes every request to the byte and answers as the test wants.
+//! A test subscriber: a blocking HTTPS server that records each request and answers as the test specifies.
 
 use std::collections::HashMap;
 use std::io::{self, Read, Write};
@@ -14,7 +14,7 @@ use socket2::SockRef;
 use super::authority;
 use crate::support::wait_until;
 
-/// A request as it came.
+/// A request as received.
 #[derive(Clone, Debug)]
 pub(crate) struct Received {
     pub(crate) method: String,
@@ -35,11 +35,11 @@ pub(crate) enum Reply {
     Raw(Vec<u8>),
     /// These bytes, one at a time with this pause, and then the connection ends.
     Drip(Vec<u8>, Duration),
-    /// These bytes over and over, for as long as the other side takes them.
+    /// These bytes repeatedly, until the peer closes the connection.
     Flood(Vec<u8>),
     /// Nothing, for this long.
     Silence(Duration),
-    /// The end of the connection.
+    /// No response; the connection is closed.
     HangUp,
 }
 
@@ -50,10 +50,10 @@ pub(crate) trait Behaviour: Fn(&Received) -> Reply + Send + Sync + 'static {}
 
 impl<F: Fn(&Received) -> Reply + Send + Sync + 'static> Behaviour for F {}
 
-/// Certificates by the address that was connected to; without one a handshake is never answered.
+/// The certificate for each local address; without one, TLS handshakes are not answered.
 type Certificates = dyn Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync;
 
-/// A subscriber that listens; dropping it ends it.
+/// A listening subscriber; dropping it stops it.
 pub(crate) struct Subscriber {
     address: SocketAddr,
     shared: Arc<Shared>,
@@ -63,11 +63,11 @@ struct Shared {
     received: Mutex<Vec<Received>>,
     behaviour: Mutex<Arc<dyn Behaviour>>,
     certificates: Box<Certificates>,
-    /// Whether requests are noted; a hundred thousand of them would take more memory than all else.
+    /// Whether requests are recorded; 100,000 of them would use more memory than everything else.
     is_noting: bool,
     connections: AtomicUsize,
     over: AtomicBool,
-    /// The bytes a second of a narrow line that all connections share, and when all that was read has come through it.
+    /// Bandwidth in bytes per second of a simulated link that all connections share, and when the link is idle again.
     line: Mutex<Option<(u64, Instant)>>,
 }
 
@@ -113,7 +113,7 @@ impl Subscriber {
         Subscriber::start(Reply::good)
     }
 
-    /// Starts one that confirms everything, and answers deliveries as `deliveries` says.
+    /// Starts one that confirms everything, and answers deliveries with `deliveries`.
     pub(crate) fn delivering(deliveries: impl Behaviour) -> Subscriber {
         Subscriber::start(move |request| match request.method.as_str() {
             "GET" => Reply::good(request),
@@ -121,7 +121,7 @@ impl Subscriber {
         })
     }
 
-    /// Starts one that answers as `behaviour` says.
+    /// Starts one that answers with `behaviour`.
     pub(crate) fn start(behaviour: impl Behaviour) -> Subscriber {
         let config = authority::server_config(&["127.0.0.1", "127.0.0.2", "*.sub.test"]);
         Subscriber::start_with(Some(config), behaviour)
@@ -135,8 +135,8 @@ impl Subscriber {
         Subscriber::listen(Ipv4Addr::LOCALHOST, true, move |_| tls.clone(), behaviour)
     }
 
-    /// Starts one at each address of this machine, all of 127.0.0.0/8 among them, with a certificate for each. What it
-    /// receives is for `behaviour` to note.
+    /// Starts one on all addresses of this machine, including 127.0.0.0/8, with a certificate for each. It records no
+    /// requests; `behaviour` can.
     #[allow(dead_code, reason = "benches/fanout.rs uses it")]
     pub(crate) fn everywhere(
         certificates: impl Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync + 'static,
@@ -184,17 +184,17 @@ impl Subscriber {
         self.callback_at("127.0.0.1", path)
     }
 
-    /// Returns the callback URL with this path, at a host that the test's names know.
+    /// Returns the callback URL with this path, at a host that the test's `Names` resolve.
     pub(crate) fn callback_at(&self, host: &str, path: &str) -> String {
         format!("https://{host}:{}{path}", self.port())
     }
 
-    /// Answers as `behaviour` says from now on.
+    /// Answers with `behaviour` from now on.
     pub(crate) fn behave(&self, behaviour: impl Behaviour) {
         *self.shared.behaviour.lock().unwrap() = Arc::new(behaviour);
     }
 
-    /// Lets through so many bytes a second, of all connections together.
+    /// Limits all connections together to this many bytes per second.
     pub(crate) fn narrow(&self, bytes_per_s: u64) {
         *self.shared.line.lock().unwrap() = Some((bytes_per_s, Instant::now()));
     }
@@ -247,7 +247,7 @@ impl Subscriber {
         received(self).swap_remove(count - 1)
     }
 
-    /// Checks how many deliveries and denials have come.
+    /// Checks how many deliveries and denials were received.
     pub(crate) fn assert_received(&self, deliveries: usize, denials: usize) {
         let received = (self.deliveries().len(), self.denials().len());
         assert_eq!(received, (deliveries, denials));
@@ -257,13 +257,13 @@ impl Subscriber {
 impl Drop for Subscriber {
     fn drop(&mut self) {
         self.shared.over.store(true, Ordering::SeqCst);
-        // Wakes the thread that accepts; when nobody listens any more, all the better.
+        // Wakes the accepting thread; an error means that it has already ended.
         let _awake = TcpStream::connect(self.address);
     }
 }
 
 impl Shared {
-    /// Serves one connection until either side ends it; what goes wrong on the way is the other side's to notice.
+    /// Serves one connection until either side closes it; errors are ignored, because the hub notices them.
     fn serve(&self, stream: TcpStream) {
         self.connections.fetch_add(1, Ordering::SeqCst);
         let address = stream.local_addr().unwrap().ip();
@@ -272,7 +272,7 @@ impl Shared {
         };
         stream.set_nodelay(true).unwrap();
         if self.line.lock().unwrap().is_some() {
-            // What the kernel would take by itself is not on the line.
+            // A small buffer, because bytes in the kernel's buffer bypass the simulated link.
             SockRef::from(&stream)
                 .set_recv_buffer_size(32 * 1024)
                 .unwrap();
@@ -369,7 +369,7 @@ impl Shared {
         })
     }
 
-    /// Waits until so many bytes have come through the line.
+    /// Waits as long as the simulated link needs for this many bytes.
     fn pass(&self, count: usize) {
         let mut line = self.line.lock().unwrap();
         if let Some((bytes_per_s, free_at)) = &mut *line {

@@ -1,9 +1,9 @@
-//! The table of requirements in the documentation leaves none out, and names tests that exist.
+//! The requirements table in the documentation is complete, and names only existing tests.
 
 use std::collections::BTreeSet;
 use std::path::Path;
 
-/// Requirements by number; those that the documentation says are not taken up.
+/// The number of the last requirement, and those that are not taken up according to the documentation.
 const LAST: u32 = 67;
 const NOT_TAKEN_UP: [u32; 5] = [7, 11, 12, 33, 34];
 
@@ -31,7 +31,7 @@ fn every_requirement_has_a_row_whose_tests_exist() {
     assert_eq!(numbers, (1..=LAST).collect());
 }
 
-/// Appends every file, its lines without what they are indented by.
+/// Appends all files, with each line trimmed.
 fn collect(folder: &Path, sources: &mut String) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();

@@ -1,4 +1,4 @@
-//! Both sides of the bounds of sources and of the file that they become.
+//! Both sides of the limits of import sources.
 
 use super::{Folder, reasons};
 
@@ -20,7 +20,7 @@ fn a_review_in_json_may_have_1_mib_and_no_byte_more() {
 }
 
 #[test]
-fn a_text_is_measured_before_its_markup_is_looked_at() {
+fn the_limit_of_a_text_counts_its_markup() {
     let folder = Folder::new();
     let mut table = "author,rating,date,text,title,reply\n".to_owned();
     let mut expected = Vec::new();
@@ -29,7 +29,7 @@ fn a_text_is_measured_before_its_markup_is_looked_at() {
         .enumerate()
     {
         for bytes in [MARKED_UP_BYTES_MAX, MARKED_UP_BYTES_MAX + 1] {
-            // So much markup that little is left of it.
+            // Mostly markup, so the text itself is short.
             let long = "<b></b>".repeat(bytes / 7) + &"x".repeat(bytes % 7);
             let mut values = ["Ann", "Good.", "", ""];
             values[at] = &long;

@@ -1,4 +1,4 @@
-//! What happens to the folder: merged, checked, replaced as a whole, or left alone.
+//! How an import changes the folder: reviews are merged and checked, and the file is replaced as a whole or not at all.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -41,7 +41,7 @@ fn edits_and_replies_update_and_missing_reviews_stay() {
         "3,Cy,3,2024-03-06,Fair.,,",
     ];
     folder.import(&[&folder.file("a.csv", table(&rows))]);
-    // The operator vouches for one by hand.
+    // The operator marks one review as verified by hand.
     let first = fs::read_to_string(folder.path().join("reviews.json")).unwrap();
     let edited = first.replacen("\"verified\": false", "\"verified\": true", 1);
     folder.file("reviews.json", &edited);
@@ -101,12 +101,12 @@ fn a_folder_that_is_not_valid_or_in_use_is_left_alone() {
     assert!(folder.reviews().is_empty());
 }
 
-/// Only root can act as another user; elsewhere nothing is shown.
+/// Only root can run a command as another user; otherwise the test is skipped.
 #[test]
-fn a_file_whose_readers_would_lose_it_is_not_replaced() {
+fn a_file_is_not_replaced_if_its_group_would_lose_access() {
     let (folder, _) = Folder::with(&[&fixture("trustpilot.csv")]);
     let path = folder.path().join("reviews.json");
-    // The service reads it by a group that the importing user is not in.
+    // The service reads the file through a group that the importing user is not in.
     let (user, group) = (65_534, 4_322);
     for (path, mode) in [(folder.path(), 0o755), (&path, 0o640)] {
         fs::set_permissions(path, fs::Permissions::from_mode(mode)).unwrap();
@@ -117,7 +117,7 @@ fn a_file_whose_readers_would_lose_it_is_not_replaced() {
         return;
     }
     let before = fs::read(&path).unwrap();
-    // The build's folder may be closed to others, and so may that of the fixtures.
+    // Other users may have no access to the build folder and the fixtures.
     let elsewhere = tempfile::tempdir().unwrap();
     fs::set_permissions(elsewhere.path(), fs::Permissions::from_mode(0o755)).unwrap();
     let [program, source] = ["reviewd", "a.csv"].map(|name| elsewhere.path().join(name));
@@ -135,9 +135,9 @@ fn a_file_whose_readers_would_lose_it_is_not_replaced() {
     let why = "would not belong to group 4322, and mode 640 lets no other user read it";
     assert!(message.contains(why), "{message}");
     assert_eq!(fs::read(&path).unwrap(), before);
-    // The backup of the first import, and nothing is left behind.
+    // Only reviews.json and the backup of the first import: no temporary file is left.
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
-    // Readable for all, it may change its group.
+    // If all users can read the file, its group may change.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
     assert_eq!(run().status.code(), Some(0));
     assert_eq!(fs::metadata(&path).unwrap().gid(), user);

@@ -1,4 +1,4 @@
-//! Reviews that were removed: they do not come back, mirrors are told, and the reason stays with the operator.
+//! `reviewd forget`, the ignore list and pruning: removed reviews stay removed, and mirrors see ids but no reasons.
 
 use std::fs;
 use std::path::Path;
@@ -18,7 +18,7 @@ fn shorter() -> String {
     TABLE.replace("2,Bob,1,2024-03-05,Bad.\n", "")
 }
 
-/// Runs `reviewd forget` with these arguments, asserts its status, and returns what it says.
+/// Runs `reviewd forget` with these arguments, asserts its status, and returns its output.
 fn forget(folder: &Path, arguments: &[&str], status: i32) -> String {
     let data = ["--data", folder.to_str().unwrap()];
     let output = run(&[&["forget"], arguments, &data].concat());
@@ -38,7 +38,7 @@ fn ignored(folder: &Path) -> Vec<Value> {
 #[test]
 fn a_review_that_was_removed_is_not_added_again() {
     let folder = Folder::new();
-    // At first its source has no ids.
+    // The first source has no ids.
     let table = "author,rating,date,text\nAnn,5,2024-03-04,Good.\nBob,1,2024-03-05,Bad.\n";
     let source = folder.file("a.csv", table);
     folder.import(&[&source, "--verified"]);
@@ -46,7 +46,7 @@ fn a_review_that_was_removed_is_not_added_again() {
     let text = forget(folder.path(), &[&id, "--reason", "asked by Bob"], 0);
     let done = format!("{id}: removed, and on the ignore list\n");
     assert!(text.contains(&done), "{text}");
-    // The previous file would hold the review still.
+    // The backup is deleted, because it would still contain the review.
     assert!(!folder.path().join("reviews.json.bak").exists());
     let entry = values(&ignored(folder.path())[0], &["id", "reason"]);
     assert_eq!(entry, json!([id, "asked by Bob"]));
@@ -61,7 +61,7 @@ fn a_review_that_was_removed_is_not_added_again() {
 }
 
 #[test]
-fn forgetting_is_listed_once_and_needs_a_reason() {
+fn forgotten_ids_are_listed_once_and_need_a_reason() {
     let folder = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
     let unknown = "gone: not in the folder; on the ignore list now";
     let known = "gone: was on the ignore list\n";
@@ -81,7 +81,7 @@ fn forgetting_is_listed_once_and_needs_a_reason() {
 }
 
 #[test]
-fn mirrors_read_ids_and_days_of_what_was_removed_and_never_the_reason() {
+fn mirrors_read_ids_and_dates_of_removed_reviews_but_no_reasons() {
     let folder = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
     let since = |server: &Server, date: &str| server.get(&format!("/api/reviews/since/{date}"));
     let before = since(&Server::start_on(folder.path()), "2019-01-01");
@@ -102,7 +102,7 @@ fn mirrors_read_ids_and_days_of_what_was_removed_and_never_the_reason() {
         let document = since(&server, date).json();
         assert_eq!(document.get("removed"), expected, "{date}");
     }
-    // What is on the list is not published even while the file still has it.
+    // A review on the ignore list is not published, even if reviews.json still contains it.
     let with = since(&server, "2019-01-01");
     assert_eq!(with.json()["matched"], 2);
     assert_ne!(with.etag(), before.etag());
@@ -165,7 +165,7 @@ fn pruning_refuses_sources_that_may_not_be_complete() {
         folder.says(&[&folder.file("b.csv", table), "--prune"], 65, why);
         assert_eq!(folder.reviews().len(), 3);
     }
-    // A refused record that names its review says that the source still has it.
+    // A refused record with an id shows that the source still has the review.
     let refused = shorter().replace("Ann,5,", "Ann,9,");
     let report = folder.import(&[&folder.file("b.csv", refused), "--prune"]);
     assert_eq!(report["pruned_count"], 1, "{report}");
@@ -173,7 +173,7 @@ fn pruning_refuses_sources_that_may_not_be_complete() {
 }
 
 #[test]
-fn a_review_that_an_answer_rests_on_is_not_removed() {
+fn a_review_cited_by_an_faq_answer_is_not_removed() {
     let folder = DataDir::with_reviews(2, "2026-01-01T00:00:00Z");
     let editorial = r#"{"summary":null,"pull_quote":null,"faq":[{"question":"Q","answer":"A","review_ids":["r00001"]}]}"#;
     folder.write("editorial.json", editorial);

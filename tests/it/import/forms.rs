@@ -1,4 +1,4 @@
-//! The forms in which JSON comes: a document, several, an array, one object a line, one page a line.
+//! The forms of JSON sources: one document, several, an array, one object per line, one page per line.
 
 use serde_json::{Value, json};
 
@@ -12,14 +12,14 @@ const OURS: [&str; 2] = [
     r#"{"id":"a","author":"Ann","author_avatar_url":null,"rating":5,"date":"2024-03-04","text":"Good.","source":"google","source_url":null,"owner_reply":null,"verified":true}"#,
     r#"{"id":"b","author":"Bob","author_avatar_url":null,"rating":1,"date":"2024-03-05","text":"Bad.","source":"google","source_url":null,"owner_reply":{"text":"Sorry.","date":"2024-03-06"},"verified":true}"#,
 ];
-/// Of no known platform, though it has a reply of the owner and lists of its own.
+/// Of no known platform, although it has an owner's reply and nested lists.
 const ANY: [&str; 2] = [
     r#"{"user":"Ann","stars":5,"posted":"2024-03-04","text":"Good.","owner_reply":null,"items":[{"sku":1}],"data":{"results":[]}}"#,
     r#"{"user":"Bob","stars":1,"posted":"2024-03-05","text":"Bad.","owner_reply":"Sorry.","items":[],"data":null}"#,
 ];
 
 #[test]
-fn each_kind_is_the_same_in_every_form() {
+fn each_kind_of_source_gives_the_same_reviews_in_every_form() {
     for (kind, [one, two]) in [
         ("Google Business Profile", GOOGLE),
         ("reviewd", OURS),
@@ -72,7 +72,7 @@ fn values_that_are_lists_or_objects_are_refused_and_erase_nothing() {
     let folder = Folder::new();
     let kept = json!(["Good.", "Thanks."]);
     let fine = json!(["Fine.", "Thank you."]);
-    // Where the first key has no value, that of the next is taken. An empty list is no value.
+    // If the first key has no value, the next key is used. An empty list counts as no value.
     let text = r#"{"text":null,"value":"Fine."}"#;
     let reply = r#"{"value":"Thank you."}"#;
     let english = r#"{"en":"Thanks"}"#;

@@ -1,4 +1,4 @@
-//! What an import says of records that it took: what was left out, and what may be there twice.
+//! Remarks on imported records: values that were left out, and possible duplicates.
 
 use super::{Folder, lines};
 

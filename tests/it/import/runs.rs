@@ -1,4 +1,4 @@
-//! What a run is told and shows: standard input and dry runs.
+//! Standard input as a source, and dry runs.
 
 use std::fs::File;
 use std::process::Stdio;

@@ -1,4 +1,4 @@
-//! What each kind of export becomes, and which sources and rows are refused.
+//! How each kind of export is imported, and which sources and rows are refused.
 
 use std::fs;
 
@@ -32,7 +32,7 @@ const EXPORTS: &[(&str, &[&str])] = &[
 ];
 
 #[test]
-fn each_export_becomes_what_the_golden_file_says() {
+fn exports_are_imported_as_in_the_golden_file() {
     let mut golden = String::new();
     for (name, flags) in EXPORTS {
         let source = fixture(name);
@@ -116,7 +116,7 @@ fn a_review_that_its_platform_hides_later_is_no_longer_published() {
 }
 
 #[test]
-fn a_channel_is_no_platform_and_the_flag_wins() {
+fn a_channel_is_not_a_source_and_the_flag_takes_precedence() {
     let table = "name,stars,date,text,source\n\
         Ann,5,2024-03-04,Good.,email\nBob,4,2024-03-05,Fair.,Yelp\n";
     for (flags, expected) in [
@@ -160,7 +160,7 @@ fn another_reviewds_reviews_keep_their_ids() {
 }
 
 #[test]
-fn sources_that_cannot_be_read_end_the_import_with_what_to_do() {
+fn unreadable_sources_end_the_import_with_a_remedy() {
     let folder = Folder::new();
     let whole = fs::read_to_string(fixture("google.json")).unwrap();
     let head = "id,author,rating,date,text\n1,Renée,5,2024-03-04,Good.\n2,";

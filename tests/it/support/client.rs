@@ -1,4 +1,4 @@
-//! A small HTTP/1.1 client over a plain socket: it hides nothing and repairs nothing.
+//! A small HTTP/1.1 client over a plain socket, which returns responses exactly as received.
 
 use std::io::{self, BufRead, BufReader, Read, Write};
 use std::net::{IpAddr, SocketAddr, TcpStream};
@@ -7,19 +7,19 @@ use socket2::{Domain, Socket, Type};
 
 use super::DEADLINE;
 
-/// One response, as it came.
+/// One response, as received.
 #[derive(Clone, Debug)]
 pub(crate) struct Response {
     /// The status code.
     pub(crate) status: u16,
-    /// Field names in lower case, values without the white space around them, in the order they came.
+    /// Field names in lower case, values without the white space around them, in the order received.
     pub(crate) fields: Vec<(String, String)>,
-    /// The body, as long as Content-Length or the chunks say.
+    /// The body, delimited by Content-Length or by chunks.
     pub(crate) body: Vec<u8>,
 }
 
 impl Response {
-    /// Returns the value of the one field with this name (in lower case); panics if it came twice.
+    /// Returns the value of the one field with this name (in lower case); panics if it is repeated.
     pub(crate) fn field(&self, name: &str) -> Option<&str> {
         let mut values = self.fields.iter().filter(|(field, _)| field == name);
         let value = values.next().map(|(_, value)| value.as_str());
@@ -32,7 +32,7 @@ impl Response {
         self.field("etag").expect("the response has an entity-tag")
     }
 
-    /// Asserts the status of a refusal, the word of its body, and what every refusal has in common.
+    /// Asserts the status and error code of an error response, and the properties that all error responses share.
     #[track_caller]
     pub(crate) fn assert_error(&self, status: u16, error: &str) {
         let body = self.json();
@@ -58,7 +58,7 @@ impl Response {
     }
 }
 
-/// A connection to a server; what was read beyond a response is kept for the next.
+/// A connection to a server; bytes read beyond a response are kept for the next one.
 pub(crate) struct Connection(BufReader<TcpStream>);
 
 /// Connects from another address of this machine.
@@ -69,7 +69,7 @@ pub(crate) fn connect_from(source: IpAddr, server: SocketAddr) -> io::Result<Tcp
     Ok(socket.into())
 }
 
-/// Connects with a receive buffer so small that the server has to wait for us.
+/// Connects with a receive buffer so small that the server has to wait for the client.
 pub(crate) fn connect_narrow(server: SocketAddr) -> TcpStream {
     let socket = Socket::new(Domain::IPV4, Type::STREAM, None).unwrap();
     socket.set_recv_buffer_size(4 << 10).unwrap();
@@ -81,12 +81,12 @@ pub(crate) fn connect_narrow(server: SocketAddr) -> TcpStream {
 /// Fields of a request: names and values.
 pub(crate) type Fields<'a> = &'a [(&'a str, &'a str)];
 
-/// Sends one GET on a connection of its own.
+/// Sends one GET on a new connection.
 pub(crate) fn get(address: SocketAddr, target: &str, fields: Fields<'_>) -> Response {
     send(address, "GET", target, fields, b"")
 }
 
-/// Sends one request with a body on a connection of its own.
+/// Sends one request with a body on a new connection.
 pub(crate) fn send(
     address: SocketAddr,
     method: &str,
@@ -105,7 +105,7 @@ impl Connection {
         Connection::over(TcpStream::connect(address).expect("the server accepts"))
     }
 
-    /// Connects and gets an answer, so that the connection has its place and is idle.
+    /// Connects and gets a response, so that the connection is registered and idle.
     pub(crate) fn kept(address: SocketAddr) -> Connection {
         let mut connection = Connection::open(address);
         connection.assert_served();
@@ -118,7 +118,7 @@ impl Connection {
         assert_eq!(self.get("/healthz").status, 200);
     }
 
-    /// Takes a socket that is connected.
+    /// Wraps a connected socket.
     pub(crate) fn over(stream: TcpStream) -> Connection {
         stream.set_read_timeout(Some(DEADLINE)).unwrap();
         stream.set_write_timeout(Some(DEADLINE)).unwrap();
@@ -131,17 +131,17 @@ impl Connection {
         self.0.get_ref()
     }
 
-    /// Sends bytes as they are; panics if the server does not take them.
+    /// Sends raw bytes; panics if the server does not take them.
     pub(crate) fn write(&mut self, bytes: &[u8]) {
         self.try_write(bytes).expect("the server takes the bytes");
     }
 
-    /// Sends bytes as they are.
+    /// Sends raw bytes.
     pub(crate) fn try_write(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.get_mut().write_all(bytes)
     }
 
-    /// Sends a request with a Host, and with a Content-Length where there is a body or the method is POST.
+    /// Sends a request with a Host, and with a Content-Length if there is a body or the method is POST.
     pub(crate) fn request(&mut self, method: &str, target: &str, fields: Fields<'_>, body: &[u8]) {
         let head = self.head(method, target, fields, body.len());
         self.write(&[head.as_bytes(), body].concat());
@@ -158,7 +158,7 @@ impl Connection {
         self.send("GET", target, &[])
     }
 
-    /// Sends a GET to a server that may have closed.
+    /// Sends a GET to a server that may have closed the connection.
     pub(crate) fn try_get(&mut self, target: &str, fields: Fields<'_>) -> io::Result<Response> {
         let head = self.head("GET", target, fields, 0);
         self.try_write(head.as_bytes())?;
@@ -187,7 +187,7 @@ impl Connection {
         head + "\r\n"
     }
 
-    /// Reads the response to a request with `method`; panics if none comes.
+    /// Reads the response to a request with `method`; panics if there is none.
     pub(crate) fn response(&mut self, method: &str) -> Response {
         self.try_response(method).expect("a whole response comes")
     }
@@ -195,8 +195,8 @@ impl Connection {
     /// Reads the response to a request with `method`.
     ///
     /// # Errors
-    /// Those of the socket, `UnexpectedEof` where the connection ends before the response, and `InvalidData` where the
-    /// bytes are no response.
+    /// Those of the socket, `UnexpectedEof` if the connection ends before the response, and `InvalidData` if the
+    /// bytes are not a response.
     pub(crate) fn try_response(&mut self, method: &str) -> io::Result<Response> {
         let first = self.line()?;
         let status = first

@@ -1,4 +1,4 @@
-//! Small datasets in directories of their own.
+//! Small datasets in temporary directories.
 
 use std::fmt::Write as _;
 use std::fs;
@@ -37,12 +37,12 @@ impl DataDir {
         data
     }
 
-    /// Returns where it is.
+    /// Returns the path of the directory.
     pub(crate) fn path(&self) -> &Path {
         self.directory.path()
     }
 
-    /// Replaces a file as careful programs do: written beside, then renamed. Its modification time is 1970, so that
+    /// Replaces a file atomically: it is written under another name and renamed. Its modification time is 1970, so that
     /// `updated_at` dates the content.
     pub(crate) fn write(&self, name: &str, contents: &str) {
         let beside = format!("{name}.new");
@@ -82,7 +82,7 @@ pub(crate) fn reviews_json(count: usize, updated_at: &str) -> String {
     )
 }
 
-/// Returns a `reviews.json` of more than a megabyte that is quick to read: few reviews with long replies.
+/// Returns a `reviews.json` of more than a megabyte that is fast to parse: few reviews with long replies.
 pub(crate) fn large_reviews_json(updated_at: &str) -> String {
     let reply = format!(r#"{{"text":"{}","date":"2026-01-01"}}"#, "x".repeat(5_000));
     reviews_json(300, updated_at).replace(

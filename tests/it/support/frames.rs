@@ -5,7 +5,7 @@ use std::net::{SocketAddr, TcpStream};
 
 use super::DEADLINE;
 
-/// What a client sends first.
+/// The connection preface of a client (RFC 9113 §3.4).
 pub(crate) const PREFACE: &[u8] = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 /// Types of frames.
@@ -20,14 +20,14 @@ pub(crate) mod kind {
     pub(crate) const CONTINUATION: u8 = 9;
 }
 
-/// Flags of frames: on DATA and HEADERS the stream ends, on SETTINGS and PING it is the answer.
+/// Flag of DATA and HEADERS: the stream ends with this frame.
 pub(crate) const END_STREAM: u8 = 1;
-/// The answer to SETTINGS or PING.
+/// Flag of SETTINGS and PING: the frame is an acknowledgement.
 pub(crate) const ACK: u8 = 1;
-/// The header block ends with this frame.
+/// Flag of HEADERS and CONTINUATION: the header block ends with this frame.
 pub(crate) const END_HEADERS: u8 = 4;
 
-/// One frame, as it came.
+/// One frame, as received.
 #[derive(Clone, Debug)]
 pub(crate) struct Frame {
     /// Its type.
@@ -36,7 +36,7 @@ pub(crate) struct Frame {
     pub(crate) flags: u8,
     /// Its stream, 0 for the connection.
     pub(crate) stream: u32,
-    /// What it holds.
+    /// Its payload.
     pub(crate) payload: Vec<u8>,
 }
 
@@ -108,9 +108,9 @@ impl<S: Read + Write> Frames<S> {
         block
     }
 
-    /// Returns the header block of a GET: indexed fields, and literals that no table keeps (RFC 7541 §6).
+    /// Returns the header block of a GET: indexed fields, and literals without indexing (RFC 7541 §6).
     pub(crate) fn get_block(&self, path: &str) -> Vec<u8> {
-        // `:method: GET` and `:scheme: http` are entries of the static table, the names of the others as well.
+        // `:method: GET` and `:scheme: http` are entries of the static table, and so are the names of the other fields.
         let mut block = vec![0x82, 0x86];
         for (name, value) in [(0x04, path), (0x01, self.host.as_str())] {
             let length = u8::try_from(value.len()).expect("a value is short");
@@ -121,7 +121,7 @@ impl<S: Read + Write> Frames<S> {
         block
     }
 
-    /// Reads the next frame, and answers it if it is a ping; `None` at the end, be it orderly or not.
+    /// Reads the next frame, and answers it if it is a ping; `None` if the connection has ended, also by an error.
     pub(crate) fn next(&mut self) -> Option<Frame> {
         let mut head = [0; 9];
         match self.stream.read_exact(&mut head) {
@@ -134,7 +134,7 @@ impl<S: Read + Write> Frames<S> {
         let mut payload = vec![0; length as usize];
         self.stream.read_exact(&mut payload).ok()?;
         if kind == kind::PING && flags & ACK == 0 {
-            // A server that has gone since shows that by the end of its frames.
+            // If the server has closed the connection, the next read notices.
             let _gone = self.try_send(kind::PING, ACK, 0, &payload);
         }
         Some(Frame {
@@ -145,7 +145,7 @@ impl<S: Read + Write> Frames<S> {
         })
     }
 
-    /// Reads frames until one of `kind` comes; panics at the end of the connection.
+    /// Reads frames until one of `kind` arrives; panics at the end of the connection.
     pub(crate) fn wait_for(&mut self, kind: u8) -> Frame {
         loop {
             let frame = self
@@ -157,7 +157,7 @@ impl<S: Read + Write> Frames<S> {
         }
     }
 
-    /// Reads the answer on `stream`: the first byte of its header block, and its body; opens windows as it goes.
+    /// Reads the response on `stream`: the first byte of its header block, and its body; extends the windows.
     pub(crate) fn answer(&mut self, stream: u32) -> (u8, Vec<u8>) {
         let (mut status, mut body) = (0, Vec::new());
         loop {

@@ -1,4 +1,4 @@
-//! Clients that ask without a pause, a connection for each request.
+//! Clients that send requests without a pause, each on a new connection.
 
 use std::net::{SocketAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering::SeqCst};
@@ -7,7 +7,7 @@ use std::thread::{self, JoinHandle};
 
 use super::{Connection, wait_until};
 
-/// Four clients.
+/// Four clients, which run until [`Load::end`].
 pub(crate) struct Load {
     shared: Arc<Shared>,
     clients: Vec<JoinHandle<()>>,
@@ -17,12 +17,12 @@ pub(crate) struct Load {
 struct Shared {
     stop: AtomicBool,
     answered: AtomicU64,
-    /// Why requests had no answer.
+    /// Results of requests that were not answered with 200.
     lost: Mutex<Vec<String>>,
 }
 
 impl Load {
-    /// Begins to ask for `target`.
+    /// Starts requests for `target`.
     pub(crate) fn on(address: SocketAddr, target: &'static str) -> Load {
         let shared = Arc::new(Shared::default());
         let client = |_| {
@@ -33,14 +33,14 @@ impl Load {
         Load { shared, clients }
     }
 
-    /// Waits for `more` further answers.
+    /// Waits for `more` further responses.
     pub(crate) fn wait_for(&self, more: u64) {
         let answered = || self.shared.answered.load(SeqCst);
         let goal = answered() + more;
         wait_until("requests are answered", || answered() >= goal);
     }
 
-    /// Ends, and returns why requests had no answer.
+    /// Stops the clients, and returns the results of requests that were not answered with 200.
     pub(crate) fn end(self) -> Vec<String> {
         self.shared.stop.store(true, SeqCst);
         for client in self.clients {

@@ -1,5 +1,5 @@
-//! What the tests over sockets share: a server on a free port, a client that shows every byte, and waiting for a
-//! condition with a deadline in place of sleeping.
+//! Support for tests over sockets: a server on a free port, a client that shows every byte, and waiting for a
+//! condition with a deadline instead of sleeping.
 
 pub(crate) mod client;
 pub(crate) mod dataset;
@@ -18,10 +18,10 @@ pub(crate) use mount::Mount;
 pub(crate) use program::Program;
 pub(crate) use server::{BASE_URL, Server, service};
 
-/// How long a condition may take to come true; generous, since a passing test does not wait for it.
+/// How long a condition may take to become true; generous, because a passing test does not wait for it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
 
-/// Pause between two looks at a condition that nothing else announces.
+/// Pause between two checks of a condition.
 const PAUSE: Duration = Duration::from_millis(5);
 
 /// A message that an MCP client sends.

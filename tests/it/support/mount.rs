@@ -1,4 +1,4 @@
-//! A file system of our own, where a test may make one: to fill, to make read-only, to make room again.
+//! A small tmpfs, if mounting is permitted, which tests can fill, empty again, and make read-only.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use std::process::Command;
 /// A file system of [`MOUNT_BYTES`]; unmounted at the end.
 pub(crate) struct Mount(tempfile::TempDir);
 
-/// What it holds at most.
+/// Its capacity.
 const MOUNT_BYTES: usize = 1 << 20;
 
 impl Mount {
-    /// Mounts an empty one; `None`, said aloud, where that is not permitted.
+    /// Mounts an empty file system; if that is not permitted, prints a message and returns `None`.
     pub(crate) fn new() -> Option<Mount> {
         let mount = Mount(tempfile::tempdir().unwrap());
         let options = format!("size={MOUNT_BYTES},mode=700");
@@ -26,7 +26,7 @@ impl Mount {
         self.0.path()
     }
 
-    /// The same as text, as flags take it.
+    /// Returns the path as text, for flags.
     pub(crate) fn text(&self) -> &str {
         self.path().to_str().unwrap()
     }
@@ -43,13 +43,13 @@ impl Mount {
         output.is_ok_and(|output| output.status.success())
     }
 
-    /// Takes all the room that is left.
+    /// Fills the remaining space.
     pub(crate) fn fill(&self) {
         let written = fs::write(self.filler(), vec![0; 2 * MOUNT_BYTES]);
         assert!(written.is_err(), "it is full now");
     }
 
-    /// Gives it back.
+    /// Frees that space again.
     pub(crate) fn make_room(&self) {
         fs::remove_file(self.filler()).unwrap();
     }
@@ -61,7 +61,7 @@ impl Mount {
 
 impl Drop for Mount {
     fn drop(&mut self) {
-        // Lazily: what was tested may still have files open there. What is left goes with the machine's temporary files.
+        // Lazily, because the tested program may still have files open there.
         let _unmounted = Command::new("umount").arg("-l").arg(self.path()).output();
     }
 }

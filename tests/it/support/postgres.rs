@@ -1,4 +1,4 @@
-//! A PostgreSQL of a test's own: a cluster in a temporary directory, on a socket there and on a free port of loopback.
+//! A PostgreSQL server for one test: a cluster in a temporary directory, on a socket there and on a free loopback port.
 
 use std::net::TcpListener;
 use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 use super::wait_until;
 
-/// A server; dropping it ends it, and removes what it kept.
+/// A server; dropping it stops it and removes its data.
 pub(crate) struct Postgres {
     binaries: PathBuf,
     directory: TempDir,
@@ -19,10 +19,10 @@ pub(crate) struct Postgres {
 }
 
 impl Postgres {
-    /// Starts one; `None`, said aloud, where PostgreSQL is not installed.
+    /// Starts a server; if PostgreSQL is not installed, prints a message and returns `None`.
     ///
     /// # Panics
-    /// Where it is not installed but `REVIEWD_NEED_POSTGRES` is set, as the step of the continuous integration has it.
+    /// If it is not installed but `REVIEWD_NEED_POSTGRES` is set, as in continuous integration.
     pub(crate) fn start() -> Option<Postgres> {
         Postgres::start_with(&[])
     }
@@ -47,7 +47,7 @@ impl Postgres {
         Some(server)
     }
 
-    /// Starts a standby of this server, which from now on commits nothing that the standby does not have.
+    /// Starts a synchronous standby: from now on this server commits only what the standby has, too.
     pub(crate) fn standby(&self) -> Postgres {
         let mut standby = Postgres::prepare(self.binaries.clone());
         let mut command = self.command("pg_basebackup");
@@ -67,7 +67,7 @@ impl Postgres {
         standby
     }
 
-    /// Makes a standby the server.
+    /// Promotes this standby to the primary.
     pub(crate) fn promote(&self) {
         self.query("postgres", "SELECT pg_promote()");
     }
@@ -94,13 +94,13 @@ impl Postgres {
         assert_success(&made.unwrap(), "initdb");
     }
 
-    /// Starts the server, after a stop too, and waits until it answers.
+    /// Starts or restarts the server, and waits until it answers.
     pub(crate) fn start_again(&mut self) {
         let mut command = self.command("postgres");
         command.arg("-D").arg(self.data());
         command.arg("-k").arg(self.directory.path());
         command.args(["-p", &self.port.to_string()]);
-        // The processes are killed, the machine is not.
+        // Without fsync, because tests kill processes and not the machine.
         let settings = [
             "listen_addresses=127.0.0.1",
             "fsync=off",
@@ -117,17 +117,17 @@ impl Postgres {
         });
     }
 
-    /// Starts the server from now on with a further setting.
+    /// Adds a setting for later starts of the server.
     pub(crate) fn set(&mut self, setting: String) {
         self.settings.push(setting);
     }
 
-    /// Ends the server at once, as a crash would, and waits until it is gone.
+    /// Stops the server at once, as a crash would, and waits until it has exited.
     pub(crate) fn crash(&mut self) {
         self.end("QUIT");
     }
 
-    /// Ends the server in good order; connections are cut.
+    /// Shuts the server down cleanly; connections are closed.
     pub(crate) fn stop(&mut self) {
         self.end("INT");
     }
@@ -145,7 +145,7 @@ impl Postgres {
         let _status = child.wait();
     }
 
-    /// Makes an empty database that belongs to `reviewd`.
+    /// Creates an empty database that belongs to `reviewd`.
     pub(crate) fn database(&self, name: &str) {
         self.query("postgres", &format!("CREATE DATABASE {name} OWNER reviewd"));
     }
@@ -181,7 +181,7 @@ impl Postgres {
             .unwrap()
     }
 
-    /// Writes a file that the server may read and others may not.
+    /// Writes a file that only the server's user may read.
     pub(crate) fn write(&self, name: &str, contents: &str) -> PathBuf {
         let path = self.directory.path().join(name);
         std::fs::write(&path, contents).unwrap();
@@ -196,7 +196,7 @@ impl Postgres {
         self.directory.path().join("data")
     }
 
-    /// A program of PostgreSQL's, which root may not run: then it is run as another user.
+    /// Returns a command for a program of PostgreSQL; as root it runs as another user, because PostgreSQL refuses root.
     fn command(&self, program: &str) -> Command {
         let program = self.binaries.join(program);
         let Some(user) = user() else {
@@ -218,13 +218,13 @@ impl Drop for Postgres {
     }
 }
 
-/// A port that is free: taken and given back, it is not likely to be taken in the moment until a server does.
+/// Returns a port that was free just now; another process is unlikely to take it before the server does.
 fn free_port() -> u16 {
     let free = TcpListener::bind("127.0.0.1:0").unwrap();
     free.local_addr().unwrap().port()
 }
 
-/// The newest of the installed versions.
+/// Returns the programs of the newest installed version.
 fn binaries() -> Option<PathBuf> {
     let versions = std::fs::read_dir("/usr/lib/postgresql").ok()?;
     let mut found: Vec<PathBuf> = versions
@@ -235,7 +235,7 @@ fn binaries() -> Option<PathBuf> {
     found.pop()
 }
 
-/// The user that the server runs as where the test is root: the number of `nobody`.
+/// The user id of the server if the test runs as root: that of `nobody`.
 fn user() -> Option<u32> {
     let is_root = std::fs::metadata("/proc/self").unwrap().uid() == 0;
     is_root.then_some(65_534)

@@ -1,4 +1,4 @@
-//! The real program as a process of its own.
+//! The real program in a separate process.
 
 use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
@@ -18,24 +18,24 @@ pub(crate) struct Program {
     address: SocketAddr,
     /// Its log, line by line.
     log: Receiver<String>,
-    /// What it logged before it served.
+    /// Lines logged before it served.
     earlier: Vec<String>,
     /// Its state directory, removed at the end.
     _state: TempDir,
 }
 
-/// Names another `reviewd` for the long forms of tests: a release build beside tests that are none.
+/// Environment variable with the path of another `reviewd`, such as a release build for the long forms of tests.
 const PROGRAM: &str = "REVIEWD_TEST_PROGRAM";
 
-/// The flags of a program that [`Program::spawn`] can follow.
+/// Flags that [`Program::spawn`] relies on: a free port, and a log as JSON.
 pub(crate) const LISTEN: [&str; 4] = ["--listen", "127.0.0.1:0", "--log-format", "json"];
 
-/// Returns the path of `reviewd` as it was built for the tests, or as [`PROGRAM`] says.
+/// Returns the path of `reviewd` as built for the tests, or the one in [`PROGRAM`].
 fn path() -> OsString {
     std::env::var_os(PROGRAM).unwrap_or_else(|| env!("CARGO_BIN_EXE_reviewd").into())
 }
 
-/// Returns `reviewd` with an environment of our own.
+/// Returns `reviewd` without the settings and proxies of the environment.
 pub(crate) fn command() -> Command {
     let mut command = Command::new(path());
     for (name, _) in std::env::vars_os() {
@@ -48,7 +48,7 @@ pub(crate) fn command() -> Command {
     command
 }
 
-/// Runs `reviewd` with `arguments` to its end.
+/// Runs `reviewd` with `arguments`, and waits for its exit.
 pub(crate) fn run(arguments: &[&str]) -> Output {
     command()
         .args(arguments)
@@ -56,10 +56,10 @@ pub(crate) fn run(arguments: &[&str]) -> Output {
         .expect("the program can be run")
 }
 
-/// Returns `reviewd serve` as a service manager starts it that hands over `count` sockets, the first being `socket`.
+/// Returns `reviewd serve` as started by a service manager that passes `count` sockets, the first being `socket`.
 pub(crate) fn activated(socket: OwnedFd, count: u8, arguments: &[&str]) -> Command {
     let mut shell = Command::new("sh");
-    // The manager hands sockets over from descriptor 3 on, to the process of this number.
+    // Sockets are passed from descriptor 3 on, to the process whose id is `LISTEN_PID`.
     let script = format!("exec 3<&0 </dev/null; LISTEN_FDS={count} LISTEN_PID=$$ exec \"$@\"");
     shell.args(["-c", &script, "sh"]).arg(path());
     shell.arg("serve").args(arguments);
@@ -67,7 +67,7 @@ pub(crate) fn activated(socket: OwnedFd, count: u8, arguments: &[&str]) -> Comma
     shell
 }
 
-/// Starts `reviewd serve` on a listening socket that it is handed, and waits until it serves.
+/// Starts `reviewd serve` on a passed listening socket, and waits until it serves.
 pub(crate) fn serve_on(listener: &TcpListener, arguments: &[&str]) -> Program {
     let socket = listener.try_clone().expect("a socket can be shared").into();
     let arguments = [&["--log-format", "json"], arguments].concat();
@@ -125,7 +125,7 @@ impl Program {
         program
     }
 
-    /// Returns where it listens.
+    /// Returns the address that it listens on.
     pub(crate) fn address(&self) -> SocketAddr {
         self.address
     }
@@ -135,7 +135,7 @@ impl Program {
         self.child.id()
     }
 
-    /// Returns what Linux tells of the process under `name`, such as "VmRSS", without a unit.
+    /// Returns the value of `name`, such as "VmRSS", in `/proc/PID/status`, without the unit.
     pub(crate) fn status(&self, name: &str) -> String {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.id())).unwrap();
         let mut lines = status.lines().filter_map(|line| line.split_once(':'));
@@ -154,7 +154,7 @@ impl Program {
         self.earlier.iter().any(|line| line.contains(part))
     }
 
-    /// Closes the pipe of its log, at the next line that it writes.
+    /// Stops reading the log: the pipe is closed at the next line that the program writes.
     pub(crate) fn stop_reading_the_log(&mut self) {
         self.log = channel().1;
     }
@@ -181,18 +181,18 @@ impl Program {
         assert!(status.expect("kill can be run").success(), "SIG{name}");
     }
 
-    /// Returns what it logs from now on until its end.
+    /// Returns the lines that it logs from now on until it exits.
     pub(crate) fn rest_of_log(&self) -> Vec<String> {
         self.log.iter().collect()
     }
 
-    /// Asks it to stop, and asserts that it ends in good order.
+    /// Sends SIGTERM, and asserts that it exits with status 0.
     pub(crate) fn stop(self) {
         self.signal("TERM");
         assert_eq!(self.wait().0, Some(0));
     }
 
-    /// Waits for the end, and returns the exit status and what it printed.
+    /// Waits for the exit, and returns the exit status and the standard output.
     pub(crate) fn wait(mut self) -> (Option<i32>, String) {
         let mut printed = String::new();
         let mut stdout = self.child.stdout.take().expect("standard output is piped");
@@ -204,7 +204,7 @@ impl Program {
 
 impl Drop for Program {
     fn drop(&mut self) {
-        // It may have ended by itself, and then neither is possible.
+        // The process may have exited already; then both fail.
         let _ended = self.child.kill();
         let _status = self.child.wait();
     }

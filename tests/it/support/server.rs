@@ -14,23 +14,23 @@ use reviewd::snapshot::Snapshot;
 use super::client::{Connection, Fields, Response, get, send};
 use super::wait_until;
 
-/// The public address of [`service`], which is not where it listens.
+/// The public address of [`service`], which differs from the address that it listens on.
 pub(crate) use oracle::service::BASE_URL;
 
-/// A running server; dropping it ends it.
+/// A running server; dropping it stops it.
 pub(crate) struct Server {
     running: Running,
 }
 
-/// The flags of `serve`, which know every default.
+/// The flags of `serve`, used for their defaults.
 #[derive(Parser)]
 struct Flags {
     #[command(flatten)]
     serve: ServeArgs,
 }
 
-/// Returns the configuration of a test: the defaults of the program, but the embedded sample, a free port, two
-/// threads, neither hub, state nor rates, and files looked at ten times a second.
+/// Returns the configuration of a test: the defaults of the program, except for the embedded sample, a free port, two
+/// threads, no hub, state or rate limits, and polling of files ten times a second.
 fn config() -> Config {
     let flags =
         "serve --listen 127.0.0.1:0 --threads 2 --poll 100ms --no-hub --read-rate 0 --mcp-rate 0";
@@ -43,8 +43,8 @@ fn config() -> Config {
     config
 }
 
-/// Returns the server on the sample that is shared by all tests that only read; its documents are compressed, and a body
-/// has little time.
+/// Returns a server on the sample, shared by all tests that only read; its documents are compressed, and its timeout
+/// for bodies is 500 ms.
 pub(crate) fn service() -> &'static Server {
     static SERVICE: OnceLock<Server> = OnceLock::new();
     SERVICE.get_or_init(|| {
@@ -84,13 +84,13 @@ impl Server {
         Server { running }
     }
 
-    /// Serves `snapshot` from now on.
+    /// Publishes `snapshot`.
     pub(crate) fn publish(&self, snapshot: &Arc<Snapshot>) {
         let state = ServedState::new(Arc::clone(snapshot)).expect("the base URL fits a header");
         self.running.app().publish(state);
     }
 
-    /// Waits until the document at `path` is there in every content coding.
+    /// Waits until the document at `path` is available in every content coding.
     pub(crate) fn wait_for_variants(&self, path: &str) {
         wait_until("the compressed variants are made", || {
             ["gzip", "br"].iter().all(|coding| {
@@ -105,7 +105,7 @@ impl Server {
         self.running.local_addr()
     }
 
-    /// Returns what runs.
+    /// Returns the handle of the running server.
     pub(crate) fn running(&self) -> &Running {
         &self.running
     }
@@ -122,41 +122,41 @@ impl Server {
         Connection::open(self.address())
     }
 
-    /// Opens a connection, and gets an answer on it.
+    /// Opens a connection, and gets a response on it.
     pub(crate) fn kept(&self) -> Connection {
         Connection::kept(self.address())
     }
 
-    /// Sends one GET for `target` on a connection of its own.
+    /// Sends one GET for `target` on a new connection.
     pub(crate) fn get(&self, target: &str) -> Response {
         self.get_with(target, &[])
     }
 
-    /// Sends one GET for `target` with further header fields on a connection of its own.
+    /// Sends one GET for `target` with further header fields on a new connection.
     pub(crate) fn get_with(&self, target: &str, fields: Fields<'_>) -> Response {
         get(self.address(), target, fields)
     }
 
-    /// Sends a request without a body on a connection of its own.
+    /// Sends a request without a body on a new connection.
     pub(crate) fn send(&self, method: &str, target: &str, fields: Fields<'_>) -> Response {
         send(self.address(), method, target, fields, b"")
     }
 
-    /// Sends a JSON message to `/mcp` with further header fields on a connection of its own.
+    /// Sends a JSON message to `/mcp` with further header fields on a new connection.
     pub(crate) fn post_mcp(&self, fields: Fields<'_>, message: &str) -> Response {
         let fields = [&[("Content-Type", "application/json")], fields].concat();
         let body = message.as_bytes();
         send(self.address(), "POST", "/mcp", &fields, body)
     }
 
-    /// Sends bytes as they are, and returns everything until the server closes the connection.
+    /// Sends raw bytes, and returns everything until the server closes the connection.
     pub(crate) fn exchange(&self, bytes: &[u8]) -> String {
         let mut connection = self.connect();
         connection.write(bytes);
         String::from_utf8_lossy(&connection.rest()).into_owned()
     }
 
-    /// Stops in good order; false if connections had to be cut.
+    /// Shuts down gracefully; false if connections had to be aborted.
     pub(crate) fn shutdown(self) -> bool {
         self.running.shutdown()
     }

@@ -1,4 +1,4 @@
-//! Certificate and key: renewed while they are served, expired, and those that cannot be used.
+//! Certificate and key: renewal while they are served, expiry, and unusable files.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -25,7 +25,7 @@ fn a_renewed_pair_is_used_at_once_and_open_connections_go_on() {
 }
 
 #[test]
-fn a_bad_new_pair_changes_nothing_and_is_told_until_a_good_one_comes() {
+fn an_invalid_new_pair_is_reported_and_ignored_until_a_valid_one_replaces_it() {
     let mut pair = Pair::new();
     let server = pair.server();
     let first = pair.certificate.clone();
@@ -38,7 +38,7 @@ fn a_bad_new_pair_changes_nothing_and_is_told_until_a_good_one_comes() {
     let reply = ready();
     assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
     let why = "is not the key of the first certificate";
-    // Any client may ask, so the path is not told.
+    // Any client may read this, so the path is not shown.
     assert!(reply.contains(why) && !reply.contains("/tmp"), "{reply}");
     pair.renew(ALWAYS);
     wait_until("the new certificate is served", || {
@@ -48,7 +48,7 @@ fn a_bad_new_pair_changes_nothing_and_is_told_until_a_good_one_comes() {
 }
 
 #[test]
-fn sighup_reads_the_pair_where_nothing_else_looks() {
+fn sighup_reads_the_pair_without_polling() {
     let mut pair = Pair::new();
     let program = pair.serve(&["--poll", "0"]);
     pair.renew(ALWAYS);
@@ -62,7 +62,7 @@ fn sighup_reads_the_pair_where_nothing_else_looks() {
 }
 
 #[test]
-fn a_certificate_that_expires_while_it_is_served_is_told() {
+fn a_certificate_that_expires_while_it_is_served_is_reported() {
     let mut pair = Pair::new();
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap();
     let epoch = rcgen::date_time_ymd(1970, 1, 1);
@@ -84,7 +84,7 @@ fn a_certificate_that_expires_while_it_is_served_is_told() {
     wait_until("a renewed one ends that", || reasons().is_empty());
 }
 
-/// Starts with a pair that cannot be used, and returns the line that says why.
+/// Starts with an unusable pair, and returns the line that says why.
 fn refused(pair: &Pair) -> String {
     let flags = pair.flags();
     let start = ["serve", "--listen", "127.0.0.1:0", "--log-level", "error"];
@@ -93,7 +93,7 @@ fn refused(pair: &Pair) -> String {
 }
 
 #[test]
-fn a_pair_that_cannot_be_used_is_78_with_a_line_that_says_what_to_change() {
+fn an_unusable_pair_exits_78_with_a_line_that_says_what_to_change() {
     let other_key = std::fs::read_to_string(Pair::new().file("key.pem")).unwrap();
     let empty = "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n";
     for (flag, contents, what) in [
@@ -138,7 +138,7 @@ fn a_certificate_file_of_a_mebibyte_is_read_and_a_longer_one_is_refused() {
     let pair = Pair::new();
     let path = pair.file("cert.pem");
     let certificate = std::fs::read_to_string(&path).unwrap();
-    // What is between two certificates is a remark.
+    // Text outside the certificates is ignored in PEM.
     let padded = |bytes: usize| format!("{certificate}{}", "\n".repeat(bytes - certificate.len()));
     std::fs::write(&path, padded(1 << 20)).unwrap();
     drop(pair.serve(&[]));
