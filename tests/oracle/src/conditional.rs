@@ -1,4 +1,4 @@
-//! The reference implementation of `wire::conditional`: RFC 9110 §13.2.2 read step by step, lists of tags by a regular expression.
+//! Reference implementation of `wire::conditional`: RFC 9110 §13.2.2 step by step, with a regular expression for tags.
 
 use std::sync::LazyLock;
 
@@ -10,7 +10,7 @@ use reviewd::wire::date::{Timestamp, parse_http_date};
 
 /// Checks a request whose fields are the lines of `data`: `N` begins an If-None-Match, `M` an If-Modified-Since,
 /// `S` an If-Match, `U` an If-Unmodified-Since, and `E` the opaque-tag of the document (`a` without one; the last
-/// counts). The document is of 1994.
+/// counts). The document was last modified in 1994.
 ///
 /// # Panics
 /// If code and reference differ.
@@ -19,7 +19,7 @@ pub fn check_conditional(data: &[u8]) {
         let lines = lines(data).filter_map(|line| line.strip_prefix(&[kind]));
         lines.collect()
     };
-    // The server makes its own tags, so only bytes that fit the grammar matter.
+    // The server creates its own tags, so bytes that do not fit the grammar are dropped.
     let opaque = of_kind(b'E').pop().unwrap_or(b"a").iter();
     let opaque = opaque.filter(|byte| byte.is_ascii_graphic() && **byte != b'"');
     let opaque: String = opaque.map(|&byte| char::from(byte)).collect();
@@ -47,12 +47,12 @@ pub fn check_conditional(data: &[u8]) {
     assert_eq!(found, expected, "{etag} {tags:?} {dates:?}");
 }
 
-/// Tells whether one of the tags in `fields` is ours, or `*` is all there is; `None` if there are no fields.
+/// Tells whether one of the tags in `fields` is the document's, or `*` is the only member; `None` without fields.
 fn matches(opaque: &[u8], fields: &[&[u8]], takes_weak: bool) -> Option<bool> {
     let (mut members, mut is_star, mut is_ours) = (0, false, false);
     for field in fields {
         let mut rest = *field;
-        // Text that is no entity-tag counts as one member, and the rest of its field is not read.
+        // Text that is not an entity-tag counts as one member, and ends the parsing of its field.
         while rest.iter().any(|byte| !b" \t,".contains(byte)) {
             members += 1;
             let Some(member) = MEMBER.captures(rest) else {
@@ -69,7 +69,7 @@ fn matches(opaque: &[u8], fields: &[&[u8]], takes_weak: bool) -> Option<bool> {
     (!fields.is_empty()).then_some(is_ours || (is_star && members == 1))
 }
 
-/// An entity-tag or `*`, what may stand before it, and the comma or the end behind it.
+/// An entity-tag or `*`, with preceding white space and commas, and the comma or the end after it.
 static MEMBER: LazyLock<Regex> = LazyLock::new(|| {
     let tag = r#"(?<weak>W/)?"(?<tag>[\x21\x23-\x7e\x80-\xff]*)""#;
     let member = format!(r"(?-u)^[ \t,]*(?:(?<star>\*)|{tag})[ \t\r\f]*(?:,|$)");

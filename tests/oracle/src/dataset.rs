@@ -1,4 +1,4 @@
-//! The reference implementation of `dataset::decode` and `publish`: the file as a plain JSON value, filtered, sorted and compared.
+//! Reference implementation of `dataset::decode` and `publish`: the file as a plain JSON value, filtered and sorted.
 
 use std::cmp::Reverse;
 use std::num::NonZeroUsize;
@@ -17,21 +17,21 @@ mod tests;
 /// The time at which files are decoded: in the future, so that any `updated_at` of today passes.
 pub(super) const NOW: i64 = 4_000_000_000;
 
-/// One review beside which the other files are checked, small so that a fuzzer gets on.
+/// A file with one review, beside which the other files are checked; small, so that fuzzing is fast.
 const REVIEWS: &str = r#"{"business":{"name":"A","type":"LegalService","description":"","url":"https://a.example/","telephone":"","email":"",
 "address":{"street_address":"","locality":"","region":"","postal_code":"","country":""},"geo":null,"opening_hours":[],"service_areas":[],
 "services":[],"technicians":[],"same_as":[]},"disclaimer":null,"updated_at":"2026-11-18T00:00:00Z","reviews":[{"id":"r1","author":"Bo",
 "author_avatar_url":null,"rating":4,"date":"2026-01-02","text":"Ann Lee wrote my last will in two days, but never called back.",
 "source":"google","source_url":null,"owner_reply":null,"verified":true}]}"#;
 
-/// Checks the decoder and the documents on `data`: its first byte says which file the rest is.
+/// Checks the decoder and the documents on `data`, whose first byte selects a file.
 ///
-/// `t`, `e`, `i` and `c` make it the taxonomy, the editorial, the insights and `check.json` beside one review; anything else makes all
-/// of `data` the reviews, with no other file.
+/// `t`, `e`, `i` and `c` select the taxonomy, the editorial, the insights and `check.json`, beside one review; with any
+/// other first byte, all of `data` is the file of reviews, without other files.
 ///
 /// # Panics
-/// If the decoder panics, if it accepts what is no JSON, if a problem lacks its file or its words, if a document
-/// does not parse, or if the reviews published are not those of the file.
+/// If the decoder panics or accepts invalid JSON, if a problem has no file or no message, if a document is not JSON, or
+/// if the published reviews differ from those of the file.
 pub fn check_dataset(data: &[u8]) {
     let (kind, mut content) = data.split_first().unwrap_or((&0, &[]));
     let mut files = Files {
@@ -69,7 +69,7 @@ pub fn check_dataset(data: &[u8]) {
                 let line = problem.to_string();
                 let is_whole = line.starts_with(problem.file) && !problem.message.is_empty();
                 assert!(is_whole && !line.contains(char::is_control), "{line:?}");
-                // simd-json, which reads the files, and serde_json refuse the same.
+                // simd-json, which parses the files, and serde_json refuse the same inputs.
                 assert!(!problem.path.starts_with("line ") || !is_json, "{line}");
             }
         }
@@ -105,7 +105,7 @@ fn list(value: &Value) -> &[Value] {
 fn reference_reviews(file: &Value) -> Vec<Value> {
     let mut verified = list(&file["reviews"]).to_vec();
     verified.retain(|review| review["verified"] == true);
-    // Dates of four-digit years and ids in quotation marks compare as text just as they do as values.
+    // Dates with four-digit years and quoted ids have the same order as JSON text and as values.
     verified.sort_by_key(|review| Reverse([&review["date"], &review["id"]].map(Value::to_string)));
     for review in &mut verified {
         let review = review.as_object_mut().expect("an object");

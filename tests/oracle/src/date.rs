@@ -1,13 +1,13 @@
-//! Dates and times: whatever parses renders, and parses again as the same.
+//! Dates and times: a parsed value can be rendered, and parsing the result gives the same value.
 
 use super::form::decoded;
 use reviewd::search::query::parse_since;
 use reviewd::wire::date::{Date, parse_date, parse_http_date, parse_timestamp};
 
-/// Checks the parsers of dates and times on `data`, and that of the path of the since address.
+/// Checks the parsers of dates and times on `data`, and that of the date in `/api/reviews/since/{date}`.
 ///
 /// # Panics
-/// If something parses that does not mean the same once it is rendered, or a path means another date than its text.
+/// If a parsed value changes when it is rendered and parsed again, or if a path gives another date than its text.
 pub fn check_date(data: &[u8]) {
     if let Ok(date) = parse_date(data) {
         assert_eq!(date.render(), data);
@@ -24,7 +24,7 @@ pub fn check_date(data: &[u8]) {
     if let Some(time) = parse_http_date(data) {
         let rendered = time.render_http();
         assert_eq!(parse_http_date(rendered.as_bytes()), Some(time));
-        // An IMF-fixdate is its own rendering.
+        // An IMF-fixdate is rendered unchanged.
         let trimmed = data.trim_ascii();
         if trimmed.len() == rendered.len() && trimmed[3] == b',' {
             assert_eq!(trimmed, rendered.as_bytes());

@@ -1,5 +1,5 @@
-//! The reference implementation of `wire::form`: pieces by `split`, and percent-decoding by the `percent-encoding` crate once
-//! every escape has been seen to be whole.
+//! Reference implementation of `wire::form`: pairs by `split`, and percent-decoding by the `percent-encoding` crate
+//! after a check that every escape is complete.
 
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode, percent_encode};
 use reviewd::wire::form::{self, decode_into, decode_path};
@@ -7,7 +7,7 @@ use reviewd::wire::form::{self, decode_into, decode_path};
 /// Checks the splitting of `data` into pairs, and the decoding of `data` and of each name and value in it.
 ///
 /// # Panics
-/// If code and reference differ, or if a text that was escaped does not come back.
+/// If code and reference differ, or if an escaped text is not decoded to the original.
 pub fn check_form(data: &[u8]) {
     let found = form::pairs(data).map(|pair| (pair.name, pair.value));
     assert!(found.eq(pairs(data)), "{:?}", data.escape_ascii());
@@ -20,7 +20,7 @@ pub fn check_form(data: &[u8]) {
             let mut out = "before".to_owned();
             let expected = decoded(raw, is_form);
             assert_eq!(decode(raw, &mut out).is_ok(), expected.is_some());
-            // After an error, what was there is left as it was.
+            // After an error, the buffer keeps its earlier content.
             assert_eq!(out, "before".to_owned() + &expected.unwrap_or_default());
         }
     }
@@ -29,7 +29,7 @@ pub fn check_form(data: &[u8]) {
     assert_eq!(again.as_deref(), Some(&*text));
 }
 
-/// The names and values of a form: what is empty between two `&` is no pair.
+/// Returns the names and values of a form; empty pieces between `&` are skipped.
 pub(super) fn pairs(data: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     let pieces = data.split(|&byte| byte == b'&');
     pieces.filter(|piece| !piece.is_empty()).map(|piece| {
@@ -39,7 +39,7 @@ pub(super) fn pairs(data: &[u8]) -> impl Iterator<Item = (&[u8], &[u8])> {
     })
 }
 
-/// The decoded text, in which `+` is a space in a form; `None` for a broken escape or what is no UTF-8.
+/// Returns the decoded text, in which `+` is a space in a form; `None` for an invalid escape or invalid UTF-8.
 pub(super) fn decoded(raw: &[u8], is_form: bool) -> Option<String> {
     let mut escapes = raw.split(|&byte| byte == b'%').skip(1);
     let is_whole = |rest: &[u8]| rest.len() >= 2 && rest[..2].iter().all(u8::is_ascii_hexdigit);
@@ -50,7 +50,7 @@ pub(super) fn decoded(raw: &[u8], is_form: bool) -> Option<String> {
     text.filter(|_| escapes.all(is_whole))
 }
 
-/// Escapes every byte but letters and digits.
+/// Escapes every byte except letters and digits.
 pub(super) fn encode(text: &str) -> String {
     percent_encode(text.as_bytes(), NON_ALPHANUMERIC).to_string()
 }

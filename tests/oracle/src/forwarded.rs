@@ -1,15 +1,15 @@
-//! What a proxy relies on: whatever a client sent, the hop that the proxy adds is read as that and nothing else.
+//! The hop that a proxy adds to X-Forwarded-For is parsed correctly, whatever the client has sent before it.
 
 use super::lines;
 use reviewd::wire::forwarded::{HOPS_MAX, parse_x_forwarded_for};
 
-/// What our own proxy adds in this check.
+/// The hop that the trusted proxy adds in this check.
 const PEER: &str = "192.0.2.7";
 
 /// Checks the field on each line of `data`.
 ///
 /// # Panics
-/// If what a client sent changes the hop of a proxy behind it, or if too many hops are read.
+/// If the client's part of the field changes the hop that the proxy adds, or if too many hops are read.
 pub fn check_forwarded(data: &[u8]) {
     let peer = Some(PEER.parse().ok());
     for line in lines(data) {

@@ -12,11 +12,11 @@ use reviewd::hub::{Callback, HubRequest, Mode, Secret, request};
 
 use super::form::encode;
 
-/// Parses `body` as a hub request and checks what must hold of whatever comes out.
+/// Parses `body` as a hub request, and checks the invariants of the result.
 ///
 /// # Panics
-/// When a refusal is not one short line that names a field, or when an accepted request breaks a bound, or when
-/// rendering it again and parsing that gives another request.
+/// If a refusal is not one short line that names a field, if an accepted request breaks a bound, or if it changes when
+/// it is rendered and parsed again.
 pub fn check_hub_form(body: &[u8]) {
     const FORM: Option<&[u8]> = Some(b"application/x-www-form-urlencoded");
     let parsed = match request::parse(FORM, body) {
@@ -50,7 +50,7 @@ pub fn check_hub_form(body: &[u8]) {
     assert_eq!(second.as_ref(), Ok(&parsed), "{again}");
 }
 
-/// Returns a request for a subscription, or to end one.
+/// Returns a request to subscribe or unsubscribe.
 ///
 /// # Panics
 /// If `callback` is not a URL.
@@ -66,7 +66,7 @@ pub fn ask(mode: Mode, callback: &str, topic: &str, secret: Option<&str>, lease_
     Accept { request, lease_s }
 }
 
-/// Returns a claim that takes all.
+/// Returns a claim without limits.
 pub fn claim_all() -> Claim {
     Claim {
         limit: usize::MAX,

@@ -1,4 +1,4 @@
-//! The laws of an import, over any bytes: the result passes the check of the folder, importing again changes nothing,
+//! Properties of an import of any bytes: the result passes the check of the folder, importing again changes nothing,
 //! and the order of records does not matter.
 
 #[cfg(test)]
@@ -11,18 +11,18 @@ use reviewd::import::{Found, ImportSource, Merge, Options, named, new_file};
 use reviewd::wire::date::{Date, Timestamp};
 use serde_json::json;
 
-/// Checks the import of a table: its encoding is found, and its columns.
+/// Checks the import of a table whose encoding and columns are detected.
 ///
 /// # Panics
-/// If one of the laws does not hold.
+/// If one of the properties does not hold.
 pub fn check_import_csv(data: &[u8]) {
     check("csv", data);
 }
 
-/// Checks the import of JSON: the first byte says whether it is Google's (`g`), a reviewd's (`r`) or any.
+/// Checks the import of JSON: the first byte selects the format: Google's (`g`), reviewd's (`r`) or any other.
 ///
 /// # Panics
-/// If one of the laws does not hold.
+/// If one of the properties does not hold.
 pub fn check_import_json(data: &[u8]) {
     match data.split_first() {
         Some((b'g', rest)) => check("google", rest),
@@ -34,14 +34,14 @@ pub fn check_import_json(data: &[u8]) {
 /// Checks the rules for values: the first line is a rating, the second a date, the third an author, the rest a text.
 ///
 /// # Panics
-/// If one of the laws does not hold, or a date that is read without a format is another day in some format.
+/// If one of the properties does not hold, or if a date parsed without a format is another day in some format.
 pub fn check_import_values(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut lines = text.splitn(4, '\n');
     let [rating, date, author, text] = [(); 4].map(|()| lines.next().unwrap_or_default());
     if let Ok(day) = parse(date, None, "date") {
         let read = |order: &Order| parse(date, Some(*order), "date").ok();
-        // With points the day comes first wherever it can, so there it is certain without a format.
+        // In a date with points the day comes first if that is possible, so the date is unambiguous without a format.
         let is_dotted = date.contains('.') && read(&Order::DayMonthYear).is_some();
         let orders = Order::ALL.iter();
         let orders = orders.filter(|order| !is_dotted || **order != Order::MonthDayYear);
@@ -57,7 +57,7 @@ pub fn check_import_values(data: &[u8]) {
     check("jsonl", record.to_string().as_bytes());
 }
 
-/// Checks the laws for a source in this format.
+/// Checks the properties for a source in this format.
 ///
 /// # Panics
 /// If one of them does not hold.

@@ -1,4 +1,4 @@
-//! The reference implementation of `insights`: what a reader of the document can check with the texts in hand.
+//! Reference checks of `insights`: the properties that can be verified from the document and the texts alone.
 
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
@@ -14,8 +14,8 @@ use reviewd::wire::fold::fold_into;
 /// Checks the document derived from `data`, whose lines are reviews: the first byte is the rating, the rest the text.
 ///
 /// # Panics
-/// If a quote does not stand at its range, a count does not add up, an aspect is found that a naive search does not
-/// find or the other way about, or a second run gives other bytes.
+/// If a quote is not at its range, a count does not add up, an aspect that a naive search finds is missing, or a second
+/// run gives other bytes.
 pub fn check_insights(data: &[u8]) {
     let mut dataset = TEMPLATE.clone();
     let template = dataset.reviews.remove(0);
@@ -34,13 +34,13 @@ pub fn check_insights(data: &[u8]) {
     }
     let derive = || document(&dataset, NonZeroUsize::MIN, &|| false).expect("nothing cancels it");
     let bytes = derive().bytes;
-    // Its maps are hashed with other keys the second time.
+    // Hash maps have other random keys in the second run.
     assert!(bytes == derive().bytes, "a second run differs");
     let value: Value = serde_json::from_slice(&bytes).expect("JSON");
     for review in &dataset.reviews {
         let entry = &value["per_review"][&review.id];
         assert!(entry["score"].as_f64().expect("a score").abs() <= 1.0);
-        // Stems find more, and never less than the very word.
+        // Stemming may find more aspects, but never fewer than the exact words.
         let (found, text) = (entry["aspects"].as_array(), folded(&review.text));
         let found = found.expect("aspects");
         for aspect in ASPECTS {
@@ -89,14 +89,14 @@ fn folded(text: &str) -> String {
 
 /// Below the length at which a sentence is cut even inside a word.
 const LINE_BYTES_MAX: usize = 300;
-/// Aspects of one phrase each, which is their id.
+/// Aspects with one phrase each, which equals the id.
 const ASPECTS: [&str; 2] = ["fee", "court"];
 
-/// The sample's business with one review, of which others are made, and with [`ASPECTS`].
+/// The sample's business with one review, from which others are made, and with [`ASPECTS`].
 static TEMPLATE: LazyLock<Dataset> = LazyLock::new(|| {
     let mut dataset = sample();
     dataset.reviews.truncate(1);
-    // People and services have a check of their own, and automata over their names would be most of the work.
+    // Technicians and services are checked elsewhere, and automata over their names would take most of the time.
     dataset.taxonomy = Taxonomy::default();
     let concept = |id: &str| Concept {
         id: id.to_owned(),

@@ -1,4 +1,4 @@
-//! The reference implementation of `wire::json` is serde_json: what we write is what it writes, byte by byte.
+//! serde_json is the reference implementation of `wire::json`: the output must be equal byte by byte.
 
 use reviewd::wire::json::{push_escaped, push_string};
 use serde_json::json;

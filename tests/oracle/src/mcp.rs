@@ -1,5 +1,4 @@
-//! What holds of every answer of the protocol, whatever is sent; which status and code there are is a table of `mcp`'s
-//! own tests.
+//! Properties of every MCP response, for any request; the tests of `mcp` check which status and code it has.
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, LazyLock};
@@ -12,8 +11,8 @@ use reviewd::mcp::{Catalog, Field, Form, Head, Reply, Server};
 use reviewd::snapshot::Snapshot;
 
 /// Checks the answer to a request, as JSON and as an event: the first lines of `data` are method, Origin, Host,
-/// Content-Type, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method and Mcp-Name (`-` for none, `+` for two), and one that
-/// is not read; the rest is the body.
+/// Content-Type, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method and Mcp-Name (`-` if absent, `+` if repeated), and an
+/// ignored line; the rest is the body.
 ///
 /// # Panics
 /// If an answer is not one that JSON-RPC allows.
@@ -63,7 +62,7 @@ static SERVED: LazyLock<(Server, Catalog)> = LazyLock::new(|| {
     (Server::new(settings().mcp), catalog)
 });
 
-/// Checks that there is one answer for each request, with its id and either a result or an error. Where the body is no JSON, an error may name whatever id stands in it.
+/// Checks that each response has a result or an error, and, if the body is JSON, the id of a request or null.
 fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {
     if reply.body.is_empty() {
         return assert!(matches!(reply.status, 202 | 204), "{head:?}");

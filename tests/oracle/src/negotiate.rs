@@ -1,5 +1,5 @@
-//! The reference implementation of `wire::negotiate`: each coding's quality looked up on its own, members read by a regular
-//! expression.
+//! Reference implementation of `wire::negotiate`: looks up the quality of each coding separately, and parses members
+//! with a regular expression.
 
 use std::sync::LazyLock;
 
@@ -8,12 +8,12 @@ use regex::Regex;
 use super::lines;
 use reviewd::wire::negotiate::{Coding, choose_coding};
 
-/// Checks the choice for an Accept-Encoding of one field per line of `data`, against every set of codings at hand.
+/// Checks the choice for an Accept-Encoding of one field per line of `data`, with every set of available codings.
 ///
 /// # Panics
 /// If code and reference differ.
 pub fn check_accept_encoding(data: &[u8]) {
-    // The first 32 members count, without those that do not fit the grammar.
+    // Of the first 32 members, those that fit the grammar count.
     let members = lines(data).flat_map(|line| line.split(|&byte| byte == b','));
     let members = members.map(|member| String::from_utf8_lossy(member).into_owned());
     let members = members.filter(|member| !member.trim_ascii().is_empty());
@@ -50,7 +50,7 @@ fn reference_choose(members: &[(String, f64)], available: &[Coding]) -> Coding {
         let member = first(names).or_else(|| first(&["*"]));
         member.map_or(0.0, |member| member.1)
     };
-    // Smallest body first; the sort is stable, so that order decides between equals.
+    // Smallest body first; the sort is stable, so the smallest wins among equal qualities.
     let mut codings = [
         (Coding::Brotli, quality(&["br"])),
         (Coding::Gzip, quality(&["gzip", "x-gzip"])),

@@ -1,5 +1,5 @@
-//! The reference implementation of `search::query`: every pair decoded into text first, then each rule by itself. It tells
-//! which parameters are refused. Why is tested at the socket, and what the others mean by `search`.
+//! Reference implementation of `search::query`: decodes every pair to text, then checks each rule separately. It tells
+//! which parameters are refused; the reasons are tested over HTTP, and the effects of the others in `search`.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use reviewd::wire::text::{cut, cut_lossy};
 /// Checks the rules of a search request on `data`, a raw query string: the parameters that are refused, or ignored.
 ///
 /// # Panics
-/// If code and reference differ, or if buffers that were used before change the outcome.
+/// If code and reference differ, or if reused buffers change the result.
 pub fn check_query(data: &[u8]) {
     let (ignored, refused) = ignored_and_refused(data);
     let mut buffers = Buffers::default();
@@ -41,7 +41,7 @@ pub fn check_query(data: &[u8]) {
 /// a whole.
 fn ignored_and_refused(raw: &[u8]) -> (Vec<String>, BTreeSet<String>) {
     let (mut ignored, mut refused) = (Vec::new(), BTreeSet::new());
-    // The first value of each parameter, if it is right.
+    // The first value of each parameter; `None` if it is invalid.
     let mut values: BTreeMap<String, Option<String>> = BTreeMap::new();
     for (at, (name, value)) in pairs(raw).enumerate() {
         if at == 64 {
@@ -68,7 +68,7 @@ fn ignored_and_refused(raw: &[u8]) -> (Vec<String>, BTreeSet<String>) {
         }
         values.entry(name).or_insert(value);
     }
-    // A cursor is of its own order; where the order is refused, it is not compared.
+    // A cursor contains its sort order; if the value of `sort` is refused, the two are not compared.
     let sort = values.get("sort").map_or(Some("newest"), Option::as_deref);
     let cursor = values.get("cursor").and_then(Option::as_deref);
     let cursor = cursor.and_then(Cursor::parse).zip(sort);
@@ -100,10 +100,10 @@ fn is_right(name: &str, text: &str) -> bool {
     }
 }
 
-/// Checks that each cursor has one text: the cursor that `data` spells, if any, and one that is made of its bytes.
+/// Checks that each cursor has exactly one text: for the cursor in `data`, if any, and for one built from its bytes.
 ///
 /// # Panics
-/// If a text or a cursor does not come back.
+/// If a text or a cursor changes when it is parsed and rendered.
 pub fn check_cursor(data: &[u8]) {
     if let Ok(text) = str::from_utf8(data)
         && let Some(cursor) = Cursor::parse(text)

@@ -1,4 +1,4 @@
-//! Any bytes of a connection to the whole service: what comes back is a row of well-formed responses.
+//! Any bytes on a connection to the whole service: the output must be a sequence of well-formed responses.
 
 use std::convert::Infallible;
 use std::future::Future;
@@ -19,11 +19,11 @@ use super::service;
 /// The address of the client, which the service trusts as a proxy.
 const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
 
-/// Sends `data` to the sample's service, on one connection of HTTP/1.1, and checks that each response has a status of
-/// ours, the fields that every response has, and as many bytes as it says.
+/// Sends `data` to the service with the sample, on one HTTP/1.1 connection, and checks that each response has an
+/// expected status, a Date, and as many bytes as its Content-Length.
 ///
 /// # Panics
-/// If a response is malformed, or says that the service itself has failed.
+/// If a response is malformed, or reports an internal error.
 pub fn check_request(data: &[u8]) {
     responses(data);
 }
@@ -45,7 +45,7 @@ pub(super) fn responses(data: &[u8]) -> Vec<u16> {
         assert!(head.contains("\r\ndate: "), "{head}");
         let field = |name| head.split("\r\n").find_map(|line| line.strip_prefix(name));
         let length = field("content-length: ").map_or(0, |value| value.parse().expect(head));
-        // The response to a HEAD says a length and has no body.
+        // The response to HEAD has a Content-Length but no body.
         let has_body = !behind.is_empty() && !behind.starts_with(b"HTTP/1.");
         let length = if has_body { length } else { 0 };
         rest = behind.get(length..).expect(head);
@@ -54,10 +54,10 @@ pub(super) fn responses(data: &[u8]) -> Vec<u16> {
     statuses
 }
 
-/// Returns all that a client gets on a connection on which it sends `bytes`, and then closes its side. Reads are answered;
-/// nothing here waits for another thread or for a clock.
+/// Returns everything that a client receives if it sends `bytes` and then closes its sending side. All requests are
+/// answered without waiting for another thread or a timer.
 fn respond(bytes: &[u8]) -> Vec<u8> {
-    // The reading of a body has a limit of time, and a timer needs a runtime, though none ever ends here.
+    // Reading a body starts a timer, which needs a runtime, although no timer expires here.
     static RUNTIME: LazyLock<Runtime> = LazyLock::new(|| {
         let runtime = Builder::new_current_thread().enable_time().build();
         runtime.expect("a runtime without I/O")
@@ -73,7 +73,7 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
     });
     let mut connection = Box::pin(builder.serve_connection(io, service));
     let mut context = Context::from_waker(Waker::noop());
-    // One poll for a read, and more for a body. An error is the peer's: what could be answered was.
+    // One poll for a read, and more for a body. Errors are ignored: responses before an error have been written.
     let mut polls = (0..8).map(|_| connection.as_mut().poll(&mut context));
     let _ended = polls.find(Poll::is_ready);
     drop(connection);

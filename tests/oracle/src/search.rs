@@ -1,4 +1,4 @@
-//! The reference implementation of `search::run`: every review is compared with every part of the query, one by one.
+//! Reference implementation of `search::run`: compares every review with every part of the query.
 
 use std::cmp::Ordering;
 use std::collections::HashMap;
@@ -22,10 +22,10 @@ use reviewd::search::query::{Buffers, parse_query};
 use reviewd::search::run::{Scratch, run};
 use reviewd::wire::date::Date;
 
-/// Checks ten searches over a small dataset, both made of `data`, with trees of several tunings and budgets.
+/// Checks ten searches over a small dataset, both derived from `data`, with indexes of several tunings and budgets.
 ///
 /// # Panics
-/// If an index takes more memory than it may, or answers otherwise than its reference.
+/// If an index exceeds its memory budget, or differs from the reference.
 pub fn check_search(data: &[u8]) {
     let mut source = Source { data };
     let tuning = Tuning {
@@ -60,18 +60,18 @@ pub fn check_search(data: &[u8]) {
 /// Parameters of a search and their values.
 type Pairs = Vec<(&'static str, String)>;
 
-/// Reviews, newest first, with what is known of them.
+/// Reviews, newest first, with their insights and all names that filters know.
 struct Searched {
     reviews: Vec<Review>,
     insights: Insights,
-    /// The text of each review.
+    /// The folded text of each review.
     folded: Vec<String>,
     technicians: Entries,
     services: Entries,
     aspects: Entries,
 }
 
-/// Names of the same, the one in reviews first.
+/// Entries, each with all its names, the one used in reviews first.
 type Entries = Vec<Vec<String>>;
 
 impl Searched {
@@ -81,7 +81,7 @@ impl Searched {
         let mut technicians: Entries = taxonomy.technicians.iter().map(technician).collect();
         let mut services: Entries = taxonomy.services.iter().map(concept).collect();
         for review in &reviews {
-            // A mention that is no entry is one by its own name.
+            // A mention that is not in the taxonomy is an entry of its own.
             for (entries, mentions) in [
                 (&mut technicians, &review.mentioned_technicians),
                 (&mut services, &review.mentioned_services),
@@ -150,7 +150,7 @@ impl Searched {
             let is_meant = |meant: &Vec<&str>| of.iter().any(|name| meant.contains(&&**name));
             meant.as_ref().is_none_or(is_meant)
         };
-        // Of one of the aspects, or of any without a choice, and with this polarity.
+        // Mentions one of the selected aspects (any aspect, if none is selected) with the selected polarity.
         let says = |row: usize| {
             self.insights.aspects.iter().any(|aspect| {
                 let mut polarities = Polarity::ALL.into_iter();
@@ -194,7 +194,7 @@ impl Searched {
         (all, rows, value("limit").map_or(20.0, number) as usize)
     }
 
-    /// Returns what the review is sorted by.
+    /// Returns the sort key of the review.
     fn key(&self, row: usize) -> (Rating, Date, &str) {
         let review = &self.reviews[row];
         (review.rating, review.date, &review.id)
@@ -238,7 +238,7 @@ fn meant<'e>(entries: &'e Entries, name: &str) -> Vec<&'e str> {
     }
 }
 
-/// Whether the folded `text` holds the terms of the folded `words`, character by character.
+/// Tells whether the folded `text` contains the terms of the folded `words`, character by character.
 fn holds_words(text: &str, words: &str) -> bool {
     let text: Vec<char> = text.chars().collect();
     let is_held = |term: &[char], is_quoted: bool| {
@@ -271,13 +271,13 @@ pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
     terms.filter(is_some).collect()
 }
 
-/// A quotation mark that is not closed ends with the text.
+/// A term; an unclosed quotation ends with the text.
 static TERM: LazyLock<Regex> = LazyLock::new(|| {
     let term = r#"(?<not>-?)(?:"(?<quoted>[^"]*)"?|(?<word>[^\s"]+))"#;
     Regex::new(term).expect("a regular expression")
 });
 
-/// Folds by the decomposed text, cluster by cluster: a base and the marks that follow it.
+/// Folds the decomposed text by clusters: a base character and the marks that follow it.
 pub(super) fn fold(text: &str) -> String {
     let classes = CanonicalCombiningClassMapBorrowed::new();
     let mapper = CaseMapperBorrowed::new();
@@ -313,10 +313,10 @@ pub(super) fn fold(text: &str) -> String {
     composer.normalize(&out).into_owned()
 }
 
-/// A review of the sample, of which others are made.
+/// A review of the sample, from which others are made.
 static TEMPLATE: LazyLock<Review> = LazyLock::new(|| sample().reviews.remove(0));
 
-/// A technician with an alias that two share, and services whose label is another's id.
+/// Returns a taxonomy with technicians that share an alias, and a service whose label is another's id.
 fn taxonomy() -> Taxonomy {
     let technician = |names: &str| {
         let mut names = names.split('=').map(str::to_owned);
@@ -342,16 +342,16 @@ fn taxonomy() -> Taxonomy {
     }
 }
 
-/// Names that are asked for, some of which mean nothing or several.
+/// Names for filters, some of which are unknown or ambiguous.
 const NAMES: &str = "oses|family law|divorce|law: family|fees|billing|staff|.|ana oses|ana|bo|b.|wills|tax|nobody|\
     not in the taxonomy";
 
-/// Pieces of texts that meet again and again: cases that fold, marks that combine, and what must stay whole.
+/// Pieces of texts: letters that fold, combining marks, and sequences that must stay whole.
 const PIECES: &str = "a|b|ab|aa|e|E\u{301}|é|\u{301}|ß|ẞ|ss|İ|ı|i|I|Σ|ς|σ|K|한|\u{1112}\u{1161}\u{11ab}|👩\u{200d}👩|👩|🏽|日本|本|\
     ǆ|Ǆ|\n| ||aaaaaaaa| a|-b|'|\u{2019}|\u{a0}|\u{201c}|\u{2014}|ø|Ł|1|\u{303}|й|\u{306}|. |क्या|\
     abaababaabaababaababaabaababaabaab";
 
-/// Parameters besides `sort` and `limit`, with values to choose from, some oftener than others.
+/// Parameters besides `sort` and `limit`, with values to choose from, some more often than others.
 const PARAMETERS: [(&str, &str); 19] = [
     ("query", ""),
     ("query", ""),
@@ -374,7 +374,7 @@ const PARAMETERS: [(&str, &str); 19] = [
     ("source", "google|yelp"),
 ];
 
-/// Bytes read one after another; past their end there are zeros.
+/// Bytes read one after another; zeros after their end.
 struct Source<'d> {
     data: &'d [u8],
 }
@@ -403,7 +403,7 @@ impl Source<'_> {
         (0..count).map(|_| self.pick(PIECES)).collect()
     }
 
-    /// Up to 48 reviews, or eight times as many, of which eight each have the same text.
+    /// Returns fewer than 48 reviews, or eight copies of each.
     fn reviews(&mut self) -> Vec<Review> {
         let copies = if self.below(8) == 7 { 8 } else { 1 };
         let mut reviews: Vec<Review> = Vec::new();
@@ -472,7 +472,7 @@ impl Source<'_> {
         Date::new(2024, 2, 20 + self.below(10) as u8).expect("20 to 29 February of a leap year")
     }
 
-    /// A part of a folded text, or pieces of our own.
+    /// Returns a part of a folded text, random pieces, or the one followed by the other.
     fn needle(&mut self, searched: &Searched) -> String {
         let choice = self.below(256);
         let Some(text) = searched.folded.get(choice % (searched.folded.len() + 1)) else {
@@ -488,13 +488,13 @@ impl Source<'_> {
         }
     }
 
-    /// Terms of texts and of pieces.
+    /// Returns terms from texts and pieces.
     fn words(&mut self, searched: &Searched) -> String {
         let mut words = String::new();
         for _ in 0..self.below(6) {
             words.push_str(self.pick("||-|\"|-\"| "));
             let needle = self.needle(searched);
-            // Half of them without what may be cut off at both ends, so that phrases of whole words are among them.
+            // Half of the needles are cut at their outermost spaces, so that phrases of whole words are among them.
             let ends = needle.find(' ').zip(needle.rfind(' '));
             let whole = ends.filter(|_| self.below(2) == 0);
             words.push_str(whole.map_or(&*needle, |(start, end)| &needle[start..end]));

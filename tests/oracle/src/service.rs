@@ -1,4 +1,4 @@
-//! The service of the program without flags, for tests and benches that build it themselves.
+//! Settings and data of a service without flags, for tests and benches that build it themselves.
 
 use std::num::NonZeroUsize;
 

@@ -1,4 +1,4 @@
-//! Each check on inputs made to reach its corners: random bytes alone rarely spell a tag or a date.
+//! Each check on inputs built from typical pieces, because random bytes rarely form a tag or a date.
 
 use base64::Engine;
 use base64::engine::general_purpose::{URL_SAFE, URL_SAFE_NO_PAD};
@@ -7,7 +7,7 @@ use proptest::test_runner::TestRunner;
 
 use super::*;
 
-/// Checks, and the words between bars of which their inputs are made, one after the other in any order.
+/// Checks, and the words, separated by bars, of which their inputs are composed in any order.
 #[expect(clippy::type_complexity, reason = "a function and its words")]
 const WORDS: &[(fn(&[u8]), &str)] = &[
     (
@@ -64,13 +64,13 @@ const WORDS: &[(fn(&[u8]), &str)] = &[
     ),
 ];
 
-/// Checks the body of a request that has no field but its media type.
+/// Checks a request with this body, whose only header field is its media type.
 fn check_mcp_body(data: &[u8]) {
     let head = b"POST\n-\n-\napplication/json\n-\n-\n-\n-\n\n";
     mcp::check_mcp(&[&head[..], data].concat());
 }
 
-/// Checks what comes after up to two requests, alone and behind a head that has begun.
+/// Checks `data` after up to two complete requests, with and without the beginning of a head before it.
 fn check_connection(data: &[u8]) {
     let before = b"GET /feed.xml HTTP/1.1\r\nHost: a\r\n\r\n".repeat(data.len() % 3);
     let begun = b"GET / HTTP/1.1\r\nHost: a\r\n";
@@ -94,7 +94,7 @@ fn every_check_holds_for_its_words() {
 #[test]
 fn every_check_holds_for_any_bytes() {
     for (name, check) in CHECKS {
-        // Two of them read a dataset or a history from the bytes.
+        // Two of the checks derive a dataset or a sequence of events from the bytes.
         let (cases, bytes_max) = match *name {
             "search" => (512, 1_500),
             "hub_sequence" => (96, 600),
@@ -142,7 +142,7 @@ proptest! {
     }
 
     #[test]
-    fn forms_that_are_nearly_right_agree_with_their_rules(
+    fn forms_that_are_almost_valid_agree_with_their_rules(
         mode in "(subscribe|unsubscribe|%[0-9a-f]{2}|)",
         callback in "(https|http)%3A%2F%2F[a-z0-9.:@%-]{1,20}(%2F[ -~]{0,10})?",
         topic in "https%3a//[a-z]{1,8}/[ -~]{0,10}",
@@ -154,7 +154,7 @@ proptest! {
     }
 }
 
-/// Values of the lines of a request to MCP, between bars.
+/// Values of the lines of a request to MCP, separated by bars.
 const MCP_LINES: [&str; 10] = [
     "POST|POST|POST|POST|GET|DELETE|OPTIONS",
     "-|-|-|+|https://reviews.example|http://localhost:5|http://[::1]|https://evil.example|null",
@@ -176,15 +176,15 @@ const MCP_LINES: [&str; 10] = [
 ];
 
 #[test]
-fn every_head_has_an_answer_that_fits() {
+fn every_mcp_request_has_a_valid_response() {
     let lines = MCP_LINES.map(|values| prop::sample::select(values.split('|').collect::<Vec<_>>()));
     let data = lines.prop_map(|lines| lines.join("\n").into_bytes());
     check_cases(mcp::check_mcp, 256, &data);
 }
 
-/// The check of requests reads what it got, so a row has to be answered to its end.
+/// The request check examines only the responses that arrive, so this test counts them.
 #[test]
-fn every_request_of_a_row_is_answered() {
+fn every_pipelined_request_is_answered() {
     let row = ["/reviews.json", "/nowhere", "/api/reviews/search?limit=0"];
     let row = row.map(|target| format!("GET {target} HTTP/1.1\r\nHost: a\r\n\r\n"));
     assert_eq!(request::responses(row.concat().as_bytes()), [200, 404, 400]);

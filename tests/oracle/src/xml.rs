@@ -1,8 +1,8 @@
-//! The reference implementation of `wire::xml`: one replacement after the other over what XML 1.0 §2.2 allows.
+//! Reference implementation of `wire::xml`: successive replacements in the characters that XML 1.0 §2.2 allows.
 
 use reviewd::wire::xml::{escape_attribute, escape_text};
 
-/// Checks `data`, as text, in both places where it may stand.
+/// Checks `data`, as text, in element content and in attributes.
 ///
 /// # Panics
 /// If code and reference differ.
@@ -18,7 +18,7 @@ pub fn check_xml(data: &[u8]) {
     assert_eq!(escape_attribute(&text), expected);
 }
 
-/// The production `Char`.
+/// The production `Char` of XML.
 fn is_char(character: char) -> bool {
     matches!(character,
         '\t' | '\n' | '\r' | '\u{20}'..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..='\u{10ffff}')

@@ -42,7 +42,7 @@ fn review() -> impl Strategy<Value = Value> {
     )
 }
 
-/// A file that is accepted; ids are distinct, and not in the order of the file.
+/// A valid file; its ids are distinct, and not in the order of the file.
 fn file() -> impl Strategy<Value = Value> {
     let business: Value = serde_json::from_slice(&embedded().reviews).expect("the sample is JSON");
     let business = business["business"].clone();
@@ -57,7 +57,7 @@ fn file() -> impl Strategy<Value = Value> {
 
 proptest! {
     #[test]
-    fn what_is_published_is_what_the_file_says(file in file()) {
+    fn published_reviews_are_those_of_the_file(file in file()) {
         let reviews = serde_json::to_vec(&file).expect("JSON");
         check_dataset(&reviews);
         let files = Files { reviews, ..Files::default() };
@@ -66,7 +66,7 @@ proptest! {
     }
 
     #[test]
-    fn a_cut_file_is_refused_and_one_wrong_byte_does_no_harm(
+    fn a_truncated_file_is_refused_and_one_wrong_byte_is_handled(
         file in file(),
         at in any::<prop::sample::Index>(),
         byte in any::<u8>(),

@@ -1,5 +1,5 @@
-//! A hub's store as a few lists, every question answered by looking at all of them. It shares no transition with the
-//! real one, which it judges. A crash is `recover`.
+//! Reference model of a hub's store: a few lists, which every operation scans completely. It shares no transition of
+//! states with the real store, which it checks. `recover` models the start after a crash.
 
 use std::cmp::Reverse;
 use std::time::Duration;
@@ -16,10 +16,10 @@ use reviewd::hub::{Callback, Mode, Moment};
 pub(super) struct Model {
     pub(super) is_shared: bool,
     topics: Vec<TopicVersion>,
-    /// What was last published here, some of it perhaps older than the topics.
+    /// The versions last published by this process, some of which may be older than `topics`.
     own: Vec<TopicVersion>,
     pub(super) requests: Vec<WaitingRequest>,
-    /// What follows from the topic is filled in by `list`.
+    /// `list` fills in the fields that depend on the topic.
     subscriptions: Vec<Listed>,
     tombstones: Vec<Tombstone>,
     notices: Vec<Notice>,
@@ -29,7 +29,7 @@ pub(super) struct Model {
     seen_ms: i64,
 }
 
-/// A denial, the moment before which it is not sent, and how often it was sent.
+/// A denial, when it was created, the time before which it is not sent, and how often it was sent.
 #[derive(Clone, Debug)]
 struct Notice {
     denial: DenialNotice,
@@ -39,7 +39,7 @@ struct Notice {
 }
 
 impl Model {
-    /// Makes an empty store, which replicas share or not.
+    /// Creates an empty store, which replicas share or not.
     pub(super) fn new(is_shared: bool) -> Model {
         Model {
             is_shared,
@@ -164,8 +164,8 @@ impl Model {
         found
     }
 
-    /// Begins the deliveries `ids`, which the real store has chosen. All of them must be due in the lane, and each that is
-    /// due must be among them unless the claim has no room for it.
+    /// Begins the deliveries `ids`, which the real store has chosen. Asserts that all of them are due in the lane, and
+    /// that the claim has no capacity for any other due delivery.
     pub(super) fn begin_deliveries(
         &mut self,
         lane: Lane,
@@ -297,7 +297,7 @@ impl Model {
                 answer: Some(answer),
                 ..
             } if state.attempt < 3 => {
-                // Stored without its time.
+                // The time of the attempt is not stored.
                 let at = state.created_at;
                 state.last = Some(Ended { at, answer });
                 state.claimed = false;
@@ -504,7 +504,7 @@ impl Model {
         self.list().into_iter().find(|listed| listed.id == id)
     }
 
-    /// Returns the digest of what the topic holds.
+    /// Returns the digest of the topic's content.
     pub(super) fn current(&self, url: &str) -> Option<[u8; 32]> {
         let mut topics = self.topics.iter();
         topics
@@ -522,7 +522,7 @@ impl Model {
         meant.map(|listed| listed.id).collect()
     }
 
-    /// Ends a subscription, and returns why: its subscriber's own word counts before any other reason.
+    /// Ends a subscription, and returns the reason: an unsubscription takes precedence over any other.
     fn end(&mut self, id: i64, removal: RemovalReason, now: Moment) -> RemovalReason {
         let at = self.subscriptions.iter().position(|listed| listed.id == id);
         let Listed {

@@ -1,6 +1,6 @@
-//! A hub's history from bytes: requests, answers, content changes, clock jumps and crashes, on the real store and on the
-//! reference model at once. After every step both must have answered and kept the same; at the end every subscriber that is
-//! still active must have the newest content.
+//! Runs events read from bytes on the real store and on the reference model: requests, responses, content changes,
+//! clock jumps and crashes. After every step both must have returned and stored the same; at the end every active
+//! subscriber must have the newest content.
 
 use std::collections::HashMap;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use reviewd::hub::subscription::{Answer, Failure, Policy};
 use reviewd::hub::{Mode, Moment};
 use reviewd::wire::date::Timestamp;
 
-/// Does the same to both stores and returns what they agree on.
+/// Calls a method of both stores, asserts that the results are equal, and returns the result.
 macro_rules! both {
     ($simulation:expr, $method:ident $arguments:tt) => {{
         let real = $simulation.real.$method $arguments.expect("the store works");
@@ -27,13 +27,13 @@ macro_rules! both {
 /// Reads `bytes` as a sequence of at most 400 steps, two bytes each, and runs it on both stores.
 ///
 /// # Panics
-/// When the stores differ, or when a subscriber that answers 200 is left without the newest content.
+/// If the stores differ, or if a subscriber that answers 200 does not have the newest content at the end.
 pub fn check_hub_sequence(bytes: &[u8]) {
     Simulation::new(Store::in_memory().expect("memory"), false).run(bytes);
 }
 
-/// Does the same as [`check_hub_sequence`] on `store`, which is empty and which replicas may share. Such a store keeps the
-/// topics that are no longer published, and some of the contents that are published are older than those stored.
+/// Like [`check_hub_sequence`], on an empty `store` that replicas may share. Such a store keeps topics that are no
+/// longer published, and some of the published contents are older than the stored ones.
 ///
 /// # Panics
 /// For the same reasons.
@@ -49,7 +49,7 @@ struct Simulation {
     dated_s: i64,
     verifications: Vec<WaitingRequest>,
     deliveries: Vec<Listed>,
-    /// The content that each subscriber has, by pair, as far as it acknowledged one.
+    /// The content of each subscriber, by pair: that at the time of its request, or the last one that it acknowledged.
     received: HashMap<(String, String), [u8; 32]>,
 }
 
@@ -92,7 +92,7 @@ impl Simulation {
                 self.now = moved(self.now, ms);
             }
             12 => {
-                // The clock jumps while the hub runs: it notices, and moves what is stored.
+                // The clock jumps while the hub runs, which then moves all stored times.
                 let by_ms = [-86_400_000, -1_000, 1_000, 86_400_000][argument % 4];
                 self.now = moved(self.now, by_ms);
                 both!(self, shift(by_ms));
@@ -123,7 +123,7 @@ impl Simulation {
         let topic = topic(argument / 6 % 2);
         let secret = Some("key").filter(|_| argument / 12 % 2 == 1 && mode == Mode::Subscribe);
         let lease_s = [30, 100_000, 100_000][argument / 24 % 3];
-        // Topics that are not ours are refused before the store sees them.
+        // Unknown topics are refused before the request reaches the store.
         if self.model.current(&topic).is_none() {
             return;
         }
@@ -157,13 +157,13 @@ impl Simulation {
         }];
         let recorded = both!(self, record(&reports, &policy(), self.now));
         if recorded == [Recorded::Activated] {
-            // A new subscriber counts as having what the topic held when it asked.
+            // A new subscriber is assumed to have the content at the time of its request.
             let newest = self.model.list().pop().expect("it is there");
             self.received.insert(pair(&newest), newest.state.digest);
         }
     }
 
-    /// Publishes the two topics with the contents that they have, but for what `change` does.
+    /// Publishes the two topics with their current contents, as changed by `change`.
     fn publish(&mut self, change: impl FnOnce(&mut Vec<TopicVersion>)) {
         self.dated_s += 1;
         let version = |number| TopicVersion {
@@ -181,9 +181,9 @@ impl Simulation {
         self.publish(|versions| {
             versions[number].digest = [(argument / 2 % 4) as u8; 32];
             match argument / 8 % 16 {
-                // From files that are older than another replica's.
+                // Content from files that are older than those of another replica.
                 0..8 if is_shared => versions[number].dated = Timestamp::from_unix(0),
-                // The other topic is withdrawn; it comes back with the next change.
+                // The other topic is withdrawn; the next change publishes it again.
                 0 => drop(versions.remove(1 - number)),
                 _ => {}
             }
@@ -227,7 +227,7 @@ impl Simulation {
         both!(self, record(&reports, &policy(), self.now));
     }
 
-    /// The process dies; whatever was under way is lost, and a clock may have gone back meanwhile.
+    /// The process crashes: exchanges in flight are lost, and the clock may have moved back meanwhile.
     fn crash(&mut self, argument: usize) {
         self.verifications.clear();
         self.deliveries.clear();
@@ -243,7 +243,7 @@ impl Simulation {
         assert_eq!(real.counts(self.now), Ok(model.counts(self.now)));
     }
 
-    /// Every subscriber answers 200 from now on: each that is still active ends with the newest content.
+    /// Answers all deliveries with 200, and checks that each active subscriber has the newest content then.
     fn settle(&mut self) {
         self.crash(0);
         self.publish(|_| {});
@@ -274,7 +274,7 @@ fn pair(listed: &Listed) -> (String, String) {
     (listed.topic.clone(), listed.callback.uri().to_owned())
 }
 
-/// Returns a claim of a few, with one or two of each host, of which one may be busy.
+/// Returns a claim of one to three, with at most one or two per host, one of which may have an exchange in flight.
 fn claim(argument: usize) -> Claim {
     let host = format!("s{}.example", argument / 6 % 3);
     Claim {

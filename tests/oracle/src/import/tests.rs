@@ -1,4 +1,4 @@
-//! The laws of the merge over records of every kind, with few ids so that they meet.
+//! Properties of the merge over records of every kind, with few ids, so that records collide.
 
 use proptest::option::of;
 use proptest::prelude::*;
@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::{check, check_import_csv, check_import_json};
 
-/// Values of each key, between bars.
+/// Values of each key, separated by bars.
 const VALUES: [(&str, &str); 9] = [
     ("id", "1|2|"),
     ("author", "Ann|Bob| <b>Ann</b> "),
@@ -42,12 +42,12 @@ proptest! {
     }
 
     #[test]
-    fn any_table_keeps_the_laws(rows in proptest::collection::vec("[-0-9a-z,;\"/★ <>&.\r\n]{0,60}", 0..8)) {
+    fn any_table_keeps_the_properties(rows in proptest::collection::vec("[-0-9a-z,;\"/★ <>&.\r\n]{0,60}", 0..8)) {
         check_import_csv(format!("id,author,rating,date,text\n1,Ann,5,2024-03-04,x\n{}", rows.join("\n")).as_bytes());
     }
 
     #[test]
-    fn any_lines_keep_the_laws(lines in proptest::collection::vec("[ -~]{0,40}", 0..8)) {
+    fn any_lines_keep_the_properties(lines in proptest::collection::vec("[ -~]{0,40}", 0..8)) {
         check_import_json(lines.join("\n").as_bytes());
     }
 }
