@@ -1,4 +1,4 @@
-# The usual commands, for those who have just (https://just.systems): `just` lists them.
+# The usual commands as recipes for just (https://just.systems): `just` lists them.
 
 _list:
     @just --list --unsorted

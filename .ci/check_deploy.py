@@ -1,4 +1,4 @@
-"""The YAML in deploy/ and .github/, parsed, and what in it must fit together; `kubeconform` would fetch schemas."""
+"""Parses the YAML in deploy/ and .github/, and checks that its parts match; `kubeconform` would fetch schemas."""
 
 import pathlib
 import re
@@ -78,7 +78,7 @@ def check_compose(document, told):
 
 
 def check_workflow(document, told):
-    """Steps have one thing to do, jobs that are waited for exist, and so do the scripts that are run."""
+    """Each step uses or runs one thing; each job has a time limit; needed jobs and scripts exist."""
     # `on:` is the boolean of YAML 1.1.
     if not {"name", True, "permissions", "jobs"} <= document.keys():
         told("name, on, permissions and jobs are needed")

@@ -1,4 +1,4 @@
-"""Reads the feeds of a running server as others do: feedparser for Atom, feedparser-rs (feedparser itself knows no
+"""Reads the feeds of a running server with common parsers: feedparser for Atom, feedparser-rs (feedparser has no
 JSON Feed) for both, and JSON Feed 1.1 by the rules of its standard."""
 
 import json
@@ -27,13 +27,13 @@ problems = []
 
 
 def check(holds, message):
-    """Notes a problem; all of them are told at the end."""
+    """Records a problem; all problems are printed at the end."""
     if not holds:
         problems.append(message)
 
 
 def strings(thing, names, place):
-    """Every one of the names that is there is a string, and a URL where it must be one."""
+    """Each of these keys that is present is a string, and a URL if it must be one."""
     for name in names & thing.keys():
         value = thing[name]
         check(isinstance(value, str), f"{place}.{name} is not a string: {value!r}")
@@ -90,7 +90,7 @@ def read(url):
 
 
 def fetch(url, media_type):
-    """The bytes at `url`, which must be of the media type."""
+    """Returns the Content-Type and the bytes at `url`, which must have the media type."""
     headers, body = read(url)
     given = headers.get("Content-Type", "")
     check(given.split(";")[0] == media_type, f"{url} is {given!r}, not {media_type}")
@@ -98,7 +98,7 @@ def fetch(url, media_type):
 
 
 def check_parsed(parsed, version, place):
-    """What a reader made of a feed, which must give it nothing to complain of."""
+    """Checks the result of a feed parser, which must not have found a problem."""
     check(not parsed.bozo, f"{place}: {parsed.bozo and parsed.bozo_exception!r}")
     check(parsed.version == version, f"{place}: seen as {parsed.version!r}, not {version}")
     check(parsed.feed.title, f"{place}: no title is seen")

@@ -1,4 +1,4 @@
-"""Holds /metrics against the parser of prometheus_client, which is strict about OpenMetrics."""
+"""Checks /metrics with the parser of prometheus_client, which is strict about OpenMetrics."""
 
 import json
 import sys

@@ -1,4 +1,4 @@
-# Runs the steps of a folder, each in a shell of its own, with a time limit and without standard input.
+# Runs the steps of a folder, each in a separate shell, with a time limit and without standard input.
 # Sourced by .ci/run and .ci/long.
 
 # The process of the step that is running; only this one is ever killed.
@@ -53,7 +53,7 @@ run_step() {
         echo "the whole run's time is used up"
         status=124
     else
-        # `timeout` leads a process group of its own and ends all of it, whatever the step has started.
+        # `timeout` leads a separate process group, and stops all of it, with everything that the step has started.
         timeout --kill-after=20 "$limit_s" bash -c 'set -euo pipefail; source .ci/step.sh; source "$1"' \
             step "$step" </dev/null 2>&1 &
         step_pid=$!
@@ -70,7 +70,7 @@ run_step() {
     rows+=("$(printf '%-16s %5s s  %s' "$name" "$((SECONDS - started))" "$outcome")")
 }
 
-# Ends the running step, if there is one; `timeout` passes the signal on to the step's own processes.
+# Stops the running step, if there is one; `timeout` passes the signal on to the step's own processes.
 end_step() {
     [ -n "$step_pid" ] || return 0
     kill -TERM "$step_pid" 2>/dev/null || true

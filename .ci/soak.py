@@ -1,6 +1,6 @@
 """Mixed load on one server: reads, searches, MCP, hub requests, and a changed dataset every ten seconds.
 
-Prints a table, a line for each half minute, and fails where memory still grows after the warm-up, an answer is wrong,
+Prints a table, a line for each half minute, and fails if memory still grows after the warm-up, an answer is wrong,
 or a reload is missed. Usage: soak.py PROGRAM SECONDS
 """
 
@@ -26,7 +26,7 @@ for name in ("taxonomy.json", "editorial.json"):
 
 
 def write(number):
-    """Another dataset: one review's text differs, and the date is a second later."""
+    """Writes another dataset: one review's text differs, and the date is a second later."""
     changed = json.loads(json.dumps(sample))
     changed["updated_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(began_at - 86_400 + number))
     changed["reviews"][0]["text"] = f"Version {number} of this review."

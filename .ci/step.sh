@@ -1,4 +1,4 @@
-# What steps share; sourced before each one, in the package's root, with `set -euo pipefail`.
+# Functions that steps share; sourced before each step, in the package's root, with `set -euo pipefail`.
 
 export CARGO_TERM_COLOR=never CARGO_NET_RETRY=5 DEBIAN_FRONTEND=noninteractive
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -94,8 +94,8 @@ need_cargo_tool() {
     PATH=$root/bin:$PATH
 }
 
-# start_server [ENVIRONMENT=VALUE…]: starts the release build, or what `server_command` holds, on the sample data and a
-# free port, waits until it is ready, and leaves its address in `base_url`.
+# start_server [ENVIRONMENT=VALUE…]: starts the release build, or the command in `server_command`, on the sample data
+# and a free port, waits until it is ready, and leaves its address in `base_url`.
 server_command=(target/release/reviewd serve)
 start_server() {
     need python3 python3

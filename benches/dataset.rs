@@ -1,4 +1,4 @@
-//! From files to documents: what a start and every reload pay.
+//! From files to documents: the cost of a start and of every reload.
 //!
 //! The path matters because it bounds how soon a changed review is public, and because it runs beside the requests
 //! on the same cores. Inputs are the sample and the folder that `REVIEWD_CORPUS` names. The insights take most of the

@@ -2,12 +2,12 @@
 # Counts the instructions that a request costs in our own code, from the parsed head to the reply that hyper sends.
 #
 #   benches/instructions.sh              every case of benches/request.rs, over 1,000 reviews; a minute after the build
-#   benches/instructions.sh BINARY       the same of a bench that is built already, such as another profile's
+#   benches/instructions.sh BINARY       the same with a bench that is already built, such as another profile's
 #
-# Needs valgrind. The counts do not depend on what else the machine does, but on the compiler and on the processor
-# that valgrind has: it knows AVX2 and no SHA extensions. Instructions are not time: a copy of 10 kB is few of them.
+# Needs valgrind. The counts do not depend on other work of the machine, but on the compiler and on the processor that
+# valgrind emulates: it has AVX2 and no SHA extensions. Instructions are not time: copying 10 kB takes few of them.
 #
-# Under valgrind rustix finds no clock in the kernel's page (vDSO) and faults; so the bench is built to ask the C library,
+# Under valgrind rustix finds no clock in the vDSO and crashes, so the bench is built to use the C library,
 # by RUSTFLAGS="--cfg rustix_use_libc", in target/instructions. A BINARY has to be built so, too.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -25,7 +25,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
 times=100
-# Requests are counted, their making and checking is not; what was counted is written out after each case.
+# Only the handling of requests is counted, not their creation and checks; the counts are written after each case.
 REVIEWD_BENCH_COUNTED=$times valgrind --quiet --tool=callgrind --callgrind-out-file="$work/counts" \
     --toggle-collect='*request::ask*' --toggle-collect='*request::ask_mcp*' --dump-after='*request::end_of_case*' \
     "$binary" --bench >"$work/names"

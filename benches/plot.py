@@ -49,14 +49,14 @@ def read(path):
 
 
 def figure(value):
-    """Three digits, thousands apart."""
+    """Returns the value with three digits and thousands separators."""
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}" if value >= 10 else f"{value:.2f}"
 
 
 def scale(head, values):
-    """Returns where a value stands between LEFT and the end, and the values of the grid lines."""
+    """Returns a function from values to positions, and the values of the grid lines."""
     room = WIDTH - LEFT - RIGHT
     most = max(values)
     if head.get("scale") != "log":

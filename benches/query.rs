@@ -1,7 +1,7 @@
-//! Query strings to queries: what every search pays before it may look anything up.
+//! Query strings to queries: the cost of every search before the lookup.
 //!
-//! The path matters because it is the first that hostile input reaches, and because a confirmed copy costs nothing
-//! else. Inputs are what people send: nothing, one filter, all of them; and the worst that fits the limits.
+//! The path matters because hostile input reaches it first, and because a 304 costs nothing else. Inputs are typical
+//! ones: no filter, one, all of them; and the worst within the limits.
 
 use std::hint::black_box;
 

@@ -1,8 +1,8 @@
-//! A request's way through our own code, without sockets and without hyper: what a read costs beyond them.
+//! A request's path through our own code: the cost of a read without sockets and hyper.
 //!
-//! Two thirds of a small request are the kernel's and most of the rest is hyper's; what is ours must stay small
-//! beside both, or every reader pays. Each case asserts its status and the length of its body. Measured with the
-//! header map of the reply before, as hyper hands it on.
+//! Two thirds of the time of a small request are spent in the kernel, and most of the rest in hyper; our part must stay
+//! small beside both. Each case asserts its status and the length of its body. The header map of each response is
+//! reused for the next request, as in hyper.
 //!
 //! `cargo bench --bench request` for times, `benches/instructions.sh` for instructions, which a busy machine does not
 //! disturb.
@@ -23,8 +23,8 @@ use reviewd::model::Dataset;
 use reviewd::snapshot::Snapshot;
 use reviewd::wire::date::Date;
 
-/// How many reviews the service has: those of a group of large practices, fewer where the bench is run as a test, and
-/// where a profiler counts, which takes 50 times as long.
+/// The number of reviews: those of a group of large practices; fewer if the bench runs as a test, or under a profiler,
+/// which takes 50 times as long.
 fn review_count() -> usize {
     let is_test = std::env::args().any(|argument| argument == "--test");
     let is_counted = std::env::var_os("REVIEWD_BENCH_COUNTED").is_some();
@@ -53,7 +53,7 @@ fn snapshot() -> Arc<Snapshot> {
     Arc::new(Snapshot::build(dataset(), &settings))
 }
 
-/// Where the requests come from.
+/// The address of the client.
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 fn app(snapshot: Arc<Snapshot>) -> AppState {
@@ -61,7 +61,7 @@ fn app(snapshot: Arc<Snapshot>) -> AppState {
     AppState::new(oracle::service::settings(), site).expect("the settings fit headers")
 }
 
-/// One request, ready to be sent over and over.
+/// One request, to be sent repeatedly.
 struct Case {
     template: Parts,
     fields: Vec<(HeaderName, HeaderValue)>,
@@ -107,20 +107,20 @@ impl Case {
     }
 }
 
-/// What is measured, under a name that a profiler finds; making the request is not part of it.
+/// The measured function, with a name that a profiler finds; it does not include creating the request.
 #[inline(never)]
 fn ask(app: &AppState, parts: Parts) -> Response<Body> {
     respond(app, black_box(parts), false, PEER).expect("a read is answered at once")
 }
 
-/// The same for `/mcp`: from the bytes of a message to those of its answer.
+/// The measured function for `/mcp`: from the bytes of a message to those of its response.
 #[inline(never)]
 fn ask_mcp(server: &mcp::Server, catalog: &Catalog, head: &Head<'_>, message: &[u8]) -> mcp::Reply {
     let origin = server.check_origin(head).expect("no page asks");
     server.handle(catalog, head, origin, black_box(message))
 }
 
-/// The name of a case, its target, its header fields, and what the answer must be like.
+/// The name of a case, its target, its header fields, the expected status, and the range of the body's length.
 type Plan<'t> = (
     &'static str,
     &'static str,
@@ -176,7 +176,7 @@ fn plans(tag: &str) -> Vec<Plan<'_>> {
     ]
 }
 
-/// Calls of the tools, and how long their answers are.
+/// Calls of the tools, and the ranges of their responses' lengths.
 const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
     (
         "mcp-search-filter",
@@ -195,7 +195,7 @@ const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
     ),
 ];
 
-/// Something that is done over and over.
+/// A name, and a function to be called repeatedly.
 type Repeated<'a> = (&'static str, Box<dyn FnMut() + 'a>);
 
 /// Every case as one request that checks its answer.
@@ -242,7 +242,7 @@ fn cases<'a>(
     cases
 }
 
-/// Where instructions.sh has the counts of one case written out.
+/// The function after which instructions.sh writes the counts of one case.
 #[inline(never)]
 fn end_of_case(name: &str) {
     println!("{}", black_box(name));
@@ -258,7 +258,7 @@ fn requests(criterion: &mut Criterion) {
         allowed_hosts: Vec::new(),
         body_bytes_max: 1 << 20,
     });
-    // As the server does in the background; it is half a second for these, and minutes where a profiler counts.
+    // As the server does in the background: half a second, but minutes under a profiler, so there one variant suffices.
     let counted = std::env::var("REVIEWD_BENCH_COUNTED");
     let variants = std::cell::Cell::new(0);
     snapshot.compress(|| {

@@ -1,11 +1,11 @@
-//! Thousands of random searches of all classes: what half of them, nearly all of them, and the slowest take.
+//! Thousands of random searches of all classes: the percentiles of their times, and the slowest search.
 //!
-//! The tail shows which clients wait too long. Each answer is compared with that of an index that scans. Each search is timed three times among
-//! the others and its shortest time counts, since on a shared machine the longest is the scheduler's.
+//! The tail shows which clients wait too long. Each answer is compared with that of an index that scans. Each search is
+//! timed three times, between others, and the shortest time counts: on a shared machine the longest is the scheduler's.
 //!
 //! `REVIEWD_CORPUS=DIR REVIEWD_BENCH_REVIEWS=1000000 cargo bench --bench search_random`; `REVIEWD_BENCH_MEMORY` is the
-//! budget of the index in bytes for each review, and `REVIEWD_BENCH_TUNING=T,bitmap,steps` sets its tree by hand, or
-//! several, between spaces, to be measured one after the other.
+//! budget of the index in bytes for each review, and `REVIEWD_BENCH_TUNING=T,bitmap,steps` sets its tree, or several
+//! trees, separated by spaces, which are measured one after the other.
 
 mod support;
 
@@ -18,7 +18,7 @@ use reviewd::search::query::Buffers;
 use reviewd::search::run::{Scratch, run};
 use support::{CLASSES, Data, Search, Searches, data, options, sizes};
 
-/// The allocator of the program, which asks for huge pages: a search meets memory all over the index.
+/// The program's allocator, which uses huge pages: a search accesses memory all over the index.
 #[global_allocator]
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
@@ -44,7 +44,7 @@ fn main() {
     }
 }
 
-/// Builds the index with the tree that `tuning` tells, or the one for the budget where it is empty.
+/// Builds the index with the tree of `tuning`, or, if it is empty, with that for the budget.
 fn build(data: &Data, tuning: &str) -> Index {
     let memory = std::env::var("REVIEWD_BENCH_MEMORY")
         .ok()

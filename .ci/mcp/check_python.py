@@ -30,7 +30,7 @@ async def walk(call_tool):
 
 
 def content(result):
-    """The structured content, once it is sure that the text block says the same."""
+    """Returns the structured content, after a check that the text block is the same."""
     structured = getattr(result, "structuredContent", None) or getattr(result, "structured_content", None)
     assert structured == json.loads(result.content[0].text)
     return structured

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs a client of a server, which it restarts with another state directory whenever the client asks for it.
+"""Runs a client of a server, which it restarts with another state directory whenever the client requests it.
 
     restarting.py REVIEWD CLIENT ARGUMENT...
 

@@ -1,4 +1,4 @@
-"""What schemathesis cannot know: cursors are made by the server, callbacks are called, and pages are text."""
+"""Facts that schemathesis cannot know: the server creates cursors, calls callbacks, and serves pages as text."""
 
 import schemathesis
 
@@ -14,20 +14,20 @@ def text(_context, response):
 
 @schemathesis.hook
 def filter_query(_context, query):
-    # A parameter without a value counts as not given, as HTML forms send them; so it is never wrong.
+    # A parameter without a value is ignored, because HTML forms send them, so it is never invalid.
     return not isinstance(query, dict) or "" not in query.values()
 
 
 @schemathesis.hook
 def filter_body(_context, body):
-    # The hub ignores these two when it is asked to unsubscribe.
+    # The hub ignores these two in a request to unsubscribe.
     unread = {"hub.lease_seconds", "hub.secret"}
     return not isinstance(body, dict) or body.get("hub.mode") != "unsubscribe" or not unread & set(body)
 
 
 @schemathesis.hook
 def before_call(_context, case, _kwargs):
-    # A cursor that was not made by the server is an issue, even one that no schema can tell from another.
+    # The server refuses a cursor that it has not created, which no schema can express.
     cursor = (case.query or {}).get("cursor")
     if isinstance(cursor, str) and len(cursor) <= CURSOR_LENGTH_MAX:
         del case.query["cursor"]
@@ -36,6 +36,6 @@ def before_call(_context, case, _kwargs):
         return
     if str(body.get("hub.callback", "")).startswith("https://"):
         body["hub.callback"] = CALLBACK
-    # JSON Schema takes 1.0 for an integer; an id is compared as it is written, so it has no fraction.
+    # JSON Schema accepts 1.0 as an integer; an id is compared as it is written, so the fraction is removed.
     if isinstance(body.get("id"), float) and body["id"].is_integer():
         body["id"] = int(body["id"])

@@ -1,4 +1,4 @@
-# Licences, sources and advisories of the dependencies, where cargo-deny is installed; .ci/long installs it.
+# Licences, sources and advisories of the dependencies, if cargo-deny is installed; .ci/long installs it.
 # limit: 300 s
 
 deny=$(compgen -G "$ci_dir/tools/cargo-deny-*/bin" || true)

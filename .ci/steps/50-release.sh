@@ -1,4 +1,4 @@
-# The release build, as README has it.
+# The release build, as in README.
 # limit: 900 s
 
 # Only the program, as `cargo run` builds it: with the library as a second target, all code is generated twice.

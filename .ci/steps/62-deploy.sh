@@ -1,4 +1,4 @@
-# The Compose and Kubernetes files and the workflows: YAML whose parts fit together.
+# The Compose and Kubernetes files and the workflows are YAML whose parts fit together.
 # limit: 60 s
 
 need_venv

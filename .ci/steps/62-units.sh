@@ -16,7 +16,7 @@ if [ -s "$work/verify.log" ]; then
     cat "$work/verify.log"
     fail "systemd $version has complaints"
 fi
-# In tenths.
+# The threshold is in tenths.
 systemd-analyze security --offline=true --threshold=15 --no-pager "$work/reviewd.service" >"$work/security.log" 2>&1 || {
     cat "$work/security.log"
     fail "the unit is more exposed than it was"

@@ -1,4 +1,4 @@
-# The pages by the Nu HTML checker of the W3C.
+# The pages, checked by the Nu HTML checker of the W3C.
 # limit: 300 s
 
 command -v java >/dev/null || skip "java is missing, in which the Nu HTML checker is written"

@@ -1,4 +1,4 @@
-"""The subscriber of /developers as the page shows it: taken from the page, run, confirmed, told of a change.
+"""The subscriber of /developers as the page shows it: extracted, run, confirmed, and notified of a change.
 
 Arguments: the http address of the server, its public https address (served here by a TLS terminator), the
 certificate and key for 127.0.0.1, and the data directory. SSL_CERT_FILE names the authority.
@@ -54,7 +54,7 @@ try:
     document = json.loads(path.read_text())
     newest = max((one for one in document["reviews"] if one["verified"]), key=lambda one: (one["date"], one["id"]))
     newest["text"] += " Changed."
-    # A second later than any change before it, and not in the future.
+    # A second later than any earlier change, and not in the future.
     time.sleep(1.1)
     document["updated_at"] = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
     beside = path.with_suffix(".new")

@@ -51,7 +51,7 @@ with app.app_context():
     found = discover(f"{public}/reviews.json")
     assert found["hub_url"] == f"{public}/api/websub/hub", found
     assert found["topic_url"] == f"{public}/reviews.json", found
-    # The hub is https, so the library makes up a secret by itself, and hands on only bodies whose signature holds.
+    # Because the hub is https, the library generates a secret, and passes on only bodies with a valid signature.
     callback = subscriber.subscribe(**found)
     wait("subscribed", lambda: confirmed == ["subscribe"])
     assert subscriber.storage[callback]["secret"]

@@ -1,4 +1,4 @@
-"""What the subscribers of this folder share: the TLS terminator before the server, and patience."""
+"""Shared by the subscribers of this folder: the TLS terminator in front of the server, and waiting for a condition."""
 
 import socket
 import ssl

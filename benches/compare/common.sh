@@ -1,8 +1,8 @@
-# What http.sh and mcp.sh share; sourced by them, in the package's root, with `set -euo pipefail`.
+# Functions shared by http.sh and mcp.sh, which source this file in the package's root with `set -euo pipefail`.
 
-# Everything that a comparison writes, gone with it.
+# A directory for all files of a comparison, removed at the end.
 work=$(mktemp -d)
-# Processes that it has started, and none other, end with it.
+# Processes that the comparison has started; only these are stopped at the end.
 started=()
 clean_up() {
     for pid in "${started[@]}"; do
@@ -16,7 +16,7 @@ trap 'exit 130' INT TERM
 
 peers=benches/compare/target/release
 
-# Builds reviewd, if REVIEWD names none that is built already, and packages of the peers' workspace.
+# Builds reviewd, unless REVIEWD names a built one, and packages of the peers' workspace.
 build() { # package...
     if [ -z "${REVIEWD:-}" ]; then
         cargo build --profile dist --locked --quiet --bin reviewd
@@ -27,8 +27,8 @@ build() { # package...
     cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml "${packages[@]}"
 }
 
-# Starts a server on core 0 and waits until it answers a GET of the path: with 200, or where it is `any:PATH`, with
-# whatever it likes. Its process is the last of `started`.
+# Starts a server on core 0 and waits until it answers a GET of the path without an error status, or, for `any:PATH`,
+# with any status. Its process is the last of `started`.
 start() { # name, port, path, command...
     local name=$1 at=$2 path=${3#*:} how
     case $3 in
@@ -48,7 +48,7 @@ start() { # name, port, path, command...
     exit 1
 }
 
-# Starts reviewd with one thread and nothing that works in the background.
+# Starts reviewd with one thread, without hub and polling.
 start_reviewd() { # data below $work, port
     # shellcheck disable=SC2086 # FLAGS holds several words.
     start "reviewd-$1" "$2" /insights.json "$REVIEWD" serve --data "$work/$1" --state "$work/$1-state" \

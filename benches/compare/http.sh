@@ -1,26 +1,26 @@
 #!/usr/bin/env bash
-# Compares what the same documents cost in reviewd, nginx, bare hyper, axum and actix-web.
+# Compares the cost of the same documents in reviewd, nginx, bare hyper, axum and actix-web.
 #
 #   benches/compare/http.sh              all servers, 5 rounds of 1 s for each of eight requests; about ten minutes
 #   benches/compare/http.sh reviewd bare-hyper            only these; reviewd always comes first
 #
 # Needs Linux, two cores, taskset and GNU's tools, curl, and nginx for its rows, which are left out without it.
-# Servers run on core 0 with one thread, one after the other, and the client on core 1. The peers serve the bytes and
-# the header fields that reviewd was seen to serve, and every answer is compared before it is measured. The client
-# never sleeps while CPU is measured and copies no large body, so no server pays for waking it, and all that are
-# not faster than it are busy all the time.
-# The figure that holds on a machine with other work is the ratio of CPU per request (utime and stime of the server's
-# process); requests a second need two idle cores. The system's congestion control is part of every figure:
-# Linux's default is cubic, and bbr, which sets a timer for each train of packets, doubles what a megabyte costs on
-# loopback. Everything stays on loopback, and only processes that were started here are ended.
+# Servers run on core 0 with one thread, one after the other, and the client on core 1. The peers serve recorded bytes
+# and header fields of reviewd, and every response is compared before it is measured. The client never sleeps while CPU
+# is measured and copies no large body, so no server pays for waking it, and every server that is not faster than the
+# client is busy all the time.
+# On a machine with other work, only the ratio of CPU per request is reliable (utime and stime of the server's process);
+# requests per second need two idle cores. The system's TCP congestion control affects every figure: Linux's default is
+# cubic, and bbr, which sets a timer for each train of packets, doubles the cost of a megabyte on loopback.
+# Everything stays on loopback, and only processes started by this script are stopped.
 #
 #   ROUNDS=5 SECONDS_EACH=1              rounds of each server and request, and their length
 #   ONLY=""                              only the requests whose name contains it, such as "large document"
 #   CSV=""                               a file to which each round is appended, for docs/benchmarks/data/requests.csv
-#   REVIEWS=100000                       reviews of the service whose searches are asked for
-#   REVIEWD=target/dist/reviewd          a reviewd that is built already; without it, it is built here
+#   REVIEWS=100000                       reviews of the service that answers the searches
+#   REVIEWD=target/dist/reviewd          a built reviewd; without it, reviewd is built here
 #   FLAGS="--flag value"                 more flags for reviewd
-#   PORT=18620                           this port and the nine after it are listened on
+#   PORT=18620                           the first of ten ports to listen on
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -37,7 +37,7 @@ start_reviewd documents "$port"
 documents=${started[-1]}@127.0.0.1:$port
 start_reviewd search "$((port + 1))"
 search=${started[-1]}@127.0.0.1:$((port + 1))
-# Waits until a server has nothing more to do: it makes variants of its documents in the background.
+# Waits until a server is idle: it compresses its documents in the background.
 settle() { # process@address
     local before=-1 now
     for _ in $(seq 120); do
@@ -50,7 +50,7 @@ settle() { # process@address
 settle "$documents"
 settle "$search"
 
-# A day since which there are about 20 reviews, of the days of the newest ones.
+# Finds a day since which there are about 20 reviews, among the days of the newest reviews.
 for day in $(curl --silent --fail "${documents#*@}/api/reviews/search?limit=100" | grep -o '"date":"[0-9-]*' | cut -d '"' -f 4); do
     count=$(curl --silent --fail "${documents#*@}/api/reviews/since/$day" | grep -o '"verified"' | wc -l)
     if ((count >= 15 && count <= 40)); then break; fi
@@ -58,7 +58,7 @@ for day in $(curl --silent --fail "${documents#*@}/api/reviews/search?limit=100"
 done
 [ -n "$day" ] || { echo "no day since which there are about 20 reviews" >&2; exit 1; }
 
-# The requests: name, target, where reviewd has it, and a header field: none, `gzip` or `tag`.
+# The requests: name, target, instance of reviewd (`documents` or `search`), and a header field: none, `gzip` or `tag`.
 cases=(
     "small document|/favicon.svg|documents|"
     "document of 5 to 10 KB|/reviews.jsonld|documents|"
@@ -71,16 +71,16 @@ cases=(
 )
 gzip="Accept-Encoding: gzip"
 
-# Asks for a target; the body goes to `$work/body`, the header fields that are the document's own to `$work/fields`.
+# Requests a target; writes the body to `$work/body`, and the document's own header fields to `$work/fields`.
 ask() { # address, target, curl's arguments...
     curl --silent --show-error --fail --max-time 10 --dump-header "$work/head" --output "$work/body" "${@:3}" "$1$2" &&
         sed -E '1d; s/\r$//; s/^[^:]+/\L&/; /^(date|content-length|connection|server)?(:|$)/d' "$work/head" >"$work/fields"
 }
 tag_of() { sed -n 's/^etag: //p' "$1"; }
 
-# What reviewd serves, for the peers to serve the same: `index.tsv` has a line for each document, which is its target, its
-# file, and that of its gzip variant or `-`. Beside a file are the header fields of its replies (`FILE.fields` of the
-# 200, `FILE.304`), and in `root` is what a file server can serve under its own name.
+# Records the responses of reviewd for the peers. Each line of `index.tsv` is a document: its target, its file, and the
+# file of its gzip variant or `-`. `FILE.fields` has the header fields of the 200, `FILE.304` those of the 304, and
+# `root` has the documents that a file server can serve, under their own names.
 recorded=$work/recorded
 mkdir -p "$recorded/root"
 for case in "${cases[@]}"; do
@@ -115,7 +115,7 @@ start_nginx() { # port
     local locations="" target file
     while IFS=$'\t' read -r target file _; do
         [ -e "$recorded/root$target" ] || continue
-        # Its validators, length and media type are nginx's own.
+        # nginx sets validators, length and media type itself.
         locations+="location = $target { $(sed -nE '/^(etag|last-modified|content-type): /d; s/"/\\"/g; s/^([^:]+): (.*)$/add_header \1 "\2";/p' \
             "$recorded/$file.fields") }
 "
@@ -154,8 +154,8 @@ for server in $servers; do
 done
 
 sysctl net.ipv4.tcp_congestion_control 2>/dev/null || true
-# Writes the request of a case for a contender, after a look at its response: the same bytes and header fields as
-# reviewd's, but for the validators of a file server. Fails where the contender has no such document.
+# Writes the request of a case for a server, after a check that its response has the bytes and the header fields of
+# reviewd's, except for a file server's validators. Fails if the server has no such document.
 prepare() { # contender's name, address, target, header field
     local file variant fields=() expected
     IFS=$'\t' read -r _ file variant < <(grep -F "$3"$'\t' "$recorded/index.tsv")
@@ -194,7 +194,7 @@ for case in "${cases[@]}"; do
         if [ "$server" = reviewd ]; then at=${!service}; fi
         if prepare "$server" "${at#*@}" "$target" "$field"; then loaded+=("$server=$at=$work/$server.request"); fi
     done
-    # Each server's rounds, and a quarter of one before them.
+    # Time for the rounds of each server, and for a warm-up of a quarter round.
     timeout "$((${#loaded[@]} * (rounds + 2) * seconds + 60))" \
         taskset -c 1 "$peers/load" "$seconds" "$rounds" "$name" "${loaded[@]}"
 done

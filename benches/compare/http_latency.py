@@ -21,7 +21,7 @@ import tempfile
 import time
 from urllib.parse import quote
 
-# Between two searches of a client, and of a turn at rest.
+# Seconds between two searches of a client, and seconds of the phase at rest.
 PAUSE, REST = 0.01, 20
 # Requests on one connection, fewer than the service allows.
 REQUESTS_MAX = 4000
@@ -35,7 +35,7 @@ group,series,run,value"""
 
 
 class Client:
-    """A connection that is kept."""
+    """A keep-alive connection."""
 
     def __init__(self, address):
         host, port = address.rsplit(":", 1)
@@ -68,7 +68,7 @@ def searches(reviews, rng):
 
 
 def search(address, seed, words, results):
-    """Searches from one word on the pipe to the next, and hands the times over."""
+    """Sends searches between two messages on the pipe, and puts their times into the queue."""
     reviews = json.loads(Client(address).get("/api/reviews/search?limit=100"))["reviews"]
     draw = searches(reviews, random.Random(seed))
     while True:
@@ -103,7 +103,7 @@ class Service:
         return next(line for line in map(json.loads, self.process.stderr) if line["message"] == message)
 
     def change(self):
-        """Puts the first review there once more under another id; by text, as the values of a million take gigabytes."""
+        """Inserts a copy of the first review under another id; as text: parsing a million reviews takes gigabytes."""
         with open(self.path, encoding="utf-8") as file:
             text = file.read()
         start = re.search(r'"reviews"\s*:\s*\[\s*', text).end()
@@ -145,7 +145,7 @@ def measure(service, program, rounds, clients):
     print(HEAD.format(program=os.path.basename(program), reviews=service.reviews))
     for number in range(1, rounds + 1):
         service.change()
-        # What is compressed after the last round.
+        # Time for the compression after the previous round.
         time.sleep(REST)
         for turn, wait in turns.items():
             began = time.monotonic()

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Starts of datasets of several sizes, in turn: processor time until ready and until the insights are there, and memory.
+"""Starts with datasets of several sizes, in turn: processor time until ready and until the insights exist, and memory.
 
     benches/compare/http_start.py PROGRAM FOLDER RUNS SIZE...
 
-FOLDER/SIZE holds a reviews.json of so many reviews, as `cargo run --release --example generate -- --reviews SIZE --into
-FOLDER/SIZE` makes it. Each line of the output is size, run, seconds until ready, the processor time of those, processor
-time until it rests, MiB at rest, and the peak. Only the standard library is needed.
+FOLDER/SIZE holds a reviews.json of SIZE reviews, as `cargo run --release --example generate -- --reviews SIZE --into
+FOLDER/SIZE` makes it. Each line of the output is size, run, seconds until ready, processor time until then, processor
+time until idle, MiB at rest, and the peak. Only the standard library is needed.
 """
 import json
 import os
@@ -17,7 +17,7 @@ import time
 import urllib.error
 import urllib.request
 
-# Between two looks at a service.
+# Seconds between two checks of a service.
 PAUSE = 0.01
 
 
@@ -46,7 +46,7 @@ def start(program, data):
         wait_for(f"http://{address}/readyz")
         ready, used = time.perf_counter() - began, processor(process.pid)
         wait_for(f"http://{address}/insights.json")
-        # Documents are compressed after that.
+        # Then documents are compressed in the background.
         before = 0
         while (now := processor(process.pid)) - before > 0.02:
             before = now

@@ -1,19 +1,19 @@
 #!/usr/bin/env bash
-# Compares the CPU that tools/call search_reviews costs in reviewd, in rmcp's server with the same tool, and as a search
-# of reviewd's REST interface.
+# Compares the CPU cost of tools/call search_reviews in reviewd, of the same tool in rmcp's server, and of the same
+# search by reviewd's REST interface.
 #
 #   benches/compare/mcp.sh               both servers, three calls, 5 rounds of 2 s each; about two minutes
-#   benches/compare/mcp.sh sessions      reviewd's memory before and after a second of new sessions, some ten thousand, and another
+#   benches/compare/mcp.sh sessions      reviewd's memory before and after two seconds of some 10,000 new sessions each
 #
 # Needs Linux, two cores, taskset, curl and python3. Servers run on core 0 with one thread, one after the other, and
-# the client on core 1. Both serve the same 500 generated reviews, and have to give the same answer before they are
-# measured. The figure that holds on a machine with other work is the ratio of CPU per request (utime and stime of
-# the server's process); requests a second need two idle cores. Everything stays on loopback, and only processes that
-# were started here are ended.
+# the client on core 1. Both serve the same 500 generated reviews, and must give the same response before they are
+# measured. On a machine with other work, only the ratio of CPU per request is reliable (utime and stime of the
+# server's process); requests per second need two idle cores. Everything stays on loopback, and only processes
+# started by this script are stopped.
 #
 #   ROUNDS=5 SECONDS_EACH=2              rounds of each server and call, and their length
-#   REVIEWD=target/dist/reviewd          a reviewd that is built already; without it, it is built here
-#   PORT=18600                           this port and the next are listened on
+#   REVIEWD=target/dist/reviewd          a built reviewd; without it, reviewd is built here
+#   PORT=18600                           the first of two ports to listen on
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
@@ -25,7 +25,7 @@ cargo run --quiet --release --example generate -- --reviews 500 --seed 1 --into 
 start_reviewd data "$port"
 ours=${started[-1]}@127.0.0.1:$port
 
-# Writes a request to a file: the header fields and the body of a call beside it, in the forms that curl takes.
+# Writes a request to a file, and its header fields and body to files beside it, for curl.
 request() { # name, method, parameters, more header fields...
     local call=$work/$1
     printf '{"jsonrpc":"2.0","id":1,"method":"%s","params":%s}' "$2" "$3" >"$call.body"
@@ -82,7 +82,7 @@ compare)
         printf 'GET /api/reviews/search?%s&limit=10 HTTP/1.1\r\nHost: localhost\r\nAccept: application/json\r\n\r\n' \
             "$filter" >"$work/rest"
         agree "$call" "${ours#*@}" "${theirs#*@}"
-        # The rounds, and a quarter of one before them.
+        # Time for the rounds, and for warm-ups of a quarter round.
         timeout "$((3 * (rounds + 1) * seconds + 30))" taskset -c 1 "$peers/load" "$seconds" "$rounds" "$call" \
             "reviewd=$ours=$work/$call" "rmcp=$theirs=$work/$call" "REST=$ours=$work/rest"
     done
@@ -91,7 +91,7 @@ sessions)
     request initialize initialize "{\"protocolVersion\":\"$handshake\",\"capabilities\":{},\"clientInfo\":$client}"
     memory() { echo "resident memory $1:$(sed -n 's/^VmRSS://p' "/proc/${ours%@*}/status")"; }
     memory "at the start"
-    # What the first sessions leave are buffers, what the second ones add would be sessions.
+    # Growth in the first second is buffers; growth in the second one would be sessions.
     for turn in "the first" "the second"; do
         timeout 60 taskset -c 1 "$peers/load" 1 1 initialize "reviewd=$ours=$work/initialize"
         memory "after $turn second"

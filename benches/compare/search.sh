@@ -5,17 +5,17 @@
 #   REVIEWD_CORPUS=DIR benches/compare/search.sh 100000 1000000
 #                                        real ones; a million take 15 minutes and 8 GB of memory
 #   benches/compare/search.sh words 10000
-#                                        three words that must all occur, in the engines' own indexes of words: the
+#                                        three words that must all occur, in separate word indexes of the peers: the
 #                                        median and the 99th percentile
 #
 # All engines hold the same folded texts in memory and answer the same searches of every class in one process, on
 # one thread. Before the table is printed, their exact numbers and newest 20 rows are compared; one that differs
-# fails the run. REVIEWD_BENCH_MEMORY is what the index may take, in bytes for each review; CSV is a file to which the
+# fails the run. REVIEWD_BENCH_MEMORY is the limit of the index in bytes per review; CSV is a file to which the
 # figures are appended, for docs/benchmarks/data/search.csv. On a shared machine read the ratios.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 
-# .cargo/config.toml leaves out SQLite's full-text search, which is what is compared here.
+# .cargo/config.toml leaves out SQLite's full-text search, which is compared here.
 export LIBSQLITE3_FLAGS=
 cargo build --release --locked --quiet --manifest-path benches/compare/Cargo.toml --package search-peers
 what=()

@@ -21,9 +21,9 @@ pub(crate) fn corpus() -> Option<Files> {
     })
 }
 
-/// Returns the dataset of files that are right.
+/// Returns the dataset of valid files.
 pub(crate) fn decoded(files: Files) -> Dataset {
-    // Later than any `updated_at` that is not a mistake.
+    // Later than any plausible `updated_at`.
     match decode(files, Timestamp::from_unix(4_000_000_000)) {
         Ok(decoded) => decoded.dataset,
         Err(problems) => panic!("{problems}"),

@@ -1,6 +1,6 @@
 //! Datasets and queries for the benches of search.
 //!
-//! `REVIEWD_CORPUS` names a directory with the files of a large dataset; without it the sample lends its sentences.
+//! `REVIEWD_CORPUS` names a directory with the files of a large dataset; without it, the sentences are the sample's.
 //! `REVIEWD_BENCH_REVIEWS` sets the number of reviews (default 10,000 and 100,000, or 1,000 as a test).
 
 #[path = "../../examples/generate/recombine.rs"]
@@ -28,7 +28,7 @@ pub(crate) struct Data {
     pub(crate) taxonomy: Taxonomy,
 }
 
-/// Returns `count` reviews: the first ones of the corpus as they stand, or else recombined ones.
+/// Returns `count` reviews: every n-th one of the corpus, or recombined ones if it has too few.
 pub(crate) fn data(count: usize) -> Data {
     let given = decoded(corpus().unwrap_or_else(embedded));
     let mut reviews = given.reviews;
@@ -60,7 +60,7 @@ pub(crate) fn sizes() -> Vec<usize> {
     }
 }
 
-/// Returns what the benches let an index use.
+/// Returns the index options of the benches.
 pub(crate) fn options(memory_bytes: u64) -> IndexOptions {
     let threads = std::env::var("REVIEWD_BENCH_THREADS")
         .ok()
@@ -179,7 +179,7 @@ impl<'d> Searches<'d> {
         Search::new(class, &pairs)
     }
 
-    /// Words of reviews, or their parts before the first sign within them.
+    /// Words of reviews, each cut at the first sign within it.
     fn words(&mut self, count: usize) -> String {
         let mut words = Vec::new();
         while words.len() < count {

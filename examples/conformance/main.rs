@@ -1,10 +1,10 @@
 //! A server on which the official conformance suite of the Model Context Protocol can be run.
 //!
 //! `cargo run --release --example conformance -- --data data --listen 127.0.0.1:8080` serves like `reviewd serve` with
-//! the same flags, behind a proxy that adds the tools, resources and prompts that the suite asks for by name and
-//! content, and that a service has no use for. A request for one of them is sent on as one for something that the server
-//! has, so that all its checks apply, and the content of the result is exchanged. What needs messages from the server
-//! while a request is open is not there.
+//! the same flags, behind a proxy that adds the tools, resources and prompts that the suite requires and a service does
+//! not need. A request for one of them is forwarded as a request for an item that the server has, so that all checks of
+//! the server apply, and the content of the result is replaced. Features that need messages from the server during a
+//! request are not supported.
 
 use std::convert::Infallible;
 use std::time::Duration;
@@ -22,7 +22,7 @@ use serde_json::{Map, Value, json};
 
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
-    // As `reviewd serve` takes them, from the environment, too.
+    // The same flags as `reviewd serve`, also from the environment.
     let arguments = ["reviewd", "serve"].map(Into::into).into_iter();
     let matches = command().get_matches_from(arguments.chain(std::env::args_os().skip(1)));
     let serve = matches
@@ -46,7 +46,7 @@ async fn main() {
     }
 }
 
-/// Sends a request on to the server, and returns its response with the content that the suite asks for.
+/// Forwards a request to the server, and returns its response with the content that the suite expects.
 async fn exchange(request: Request<Incoming>, inner: &str) -> Response<Full<Bytes>> {
     let (mut parts, body) = request.into_parts();
     let body = body.collect().await.map(|body| body.to_bytes());
@@ -95,7 +95,7 @@ fn send(parts: Parts, body: Vec<u8>) -> (hyper::http::response::Parts, Vec<u8>) 
     (parts, body)
 }
 
-/// Returns the message with something that the server has in place of what only the suite knows.
+/// Returns the message with an item of the server in place of the suite's item.
 fn stand_in(message: &Value, parts: &mut Parts) -> Value {
     let mut sent = message.clone();
     let (key, name) = match message["method"].as_str() {
@@ -121,7 +121,7 @@ fn stand_in(message: &Value, parts: &mut Parts) -> Value {
     sent
 }
 
-/// Adds the items of a list; of any other result only what the era wants of it stays.
+/// Adds the items of a list; of any other result, keeps only the fields that the protocol revision requires.
 fn exchange_content(method: &str, result: &mut Map<String, Value>, fixture: Value) {
     let Value::Object(fixture) = fixture else {
         return;
@@ -142,7 +142,7 @@ fn exchange_content(method: &str, result: &mut Map<String, Value>, fixture: Valu
     }
 }
 
-/// Returns what the suite expects of a method; what is not here is left to the server.
+/// Returns the result that the suite expects of a method; `None` leaves it to the server.
 fn answer(method: &str, params: &Value) -> Option<Value> {
     let is_stateless = params["_meta"]["io.modelcontextprotocol/protocolVersion"].is_string();
     let fixtures: Value = serde_json::from_str(FIXTURES).expect("the fixtures are JSON");
@@ -159,7 +159,7 @@ fn answer(method: &str, params: &Value) -> Option<Value> {
         }
         _ => of_method,
     };
-    // Only 2026-07-28 has results that ask the client for something.
+    // Only results of revision 2026-07-28 can request input from the client.
     match fixture["inputRequests"].as_object() {
         Some(_) if !is_stateless => None,
         Some(asked)
@@ -173,7 +173,7 @@ fn answer(method: &str, params: &Value) -> Option<Value> {
     }
 }
 
-/// Returns the resource of this URI, which may be one of a template with an id.
+/// Returns the resource of this URI, which may be an instance of the template.
 fn resource(resources: &Value, uri: &str) -> Option<Value> {
     let template = "test://template/{id}/data";
     let (start, end) = template.split_once("{id}")?;
@@ -189,7 +189,7 @@ fn resource(resources: &Value, uri: &str) -> Option<Value> {
     }
 }
 
-/// Puts arguments in the place of their names in braces.
+/// Replaces names in braces by their arguments.
 fn filled(fixture: &Value, arguments: Option<&Map<String, Value>>) -> Value {
     let mut text = fixture.to_string();
     for (name, value) in arguments.into_iter().flatten() {
@@ -202,5 +202,5 @@ fn filled(fixture: &Value, arguments: Option<&Map<String, Value>>) -> Value {
     serde_json::from_str(&text).expect("a string takes the place of another")
 }
 
-/// By method, and of tools, resources and prompts by name: the results that the suite expects.
+/// The results that the suite expects, by method; those of tools, resources and prompts also by name.
 const FIXTURES: &str = include_str!("fixtures.json");

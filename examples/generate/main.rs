@@ -1,7 +1,7 @@
-//! Makes a larger dataset out of the sentences of a given one, for tests and measurements.
+//! Generates a larger dataset from the sentences of a given one, for tests and measurements.
 //!
 //! `cargo run --release --example generate -- --reviews 100000 --into DIR [--seed S] [--from DIR]`. The same seed makes
-//! the same bytes; without `--from` the sample lends its sentences.
+//! the same bytes; without `--from` the sentences are the sample's.
 
 mod recombine;
 
@@ -20,16 +20,16 @@ use reviewd::{clock, dataset};
 
 #[derive(Debug, Parser)]
 struct Arguments {
-    /// How many reviews to make
+    /// Number of reviews to generate
     #[arg(long)]
     reviews: u64,
-    /// Directory to make; reviews.json and taxonomy.json in it must not be there yet
+    /// Directory to create; must not contain reviews.json or taxonomy.json yet
     #[arg(long)]
     into: PathBuf,
-    /// Which of all possible datasets to make
+    /// Seed of the random numbers
     #[arg(long, default_value_t = 1)]
     seed: u64,
-    /// Directory whose reviews lend their sentences [default: the sample]
+    /// Directory with the reviews whose sentences are used [default: the sample]
     #[arg(long)]
     from: Option<PathBuf>,
 }

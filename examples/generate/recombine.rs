@@ -2,14 +2,14 @@
 
 use reviewd::model::{Rating, Review};
 
-/// An endless row of reviews that resemble given ones: each takes author, rating, date and mentions from reviews
+/// An endless iterator of reviews that resemble given ones: each takes author, rating, date and mentions from reviews
 /// drawn at random, and as many sentences as one of them has, from reviews of the same rating and kind of script.
 ///
-/// The same reviews and seed give the same row on every machine.
+/// The same reviews and seed give the same sequence on every machine.
 #[derive(Debug)]
 pub(crate) struct Recombined<'d> {
     reviews: &'d [Review],
-    /// Sentences by rating, and apart from each other those in ASCII and those that are not.
+    /// Sentences by rating, then by whether they are ASCII.
     sentences: [[Vec<&'d str>; 2]; 5],
     random: Random,
     /// How many reviews were made.
@@ -17,7 +17,7 @@ pub(crate) struct Recombined<'d> {
 }
 
 impl<'d> Recombined<'d> {
-    /// Starts a row from `reviews`; it is empty if they are.
+    /// Creates the iterator; it is empty if `reviews` is empty.
     pub(crate) fn new(reviews: &'d [Review], seed: u64) -> Recombined<'d> {
         let mut sentences: [[Vec<&str>; 2]; 5] = Default::default();
         for review in reviews {
@@ -83,7 +83,7 @@ impl Iterator for Recombined<'_> {
     }
 }
 
-/// Cuts `text` after full stops, exclamation and question marks and line breaks; no piece is empty or has white space around it.
+/// Splits `text` after full stops, exclamation and question marks and line breaks; pieces are trimmed and not empty.
 fn split(text: &str) -> impl Iterator<Item = &str> {
     let ends = ['.', '!', '?', '\n', '。', '！', '？', '।'];
     text.split_inclusive(ends)
@@ -91,7 +91,7 @@ fn split(text: &str) -> impl Iterator<Item = &str> {
         .filter(|sentence| !sentence.is_empty())
 }
 
-/// Makes a ULID of a time, a number that no other review has, and chance.
+/// Creates a ULID from a time, a unique number, and random bits.
 fn id(seconds: i64, number: u64, random: u64) -> String {
     const DIGITS: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
     let milliseconds = u128::try_from(seconds).unwrap_or(0) * 1000;

@@ -40,7 +40,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Lists everything and pages through a search; returns how many tools there are and how many reviews were found.
+/// Lists everything and pages through a search; returns the number of tools and the number of reviews found.
 async fn walk(client: &RunningService<RoleClient, ()>) -> Result<(usize, usize), Box<dyn Error>> {
     let tools = client.list_all_tools().await?;
     assert!(!client.list_all_resources().await?.is_empty());
@@ -61,7 +61,7 @@ async fn walk(client: &RunningService<RoleClient, ()>) -> Result<(usize, usize),
     }
 }
 
-/// Calls the search, and checks that both copies of its answer are the same.
+/// Calls the search, and checks that both copies of its result are equal.
 async fn search(
     client: &RunningService<RoleClient, ()>,
     arguments: &Value,

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use bytes::Bytes;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 
-/// What goes wrong ends the program.
+/// Any error ends the program.
 pub type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
 /// Header fields by name.
@@ -20,11 +20,11 @@ pub type Fields = Vec<(String, String)>;
 pub struct Document {
     /// Its entity-tag, quotes included.
     pub tag: String,
-    /// What reviewd was seen to send with it, but for the date, the length and the coding.
+    /// The recorded header fields of reviewd's response, except date, length and coding.
     pub fields: Fields,
-    /// The same of the reply that it has not changed.
+    /// The recorded header fields of its 304 response, with the same exceptions.
     pub not_modified: Fields,
-    /// Both as maps that are ready to be cloned.
+    /// Both as maps, to be cloned.
     pub maps: [HeaderMap; 2],
     /// The body.
     pub body: Bytes,
@@ -33,7 +33,7 @@ pub struct Document {
 }
 
 impl Document {
-    /// The body for a request with this Accept-Encoding, and whether it is the one in gzip.
+    /// Returns the body for a request with this Accept-Encoding, and whether it is the gzip variant.
     #[must_use]
     pub fn body(&self, accept_encoding: Option<&[u8]>) -> (&Bytes, bool) {
         let accepts =
@@ -87,7 +87,7 @@ pub fn arguments() -> Result<(Documents, SocketAddr)> {
     Ok((documents, address.parse()?))
 }
 
-/// The fields as a map that is ready to be cloned, with room for those that hyper adds.
+/// Returns the fields as a map, to be cloned, with capacity for those that hyper adds.
 fn map(fields: &Fields) -> Result<HeaderMap> {
     let mut map = HeaderMap::with_capacity(fields.len() + 3);
     for (name, value) in fields {

@@ -1,16 +1,16 @@
-//! Loads HTTP servers in turn, a round each, and compares the processor time that they spend on a request.
+//! Loads HTTP servers in turn, a round each, and compares their processor time per request.
 //!
 //!     load SECONDS ROUNDS NAME SERVER=PID@ADDRESS:PORT=FILE...
 //!
 //! FILE holds the request as it is sent. For each server a row of a table is printed: the name of the request, bytes of
-//! the response's body, the server, microseconds of processor time for a request, that of the first server by that of
-//! this one, and requests a second; medians of the rounds. `CSV` in the environment names a file to which each round is
-//! appended. http.sh and mcp.sh start the servers, write the requests, and compare the responses before.
+//! the response's body, the server, microseconds of processor time per request, the ratio of the first server's time
+//! to this server's, and requests per second; medians of the rounds. `CSV` in the environment names a file to which
+//! each round is appended. http.sh and mcp.sh start the servers, write the requests, and compare the responses before.
 //!
-//! 32 connections have one request under way each. The client never sleeps, so no server pays for waking it, and it reads
-//! a response whole only once: later ones are known by their status and length, which takes two system calls. A client that
-//! waited for one connection after the other made a slower server wake it for every response, and waited for a faster one;
-//! which of both happened decided more about the figures than the server did.
+//! Each of 32 connections has one request in flight. The client never sleeps, so no server pays for waking it, and it
+//! reads only the first response whole: later ones are checked by status and length, which takes two system calls. A
+//! client that waited for one connection after another was woken by slower servers for every response, and waited for
+//! faster ones; which of the two happened affected the figures more than the server did.
 
 use std::error::Error;
 use std::fs::{OpenOptions, read, read_to_string};
@@ -21,12 +21,12 @@ use std::time::{Duration, Instant};
 use rustix::io::Errno;
 use rustix::net::{RecvFlags, SendFlags, recv, send};
 
-/// What goes wrong ends the program.
+/// Any error ends the program.
 type Result<T> = std::result::Result<T, Box<dyn Error>>;
 
-/// Connections that are kept open, each with one request under way.
+/// Connections that are kept open, each with one request in flight.
 const CONNECTIONS: usize = 32;
-/// What is read of a response before the rest is only counted.
+/// Bytes of a response that are read into a buffer; the rest is only counted.
 const BEGIN_BYTES: usize = 16 << 10;
 /// Bytes of a response that hold its version and status.
 const STATUS_BYTES: usize = 12;
@@ -70,7 +70,7 @@ fn main() -> Result<()> {
     Ok(())
 }
 
-/// A server that is measured, the request that it gets, and what each round found.
+/// A measured server, its request, and the results of its rounds.
 struct Server {
     name: String,
     pid: u32,
@@ -83,7 +83,7 @@ struct Server {
 struct Round {
     /// Processor time of the server for each request, in microseconds.
     cpu_us: f64,
-    /// Requests a second.
+    /// Requests per second.
     per_second: f64,
 }
 
@@ -115,7 +115,7 @@ impl Server {
         Ok(stream)
     }
 
-    /// Sends the request again; a socket whose last one was answered takes it whole.
+    /// Sends the request again; the socket takes it whole, because the previous one was answered.
     fn send(&self, stream: &TcpStream) -> Result<()> {
         match send(stream, &self.request, SendFlags::NOSIGNAL)? == self.request.len() {
             true => Ok(()),
@@ -135,10 +135,10 @@ impl Server {
         Ok(TICK * ticks)
     }
 
-    /// Keeps one request under way on each connection for `time`.
+    /// Keeps one request in flight on each connection for `time`.
     ///
     /// # Errors
-    /// Where a response has another status or length than the first one, or none comes for ten seconds.
+    /// If a response has another status or length than the first one, or if no response arrives for ten seconds.
     fn round(&self, time: Duration) -> Result<Round> {
         let mut lanes = Vec::new();
         for _ in 0..CONNECTIONS {
@@ -186,7 +186,7 @@ impl Server {
     }
 }
 
-/// What every response of a round has to be.
+/// The properties that all responses of a round must share.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Response {
     status: [u8; STATUS_BYTES],
@@ -227,16 +227,16 @@ impl Response {
     }
 }
 
-/// A connection with a request under way.
+/// A connection with a request in flight.
 struct Lane {
     stream: TcpStream,
-    /// Bytes of its response that have come.
+    /// Bytes of its response received so far.
     come: usize,
 }
 
 impl Lane {
-    /// Reads what has come, and tells whether the response is complete. The second buffer is never written: the kernel
-    /// throws away what is read into it.
+    /// Reads the available bytes, and tells whether the response is complete. The second buffer is never written: with
+    /// `MSG_TRUNC` the kernel discards the bytes.
     fn is_complete(&mut self, expected: &Response, buffers: &mut [Vec<u8>; 2]) -> Result<bool> {
         let [begin, rest] = buffers;
         loop {
@@ -268,7 +268,7 @@ impl Lane {
     }
 }
 
-/// The median of one figure; of an even number of rounds, the higher one in the middle.
+/// The median of one figure; if the number of rounds is even, the higher of the two middle ones.
 fn median(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
     let mut figures: Vec<f64> = rounds.iter().map(figure).collect();
     figures.sort_by(f64::total_cmp);

@@ -1,6 +1,6 @@
-//! The tool `search_reviews` on rmcp's server: what the same service costs with the common library.
+//! The tool `search_reviews` on rmcp's server: the cost of the same service with the common library.
 //!
-//! Built as rmcp's documentation builds a server, with the choices that make it fast: no sessions, answers as plain
+//! Built as rmcp's documentation builds a server, with the choices that make it fast: no sessions, responses as plain
 //! JSON, one prepared handler that is cloned for each request, hyper without a router around it, the same allocator
 //! as reviewd's. The reviews are parsed and lowered once; a request only filters them.
 //!
@@ -26,9 +26,9 @@ use tokio::net::TcpListener;
 #[global_allocator]
 static ALLOCATOR: MiMalloc = MiMalloc;
 
-/// Reviews of a page when the call does not say.
+/// Reviews per page if the call sets no limit.
 const LIMIT_DEFAULT: usize = 20;
-/// Most reviews of a page.
+/// Largest number of reviews per page.
 const LIMIT_MAX: usize = 100;
 
 /// The data file, as far as it matters here.
@@ -87,7 +87,7 @@ struct Page {
     reviews: Vec<&'static Review>,
 }
 
-/// A review beside its text in lower case.
+/// A review and its text in lower case.
 struct Row {
     lowered: String,
     review: &'static Review,
@@ -101,7 +101,7 @@ struct Peer {
 
 #[tool_router]
 impl Peer {
-    /// Takes the reviews of a data file, newest first.
+    /// Creates the peer with the reviews of a data file, sorted newest first.
     fn new(mut reviews: Vec<Review>) -> Peer {
         reviews.sort_by(|a, b| (&b.date, &b.id).cmp(&(&a.date, &a.id)));
         let reviews: &'static [Review] = Vec::leak(reviews);
@@ -178,7 +178,7 @@ fn main() -> Result<(), Box<dyn Error>> {
             stream.set_nodelay(true)?;
             let service = TowerToHyperService::new(service.clone());
             tokio::spawn(async move {
-                // A client that goes away is no concern of this program.
+                // Errors of a connection, such as a client that disconnects, are ignored.
                 let _ = http1::Builder::new()
                     .serve_connection(TokioIo::new(stream), service)
                     .await;

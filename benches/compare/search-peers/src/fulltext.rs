@@ -1,11 +1,11 @@
 //! SQLite in memory: an FTS5 table of trigrams over the folded texts, and a table with indexes for the filters.
 //!
-//! The trigram tokenizer is told to fold nothing, as the texts are folded already. Needles of one or two characters
-//! have no trigram; for them every text is looked at, as SQLite's own documentation says. `matched` comes from count(*),
+//! The trigram tokenizer folds nothing, because the texts are already folded. Needles of one or two characters
+//! have no trigram; for them every text is scanned, as SQLite's documentation says. `matched` comes from count(*),
 //! and the newest rows from a second statement in the order of rowid, which FTS5 keeps; both are prepared once.
 //!
-//! Searches for words have a table of their own instead: the runs of letters and digits of a text, of which it keeps which
-//! review has which (`detail=none`), and is asked for prefixes.
+//! Searches for words use another table: the runs of letters and digits of a text, without positions (`detail=none`),
+//! searched by prefixes.
 
 use rusqlite::types::Value;
 use rusqlite::{Connection, params_from_iter};
@@ -16,7 +16,7 @@ use crate::{Answer, Engine, PAGE};
 use reviewd::search::filter::{Filter, Query, RatingSet};
 use reviewd::wire::date::Date;
 
-/// The database, and the dates by which a filter's days become rows, as for all engines.
+/// The database, and the dates that map a filter's days to rows, as in all engines.
 pub(crate) struct FullText {
     connection: Connection,
     dates: Vec<Date>,
@@ -66,10 +66,10 @@ impl FullText {
         Ok(Answer { matched, newest })
     }
 
-    /// Returns the name of the row's number, all that follows the selected columns, and the values of its parameters.
+    /// Returns the column of the row number, the SQL after the selected columns, and the values of its parameters.
     ///
-    /// A needle is looked up first, and the other conditions tested on what it selects: left to itself, the planner
-    /// may ask the full text once for each row of a filter.
+    /// The needle is searched first, and the other conditions are tested on its results: otherwise the planner may run
+    /// the full-text search once for each row of a filter.
     fn select(&self, filter: &Filter<'_>) -> (&'static str, String, Vec<Value>) {
         let mut values: Vec<Value> = Vec::new();
         let grams = filter.text.filter(|text| text.chars().count() >= 3);
@@ -154,7 +154,7 @@ fn build(data: &Data) -> rusqlite::Result<Connection> {
 
 fn build_words(data: &Data) -> rusqlite::Result<Connection> {
     let mut connection = Connection::open_in_memory()?;
-    // The tokenizer `ascii` takes everything but ASCII's signs for parts of words, and there are no signs but spaces.
+    // The tokenizer `ascii` splits only at ASCII characters other than letters and digits, here only spaces.
     connection.execute_batch(
         "PRAGMA journal_mode = OFF;
          CREATE VIRTUAL TABLE texts USING fts5(text, content = '', detail = none, columnsize = 0,

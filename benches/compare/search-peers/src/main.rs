@@ -1,9 +1,9 @@
-//! The same searches by reviewd's index, SQLite FTS5, tantivy and a plain scan: answers compared, times side by side.
+//! Compares answers and times of the same searches in reviewd's index, SQLite FTS5, tantivy and a plain scan.
 //!
 //! One engine is in memory at a time. Each answers the searches of every class in turn, one thread, in process; what it
 //! returns, the exact number matched and the newest 20 rows, must equal what the scan returned, or the program fails.
-//! The time of a search is the shortest of three in turns (of one where it takes over 20 ms), that of a class the median.
-//! With the argument `words` the searches are for three words instead, in the peers' own indexes of words.
+//! The time of a search is the shortest of three passes (of one if it takes over 20 ms), that of a class is the median.
+//! With the argument `words` the searches are for three words, in separate word indexes of the peers.
 
 #[path = "../../../support/mod.rs"]
 #[allow(
@@ -47,7 +47,7 @@ const ROW_BYTES: u64 = 51;
 /// Rows of a page.
 const PAGE: usize = Query::LIMIT_DEFAULT as usize;
 
-/// The classes of the benches but the last ones: no peer keeps the other orders, and words have a comparison of their own.
+/// The classes of the benches except the last ones: no peer supports other orders, and words are compared separately.
 const COMPARED: usize = CLASSES.len() - 5;
 
 /// The number matched and the newest rows.
@@ -57,18 +57,18 @@ struct Answer {
     newest: Vec<u32>,
 }
 
-/// What is compared.
+/// A search engine in the comparison.
 trait Engine {
     /// Builds an index of the reviews, for words or for everything else.
     fn new(data: &Data, is_for_words: bool) -> Self;
 
-    /// Returns what the index takes, as far as the engine tells.
+    /// Returns the bytes of the index, as far as the engine reports them.
     fn bytes(&self) -> u64;
 
     fn answer(&mut self, query: &Query<'_>) -> Answer;
 }
 
-/// The index of reviewd, which is one for all searches.
+/// The index of reviewd, which is the same for all searches.
 struct Own(Index, Scratch);
 
 impl Engine for Own {
@@ -94,7 +94,7 @@ impl Engine for Own {
     }
 }
 
-/// What one engine did.
+/// The results of one engine.
 struct Outcome {
     name: &'static str,
     build: Duration,
@@ -127,7 +127,7 @@ fn main() -> ExitCode {
                 rows.push(((*class).to_owned(), start..drawn.len(), 50));
             }
         }
-        // The scan is the one that the others are compared with.
+        // The scan is the reference for the others.
         let scan = measure::<Scan>("scan", &data, &drawn, is_for_words);
         let own = measure::<Own>("reviewd", &data, &drawn, is_for_words);
         let sql = measure::<FullText>("SQLite FTS5", &data, &drawn, is_for_words);
@@ -158,7 +158,7 @@ fn draw_words(searches: &mut Searches<'_>) -> Vec<Search> {
     drawn.filter(are_runs).take(WORD_SEARCHES).collect()
 }
 
-/// Builds an engine and asks it for every search, three times where that is soon done.
+/// Builds an engine and runs every search, three times unless it is slow.
 fn measure<E: Engine>(
     name: &'static str,
     data: &Data,
@@ -204,8 +204,8 @@ fn agrees(outcome: &Outcome, scan: &Outcome, drawn: &[Search]) -> bool {
     scan.answers == outcome.answers
 }
 
-/// Prints the table of the documentation: for each row a percentile of the searches in a range, and what the engines cost
-/// otherwise. `CSV` in the environment names a file to which the figures are appended, as `benches/plot.py` reads them.
+/// Prints the table of the documentation: for each row a percentile of the searches in a range, then build time and
+/// memory. `CSV` in the environment names a file to which the figures are appended, as `benches/plot.py` reads them.
 fn print(size: usize, outcomes: &[Outcome; 4], rows: &[(String, Range<usize>, usize)]) {
     let mut csv = String::new();
     println!(

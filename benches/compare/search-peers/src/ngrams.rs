@@ -1,10 +1,10 @@
 //! tantivy in memory: grams of one and two characters by review, and grams of three with their positions.
 //!
 //! Reviews are added newest first to a single segment, so a document's number is its row and the newest come first. A
-//! needle is a phrase of every third of its trigrams and the last one, which cover it, so no text is looked at.
+//! needle is searched as a phrase of every third trigram and the last one, which cover it, so no text is scanned.
 //!
-//! Searches for words have an index of their own instead: every beginning of every run of letters and digits is a term, so
-//! that a word is one term.
+//! Searches for words use another index, in which every prefix of every run of letters and digits is a term, so that a
+//! word is one term.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -26,10 +26,10 @@ use reviewd::model::Review;
 use reviewd::search::filter::{Filter, Query, RatingSet};
 use reviewd::wire::date::Date;
 
-/// Longest beginning of a word in characters that is a term; longer words are not drawn.
+/// Longest prefix of a word that is a term, in characters; longer words are not drawn.
 pub(crate) const PREFIX_MAX: usize = 32;
 
-/// The index, and the dates by which a filter's days become rows, as for all engines.
+/// The index, and the dates that map a filter's days to rows, as in all engines.
 pub(crate) struct Ngrams {
     searcher: Searcher,
     fields: Fields,
@@ -78,7 +78,7 @@ impl Ngrams {
         newest_and_count(&self.searcher, &wanted, first..end)
     }
 
-    /// Returns what all documents must have, but for the days; `None` where that is nothing.
+    /// Returns the query for all conditions except the days; `None` if there are none.
     fn wanted(&self, filter: &Filter<'_>) -> Option<Box<dyn Wanted>> {
         let Fields {
             short,
@@ -148,7 +148,7 @@ fn newest_and_count(
         if answer.newest.len() < PAGE {
             answer.newest.push(row);
         } else if is_whole {
-            // Counting without the numbers is faster, and immediate where it is one gram's.
+            // Counting without row numbers is faster, and immediate for a single gram.
             answer.matched = searcher.search(wanted, &Count)? as u32;
             return Ok(answer);
         }
@@ -158,7 +158,7 @@ fn newest_and_count(
     Ok(answer)
 }
 
-/// The name that reviews of a set of ratings have: those of one rating, and those of a least rating.
+/// The term of a set of ratings: either a single rating, or all from a lowest rating on.
 fn rating_name(set: RatingSet) -> String {
     let (least, most) = stars(set).unwrap_or((9, 9));
     format!("r{least}{most}")
@@ -216,7 +216,7 @@ fn add_grams(
     document.add_pre_tokenized_text(fields.three, tokens_of(grams(folded, 3)));
 }
 
-/// Adds the beginnings of up to [`PREFIX_MAX`] characters of all runs.
+/// Adds the prefixes, up to [`PREFIX_MAX`] characters long, of all runs.
 fn add_words(document: &mut TantivyDocument, fields: &Fields, folded: &str) {
     let beginnings = |run| {
         let run: &str = run;
@@ -242,7 +242,7 @@ fn tokens_of<'t>(terms: impl Iterator<Item = (usize, &'t str)>) -> PreTokenizedS
     }
 }
 
-/// All grams of so many characters, with their positions.
+/// All grams of `length` characters, with their positions.
 fn grams(text: &str, length: usize) -> impl Iterator<Item = (usize, &str)> {
     let starts = text.char_indices().map(|(at, _)| at);
     let ends = starts.clone().chain([text.len()]).skip(length);

@@ -1,4 +1,4 @@
-//! The plain scan: every folded text looked at by memmem, and columns tested row by row.
+//! The plain scan: searches every folded text with memmem, and tests columns row by row.
 
 use memchr::memmem::Finder;
 use reviewd::model::{Rating, Review, Taxonomy};
@@ -13,7 +13,7 @@ pub(crate) struct Scan {
     texts: Vec<String>,
     ratings: Vec<Rating>,
     dates: Vec<Date>,
-    /// Everything that selects the review by a name.
+    /// All names by which a filter can select the review.
     names: Vec<Vec<String>>,
 }
 
@@ -30,7 +30,7 @@ impl Engine for Scan {
         }
     }
 
-    /// Bytes of the texts, and of what a row has besides names.
+    /// Bytes of the texts, and of a row without its names.
     fn bytes(&self) -> u64 {
         let texts: usize = self.texts.iter().map(String::len).sum();
         (texts + self.texts.len() * 29) as u64
@@ -89,7 +89,7 @@ pub(crate) fn range(dates: &[Date], filter: &Filter<'_>) -> std::ops::Range<usiz
     start..end.max(start)
 }
 
-/// Returns everything that stands for whom and what `review` mentions: `t` or `s`, and a folded name.
+/// Returns all names of the technicians and services that `review` mentions: `t` or `s`, and a folded name.
 pub(crate) fn names_of(review: &Review, taxonomy: &Taxonomy) -> Vec<String> {
     let mut names = Vec::new();
     for technician in &review.mentioned_technicians {
@@ -117,7 +117,7 @@ pub(crate) fn names_of(review: &Review, taxonomy: &Taxonomy) -> Vec<String> {
     names
 }
 
-/// Returns what a review must have among its names.
+/// Returns the names that a filter requires of a review.
 pub(crate) fn tokens(filter: &Filter<'_>) -> Vec<String> {
     let technician = filter.technician.map(|name| format!("t{name}"));
     let service = filter.service.map(|name| format!("s{name}"));

@@ -1,4 +1,4 @@
-//! The documents on actix-web, one worker.
+//! The documents served by actix-web, with one worker.
 
 use actix_web::http::header;
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};

@@ -1,4 +1,4 @@
-//! The documents on axum, one thread, as its documentation builds a small service.
+//! The documents served by axum on one thread, as in axum's documentation of a small service.
 
 use std::sync::Arc;
 
@@ -50,7 +50,7 @@ fn main() -> Result<()> {
         let listener = TcpListener::bind(address).await?;
         axum::serve(
             axum::serve::ListenerExt::tap_io(listener, |stream| {
-                // Without it, small answers would wait for acknowledgements.
+                // Without TCP_NODELAY, small responses would wait for acknowledgements.
                 let _ = stream.set_nodelay(true);
             }),
             router,

@@ -62,7 +62,7 @@ fn main() -> Result<()> {
             });
             let connection = http1::Builder::new().serve_connection(TokioIo::new(stream), service);
             tokio::spawn(async move {
-                // A client that goes away is no concern of this program.
+                // Errors of a connection, such as a client that disconnects, are ignored.
                 let _ = connection.await;
             });
         }
