@@ -236,9 +236,8 @@ impl ServeArgs {
     fn hub_settings(&self) -> Result<Settings, Failure> {
         let waits = self.retry_delays.len();
         if waits > RETRY_DELAYS_MAX {
-            let message = format!(
-                "--retry-delays: takes at most {RETRY_DELAYS_MAX} times, and {waits} are given"
-            );
+            let message =
+                format!("--retry-delays: must have at most {RETRY_DELAYS_MAX} times, not {waits}");
             return Err(Failure::new(Status::Usage, message));
         }
         let guard = Guard {

@@ -50,7 +50,7 @@ impl Folder {
         if !path.join(REVIEWS.name).exists() {
             let shown = path.display();
             let message =
-                format!("{shown}: there is no reviews.json; `reviewd init {shown}` makes it");
+                format!("{shown}: there is no reviews.json; `reviewd init {shown}` creates it");
             return Err(Failure::new(Status::NoInput, message));
         }
         let lock = if is_dry { None } else { Some(lock(path)?) };
@@ -111,7 +111,10 @@ impl Folder {
         if fs::read(&path).is_ok_and(|bytes| bytes == self.reviews) {
             return Ok(fs::canonicalize(&path).unwrap_or(path));
         }
-        let message = format!("{}: was changed meanwhile; try again", path.display());
+        let message = format!(
+            "{}: was changed by another process; try again",
+            path.display()
+        );
         Err(Failure::new(Status::Data, message))
     }
 }

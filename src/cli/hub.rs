@@ -130,14 +130,15 @@ fn copy(
     let directory = StoreLocation::Directory(state.to_owned());
     let mut source = open(&directory)?;
     if !source.try_take_role()? {
-        let message = format!("{directory}: a service still delivers from it; stop that first");
+        let message =
+            format!("{directory}: a service still delivers from it; stop the service first");
         return Err(Failure::new(Status::Unavailable, message));
     }
     let report = store.copy_from(&mut source, now())?;
     let (copied, known, requests) = (report.copied, report.known, report.requests);
     let json = json!({"copied": copied, "known": known, "requests": requests});
     let text = format!(
-        "{copied} subscriptions are copied, {known} were there before, {requests} requests wait for verification\n"
+        "{copied} subscriptions copied, {known} already present, {requests} requests pending verification\n"
     );
     Ok((json, text))
 }
@@ -260,7 +261,7 @@ fn now() -> Moment {
 fn unknown(store: &mut Store, id: i64) -> Failure {
     let stones = store.tombstones(TOMBSTONES_MAX).unwrap_or_default();
     let message = match stones.iter().find(|stone| stone.id == id) {
-        None => format!("there is no subscription {id}; `reviewd hub list` names them"),
+        None => format!("there is no subscription {id}; `reviewd hub list` lists them"),
         Some(stone) => {
             let (host, reason, at) = (&stone.host, stone.removal.as_str(), time(stone.at));
             let last = match &stone.last {

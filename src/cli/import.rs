@@ -76,7 +76,7 @@ fn format_parser() -> impl TypedValueParser<Value = &'static SourceFormat> {
 
 fn parse_encoding(text: &str) -> Result<&'static Encoding, &'static str> {
     let found = Encoding::for_label_no_replacement(text.as_bytes());
-    found.ok_or("is no known encoding, such as utf-8, windows-1252 or utf-16le")
+    found.ok_or("is not a known encoding, such as utf-8, windows-1252 or utf-16le")
 }
 
 /// Reads the sources, merges them and writes the data directory; a dry run only reports the result.
@@ -135,7 +135,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let is_nothing = report.sources.iter().all(|source| source.taken() == 0);
     let why = match report.refused_count {
         _ if is_prevented => " and --strict",
-        1.. if is_nothing => ", and nothing else was there",
+        1.. if is_nothing => ", and there was nothing else",
         _ => return Ok(()),
     };
     let refused = report.refused_count;
@@ -147,11 +147,11 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
 fn read(name: &str) -> Result<Vec<u8>, Failure> {
     let failure = |status, message: &str| Failure::new(status, format!("{name}: {message}"));
     if name.starts_with("https://") || name.starts_with("http://") {
-        let message = "addresses are not fetched: curl -fsS ADDRESS | reviewd import - --into DIR";
+        let message = "URLs are not fetched: curl -fsS URL | reviewd import - --into DIR";
         return Err(failure(Status::Usage, message));
     }
     if Path::new(name).is_dir() {
-        let message = "is a directory: name the files in it";
+        let message = "is a directory: list the files in it";
         return Err(failure(Status::NoInput, message));
     }
     let bytes = match name {
@@ -216,7 +216,7 @@ fn render(report: &Report, into: &Path) -> String {
         if count > 0 {
             let ids = ids.join(", ");
             lines.push(format!(
-                "{count} not in the source any more and {what}, such as {ids}"
+                "{count} no longer in the source and {what}, such as {ids}"
             ));
         }
     }

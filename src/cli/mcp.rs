@@ -72,7 +72,7 @@ pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
 fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, Failure> {
     let directory = data_directory(args.data.as_deref());
     if directory.is_none() {
-        tell(format_args!("answers come from a sample: see --data"));
+        tell(format_args!("responses use sample data: see --data"));
     }
     let stamps = move || directory.map(Stamps::of).unwrap_or_default();
     let mut seen = stamps();
@@ -91,7 +91,7 @@ fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, F
             match load(args, directory) {
                 Ok(changed) => catalog = changed,
                 Err(failure) => tell(format_args!(
-                    "the changed data cannot be used, so answers come from the previous data: {failure}"
+                    "the changed data cannot be used, so responses come from the previous data: {failure}"
                 )),
             }
         }

@@ -105,7 +105,7 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
         && !may_recover(&error, directory)
     {
         let message = format!(
-            "cannot write to the state directory {} (--state): {error}; name another, or use --no-hub",
+            "cannot write to the state directory {} (--state): {error}; use another, or use --no-hub",
             directory.display()
         );
         return Err(Failure::new(Status::Config, message));

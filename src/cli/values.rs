@@ -108,7 +108,7 @@ pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
     match url.as_str().strip_suffix('/') == Some(origin.as_str()) {
         true => Ok(origin),
         false => Err(format!(
-            "must end after host and port, and have no user name: {origin}"
+            "must have nothing after host and port, and no user name: {origin}"
         )),
     }
 }

@@ -182,7 +182,7 @@ fn check_references(insights: &Insights, published: Published<'_, '_>, check: &C
             let length = review.map(|review| review.text.chars().count());
             if let Some(length) = length.filter(|length| start >= end || end as usize > *length) {
                 let message =
-                    format_args!("ranges from {start} to {end} in a text of {length} characters");
+                    format_args!("is the range {start} to {end} in a text of {length} characters");
                 check.refuse(path, None, message);
             }
         }

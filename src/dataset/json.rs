@@ -164,13 +164,13 @@ pub(super) fn syntax_error(bytes: &[u8]) -> Option<serde_json::Error> {
 }
 
 /// The message about a text for which no other error is found.
-pub(super) const UNREADABLE: &str = "is not JSON that can be read";
+pub(super) const UNREADABLE: &str = "is not readable JSON";
 
 /// Renders the error of serde_json for a text as a message.
 pub(crate) fn unreadable(error: &serde_json::Error) -> String {
     let reason = reason(error);
     match error.is_eof() {
-        true => format!("ends too early, as a half-written file does ({reason})"),
+        true => format!("is truncated, like a partially written file ({reason})"),
         false => format!("{UNREADABLE}: {reason}"),
     }
 }
@@ -336,7 +336,7 @@ impl<'a> Item<'a> {
             _ => 0,
         };
         if len > max {
-            let message = format_args!("holds {len} entries, more than {max}");
+            let message = format_args!("has {len} entries, more than {max}");
             self.check.refuse(self.path, None, message);
             return Vec::new();
         }
@@ -352,7 +352,7 @@ impl<'a> Item<'a> {
         for (index, value) in values.enumerate().filter(|(_, value)| !value.is_empty()) {
             let first = *seen.entry(comparable(value)).or_insert(index);
             if first < index {
-                let message = format_args!("is the {key} of entry {first} too");
+                let message = format_args!("is also the {key} of entry {first}");
                 let path = Path::Key(&Path::Index(&self.path, index), key);
                 self.check.refuse(path, Some(quote(value)), message);
             }
@@ -380,7 +380,7 @@ impl<'a> Item<'a> {
         } else if matches!(rule, Text::Name | Text::Prose) && text.trim().is_empty() {
             self.refuse("is empty");
         } else if matches!(rule, Text::Name | Text::Line) && text.contains(char::is_control) {
-            self.refuse("holds a control character");
+            self.refuse("has a control character");
         } else if matches!(rule, Text::Url) && !is_absolute_url(text) {
             self.mismatch("an absolute http or https URL");
         } else {

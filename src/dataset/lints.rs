@@ -32,14 +32,14 @@ const RULES: [Rule; 12] = [
     ("no_taxonomy", TAXONOMY, "", |lints, dataset| {
         let trade = trades::of_type(&dataset.business.kind);
         let message = format!(
-            "is not there: subjects are those of the starter list \"{trade}\", and no person or service is recognised"
+            "is missing: the aspects are those of the starter list \"{trade}\", and no person or service is recognised"
         );
         (!lints.taxonomy_given).then_some(message)
     }),
     ("business_type", REVIEWS, "business.type", |_, dataset| {
         let kind = &dataset.business.kind;
         let message = format!(
-            "is {kind}: the rules of a law practice were not looked at; set LegalService if it is one"
+            "is {kind}: the rules for law practices were not checked; set LegalService if it is one"
         );
         let name = kind.rsplit('/').next().unwrap_or(kind);
         let mut open = ["LocalBusiness", "ProfessionalService", "Organization"].into_iter();
@@ -47,12 +47,12 @@ const RULES: [Rule; 12] = [
         is_open.then_some(message)
     }),
     ("no_disclaimer", REVIEWS, "disclaimer", |_, dataset| {
-        let message = "is null: many bars ask for a line saying that past results promise nothing";
+        let message = "is null: many bars require a statement that past results guarantee nothing";
         let is_legal = trades::of_type(&dataset.business.kind) == "legal";
         (is_legal && dataset.disclaimer.is_none()).then(|| message.to_owned())
     }),
     ("no_reviews", REVIEWS, "reviews", |_, dataset| {
-        let message = "holds no verified review: nothing is published";
+        let message = "has no verified review: nothing is published";
         dataset.reviews.is_empty().then(|| message.to_owned())
     }),
     ("unverified", REVIEWS, "reviews", |_, dataset| {
@@ -101,13 +101,13 @@ const RULES: [Rule; 12] = [
     ("no_low_rating", REVIEWS, "reviews", |_, dataset| {
         let count = dataset.reviews.len();
         let is_low = |review: &Review| review.rating.stars() <= 2;
-        let reason = "leaving low ratings out is unlawful in places and never believed";
+        let reason = "omitting low ratings is unlawful in some places and not credible";
         let is_odd = count >= LOW_RATING_REVIEWS_MIN && !dataset.reviews.iter().any(is_low);
         is_odd.then(|| format!("none of {count} has 1 or 2 stars: {reason}"))
     }),
     ("ambiguous_name", TAXONOMY, "technicians", |lints, _| {
         let names = first_few(&lints.ambiguous_names)?;
-        let message = "a name that fits two people is not recognised";
+        let message = "a name that matches two people is not recognised";
         Some(format!("{message}: {names}"))
     }),
 ];

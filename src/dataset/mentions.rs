@@ -212,7 +212,7 @@ fn names(people: &[Technician]) -> (Patterns, Vec<String>) {
     let of_two = |(name, owners): (&String, &BTreeSet<usize>)| {
         let mut owners = owners.iter().map(|at| &people[*at].name);
         let (first, second) = (owners.next()?, owners.next()?);
-        Some(format!("{} fits {first} and {second}", quote(name)))
+        Some(format!("{} matches {first} and {second}", quote(name)))
     };
     let ambiguous = given.iter().filter_map(of_two).collect();
     // Names of the taxonomy have precedence over names formed with titles: with two people called Reyes, an alias

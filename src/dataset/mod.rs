@@ -141,7 +141,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     );
     let (mut taxonomy, extends) = taxonomy.unwrap_or_default();
     let matcher = Matcher::new(&taxonomy).map_err(|error| {
-        let message = format!("holds too many names and phrases: {error}");
+        let message = format!("has too many names and phrases: {error}");
         problems.push(|| Problem::of_file(TAXONOMY.name, message));
         std::mem::take(&mut problems)
     })?;

@@ -113,7 +113,7 @@ fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
             updated_at: file.optional_key("updated_at").and_then(|item| {
                 let time = item.text(TIME, |text| parse_timestamp(text.as_bytes()));
                 if time.is_some_and(|time| time > now) {
-                    item.refuse("lies in the future: set it to the time of the last change");
+                    item.refuse("is in the future: set it to the time of the last change");
                 }
                 time
             }),
@@ -179,7 +179,7 @@ fn technicians(item: Item<'_>) -> Vec<BusinessTechnician> {
 fn read(bytes: &[u8], entries: &[&RawValue], options: Options<'_>, check: &Check) -> Vec<Review> {
     let count = entries.len();
     if count > REVIEWS_MAX {
-        let message = format!("holds {count} entries, more than {REVIEWS_MAX}");
+        let message = format!("has {count} entries, more than {REVIEWS_MAX}");
         check.refuse(LIST, None, message);
         return Vec::new();
     }
@@ -248,7 +248,7 @@ pub(super) fn by_id<'r>(reviews: &'r [Review], check: &Check) -> HashMap<&'r str
     for (at, id) in ids.filter(|(_, id)| !id.is_empty()) {
         let first = *by_id.entry(id).or_insert(at);
         if first < at {
-            let message = format_args!("is the id of reviews[{first}] too");
+            let message = format_args!("is also the id of reviews[{first}]");
             check.refuse(format_args!("reviews[{at}].id"), Some(quote(id)), message);
         }
     }

@@ -101,7 +101,7 @@ fn all_problems_of_all_files_are_reported_at_once() {
     let expected = "taxonomy.json: technicians[0].name: \"\" is empty\n\
         reviews.json: business.url: \"a.example\" is not an absolute http or https URL\n\
         reviews.json: reviews[1].rating: 9 is not a whole number from 1 to 5\n\
-        reviews.json: reviews[1].id: \"r1\" is the id of reviews[0] too\n\
+        reviews.json: reviews[1].id: \"r1\" is also the id of reviews[0]\n\
         editorial.json: faq[0].answer: \"\" is empty";
     assert_eq!(outcome(files).map(|_| ()), Err(expected.to_owned()));
 }
@@ -153,16 +153,16 @@ fn each_warning_has_its_own_words() {
     (bare.taxonomy, bare.editorial) = (None, None);
     assert_eq!(
         warnings(bare),
-        "no_taxonomy taxonomy.json: is not there: subjects are those of the starter list \"legal\", and no person or service is recognised
-no_disclaimer reviews.json: disclaimer: is null: many bars ask for a line saying that past results promise nothing
-no_reviews reviews.json: reviews: holds no verified review: nothing is published"
+        "no_taxonomy taxonomy.json: is missing: the aspects are those of the starter list \"legal\", and no person or service is recognised
+no_disclaimer reviews.json: disclaimer: is null: many bars require a statement that past results guarantee nothing
+no_reviews reviews.json: reviews: has no verified review: nothing is published"
     );
     let mut both = files(reviews_file(REVIEW));
     let two = r#"["Annie"]},{"name":"Ann Roe","aliases":["Annie"]}"#;
     both.taxonomy = Some(TAXONOMY_TEXT.replace(r#"["Annie"]}"#, two).into());
     assert_eq!(
         warnings(both),
-        "ambiguous_name taxonomy.json: technicians: a name that fits two people is not recognised: \"annie\" fits Ann Lee and Ann Roe"
+        "ambiguous_name taxonomy.json: technicians: a name that matches two people is not recognised: \"annie\" matches Ann Lee and Ann Roe"
     );
 }
 
@@ -174,7 +174,7 @@ fn ten_reviews_without_a_low_rating_get_a_warning() {
             .collect()
     };
     let of = |reviews: Vec<String>| warnings(files(reviews_file(&reviews.join(","))));
-    let expected = "no_low_rating reviews.json: reviews: none of 10 has 1 or 2 stars: leaving low ratings out is unlawful in places and never believed";
+    let expected = "no_low_rating reviews.json: reviews: none of 10 has 1 or 2 stars: omitting low ratings is unlawful in some places and not credible";
     assert_eq!(of(many(10)), expected);
     assert_eq!(of(many(9)), "");
     let mut low = many(10);

@@ -17,46 +17,46 @@ pub(crate) const HEAD_BYTES_MAX: u32 = 16 * 1024;
 pub(crate) enum HttpError {
     #[error("{0}")]
     Host(#[from] HostError),
-    #[error("the only transfer coding taken is chunked, once")]
+    #[error("the only supported transfer coding is chunked, applied once")]
     TransferEncoding,
     #[error("{0}")]
     Target(#[from] TargetError),
     /// A validation error with its rendered body, which is empty if a page shows the issues.
     #[error("")]
     Issues(Bytes),
-    #[error("there is nothing at this address")]
+    #[error("no resource exists at this path")]
     UnknownPath,
     #[error("no review has this id")]
     UnknownReview,
     /// The bytes are not a valid request. This error and the next three exist only on HTTP/1.1.
-    #[error("the bytes are no request of HTTP/1.1")]
+    #[error("the bytes are not a valid HTTP/1.1 request")]
     Malformed,
     /// HTTP without TLS on a port with TLS.
-    #[error("this port speaks TLS: ask for https://...")]
+    #[error("this port requires TLS: use https://...")]
     Plaintext,
-    #[error("the head of the request did not arrive in time")]
+    #[error("the request head was not received in time")]
     HeadTime,
-    #[error("the head of the request is too long: at most {bytes} bytes and 100 fields are taken", bytes = HEAD_BYTES_MAX)]
+    #[error("the request head is too large: at most {bytes} bytes and 100 header fields are accepted", bytes = HEAD_BYTES_MAX)]
     HeadBytes,
-    #[error("this address takes {0}")]
+    #[error("this resource supports {0}")]
     Method(&'static str),
     #[error("the request body must arrive within {} s", .0.as_secs_f32())]
     BodyTime(Duration),
-    #[error("the condition of the request does not hold")]
+    #[error("a precondition of the request is not met")]
     Precondition,
     #[error("the request body must not be longer than {0} bytes")]
     BodyBytes(usize),
     /// The body ended before its declared length, or its framing is invalid.
-    #[error("the request body is not complete")]
+    #[error("the request body is incomplete")]
     BodyBroken,
-    #[error("more than {0} requests a minute from one address")]
+    #[error("more than {0} requests per minute from one address")]
     Rate(u32),
-    #[error("the request has {count} header fields, at most {count_max} are taken")]
+    #[error("the request has {count} header fields; at most {count_max} are accepted")]
     Fields { count: usize, count_max: usize },
     /// The handler panicked.
-    #[error("the server failed to answer this request")]
+    #[error("the server failed to process this request")]
     Internal,
-    #[error("this server is no proxy")]
+    #[error("this server is not a proxy")]
     Connect,
     /// This part of the service is not running, or not ready.
     #[error("{0}")]
@@ -117,7 +117,7 @@ impl HttpError {
             HttpError::UnknownPath => "Page not found",
             HttpError::UnknownReview => "Review not found",
             HttpError::Method(_) => "This address is not for browsers",
-            HttpError::Target(_) => "This address cannot be read",
+            HttpError::Target(_) => "This address is not valid",
             _ => return None,
         };
         Some(heading)

@@ -236,7 +236,7 @@ fn put_preflight(headers: &mut HeaderMap, methods: HeaderValue, allowed: &'stati
 /// Encodes the hub's response, reusing the request's `headers`: a status and a line of plain text.
 pub(crate) fn render_hub(result: Result<(), Refusal>, headers: HeaderMap) -> Response<Body> {
     let Err(refusal) = result else {
-        let line = "accepted, the callback will be asked";
+        let line = "accepted; the callback will be verified";
         return render_line(StatusCode::ACCEPTED, line, headers);
     };
     let status = match refusal.kind {

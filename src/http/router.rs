@@ -219,7 +219,7 @@ impl Matched<'_> {
 /// Why a request target is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum TargetError {
-    #[error("the request target has {bytes} bytes, at most {bytes_max} are taken")]
+    #[error("the request target has {bytes} bytes; at most {bytes_max} are accepted")]
     TooLong { bytes: usize, bytes_max: usize },
     /// `*` with another method than OPTIONS, or the authority-form of CONNECT (RFC 9112 §3.2).
     #[error("the request target must be a path")]
@@ -228,7 +228,7 @@ pub(crate) enum TargetError {
     Escape,
     #[error("the decoded path is not UTF-8")]
     Encoding,
-    #[error("the path has a control character or an unescaped byte beyond ASCII")]
+    #[error("the path has a control character or an unescaped non-ASCII byte")]
     Character,
 }
 

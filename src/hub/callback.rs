@@ -30,7 +30,7 @@ impl Callback {
         if let Some((_, rest)) = text.split_once("://")
             && !rest.split(['/', '?', '#']).take(1).all(str::is_ascii)
         {
-            let what = "host must be written in ASCII: an internationalized name in its xn-- form";
+            let what = "host must be ASCII: an internationalized name must be in its xn-- form";
             return Err(what.to_owned());
         }
         let text = normalize(text)?;
@@ -44,7 +44,7 @@ impl Callback {
         }
         let authority = uri.authority().ok_or("must have a host")?;
         if authority.as_str().contains('@') {
-            return Err("must not carry credentials".to_owned());
+            return Err("must not contain credentials".to_owned());
         }
         let host = authority.host();
         let port = match authority.as_str().strip_prefix(host) {
@@ -148,7 +148,7 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
     while let Some(at) = rest.find('%') {
         out.push_str(&rest[..at]);
         let escape = rest.as_bytes().get(at + 1..at + 3).unwrap_or_default();
-        let byte = unescape(escape).ok_or("has a broken percent-escape")?;
+        let byte = unescape(escape).ok_or("has an invalid percent-encoding")?;
         if is_unreserved(byte) {
             out.push(char::from(byte));
         } else {
@@ -160,7 +160,7 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
     let refused = |byte: &u8| !byte.is_ascii_graphic() || *byte == b'#';
     match out.bytes().enumerate().find(|(_, byte)| refused(byte)) {
         Some((_, b'#')) => Err("must not have a fragment".to_owned()),
-        Some((at, _)) => Err(format!("byte {at} may not appear in a URL unescaped")),
+        Some((at, _)) => Err(format!("byte {at} must be percent-encoded in a URL")),
         None => Ok(out),
     }
 }

@@ -46,7 +46,7 @@ impl Guard {
             Host::Ipv4(address) => self.permits((*address).into()),
             Host::Ipv6(address) => self.permits((*address).into()),
         };
-        let refuse = || format!("address {} is not a public one", bare(&host.to_string()));
+        let refuse = || format!("address {} is not public", bare(&host.to_string()));
         is_permitted.then_some(()).ok_or_else(refuse)
     }
 

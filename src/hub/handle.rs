@@ -117,7 +117,7 @@ impl Hub {
         match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
             Ok(answer) => answer.unwrap_or_else(|_| Err(Refusal::busy("the hub is stopping"))),
             // The request may still be stored; then the callback is verified, which does no harm.
-            Err(_) => Err(Refusal::busy("the hub's store is slow")),
+            Err(_) => Err(Refusal::busy("the hub's store did not respond in time")),
         }
     }
 

@@ -209,7 +209,7 @@ fn optional(body: &[u8], field: &str) -> Result<Option<String>, Refusal> {
     }
     let mut value = String::new();
     if form::decode_into(raw, &mut value).is_err() {
-        return refuse("has a broken percent-escape or is not UTF-8");
+        return refuse("has an invalid percent-encoding or is not UTF-8");
     }
     match value.is_empty() {
         true => refuse("must not be empty"),
@@ -264,7 +264,7 @@ fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
         lease_s @ 1.. if is_number => Ok(Some(lease_s)),
         _ => {
             let value = quote(&value);
-            let what = format!("must be a whole number of seconds from 1, not {value}");
+            let what = format!("must be a whole number of seconds, at least 1, not {value}");
             Err(Refusal::field(LEASE, what))
         }
     }

@@ -312,7 +312,7 @@ impl RemovalReason {
         (
             RemovalReason::Gone,
             "gone",
-            Some("the callback answered 410 Gone"),
+            Some("the callback responded with 410 Gone"),
         ),
         (
             RemovalReason::TopicWithdrawn,

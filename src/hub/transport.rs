@@ -243,7 +243,7 @@ pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<
             .map_err(|error| fail(format!("certificate {count} cannot be used: {error}")))?;
     }
     if count == 0 {
-        let what = "holds no certificate (PEM, BEGIN CERTIFICATE)";
+        let what = "contains no certificate (PEM, BEGIN CERTIFICATE)";
         return Err(fail(what.to_owned()));
     }
     Ok(())
@@ -278,8 +278,8 @@ mod tests {
             .pem();
         assert!(client_config(Some(file(pem.as_bytes()).path())).is_ok());
         for (text, what) in [
-            ("", "holds no certificate"),
-            ("no certificate here", "holds no certificate"),
+            ("", "contains no certificate"),
+            ("no certificate here", "contains no certificate"),
             (
                 "-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
                 "certificate 1 cannot be used",

@@ -83,7 +83,7 @@ impl Columns {
         match required.into_iter().find(|field| !self.has(*field)) {
             None => Ok(self),
             Some(field) => Err(format!(
-                "no column is known to hold the {field}: name it with --map {field}=COLUMN; the columns are {}",
+                "no known column contains the {field}: set it with --map {field}=COLUMN; the columns are {}",
                 self.quoted()
             )),
         }
@@ -143,7 +143,7 @@ impl Columns {
         let found = exact.or_else(|| self.named(&normal(column)));
         let missing = || {
             let names = self.quoted();
-            format!("--map {field}={column}: there is no such column, but {names}")
+            format!("--map {field}={column}: there is no such column; the columns are {names}")
         };
         found.ok_or_else(missing)
     }

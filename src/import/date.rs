@@ -81,7 +81,7 @@ pub fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, Stri
     }
     let Some(readings) = Readings::of(text) else {
         return refused(
-            "is not a date that is known here (--date-format says in which order day, month and year stand)",
+            "is not a known form of a date (--date-format sets the order of day, month and year)",
         );
     };
     let days = match order {
@@ -89,7 +89,7 @@ pub fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, Stri
         None => readings.possible(),
     };
     match (days.as_slice(), order) {
-        ([day], _) if day.year() < YEAR_MIN => refused(&format!("lies before {YEAR_MIN}")),
+        ([day], _) if day.year() < YEAR_MIN => refused(&format!("is before {YEAR_MIN}")),
         ([day], _) => Ok(*day),
         ([], None) => refused("is not a day that exists"),
         ([], Some(order)) => refused(&format!(
@@ -97,9 +97,9 @@ pub fn parse(text: &str, order: Option<Order>, field: &str) -> Result<Date, Stri
             order.name()
         )),
         _ if readings.is_short => refused(
-            "could begin with the year, the month or the day: say which with --date-format dmy, mdy or ymd",
+            "could begin with the year, the month or the day: set --date-format dmy, mdy or ymd",
         ),
-        _ => refused("could be day/month or month/day: say which with --date-format dmy or mdy"),
+        _ => refused("could be day/month or month/day: set --date-format dmy or mdy"),
     }
 }
 
@@ -338,14 +338,14 @@ mod tests {
         for (text, why) in [
             (
                 "03/04/2024",
-                "could be day/month or month/day: say which with --date-format dmy or mdy",
+                "could be day/month or month/day: set --date-format dmy or mdy",
             ),
             (
                 "24-03-04",
                 "could begin with the year, the month or the day",
             ),
             ("04.03.24", "could begin with the year"),
-            ("1989-12-31", "lies before 1990"),
+            ("1989-12-31", "is before 1990"),
         ] {
             let error = parse(text, None, "date").unwrap_err();
             assert!(

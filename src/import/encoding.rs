@@ -25,7 +25,7 @@ pub(super) fn decode<'b>(
     let _malformed = decoder.decode_to_string_without_replacement(bytes, &mut text, true);
     let line = 1 + text.matches('\n').count() as u64;
     let name = encoding.name();
-    let message = format!("is not {name} throughout: name the encoding with --encoding");
+    let message = format!("is not entirely {name}: set the encoding with --encoding");
     Err(ReadError::at(line, message))
 }
 

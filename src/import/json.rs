@@ -162,7 +162,7 @@ fn record(
     if !needs().all(|key| object.contains_key(key)) {
         let name = format.title.split(' ').next().unwrap_or_default();
         let needs = needs().collect::<Vec<_>>().join(" or no ");
-        return Err(format!("is no review of {name}: it has no {needs}"));
+        return Err(format!("is not a review of {name}: it has no {needs}"));
     }
     let mut record = Record::at(line);
     if format.is_generic() {

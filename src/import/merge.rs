@@ -239,7 +239,7 @@ impl<'f> Merge<'f> {
             false => "another source's record".to_owned(),
         };
         slot.arrived = Some(winner);
-        let reason = format!("id: is that of {other} too, which says something else");
+        let reason = format!("id: is also that of {other}, which has other content");
         self.refuse(loser.source, loser.line, reason);
     }
 
@@ -351,7 +351,7 @@ fn refuse_another(says: &StoredReview, stored: Option<&StoredReview>) -> Result<
     match is_one && ["author", "date", "text"].into_iter().any(is_same) {
         true => Ok(()),
         false => Err(format!(
-            "id: is that of the review by {} from {} that is there",
+            "id: is that of the existing review by {} from {}",
             quote(stored.text("author")),
             quote(stored.text("source"))
         )),

@@ -228,7 +228,7 @@ fn day(record: &Record, field: Field, source: &ImportSource<'_>) -> Result<Optio
     let date = date::parse(given, source.order, &field.to_string())?;
     // In some time zone it is already tomorrow.
     match date.days() > source.options.today.days() + 1 {
-        true => Err(format!("{field}: {date} lies in the future")),
+        true => Err(format!("{field}: {date} is in the future")),
         false => Ok(Some(date)),
     }
 }
@@ -290,8 +290,8 @@ pub(super) fn unusable(record: &Record) -> impl Iterator<Item = String> {
     let fields = fields.filter(|field| url(record, *field) == Some(None));
     fields.filter_map(|field| {
         let given = quote(record.filled(field)?);
-        let why = format!("is no http or https address of at most {URL_BYTES_MAX} bytes");
-        Some(format!("{field}: {given} {why}, and left out"))
+        let why = format!("is not an http or https URL of at most {URL_BYTES_MAX} bytes");
+        Some(format!("{field}: {given} {why}, and was omitted"))
     })
 }
 

@@ -219,7 +219,7 @@ impl<'i> ImportSource<'i> {
         let mut extra = row.cells.iter().skip(width);
         if extra.any(|value| !value.trim().is_empty()) {
             let count = row.cells.len();
-            return refused(format!("has {count} columns, and the header {width}"));
+            return refused(format!("has {count} columns, but the header has {width}"));
         }
         Ok(self.columns.record(&row.cells, line))
     }
@@ -271,4 +271,4 @@ fn foreign(text: &str) -> Option<&'static str> {
 }
 
 /// Why a row or a table is refused: after a missing quotation mark, columns and rows are merged.
-const MISPLACED: &str = "a quotation mark opens here that closes in the middle of a column; is one missing, or not doubled?";
+const MISPLACED: &str = "a quotation mark that opens here closes in the middle of a column; is one missing, or not doubled?";

@@ -68,7 +68,7 @@ fn a_reviewds_correction_is_taken_and_another_review_with_the_id_refused() {
         let changed = [review("a", author, date, text)];
         let (report, _) = merged(&file, &changed, Vouched::Nothing);
         assert_eq!(report.changes, is_taken, "{changed:?}");
-        let why = "id: is that of the review by \"Ann\" from \"import\" that is there";
+        let why = "id: is that of the existing review by \"Ann\" from \"import\"";
         let mut refused = report.refused.iter();
         let is_named = refused.any(|note| note.reason.as_deref() == Some(why));
         assert_eq!(is_named, !is_taken, "{changed:?}");

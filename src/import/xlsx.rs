@@ -30,7 +30,7 @@ fn open(bytes: &[u8]) -> Result<Xlsx<Cursor<&[u8]>>, ReadError> {
 }
 
 fn unreadable(error: impl fmt::Display) -> ReadError {
-    let what = "is an archive, and no workbook (.xlsx) that can be read";
+    let what = "is an archive, but not a readable workbook (.xlsx)";
     ReadError::whole(format!("{what}: {error}"))
 }
 
@@ -67,7 +67,7 @@ pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Row>, ReadError> {
             return Ok(rows);
         }
     }
-    Err(ReadError::whole("is a workbook without a filled sheet"))
+    Err(ReadError::whole("is a workbook without data"))
 }
 
 fn too_large() -> ReadError {
@@ -120,7 +120,7 @@ mod tests {
     #[test]
     fn a_workbook_may_unpack_to_512_mib_and_no_byte_more() {
         for (size, message) in [
-            (UNPACKED_BYTES_MAX, "no workbook (.xlsx) that can be read"),
+            (UNPACKED_BYTES_MAX, "not a readable workbook (.xlsx)"),
             (
                 UNPACKED_BYTES_MAX + 1,
                 "unpacks to more than 536870912 bytes",

@@ -78,7 +78,7 @@ fn result(
             return Ok(true);
         }
         (_, method) => {
-            let message = format!("there is no method {:?} here", cut(method));
+            let message = format!("unknown method {:?}", cut(method));
             return Err(RpcError::new(METHOD_NOT_FOUND, message));
         }
     }
@@ -91,7 +91,7 @@ fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<bool, Rpc
         None | Some(Value::Null) => {}
         Some(Value::String(cursor)) if cursor.is_empty() => {}
         Some(_) => {
-            let message = "there is no such cursor: the list is one page";
+            let message = "invalid cursor: the list has only one page";
             return Err(RpcError::params(message));
         }
     }

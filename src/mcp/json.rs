@@ -104,7 +104,7 @@ impl<'de> Visitor<'de> for Strict<'_> {
         while let Some(key) = entries.next_key::<String>()? {
             if members.contains_key(&key) {
                 let key = crate::wire::text::cut(&key);
-                return Err(A::Error::custom(format_args!("the key {key:?} twice")));
+                return Err(A::Error::custom(format_args!("duplicate key {key:?}")));
             }
             members.insert(key, entries.next_value_seed(self)?);
         }

@@ -23,7 +23,7 @@ pub(super) fn get(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError>
         "compare_services" => compare(catalog, members),
         "draft_reply" => draft_reply(catalog, members),
         _ => {
-            let message = format!("there is no prompt {:?} here", cut(name));
+            let message = format!("unknown prompt {:?}", cut(name));
             return Err(RpcError::params(message));
         }
     };

@@ -59,12 +59,12 @@ impl Reply {
     pub(crate) fn refuse(refusal: Refusal) -> Reply {
         let too_large;
         let (status, message) = match refusal {
-            Refusal::BrokenBody => (400, "the message did not arrive whole"),
+            Refusal::BrokenBody => (400, "the message was not received completely"),
             Refusal::Method => (
                 405,
-                "there is no event stream here: send messages with POST",
+                "this endpoint has no event stream: send messages with POST",
             ),
-            Refusal::TooSlow => (408, "the message did not arrive in time"),
+            Refusal::TooSlow => (408, "the message was not received in time"),
             Refusal::TooLarge(bytes_max) => {
                 too_large = format!("the message must not be longer than {bytes_max} bytes");
                 (413, &*too_large)
@@ -119,7 +119,7 @@ pub(crate) enum Refusal {
     TooMany,
 }
 
-const TOO_MANY: &str = "too many requests from this address: wait as Retry-After says";
+const TOO_MANY: &str = "too many requests from this address: retry after the time in Retry-After";
 /// Methods of the address, for `Allow` and preflights.
 pub const METHODS: &str = "POST, DELETE, OPTIONS";
 /// Request headers that pages may send, for preflights.

@@ -91,7 +91,7 @@ fn check_size(uri: &str, bytes: usize) -> Result<(), RpcError> {
     match bytes {
         ..=READ_BYTES_MAX => Ok(()),
         _ => Err(RpcError::params(format!(
-            "{} has {bytes} bytes, more than the {READ_BYTES_MAX} of one answer: \
+            "{} has {bytes} bytes, more than the {READ_BYTES_MAX} of one response: \
              use search_reviews or list_reviews_since page by page",
             cut(uri)
         ))),
@@ -105,7 +105,7 @@ fn not_found(era: Era, uri: &str) -> RpcError {
     };
     let message = match uri {
         "reviews://insights" => NOT_READY.to_owned(),
-        _ => format!("there is no resource {:?} here", cut(uri)),
+        _ => format!("unknown resource {:?}", cut(uri)),
     };
     RpcError {
         data: Some(json!({"uri": truncate(uri, URI_BYTES_MAX)})),

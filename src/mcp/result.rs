@@ -74,7 +74,7 @@ fn shorten(value: &mut Value, items_max: usize, chars_max: usize) {
 
 /// The error message while the insights are not ready.
 pub(super) const NOT_READY: &str =
-    "the insights are still being derived from the reviews: ask again in a few seconds";
+    "the insights are still being derived from the reviews: retry in a few seconds";
 
 /// Largest number of issues in a refusal; the remaining ones are only counted.
 const REFUSAL_LINES_MAX: usize = 20;

@@ -183,7 +183,7 @@ impl Server {
         out: &mut Vec<u8>,
     ) -> u16 {
         if revision != Revision::R2025_03_26 {
-            let message = "a message must be an object: only 2025-03-26 has batches";
+            let message = "a message must be an object: only 2025-03-26 supports batches";
             return refuse(out, None, &bad_request(message));
         }
         if !(1..=BATCH_MAX).contains(&messages.len()) {
@@ -199,7 +199,7 @@ impl Server {
                 }
                 Ok(Message::Request(Request { id, .. })) if start > BATCH_BYTES_MAX => Some((
                     id,
-                    "the answers to this batch are too large: send the rest by itself",
+                    "the responses to this batch are too large: send this request separately",
                 )),
                 _ => None,
             };
@@ -224,7 +224,7 @@ impl Server {
         }
         match (message, head.protocol_version) {
             (Message::Response, _) => Err(bad_request(
-                "this server sends no requests that a client could answer",
+                "this server sends no requests, so it accepts no responses",
             )),
             (_, Field::One(version)) if Revision::parse(version).is_none() => {
                 Err(stateless::unsupported(&cut_lossy(version)))
@@ -287,7 +287,7 @@ impl Server {
         match id.filter(|id| !self.ended.contains(id)) {
             Some(id) => Ok(Some(id)),
             None => {
-                let message = "there is no such session: send initialize again";
+                let message = "this session is unknown or ended: send initialize again";
                 Err(RpcError::new(SESSION_NOT_FOUND, message).with_status(404))
             }
         }

@@ -36,7 +36,7 @@ pub(super) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcE
     }
     if !is_complete(call) {
         return Err(RpcError::params(
-            "params._meta must hold io.modelcontextprotocol/protocolVersion (a string) and \
+            "params._meta must contain io.modelcontextprotocol/protocolVersion (a string) and \
              io.modelcontextprotocol/clientCapabilities (an object)",
         )
         .with_status(400));
@@ -45,7 +45,7 @@ pub(super) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcE
     let version = version.unwrap_or_default();
     if head.is_some_and(|head| head.protocol_version != Field::One(version.as_bytes())) {
         return Err(mismatch(
-            "MCP-Protocol-Version must be the version that params._meta names",
+            "MCP-Protocol-Version must be the version in params._meta",
         ));
     }
     if version != Revision::R2026_07_28.as_str() {
@@ -62,7 +62,7 @@ pub(super) fn unsupported(requested: &str) -> RpcError {
     let supported = [Revision::R2026_07_28.as_str()];
     RpcError {
         code: UNSUPPORTED_VERSION,
-        message: "this protocol version is not served".into(),
+        message: "this protocol version is not supported".into(),
         data: Some(json!({"supported": supported, "requested": cut(requested)})),
         status: 400,
     }

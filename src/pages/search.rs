@@ -156,7 +156,7 @@ impl Pages {
             message: issue.message.to_string(),
             received: issue.received.clone(),
         };
-        let heading = "This search cannot be answered";
+        let heading = "This search is not valid";
         let page = rendered(&Results {
             title: format!("{heading} – {}", self.layout.title),
             heading: heading.to_owned(),
@@ -200,7 +200,7 @@ impl Pages {
 }
 
 /// The issue of an aspect while the insights are being derived.
-const NOT_YET: &str = "is not known yet: the insights are being derived, try again in a minute";
+const NOT_YET: &str = "is not known yet: the insights are being derived; try again in a minute";
 
 /// Parameters with indexable pages if used alone: the front page links to these pages.
 const INDEXED: [&str; 4] = ["aspect", "rating", "mentions_service", "sort"];
@@ -261,7 +261,7 @@ fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
     let marked = match kept < all {
         true => {
             let kept = count(kept);
-            format!("of which the newest and the clearest are marked, {kept} in all.")
+            format!("of which the newest and the clearest are marked, {kept} in total.")
         }
         false => "marked in their reviews.".to_owned(),
     };

@@ -59,7 +59,7 @@ pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> 
         let found = count(rest);
         if found > 0 {
             let what = match parameter {
-                Parameter::Rating => "any limit of the rating",
+                Parameter::Rating => "a rating filter",
                 _ => parameter.name(),
             };
             hints.push(counted(parameter, would_match(what, found), found));
@@ -103,7 +103,7 @@ pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> 
         if found > 0 {
             let text = cut(text);
             let message = format!(
-                "the words of {text:?} in any order, as the parameter words, match {}",
+                "the words of {text:?} in any order (parameter words) match {}",
                 reviews(found)
             );
             hints.push(counted(Parameter::Query, message, found));

@@ -145,7 +145,7 @@ impl Names {
         };
         let names: Vec<&str> = entries.iter().take(NAMES_MAX).map(published).collect();
         let problem = match (is_unknown, names.is_empty()) {
-            (true, true) => "is unknown: no review has one".to_owned(),
+            (true, true) => "is unknown: no review has a value".to_owned(),
             (true, false) => format!("is unknown; the nearest: {}", names.join(", ")),
             (false, _) => format!("may mean {}", names.join(" or ")),
         };

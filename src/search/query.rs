@@ -165,7 +165,7 @@ impl Parameter {
             Parameter::Polarity => "must be one of positive, neutral, negative",
             Parameter::HasReply => "must be true or false",
             Parameter::Sort => "must be one of newest, oldest, highest, lowest",
-            Parameter::Cursor => "must be the next_cursor of an earlier answer",
+            Parameter::Cursor => "must be the next_cursor of an earlier response",
             _ => "must be a text of at most 1024 bytes",
         }
     }
@@ -426,7 +426,8 @@ impl<'b> Builder<'b> {
             && !self.issues.iter().any(is_of_sort)
         {
             let sort = cursor.sort.as_str();
-            let message = format!("must be used with sort={sort}, the order it was made for");
+            let message =
+                format!("must be used with sort={sort}, the order for which it was created");
             let received = cursor.render();
             self.refuse_value(Parameter::Cursor, Code::InvalidCursor, message, &received);
         }

@@ -141,9 +141,9 @@ impl Writer {
         count.fetch_add(lines, Relaxed);
         match result {
             Err(error) if !was_torn => {
-                warn!(%error, "the access log cannot be written, lines are lost and counted in the metrics");
+                warn!(%error, "the access log cannot be written; lines are lost and counted in the metrics");
             }
-            Ok(()) if was_torn => info!("the access log is written again"),
+            Ok(()) if was_torn => info!("the access log can be written again"),
             _ => {}
         }
     }
@@ -155,12 +155,12 @@ impl Writer {
         };
         match open(path) {
             Ok(file) => {
-                info!(file = %path.display(), "the access log was opened anew");
+                info!(file = %path.display(), "the access log was reopened");
                 self.is_torn &= file.metadata().is_ok_and(|data| data.len() > 0);
                 self.out = Box::new(file);
             }
             Err(error) => {
-                warn!(file = %path.display(), %error, "the access log cannot be reopened, writing to the old file");
+                warn!(file = %path.display(), %error, "the access log cannot be reopened; writing to the old file");
             }
         }
     }

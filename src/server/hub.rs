@@ -19,8 +19,10 @@ pub(super) fn start(
         return Ok(());
     };
     if !is_public {
-        warn!("without --base-url subscribers could not name the topics, so the hub answers 503");
-        let message = "the hub needs --base-url; use --no-hub to do without it";
+        warn!(
+            "without --base-url subscribers could not name the topics, so the hub responds with 503"
+        );
+        let message = "the hub needs --base-url; use --no-hub to run without a hub";
         let reason = Reason::new("hub_off", message);
         app.readiness.report(&reason.blocking());
         return Ok(());
@@ -52,7 +54,7 @@ fn report(readiness: &Readiness, health: &Health) {
         blocking: health.is_off,
         ..Reason::new("hub_store", "the hub's store cannot be used")
     };
-    let message = "most callback hosts cannot be reached, failed deliveries do not count";
+    let message = "most callback hosts cannot be reached; failed deliveries do not count";
     let paused = Reason::new("hub_paused", message);
     for (reason, is_present) in [
         (store, health.store_error.is_some()),

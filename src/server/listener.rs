@@ -197,7 +197,7 @@ impl<H: Handler> Acceptor<H> {
     /// Serves until the end; returns whether every connection ended by itself.
     async fn run(mut self, listener: TcpListener) -> bool {
         if let Err(error) = self.accept(listener).await {
-            error!(%error, "the listener cannot be polled, nothing is served");
+            error!(%error, "the listener cannot be polled; nothing is served");
         }
         // The listener is closed now: the kernel refuses new connections, so that clients can go elsewhere.
         self.connections.begin_drain();
@@ -214,7 +214,7 @@ impl<H: Handler> Acceptor<H> {
             warn!(
                 %address,
                 open,
-                "connections are cut before their requests were answered"
+                "connections are closed before their requests were answered"
             );
         }
         // All threads are stopped before the first is joined; they close every connection that is still open.
@@ -243,7 +243,7 @@ impl<H: Handler> Acceptor<H> {
                 Err(error) => {
                     self.counters.accept_errors.inc();
                     if is_due(&mut self.accept_logged) {
-                        warn!(%error, "a connection could not be accepted, trying again");
+                        warn!(%error, "a connection could not be accepted; trying again");
                     }
                     sleep(BACK_OFF).await;
                 }
@@ -290,7 +290,7 @@ impl<H: Handler> Acceptor<H> {
                 }
             };
             warn!(
-                "{limit}: each new one closes the one that is idle longest, or is closed if none is idle"
+                "{limit}: each new connection closes the one that has been idle longest, or is closed if none is idle"
             );
         }
     }

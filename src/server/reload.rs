@@ -95,7 +95,7 @@ struct State {
 enum ReloadResult {
     /// The state that is no longer served, and what the insights of a large dataset are still to be derived from.
     Replaced(Arc<ServedState>, Option<Box<Deferred>>),
-    /// The files hold what is served already.
+    /// The files have the content that is already served.
     Same,
     /// The files were changed while they were read, or the server stops.
     Incomplete,
@@ -183,7 +183,8 @@ impl State {
 
     /// Reports that the files are gone; what is served stays.
     fn miss(&self) {
-        let message = "the data directory holds no reviews.json any more; what was read before is still served";
+        let message =
+            "the data directory no longer has reviews.json; the previous data is still served";
         warn!(directory = ?self.loader.directory(), "{message}");
         self.record(ReloadOutcome::Gone);
         // What was wrong with files that are gone no longer matters.
@@ -221,7 +222,10 @@ impl State {
             }
         } else {
             self.record(ReloadOutcome::Same);
-            info!(elapsed_ms, "the data files hold what is served already");
+            info!(
+                elapsed_ms,
+                "the data files have the content that is already served"
+            );
         }
     }
 
@@ -260,9 +264,9 @@ impl State {
             error => (error.to_string(), &[][..]),
         };
         for problem in problems {
-            error!(%problem, "a data file is refused");
+            error!(%problem, "a data file is rejected");
         }
-        error!("{message}; what was read before is still served");
+        error!("{message}; the previous data is still served");
         self.app.readiness.report(&Reason {
             details: problems.iter().map(without_value).collect(),
             ..Reason::new(REFUSED, message)
@@ -308,7 +312,7 @@ fn compress(app: &Arc<AppState>, served: Arc<ServedState>, previous: Option<Arc<
         served.compress(is_replaced);
     });
     if let Err(error) = spawned {
-        warn!(%error, "documents are served without compression");
+        warn!(%error, "documents are served uncompressed");
     }
 }
 

@@ -204,8 +204,8 @@ impl Signals {
             runtime: builder.enable_all().build()?,
             caught: Vec::new(),
         };
-        let reading = "SIGHUP: reading the data again";
-        let reopening = "SIGUSR1: opening the access log again";
+        let reading = "SIGHUP: reloading the data";
+        let reopening = "SIGUSR1: reopening the access log";
         signals.catch(SignalKind::hangup(), Order::Reload, reading)?;
         signals.catch(SignalKind::user_defined1(), Order::Reopen, reopening)?;
         Ok(signals)

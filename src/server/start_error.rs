@@ -69,10 +69,10 @@ impl StartError {
 fn remedy(cause: &io::Error) -> &'static str {
     use io::ErrorKind::{AddrInUse, AddrNotAvailable, PermissionDenied};
     match cause.kind() {
-        AddrInUse => "; end the process that listens there, or take another port",
-        AddrNotAvailable => "; take an address of this machine, or 0.0.0.0 or [::] for all of them",
+        AddrInUse => "; stop the process that listens there, or use another port",
+        AddrNotAvailable => "; use an address of this machine, or 0.0.0.0 or [::] for all of them",
         PermissionDenied => {
-            "; take a port from 1024 on, or let the service manager pass the socket"
+            "; use a port of 1024 or above, or let the service manager pass the socket"
         }
         _ => "",
     }

@@ -181,17 +181,17 @@ fn read_pair(
         .collect::<Result<_, _>>()
         .map_err(|error| wrong_certificate(format!("is not PEM: {error}")))?;
     let Some(own) = chain.first() else {
-        let what = "holds no certificate (PEM, BEGIN CERTIFICATE), the server's own first";
+        let what = "contains no certificate (PEM, BEGIN CERTIFICATE), the server's own first";
         return Err(wrong_certificate(what.to_owned()));
     };
     let ends = check_validity(own, now).map_err(wrong_certificate)?;
     let pem = read(&files.key).map_err(wrong_key)?;
     let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| {
-        wrong_key("holds no private key that is not encrypted (PEM, BEGIN PRIVATE KEY)".to_owned())
+        wrong_key("contains no unencrypted private key (PEM, BEGIN PRIVATE KEY)".to_owned())
     })?;
     let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
         rustls::Error::InconsistentKeys(_) => wrong_key(format!(
-            "is not the key of the first certificate in {CERT_FLAG}: name the two files of one pair"
+            "is not the key of the first certificate in {CERT_FLAG}: use the two files of one pair"
         )),
         rustls::Error::InvalidCertificate(_) => {
             wrong_certificate(format!("the first certificate cannot be used: {error}"))
@@ -213,7 +213,7 @@ fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp,
     }
     if now < begins {
         return Err(format!(
-            "the first certificate begins at {begins}: check the clock, or wait"
+            "the first certificate is not valid before {begins}: check the clock, or wait"
         ));
     }
     Ok(ends)

@@ -24,11 +24,11 @@ pub fn parse_network(text: &str) -> Result<IpNet, String> {
         _ => parsed,
     };
     if network.prefix_len() == 0 {
-        return Err("is every address; name the proxies".to_owned());
+        return Err("contains every address; list the proxies".to_owned());
     }
     match network.trunc() {
         meant if meant == network => Ok(network),
-        meant => Err(format!("has bits set behind its prefix; {meant} has not")),
+        meant => Err(format!("has bits set after its prefix; {meant} does not")),
     }
 }
 
@@ -87,8 +87,8 @@ mod tests {
             ("10.0.0.0/33", "is not an address"),
             ("10.0.0.1/8", "; 10.0.0.0/8 has not"),
             ("2001:db8::1/32", "; 2001:db8::/32 has not"),
-            ("0.0.0.0/0", "is every address"),
-            ("::/0", "is every address"),
+            ("0.0.0.0/0", "contains every address"),
+            ("::/0", "contains every address"),
             ("::ffff:0.0.0.0/95", "is not an address"),
         ] {
             let error = parse_network(text).expect_err(text);

@@ -59,7 +59,7 @@ fn a_moved_access_log_is_reopened_on_sigusr1_and_sighup() {
         let moved = directory.path().join(format!("access.log.{number}"));
         std::fs::rename(&path, &moved).unwrap();
         program.signal(signal);
-        program.wait_for_log("the access log was opened anew");
+        program.wait_for_log("the access log was reopened");
         assert_eq!(lines(&moved).len(), 1);
     }
     assert_eq!(get(program.address(), "/readyz", &[]).status, 200);

@@ -88,11 +88,11 @@ fn a_full_disk_stops_only_the_hub_and_the_access_log_until_there_is_space() {
     for _ in 0..100 {
         assert_eq!(get(address, "/reviews.json?page", &[]).status, 200);
     }
-    program.wait_for_log("the access log cannot be written, lines are lost");
+    program.wait_for_log("the access log cannot be written; lines are lost");
     mount.make_room();
     wait_until("it is taken", || subscribe(address, 0) == 202);
     wait_until("no reason", || !has_reason(address));
-    program.wait_for_log("the access log is written again");
+    program.wait_for_log("the access log can be written again");
     assert_eq!(get(address, "/feed.xml", &[]).status, 200);
     wait_until("the line", || {
         std::fs::read_to_string(&log).is_ok_and(|text| text.contains("/feed.xml"))

@@ -314,7 +314,7 @@ fn a_search_that_finds_nothing_lists_the_closest_reviews() {
         assert_eq!(page["matched"], 0);
         assert_eq!(page["next_cursor"], Value::Null);
         let [hint, closest] = [&page["hint"], &page["closest"]["words"]];
-        assert!(hint.as_str().unwrap().contains("no review fits all of it"));
+        assert!(hint.as_str().unwrap().contains("no review matches all of it"));
         assert!(closest.as_str().unwrap().contains(words), "{page}");
         let listed = page["reviews"].as_array().unwrap();
         let found = page["closest"]["matched"].as_u64().unwrap();
@@ -333,7 +333,7 @@ fn a_search_that_finds_nothing_lists_the_closest_reviews() {
         ("they didn't recommend", "didn't"),
     ] {
         let hint = search(&json!({"words": words}))["hint"].to_string();
-        let told = format!("\\\"{negation}\\\" was not looked for");
+        let told = format!("\\\"{negation}\\\" was not searched for");
         assert!(hint.contains(&told), "{hint}");
     }
     let page = search(&json!({"words": "missed deadlines"}));

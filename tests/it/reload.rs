@@ -128,7 +128,7 @@ fn a_date_in_the_future_is_refused_until_it_is_reached() {
     data.write("reviews.json", &reviews_json(5, &soon.to_string()));
     let refusal = wait_for_reason(&server, "reload_failed");
     let told = refusal["details"][0].as_str().unwrap();
-    assert!(told.contains("lies in the future"), "{told}");
+    assert!(told.contains("is in the future"), "{told}");
     wait_for_count(&server, 5);
     assert!(reviewd::clock::now() >= soon);
 }
@@ -231,7 +231,7 @@ fn sighup_reads_the_files_again() {
     assert_eq!(served["review_count"], 5);
     data.write("reviews.json", "[]");
     program.signal("HUP");
-    program.wait_for_log("a data file is refused");
+    program.wait_for_log("a data file is rejected");
     program.wait_for_log("is still served");
     // Only the stop wakes the thread that waits for reload requests.
     program.stop();

@@ -50,7 +50,7 @@ fn the_service_manager_is_told_of_start_reload_and_stop() {
     let program = manager.start(&data);
     for (contents, line) in [
         (reviews_json(2, "2026-01-02T00:00:00Z"), "is served"),
-        ("{".to_owned(), "what was read before is still served"),
+        ("{".to_owned(), "the previous data is still served"),
     ] {
         data.write("reviews.json", &contents);
         program.signal("HUP");

@@ -51,7 +51,7 @@ fn values_refused_at_startup_are_named_with_their_flags() {
     let address = taken.local_addr().unwrap().to_string();
     for flag in ["--listen", "--admin-listen"] {
         let said = refused(flag, &address, 69);
-        let parts = [flag, &address, "take another port"];
+        let parts = [flag, &address, "use another port"];
         assert!(parts.iter().all(|part| said.contains(part)), "{said}");
     }
 }

@@ -103,6 +103,6 @@ fn a_second_signal_ends_the_program_at_once() {
     program.signal("INT");
     program.wait_for_log("SIGINT");
     program.signal("INT");
-    program.wait_for_log("connections are cut");
+    program.wait_for_log("connections are closed");
     assert_eq!(program.wait().0, Some(0));
 }

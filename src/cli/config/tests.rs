@@ -141,7 +141,7 @@ fn flags_of_the_hub_decide_the_limits_that_follow_from_them() {
     let flags = ["--subscriptions-max=500000", "--subscriptions-per-host=50"];
     let quotas = hub(&flags).unwrap().unwrap().quotas;
     assert_eq!((quotas.requests, quotas.requests_per_host), (5_000, 1));
-    let why = "--retry-delays: takes at most 1000 times, and 1001 are given";
+    let why = "--retry-delays: must have at most 1000 times, not 1001";
     for (count, failures_max) in [(3, Ok(4)), (1_000, Ok(1_001)), (1_001, Err(why))] {
         let delays = vec!["1s"; count].join(",");
         let settings = hub(&["--retry-delays", &delays]);

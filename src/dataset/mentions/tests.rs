@@ -64,7 +64,7 @@ fn an_ambiguous_name_is_nobody_unless_an_alias_with_a_title_settles_it() {
     assert_found("Ms. Reyes helped|Pepe helped|Mrs. Reyes helped", &[]);
     assert_found("Mr. Reyes helped|mr reyes helped", &["Daniel Reyes"]);
     let matcher = Matcher::new(&taxonomy()).expect("a small taxonomy");
-    let fits = "\"pepe\" fits José Núñez Jr. and Pepa Lindqvist";
+    let fits = "\"pepe\" matches José Núñez Jr. and Pepa Lindqvist";
     assert_eq!(matcher.ambiguous, [fits]);
 }
 

@@ -70,10 +70,10 @@ fn what_is_refused_in_pieces_has_the_same_problems() {
     };
     let twice = reviews_file(&entries(20).join(","))
         .replace("{\"business\"", "{\"reviews\":[],\"business\"");
-    let same_id = "reviews[14].id: \"r7\" is the id of reviews[7] too";
-    let too_large = "reviews[7]: is not JSON that can be read: number out of range";
-    let half = "reviews[7]: is not JSON that can be read: unexpected end of hex escape";
-    let no_end = "is not JSON that can be read: expected `,` or `}`";
+    let same_id = "reviews[14].id: \"r7\" is also the id of reviews[7]";
+    let too_large = "reviews[7]: is not readable JSON: number out of range";
+    let half = "reviews[7]: is not readable JSON: unexpected end of hex escape";
+    let no_end = "is not readable JSON: expected `,` or `}`";
     for (text, problem) in [
         (changed(14, "\"r14\"", "\"r7\""), same_id),
         (changed(7, ":5,", ":1e999,"), too_large),

@@ -45,7 +45,7 @@ fn lists_have_at_most_10000_entries_and_media_32() {
         format!(r#"["wills"],"language":"{language}","media":[{media}]"#)
     };
     accepts(r#"["wills"]"#, &media(32));
-    let expected = ".media: holds 33 entries, more than 32";
+    let expected = ".media: has 33 entries, more than 32";
     assert_eq!(review_problems(r#"["wills"]"#, &media(33)), expected);
     let with = |count: usize| {
         let mentions = vec!["\"Ann Lee\""; count].join(",");
@@ -54,7 +54,7 @@ fn lists_have_at_most_10000_entries_and_media_32() {
     };
     assert!(with(10_000).is_ok());
     let expected =
-        "reviews.json: reviews[0].mentioned_technicians: holds 10001 entries, more than 10000";
+        "reviews.json: reviews[0].mentioned_technicians: has 10001 entries, more than 10000";
     assert_eq!(with(10_001).map(|_| ()), Err(expected.to_owned()));
 }
 

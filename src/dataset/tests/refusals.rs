@@ -17,7 +17,7 @@ const OF_REVIEWS: &str = r##"
 "id":"r1" => "id":"search" => .id: "search" is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search" or "since"
 "id":"r1" => "id":1 => .id: 1 is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search" or "since"
 "author":"Bo" => "author":"  " => .author: "  " is empty
-"author":"Bo" => "author":"B\no" => .author: "B\no" holds a control character
+"author":"Bo" => "author":"B\no" => .author: "B\no" has a control character
 "author_avatar_url":null => "author_avatar_url":"/a.png" => .author_avatar_url: "/a.png" is not an absolute http or https URL
 "source_url":null => "source_url":"ftp://a.example/" => .source_url: "ftp://a.example/" is not an absolute http or https URL
 "text":"Good", =>  => .text: is missing
@@ -35,11 +35,11 @@ const OF_THE_REST: &str = r##"
 "url":"https://a.example/" => "url":"https://" => business.url: "https://" is not an absolute http or https URL
 "latitude":1.5 => "latitude":90.5 => business.geo.latitude: 90.5 is not a number from -90 to 90
 "locality":"", =>  => business.address.locality: is missing
-[{"id":"wills","label":"Wills"}] => [{"id":"wills","label":"Wills"},{"id":"WILLS","label":"W"}] => business.services[1].id: "WILLS" is the id of entry 0 too
+[{"id":"wills","label":"Wills"}] => [{"id":"wills","label":"Wills"},{"id":"WILLS","label":"W"}] => business.services[1].id: "WILLS" is also the id of entry 0
 "same_as":[] => "same_as":["b"] => business.same_as[0]: "b" is not an absolute http or https URL
 "disclaimer":"D", =>  => disclaimer: is missing
 "2026-11-18T00:00:00Z" => "2026-11-18T00:00:00.5Z" => updated_at: "2026-11-18T00:00:00.5Z" is not a time in whole seconds such as "2026-11-21T09:00:00Z"
-"2026-11-18T00:00:00Z" => "2026-11-18T11:06:41Z" => updated_at: "2026-11-18T11:06:41Z" lies in the future: set it to the time of the last change
+"2026-11-18T00:00:00Z" => "2026-11-18T11:06:41Z" => updated_at: "2026-11-18T11:06:41Z" is in the future: set it to the time of the last change
 "##;
 
 fn cases(table: &str) -> impl Iterator<Item = [&str; 3]> {
@@ -79,9 +79,9 @@ fn business_and_top_level_are_refused_in_their_own_words() {
 const OF_OTHERS: &str = r##""aspects":[], =>  => aspects: is missing
 ["Annie"] => [""] => technicians[0].aliases[0]: "" is empty
 "phrases":["last will"] => "phrases":["last will"],"phrase":[] => services[0].phrase: is not a known key; did you mean "phrases"?
-"aliases":["Annie"]} => "aliases":[]},{"name":"ANN LEE","aliases":[]} => technicians[1].name: "ANN LEE" is the name of entry 0 too
-["last will"]} => []},{"id":"w","label":"Wills","phrases":[]} => services[1].label: "Wills" is the label of entry 0 too
-{ => [ => line 1, column 11: is not JSON that can be read: expected `,` or `]`
+"aliases":["Annie"]} => "aliases":[]},{"name":"ANN LEE","aliases":[]} => technicians[1].name: "ANN LEE" is also the name of entry 0
+["last will"]} => []},{"id":"w","label":"Wills","phrases":[]} => services[1].label: "Wills" is also the label of entry 0
+{ => [ => line 1, column 11: is not readable JSON: expected `,` or `]`
 
 "answer":"A" => "answer":" " => faq[0].answer: " " is empty
 "r1" => "r2" => faq[0].review_ids[0]: "r2" is not the id of a published review"##;
@@ -121,31 +121,31 @@ fn files_that_are_no_json_are_refused_with_the_place() {
         (b"{\n \"\xC3\x28", "line 2, column 3: is not UTF-8"),
         (
             b"{\"reviews\":\n[{\"id\"",
-            "line 2, column 6: ends too early, as a half-written file does (EOF while parsing an object)",
+            "line 2, column 6: is truncated, like a partially written file (EOF while parsing an object)",
         ),
         (
             b"{\"reviews\":[],}",
-            "line 1, column 15: is not JSON that can be read: trailing comma",
+            "line 1, column 15: is not readable JSON: trailing comma",
         ),
         (
             b"{\"updated_at\":1e999}",
-            "line 1, column 19: is not JSON that can be read: number out of range",
+            "line 1, column 19: is not readable JSON: number out of range",
         ),
         (
             b"{\"updated_at\":\"\\ud800\"}",
-            "line 1, column 22: is not JSON that can be read: unexpected end of hex escape",
+            "line 1, column 22: is not readable JSON: unexpected end of hex escape",
         ),
         (
             b"{\"updated_at\":\"\n\"}",
-            "line 2, column 0: is not JSON that can be read: control character (\\u0000-\\u001F) found while parsing a string",
+            "line 2, column 0: is not readable JSON: control character (\\u0000-\\u001F) found while parsing a string",
         ),
         (
             b"{\"$serde_json::private::RawValue\":\"[\",\n]}",
-            "line 2, column 1: is not JSON that can be read: key must be a string",
+            "line 2, column 1: is not readable JSON: key must be a string",
         ),
         (
             deep.as_bytes(),
-            "line 1, column 138: is not JSON that can be read: recursion limit exceeded",
+            "line 1, column 138: is not readable JSON: recursion limit exceeded",
         ),
     ];
     for (bytes, expected) in cases {

@@ -48,7 +48,7 @@ pub(crate) async fn hub(
 /// waits for 100 (Continue) (RFC 9110 §10.1.1).
 fn check_hub_head(parts: &Parts, is_waiting: bool) -> Result<(), Refusal> {
     if body::is_encoded(&parts.headers) {
-        let what = "the form must be sent without one";
+        let what = "must be absent or identity";
         return Err(Refusal::media_type("content-encoding", what));
     }
     match is_waiting {

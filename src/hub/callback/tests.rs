@@ -46,21 +46,21 @@ fn other_schemes_and_shapes_are_refused() {
         ("a.example", "must be an absolute https URL"),
         ("", "must be an absolute https URL: empty string"),
         ("https://a.example/#x", "must not have a fragment"),
-        ("https://user:pw@a.example/", "must not carry credentials"),
+        ("https://user:pw@a.example/", "must not contain credentials"),
         (
             "https://a.example/\u{e9}",
-            "byte 18 may not appear in a URL unescaped",
+            "byte 18 must be percent-encoded in a URL",
         ),
         (
             "https://a.example/\r\nHost: b",
-            "byte 18 may not appear in a URL unescaped",
+            "byte 18 must be percent-encoded in a URL",
         ),
-        ("https://a.example/%4", "has a broken percent-escape"),
-        ("https://a.example/%zz", "has a broken percent-escape"),
-        ("https://a.example/%é", "has a broken percent-escape"),
+        ("https://a.example/%4", "has an invalid percent-encoding"),
+        ("https://a.example/%zz", "has an invalid percent-encoding"),
+        ("https://a.example/%é", "has an invalid percent-encoding"),
         (
             "https://bücher.example/cb",
-            "host must be written in ASCII: an internationalized name in its xn-- form",
+            "host must be ASCII: an internationalized name must be in its xn-- form",
         ),
     ] {
         assert_eq!(refusal(text), what, "{text}");

@@ -114,7 +114,7 @@ impl Engine {
         let is_idle = self.in_flight.len() == 0 && self.ended.is_empty();
         let is_over = role.is_ours && now >= role.yield_at && is_idle;
         if is_over && self.write_store(Store::give_up_role).is_some() {
-            debug!("other replicas have newer content, one of them may deliver");
+            debug!("other replicas have newer content; one of them may deliver");
             self.role = Role {
                 is_ours: false,
                 ask_at: now + YIELD_TIME,
@@ -152,7 +152,7 @@ impl Engine {
         let text = error.to_string();
         if self.health.store_error.as_ref() != Some(&text) {
             error!(
-                "the hub's store cannot be used, requests to the hub are refused meanwhile: {text}"
+                "the hub's store cannot be used; requests to the hub are rejected until it can: {text}"
             );
         }
         self.health.store_error = Some(text);
@@ -173,7 +173,7 @@ impl Engine {
         let is_open = self.breaker.is_open(Instant::now());
         match (is_open, std::mem::replace(&mut self.health.paused, is_open)) {
             (true, false) => warn!(
-                "most callback hosts cannot be reached, so our own network may be at fault: failed deliveries do not count until most can"
+                "most callback hosts cannot be reached, so our own network may be at fault: failed deliveries do not count until most can be reached"
             ),
             (false, true) => info!("most callback hosts can be reached again"),
             _ => {}

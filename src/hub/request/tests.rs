@@ -130,11 +130,11 @@ fn h29_h30_each_missing_empty_or_repeated_field_is_named() {
             (format!("{pair}&{pair}"), "must be given once, not 2 times"),
             (
                 format!("{field}=%zz"),
-                "has a broken percent-escape or is not UTF-8",
+                "has an invalid percent-encoding or is not UTF-8",
             ),
             (
                 format!("{field}=%FF"),
-                "has a broken percent-escape or is not UTF-8",
+                "has an invalid percent-encoding or is not UTF-8",
             ),
         ] {
             assert_eq!(

@@ -166,7 +166,7 @@ pub enum DbError {
     /// Any other error of reading or writing.
     #[error("{0}")]
     Io(String),
-    /// The database cannot be reached or does not answer; the connection is retried automatically.
+    /// The database cannot be reached or does not respond; the connection is retried automatically.
     #[error("cannot be reached: {0}")]
     Unreachable(String),
     /// The database cannot be used in its configuration: the operator must change that, or the address.

@@ -23,7 +23,7 @@ impl Store {
                 let other = origin_of(&url);
                 if other != origin {
                     let what = format!(
-                        "it holds topics of {other}, and the public address here is {origin} (--base-url)"
+                        "it has topics of {other}, but the public address is {origin} (--base-url)"
                     );
                     return Err(DbError::Refused(what));
                 }

@@ -96,7 +96,7 @@ impl PostgresConnection {
         let newest = SCHEMA_VERSION + VERSIONS_BEFORE;
         if found > newest {
             let what = format!(
-                "schema {found} is newer than this program's {newest}; use the version that made it"
+                "schema {found} is newer than this program's {newest}; use the version that created it"
             );
             return Err(DbError::Refused(what));
         }
@@ -351,7 +351,7 @@ fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn Error + '
 
 /// The error for a server that does not respond within our deadline.
 fn silence() -> DbError {
-    DbError::Unreachable("does not answer".to_owned())
+    DbError::Unreachable("does not respond".to_owned())
 }
 
 /// The server's timeouts are shorter than ours, so its error names the cause, and it does not continue a statement

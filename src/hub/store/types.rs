@@ -59,11 +59,11 @@ impl Quotas {
 pub enum QuotaExceeded {
     #[error("too many pending verifications (limit {0})")]
     Requests(u32),
-    #[error("too many pending verifications for its host (limit {0})")]
+    #[error("too many pending verifications for the callback's host (limit {0})")]
     RequestsOfHost(u32),
     #[error("too many subscriptions (limit {0})")]
     Subscriptions(u32),
-    #[error("too many subscriptions of its host (limit {0})")]
+    #[error("too many subscriptions for the callback's host (limit {0})")]
     SubscriptionsOfHost(u32),
 }
 

@@ -66,7 +66,7 @@ fn unknown_resources_have_the_code_of_their_era() {
 /// Parameters of `prompts/get`, and the beginning of the refusal.
 const REFUSED: &str = r#"
 {} => params.name must be
-{"name": "nothing"} => there is no prompt
+{"name": "nothing"} => unknown prompt
 {"name": "compare_services"} => first: must be the name of a service
 {"name": "compare_services", "arguments": {"first": "wills", "second": ""}} => second: must be the name
 {"name": "compare_services", "arguments": {"first": "wills", "second": "zzz"}} => second: is unknown
@@ -75,7 +75,7 @@ const REFUSED: &str = r#"
 {"name": "summarize_reviews", "arguments": []} => params.arguments must be an object
 {"name": "summarize_reviews", "arguments": {"since": 5}} => since: must be a string
 {"name": "summarize_reviews", "arguments": {"since": "LONGESTx"}} => since: must be a string
-{"name": "summarize_reviews", "arguments": {"year": "2024"}} => year: is not an argument here; there are since, service, technician, aspect
+{"name": "summarize_reviews", "arguments": {"year": "2024"}} => year: is not a known argument; the arguments are since, service, technician, aspect
 {"name": "draft_reply", "arguments": {"review_id": "nobody"}} => review_id: no published review
 "#;
 

@@ -144,8 +144,8 @@ pub(super) fn wrong_name(entries: &[Named], wrong: Option<WrongName<'_>>) -> Str
     let known: Vec<&str> = known.map(|entry| &*entry.name).collect();
     match wrong {
         Some(wrong) if !wrong.names.is_empty() => wrong.problem,
-        _ if known.is_empty() => "is unknown: there are none".to_owned(),
-        _ => format!("is unknown; there are {}", known.join(", ")),
+        _ if known.is_empty() => "is unknown: no names exist".to_owned(),
+        _ => format!("is unknown; the known names are {}", known.join(", ")),
     }
 }
 
@@ -156,7 +156,7 @@ pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
         true => "none".to_owned(),
         false => known.join(", "),
     };
-    let message = format!("is not an argument here; there are {known}");
+    let message = format!("is not a known argument; the arguments are {known}");
     Issue::new(path, Code::UnknownArgument, message, &quote(value))
 }
 

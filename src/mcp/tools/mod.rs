@@ -91,7 +91,7 @@ pub(super) fn call(catalog: &Catalog, call: &Call<'_>, out: &mut Vec<u8>) -> Res
     let none = Members::new();
     let members = call.arguments()?.unwrap_or(&none);
     let Some((_, answer)) = TOOLS.iter().find(|(tool, _)| *tool == name) else {
-        let message = format!("there is no tool {:?} here", cut(name));
+        let message = format!("unknown tool {:?}", cut(name));
         return Err(RpcError::params(message));
     };
     if OF_INSIGHTS.contains(&name) && catalog.snapshot.insights().is_none() {

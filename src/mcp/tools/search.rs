@@ -78,9 +78,9 @@ fn advise(
             .split_whitespace()
             .find(|word| NEGATIONS.split(' ').any(|one| one == *word) || word.ends_with("n't"));
         let opposite = negation
-            .map(|word| format!("; {word:?} was not looked for, so they may say the opposite"));
+            .map(|word| format!("; {word:?} was not searched for, so they may say the opposite"));
         format!(
-            "no review fits all of it; listed are those found by the words {words:?}, {} in all{}",
+            "no review matches all of it; the listed reviews match the words {words:?}, {} in total{}",
             page.matched,
             opposite.unwrap_or_default()
         )
@@ -91,14 +91,14 @@ fn advise(
         let mut words = folded.split_whitespace();
         if let Some(word) = words.find(|word| aspect.folded.iter().any(|name| name == word)) {
             sentences.push(format!(
-                "get_aspect_sentiment quotes what is said of {word:?}, and the argument aspect={} finds its reviews",
+                "get_aspect_sentiment quotes what reviews say about {word:?}, and the argument aspect={} finds them",
                 aspect.name
             ));
         }
     }
     if sentences.is_empty() {
         sentences
-            .push("no review fits: leave a filter out, or try fewer or other words".to_owned());
+            .push("no review matches: remove a filter, or try fewer or other words".to_owned());
     }
     format!("{}.", sentences.join("; "))
 }
@@ -144,7 +144,7 @@ pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result
 /// ChatGPT connectors. If none contains all words, finds as many words as occur together, and lists them in the titles.
 pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["query"]);
-    let words = arguments.text("query", "must be the words to look for");
+    let words = arguments.text("query", "must be the words to search for");
     arguments.finish()?;
     let index = &catalog.snapshot.index;
     MEMORY.with_borrow_mut(|memory| {

@@ -313,7 +313,7 @@ fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
         "rating: must be an integer from 1 to 5, received \"9\"",
         "limit: must be an integer from 1 to 100, received \"\\\"5\\\"\"",
         "since: must be a day that exists, from 0001-01-01 to 9999-12-31, received \"2023-02-29\"",
-        "ratings: is not an argument here; there are rating, min_rating, max_rating, since, until, \
+        "ratings: is not a known argument; the arguments are rating, min_rating, max_rating, since, until, \
          query, words, mentions_technician, mentions_service, aspect, polarity, has_reply, language, source, limit, sort, \
          cursor, received \"5\"",
         "sort: must be one of newest, oldest, highest, lowest, received \"best\"",
@@ -349,13 +349,13 @@ fn a_name_that_the_index_cannot_know_is_told_those_of_the_business() {
     let listed = dataset.business.technicians[0].name.clone();
     for problem in refused(&dataset) {
         assert!(
-            problem.contains(&format!("is unknown; there are {listed}")),
+            problem.contains(&format!("is unknown; the known names are {listed}")),
             "{problem}"
         );
     }
     dataset.business.technicians.clear();
     for problem in refused(&dataset) {
-        assert!(problem.contains("is unknown: there are none"), "{problem}");
+        assert!(problem.contains("is unknown: no names exist"), "{problem}");
     }
 }
 
@@ -363,7 +363,7 @@ type Tool = fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>;
 
 /// A tool, its arguments, and the beginning of the refusal.
 const REFUSED: &str = r#"
-get_business {"verbose": true} => verbose: is not an argument here; there are none
+get_business {"verbose": true} => verbose: is not a known argument; the arguments are none
 get_review {} => id: must be the id of a review
 get_review {"id": "nobody"} => id: no published review has this id
 get_review {"id": 5} => id: must be the id of a review
@@ -375,7 +375,7 @@ get_aspect_sentiment {"aspect": "catering"} => aspect: is unknown; the nearest:
 list_reviews_since {} => date: must be a string of the form YYYY-MM-DD
 list_reviews_since {"date": 2024} => date: must be a string of the form YYYY-MM-DD
 list_reviews_since {"date": "2024-13-01"} => date: must be a day that exists
-list_reviews_since {"date": "2024-01-01", "rating": 5} => rating: is not an argument
+list_reviews_since {"date": "2024-01-01", "rating": 5} => rating: is not a known argument
 list_reviews_since {"date": "2024-01-01", "limit": 0} => limit: must be an integer
 search_reviews {"cursor": "x"} => cursor: must be the next_cursor
 "#;

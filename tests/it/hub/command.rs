@@ -113,7 +113,7 @@ fn unknown_subscriptions_exit_66_and_a_damaged_store_65() {
     for action in ["show", "remove", "retry"] {
         let (status, out, error) = hub(&rig, &[action, "7"]);
         assert_eq!((status, out.as_str()), (66, ""));
-        let what = "reviewd: there is no subscription 7; `reviewd hub list` names them\n";
+        let what = "reviewd: there is no subscription 7; `reviewd hub list` lists them\n";
         assert_eq!(error, what);
     }
     rig.stop();

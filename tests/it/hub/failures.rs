@@ -28,7 +28,7 @@ fn failed_deliveries_or_a_410_remove_and_the_callback_is_told_once() {
     let location = other.callback("/cb");
     let redirect = format!("HTTP/1.1 307 \r\nLocation: {location}\r\nContent-Length: 0\r\n\r\n");
     let failed = ("failures", "too many consecutive deliveries failed");
-    let gone = ("gone", "the callback answered 410 Gone");
+    let gone = ("gone", "the callback responded with 410 Gone");
     for (reply, status, attempts, (name, reason)) in [
         (Reply::status(500), "500", 3, failed),
         (Reply::Raw(redirect.into()), "307", 3, failed),

@@ -98,7 +98,7 @@ fn bounds_of_what_is_kept_are_429_for_a_host_and_503_for_all() {
         settings.quotas.requests_per_host = 2;
         settings.timeout = Duration::from_secs(30);
     });
-    let of_host = "hub.callback: too many pending verifications for its host (limit 2)";
+    let of_host = "hub.callback: too many pending verifications for the callback's host (limit 2)";
     let of_all = "too many pending verifications (limit 3)";
     for (host, path, status, line) in [
         ("127.0.0.1", "/1", 202, "accepted"),

@@ -160,7 +160,7 @@ fn an_unreachable_database_at_startup_exits_69_after_a_wait() {
     let url = format!("postgres://u:secret@{address}/hub?connect_timeout=1");
     // First a listener that never responds, then no listener.
     let began = Instant::now();
-    assert_refused(&url, 69, "does not answer");
+    assert_refused(&url, 69, "does not respond");
     drop(free);
     assert_refused(&url, 69, "cannot be reached");
     let took_s = began.elapsed().as_secs();

@@ -59,7 +59,7 @@ fn a_replica_with_another_public_address_is_refused_and_changes_nothing() {
         before.starts_with("1|0|https://reviews.example/"),
         "{before}"
     );
-    let both = "holds topics of https://reviews.example, and the public address here is https://other.example (--base-url)";
+    let both = "has topics of https://reviews.example, but the public address is https://other.example (--base-url)";
     let other = ["--base-url", "https://other.example"];
     assert_refused_with(&shared.url, &other, 78, both);
     // A different scheme or port makes a different public address.

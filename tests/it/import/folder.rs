@@ -148,8 +148,8 @@ fn a_missing_source_or_folder_ends_with_66_and_wrong_flags_with_64() {
     let folder = Folder::new();
     let source = fixture("american.csv");
     folder.says(&["/nowhere/none.csv"], 66, "none.csv: No such file");
-    folder.says(&[folder.text()], 66, "is a directory: name the files in it");
-    let remedy = "not fetched: curl -fsS ADDRESS | reviewd import - --into DIR";
+    folder.says(&[folder.text()], 66, "is a directory: list the files in it");
+    let remedy = "not fetched: curl -fsS URL | reviewd import - --into DIR";
     folder.says(&["https://weiss.example/reviews.csv"], 64, remedy);
     for (flag, value, why) in [
         ("--map", "stars=x", "`stars` is not a field: "),

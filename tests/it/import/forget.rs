@@ -143,7 +143,7 @@ fn pruning_removes_reviews_that_a_complete_source_no_longer_has() {
     folder.import(&[&folder.file("b.csv", other), "--source", "yelp"]);
     let short = folder.file("c.csv", shorter());
     let dry = [&short, "--source", "google", "--prune", "--dry-run"];
-    let end = "1 not in the source any more and removed, such as ";
+    let end = "1 no longer in the source and removed, such as ";
     folder.says(&dry, 0, end);
     assert_eq!(folder.reviews().len(), 4);
     let report = folder.import(&dry[..4]);

@@ -11,7 +11,7 @@ fn an_address_that_cannot_be_published_is_named_and_the_review_is_taken() {
         Cy,3,2024-03-06,So so.,,n/a\n";
     let report = folder.import(&[&folder.file("a.csv", table), "--strict"]);
     assert_eq!(report["status"], 0, "a remark is no refusal: {report}");
-    let why = "is no http or https address of at most 2048 bytes, and left out";
+    let why = "is not an http or https URL of at most 2048 bytes, and was omitted";
     let expected = [
         format!("3: source_url: \"/reviews/2\" {why}"),
         format!("4: author_avatar_url: \"n/a\" {why}"),

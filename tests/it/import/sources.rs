@@ -144,7 +144,7 @@ fn a_mapping_names_columns_and_reaches_into_objects() {
     }
     let folder = Folder::new();
     let table = folder.file("a.csv", "Who,Points\nAnn,5\n");
-    let why = "--map author=Name: there is no such column, but \"Who\", \"Points\"";
+    let why = "--map author=Name: there is no such column; the columns are \"Who\", \"Points\"";
     folder.says(&[&table, "--map", "author=Name"], 65, why);
 }
 
@@ -167,12 +167,12 @@ fn unreadable_sources_end_the_import_with_a_remedy() {
     let wrong = [head.as_bytes(), b"Bj\xF6rn,5,2024-03-05,Good.\n"].concat();
     let marked = [b"\xEF\xBB\xBF", &wrong[..]].concat();
     let open = format!("{head}Bob,1,2024-03-05,\"Bad.\n3,Cy,3,2024-03-06,Fair.\n");
-    let not_utf8 = "a.csv: line 3: is not UTF-8 throughout: name the encoding with --encoding";
+    let not_utf8 = "a.csv: line 3: is not entirely UTF-8: set the encoding with --encoding";
     let ours = br#"{"type":"FeatureCollection","features":[{"geometry":{"type":"Point"}}]}"#;
-    let no_author = "line 1: no column is known to hold the author: name it with --map author=COLUMN; the columns are \"Who\", ";
+    let no_author = "line 1: no known column contains the author: set it with --map author=COLUMN; the columns are \"Who\", ";
     let table: [(&[u8], &str); 12] = [
         (b"Who,Points,date\nAnn,5,2024-03-04\n", no_author),
-        (b"PK\x03\x04\x14\0\x06", "is an archive, and no workbook"),
+        (b"PK\x03\x04\x14\0\x06", "is an archive, but not a readable workbook"),
         (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
         (&whole.as_bytes()[..whole.len() - 100], "ends too early"),
         (b"[\n{\"stars\":5}]\n]", "line 3: is not JSON"),
@@ -201,7 +201,7 @@ fn a_row_whose_quotation_mark_closes_too_early_is_refused() {
         3,Cy,3,2024-03-06,\"Fair.\"\n\
         4,Dee,5,2024-03-07,\"A \"\"fine\"\" firm\"\n";
     let report = folder.import(&[&folder.file("a.csv", table)]);
-    let why = "a quotation mark opens here that closes in the middle of a column; is one missing, or not doubled?";
+    let why = "a quotation mark that opens here closes in the middle of a column; is one missing, or not doubled?";
     assert_eq!(reasons(&report), [format!("2: {why}"), format!("3: {why}")]);
     assert_eq!(folder.each("text"), ["A \"fine\" firm"]);
 }

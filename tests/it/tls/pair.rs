@@ -58,7 +58,7 @@ fn sighup_reads_the_pair_without_polling() {
     std::fs::write(pair.file("cert.pem"), "nonsense").unwrap();
     program.signal("HUP");
     let line = program.wait_for_log("the previous certificate is still served");
-    assert!(line.contains("holds no certificate"), "{line}");
+    assert!(line.contains("contains no certificate"), "{line}");
 }
 
 #[test]
@@ -99,9 +99,9 @@ fn an_unusable_pair_exits_78_with_a_line_that_says_what_to_change() {
     for (flag, contents, what) in [
         ("cert", None, "there is no such file"),
         ("key", None, "there is no such file"),
-        ("cert", Some(""), "holds no certificate"),
+        ("cert", Some(""), "contains no certificate"),
         ("cert", Some(empty), "is not X.509"),
-        ("key", Some(""), "holds no private key"),
+        ("key", Some(""), "contains no unencrypted private key"),
         ("key", Some(&other_key), "is not the key of the first"),
     ] {
         let pair = Pair::new();

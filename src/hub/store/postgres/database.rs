@@ -51,9 +51,9 @@ impl Database {
         let parsed = format!("{address}?{options}").parse();
         let mut config: Config = parsed.map_err(|error| super::text(&error))?;
         if config.get_hosts().is_empty() {
-            return Err("names no host".to_owned());
+            return Err("has no host".to_owned());
         }
-        let user = config.get_user().ok_or("names no user")?.to_owned();
+        let user = config.get_user().ok_or("has no user")?.to_owned();
         if config.get_dbname().is_none() {
             config.dbname(&user);
         }
@@ -163,8 +163,8 @@ mod tests {
     fn wrong_addresses_are_refused_in_a_line_without_the_password() {
         for (text, what) in [
             ("mysql://u:secret@h/d", "must begin with postgres://"),
-            ("postgres://u:secret@/d", "names no host"),
-            ("postgres://h/d", "names no user"),
+            ("postgres://u:secret@/d", "has no host"),
+            ("postgres://h/d", "has no user"),
             ("postgres://u:secret@h:port/d", "port"),
             ("postgres://u:secret@h/d?sslmode=prefer", "sslmode"),
             ("postgres://u:secret@h/d?colour=red", "colour"),
