@@ -156,10 +156,10 @@ fn welcome(source: &DataSource, base: &str) -> String {
     format!(
         "reviewd serves {data}
 
-  {base}/                the page for people
-  {base}/developers      every address, with examples to try
-  {base}/reviews.json    every review
-  {base}/mcp             the same for agents (Model Context Protocol)
+  {base}/                the home page
+  {base}/developers      all endpoints, with examples to try
+  {base}/reviews.json    all reviews
+  {base}/mcp             the same data for agents (Model Context Protocol)
 
 Try:
   curl '{base}/api/reviews/search?min_rating=4&limit=3'

@@ -102,7 +102,7 @@ impl<'d> Parameter<'d> {
         let bound = |key: &str| plain(&schema[key]);
         if schema.get("minimum").is_some() {
             let default = schema.get("default");
-            let default = default.map_or_else(String::new, |one| format!("; without it {one}"));
+            let default = default.map_or_else(String::new, |one| format!("; default {one}"));
             format!("{} to {}{default}", bound("minimum"), bound("maximum"))
         } else if schema["format"] == "date" {
             "YYYY-MM-DD".to_owned()

@@ -226,7 +226,7 @@ fn label(name: &str) -> &'static str {
         "mentions_service" => "Service",
         "limit" => "Reviews per page",
         "sort" => "Order",
-        "cursor" => "Place",
+        "cursor" => "Cursor",
         "aspect" => "Subject",
         "polarity" => "Tone",
         "max_rating" => "At most (stars)",

@@ -140,7 +140,11 @@ fn the_stream_of_a_refused_body_ends_without_a_reset() {
         ("/nowhere", 1, "not_found"),
         ("/reviews.json", 64 << 10, "method_not_allowed"),
         ("/api/websub/hub", 9 << 10, "must not be longer than 8192"),
-        ("/api/websub/hub", 9 << 10, "more than 1 requests per minute"),
+        (
+            "/api/websub/hub",
+            9 << 10,
+            "more than 1 requests per minute",
+        ),
     ] {
         let mut frames = post(&server, path, None);
         send_body(&mut frames, bytes);

@@ -314,7 +314,11 @@ fn a_search_that_finds_nothing_lists_the_closest_reviews() {
         assert_eq!(page["matched"], 0);
         assert_eq!(page["next_cursor"], Value::Null);
         let [hint, closest] = [&page["hint"], &page["closest"]["words"]];
-        assert!(hint.as_str().unwrap().contains("no review matches all of it"));
+        assert!(
+            hint.as_str()
+                .unwrap()
+                .contains("no review matches all of it")
+        );
         assert!(closest.as_str().unwrap().contains(words), "{page}");
         let listed = page["reviews"].as_array().unwrap();
         let found = page["closest"]["matched"].as_u64().unwrap();

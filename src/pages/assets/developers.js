@@ -33,7 +33,7 @@
       } catch {
         // Not allowed, or no secure page: at least it is marked.
         select(code);
-        status.textContent = 'Marked, copy it with the keyboard';
+        status.textContent = 'Selected; copy it with the keyboard';
       }
     });
     block.append(button);
@@ -81,9 +81,9 @@
         const fields = [...reply.headers].map(([name, value]) => name + ': ' + value).join('\n');
         const line = (options.method || 'GET') + ' ' + target + '\n' + reply.status + ' ' + reply.statusText;
         output.textContent = line + ' · ' + spent + ' ms\n' + fields + '\n\n' + readable(text);
-        status.textContent = 'Answered with ' + reply.status;
+        status.textContent = 'Response: ' + reply.status;
       } catch (error) {
-        output.textContent = 'No answer: ' + error.message;
+        output.textContent = 'No response: ' + error.message;
         status.textContent = output.textContent;
       }
       output.hidden = false;

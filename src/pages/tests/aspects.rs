@@ -72,7 +72,7 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     assert_eq!(heading("aspect=fees&rating=1"), "No review matches");
     let page = ask(&pages, "aspect=fees").expect("a page");
     assert!(page.contains(&format!(
-        "the newest and the clearest are marked, {kept} in all."
+        "the newest and the clearest are marked, {kept} in total."
     )));
     for tone in Polarity::ALL {
         let found = heading(&format!("aspect=fees&polarity={}", tone.word()));

@@ -172,7 +172,10 @@ fn unreadable_sources_end_the_import_with_a_remedy() {
     let no_author = "line 1: no known column contains the author: set it with --map author=COLUMN; the columns are \"Who\", ";
     let table: [(&[u8], &str); 12] = [
         (b"Who,Points,date\nAnn,5,2024-03-04\n", no_author),
-        (b"PK\x03\x04\x14\0\x06", "is an archive, but not a readable workbook"),
+        (
+            b"PK\x03\x04\x14\0\x06",
+            "is an archive, but not a readable workbook",
+        ),
         (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
         (&whole.as_bytes()[..whole.len() - 100], "ends too early"),
         (b"[\n{\"stars\":5}]\n]", "line 3: is not JSON"),
