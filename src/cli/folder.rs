@@ -111,10 +111,7 @@ impl Folder {
         if fs::read(&path).is_ok_and(|bytes| bytes == self.reviews) {
             return Ok(fs::canonicalize(&path).unwrap_or(path));
         }
-        let message = format!(
-            "{}: was changed by another process; try again",
-            path.display()
-        );
+        let message = format!("{}: has been changed; try again", path.display());
         Err(Failure::new(Status::Data, message))
     }
 }

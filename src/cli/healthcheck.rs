@@ -31,7 +31,7 @@ pub(super) fn run(url: &Url) -> Result<(), Failure> {
         .build();
     let message = match Agent::from(config).get(url.as_str()).call() {
         Ok(response) if response.status().is_success() => return Ok(()),
-        Ok(response) => format!("{url} answered {}", response.status().as_u16()),
+        Ok(response) => format!("{url} returned {}", response.status().as_u16()),
         Err(error) => format!("{url} did not respond: {error}"),
     };
     Err(Failure::new(Status::Unhealthy, message))

@@ -130,8 +130,7 @@ fn copy(
     let directory = StoreLocation::Directory(state.to_owned());
     let mut source = open(&directory)?;
     if !source.try_take_role()? {
-        let message =
-            format!("{directory}: a service still delivers from it; stop the service first");
+        let message = format!("{directory}: a service still delivers from it; stop it first");
         return Err(Failure::new(Status::Unavailable, message));
     }
     let report = store.copy_from(&mut source, now())?;

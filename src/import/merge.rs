@@ -260,7 +260,7 @@ impl<'f> Merge<'f> {
             ));
         }
         if sources.any(|source| source.taken() == 0) {
-            return Err("--prune: a source holds no review; nothing was written".to_owned());
+            return Err("--prune: a source contains no review; nothing was written".to_owned());
         }
         for id in &gone {
             self.forget(id);

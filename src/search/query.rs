@@ -426,8 +426,7 @@ impl<'b> Builder<'b> {
             && !self.issues.iter().any(is_of_sort)
         {
             let sort = cursor.sort.as_str();
-            let message =
-                format!("must be used with sort={sort}, the order for which it was created");
+            let message = format!("must be used with sort={sort}, the order of its search");
             let received = cursor.render();
             self.refuse_value(Parameter::Cursor, Code::InvalidCursor, message, &received);
         }

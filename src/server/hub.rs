@@ -19,9 +19,7 @@ pub(super) fn start(
         return Ok(());
     };
     if !is_public {
-        warn!(
-            "without --base-url subscribers could not name the topics, so the hub responds with 503"
-        );
+        warn!("without --base-url subscribers could not name the topics, so the hub returns 503");
         let message = "the hub needs --base-url; use --no-hub to run without a hub";
         let reason = Reason::new("hub_off", message);
         app.readiness.report(&reason.blocking());

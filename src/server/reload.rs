@@ -95,7 +95,7 @@ struct State {
 enum ReloadResult {
     /// The state that is no longer served, and what the insights of a large dataset are still to be derived from.
     Replaced(Arc<ServedState>, Option<Box<Deferred>>),
-    /// The files have the content that is already served.
+    /// The content of the files is unchanged.
     Same,
     /// The files were changed while they were read, or the server stops.
     Incomplete,
@@ -183,8 +183,7 @@ impl State {
 
     /// Reports that the files are gone; what is served stays.
     fn miss(&self) {
-        let message =
-            "the data directory no longer has reviews.json; the previous data is still served";
+        let message = "the data directory has no reviews.json; the previous data is still served";
         warn!(directory = ?self.loader.directory(), "{message}");
         self.record(ReloadOutcome::Gone);
         // What was wrong with files that are gone no longer matters.
@@ -222,10 +221,7 @@ impl State {
             }
         } else {
             self.record(ReloadOutcome::Same);
-            info!(
-                elapsed_ms,
-                "the data files have the content that is already served"
-            );
+            info!(elapsed_ms, "the content of the data files is unchanged");
         }
     }
 

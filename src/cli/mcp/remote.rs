@@ -53,10 +53,7 @@ impl Remote {
         // A proxy may answer instead of the server, so only JSON is passed on.
         let answer: Value = serde_json::from_slice(&body).unwrap_or_default();
         if !is_response(message, &answer) {
-            let why = format!(
-                "{} responded with {status} without a response message",
-                self.url
-            );
+            let why = format!("{} returned {status} without a response message", self.url);
             return Err(match answer["error"].is_object() {
                 true => answer,
                 false => failure(-32_603, &why),
