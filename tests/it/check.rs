@@ -85,7 +85,7 @@ fn an_error_of_a_value_names_its_line_and_column() {
     assert_eq!(value["errors"][1]["line"], line("\"rating\": 7"), "{value}");
     // A file that is not JSON has one error, at the parser's position.
     std::fs::write(&file, &reviews[..reviews.len() - 3]).unwrap();
-    assert!(check(&[&path]).1.contains("ends too early"));
+    assert!(check(&[&path]).1.contains("is truncated"));
     // An empty file has no position, but no key is missing.
     std::fs::write(&file, "").unwrap();
     let expected = json!({"file": "reviews.json", "place": "", "line": null, "column": null,

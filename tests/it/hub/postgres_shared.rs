@@ -72,7 +72,7 @@ fn a_replica_with_another_public_address_is_refused_and_changes_nothing() {
     let late = Program::serve(&["--data", newer, "--store", &shared.url]);
     let ready = || get(late.address(), "/readyz", &[]);
     wait_until("the reason", || ready().text().contains("\"hub_store\""));
-    late.wait_for_log("holds topics of https://reviews.example");
+    late.wait_for_log("has topics of https://reviews.example");
     drop(late);
     assert_eq!(everything(), before);
     // The first replica still works.

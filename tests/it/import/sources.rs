@@ -177,7 +177,7 @@ fn unreadable_sources_end_the_import_with_a_remedy() {
             "is an archive, but not a readable workbook",
         ),
         (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
-        (&whole.as_bytes()[..whole.len() - 100], "ends too early"),
+        (&whole.as_bytes()[..whole.len() - 100], "is truncated"),
         (b"[\n{\"stars\":5}]\n]", "line 3: is not JSON"),
         (b"<!doctype html>", "is a web page or XML: export"),
         (b"abc\0d", "contains zero bytes"),
