@@ -114,7 +114,7 @@ fn an_unusable_pair_exits_78_with_a_line_that_says_what_to_change() {
         assert_refused(&pair, flag, what);
     }
     for (years, what) in [
-        ((2001, 2002), "expired at 2002-01-01T00:00:00Z: put"),
+        ((2001, 2002), "expired at 2002-01-01T00:00:00Z: replace"),
         ((4000, 4096), "begins at 4000-01-01T00:00:00Z: check"),
     ] {
         let mut pair = Pair::new();
