@@ -43,8 +43,8 @@ const FAULTS: &str = r##"
 "version":1, =>  => cannot be published: missing field `version`
 "version":1 => "version":-1 => cannot be published: invalid value: integer `-1`, expected u64
 "overall_sentiment":{"score": => "overall_sentiment":{"score":"a","b": => cannot be published: invalid type: string "a", expected f64
-"start":0,"end":2 => "start":2,"end":2 => aspects[0].evidence[0]: ranges from 2 to 2 in a text of
-"start":0,"end":2 => "start":0,"end":99999 => aspects[0].evidence[0]: ranges from 0 to 99999 in a text of
+"start":0,"end":2 => "start":2,"end":2 => aspects[0].evidence[0]: is the range 2 to 2 in a text of
+"start":0,"end":2 => "start":0,"end":99999 => aspects[0].evidence[0]: is the range 0 to 99999 in a text of
 "polarity":"positive" => "polarity":"good\u001b" => cannot be published: unknown variant `good`, expected one of `negative`, `neutral`, `positive`
 "review_id":" => "review_id":"zz => aspects[0].evidence[0]: "zz
 "example_review_ids":[" => "example_review_ids":["zz => aspects[0].example_review_ids: "zz
