@@ -29,7 +29,7 @@ pub(crate) enum HttpError {
     #[error("no review has this id")]
     UnknownReview,
     /// The bytes are not a valid request. This error and the next three exist only on HTTP/1.1.
-    #[error("the bytes are not a valid HTTP/1.1 request")]
+    #[error("the bytes are not a valid request")]
     Malformed,
     /// HTTP without TLS on a port with TLS.
     #[error("this port requires TLS: use https://...")]

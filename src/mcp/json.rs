@@ -134,8 +134,8 @@ mod tests {
 
     #[test]
     fn duplicate_keys_are_rejected_also_if_escaped() {
-        assert!(refusal(r#"{"a":1,"a":2}"#).contains("duplicate key \"a\" twice"));
-        assert!(refusal(r#"{"x":[{"a":1,"\u0061":2}]}"#).contains("twice"));
+        assert!(refusal(r#"{"a":1,"a":2}"#).contains("duplicate key \"a\""));
+        assert!(refusal(r#"{"x":[{"a":1,"\u0061":2}]}"#).contains("duplicate key"));
         let long = "k".repeat(100);
         assert!(refusal(&format!(r#"{{"{long}":1,"{long}":2}}"#)).len() < 130);
         assert!(parse(br#"{"a":{"a":1},"b":{"a":2}}"#).is_ok());

@@ -64,7 +64,7 @@ fn a_browser_gets_an_error_as_a_page_and_a_program_gets_json() {
         ("GET", "/nowhere?x=1", 404, "not_found", "Page not found"),
         ("GET", "/api/reviews/x", 404, "not_found", "Review not"),
         ("POST", "/", 405, "method_not_allowed", "not for browsers"),
-        ("GET", "/%zz", 400, "bad_request", "cannot be read"),
+        ("GET", "/%zz", 400, "bad_request", "is not valid"),
     ] {
         let reply = send(method, path, BROWSER);
         assert_eq!(reply.status, status, "{method} {path}");

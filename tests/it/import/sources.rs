@@ -178,7 +178,7 @@ fn unreadable_sources_end_the_import_with_a_remedy() {
         ),
         (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
         (&whole.as_bytes()[..whole.len() - 100], "is truncated"),
-        (b"[\n{\"stars\":5}]\n]", "line 3: is not JSON"),
+        (b"[\n{\"stars\":5}]\n]", "line 3: is not readable JSON"),
         (b"<!doctype html>", "is a web page or XML: export"),
         (b"abc\0d", "contains zero bytes"),
         (ours, "is Google Maps' list of the reviews that you wrote"),

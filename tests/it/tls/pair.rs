@@ -115,7 +115,7 @@ fn an_unusable_pair_exits_78_with_a_line_that_says_what_to_change() {
     }
     for (years, what) in [
         ((2001, 2002), "expired at 2002-01-01T00:00:00Z: replace"),
-        ((4000, 4096), "begins at 4000-01-01T00:00:00Z: check"),
+        ((4000, 4096), "not valid before 4000-01-01T00:00:00Z: check"),
     ] {
         let mut pair = Pair::new();
         pair.renew(years);
