@@ -44,7 +44,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-7";
+const MODEL: &str = "reviewd-evidence-8";
 
 /// The insights as they are published, and as a value.
 #[derive(Clone, Debug)]

@@ -33,10 +33,15 @@ pub(super) struct Item {
     pub(super) is_capital: bool,
     /// Whether a negation is among the few words before it in its clause.
     pub(super) negated: bool,
-    /// Counts the commas and "and"s up to here: items with equal counts stand close together.
-    pub(super) phrase: u16,
     /// Number of its clause: "but" or a full stop begins a new one.
     pub(super) clause: u16,
+}
+
+impl Item {
+    /// Its valence in tenths, if the lexicon lists it; a negation turns it around.
+    pub(super) fn valence(&self) -> Option<i32> {
+        Some(self.entry.valence? * if self.negated { -1 } else { 1 })
+    }
 }
 
 impl Words {
@@ -44,8 +49,8 @@ impl Words {
     pub(super) fn read(&mut self, sentence: &str) {
         self.lower.clear();
         self.items.clear();
-        // How many phrases and clauses have begun, and how many more words are negated.
-        let (mut phrase, mut clause, mut reach) = (0, 0, 0u8);
+        // How many clauses have begun, and how many more words are negated.
+        let (mut clause, mut reach) = (0, 0u8);
         let mut end = 0;
         while let Some(first) = sentence[end..].chars().next() {
             let (start, is_word) = (end, first.is_alphanumeric());
@@ -73,7 +78,6 @@ impl Words {
             let entry = entry(lower);
             clause += u16::from(entry.is_clause);
             if entry.is_clause || entry.is_phrase {
-                phrase += 1;
                 reach = 0;
             }
             self.items.push(Item {
@@ -86,7 +90,6 @@ impl Words {
                 is_word,
                 is_capital: first.is_uppercase(),
                 negated: reach > 0 && is_word,
-                phrase,
                 clause,
             });
             reach = match entry.negates {
@@ -198,7 +201,6 @@ mod tests {
         assert!(words.items[3].negated && !words.items[5].negated);
         assert_eq!(words.items[6].clause, 0);
         assert_eq!(words.items[9].clause, 2);
-        assert_eq!(words.items[5].phrase, 1);
         words.read("Qu’est-ce que l'équipe, aujourd'hui? L’attente");
         let lower: Vec<&str> = words.items.iter().map(|item| words.lower(item)).collect();
         assert_eq!(
