@@ -1,13 +1,13 @@
-//! Where a sentence speaks of what the taxonomy lists, and which of its words are opinions.
+//! Finds the aspects of the taxonomy that a sentence names, and the words and phrases in it that are opinions.
 //!
-//! A phrase is found as whole words by their stems in the language of the review ("prices" is "price", "returned my
-//! calls" is "return my call"); in German also as the beginning or the end of a compound ("Anwaltskosten" has "Kosten").
-//! A phrase inside a longer one that fits does not count. A sentence that names an aspect several times mentions it once,
-//! where it does so first.
+//! A phrase matches whole words by their stems in the language of the review ("prices" matches "price", "returned my
+//! calls" matches "return my call"); in German also the beginning or the end of a compound ("Anwaltskosten" matches
+//! "Kosten"). A phrase inside a longer match does not count. If a sentence names an aspect several times, the first one
+//! is its only mention.
 //!
-//! A line of `opinions.txt` is a language with a sign and phrases: those that are an opinion for + or -, and for 0 idioms
-//! that name no subject, as in "kind of" and "can't wait". In English, where the text model reads the rest, the
-//! lexicon has most opinions of one word.
+//! Each line of `opinions.txt` is a language with a sign, and phrases: for + and - opinions, for 0 idioms in which no
+//! shorter phrase counts, such as "kind of" and "can't wait". The English lines have few single words, because the
+//! lexicon has most of them, and the text model reads the rest.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -19,7 +19,7 @@ use super::language::{lists, stemmer};
 use super::text::Words;
 use crate::model::Concept;
 
-/// The phrases of all aspects, and opinions, as stems of one language.
+/// The phrases of all aspects and the listed opinions, as stems in one language.
 pub(super) struct Phrases {
     lang: Option<Lang>,
     stemmer: Option<Stemmer>,
@@ -34,7 +34,7 @@ struct Phrase {
     rest: Vec<String>,
     /// The aspect, if it names one.
     aspect: Option<u16>,
-    /// The sign, if it is listed as an opinion.
+    /// 1 or -1 if it is listed as an opinion, else 0.
     opinion: i8,
 }
 
@@ -50,7 +50,7 @@ pub(super) struct Found {
 }
 
 impl Phrases {
-    /// Reads the phrases of `aspects`, of which the first 65,535 count, and the opinions, for texts in `lang`.
+    /// Reads the phrases of the first 65,535 `aspects`, and the opinions, for texts in `lang`.
     pub(super) fn new(aspects: &[Concept], lang: Option<Lang>) -> Phrases {
         let mut phrases = Phrases {
             lang,
@@ -91,8 +91,8 @@ impl Phrases {
         self.by_first.entry(first).or_default().push(phrase);
     }
 
-    /// The aspects that the sentence of `words` names, each once, in the order of the sentence. But in English, its words
-    /// get the valences of our list instead of those of the lexicon.
+    /// Returns the aspects that the sentence of `words` names, each once, in the order of the sentence. In languages
+    /// other than English, replaces the valences of words from the lexicon with those from `opinions.txt`.
     pub(super) fn find(&self, words: &mut Words) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
         let stems = self.stems(words);
@@ -122,14 +122,14 @@ impl Phrases {
                     });
                 }
             }
-            // An opinion may hold an aspect: "aucune réponse".
+            // An opinion may contain an aspect: "aucune réponse" contains "réponse".
             let is_opinion = listed != 0 && owners.iter().all(|phrase| phrase.aspect.is_none());
             at += if is_opinion { 1 } else { length };
         }
         found
     }
 
-    /// Returns the longest phrases at the start of `stems`, and how many stems they match, at least one.
+    /// Returns the longest phrases at the start of `stems`, or those in a compound there, and the number of stems.
     fn at(&self, stems: &[String]) -> (Vec<&Phrase>, usize) {
         let starting = self.by_first.get(&stems[0]).into_iter().flatten();
         let fitting = starting.filter(|phrase| stems[1..].starts_with(&phrase.rest));
@@ -145,7 +145,7 @@ impl Phrases {
         (owners.collect(), longest + 1)
     }
 
-    /// The stem of each item, a mark being its own, and so a word that only looks like an inflection of another.
+    /// Returns the stem of each item. A homonym has its own stem, as it only looks like an inflection of another word.
     fn stems(&self, words: &Words) -> Vec<String> {
         let stem = |item| {
             let lower = words.lower(item);
@@ -160,5 +160,5 @@ impl Phrases {
     }
 }
 
-/// Letters of a stem that compounds are looked through for.
+/// Fewest letters of a stem that is searched for in compounds.
 const PART_CHARS_MIN: usize = 4;

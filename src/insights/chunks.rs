@@ -10,8 +10,8 @@ use std::thread;
 /// Rows in a chunk. Fixed, so that results that depend on chunks do not depend on the number of threads.
 pub(super) const CHUNK_ROWS: usize = 2_048;
 
-/// Runs `work` over the rows `0..count` in chunks and returns the result of each, in order. A free thread takes the next
-/// chunk.
+/// Runs `work` over the rows `0..count` in chunks and returns the result of each, in order. An idle thread takes the
+/// next chunk.
 pub(super) fn over_chunks<T: Send>(
     count: usize,
     threads: NonZeroUsize,

@@ -40,7 +40,7 @@ impl<'d> List<'d> {
         list
     }
 
-    /// Counts the review of `row` for each entry in `names`; returns 1 if there is one.
+    /// Counts the review of `row` for each entry in `names`; returns 1 if there is any, else 0.
     fn count(&mut self, row: Row, names: &[String]) -> u64 {
         let place = |name: &String| *self.places.get(&comparable(name))?;
         let found: BTreeSet<usize> = names.iter().filter_map(place).collect();
@@ -64,7 +64,7 @@ pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64
     let areas = taxonomy.service_areas.iter();
     let areas = areas.map(|one| (&one.id, &one.label));
     let mut areas = List::new(areas, std::iter::empty());
-    // The decoder built the same automata of the same taxonomy, so this succeeds; without them no place counts.
+    // Cannot fail, as the decoder built the same automata from this taxonomy; if it did, no place would be counted.
     let matcher = Matcher::new(taxonomy).ok();
     let mut with = [0; 3];
     for (row, review) in (0..).map(Row).zip(&dataset.reviews) {

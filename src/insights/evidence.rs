@@ -1,7 +1,7 @@
 //! Sentiment of a mention and of a review: the evidence of words and stars, added up in log-odds.
 //!
-//! For a mention, in natural logarithms; `text` is the model's output for English, and for other languages 0.75 for
-//! each opinion of our list and what the emoji add, in the clause of the mention or else in the sentence:
+//! For a mention, in natural logarithms; `text` is the output of the text model for English. In other languages it sums
+//! up 0.75 per listed opinion and the valences of emoji, in the clause of the mention, or if that is 0 in the sentence:
 //!
 //! ```text
 //! negative = text(negative) - tilt / 2
@@ -10,8 +10,8 @@
 //! tilt     = own stars of the sentence + 1.25 x opinion of the phrase + stars(rating)
 //! ```
 //!
-//! The largest sum wins, but praise and complaint must win by a margin (`CLEAR`); otherwise the mention counts and is
-//! listed as neutral.
+//! The largest sum decides, but praise and complaint must exceed the others by a margin (`CLEAR`). Otherwise the
+//! mention counts and is listed as neutral.
 
 use std::ops::Range;
 
@@ -34,8 +34,8 @@ pub struct Context {
 }
 
 impl Sentence {
-    /// Classifies the mention in the bytes `target` of the sentence, or the whole sentence: its polarity, and the margin of
-    /// the largest sum in [`UNIT`]s. Without stars the largest sum decides, whatever its margin.
+    /// Classifies the mention in the bytes `target` of the sentence, or the whole sentence: returns the polarity and
+    /// the margin of the largest sum, in [`UNIT`]s. Without stars no minimum margin applies.
     pub fn judge(&self, target: Option<&Range<usize>>, context: &Context) -> (Polarity, i32) {
         let [negative, neutral, positive] = self.text(target, context);
         let stars = context.rating.map(Rating::stars);
@@ -70,19 +70,19 @@ impl Sentence {
         positive - negative + context.tilt()
     }
 
-    /// Returns the sums of the features of the mention, or of the whole sentence.
+    /// Returns the evidence of the text for each class, about the mention or about the whole sentence.
     fn text(&self, target: Option<&Range<usize>>, context: &Context) -> Weights {
         if !context.is_english {
             let mut items = self.words.items.iter();
             let item = target.and_then(|range| items.find(|item| item.end > range.start));
             let near = item.map_or(0, |item| self.valence(|one| one.clause == item.clause));
-            // What its clause does not tell, the sentence may.
+            // Without evidence in the clause, the whole sentence counts.
             let all = || self.valence(|_| true);
             let tenths = if near == 0 { all() } else { near };
             let praise = tenths.clamp(-60, 60) * UNIT * 3 / 80;
             return [-praise, 0, praise];
         }
-        // A phrase that is itself an opinion is not a subject of other words.
+        // If the phrase is itself an opinion, the whole sentence is classified, including the phrase.
         let subject = target.filter(|_| context.opinion == 0);
         let mut sums = [0; 3];
         let features = self.features(subject.cloned()).into_iter();
@@ -92,7 +92,7 @@ impl Sentence {
         sums
     }
 
-    /// The valences of the words and marks that `counts` lets through, in tenths; a negation turns them around.
+    /// Adds up the valences, in tenths, of the words and marks for which `counts` is true; a negation inverts them.
     fn valence(&self, counts: impl Fn(&Item) -> bool) -> i32 {
         let items = self.words.items.iter().filter(|item| counts(item));
         items.filter_map(Item::valence).sum()
@@ -100,7 +100,7 @@ impl Sentence {
 }
 
 impl Context {
-    /// The tilt without what the text says.
+    /// Returns the margin of praise over complaint from all evidence except the text.
     fn tilt(&self) -> i32 {
         self.own + i32::from(self.opinion) * OPINION + stars(self.rating)
     }
@@ -112,13 +112,13 @@ pub(super) fn stars(rating: Option<Rating>) -> i32 {
 }
 
 /// Low stars weigh less than high ones, as an unhappy customer praises more often than a happy one complains. These are
-/// about the lowest weights with which the sum is right at least as often as the stars alone on each fixture: mentions
-/// there follow the stars more closely than in most reviews.
+/// about the lowest weights with which the formula is right at least as often as the stars alone on each fixture.
+/// Mentions there follow the stars more closely than in most reviews.
 const STARS: [i32; 5] = [-112, -32, 0, 32, 144];
 
-/// Sentiment of a whole review, from -1 to 1 in ten-thousandths: twice the probability of praise, less 1, of
-/// `stars + 0.6 x the mean of its sentences + own stars`. The stars weigh 3, 2, 0, 1.5 and 3, so words can
-/// change the sign, and a review without text keeps that of its stars.
+/// Sentiment of a whole review, from -1 to 1 in ten-thousandths: twice the probability of praise, minus 1. Its log-odds
+/// are `stars + 0.6 x mean of the sentences + own stars`. The stars add -3, -2, 0, 1.5 or 3, the rest at most 3.5: so
+/// words can change the sign, and a review without text has the sign of its stars.
 pub(super) fn review_score(rating: Rating, sentences: i32, own: i32) -> i32 {
     let stars = [-192, -128, 0, 96, 192][usize::from(rating.stars() - 1)];
     let words = (sentences * 6 / 10 + own).clamp(-224, 224);
@@ -142,20 +142,20 @@ pub(super) fn sign(score: i32) -> Polarity {
     }
 }
 
-/// Added to the neutral sum without stars, as neutral mentions are more frequent in the training data than in reviews. On
-/// the development sets, with 4 to 25 % of neutral mentions, the mean of accuracy and macro-F1 is flat from -40 to -24.
+/// Added to the neutral sum if there are no stars, as neutral mentions are more frequent in the training data than in
+/// reviews. On the development sets, with 4 to 25 % neutral, the mean of accuracy and macro-F1 is flat from -40 to -24.
 const NEUTRAL: i32 = -24;
-/// The same for an English review of three stars, which is neither good nor bad: chosen by the fixtures.
+/// The same for an English review of three stars, which is neither good nor bad; chosen on the fixtures.
 const NEUTRAL_AT_THREE: i32 = 52;
-/// The same for an English review of other stars, which has hardly a neutral mention: chosen by the fixtures.
+/// The same for an English review of other stars, which has few neutral mentions; chosen on the fixtures.
 const NEUTRAL_RATED: i32 = -192;
-/// In other languages, of which no model knows what neutral sentences say, what praise and complaint have to exceed: on 122
-/// mentions of German and Spanish reviews that were labelled for it, and like one word of our list, it tells most. So
-/// two and four stars alone decide nothing.
+/// The neutral sum in other languages, where no model detects neutral sentences; praise or complaint must exceed it. It
+/// works best on 122 mentions of German and Spanish reviews that were labelled for this choice, and is about the value
+/// of one listed opinion. Two or four stars alone do not reach it.
 const NEUTRAL_UNREAD: i32 = 40;
 /// Evidence of a phrase that is itself an opinion.
 pub(super) const OPINION: i32 = 80;
-/// Smallest margin of praise and complaint: with it, nine of ten mentions classified as complaints are, on the fixtures.
+/// Least margin of praise and complaint. With it, nine of ten complaints that are found in the fixtures are right.
 const CLEAR: i32 = 8;
 /// The same for a complaint in a review of five stars.
 const CLEAR_AT_FIVE: i32 = 64;

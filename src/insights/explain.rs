@@ -1,4 +1,4 @@
-//! Explains as text why each mention of an aspect was classified as it was: the content words that count as praise or
+//! Explains the classification of each mention of an aspect as text: the content words that count as praise or
 //! complaint, the phrase if it is itself an opinion, and the stars.
 
 use std::cmp::Reverse;
@@ -32,12 +32,12 @@ pub(crate) fn explain(dataset: &Dataset, threads: NonZeroUsize, id: &str) -> Opt
     let [negative, neutral, positive] = counts;
     text +=
         &format!("{id}: {positive} positive, {neutral} neutral or unclear, {negative} negative\n");
-    // Other characters would move a terminal's cursor or change its colors.
+    // Control characters could move the cursor of a terminal or change its colors.
     Some(text.replace(|letter: char| letter.is_control() && letter != '\n', " "))
 }
 
-/// The mention in its sentence and the reasons for its class: first those in favour, strongest first, then those against.
-/// The contribution of a word is the change of the score when a word without meaning replaces it.
+/// Shows the mention in its sentence and the reasons for its class: first those in favour, strongest first, then those
+/// against. The contribution of a word is the change of the score when a word without meaning replaces it.
 fn explanation(dataset: &Dataset, derived: &Derived, mention: &Mention) -> String {
     let (row, context) = (mention.row as usize, &mention.context);
     let (review, lang) = (&dataset.reviews[row], derived.languages[row]);
@@ -112,5 +112,5 @@ fn signed(tenths: i32) -> String {
     format!("{:+.1}", f64::from(tenths) / 10.0)
 }
 
-/// Words listed in an explanation, at most.
+/// Most words listed in an explanation.
 const WORDS_MAX: usize = 4;

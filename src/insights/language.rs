@@ -11,10 +11,10 @@ use super::chunks::over_chunks;
 use crate::model::Review;
 use crate::wire::text::{LANGUAGES, truncate};
 
-/// Detects the language of each of `reviews`, `None` without letters; nothing once `cancelled`.
+/// Detects the language of each of `reviews`, `None` if that is not possible; returns `None` if `cancelled`.
 ///
-/// Uses the review's language tag, or else trigrams. For a text too short for trigrams, it chooses from the languages of
-/// at least a twentieth of the other reviews the one with most function words in the text; the most frequent wins a tie.
+/// Uses the language tag, or else trigrams. If these are not reliable, the candidates are the languages of at least a
+/// twentieth of the other reviews. The one with most function words in the text wins; in a tie, the most frequent one.
 pub(super) fn detect_all(
     reviews: &[Review],
     threads: NonZeroUsize,
@@ -31,7 +31,7 @@ pub(super) fn detect_all(
         let same = languages.iter().filter(|one| **one == Some(*lang));
         same.count()
     };
-    // The most frequent last, and of equals the first in the list.
+    // The most frequent language is last; of equally frequent ones, the first in the list of the crate.
     let mut usual: Vec<Lang> = Lang::all().iter().rev().copied().collect();
     usual.retain(|lang| count(lang) * 20 >= told.max(1));
     usual.sort_by_cached_key(count);
@@ -41,7 +41,7 @@ pub(super) fn detect_all(
     Some(languages)
 }
 
-/// The language of `review` if its tag or its words are unambiguous.
+/// The language of `review` if its tag is known or its trigrams are reliable.
 fn detect(review: &Review) -> Option<Lang> {
     let tag = review.language.as_deref().unwrap_or_default();
     let language = tag.split('-').next();
@@ -56,7 +56,7 @@ fn detect(review: &Review) -> Option<Lang> {
     })
 }
 
-/// The language of `text` by the function words of the `usual` languages, of which the last is the most frequent.
+/// Guesses the language of `text` by function words; `usual` has the candidates, the most frequent last.
 fn guess(text: &str, usual: &[Lang]) -> Option<Lang> {
     let lower = text.to_lowercase();
     let count = |lang: &&Lang| {
@@ -84,8 +84,8 @@ pub(super) fn is_function_word(lang: Lang, word: &str) -> bool {
     word.parse::<u64>().is_ok() || lists(lang.code(), word)
 }
 
-/// Whether the list `name` has `word`: "determiner" those that may stand before a noun phrase and are not part of it,
-/// "homonym" those that have the stem of another word and mean something else, as Spanish "como" has that of "comida".
+/// Whether the list `name` has `word`. "determiner" lists words that may precede a noun phrase and are not part of it;
+/// "homonym" lists words that share a stem with a word of another meaning, as Spanish "como" with "comida".
 pub(super) fn lists(name: &str, word: &str) -> bool {
     WORDS.contains(&(name, word))
 }

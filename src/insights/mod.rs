@@ -3,8 +3,8 @@
 //!
 //! Data flow: `read` detects the language of each review, learns from the dataset's own stars (`own_stars`), then
 //! reads each review once: sentences and words (`text`), aspects (`aspect`), the polarity of each mention (`evidence`,
-//! which has the formula, and `text_model`), phrases (`topics`). `totals`, `entities` and `summary` add up; the result
-//! is the value [`Insights`], written once by serde. It depends on nothing but the dataset, so replicas agree.
+//! which has the formula, and `text_model`), phrases (`topics`). `totals`, `entities` and `summary` aggregate them into
+//! the value [`Insights`], serialized once by serde. The dataset is the only input, so replicas agree.
 
 mod aspect;
 mod chunks;
@@ -40,26 +40,26 @@ use read::Derived;
 pub use totals::interval as share_interval;
 use totals::rounded;
 
-/// Version of the document's schema; keys are only ever added to it.
+/// Version of the document's schema; keys are added to it, never removed.
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
 const MODEL: &str = "reviewd-evidence-8";
 
-/// The insights as they are published, and as a value.
+/// The insights as published bytes and as a parsed value.
 #[derive(Clone, Debug)]
 pub struct Document {
     /// The bytes of `/insights.json`.
     pub bytes: Vec<u8>,
-    /// The parsed document without its part about single reviews.
+    /// The parsed document without `per_review`.
     pub insights: Insights,
 }
 
-/// Returns the insights: the operator's own document unchanged, or else the derived one; `None` where `cancelled` returned
-/// true before all reviews were read.
+/// Returns the operator's own insights document unchanged, or else derives one, which does not depend on the number of
+/// `threads`; `None` if `cancelled` returned true before all reviews were read.
 ///
-/// Reads every text a few times, about 0.2 ms per review divided among the `threads`, whose number does not affect the
-/// document: call it off the request threads. That of 100,000 reviews has about 15 MB, mostly `per_review`; evidence is bounded for each aspect.
+/// Reads each text a few times, about 0.2 ms per review divided among the threads: not to be called on request threads.
+/// For 100,000 reviews the document has about 15 MB, mostly `per_review`; evidence is bounded for each aspect.
 #[must_use]
 pub fn document(
     dataset: &Dataset,
@@ -79,13 +79,13 @@ pub fn document(
     Some(Document { bytes, insights })
 }
 
-/// Parses a document of another program; parts that do not match our schema are left out.
+/// Parses a document that another program wrote; parts that do not match our schema are left out.
 fn read(given: &[u8], dataset: &Dataset) -> Insights {
     let mut insights: Insights = serde_json::from_slice(given).unwrap_or_default();
     let ids = dataset.reviews.iter().map(|review| review.id.as_str());
     let rows: HashMap<&str, Row> = ids.zip((0..).map(Row)).collect();
     for aspect in &mut insights.aspects {
-        // Such a document may name more reviews in one of these two lists than in the other.
+        // In such a document, `per_review` and `evidence` may name different reviews; both count.
         let reviews = insights.per_review.iter().flatten();
         let naming = reviews.filter(|(_, review)| review.aspects.contains(&aspect.id));
         let naming = naming.filter_map(|(id, _)| rows.get(id.as_str()));
@@ -142,8 +142,8 @@ fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
     }
 }
 
-/// The method card; `summary` says where the document's summary comes from. The test `insights_accuracy` writes the
-/// figures, of which the first speaks for a service.
+/// The method and its measured accuracy; `summary` is the source of the document's summary. The figures, written by the
+/// test `insights_accuracy`, become `measured` (the first) and `further`.
 fn method(summary: &str) -> Method {
     let rules: Method = serde_json::from_str(include_str!("method.json")).unwrap_or_default();
     let figures: Vec<_> = serde_json::from_str(include_str!("figures.json")).unwrap_or_default();

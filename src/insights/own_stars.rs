@@ -1,10 +1,10 @@
-//! Learns which words go with low and high stars in this dataset: a logistic regression over words and pairs of words,
+//! Learns which words predict low and high stars in this dataset: a logistic regression over words and pairs of words,
 //! trained on the dataset's own ratings, for each language with enough of them. Needs no lexicon and no translation.
 //!
-//! The classes are reviews of five stars, and of one or two; reviews of four stars have too many complaints. Three models
-//! are trained, each without a third of the rows, and a review is scored by the model that was trained without it, so that
-//! its own stars do not count twice. The weight of the models depends on how well they predict stars of unseen reviews, and
-//! may be 0. The order is fixed and only sums, products and roots are used, so every machine computes the same weights.
+//! The classes are reviews of five stars, and of one or two; reviews of four stars contain too many complaints. Three
+//! models are trained, each without a third of the rows. A review is scored by the model that was trained without it,
+//! so that its own stars do not count twice. The models weigh more, the better they predict stars of unseen reviews; the
+//! weight may be 0. Fixed order, basic arithmetic and roots give the same weights on every machine.
 
 use std::collections::HashMap;
 
@@ -88,7 +88,7 @@ impl OwnStars {
         let is_kept = |gram: &u32| counts[*gram as usize].iter().sum::<u32>() >= seen_min;
         let grams = examples.iter_mut().map(|one| &mut one.grams);
         grams.for_each(|grams| grams.retain(is_kept));
-        // Classes are mixed, in the same order on every machine.
+        // Mixes the classes, in the same order on every machine.
         examples.sort_by_key(|one| (one.row as u32).wrapping_mul(0x9e37_79b1));
         let models: [Vec<f32>; FOLDS] =
             std::array::from_fn(|unseen| fit(&examples, unseen, counts.len()));
@@ -103,7 +103,7 @@ impl OwnStars {
         (trust > 0.0).then_some(OwnStars { grams, trust })
     }
 
-    /// Adds up the weights of the grams of `words`, which are of the review of `row`.
+    /// Adds up the weights of the grams of `words`, in the model that was trained without `row`.
     pub(super) fn sum(&self, row: usize, words: &Words) -> OwnSum {
         let grams = grams(words).into_iter();
         let known = grams.filter_map(|key| self.grams.get(&key));
@@ -111,19 +111,19 @@ impl OwnStars {
         known.fold((0.0, 0), add)
     }
 
-    /// The log-odds of high stars for a text with this sum, in [`UNIT`]s; 0 where no gram is known.
+    /// The log-odds of high stars for a text with this sum, in [`UNIT`]s; 0 if no gram is known.
     pub(super) fn log_odds(&self, (weight, count): OwnSum) -> i32 {
         let odds = weight / norm(count) * self.trust;
         (odds.clamp(-ODDS_MAX, ODDS_MAX) * UNIT as f32).round() as i32
     }
 
-    /// The training reviews with this word in lower case: of one or two stars, and of five.
+    /// Numbers of training reviews with `word`, given in lower case: of one or two stars, and of five.
     pub(super) fn counts(&self, word: &str) -> Option<[u32; 2]> {
         Some(self.grams.get(&key(word))?.counts)
     }
 }
 
-/// The keys of every word and pair of neighbours.
+/// Returns the keys of all words and emoji, and of all pairs of neighbours.
 fn grams(words: &Words) -> Vec<u64> {
     let mut grams = Vec::new();
     let mut before: Option<u64> = None;
@@ -140,8 +140,8 @@ fn grams(words: &Words) -> Vec<u64> {
     grams
 }
 
-/// How well the models predict the class of examples that they were not trained on: from 0, no better than chance, to 2,
-/// always right.
+/// Measures how well the models predict the class of examples that they were not trained on: from 0 (no better than
+/// chance) to 2 (always right).
 fn trust(examples: &[Example], models: &[Vec<f32>; FOLDS]) -> f32 {
     let sides = balance(examples.iter());
     let is_right =
@@ -150,8 +150,8 @@ fn trust(examples: &[Example], models: &[Vec<f32>; FOLDS]) -> f32 {
     (right.sum::<f32>() / examples.len() as f32 * 4.0 - 2.0).max(0.0)
 }
 
-/// Stochastic gradient descent with a decreasing learning rate, over the examples whose rows do not have the remainder
-/// `unseen`.
+/// Trains by stochastic gradient descent with a decreasing learning rate, without the examples whose row has the
+/// remainder `unseen`.
 fn fit(examples: &[Example], unseen: usize, count: usize) -> Vec<f32> {
     let mut weights = vec![0.0f32; count];
     let mut squares = vec![0.01f32; count];
@@ -171,7 +171,7 @@ fn fit(examples: &[Example], unseen: usize, count: usize) -> Vec<f32> {
     weights
 }
 
-/// The weight of an example of each class, so that both classes have the same total weight.
+/// Returns a weight for the examples of each class, so that both classes have the same total weight.
 fn balance<'e>(examples: impl Iterator<Item = &'e Example>) -> [f32; 2] {
     let mut counts = [0; 2];
     examples.for_each(|one| counts[one.side] += 1);
@@ -189,14 +189,14 @@ fn norm(grams: usize) -> f32 {
     (grams.max(1) as f32).sqrt()
 }
 
-/// Least reviews with one, two or five stars for a language, and least reviews of each class.
+/// Fewest reviews with one, two or five stars in a language, and fewest of each class.
 const REVIEWS_MIN: usize = 200;
 const SIDE_MIN: usize = 20;
-/// Reviews of each class used for training, at most.
+/// Most reviews of each class used for training.
 const REVIEWS_MAX: usize = 10_000;
-/// Sentences read of one review, at most.
+/// Most sentences used of one review.
 pub(super) const SENTENCES_MAX: usize = 50;
-/// Models, each trained without its part of the rows.
+/// Number of models, each trained without one part of the rows.
 const FOLDS: usize = 3;
 const EPOCHS: usize = 8;
 const RATE: f32 = 0.15;

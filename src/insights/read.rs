@@ -44,7 +44,7 @@ pub(super) struct Known {
 /// The result of the pass over a dataset, or over some rows.
 #[derive(Default)]
 pub(super) struct Derived {
-    /// The language of each review, `None` without letters.
+    /// The language of each review, `None` if it cannot be detected.
     pub(super) languages: Vec<Option<Lang>>,
     /// One entry per language.
     pub(super) known: HashMap<Option<Lang>, Known>,
@@ -56,7 +56,7 @@ pub(super) struct Derived {
 }
 
 impl Derived {
-    /// Reads every review of `dataset`; `None` if `cancelled`, which is called for every language and chunk.
+    /// Reads every review of `dataset`; `None` if `cancelled`, which is called for every language and row.
     pub(super) fn of(
         dataset: &Dataset,
         threads: NonZeroUsize,
@@ -111,7 +111,7 @@ impl Derived {
         Known { phrases, own }: &Known,
     ) {
         let own_odds = |sum| own.as_ref().map_or(0, |own| own.log_odds(sum));
-        // Without stars, as the score adds them separately.
+        // Without a rating, as the score of the review adds the stars separately.
         let mut of_text = Context {
             is_english: lang == Some(Lang::Eng),
             ..Context::default()

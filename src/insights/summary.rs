@@ -64,7 +64,7 @@ pub(super) fn trend(reviews: &[Review]) -> Option<&'static str> {
     })
 }
 
-/// Mean rating, and the square of its standard error.
+/// Mean rating, and the square of its standard error; `None` with too few reviews.
 fn spread(reviews: &[Review]) -> Option<(f64, f64)> {
     let stars = reviews.iter().map(|one| f64::from(one.rating.stars()));
     let count = reviews.len() as f64;
@@ -73,7 +73,7 @@ fn spread(reviews: &[Review]) -> Option<(f64, f64)> {
     (reviews.len() >= REVIEWS_MIN).then(|| (mean, squares / (count - 1.0) / count))
 }
 
-/// The summary text: counts and means only.
+/// Writes the summary text, which has only counts and means.
 pub(super) fn summary(reviews: &[Review], overall: &Overall, aspects: &[Aspect]) -> Option<String> {
     let (latest, earliest) = (reviews.first()?, reviews.last()?);
     let stars = reviews.iter().map(|one| u64::from(one.rating.stars()));
@@ -120,7 +120,7 @@ pub(super) fn summary(reviews: &[Review], overall: &Overall, aspects: &[Aspect])
     Some(text)
 }
 
-/// Aspects named for each sign, at most.
+/// Most aspects named for each sign.
 const NAMED_MAX: usize = 3;
-/// Reviews that each of the two years of the trend needs.
+/// Fewest reviews in each of the two years of the trend.
 const REVIEWS_MIN: usize = 10;

@@ -28,7 +28,7 @@ fn aspect<'v>(value: &'v Value, id: &str) -> &'v Value {
     aspects.find(|one| one["id"] == id).expect("listed")
 }
 
-/// The sample's business with these reviews, which are `r0`, `r1` and so on.
+/// The sample's business with these reviews; their ids are `r0`, `r1` and so on.
 fn dataset_of<T: AsRef<str>>(reviews: &[(u8, T)]) -> Dataset {
     let mut dataset = sample();
     let review = |(id, (stars, text)): (usize, &(u8, T))| Review {
@@ -54,7 +54,7 @@ fn concept(id: &str, phrases: &[&str]) -> Concept {
     }
 }
 
-/// Checks what holds of any document: sums, shares, intervals, and no claim without mentions.
+/// Checks the invariants of every document: sums, shares, intervals, and no score with too few mentions.
 fn check(dataset: &Dataset, value: &Value) {
     let coverage = &value["coverage"];
     let mut mentions = 0;
@@ -72,7 +72,7 @@ fn check(dataset: &Dataset, value: &Value) {
         }
     }
     assert_eq!(count(&coverage["mentions"]), mentions);
-    // Stars alone are a score.
+    // A review without text is scored by its stars.
     let scored = dataset.reviews.len() as u64;
     assert_eq!(count(&coverage["scored"]), scored);
     let languages = list(&coverage["languages"]).iter();
@@ -198,7 +198,7 @@ fn the_document_does_not_depend_on_threads() {
     dataset.reviews = reviews.flatten().collect();
     for (row, review) in dataset.reviews.iter_mut().enumerate() {
         review.id = format!("r{row}");
-        // Enough words to tell threads apart, and few enough for a build without optimization.
+        // Enough words for the threads to differ, and few enough for a build without optimization.
         if row % 8 != 0 {
             review.text.clear();
         }
@@ -260,13 +260,13 @@ fn reasons_add_up_to_a_total_with_the_sign_of_the_answer() {
         explain::explain(&dataset, NonZeroUsize::MIN, "FEES and billing").expect("listed");
     let quote = "great communication, clear [fees], done\n";
     assert!(by_label.contains(quote), "{by_label}");
-    // Escapes of a review do not reach the terminal.
+    // Terminal escapes in a review are replaced.
     let dataset = dataset_of(&[(1, "The fees\x1b[31m were\u{9b}high.")]);
     let text = explain::explain(&dataset, NonZeroUsize::MIN, "fees").expect("listed");
     assert!(text.contains("The [fees] [31m were high.\n"), "{text}");
 }
 
-/// Reviews of a German plumber: every pair of the sentences is one, three times as many praise.
+/// Reviews of a German plumber, of two sentences each; one in four is a complaint.
 fn german(count: usize) -> Vec<(u8, String)> {
     let praise = [
         "Der Termin wurde pünktlich eingehalten.",
@@ -310,7 +310,7 @@ fn a_language_with_200_reviews_learns_from_its_own_stars() {
 #[test]
 fn german_reviews_are_counted_and_their_aspects_judged() {
     let mut texts = german(240);
-    // Words that turn the stars: a complaint with three stars.
+    // Words outweigh the stars: a complaint with three stars.
     let complaint = "Die Anfahrtskosten sind eine Frechheit. Niemand ruft zurück.";
     texts.push((3, complaint.to_owned()));
     let mut dataset = dataset_of(&texts);
@@ -332,7 +332,7 @@ fn german_reviews_are_counted_and_their_aspects_judged() {
         let counts = ["positive_count", "negative_count"].map(|key| count(&aspect[key]));
         assert!(counts.iter().all(|count| *count > 10), "{aspect}");
     }
-    // Late and on time are opinions.
+    // Both phrases, "late" and "on time", are opinions themselves.
     assert_eq!(speed["neutral_count"], 0);
 }
 

@@ -1,10 +1,10 @@
 //! Splits a sentence into words and punctuation marks, each with its lexicon entry.
 //!
-//! The lexicon is VADER's as data. `words.txt` and `emoji.txt` come from the reference implementation (vaderSentiment
-//! 3.3.2, C. J. Hutto, MIT: `LICENSES/MIT-vaderSentiment.txt`) by `tests/fixtures/polarity/make.py`. A line is a valence
-//! in tenths and the words that have it, an emoji having that of the words that stand for it. Entries that no token can
-//! equal (with blanks or capitals) are left out. `trades.txt`, in the same form, has opinions that reviews of trades are
-//! full of and VADER does not know ("polite", "late"). A line of `rules.txt` is a role and the words that play it.
+//! The lexicon is VADER's: `tests/fixtures/polarity/make.py` writes `words.txt` and `emoji.txt` from the reference
+//! implementation (vaderSentiment 3.3.2, C. J. Hutto, MIT: `LICENSES/MIT-vaderSentiment.txt`). A line is a valence in
+//! tenths and the words that have it; an emoji has the sum of the words in its name. Entries that no token can equal
+//! (with blanks or capitals) are left out. `trades.txt`, in the same form, adds opinions that are frequent in reviews
+//! and unknown to VADER ("polite", "late"). A line of `rules.txt` is a role and the words that have it.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -31,14 +31,14 @@ pub(super) struct Item {
     pub(super) entry: Entry,
     pub(super) is_word: bool,
     pub(super) is_capital: bool,
-    /// Whether a negation is among the few words before it in its clause.
+    /// Whether one of the [`NEGATION_REACH`] words before it in its phrase is a negation.
     pub(super) negated: bool,
-    /// Number of its clause: "but" or a full stop begins a new one.
+    /// Index of its clause in the sentence: "but" or a full stop begins a new one.
     pub(super) clause: u16,
 }
 
 impl Item {
-    /// Its valence in tenths, if the lexicon lists it; a negation turns it around.
+    /// Returns the valence in tenths, if the lexicon lists one; a negation inverts it.
     pub(super) fn valence(&self) -> Option<i32> {
         Some(self.entry.valence? * if self.negated { -1 } else { 1 })
     }
@@ -49,7 +49,7 @@ impl Words {
     pub(super) fn read(&mut self, sentence: &str) {
         self.lower.clear();
         self.items.clear();
-        // How many clauses have begun, and how many more words are negated.
+        // The index of the current clause, and the number of following words that are negated.
         let (mut clause, mut reach) = (0, 0u8);
         let mut end = 0;
         while let Some(first) = sentence[end..].chars().next() {
@@ -99,7 +99,7 @@ impl Words {
         }
     }
 
-    /// The word or mark in lower case, `0` for a number.
+    /// Returns the word or mark in lower case, `0` for a number.
     pub(super) fn lower(&self, item: &Item) -> &str {
         &self.lower[item.lower_start..item.lower_end]
     }
@@ -132,9 +132,9 @@ pub(super) fn key(word: &str) -> u64 {
     word.bytes().fold(0xcbf2_9ce4_8422_2325, add)
 }
 
-/// Words and marks that are read of one sentence; the rest is ignored.
+/// Most words and marks of one sentence; the rest is ignored.
 const ITEMS_MAX: usize = 512;
-/// Words after a negation that are negated.
+/// Number of words after a negation that it negates.
 const NEGATION_REACH: u8 = 4;
 /// Characters that join the parts of a word.
 const JOINERS: [char; 3] = ['\'', '’', '-'];
@@ -144,13 +144,13 @@ const JOINERS: [char; 3] = ['\'', '’', '-'];
 pub(super) struct Entry {
     /// Tenths of the mean sentiment from -4 to 4, if the lexicon lists the word.
     pub(super) valence: Option<i32>,
-    /// Whether the word negates what follows.
+    /// Whether the word negates the words after it.
     negates: bool,
     /// Whether a new clause begins here, as at "but" or a full stop.
     is_clause: bool,
     /// Whether a new phrase within the clause begins here, as at "and".
     is_phrase: bool,
-    /// Whether it stands for a word before an apostrophe, as in "l'accueil".
+    /// Whether it is a shortened word that an apostrophe joins to the next, as "l" in "l'accueil".
     elides: bool,
 }
 
@@ -161,7 +161,7 @@ pub(super) fn entry(word: &str) -> Entry {
     entry
 }
 
-/// Words and emoji, read once when first needed: some milliseconds and 500 KB.
+/// Words and emoji, parsed on first use: a few milliseconds and 500 KB.
 static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
     let mut lexicon: HashMap<&str, Entry> = HashMap::with_capacity(8192);
     let files = [

@@ -1,8 +1,8 @@
 //! Classifies a mention by the words of its English sentence: a linear model over hashed features.
 //!
-//! Features are the sequences of one to three words and marks, a negated word being another word, and levels of what the
-//! lexicon says of them, so that words that did not occur in training count too. Each is there three times: for the whole
-//! sentence, for the clause of the mention, and for what is near it. Without a mention the three are the same.
+//! Features are the sequences of one to three words and marks, in which a negated word is a different word, and levels
+//! and counts of lexicon valences, so that words that did not occur in training count too. Each exists for three zones:
+//! the sentence, the clause of the mention, and the words near the mention. Without a mention the zones are equal.
 //!
 //! `text_model.bin` is written by the example `train-polarity` from MAMS, TSA-MD and the UCI sentences (`LICENSES/`): for
 //! each feature its hash as four little-endian bytes, and its weights for negative, neutral and positive. All sums are
@@ -17,10 +17,10 @@ use super::text::{Item, Words};
 /// Log-odds for negative, neutral and positive, in [`UNIT`]s.
 pub type Weights = [i32; 3];
 
-/// The weight of one step of the natural logarithm.
+/// The integer that represents 1.0 in natural log-odds.
 pub const UNIT: i32 = 64;
 
-/// The weights of each feature that training kept, read once when first needed: about 2 MB.
+/// The weights of each feature that training kept, parsed on first use: about 2 MB.
 pub(super) static WEIGHTS: LazyLock<HashMap<u32, [i8; 3]>> = LazyLock::new(|| {
     let (features, _) = BYTES.as_chunks::<7>();
     let feature = |[a, b, c, d, weights @ ..]: &[u8; 7]| {
@@ -30,7 +30,7 @@ pub(super) static WEIGHTS: LazyLock<HashMap<u32, [i8; 3]>> = LazyLock::new(|| {
     features.iter().map(feature).collect()
 });
 
-/// The file.
+/// The contents of `text_model.bin`.
 pub(super) const BYTES: &[u8] = include_bytes!("text_model.bin");
 
 /// A sentence in which mentions are classified.
@@ -78,7 +78,7 @@ impl Sentence {
             }
             let valences = || inside().filter_map(|at| items[at].valence());
             let sum: i32 = valences().sum();
-            // The bounds between zero and the sum: far sums share the features of near ones.
+            // All bounds between zero and the sum, so a large sum also has the features of smaller ones.
             let passed = |bound: &i32| (sum >= *bound) == (*bound > 0);
             let bounds = (0..).zip(BOUNDS).filter(|(_, bound)| passed(bound));
             features.extend(bounds.map(|(at, _)| feature(b'V', &[zone, at], &[])));
@@ -91,7 +91,7 @@ impl Sentence {
     }
 }
 
-/// Hash of a feature of this kind from its marks, whose number depends only on the kind, and the keys of its words.
+/// Hashes a feature: its kind, its marks (always the same number for a kind), and the keys of its words.
 fn feature(kind: u8, marks: &[u8], words: &[u64]) -> u32 {
     let mix =
         |hash: u64, part: u64| (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
@@ -101,9 +101,9 @@ fn feature(kind: u8, marks: &[u8], words: &[u64]) -> u32 {
     (words.iter().fold(mix(0, name), add_word) >> 36) as u32
 }
 
-/// Stands for the words of any mention.
+/// The key that replaces the words of a mention.
 const ANY_MENTION: u64 = 0;
-/// Words and marks on either side of a mention that are near it.
+/// Number of words and marks on each side of a mention that count as near it.
 const NEAR: usize = 6;
-/// Steps of a sum of valences.
+/// Levels of a sum of valences, in tenths.
 const BOUNDS: [i32; 8] = [-38, -22, -12, -2, 2, 12, 22, 38];

@@ -1,10 +1,10 @@
 //! Phrases that are typical of reviews of five stars, or of reviews of at most three, by weighted log-odds.
 //!
 //! Candidates are one to three consecutive words without function words, names, or phrases of the taxonomy. There is no
-//! tagger: a phrase counts as a noun phrase if it often looks like one: a determiner is one or two words before it, and a
-//! function word, a mark or nothing follows; in German its last word is capitalized. The log-odds of using the phrase in
-//! the two groups of reviews are subtracted, smoothed by a prior of [`PRIOR`] reviews, and divided by the standard
-//! error (after Monroe, Colaresi and Quinn, 2008).
+//! part-of-speech tagger: a phrase counts as a noun phrase if enough of its uses look like one. Then a determiner is
+//! one or two words before it, and no content word follows; in German its last word is capitalized. The weight is the
+//! difference of the log-odds of using the phrase in the two groups of reviews, smoothed by a prior of [`PRIOR`]
+//! reviews, divided by its standard error (after Monroe, Colaresi and Quinn, 2008).
 
 use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
@@ -17,7 +17,7 @@ use super::text::{Item, Words};
 use crate::model::insights::{Polarity, Topic};
 use crate::model::{Dataset, Review};
 
-/// How often a phrase is used.
+/// The uses of a phrase.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Count {
     /// Reviews of five stars, and of at most three.
@@ -28,7 +28,7 @@ pub(super) struct Count {
     /// Uses after the first word of a sentence, and how many of these are capitalized.
     within: u32,
     capitals: u32,
-    /// The newest rows, and the last row counted.
+    /// Rows of the newest reviews that use it, and the last row counted.
     rows: Vec<u32>,
     last: Option<u32>,
 }
@@ -100,7 +100,7 @@ fn group(review: &Review) -> Option<usize> {
     }
 }
 
-/// Returns the strongest topics of each sign, praise first; `listed` has the taxonomy's phrases in a language.
+/// Returns the strongest topics of each sign, praise first; `listed` returns the taxonomy's phrases in a language.
 pub(super) fn topics<'p>(
     dataset: &Dataset,
     counts: &Counts,
@@ -127,7 +127,7 @@ pub(super) fn topics<'p>(
         {
             continue;
         }
-        // The taxonomy may list the phrase, in any inflection.
+        // Drops phrases that the taxonomy lists, in any inflection.
         known.read(phrase);
         let found = listed(*lang).find(&mut known);
         if found.iter().all(|one| one.range != (0..phrase.len())) {
@@ -204,16 +204,16 @@ fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
     ((odds(0) - odds(1)) / error * 100.0).round() as i64
 }
 
-/// Weight of the prior: so many reviews with the phrase, and so many without.
+/// The prior: this many reviews with the phrase, and this many without it.
 const PRIOR: f64 = 0.5;
-/// Reviews of five or at most three stars that must use a phrase.
+/// Fewest reviews of five or at most three stars that use a topic.
 const COUNT_MIN: u32 = 3;
-/// The least weight shown, in hundredths: by chance, one in twenty phrases exceeds it, and one in a hundred single words.
+/// Least weight of a phrase and of a single word, in hundredths; by chance, 1 in 20 and 1 in 100 exceed it, per sign.
 const WEIGHT_MIN: i64 = 164;
 const SINGLE_WEIGHT_MIN: i64 = 233;
-/// Topics of each sign.
+/// Most topics of each sign.
 const TOPICS_MAX: usize = 10;
-/// Reviews that a topic links to.
+/// Most reviews that a topic links to.
 const REVIEWS_SHOWN: usize = 5;
-/// Bytes of a word; longer ones are no words.
+/// Most bytes of a word of a phrase; a longer one ends the phrase.
 const WORD_BYTES_MAX: usize = 40;

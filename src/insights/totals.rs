@@ -118,7 +118,7 @@ fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Quarter> {
     quarters.into_iter().map(quarter).collect()
 }
 
-/// A sentence about the quarter since which the share of praise differs most, by a two-proportion z-test with pooled
+/// Returns a sentence about the quarter since which the share of praise differs most, by a z-test with pooled
 /// variance; `None` unless it differs by [`ERRORS_MIN`] standard errors and [`CHANGE_MIN`].
 fn change(quarters: &[Quarter]) -> Option<String> {
     let count = |quarters: &[Quarter]| {
@@ -183,17 +183,17 @@ const NORMAL_95: f64 = 1.959_963_985;
 /// The method's standard error of an aspect's share of praise. Chosen on development data: the test
 /// `intervals_hold_the_true_share_of_nine_in_ten_aspects` measures it.
 const METHOD_ERROR: f64 = 0.09;
-/// Mentions from which an aspect is scored. Our choice: the interval of four can span three quarters of all shares.
+/// Fewest mentions of a scored aspect. Our choice: the interval of four can span three quarters of the range.
 pub(super) const SCORED_MIN: u64 = 5;
-/// Mentions listed for each aspect, newest first, so that a large document stays readable; counts include all mentions.
+/// Newest mentions listed for each aspect, so that a large document stays readable; counts include all mentions.
 pub(super) const EVIDENCE_MAX: usize = 200;
-/// Examples of each sign.
+/// Most examples of each sign.
 pub(super) const EXAMPLES_MAX: usize = 3;
-/// Phrases shown of an aspect.
+/// Most phrases listed for an aspect.
 const PHRASES_MAX: usize = 5;
 /// The least change of a mean rating, or of a share, that is reported.
 pub(super) const CHANGE_MIN: f64 = 0.1;
-/// Mentions before and after a change, and by how many standard errors it differs: where nothing has changed, one of 13
-/// aspects with 12 quarters passes 3 in one dataset of nine, and 3.5 in one of forty.
+/// Fewest mentions before and after a change, and its least size in standard errors. In data without a change, one of
+/// 13 aspects with 12 quarters exceeds 3 in one dataset of nine, and 3.5 in one of forty.
 const MENTIONS_MIN: f64 = 20.0;
 const ERRORS_MIN: f64 = 3.5;
