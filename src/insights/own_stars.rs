@@ -3,8 +3,8 @@
 //!
 //! The classes are reviews of five stars, and of one or two; reviews of four stars contain too many complaints. Three
 //! models are trained, each without a third of the rows. A review is scored by the model that was trained without it,
-//! so that its own stars do not count twice. The models weigh more, the better they predict stars of unseen reviews; the
-//! weight may be 0. Fixed order, basic arithmetic and roots give the same weights on every machine.
+//! so that its own stars do not count twice. The models weigh more, the better they predict stars of unseen reviews;
+//! the weight may be 0. Fixed order, basic arithmetic and roots give the same weights on every machine.
 
 use std::collections::HashMap;
 
