@@ -129,7 +129,7 @@ impl Phrases {
         found
     }
 
-    /// Returns the longest phrases at the start of `stems`, or those in a compound there, and the number of stems.
+    /// Returns the longest phrases at the start of `stems`, else those in its compound, and how many stems to advance.
     fn at(&self, stems: &[String]) -> (Vec<&Phrase>, usize) {
         let starting = self.by_first.get(&stems[0]).into_iter().flatten();
         let fitting = starting.filter(|phrase| stems[1..].starts_with(&phrase.rest));

@@ -149,8 +149,8 @@ const NEUTRAL: i32 = -24;
 const NEUTRAL_AT_THREE: i32 = 52;
 /// The same for an English review of other stars, which has few neutral mentions; chosen on the fixtures.
 const NEUTRAL_RATED: i32 = -192;
-/// The neutral sum in other languages, where no model detects neutral sentences; praise or complaint must exceed it. It
-/// works best on 122 mentions of German and Spanish reviews that were labelled for this choice, and is about the value
+/// The neutral sum in other languages, where no model detects neutral sentences; praise or complaint must exceed it.
+/// It was best on 122 mentions of German and Spanish reviews that were labelled for this choice, and is about the value
 /// of one listed opinion. Two or four stars alone do not reach it.
 const NEUTRAL_UNREAD: i32 = 40;
 /// Evidence of a phrase that is itself an opinion.

@@ -9,7 +9,7 @@ use super::totals::{CHANGE_MIN, mean_rating, rounded};
 use crate::model::Review;
 use crate::model::insights::{Aspect, Month, Overall, Polarity};
 
-/// Returns the mean of the reviews' scores, and the number of reviews of each sign; `None` without reviews.
+/// Returns the mean of the reviews' scores, and the percentage of reviews of each sign; `None` without reviews.
 pub(super) fn overall(scores: &[i32]) -> Option<Overall> {
     let count = scores.len() as f64;
     let share = |polarity| {

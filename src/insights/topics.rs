@@ -1,9 +1,9 @@
 //! Phrases that are typical of reviews of five stars, or of reviews of at most three, by weighted log-odds.
 //!
 //! Candidates are one to three consecutive words without function words, names, or phrases of the taxonomy. There is no
-//! part-of-speech tagger: a phrase counts as a noun phrase if enough of its uses look like one. Then a determiner is
-//! one or two words before it, and no content word follows; in German its last word is capitalized. The weight is the
-//! difference of the log-odds of using the phrase in the two groups of reviews, smoothed by a prior of [`PRIOR`]
+//! part-of-speech tagger: a phrase counts as a noun phrase if enough of its uses look like one. In these, a determiner
+//! is one or two words before it, and no content word follows; in German its last word is capitalized. The weight is
+//! the difference of the log-odds of using the phrase in the two groups of reviews, smoothed by a prior of [`PRIOR`]
 //! reviews, divided by its standard error (after Monroe, Colaresi and Quinn, 2008).
 
 use std::cmp::Reverse;
@@ -91,7 +91,7 @@ pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, 
     }
 }
 
-/// 0 for reviews of five stars, 1 for those of at most three.
+/// 0 for reviews of five stars, 1 for those of at most three, `None` for those of four.
 fn group(review: &Review) -> Option<usize> {
     match review.rating.stars() {
         5 => Some(0),
@@ -191,8 +191,8 @@ fn overlaps(one: &str, other: &str) -> bool {
     is_within(one, other) || is_within(other, one)
 }
 
-/// The log-odds of a phrase that `counts` of `totals` reviews use, in hundredths of its standard error; positive if the
-/// first group uses it more.
+/// The difference of the log-odds of a phrase that `counts` of `totals` reviews use, in hundredths of its standard
+/// error; positive if the first group uses it more.
 fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
     let uses = counts.map(|count| f64::from(count) + PRIOR);
     let odds = |group: usize| {

@@ -118,7 +118,7 @@ fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Quarter> {
     quarters.into_iter().map(quarter).collect()
 }
 
-/// Returns a sentence about the quarter since which the share of praise differs most, by a z-test with pooled
+/// A sentence about the quarter since which the share of praise differs most, by a two-proportion z-test with pooled
 /// variance; `None` unless it differs by [`ERRORS_MIN`] standard errors and [`CHANGE_MIN`].
 fn change(quarters: &[Quarter]) -> Option<String> {
     let count = |quarters: &[Quarter]| {
