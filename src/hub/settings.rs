@@ -103,7 +103,7 @@ impl Default for Lanes {
     fn default() -> Lanes {
         Lanes {
             fast: 64,
-            slow: 512,
+            slow: 1024,
             verify: 16,
             per_host: 4,
         }
