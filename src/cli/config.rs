@@ -53,7 +53,7 @@ pub struct ServeArgs {
     /// Directory with reviews.json and the files beside it [default: `data` if that directory exists, else a sample]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
-    /// How often to check the data files for changes; with 0 only SIGHUP reads them again
+    /// How often to check the data files for changes; with 0 they are reloaded only at SIGHUP
     #[arg(long, value_name = "TIME", default_value = "250ms", value_parser = parse_poll)]
     poll: Duration,
     /// Memory limit of the search index; with less memory searches are slower, and their results are the same [default:
@@ -84,8 +84,8 @@ pub struct ServeArgs {
     /// repeated
     #[arg(long = "trusted-proxy", value_name = "NETWORK", value_delimiter = ',', value_parser = parse_network)]
     trusted_proxies: Vec<IpNet>,
-    /// Origin whose web pages may use /mcp, such as https://app.example, besides our own and loopback; `*` allows every
-    /// origin and Host header; may be repeated
+    /// Origin whose web pages may use /mcp, such as https://app.example, besides the service's own and loopback; `*`
+    /// allows every origin and Host header; may be repeated
     #[arg(long = "mcp-allow-origin", value_name = "ORIGIN", value_delimiter = ',', value_parser = parse_origin)]
     allowed_origins: Vec<String>,
     /// Host name by which clients of /mcp may call this server, such as reviewd between containers, besides the public
@@ -117,13 +117,13 @@ pub struct ServeArgs {
     /// Ports that callbacks may use
     #[arg(long, value_name = "RANGES", default_value = "443,8443,1024-", value_parser = Ports::parse)]
     callback_ports: Ports,
-    /// Requests to the hub a minute of one client address, IPv6: of a /64 (429); 0 means no limit
+    /// Requests to the hub per minute from one client address (IPv6: a /64), then 429; 0 means no limit
     #[arg(long, value_name = "COUNT", default_value = "60", value_parser = number(0, RATE_MAX))]
     hub_rate: u32,
-    /// Most subscriptions (503); a hundredth as many requests may wait for verification
+    /// Limit of subscriptions, then 503; a hundredth as many requests may wait for verification
     #[arg(long, value_name = "COUNT", default_value = "100000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
     subscriptions_max: u32,
-    /// Most subscriptions of one callback host (429); a hundredth as many requests may wait for verification
+    /// Limit of subscriptions of one callback host, then 429; a hundredth as many requests may wait for verification
     #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
     subscriptions_per_host: u32,
     /// Directory for data that must survive a restart, such as subscriptions; created with access for its owner only
@@ -148,19 +148,19 @@ pub struct ServeArgs {
     #[arg(long, value_name = "LEVEL", default_value = "info",
         value_parser = PossibleValuesParser::new(LOG_LEVELS).try_map(|level| level.parse::<Level>()))]
     pub(super) log_level: Level,
-    /// Most open connections; a new one beyond that closes the one that was idle longest
+    /// Limit of open connections; a new one beyond it closes the one that was idle longest
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections,
         value_parser = number(1, CONNECTIONS_MAX))]
     max_connections: u32,
-    /// Most open connections of one client address (IPv6: a /64; a /48 gets four times as many); trusted proxies are
-    /// exempt; 0 means no limit
+    /// Limit of open connections from one client address (IPv6: a /64; a /48 gets four times as many); trusted proxies
+    /// are exempt; 0 means no limit
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections_per_address,
         value_parser = number(0, CONNECTIONS_MAX))]
     address_connections: u32,
-    /// Requests a minute of one client address for pages and documents (429); 0 means no limit
+    /// Requests for pages and documents per minute from one client address, then 429; 0 means no limit
     #[arg(long, value_name = "COUNT", default_value = "0", value_parser = number(0, RATE_MAX))]
     read_rate: u32,
-    /// Requests a minute of one client address to /mcp (429); 0 means no limit
+    /// Requests to /mcp per minute from one client address, then 429; 0 means no limit
     #[arg(long, value_name = "COUNT", default_value = "0", value_parser = number(0, RATE_MAX))]
     mcp_rate: u32,
     /// Time for which an idle connection stays open; longer than that of a load balancer in front

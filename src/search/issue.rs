@@ -100,7 +100,7 @@ const ISSUES_MAX: usize = 100;
 pub struct Issues(Vec<Issue>);
 
 impl Issues {
-    /// Adds an issue, if there are fewer than [`ISSUES_MAX`]; allocates, so that only rejected requests pay for it.
+    /// Adds an issue, if there are fewer than 100; allocates, so that only rejected requests pay for it.
     pub fn push(&mut self, issue: Issue) {
         self.0.extend((self.0.len() < ISSUES_MAX).then_some(issue));
     }
