@@ -74,7 +74,7 @@ impl Problems {
     }
 
     /// Adds the positions of the problems of one file: of the value, or of the nearest object or array around it if
-    /// the value is missing. In a file that is not UTF-8 or not JSON, problems get no position.
+    /// the value is missing. Problems of a file that is not UTF-8 or not JSON get no position.
     ///
     /// Cost: at most one pass over the file for each distinct object or array on the paths.
     pub(super) fn locate(&mut self, bytes: &[u8]) {

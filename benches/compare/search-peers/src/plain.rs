@@ -89,7 +89,7 @@ pub(crate) fn range(dates: &[Date], filter: &Filter<'_>) -> std::ops::Range<usiz
     start..end.max(start)
 }
 
-/// Returns all names of the technicians and services that `review` mentions: `t` or `s`, and a folded name.
+/// Returns all names of the technicians and services that `review` mentions: the folded name after `t` or `s`.
 pub(crate) fn names_of(review: &Review, taxonomy: &Taxonomy) -> Vec<String> {
     let mut names = Vec::new();
     for technician in &review.mentioned_technicians {
