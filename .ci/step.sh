@@ -10,6 +10,7 @@ if [ "${CI:-}" = true ] || ! [ -d target/debug/incremental ]; then export CARGO_
 # Where steps keep the tools that they install and the files that they make, except build directories of cargo.
 ci_dir=$PWD/target/ci
 mkdir -p "$ci_dir"
+server_log=$ci_dir/server-$(basename "$1" .sh).log
 
 # Background processes that the step has started; these, and no others, are stopped when it ends.
 started_pids=()
@@ -56,15 +57,20 @@ need() {
 # install_debian PACKAGE…
 install_debian() {
     if [ "$(id -u)" -ne 0 ] || ! command -v apt-get >/dev/null; then return 1; fi
-    retry 3 timeout --foreground 120 apt-get -qq -o Dpkg::Use-Pty=0 update || return 1
-    retry 3 timeout --foreground 300 apt-get -qq -y -o Dpkg::Use-Pty=0 install --no-install-recommends "$@"
+    # Other steps may be installing at the same time.
+    local apt_get=(flock "$ci_dir/apt.lock" apt-get -qq -o Dpkg::Use-Pty=0)
+    retry 3 timeout --foreground 300 "${apt_get[@]}" update || return 1
+    retry 3 timeout --foreground 600 "${apt_get[@]}" -y install --no-install-recommends "$@"
 }
 
 # need_venv: makes a Python environment with .ci/requirements.txt, and puts it first in PATH.
 need_venv() {
     need python3 python3 python3-venv
-    local venv=$ci_dir/venv wanted
+    local venv=$ci_dir/venv wanted lock
     wanted=$(sha256sum .ci/requirements.txt)
+    # Another step may be making it.
+    exec {lock}>"$venv.lock"
+    flock "$lock"
     if [ "$(cat "$venv/installed" 2>/dev/null)" != "$wanted" ]; then
         rm -rf "$venv"
         # Debian's python3 lacks the module that installs pip into a virtual environment.
@@ -77,6 +83,7 @@ need_venv() {
             skip "the python packages of .ci/requirements.txt could not be installed"
         printf '%s\n' "$wanted" >"$venv/installed"
     fi
+    exec {lock}>&-
     PATH=$venv/bin:$PATH
 }
 
@@ -99,11 +106,11 @@ need_cargo_tool() {
 server_command=(target/release/reviewd serve)
 start_server() {
     need python3 python3
-    local log=$ci_dir/server.log port attempt
+    local port attempt
     port=$(python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])')
     base_url=http://127.0.0.1:$port
     env REVIEWD_DATA=data REVIEWD_LISTEN="127.0.0.1:$port" REVIEWD_BASE_URL="$base_url" "$@" \
-        "${server_command[@]}" >"$log" 2>&1 &
+        "${server_command[@]}" >"$server_log" 2>&1 &
     local pid=$!
     started_pids+=("$pid")
     for ((attempt = 0; attempt < 150; attempt++)); do
@@ -114,6 +121,6 @@ start_server() {
         if ! kill -0 "$pid" 2>/dev/null; then break; fi
         sleep 0.2
     done
-    cat "$log"
+    cat "$server_log"
     fail "the server did not become ready at $base_url"
 }

@@ -4,7 +4,7 @@
 need_cargo_tool cargo-deb 3.8.0
 need_cargo_tool cargo-cyclonedx 0.5.9
 PROFILE=dist
-source .ci/steps/64-package.sh
+source .ci/steps/60-package.sh
 if rustup target list --installed 2>/dev/null | grep -qx "$(uname -m)-unknown-linux-musl" && command -v musl-gcc >/dev/null; then
     deploy/package/build.sh "$(uname -m)-unknown-linux-musl"
     .ci/package.sh

@@ -1,22 +1,24 @@
-# Every fuzz target, at most FUZZ_SECONDS (180) of fuzzing in all.
+# Every fuzz target, FUZZ_SECONDS (150) of fuzzing in all.
 # limit: 1500 s
 
-# libFuzzer's instrumentation needs unstable flags; RUSTC_BOOTSTRAP makes a stable compiler accept them.
-export RUSTC_BOOTSTRAP=1
-need_cargo_tool cargo-fuzz 0.13.2
-host=$(rustc -vV | sed -n 's/^host: //p')
-# Our code has no unsafe blocks, so fuzzing finds panics, differences and hangs there, which need no sanitizer; .ci/long
-# uses that of addresses, for the dependencies. Dead code would only make the targets slower to build.
-cargo fuzz build --strip-dead-code --sanitizer "${FUZZ_SANITIZER:-none}" || fail "the fuzz targets do not build"
-
-# cargo-fuzz must list exactly the targets that run below.
-diff <(cargo fuzz list) <(basename -s .rs fuzz/fuzz_targets/*.rs | sort) || fail "cargo fuzz list and fuzz_targets differ"
+# Our code has no unsafe blocks, so fuzzing finds panics, differences and hangs there, which need no sanitizer. .ci/long
+# builds with cargo-fuzz and its sanitizer of addresses, for the dependencies.
+if [ -n "${FUZZ_SANITIZER:-}" ]; then
+    export RUSTC_BOOTSTRAP=1
+    need_cargo_tool cargo-fuzz 0.13.2
+    cargo fuzz build --sanitizer "$FUZZ_SANITIZER" || fail "the fuzz targets do not build"
+    programs=fuzz/target/$(rustc -vV | sed -n 's/^host: //p')/release
+else
+    RUSTC_WRAPPER=$PWD/.ci/fuzz-rustc.sh cargo build --quiet --locked --release --manifest-path fuzz/Cargo.toml \
+        --target-dir target || fail "the fuzz targets do not build"
+    programs=target/release
+fi
 
 # Two targets at a time on two cores, so that each gets twice its share of the time.
 targets=(fuzz/fuzz_targets/*.rs)
 cores=$(nproc)
 [ "$cores" -le "${#targets[@]}" ] || cores=${#targets[@]}
-seconds=$((${FUZZ_SECONDS:-180} * cores / ${#targets[@]}))
+seconds=$((${FUZZ_SECONDS:-150} * cores / ${#targets[@]}))
 [ "$seconds" -ge 1 ] || seconds=1
 echo "${#targets[@]} targets, $cores at a time, $seconds s each"
 
@@ -26,7 +28,7 @@ export ASAN_OPTIONS=detect_odr_violation=0
 fuzz_one() {
     local name=$1 log=$ci_dir/fuzz-$1.log found=$ci_dir/fuzz-corpus/$1
     mkdir -p "$found" "fuzz/artifacts/$name"
-    if timeout --foreground --kill-after=10 $((seconds + 60)) "fuzz/target/$host/release/$name" \
+    if timeout --foreground --kill-after=10 $((seconds + 60)) "$programs/$name" \
         -max_total_time="$seconds" -timeout=10 -rss_limit_mb=2048 -print_final_stats=1 \
         -artifact_prefix="fuzz/artifacts/$name/" "$found" "fuzz/corpus/$name" >"$log" 2>&1; then
         # Its last line of state: edges, features (edges and how often), inputs that it keeps.

@@ -65,7 +65,7 @@ fn every_block_of_commands_says_where_it_runs() {
             let name = page.display();
             assert!(
                 is_known,
-                "{name}: .ci/steps/63-docs.sh does not know {line}"
+                "{name}: .ci/steps/60-docs.sh does not know {line}"
             );
         }
     }

@@ -34,7 +34,7 @@ start_server REVIEWD_DATA="$work/data" REVIEWD_STATE="$work/state" REVIEWD_BASE_
     REVIEWD_CALLBACK_CA="$work/ca.pem" REVIEWD_ALLOW_PRIVATE_CALLBACKS=true REVIEWD_POLL=1s
 REQUESTS_CA_BUNDLE=$work/ca.pem timeout --foreground 120 "$venv/bin/python" .ci/websub/check_flask.py \
     "$base_url" "$public" "$work/leaf.pem" "$work/leaf.key" "$work/data" ||
-    { tail -n 40 "$ci_dir/server.log"; fail "Flask-WebSub"; }
+    { tail -n 40 "$server_log"; fail "Flask-WebSub"; }
 SSL_CERT_FILE=$work/ca.pem timeout --foreground 150 python3 .ci/websub/check_developers.py \
     "$base_url" "$public" "$work/leaf.pem" "$work/leaf.key" "$work/data" ||
-    { tail -n 40 "$ci_dir/server.log"; fail "the subscriber of /developers"; }
+    { tail -n 40 "$server_log"; fail "the subscriber of /developers"; }
