@@ -67,8 +67,10 @@ struct One {
 /// Runs the action and prints its result.
 ///
 /// # Errors
-/// `NoInput` without a state or such a subscription, `Data` for a damaged state, `Io` for errors of the disk,
-/// `Unavailable` if another process uses the state, or the database cannot be reached.
+/// `NoInput` without a state or such a subscription, `Data` for a damaged state or one of a later version, `Io` for
+/// errors of the disk or of the output, `Unavailable` if another process uses the state, or the database cannot be
+/// reached, `Config` if the database cannot be used in its configuration or has an invalid address, and `Usage` for a
+/// copy without a database.
 pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let location = store_location(args.store.as_ref(), &args.state)?;
     let store = &mut open(&location)?;
@@ -150,7 +152,7 @@ fn apply(store: &mut Store, id: i64, command: AdminCommand) -> Result<(Value, St
     let done = match command {
         AdminCommand::Remove => "removed",
         AdminCommand::Retry if listed.state.claimed => "being delivered",
-        AdminCommand::Retry if listed.owed => "due now",
+        AdminCommand::Retry if listed.is_undelivered => "due now",
         AdminCommand::Retry => "up to date",
     };
     let text = format!("subscription {id} is {done}\n");
@@ -191,7 +193,7 @@ fn subscription_row(listed: &Listed) -> Value {
         Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
         Phase::Unsubscribing => 0,
     };
-    let next_attempt = match listed.owed {
+    let next_attempt = match listed.is_undelivered {
         _ if state.phase == Phase::Unsubscribing => "none: unsubscribed".to_owned(),
         true if state.claimed => "under way".to_owned(),
         true if state.next_at <= now() => "now".to_owned(),
@@ -203,7 +205,7 @@ fn subscription_row(listed: &Listed) -> Value {
         "host": listed.callback.host().to_string(),
         "topic": listed.topic,
         "lease_end": time(state.lease_end),
-        "owed": listed.owed,
+        "undelivered": listed.is_undelivered,
         "failures": state.failures,
         "last_status": last.map(|last| last.answer.to_string()),
         "last_at": last.map(|last| time(last.at)),

@@ -19,7 +19,7 @@ use self::storage::Role;
 use super::breaker::Breaker;
 use super::client::{Client, Exchange, Job};
 use super::in_flight::{InFlight, YOUNG};
-use super::priority::{Behind, give_way};
+use super::priority::{Priority, lower_priority};
 use super::resolve::GuardedResolver;
 use super::settings::{Outside, Settings};
 use super::shared::{Health, OnHealth, Shared};
@@ -81,8 +81,8 @@ pub(super) struct Engine {
     anchor: (Instant, i64),
     sweep_at: Instant,
     count_at: Instant,
-    /// Verifications that were deferred since the pending requests were last counted.
-    put_off: u64,
+    /// Verifications that were postponed since the pending requests were last counted.
+    postponed: u64,
     stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
 }
 
@@ -126,7 +126,7 @@ impl Engine {
             unix_ms: outside.unix_ms,
             sweep_at: now,
             count_at: now,
-            put_off: 0,
+            postponed: 0,
             stopping: None,
             settings,
         })
@@ -134,7 +134,7 @@ impl Engine {
 
     /// Processes messages until a `Stop`, and then until all exchanges have ended or its deadline has passed.
     pub(super) fn run(mut self, messages: &Receiver<Message>) {
-        give_way(Behind::Little);
+        lower_priority(Priority::Low);
         let mut wait = Duration::ZERO;
         loop {
             // This thread keeps a sender too, so the channel never closes.
@@ -281,7 +281,7 @@ impl Engine {
             // Counting millions of subscriptions is slow, so it takes at most 1/50 of this thread's time.
             self.count_at = Instant::now() + COUNT_EVERY.max(instant.elapsed() * 50);
             if let Some(counts) = counted {
-                self.put_off = 0;
+                self.postponed = 0;
                 // Deliveries of new content are due since it was published.
                 self.shared.stats.set_counts(&counts, self.published_at);
             }

@@ -6,22 +6,22 @@
 use rustix::process::{getpriority_process, setpriority_process};
 use tracing::debug;
 
-/// Niceness of a thread, relative to the threads that serve requests: one step changes the share of a contended core by
-/// about a quarter.
+/// Priority of a thread below those that serve requests; the number is its niceness. One step changes the share of a
+/// contended core by about a quarter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Behind {
+pub enum Priority {
     /// For a single thread that requests sometimes wait for: gets a quarter of a contended core.
-    Little = 5,
+    Low = 5,
     /// For background work that may take long, but must make progress.
-    Well = 10,
+    Lower = 10,
     /// For many threads: 64 of them together leave a serving thread half of a contended core.
-    Far = 19,
+    Lowest = 19,
 }
 
 /// Lowers the priority of the calling thread, and so of the threads that it starts; never raises it. Does nothing
 /// except on Linux: other systems have no priority per thread, and would lower that of the process.
-pub fn give_way(behind: Behind) {
-    let niceness = behind as i32;
+pub fn lower_priority(priority: Priority) {
+    let niceness = priority as i32;
     // `None` is the calling thread.
     let lower = || match getpriority_process(None)? < niceness {
         true => setpriority_process(None, niceness),
@@ -44,8 +44,8 @@ mod tests {
         let niceness = || getpriority_process(None).expect("every thread has one");
         let before = niceness();
         let after = std::thread::spawn(move || {
-            give_way(Behind::Far);
-            give_way(Behind::Little);
+            lower_priority(Priority::Lowest);
+            lower_priority(Priority::Low);
             niceness()
         });
         assert_eq!(after.join().expect("no panic"), 19);

@@ -56,7 +56,7 @@ pub struct Stats {
     pub delivered_ms: AtomicU64,
     pub subscriptions: AtomicU64,
     pub requests: AtomicU64,
-    pub owed: AtomicU64,
+    pub undelivered: AtomicU64,
     pub due: AtomicU64,
     /// When the oldest due delivery became due, in milliseconds since 1970; 0 if none is due.
     pub due_since_ms: AtomicU64,
@@ -89,7 +89,7 @@ impl Stats {
         let since_ms = since.map_or(0, Moment::unix_ms).try_into();
         self.subscriptions.store(counts.subscriptions, Relaxed);
         self.requests.store(counts.requests, Relaxed);
-        self.owed.store(counts.owed, Relaxed);
+        self.undelivered.store(counts.undelivered, Relaxed);
         self.due.store(counts.due, Relaxed);
         self.due_since_ms.store(since_ms.unwrap_or(0), Relaxed);
     }

@@ -118,7 +118,12 @@ impl Subscription {
 
     /// Records that the callback was not reached. No `answer` means that nothing was sent, for a reason on our side:
     /// that does not count as an attempt, and is retried after a second. Returns false if there is no retry.
-    pub(super) fn put_off(&mut self, answer: Option<Answer>, delay: Duration, now: Moment) -> bool {
+    pub(super) fn postpone(
+        &mut self,
+        answer: Option<Answer>,
+        delay: Duration,
+        now: Moment,
+    ) -> bool {
         self.claimed = false;
         let Some(answer) = answer else {
             self.attempt = self.attempt.saturating_sub(1);
@@ -229,11 +234,11 @@ impl Subscription {
     /// Tells whether the content with digest `current` is undelivered and may be sent at `now`.
     #[must_use]
     pub fn is_due(&self, current: &[u8; 32], now: Moment) -> bool {
-        self.is_owed(current) && !self.claimed && self.next_at <= now && now < self.lease_end
+        self.is_undelivered(current) && !self.claimed && self.next_at <= now && now < self.lease_end
     }
 
     /// Tells whether the content with digest `current` is undelivered.
-    pub(super) fn is_owed(&self, current: &[u8; 32]) -> bool {
+    pub(super) fn is_undelivered(&self, current: &[u8; 32]) -> bool {
         !(self.acknowledged && self.digest == *current)
     }
 

@@ -255,7 +255,7 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
         stats.subscriptions.load(Relaxed),
     )?;
     out.gauge("reviewd_hub_pending", stats.requests.load(Relaxed))?;
-    out.gauge("reviewd_hub_owed", stats.owed.load(Relaxed))?;
+    out.gauge("reviewd_hub_undelivered", stats.undelivered.load(Relaxed))?;
     out.gauge("reviewd_hub_due", stats.due.load(Relaxed))?;
     out.gauge("reviewd_hub_oldest_due_age_seconds", due_age_s)?;
     out.gauge("reviewd_hub_exchanges", stats.in_flight.load(Relaxed))?;
@@ -381,7 +381,9 @@ fn help(name: &str) -> Option<&'static str> {
         }
         "reviewd_hub_subscriptions" => "Active subscriptions.",
         "reviewd_hub_pending" => "Requests that wait for verification.",
-        "reviewd_hub_owed" => "Subscriptions with a delivery that is due or waits for a retry.",
+        "reviewd_hub_undelivered" => {
+            "Subscriptions with a delivery that is due or waits for a retry."
+        }
         "reviewd_hub_due" => "Subscriptions with a delivery that is due or in progress.",
         "reviewd_hub_oldest_due_age_seconds" => "Time since the oldest due delivery became due.",
         "reviewd_hub_exchanges" => "Requests to subscribers in progress.",

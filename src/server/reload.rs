@@ -17,7 +17,7 @@ use tracing::{error, info, warn};
 
 use crate::dataset::Problem;
 use crate::http::{AppState, Reason, ServedState};
-use crate::hub::priority::{Behind, give_way};
+use crate::hub::priority::{Priority, lower_priority};
 use crate::wire::date::Timestamp;
 
 use super::config::Config;
@@ -105,7 +105,7 @@ impl State {
     /// Looks for changes until the server stops; `deferred` is what the start of a large dataset left for later.
     fn run(mut self, requests: &Receiver<()>, deferred: Option<Deferred>) {
         // Requests come before a build.
-        give_way(Behind::Well);
+        lower_priority(Priority::Lower);
         self.after_publishing(None);
         if let Some(deferred) = deferred {
             self.finish(&deferred);
@@ -299,7 +299,7 @@ fn compress(app: &Arc<AppState>, served: Arc<ServedState>, previous: Option<Arc<
     let app = Arc::downgrade(app);
     let spawned = thread::Builder::new().name("compress".to_owned());
     let spawned = spawned.spawn(move || {
-        give_way(Behind::Well);
+        lower_priority(Priority::Lower);
         let is_current = |app: Arc<AppState>| Arc::ptr_eq(&app.current(), &served);
         let is_replaced = || !app.upgrade().is_some_and(is_current);
         if let Some(previous) = previous {

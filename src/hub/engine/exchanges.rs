@@ -11,7 +11,7 @@ use tracing::{debug, error, info};
 use super::{Engine, Message, jitter};
 use crate::hub::Moment;
 use crate::hub::client::{Exchange, Job};
-use crate::hub::priority::{Behind, give_way};
+use crate::hub::priority::{Priority, lower_priority};
 use crate::hub::resolve::STACK_BYTES;
 use crate::hub::store::{DenialNotice, Lane, Recorded, Report};
 use crate::hub::subscription::Answer;
@@ -76,15 +76,15 @@ impl Engine {
         let sent = Arc::default();
         let (host, began) = (job.pair().1, Instant::now());
         let number = self.in_flight.begin(lane, host, Arc::clone(&sent), began);
-        let behind = match lane {
-            Lane::Fast | Lane::Slow => Behind::Far,
+        let priority = match lane {
+            Lane::Fast | Lane::Slow => Priority::Lowest,
             // There are few, and a client waits for each.
-            Lane::Ask => Behind::Little,
+            Lane::Ask => Priority::Low,
         };
         let (client, sender) = (self.client.clone(), self.sender.clone());
         let task = Arc::clone(job);
         let run = move || {
-            give_way(behind);
+            lower_priority(priority);
             let exchange = client.run(&task, &sent);
             // After the hub's thread has ended, the result is not needed.
             let _gone = sender.send(Message::Ended {
@@ -188,10 +188,10 @@ impl Engine {
     /// in use: requests for unreachable hosts must not use up the quota.
     fn may_verify_again(&mut self, answer: Answer) -> bool {
         let half = u64::from(self.settings.quotas.requests / 2);
-        // The count is some seconds old, so the requests that were deferred since then are added.
-        let waiting = self.shared.stats.requests.load(Relaxed) + self.put_off;
+        // The count is some seconds old, so the requests that were postponed since then are added.
+        let waiting = self.shared.stats.requests.load(Relaxed) + self.postponed;
         let may = answer.is_of_network() && waiting <= half;
-        self.put_off += u64::from(may);
+        self.postponed += u64::from(may);
         may
     }
 

@@ -100,17 +100,17 @@ impl Store {
 
     /// Counts subscriptions, requests and due deliveries.
     pub fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
-        let sql = "SELECT count(*) AS subscriptions, count(*) FILTER (WHERE is_owed) AS owed,
-             count(*) FILTER (WHERE is_owed AND next_at <= $1) AS due,
-             min(next_at) FILTER (WHERE is_owed AND next_at <= $1) AS due_since,
+        let sql = "SELECT count(*) AS subscriptions, count(*) FILTER (WHERE is_undelivered) AS undelivered,
+             count(*) FILTER (WHERE is_undelivered AND next_at <= $1) AS due,
+             min(next_at) FILTER (WHERE is_undelivered AND next_at <= $1) AS due_since,
              (SELECT count(*) FROM request) AS requests
-             FROM (SELECT s.next_at, s.acknowledged = 0 OR s.digest <> t.digest AS is_owed
+             FROM (SELECT s.next_at, s.acknowledged = 0 OR s.digest <> t.digest AS is_undelivered
               FROM subscription s JOIN topic t ON t.id = s.topic_id) AS states";
         self.read(|db| {
             let row = db.query_one(sql, &[now.into()])?;
             Ok(Counts {
                 subscriptions: row.count("subscriptions")?,
-                owed: row.count("owed")?,
+                undelivered: row.count("undelivered")?,
                 due: row.count("due")?,
                 due_since: row.get("due_since")?,
                 requests: row.count("requests")?,

@@ -172,7 +172,7 @@ pub(super) fn record(
         return Ok(Recorded::Stale);
     };
     if let Report::Unreached { answer, delay, .. } = *report
-        && request.state.put_off(answer, delay, now)
+        && request.state.postpone(answer, delay, now)
     {
         save(db, &request)?;
         return Ok(Recorded::Waiting);

@@ -119,7 +119,7 @@ fn read(row: &Row) -> Result<Listed, DbError> {
         id: row.get("id")?,
         topic: row.get("url")?,
         callback: read_callback(row)?,
-        owed: state.is_owed(&current),
+        is_undelivered: state.is_undelivered(&current),
         current,
         state,
     })

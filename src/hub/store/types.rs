@@ -176,7 +176,7 @@ pub struct Counts {
     pub subscriptions: u64,
     pub requests: u64,
     /// Subscriptions with undelivered content, due now or waiting for a retry.
-    pub owed: u64,
+    pub undelivered: u64,
     /// Those of them whose next attempt is due or in progress.
     pub due: u64,
     /// The earliest time at which one of those was due; [`Moment::ZERO`] if it was due at once.
@@ -192,7 +192,7 @@ pub struct Listed {
     /// Digest of the topic's current content.
     pub current: [u8; 32],
     /// Whether that content is not delivered yet.
-    pub owed: bool,
+    pub is_undelivered: bool,
     pub state: Subscription,
 }
 

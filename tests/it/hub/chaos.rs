@@ -157,7 +157,7 @@ impl World {
     fn settle(&self, store: &mut Store) {
         wait_long("settled", || {
             let counts = store.counts(now()).unwrap();
-            counts.requests == 0 && counts.owed == 0
+            counts.requests == 0 && counts.undelivered == 0
         });
     }
 

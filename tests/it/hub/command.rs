@@ -45,7 +45,7 @@ fn list_and_show_hide_secrets_and_callback_queries() {
         ("callback", json!(shown)),
         ("signed", json!(true)),
         ("lease_seconds", json!(1_000)),
-        ("owed", json!(false)),
+        ("undelivered", json!(false)),
         ("last_status", json!("204")),
         ("next_attempt", json!("at the next change")),
     ] {

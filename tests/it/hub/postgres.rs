@@ -79,7 +79,11 @@ fn the_schema_is_created_once_migrated_from_an_older_version_and_refused_if_newe
     all_at_once();
     let mut store = shared.open();
     let listed = store.list(0, 10).unwrap();
-    let one = (listed.len(), listed[0].owed, listed[0].state.claimed);
+    let one = (
+        listed.len(),
+        listed[0].is_undelivered,
+        listed[0].state.claimed,
+    );
     assert_eq!(one, (1, true, true));
     let requests = store.requests(10).unwrap().len();
     let stones = store.tombstones(10).unwrap().len();

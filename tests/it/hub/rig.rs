@@ -225,7 +225,7 @@ impl Rig {
     pub(crate) fn wait_settled(&self) {
         wait_until("settled", || {
             let counts = self.store().counts(self.now()).unwrap();
-            self.is_noted() && counts.requests == 0 && counts.owed == 0
+            self.is_noted() && counts.requests == 0 && counts.undelivered == 0
         });
     }
 

@@ -263,8 +263,8 @@ fn a_file_of_an_earlier_version_is_taken_to_this_one() {
     let [listed] = listed.as_slice() else {
         panic!("{listed:?}");
     };
-    assert_eq!((listed.owed, listed.state.attempt), (true, 7));
-    // The denial was never sent, so it is due.
+    assert_eq!((listed.is_undelivered, listed.state.attempt), (true, 7));
+    // That version deleted a denial when it sent it, so this one was never sent and is due, however old it is.
     let told = store.claim_notices(10, at(0)).unwrap();
     assert_eq!(told.len(), 1);
     assert_eq!(store.tombstones(10).unwrap().len(), 1);

@@ -180,7 +180,7 @@ impl Model {
             let is_slow = state.attempt == 0 || state.failures > 0 || state.elapsed_ms >= 1000;
             let is_own =
                 |own: &TopicVersion| (&own.url, own.digest) == (&listed.topic, listed.current);
-            let is_due = listed.owed
+            let is_due = listed.is_undelivered
                 && self.own.iter().any(is_own)
                 && is_slow == (lane == Lane::Slow)
                 && !state.claimed
@@ -366,7 +366,7 @@ impl Model {
                     topic,
                     callback,
                     current: [0; 32],
-                    owed: false,
+                    is_undelivered: false,
                     state,
                 });
                 Recorded::Activated
@@ -454,13 +454,16 @@ impl Model {
     }
 
     pub(super) fn counts(&self, now: Moment) -> Counts {
-        let owed = self.list().into_iter().filter(|listed| listed.owed);
-        let owed: Vec<Moment> = owed.map(|listed| listed.state.next_at).collect();
-        let due = || owed.iter().filter(|next_at| **next_at <= now);
+        let undelivered = self
+            .list()
+            .into_iter()
+            .filter(|listed| listed.is_undelivered);
+        let undelivered: Vec<Moment> = undelivered.map(|listed| listed.state.next_at).collect();
+        let due = || undelivered.iter().filter(|next_at| **next_at <= now);
         Counts {
             subscriptions: self.subscriptions.len() as u64,
             requests: self.requests.len() as u64,
-            owed: owed.len() as u64,
+            undelivered: undelivered.len() as u64,
             due: due().count() as u64,
             due_since: due().min().copied(),
         }
@@ -470,7 +473,8 @@ impl Model {
         let mut all = self.subscriptions.clone();
         for listed in &mut all {
             listed.current = self.current(&listed.topic).expect("a known topic");
-            listed.owed = !listed.state.acknowledged || listed.state.digest != listed.current;
+            listed.is_undelivered =
+                !listed.state.acknowledged || listed.state.digest != listed.current;
         }
         all
     }

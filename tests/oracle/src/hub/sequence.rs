@@ -257,7 +257,7 @@ impl Simulation {
         self.compare();
         for listed in self.model.list() {
             if self.now < listed.state.lease_end {
-                assert!(!listed.owed, "owed and not sent: {listed:?}");
+                assert!(!listed.is_undelivered, "not sent: {listed:?}");
                 let has = self.received.get(&pair(&listed));
                 assert_eq!(has, Some(&listed.current), "{listed:?}");
             }
