@@ -23,10 +23,8 @@ impl Store {
     ) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
         self.write(|db| {
             touch(db, now)?;
-            // Counting many subscriptions is slow, and no request of the batch changes the count.
-            let row = db.query_one("SELECT count(*) AS active FROM subscription", &[])?;
-            let active = row.count("active")?;
-            let one = |accept| accept_one(db, accept, quotas, active, now);
+            let mut active = None;
+            let one = |accept| accept_one(db, accept, quotas, &mut active, now);
             requests.iter().map(one).collect()
         })
     }
@@ -99,13 +97,17 @@ impl Store {
     }
 }
 
-/// Stores a request unless it exceeds a quota; `active` is the number of subscriptions. Renewals and unsubscriptions do
-/// not count against the quotas of subscriptions.
+/// Stores a request unless it exceeds a quota. Renewals and unsubscriptions do not count against the quotas of
+/// subscriptions.
+///
+/// `active` is the number of subscriptions, once it was counted, which no request of a batch changes. To count them is
+/// slow. Ids begin at 1 and are never reused, so the highest id is an upper bound of the number, and they are counted
+/// only if this bound reaches the quota.
 fn accept_one(
     db: &mut dyn Connection,
     accept: &Accept,
     quotas: &Quotas,
-    active: u64,
+    active: &mut Option<u64>,
     now: Moment,
 ) -> Result<Result<(), QuotaExceeded>, DbError> {
     use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
@@ -130,7 +132,7 @@ fn accept_one(
     let is_new = request.mode == Mode::Subscribe && row.count("known")? == 0;
     let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
     let (waiting, waiting_of_host) = (row.count("waiting")?, row.count("waiting_of_host")?);
-    let all = active + row.count("asked")?;
+    let asked = row.count("asked")?;
     let is_full = |count: u64, most: u32| count >= u64::from(most);
     if is_full(waiting, quotas.requests) {
         return Ok(Err(Requests(quotas.requests)));
@@ -138,8 +140,15 @@ fn accept_one(
     if is_full(waiting_of_host, quotas.requests_per_host) {
         return Ok(Err(RequestsOfHost(quotas.requests_per_host)));
     }
-    if is_new && is_full(all, quotas.subscriptions) {
-        return Ok(Err(Subscriptions(quotas.subscriptions)));
+    if is_new && is_full(asked + row.count("last_id")?, quotas.subscriptions) {
+        let count = match *active {
+            Some(count) => count,
+            None => db.query_one(COUNT, &[])?.count("active")?,
+        };
+        *active = Some(count);
+        if is_full(asked + count, quotas.subscriptions) {
+            return Ok(Err(Subscriptions(quotas.subscriptions)));
+        }
     }
     if is_new && is_full(of_host, quotas.subscriptions_per_host) {
         return Ok(Err(SubscriptionsOfHost(quotas.subscriptions_per_host)));
@@ -285,9 +294,12 @@ const QUOTAS: &str = "SELECT count(*) AS waiting, count(*) FILTER (WHERE host = 
  count(*) FILTER (WHERE mode = 'subscribe') AS asked, count(*) FILTER (WHERE mode = 'subscribe' AND host = $1) AS asked_of_host,
  count(*) FILTER (WHERE callback = $2 AND topic = $3 AND mode = $4 AND topic_given = $5 AND lease_s = $6
   AND secret IS NOT DISTINCT FROM $7 AND claimed = 0 AND attempts = 0) AS same,
+ (SELECT COALESCE(max(id), 0) FROM subscription) AS last_id,
  (SELECT count(*) FROM subscription WHERE host = $1) AS active_of_host,
  (SELECT count(*) FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.callback = $2 AND t.url = $3) AS known,
  (SELECT digest FROM topic WHERE url = $3) AS digest FROM request";
+
+const COUNT: &str = "SELECT count(*) AS active FROM subscription";
 
 /// `$1` is the time; [`Claim::find`] adds the excluded hosts and the limit.
 const FIND: &str = "SELECT r.host, r.id FROM request r
