@@ -106,9 +106,7 @@ impl AppState {
         scope: RateLimitScope,
         client: impl FnOnce() -> IpAddr,
     ) -> Option<RateLimitStatus> {
-        let rate = &self.rates[scope as usize];
-        rate.is_limited()
-            .then(|| rate.take(client(), clock::instant()))
+        self.rates[scope as usize].take(|| (client(), clock::instant()))
     }
 
     /// Returns the name of each rate limit, and the number of requests that it has refused.

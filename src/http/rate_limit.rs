@@ -90,13 +90,14 @@ impl RateLimiter {
         (self.policy, self.refused.load(Relaxed))
     }
 
-    /// Tells whether there is a limit.
-    pub(crate) fn is_limited(&self) -> bool {
-        self.per_minute > 0
-    }
-
-    /// Takes one token for `client` (IPv6: its /64); a refused request takes none. Requires `is_limited`.
-    pub(crate) fn take(&self, client: IpAddr, now: Instant) -> RateLimitStatus {
+    /// Takes one token for a client (IPv6: its /64); a refused request takes none. `request` returns the client and the
+    /// time, and is called only if there is a limit; `None` if there is none.
+    pub(crate) fn take(
+        &self,
+        request: impl FnOnce() -> (IpAddr, Instant),
+    ) -> Option<RateLimitStatus> {
+        let token_ns = WINDOW_NS.checked_div(self.per_minute.into())?;
+        let (client, now) = request();
         let elapsed = now.saturating_duration_since(self.began).as_nanos();
         // Overflows after 584 years.
         let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
@@ -113,7 +114,6 @@ impl RateLimiter {
             way
         });
         let bucket = &mut buckets[way];
-        let token_ns = WINDOW_NS / u64::from(self.per_minute);
         let missing = bucket.full_at.saturating_sub(now).saturating_add(token_ns);
         let is_exceeded = missing > WINDOW_NS;
         let missing = if is_exceeded {
@@ -124,13 +124,13 @@ impl RateLimiter {
             missing
         };
         let available = WINDOW_NS - missing;
-        RateLimitStatus {
+        Some(RateLimitStatus {
             policy: self.policy,
             per_minute: self.per_minute,
             left: u32::try_from(available / token_ns).unwrap_or(u32::MAX),
             next: Duration::from_nanos(token_ns - available % token_ns),
             is_exceeded,
-        }
+        })
     }
 }
 
@@ -143,6 +143,10 @@ mod tests {
         (RateLimiter::new("test", per_minute, now), now)
     }
 
+    fn take(rate: &RateLimiter, client: IpAddr, now: Instant) -> RateLimitStatus {
+        rate.take(|| (client, now)).expect("a limit")
+    }
+
     fn ip(text: &str) -> IpAddr {
         text.parse().expect(text)
     }
@@ -152,28 +156,34 @@ mod tests {
     }
 
     #[test]
+    fn a_limit_of_zero_permits_any_number() {
+        let (rate, now) = rate(0);
+        assert_eq!(rate.take(|| (ip("192.0.2.1"), now)), None);
+    }
+
+    #[test]
     fn a_burst_of_sixty_is_permitted_and_then_one_request_per_second() {
         let (rate, now) = rate(60);
         let client = ip("192.0.2.1");
         for left in (0..60).rev() {
-            let status = rate.take(client, now);
+            let status = take(&rate, client, now);
             assert_eq!((status.left, status.is_exceeded), (left, false));
         }
         let second = Duration::from_secs(1);
         for (after_ms, wait_ms) in [(0, 1_000), (999, 1)] {
-            let status = rate.take(client, now + Duration::from_millis(after_ms));
+            let status = take(&rate, client, now + Duration::from_millis(after_ms));
             let wait = Duration::from_millis(wait_ms);
             assert_eq!(
                 (status.left, status.next, status.is_exceeded),
                 (0, wait, true)
             );
         }
-        assert!(!rate.take(ip("192.0.2.2"), now).is_exceeded);
-        assert!(!rate.take(client, now + second).is_exceeded);
-        assert!(rate.take(client, now + second).is_exceeded);
+        assert!(!take(&rate, ip("192.0.2.2"), now).is_exceeded);
+        assert!(!take(&rate, client, now + second).is_exceeded);
+        assert!(take(&rate, client, now + second).is_exceeded);
         // A minute without requests fills the bucket; more time adds nothing.
         let later = now + 10 * WINDOW;
-        assert_eq!(rate.take(client, later).left, 59);
+        assert_eq!(take(&rate, client, later).left, 59);
     }
 
     #[test]
@@ -181,7 +191,7 @@ mod tests {
         for per_minute in [1, 7, 61, 1_000_003, u32::MAX] {
             let (rate, now) = rate(per_minute);
             let permitted = (0..100)
-                .filter(|_| !rate.take(ip("::1"), now).is_exceeded)
+                .filter(|_| !take(&rate, ip("::1"), now).is_exceeded)
                 .count();
             assert_eq!(permitted, 100.min(per_minute as usize), "{per_minute}");
         }
@@ -197,7 +207,7 @@ mod tests {
             ("192.0.2.1", false),
             ("::ffff:192.0.2.1", true),
         ] {
-            assert_eq!(rate.take(ip(client), now).is_exceeded, is_exceeded);
+            assert_eq!(take(&rate, ip(client), now).is_exceeded, is_exceeded);
         }
     }
 
@@ -205,12 +215,12 @@ mod tests {
     fn new_clients_are_admitted_to_a_full_table_and_evict_no_empty_bucket() {
         let (rate, now) = rate(2);
         let greedy = ip("192.0.2.1");
-        while !rate.take(greedy, now).is_exceeded {}
+        while !take(&rate, greedy, now).is_exceeded {}
         for crowd in 0..4 * CLIENTS_MAX as u32 {
-            let status = rate.take(number(0x0a00_0000 + crowd), now);
+            let status = take(&rate, number(0x0a00_0000 + crowd), now);
             assert!(!status.is_exceeded, "{crowd}");
         }
-        assert!(rate.take(greedy, now).is_exceeded);
-        assert!(!rate.take(greedy, now + WINDOW / 2).is_exceeded);
+        assert!(take(&rate, greedy, now).is_exceeded);
+        assert!(!take(&rate, greedy, now + WINDOW / 2).is_exceeded);
     }
 }
