@@ -209,17 +209,14 @@ impl PreparedDocument {
 
     /// Returns `resource`, which this was prepared for, in the coding that the client prefers of those that are ready.
     fn select<'s>(&'s self, resource: &'s Resource, head: &RequestHead<'_>) -> Variant<'s> {
-        let preferred = match head.has(Field::AcceptEncoding) {
+        let coding = match head.has(Field::AcceptEncoding) {
             true => choose_coding(head.values(Field::AcceptEncoding), |coding| {
                 resource.encoded(coding).is_some()
             }),
             false => Coding::Identity,
         };
-        // A variant that is ready stays ready, so the fallback is never used.
-        let (coding, body) = match resource.encoded(preferred) {
-            Some(body) => (preferred, body),
-            None => (Coding::Identity, &resource.body),
-        };
+        let body = resource.encoded(coding);
+        let body = body.expect("a variant that is ready stays ready");
         let PreparedVariant { tag, etag } = &self.variants[coding as usize];
         Variant {
             body,
