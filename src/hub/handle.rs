@@ -26,8 +26,8 @@ pub struct Hub {
 
 struct Inner {
     settings: Settings,
-    /// The public address.
-    base_url: String,
+    /// The public address as a callback, which is refused; `None` if it is not https.
+    own: Option<Callback>,
     /// The URLs of the topics; they do not change while the hub runs.
     topics: Vec<String>,
     sender: SyncSender<Message>,
@@ -66,13 +66,13 @@ impl Hub {
         let hub = Hub {
             inner: Arc::new(Inner {
                 settings,
-                base_url: base_url.to_owned(),
+                own: Callback::parse(&format!("{base_url}/")).ok(),
                 topics: topics.iter().map(url).collect(),
                 sender,
                 shared,
             }),
         };
-        hub.topics_changed(topics);
+        hub.publish(topics);
         Ok((hub, move || engine.run(&messages)))
     }
 
@@ -125,8 +125,8 @@ impl Hub {
         let guard = &self.inner.settings.guard;
         let permitted = guard.check_callback(callback);
         permitted.map_err(|blocked| Refusal::field("hub.callback", blocked))?;
-        let own = Callback::parse(&format!("{}/", self.inner.base_url));
-        if own.is_ok_and(|own| own.host() == callback.host() && own.port() == callback.port()) {
+        let origin = |callback: &Callback| (callback.host().clone(), callback.port());
+        if self.inner.own.as_ref().map(origin) == Some(origin(callback)) {
             let what = "must not be this service itself";
             return Err(Refusal::field("hub.callback", what));
         }
@@ -134,7 +134,7 @@ impl Hub {
     }
 
     /// Publishes the topics of a new snapshot; those with a new digest will be delivered. Returns at once.
-    pub fn topics_changed(&self, topics: [Topic; 3]) {
+    pub fn publish(&self, topics: [Topic; 3]) {
         let next = self.inner.shared.next_topics.lock();
         *next.unwrap_or_else(PoisonError::into_inner) = Some(topics);
         // If the queue is full, its messages wake the thread as well.
@@ -160,7 +160,7 @@ impl Hub {
     }
 
     /// Ends a running shutdown without further waiting; without one, stops the hub at once.
-    pub fn hurry(&self) {
+    pub fn shutdown_now(&self) {
         self.inner.stop_now();
     }
 

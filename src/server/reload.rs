@@ -277,7 +277,7 @@ impl State {
     fn after_publishing(&mut self, previous: Option<Arc<ServedState>>) {
         let served = self.app.current();
         if let Some(hub) = self.app.hub() {
-            hub.topics_changed(served.snapshot().topics());
+            hub.publish(served.snapshot().topics());
         }
         compress(&self.app, served, previous);
     }

@@ -107,7 +107,7 @@ impl Running {
                 }
                 Order::Stop => {
                     set_phase(&phase, ShutdownPhase::Quit);
-                    app.hub().inspect(|hub| hub.hurry());
+                    app.hub().inspect(|hub| hub.shutdown_now());
                 }
             };
             loop {

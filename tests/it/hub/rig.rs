@@ -161,7 +161,7 @@ impl Rig {
     /// Changes the content of all topics.
     pub(crate) fn change(&self, content: &str) {
         *self.announced.lock().unwrap() = topics(content)[0].digest;
-        self.hub().topics_changed(topics(content));
+        self.hub().publish(topics(content));
     }
 
     /// Tells whether the hub's thread has stored the last change.
