@@ -169,6 +169,7 @@ impl State {
         if self.loader.directory().is_none() || !is_wanted {
             return;
         }
+        self.due = None;
         let trigger = &self.trigger;
         let has_reviews = self.loader.wait_until_written(clock::instant(), |time| {
             thread::sleep(time);
@@ -194,7 +195,6 @@ impl State {
     /// Reads the files and serves them.
     fn reload(&mut self) {
         let began = clock::instant();
-        self.due = None;
         // A panic leaves nothing half done: the state is swapped in one step.
         let result = catch_unwind(AssertUnwindSafe(|| self.attempt()));
         let elapsed_ms = clock::elapsed_ms(began);

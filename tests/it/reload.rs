@@ -133,6 +133,23 @@ fn a_date_in_the_future_is_refused_until_it_is_reached() {
     assert!(reviewd::clock::now() >= soon);
 }
 
+#[test]
+fn files_that_disappear_before_their_date_is_reached_are_reported_once() {
+    let data = DataDir::with_reviews(3, FIRST);
+    let directory = data.path().to_str().unwrap();
+    let program = Program::serve(&["--data", directory, "--poll", "100ms"]);
+    let soon = reviewd::clock::now().unix() + 4;
+    let soon = reviewd::wire::date::Timestamp::from_unix(soon);
+    data.write("reviews.json", &reviews_json(5, &soon.to_string()));
+    program.wait_for_log("a data file is rejected");
+    fs::remove_file(data.path().join("reviews.json")).unwrap();
+    program.wait_for_log("has no reviews.json");
+    wait_until("the date has passed", || reviewd::clock::now() > soon);
+    program.signal("TERM");
+    let log = program.rest_of_log();
+    assert!(!log.concat().contains("has no reviews.json"), "{log:?}");
+}
+
 /// Returns `updated_at` of the served dataset.
 fn updated_at(address: SocketAddr) -> String {
     let document = get(address, "/reviews.json", &[]).json();
@@ -176,6 +193,7 @@ fn changed_content_gets_a_later_date_also_after_a_restart() {
         (5, FIRST, "2026-01-01T00:00:02Z"),
         (6, FIRST, "2026-01-01T00:00:03Z"),
         (7, SECOND, SECOND),
+        (8, FIRST, "2026-01-02T00:00:01Z"),
     ] {
         data.write("reviews.json", &reviews_json(count, date));
         program.wait_for_log("a changed dataset is served");
