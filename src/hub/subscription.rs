@@ -174,24 +174,20 @@ impl Subscription {
         self.attempt += 1;
     }
 
-    /// Records the result of the attempt: 2xx acknowledges, 410 removes, any other status is a failure. No `answer`
-    /// means that nothing arrived, for a reason on our side, which is no failure. `jitter` is uniform.
+    /// Records the result of the attempt: 2xx acknowledges, 410 removes, any other status is a failure.
     pub(super) fn end(
         &mut self,
-        answer: Option<Answer>,
-        retry_after: Option<Duration>,
-        elapsed: Duration,
-        jitter: u16,
+        result: &DeliveryResult,
         policy: &Policy,
         now: Moment,
     ) -> Option<RemovalReason> {
         self.claimed = false;
-        self.elapsed_ms = u32::try_from(elapsed.as_millis()).unwrap_or(u32::MAX);
-        let ended = answer.map(|answer| Ended { at: now, answer });
+        self.elapsed_ms = u32::try_from(result.elapsed.as_millis()).unwrap_or(u32::MAX);
+        let ended = result.answer.map(|answer| Ended { at: now, answer });
         self.last = ended.or(self.last.take());
         let mut removal = None;
-        match answer {
-            None => self.next_at = now.plus(retry_after.unwrap_or(DEFERRED_DELAY)),
+        match result.answer {
+            None => self.next_at = now.plus(result.retry_after.unwrap_or(DEFERRED_DELAY)),
             Some(Answer::Status(410)) => removal = Some(RemovalReason::Gone),
             Some(answer) if answer.is_success() => {
                 (self.acknowledged, self.failures) = (true, 0);
@@ -199,7 +195,8 @@ impl Subscription {
             }
             Some(_) => {
                 self.failures = self.failures.saturating_add(1);
-                self.next_at = now.plus(policy.delay(self.failures, retry_after, jitter));
+                let delay = policy.delay(self.failures, result.retry_after, result.jitter);
+                self.next_at = now.plus(delay);
                 let is_last = self.failures >= policy.failures_max;
                 removal = is_last.then_some(RemovalReason::Failures);
             }
@@ -247,6 +244,21 @@ impl Subscription {
     pub fn is_slow(&self) -> bool {
         self.attempt == 0 || self.failures > 0 || self.elapsed_ms >= SLOW_MS
     }
+}
+
+/// How an attempt to deliver ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct DeliveryResult {
+    /// The number of the attempt.
+    pub attempt: u32,
+    /// `None` if nothing arrived, for a reason on our side, which is no failure.
+    pub answer: Option<Answer>,
+    /// Delay of the next attempt: `Retry-After` of a 429 or 503, or our own delay if there is no answer.
+    pub retry_after: Option<Duration>,
+    /// How long the attempt took.
+    pub elapsed: Duration,
+    /// A uniformly random number, for the delay of the next attempt.
+    pub jitter: u16,
 }
 
 /// The result of an attempt, as shown to the operator.

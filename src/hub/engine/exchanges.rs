@@ -14,7 +14,7 @@ use crate::hub::client::{Exchange, Job};
 use crate::hub::priority::{Priority, lower_priority};
 use crate::hub::resolve::STACK_BYTES;
 use crate::hub::store::{DenialNotice, Lane, Recorded, Report};
-use crate::hub::subscription::Answer;
+use crate::hub::subscription::{Answer, DeliveryResult};
 
 /// The result of an exchange for the store, and its status for the log.
 pub(super) struct FinishedExchange {
@@ -120,17 +120,17 @@ impl Engine {
                 if answer.is_some_and(Answer::is_success) && !confirmed {
                     status.push_str(" without the challenge");
                 }
-                match answer {
-                    answer if answer.is_none_or(|answer| self.may_verify_again(answer)) => {
-                        let delay = self.repeat_delay();
-                        Report::Unreached { id, answer, delay }
-                    }
-                    _ => Report::Verified {
+                if answer.is_none_or(|answer| self.may_verify_again(answer)) {
+                    let delay = self.repeat_delay();
+                    Report::Unreached { id, answer, delay }
+                } else {
+                    // The lease counts from the request that was confirmed.
+                    let asked_at = now.minus(elapsed);
+                    Report::Verified {
                         id,
-                        // The lease counts from the request that was confirmed.
-                        asked_at: now.minus(elapsed),
+                        asked_at,
                         confirmed,
-                    },
+                    }
                 }
             }
             Job::Deliver(listed, _) => {
@@ -141,8 +141,7 @@ impl Engine {
                 let counted = answer.filter(|_| !breaker.record(&host, is_reached, Instant::now()));
                 self.shared.stats.count_end(counted, elapsed);
                 let is_ours = answer.is_some() && counted.is_none();
-                Report::Delivered {
-                    id: listed.id,
+                let result = DeliveryResult {
                     attempt: listed.state.attempt,
                     answer: counted,
                     retry_after: match is_ours {
@@ -151,7 +150,9 @@ impl Engine {
                     },
                     elapsed,
                     jitter: jitter(),
-                }
+                };
+                let id = listed.id;
+                Report::Delivered { id, result }
             }
         };
         // An exchange that was cancelled with the loss of the role is no failure of its subscriber.

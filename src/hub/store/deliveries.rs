@@ -153,29 +153,19 @@ fn record_deliveries(
     policy: &Policy,
     now: Moment,
 ) -> Result<(), DbError> {
-    let mut ended = HashMap::new();
+    let mut results = HashMap::new();
     for (report, recorded) in reports.iter().zip(recorded) {
-        if let Report::Delivered {
-            id,
-            attempt,
-            answer,
-            retry_after,
-            elapsed,
-            jitter,
-        } = report
-        {
-            let end = (*answer, *retry_after, *elapsed, *jitter, recorded);
-            ended.insert((*id, *attempt), end);
+        if let Report::Delivered { id, result } = report {
+            results.insert((*id, result.attempt), (result, recorded));
         }
     }
-    let ids: Vec<i64> = ended.keys().map(|(id, _)| *id).collect();
+    let ids: Vec<i64> = results.keys().map(|(id, _)| *id).collect();
     let key = |listed: &Listed| (listed.id, listed.state.attempt);
-    let mut under_way = rows::load(db, &ids)?;
-    under_way.retain(|listed| listed.state.claimed && ended.contains_key(&key(listed)));
-    rows::change(db, under_way, now, |listed| {
-        let (answer, retry_after, elapsed, jitter, recorded) = ended.remove(&key(listed))?;
-        let state = &mut listed.state;
-        let removal = state.end(answer, retry_after, elapsed, jitter, policy, now);
+    let mut running = rows::load(db, &ids)?;
+    running.retain(|listed| listed.state.claimed && results.contains_key(&key(listed)));
+    rows::change(db, running, now, |listed| {
+        let (result, recorded) = results.remove(&key(listed))?;
+        let removal = listed.state.end(result, policy, now);
         *recorded = removal.map_or(Recorded::Kept, Recorded::Removed);
         removal
     })?;

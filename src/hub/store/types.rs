@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::hub::request::{HubRequest, Mode};
-use crate::hub::subscription::{Answer, Ended, RemovalReason, Subscription};
+use crate::hub::subscription::{Answer, DeliveryResult, Ended, RemovalReason, Subscription};
 use crate::hub::{Callback, Moment};
 use crate::wire::date::Timestamp;
 
@@ -116,16 +116,7 @@ pub enum Report {
         delay: Duration,
     },
     /// An attempt to deliver ended.
-    Delivered {
-        id: i64,
-        attempt: u32,
-        /// `None` if nothing arrived, for a reason on our side.
-        answer: Option<Answer>,
-        /// Delay of the next attempt: `Retry-After` of a 429 or 503, or our own delay if there is no answer.
-        retry_after: Option<Duration>,
-        elapsed: Duration,
-        jitter: u16,
-    },
+    Delivered { id: i64, result: DeliveryResult },
 }
 
 /// The effect of a report.

@@ -29,8 +29,14 @@ fn begun(mut state: Subscription, digest: [u8; 32]) -> Subscription {
 }
 
 fn end(state: &mut Subscription, answer: Answer, now_ms: i64) -> Option<RemovalReason> {
-    let elapsed = Duration::from_millis(5);
-    state.end(Some(answer), None, elapsed, 0, &policy(), at(now_ms))
+    let result = DeliveryResult {
+        attempt: state.attempt,
+        answer: Some(answer),
+        retry_after: None,
+        elapsed: Duration::from_millis(5),
+        jitter: 0,
+    };
+    state.end(&result, &policy(), at(now_ms))
 }
 
 #[test]
@@ -105,15 +111,12 @@ fn an_unsubscription_waits_for_the_attempt_under_way() {
 
 #[test]
 fn names_are_read_back_and_stand_in_the_order_of_their_variants() {
-    for (place, (removal, name, _)) in RemovalReason::ALL.into_iter().enumerate() {
-        assert_eq!((removal as usize, removal.as_str()), (place, name));
+    for (index, (removal, name, _)) in RemovalReason::ALL.into_iter().enumerate() {
+        assert_eq!((removal as usize, removal.as_str()), (index, name));
         assert_eq!(RemovalReason::from_name(name), Some(removal));
     }
-    for (place, (failure, name)) in Failure::ALL.into_iter().enumerate() {
-        assert_eq!(
-            (failure as usize, failure.to_string().as_str()),
-            (place, name)
-        );
+    for (index, (failure, name)) in Failure::ALL.into_iter().enumerate() {
+        assert_eq!((failure as usize, &*failure.to_string()), (index, name));
         assert_eq!(Answer::from_name(name), Some(Answer::Failed(failure)));
     }
     assert_eq!(Answer::from_name("599"), Some(Answer::Status(599)));

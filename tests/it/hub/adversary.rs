@@ -8,7 +8,7 @@ use oracle::hub::{ask, claim_all};
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::in_flight::InFlight;
 use reviewd::hub::store::{Lane, Listed, Quotas, Report, Store, TopicVersion};
-use reviewd::hub::subscription::{Answer, Failure};
+use reviewd::hub::subscription::{Answer, DeliveryResult, Failure};
 use reviewd::hub::{Callback, Mode, Moment, Settings, StoreLocation};
 use reviewd::wire::date::Timestamp;
 
@@ -100,14 +100,15 @@ impl Simulation {
             let Some(delivery) = delivery else { continue };
             served += usize::from(is_honest(&delivery.callback));
             let (answer, elapsed) = self.exchange(&delivery.callback);
-            reports.push(Report::Delivered {
-                id: delivery.id,
+            let result = DeliveryResult {
                 attempt: delivery.state.attempt,
                 answer: Some(answer),
                 retry_after: None,
                 elapsed,
                 jitter: 0,
-            });
+            };
+            let id = delivery.id;
+            reports.push(Report::Delivered { id, result });
         }
         self.record(&reports);
         self.table.observe(instant);

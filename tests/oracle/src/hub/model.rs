@@ -221,31 +221,23 @@ impl Model {
     }
 
     fn record_one(&mut self, report: &Report, policy: &Policy, now: Moment) -> Recorded {
-        let Report::Delivered {
-            id,
-            attempt,
-            answer,
-            retry_after,
-            elapsed,
-            jitter,
-        } = report
-        else {
+        let Report::Delivered { id, result } = report else {
             return self.record_verification(report, now);
         };
         let is_it = |listed: &&mut Listed| {
             let state = &listed.state;
-            (listed.id, state.claimed, state.attempt) == (*id, true, *attempt)
+            (listed.id, state.claimed, state.attempt) == (*id, true, result.attempt)
         };
         let Some(listed) = self.subscriptions.iter_mut().find(is_it) else {
             return Recorded::Stale;
         };
         let state = &mut listed.state;
         state.claimed = false;
-        state.elapsed_ms = elapsed.as_millis() as u32;
-        if let Some(answer) = *answer {
+        state.elapsed_ms = result.elapsed.as_millis() as u32;
+        if let Some(answer) = result.answer {
             state.last = Some(Ended { at: now, answer });
         }
-        let removal = match *answer {
+        let removal = match result.answer {
             _ if state.phase == Phase::Unsubscribing => RemovalReason::Unsubscribed,
             None => {
                 state.next_at = moved(now, 1000);
@@ -264,8 +256,11 @@ impl Model {
                     let last = policy.retry_delays.len() - 1;
                     let delay = policy.retry_delays[last.min(state.failures as usize - 1)];
                     let delay_ms = delay.as_millis() as i64;
-                    let delay_ms = delay_ms + delay_ms * i64::from(*jitter) / (4 * 65_535);
-                    let wish = retry_after.unwrap_or_default().min(policy.retry_after_max);
+                    let delay_ms = delay_ms + delay_ms * i64::from(result.jitter) / (4 * 65_535);
+                    let wish = result
+                        .retry_after
+                        .unwrap_or_default()
+                        .min(policy.retry_after_max);
                     state.next_at = moved(now, delay_ms.max(wish.as_millis() as i64));
                     return Recorded::Kept;
                 }

@@ -11,7 +11,7 @@ use reviewd::hub::store::{
     AdminCommand, Claim, Lane, Listed, Quotas, Recorded, Report, Store, TopicVersion,
     WaitingRequest,
 };
-use reviewd::hub::subscription::{Answer, Failure, Policy};
+use reviewd::hub::subscription::{Answer, DeliveryResult, Failure, Policy};
 use reviewd::hub::{Mode, Moment};
 use reviewd::wire::date::Timestamp;
 
@@ -216,14 +216,15 @@ impl Simulation {
         if let Some(Answer::Status(200..=299)) = answer {
             self.received.insert(pair(&delivery), delivery.state.digest);
         }
-        let reports = [Report::Delivered {
-            id: delivery.id,
+        let result = DeliveryResult {
             attempt: delivery.state.attempt,
             answer,
             retry_after: (kind == 6).then_some(Duration::from_secs(90)),
             elapsed: Duration::from_millis([3, 999, 1_000, 5_000][argument % 4]),
             jitter: u16::try_from(argument * 257).unwrap_or(u16::MAX),
-        }];
+        };
+        let id = delivery.id;
+        let reports = [Report::Delivered { id, result }];
         both!(self, record(&reports, &policy(), self.now));
     }
 
