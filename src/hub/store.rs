@@ -156,7 +156,7 @@ impl Store {
         }
     }
 
-    /// Runs `look`, and adds the location to its error.
+    /// Runs `query`, and adds the location to its error.
     fn read<T>(
         &mut self,
         query: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,

@@ -375,7 +375,9 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_ready_reason" => "1 for each reason that /readyz lists.",
         "reviewd_hub_store" => "The type of the hub's store: a directory, or a database.",
         "reviewd_hub_store_usable" => "1 if the hub can read and write its state.",
-        "reviewd_hub_delivering" => "1 if this process delivers; only one per database does.",
+        "reviewd_hub_delivering" => {
+            "1 if this process delivers; of those that share a store, one does."
+        }
         "reviewd_hub_paused" => {
             "1 while most hosts cannot be reached, so failed deliveries do not count."
         }

@@ -1,9 +1,10 @@
 //! The process around the service: listeners, connections, reload, shutdown, logs and metrics.
 //!
 //! [`start`] is the entry point, for the program and for all tests over a socket. The threads by name: `accept` accepts
-//! connections and waits for shutdown, `serve-N` serve them. At low priority, `reload` reads changed files and builds
-//! the served state, and after the start with a large dataset derives its warnings and insights, and `compress` creates
-//! compressed variants. `hub` and its workers belong to the hub.
+//! connections and waits for shutdown, `serve-N` serve them; `admin-accept` and `admin-serve-0` do the same for the
+//! administrator. `signals` receives signals, and `access-log` writes the access log. At low priority, `reload` reads
+//! changed files, builds the served state, and then derives the warnings and insights of a large dataset, and `compress`
+//! creates compressed variants. `hub` and its workers belong to the hub.
 
 mod access_log;
 mod admin;

@@ -220,9 +220,7 @@ fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp,
 }
 
 fn read(path: &Path) -> Result<Vec<u8>, String> {
-    match read_file(path, FILE_BYTES_MAX) {
-        Ok(Some(bytes)) => Ok(bytes),
-        Ok(None) => Err(ReadCause::Missing.to_string()),
-        Err(cause) => Err(cause.to_string()),
-    }
+    let bytes = read_file(path, FILE_BYTES_MAX);
+    let bytes = bytes.and_then(|bytes| bytes.ok_or(ReadCause::Missing));
+    bytes.map_err(|cause| cause.to_string())
 }
