@@ -232,14 +232,9 @@ mod tests {
         assert_eq!(files.reviews.len(), 100);
         assert_eq!(files.editorial.as_deref(), Some(&b"e"[..]));
         assert_eq!(files.taxonomy, None);
-        for (FileSpec { name, .. }, mib) in [
-            (TAXONOMY, 16),
-            (EDITORIAL, 16),
-            (CHECK, 16),
-            (IGNORED, 16),
-            (INSIGHTS, 256),
-            (REVIEWS, 1_024),
-        ] {
+        let small = [TAXONOMY, EDITORIAL, CHECK, IGNORED].map(|file| (file, 16));
+        let large = [(INSIGHTS, 256), (REVIEWS, 1_024)];
+        for (FileSpec { name, .. }, mib) in small.into_iter().chain(large) {
             // Sparse files; the largest ones are not read at their limit.
             let file = File::create(directory.path().join(name)).unwrap();
             file.set_len((mib << 20) + 1).unwrap();
@@ -301,13 +296,9 @@ mod tests {
     fn files_are_waited_for_until_a_second_after_the_last_was_written() {
         let at = |modified, changed| {
             let mut stamps = Stamps::default();
-            stamps.files[0] = Some(Stamp {
-                device: 0,
-                inode: 0,
-                length: 0,
-                modified,
-                changed,
-            });
+            let mut stamp = Stamp::at(Path::new("/")).unwrap();
+            (stamp.modified, stamp.changed) = (modified, changed);
+            stamps.files[0] = Some(stamp);
             stamps
         };
         let written = (1_700_000_000, 500_000_000);
@@ -320,11 +311,9 @@ mod tests {
         ] {
             let left = left_ms.map(Duration::from_millis);
             // A copy may keep the time of its original, and a writer may set a future time.
-            for stamps in [
-                at(written, (0, 0)),
-                at((0, 0), written),
-                at((i64::from(i32::MAX), 0), written),
-            ] {
+            let future = (i64::from(i32::MAX), 0);
+            for (modified, changed) in [(written, (0, 0)), ((0, 0), written), (future, written)] {
+                let stamps = at(modified, changed);
                 assert_eq!(stamps.time_until_quiet(&stamps, now_ms), left, "{now_ms}");
             }
             // A change is waited for with any clock of the volume.
