@@ -81,8 +81,8 @@ pub(super) struct Engine {
     anchor: (Instant, i64),
     sweep_at: Instant,
     count_at: Instant,
-    /// Verifications that were postponed since the pending requests were last counted.
-    postponed: u64,
+    /// Verifications that were deferred since the pending requests were last counted.
+    deferred: u64,
     stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
 }
 
@@ -126,7 +126,7 @@ impl Engine {
             unix_ms: outside.unix_ms,
             sweep_at: now,
             count_at: now,
-            postponed: 0,
+            deferred: 0,
             stopping: None,
             settings,
         })
@@ -281,7 +281,7 @@ impl Engine {
             // Counting millions of subscriptions is slow, so it takes at most 1/50 of this thread's time.
             self.count_at = Instant::now() + COUNT_EVERY.max(instant.elapsed() * 50);
             if let Some(counts) = counted {
-                self.postponed = 0;
+                self.deferred = 0;
                 // Deliveries of new content are due since it was published.
                 self.shared.stats.set_counts(&counts, self.published_at);
             }

@@ -118,12 +118,7 @@ impl Subscription {
 
     /// Records that the callback was not reached. No `answer` means that nothing was sent, for a reason on our side:
     /// that does not count as an attempt, and is retried after a second. Returns false if there is no retry.
-    pub(super) fn postpone(
-        &mut self,
-        answer: Option<Answer>,
-        delay: Duration,
-        now: Moment,
-    ) -> bool {
+    pub(super) fn defer(&mut self, answer: Option<Answer>, delay: Duration, now: Moment) -> bool {
         self.claimed = false;
         let Some(answer) = answer else {
             self.attempt = self.attempt.saturating_sub(1);

@@ -189,10 +189,10 @@ impl Engine {
     /// in use: requests for unreachable hosts must not use up the quota.
     fn may_verify_again(&mut self, answer: Answer) -> bool {
         let half = u64::from(self.settings.quotas.requests / 2);
-        // The count is some seconds old, so the requests that were postponed since then are added.
-        let waiting = self.shared.stats.requests.load(Relaxed) + self.postponed;
+        // The count is some seconds old, so the requests that were deferred since then are added.
+        let waiting = self.shared.stats.requests.load(Relaxed) + self.deferred;
         let may = answer.is_of_network() && waiting <= half;
-        self.postponed += u64::from(may);
+        self.deferred += u64::from(may);
         may
     }
 

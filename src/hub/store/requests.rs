@@ -181,7 +181,7 @@ pub(super) fn record(
         return Ok(Recorded::Stale);
     };
     if let Report::Unreached { answer, delay, .. } = *report
-        && request.state.postpone(answer, delay, now)
+        && request.state.defer(answer, delay, now)
     {
         save(db, &request)?;
         return Ok(Recorded::Waiting);
