@@ -14,7 +14,7 @@
 //! | [`model`] | only types: review, rating, row, business, taxonomy, dataset | wire |
 //! | [`dataset`] | the operator's files into a checked [`model::Dataset`], and that into documents | wire, model |
 //! | [`import`] | exports of other services into reviews in the operator's files | wire, model, dataset |
-//! | [`insights`] | reviews and taxonomy into counts, sentiment and evidence for each subject | wire, model, dataset |
+//! | [`insights`] | reviews and taxonomy into counts, sentiment and evidence for each aspect | wire, model, dataset |
 //! | [`search`] | parameters into a filter, reviews into an index, both into rows | wire, model, dataset |
 //! | [`snapshot`] | dataset, insights and index into one immutable [`snapshot::Snapshot`] | wire, model, dataset, insights, search |
 //! | [`pages`] | a snapshot into pages, badge, widget, OpenAPI, linked data | wire, model, search, snapshot |

@@ -213,7 +213,7 @@ pub struct Taxonomy {
     pub service_areas: Vec<Concept>,
 }
 
-/// A subject with its id, its label and its phrases.
+/// An aspect with its id, its label and its phrases.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Concept {
     pub id: String,

@@ -138,7 +138,7 @@ Examples:
 
 const INIT_AFTER_HELP: &str = "\
 On a terminal, missing values are asked for. The folder gets reviews.json without
-reviews, and taxonomy.json, which selects the starter list of subjects for the
+reviews, and taxonomy.json, which selects the starter list of aspects for the
 trade; edit both as you like. A folder that has any of the data files is not
 changed.
 

@@ -156,7 +156,7 @@ pub struct Overall {
     pub negative_pct: f64,
 }
 
-/// A subject of praise and complaint.
+/// A topic of praise and complaint that is named in the taxonomy.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Aspect {
     pub id: String,
