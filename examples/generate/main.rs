@@ -66,7 +66,7 @@ fn write_reviews(arguments: &Arguments, given: &Dataset) -> Result<(), Box<dyn E
         None => out.extend_from_slice(b"null"),
     }
     out.extend_from_slice(b",\"updated_at\":\"");
-    out.extend_from_slice(&given.updated_at.render_rfc3339());
+    out.extend_from_slice(given.updated_at.to_string().as_bytes());
     out.extend_from_slice(b"\",\"reviews\":[");
     let reviews = Recombined::new(&given.reviews, arguments.seed);
     for (number, review) in (0..arguments.reviews).zip(reviews) {

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::wire::json::{Array, Object};
+use crate::wire::json::{Array, Object, push_strings};
 use crate::wire::text::cut;
 
 /// One reason why an input is rejected: a client error.
@@ -127,8 +127,8 @@ impl Issues {
         let mut issues = Array::begin(body.key("issues"));
         for issue in &self.0 {
             let mut object = Object::begin(issues.item());
+            push_strings(object.key("path"), issue.path.as_deref());
             object
-                .strings("path", issue.path.as_deref())
                 .string("code", issue.code.as_str())
                 .string("message", &issue.message)
                 .string("received", &issue.received);

@@ -1,7 +1,7 @@
 //! Days and times in the formats of the interface: `YYYY-MM-DD`, RFC 3339 and HTTP dates.
 //!
-//! Both types are plain integers, so comparing and sorting cost one instruction; neither parsing nor rendering
-//! allocates, except for HTTP dates, which are rendered once per dataset. The only time zones are fixed offsets.
+//! Both types are plain integers, so comparing and sorting cost one instruction; parsing does not allocate. The only time
+//! zones are fixed offsets.
 
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
@@ -80,17 +80,6 @@ impl Date {
         Timestamp((i64::from(self.0) - EPOCH_DAYS) * DAY_S)
     }
 
-    /// Renders `YYYY-MM-DD` (RFC 3339 §5.6), always ten ASCII bytes.
-    #[must_use]
-    pub fn render(self) -> [u8; 10] {
-        let (year, month, day) = self.civil();
-        let mut text = *b"0000-00-00";
-        put_digits(&mut text[0..4], u32::from(year));
-        put_digits(&mut text[5..7], u32::from(month));
-        put_digits(&mut text[8..10], u32::from(day));
-        text
-    }
-
     /// Year, month and day: the inverse of `new`, over eras of 400 years that all have the same length.
     fn civil(self) -> (u16, u8, u8) {
         let days = self.0 + MARCH_TO_JANUARY;
@@ -114,13 +103,15 @@ impl Date {
 /// A date is the text `YYYY-MM-DD`.
 impl Serialize for Date {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(str::from_utf8(&self.render()).unwrap_or_default())
+        serializer.collect_str(self)
     }
 }
 
+/// Writes `YYYY-MM-DD` (RFC 3339 §5.6), always ten ASCII bytes.
 impl fmt::Display for Date {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_ascii(&self.render(), formatter)
+        let (year, month, day) = self.civil();
+        write!(formatter, "{year:04}-{month:02}-{day:02}")
     }
 }
 
@@ -152,18 +143,6 @@ impl Timestamp {
         Date((self.0.div_euclid(DAY_S) + EPOCH_DAYS) as u32)
     }
 
-    /// Renders `2026-11-21T09:00:00Z` (RFC 3339 §5.6), always twenty ASCII bytes.
-    #[must_use]
-    pub fn render_rfc3339(self) -> [u8; 20] {
-        let mut text = *b"0000-00-00T00:00:00Z";
-        text[..10].copy_from_slice(&self.date().render());
-        let second = self.0.rem_euclid(DAY_S) as u32;
-        put_digits(&mut text[11..13], second / 3_600);
-        put_digits(&mut text[14..16], second / 60 % 60);
-        put_digits(&mut text[17..19], second % 60);
-        text
-    }
-
     /// Renders an IMF-fixdate, `Sat, 21 Nov 2026 09:00:00 GMT` (RFC 9110 §5.6.7); times before 1970 are clamped to it.
     #[must_use]
     pub fn render_http(self) -> String {
@@ -172,9 +151,16 @@ impl Timestamp {
     }
 }
 
+/// Writes `2026-11-21T09:00:00Z` (RFC 3339 §5.6), always twenty ASCII bytes.
 impl fmt::Display for Timestamp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_ascii(&self.render_rfc3339(), formatter)
+        let of_day = self.0.rem_euclid(DAY_S);
+        let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
+        write!(
+            formatter,
+            "{}T{hour:02}:{minute:02}:{second:02}Z",
+            self.date()
+        )
     }
 }
 
@@ -257,14 +243,6 @@ fn digits(text: &[u8]) -> Option<u16> {
     })
 }
 
-/// Fills `text` with the decimal digits of `value`, with leading zeros.
-fn put_digits(text: &mut [u8], mut value: u32) {
-    for place in text.iter_mut().rev() {
-        *place = b'0' + (value % 10) as u8;
-        value /= 10;
-    }
-}
-
 /// Days of a month that is known to be from 1 to 12.
 fn days_of_month(year: u16, month: u8) -> u8 {
     match month {
@@ -275,11 +253,6 @@ fn days_of_month(year: u16, month: u8) -> u8 {
         4 | 6 | 9 | 11 => 30,
         _ => 31,
     }
-}
-
-/// Writes ASCII bytes rendered by this module, with the formatter's width and alignment.
-fn write_ascii(text: &[u8], formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-    formatter.pad(std::str::from_utf8(text).map_err(|_| fmt::Error)?)
 }
 
 /// Why bytes are not a date.

@@ -53,21 +53,17 @@ fn decode(raw: &[u8], plus: u8, out: &mut String) -> Result<(), FormError> {
     let start = out.len();
     let mut bytes = std::mem::take(out).into_bytes();
     let decoded = push_decoded(raw, plus, &mut bytes);
-    if decoded.is_err() {
-        bytes.truncate(start);
-    }
-    match String::from_utf8(bytes) {
-        Ok(text) => {
+    let (mut bytes, error) = match (String::from_utf8(bytes), decoded) {
+        (Ok(text), Ok(())) => {
             *out = text;
-            decoded
+            return Ok(());
         }
-        Err(error) => {
-            let mut bytes = error.into_bytes();
-            bytes.truncate(start);
-            *out = String::from_utf8(bytes).expect("the original content is UTF-8");
-            Err(FormError::NotUtf8)
-        }
-    }
+        (Ok(text), Err(error)) => (text.into_bytes(), error),
+        (Err(error), _) => (error.into_bytes(), FormError::NotUtf8),
+    };
+    bytes.truncate(start);
+    *out = String::from_utf8(bytes).expect("the original content is UTF-8");
+    Err(error)
 }
 
 fn push_decoded(raw: &[u8], plus: u8, out: &mut Vec<u8>) -> Result<(), FormError> {

@@ -123,16 +123,6 @@ impl<'a> Object<'a> {
         self
     }
 
-    /// Appends an array of strings.
-    pub fn strings<'s>(
-        &mut self,
-        key: &str,
-        values: impl IntoIterator<Item = &'s str>,
-    ) -> &mut Self {
-        push_strings(self.key(key), values);
-        self
-    }
-
     /// Appends a whole number.
     pub fn u64(&mut self, key: &str, value: u64) -> &mut Self {
         push_u64(self.key(key), value);

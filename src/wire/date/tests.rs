@@ -10,7 +10,7 @@ fn every_day_renders_to_text_that_parses_back() {
     for days in 0..=Date::MAX.days() {
         let date = Date::from_days(days).expect("in range");
         assert_eq!((date.year(), date.month(), date.day()), expected);
-        assert_eq!(parse_date(&date.render()), Ok(date));
+        assert_eq!(parse_date(date.to_string().as_bytes()), Ok(date));
         expected.2 += 1;
         if expected.2 > days_of_month(expected.0, expected.1) {
             expected = match expected.1 {

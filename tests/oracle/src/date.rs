@@ -10,16 +10,17 @@ use reviewd::wire::date::{Date, parse_date, parse_http_date, parse_timestamp};
 /// If a parsed value changes when it is rendered and parsed again, or if a path gives another date than its text.
 pub fn check_date(data: &[u8]) {
     if let Ok(date) = parse_date(data) {
-        assert_eq!(date.render(), data);
+        assert_eq!(date.to_string().as_bytes(), data);
         assert_eq!(Date::from_days(date.days()), Some(date));
         assert_eq!(date.timestamp().date(), date);
     }
     let date = decoded(data, false).and_then(|text| parse_date(text.as_bytes()).ok());
     assert_eq!(parse_since(data).ok(), date);
     if let Some(time) = parse_timestamp(data) {
-        assert_eq!(parse_timestamp(&time.render_rfc3339()), Some(time));
+        let rendered = time.to_string();
+        assert_eq!(parse_timestamp(rendered.as_bytes()), Some(time));
         let is_utc = data.ends_with(b"Z") && data.len() == 20;
-        assert!(!is_utc || data.eq_ignore_ascii_case(&time.render_rfc3339()));
+        assert!(!is_utc || data.eq_ignore_ascii_case(rendered.as_bytes()));
     }
     if let Some(time) = parse_http_date(data) {
         let rendered = time.render_http();
