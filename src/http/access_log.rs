@@ -8,7 +8,6 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use arrayvec::ArrayString;
-use hyper::Method;
 
 use super::head::RequestHead;
 use crate::clock;
@@ -57,7 +56,9 @@ impl LogEntry {
         LogEntry {
             unix_ms: clock::unix_ms(),
             client,
-            method: method_name(head.method),
+            // A method is an ASCII token (RFC 9110 §5.6.2), so it is cut between characters.
+            method: ArrayString::from(truncate(head.method.as_str(), METHOD_BYTES_MAX))
+                .unwrap_or_default(),
             path: truncate(head.path, PATH_BYTES_MAX).to_owned(),
             status: 0,
             bytes: 0,
@@ -65,11 +66,6 @@ impl LogEntry {
             trace: trace.and_then(|trace| ArrayString::from(trace).ok()),
         }
     }
-}
-
-/// Returns the beginning of a method, which is an ASCII token (RFC 9110 §5.6.2).
-fn method_name(method: &Method) -> ArrayString<METHOD_BYTES_MAX> {
-    ArrayString::from(truncate(method.as_str(), METHOD_BYTES_MAX)).unwrap_or_default()
 }
 
 /// A message to the writer.
@@ -139,6 +135,7 @@ impl AccessLog {
 
 #[cfg(test)]
 mod tests {
+    use hyper::Method;
     use hyper::header::{HeaderMap, HeaderValue};
 
     use super::super::head::tests::of_headers;
@@ -158,9 +155,13 @@ mod tests {
     fn long_paths_and_methods_are_cut() {
         let long = format!("/{}", "a".repeat(300));
         assert_eq!(entry(&long, &[]).path.len(), PATH_BYTES_MAX);
+        let headers = HeaderMap::new();
         for (length, kept) in [(7, 7), (16, 16), (17, 16), (8_000, 16)] {
             let method = Method::from_bytes("M".repeat(length).as_bytes()).expect("a token");
-            assert_eq!(method_name(&method).as_str(), "M".repeat(kept));
+            let mut head = of_headers(&headers);
+            head.method = &method;
+            let entry = LogEntry::begin(&head, head.peer);
+            assert_eq!(entry.method.as_str(), "M".repeat(kept));
         }
     }
 

@@ -219,8 +219,7 @@ fn put_error(headers: &mut HeaderMap, error: &HttpError) {
         headers.insert(header::ALLOW, HeaderValue::from_static(allow));
     }
     if let HttpError::Unavailable(_) = error {
-        // In seconds. Our choice: long enough to prevent a busy retry loop, short enough to retry soon after a restart.
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("10"));
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
     }
 }
 
@@ -233,11 +232,13 @@ fn put_preflight(headers: &mut HeaderMap, methods: HeaderValue, allowed: &'stati
     headers.insert(header::ACCESS_CONTROL_MAX_AGE, day);
 }
 
-/// Encodes the hub's response, reusing the request's `headers`: a status and a line of plain text.
-pub(crate) fn render_hub(result: Result<(), Refusal>, headers: HeaderMap) -> Response<Body> {
+/// Encodes the hub's response: a status and a line of plain text.
+pub(crate) fn render_hub(result: Result<(), Refusal>) -> Response<Body> {
     let Err(refusal) = result else {
-        let line = "accepted; the callback will be verified";
-        return render_line(StatusCode::ACCEPTED, line, headers);
+        return render_line(
+            StatusCode::ACCEPTED,
+            "accepted; the callback will be verified",
+        );
     };
     let status = match refusal.kind {
         RefusalKind::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -245,7 +246,7 @@ pub(crate) fn render_hub(result: Result<(), Refusal>, headers: HeaderMap) -> Res
         RefusalKind::TooMany => StatusCode::TOO_MANY_REQUESTS,
         RefusalKind::Unavailable => StatusCode::SERVICE_UNAVAILABLE,
     };
-    let mut response = render_line(status, &refusal.reason, headers);
+    let mut response = render_line(status, &refusal.reason);
     let headers = response.headers_mut();
     if let Some(wait_s) = refusal.retry_after_s {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
@@ -258,18 +259,17 @@ pub(crate) fn render_hub(result: Result<(), Refusal>, headers: HeaderMap) -> Res
 }
 
 /// Encodes an error like a response of the hub: as a line of plain text.
-pub(crate) fn render_error_line(error: &HttpError, headers: HeaderMap) -> Response<Body> {
-    render_line(error.status(), &error.to_string(), headers)
+pub(crate) fn render_error_line(error: &HttpError) -> Response<Body> {
+    render_line(error.status(), &error.to_string())
 }
 
 /// Encodes a line of plain text.
-fn render_line(status: StatusCode, line: &str, mut headers: HeaderMap) -> Response<Body> {
-    headers.clear();
+fn render_line(status: StatusCode, line: &str) -> Response<Body> {
+    let mut headers = HeaderMap::new();
     put_any_origin(&mut headers);
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     put_unstored(&mut headers, plain);
-    let line = Bytes::from(format!("{line}\n"));
-    response(status, headers, Body::full(line))
+    response(status, headers, Body::full(format!("{line}\n").into()))
 }
 
 /// Encodes the response of `/mcp`, reusing the request's `headers`; their Origin is echoed if it is allowed.
@@ -339,12 +339,16 @@ pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
     }
 }
 
+/// Retry-After of 503, in seconds. Our choice: long enough to prevent a busy retry loop, short enough to retry soon after
+/// a restart.
+pub(crate) const RETRY_AFTER_S: u32 = 10;
 /// The Content-Type of every JSON response.
 pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
 /// The header of an MCP session's id.
 pub(crate) const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-const REQUEST_HEADERS: &str = "Authorization, Content-Type, If-Modified-Since, If-None-Match";
+const REQUEST_HEADERS: &str =
+    "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Unmodified-Since";
 static ANY: HeaderValue = HeaderValue::from_static("*");
 static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
 static NO_STORE: HeaderValue = HeaderValue::from_static("no-store");

@@ -22,7 +22,6 @@ use super::reply::{self, Reply};
 use super::router::{self, Action, Matched, Path, Route, RouteRow, TargetError};
 use super::served_state::ServedState;
 use crate::clock;
-use crate::mcp;
 use crate::pages::Policy;
 use crate::wire::negotiate::prefers_html;
 
@@ -46,7 +45,7 @@ fn scope_of(head: &RequestHead<'_>, found: &Found<'_>) -> Option<RateLimitScope>
     match found {
         // Browsers send preflights unasked, and the request that follows is counted.
         _ if head.is_preflight() => None,
-        // Counted by `respond_to_body`, after the check of the origin.
+        // Counted by `respond_to_body`; on /mcp after the check of the origin.
         Ok(Some(matched)) if matched.action(head.method) == Action::Write => None,
         Ok(Some(matched)) => matched.row.scope,
         _ => Some(RateLimitScope::Reads),
@@ -62,12 +61,10 @@ fn check_head(app: &AppState, head: &RequestHead<'_>) -> Result<(), HttpError> {
         });
     }
     head.host?;
-    if !head.is_transfer_encoding_known() {
-        return Err(HttpError::TransferEncoding);
-    }
-    match *head.method == Method::CONNECT {
-        true => Err(HttpError::Connect),
-        false => Ok(()),
+    match head.method {
+        _ if !head.is_transfer_encoding_known() => Err(HttpError::TransferEncoding),
+        &Method::CONNECT => Err(HttpError::Connect),
+        _ => Ok(()),
     }
 }
 
@@ -132,7 +129,8 @@ impl Exchange {
         // A client that prefers HTML, as browsers do, gets the error as a page.
         Ok(match error.page() {
             Some(heading) if prefers_html(head.lines_from_last("accept")) => {
-                let page = served.pages.error(heading, &error.to_string());
+                let status = error.status().as_u16();
+                let page = served.pages.error(status, heading, &error.to_string());
                 Reply::RefuseByPage(error, page.into(), Policy::Page)
             }
             _ => Reply::Refuse(error),
@@ -271,8 +269,8 @@ fn encode(app: &AppState, parts: Parts, reply: Reply<'_>, unread: bool) -> Respo
     response
 }
 
-/// Answers a request that needs its body. Origin and rate limit are checked before the body is read, so a flood costs
-/// only its heads. The origin is checked first, so a page of a foreign origin cannot use up the quota of its visitors.
+/// Answers a request that needs its body. The rate limit is checked before the body is read, so a flood costs only its
+/// heads.
 async fn respond_to_body(
     app: &AppState,
     parts: Parts,
@@ -285,23 +283,18 @@ async fn respond_to_body(
     // Parsers disagree on chunked bodies (RFC 9112 §7.1), so the connection is closed after one.
     let chunked = parts.headers.contains_key(header::TRANSFER_ENCODING);
     let has_body = !body.is_end_stream();
-    let origin = match row.route {
-        Route::Mcp => endpoint::check_mcp_origin(app, &parts),
-        _ => Ok(mcp::Origin::Absent),
-    };
     let head = RequestHead::of_parts(&app.own_authority, &parts, peer);
-    let scope = row.scope.filter(|_| origin.is_ok() && !head.is_preflight());
-    let exceeded = scope.and_then(|scope| exchange.count(app, &head, scope));
-    let (mut response, is_read) = match (origin, row.route, exceeded) {
-        (Err(reply), ..) => (reply::render_mcp(reply, parts.headers), false),
-        (Ok(origin), Route::Mcp, None) => endpoint::mcp(app, parts, origin, body).await,
-        (Ok(origin), Route::Mcp, Some(_)) => {
-            let mut reply = mcp::Reply::refuse(mcp::Refusal::TooMany);
-            reply.origin = origin;
-            (reply::render_mcp(reply, parts.headers), false)
+    let scope = row.scope.filter(|_| !head.is_preflight());
+    let mut exceeded = || scope.and_then(|scope| exchange.count(app, &head, scope));
+    let (mut response, is_read) = match row.route {
+        Route::Mcp => {
+            let (reply, is_read) = endpoint::mcp(app, &parts, body, exceeded).await;
+            (reply::render_mcp(reply, parts.headers), is_read)
         }
-        (Ok(_), _, None) => endpoint::hub(app, parts, body).await,
-        (Ok(_), _, Some(error)) => (reply::render_error_line(&error, parts.headers), false),
+        _ => match exceeded() {
+            Some(error) => (reply::render_error_line(&error), false),
+            None => endpoint::hub(app, &parts, body).await,
+        },
     };
     if is_http1 && (chunked || (has_body && !is_read)) {
         reply::close(&mut response);

@@ -39,20 +39,13 @@ struct PreparedDocument {
     media_type: HeaderValue,
     link: Option<HeaderValue>,
     /// Entity-tags of the body in each coding, indexed by `Coding as usize`.
-    variants: [PreparedVariant; 3],
-}
-
-#[derive(Debug)]
-struct PreparedVariant {
-    tag: EntityTag,
-    etag: HeaderValue,
+    etags: [HeaderValue; 3],
 }
 
 /// A stored document in the coding that the client prefers.
 #[derive(Debug)]
 pub(crate) struct Variant<'s> {
     pub(crate) body: &'s Bytes,
-    pub(crate) tag: &'s EntityTag,
     pub(crate) representation: Representation<'s>,
 }
 
@@ -101,14 +94,9 @@ impl ServedState {
         &self.snapshot
     }
 
-    /// Returns the Last-Modified of `page` and its searches.
-    pub(crate) fn last_modified_of(&self, page: Page) -> Option<&HeaderValue> {
-        self.last_modified_if_made_of(page.shows_insights())
-    }
-
     /// Returns the date of the dataset, or `None` for content that shows insights while those of this dataset are not
     /// derived: deriving them changes the content, but not the date.
-    fn last_modified_if_made_of(&self, insights: bool) -> Option<&HeaderValue> {
+    pub(crate) fn last_modified_if_made_of(&self, insights: bool) -> Option<&HeaderValue> {
         let is_whole = !insights || self.snapshot.has_own_insights();
         is_whole.then_some(&self.last_modified)
     }
@@ -133,7 +121,7 @@ impl ServedState {
         let prepared = &self.prepared_pages[page as usize];
         let mut variant = prepared.select(self.pages.resource(page), head);
         let representation = &mut variant.representation;
-        representation.last_modified = self.last_modified_of(page);
+        representation.last_modified = self.last_modified_if_made_of(page.shows_insights());
         representation.policy = Some(page.policy());
         representation.is_immutable = self.pages.is_versioned(page, head.query);
         variant
@@ -189,20 +177,14 @@ fn topic(document: Document) -> Option<&'static str> {
 
 impl PreparedDocument {
     fn new(resource: &Resource, link: Option<String>) -> Result<PreparedDocument, SettingsError> {
-        let variant = |coding| {
-            let tag = resource.etag.with_coding(coding);
-            Ok(PreparedVariant {
-                etag: shared(tag.as_bytes())?,
-                tag,
-            })
-        };
+        let etag = |coding| shared(resource.etag.with_coding(coding).as_bytes());
         Ok(PreparedDocument {
             media_type: HeaderValue::from_static(resource.media_type),
             link: link.map(|link| shared(link.as_bytes())).transpose()?,
-            variants: [
-                variant(Coding::Identity)?,
-                variant(Coding::Gzip)?,
-                variant(Coding::Brotli)?,
+            etags: [
+                etag(Coding::Identity)?,
+                etag(Coding::Gzip)?,
+                etag(Coding::Brotli)?,
             ],
         })
     }
@@ -217,13 +199,11 @@ impl PreparedDocument {
         };
         let body = resource.encoded(coding);
         let body = body.expect("a variant that is ready stays ready");
-        let PreparedVariant { tag, etag } = &self.variants[coding as usize];
         Variant {
             body,
-            tag,
             representation: Representation {
                 media_type: &self.media_type,
-                etag: Cow::Borrowed(etag),
+                etag: Cow::Borrowed(&self.etags[coding as usize]),
                 last_modified: None,
                 coding,
                 link: self.link.clone(),

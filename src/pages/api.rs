@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::mentioned;
 use super::text::{encoded, newest, people, services};
@@ -87,8 +87,7 @@ fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
     let review: Option<Value> = review;
     let known = |key: &str| review.as_ref().and_then(|review| review[key].as_str());
     let day = snapshot.updated_at.date().to_string();
-    let aspects = mentioned(insights).into_iter();
-    let aspects: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
+    let aspects = mentioned(insights);
     let service = services(snapshot).next().map(|(id, _)| id);
     let text = |value: Option<&str>| value.map(Value::from);
     let id = known("id").unwrap_or("01J00000000000000000000000");
@@ -97,8 +96,7 @@ fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
         ("{date}", text(known("date").or(Some(&day)))),
         ("{service}", text(service)),
         ("{person}", text(people(snapshot).next())),
-        ("{aspect}", text(aspects.first().copied())),
-        ("{aspects}", (!aspects.is_empty()).then(|| json!(aspects))),
+        ("{aspect}", text(aspects.first().map(|aspect| &*aspect.id))),
         ("{review}", review.clone()),
     ])
 }

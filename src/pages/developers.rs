@@ -1,7 +1,6 @@
 //! `/developers`: every endpoint with examples to copy and to run, and sections on agents, push and limits.
 
 use askama::Template;
-use serde_json::Value;
 
 use super::Context;
 use super::api::{Group, Operation, Parameter, plain};
@@ -30,26 +29,16 @@ pub(super) fn render(context: &Context<'_>) -> String {
 /// The group of files that pages load, such as stylesheets.
 pub(super) const FILES: &str = "files";
 
-/// A field of the form that sends a request.
-struct Field<'d> {
+/// A text field of the form that sends a request; it also accepts invalid values, so that errors can be tried.
+struct FormField<'d> {
     id: String,
     name: &'d str,
-    control: Control<'d>,
-    value: String,
+    /// The allowed values.
+    values: String,
+    value: &'d str,
 }
 
-enum Control<'d> {
-    Text,
-    Number {
-        min: String,
-        max: String,
-        step: &'static str,
-    },
-    Date,
-    Select(Vec<&'d str>),
-}
-
-impl<'d> Operation<'d> {
+impl Operation<'_> {
     /// Returns the example as a program in `language`.
     fn sample(&self, language: &str, base_url: &str) -> String {
         let url = &format!("{base_url}{}", self.target);
@@ -61,26 +50,18 @@ impl<'d> Operation<'d> {
     }
 
     /// Returns the fields of the form, filled in with the example.
-    fn fields(&self) -> Vec<Field<'d>> {
-        let id = |name: &str| format!("{}-{name}", self.id);
+    fn fields(&self) -> impl Iterator<Item = FormField<'_>> {
+        let field = |name, value, values| FormField {
+            id: format!("{}-{name}", self.id),
+            name,
+            values,
+            value,
+        };
         let parameters = self.parameters.iter();
         let sendable = parameters.filter(|parameter| parameter.location != "header");
-        let sendable = sendable.map(|parameter| Field {
-            id: id(parameter.name),
-            name: parameter.name,
-            control: parameter.control(),
-            value: parameter.example.clone(),
-        });
-        let form = self.form.iter().map(|&(name, value)| Field {
-            id: id(name),
-            name,
-            control: match name {
-                "hub.mode" => Control::Select(vec!["subscribe", "unsubscribe"]),
-                _ => Control::Text,
-            },
-            value: value.to_owned(),
-        });
-        sendable.chain(form).collect()
+        let sendable = sendable.map(move |one| field(one.name, &*one.example, one.values()));
+        let form = self.form.iter();
+        sendable.chain(form.map(move |(name, value)| field(*name, *value, String::new())))
     }
 
     /// The form's action, used without the script.
@@ -95,7 +76,7 @@ impl<'d> Operation<'d> {
     }
 }
 
-impl<'d> Parameter<'d> {
+impl Parameter<'_> {
     /// Describes the allowed values of the parameter.
     fn values(&self) -> String {
         let schema = self.schema;
@@ -108,30 +89,13 @@ impl<'d> Parameter<'d> {
             "YYYY-MM-DD".to_owned()
         } else if schema.get("maxLength").is_some() {
             format!("at most {} bytes", bound("maxLength"))
+        } else if let Some(words) = schema.get("enum").or(schema.get("examples")) {
+            let words = words.as_array().into_iter().flatten();
+            words.map(plain).collect::<Vec<_>>().join(", ")
+        } else if schema["type"] == "boolean" {
+            "true or false".to_owned()
         } else {
-            self.words()
-                .map_or_else(|| "text".to_owned(), |words| words.join(", "))
-        }
-    }
-
-    /// Returns the allowed values, if its schema lists them.
-    fn words(&self) -> Option<Vec<&'d str>> {
-        let words = self.schema.get("enum").or(self.schema.get("examples"))?;
-        Some(words.as_array()?.iter().filter_map(Value::as_str).collect())
-    }
-
-    fn control(&self) -> Control<'d> {
-        let number = |step| Control::Number {
-            min: plain(&self.schema["minimum"]),
-            max: plain(&self.schema["maximum"]),
-            step,
-        };
-        match (self.schema["type"].as_str(), self.words()) {
-            (Some("integer"), _) => number("1"),
-            (Some("number"), _) => number("any"),
-            _ if self.schema["format"] == "date" => Control::Date,
-            (_, Some(words)) => Control::Select(words),
-            (_, None) => Control::Text,
+            "text".to_owned()
         }
     }
 }

@@ -19,29 +19,20 @@ pub(super) struct Lists {
     aspects: Entries,
 }
 
-/// The distinct values of a parameter with their labels; `None` if there are more than [`ENTRIES_MAX`]: then the form
-/// has a text field instead.
-type Entries = Option<Vec<(String, String)>>;
+/// The distinct values of a parameter with their labels.
+type Entries = Vec<(String, String)>;
 
-/// Largest number of entries in a list. Our choice: a person can still read them, and the page stays small.
+/// Largest number of entries in a list; others are left out. Our choice: a person can still read them, and the page stays
+/// small.
 const ENTRIES_MAX: usize = 200;
 
 /// The values for the template of the form.
 #[derive(Debug)]
 pub(super) struct Form<'p> {
     pub(super) given: &'p QueryParams,
-    pub(super) services: Field<'p>,
-    pub(super) people: Field<'p>,
-    pub(super) aspects: Field<'p>,
-}
-
-/// A field for one of many values.
-#[derive(Debug)]
-pub(super) enum Field<'p> {
-    /// A list; if it is empty, the form has no such field.
-    Select(Vec<Choice<'p>>),
-    /// A text field with the given value.
-    Text(&'p str),
+    pub(super) services: Vec<Choice<'p>>,
+    pub(super) people: Vec<Choice<'p>>,
+    pub(super) aspects: Vec<Choice<'p>>,
 }
 
 /// One entry of a list.
@@ -64,39 +55,31 @@ impl Lists {
     }
 }
 
-/// Keeps the first entry of each value; `None` if there are too many.
+/// Keeps the first entry of each value.
 fn entries<'s>(entries: impl Iterator<Item = (&'s str, &'s str)>) -> Entries {
     let mut known = HashSet::new();
     let distinct = entries.filter(|(value, _)| known.insert(*value));
     let distinct = distinct.map(|(value, label)| (value.to_owned(), label.to_owned()));
-    let kept: Vec<_> = distinct.take(ENTRIES_MAX + 1).collect();
-    (kept.len() <= ENTRIES_MAX).then_some(kept)
+    distinct.take(ENTRIES_MAX).collect()
 }
 
-/// Creates the field with `given` selected, by value or label. A value that is not in the list is added to it, so that
+/// Returns the list with `given` selected, by value or label. A value that is not in the list is added to it, so that
 /// submitting the form again repeats the same search.
-fn field<'p>(entries: &'p Entries, given: &'p str) -> Field<'p> {
-    let Some(entries) = entries else {
-        return Field::Text(given);
-    };
-    let entry = |(value, label): &'p (String, String)| Choice {
+fn choices<'p>(entries: &'p Entries, given: &'p str) -> Vec<Choice<'p>> {
+    let by_value = entries.iter().position(|(value, _)| value == given);
+    let is_label = |(_, label): &(String, String)| label.eq_ignore_ascii_case(given);
+    let chosen = by_value.or_else(|| entries.iter().position(is_label));
+    let entry = |(at, (value, label)): (usize, &'p (String, String))| Choice {
         value,
         label,
-        is_chosen: false,
+        is_chosen: chosen == Some(at),
     };
-    let mut list: Vec<Choice<'p>> = entries.iter().map(entry).collect();
-    let by_value = list.iter().position(|choice| choice.value == given);
-    let is_label = |choice: &Choice<'_>| choice.label.eq_ignore_ascii_case(given);
-    match by_value.or_else(|| list.iter().position(is_label)) {
-        Some(at) => list[at].is_chosen = true,
-        None if given.is_empty() => {}
-        None => list.push(Choice {
-            value: given,
-            label: given,
-            is_chosen: true,
-        }),
-    }
-    Field::Select(list)
+    let added = (chosen.is_none() && !given.is_empty()).then_some(Choice {
+        value: given,
+        label: given,
+        is_chosen: true,
+    });
+    entries.iter().enumerate().map(entry).chain(added).collect()
 }
 
 impl<'p> Form<'p> {
@@ -104,9 +87,9 @@ impl<'p> Form<'p> {
     pub(super) fn new(lists: &'p Lists, given: &'p QueryParams) -> Form<'p> {
         Form {
             given,
-            services: field(&lists.services, given.value("mentions_service")),
-            people: field(&lists.people, given.value("mentions_technician")),
-            aspects: field(&lists.aspects, given.value("aspect")),
+            services: choices(&lists.services, given.value("mentions_service")),
+            people: choices(&lists.people, given.value("mentions_technician")),
+            aspects: choices(&lists.aspects, given.value("aspect")),
         }
     }
 
@@ -141,13 +124,6 @@ const HIDDEN: &str = "min_rating max_rating query has_reply language source limi
 /// Tells whether `name` is one of the `names`, which are separated by spaces.
 fn is_among(names: &str, name: &str) -> bool {
     names.split(' ').any(|known| known == name)
-}
-
-impl Field<'_> {
-    /// Tells whether the form has this field.
-    pub(super) fn is_there(&self) -> bool {
-        !matches!(self, Field::Select(list) if list.is_empty())
-    }
 }
 
 /// Names and decoded values of known parameters: the first of each name, without empty values.
@@ -216,35 +192,22 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_was_given_is_chosen_by_value_or_label_or_added() {
+    fn the_given_value_is_chosen_by_value_or_label_or_added() {
         let known = entries([("a", "One"), ("b", "Two"), ("a", "Again")].into_iter());
-        let chosen = |given: &'static str| -> Vec<String> {
-            let Field::Select(list) = field(&known, given) else {
-                return Vec::new();
-            };
-            let chosen = list.iter().filter(|choice| choice.is_chosen);
-            chosen.map(|choice| choice.value.to_owned()).collect()
-        };
-        assert_eq!(chosen("b"), ["b"]);
-        assert_eq!(chosen("one"), ["a"]);
-        assert_eq!(chosen("c"), ["c"]);
-        assert!(chosen("").is_empty());
+        for (given, expected) in [("b", "b"), ("one", "a"), ("c", "c"), ("", "")] {
+            let list = choices(&known, given);
+            let mut chosen = list.iter().filter(|choice| choice.is_chosen);
+            assert_eq!(chosen.next().map_or("", |choice| choice.value), expected);
+            assert_eq!(list.len(), if given == "c" { 3 } else { 2 });
+        }
     }
 
     #[test]
-    fn a_list_longer_than_people_look_through_is_a_text() {
-        let names: Vec<String> = (0..=ENTRIES_MAX).map(|name| format!("n{name}")).collect();
-        let made = |count: usize| {
-            // Each value occurs twice, and counts once.
-            let twice = names[..count].iter().chain(&names[..count]);
-            entries(twice.map(|name| (name.as_str(), name.as_str())))
-        };
-        let at_the_bound = made(ENTRIES_MAX);
-        for (given, more) in [("n1", 0), ("x", 1)] {
-            let field = field(&at_the_bound, given);
-            assert!(matches!(field, Field::Select(list) if list.len() == ENTRIES_MAX + more));
+    fn a_list_has_at_most_200_entries() {
+        let names: Vec<String> = (0..=ENTRIES_MAX).map(|name| name.to_string()).collect();
+        for (count, kept) in [(200, 200), (201, 200)] {
+            let names = names[..count].iter().map(|name| (&**name, &**name));
+            assert_eq!(entries(names).len(), kept);
         }
-        let beyond = made(ENTRIES_MAX + 1);
-        assert!(matches!(field(&beyond, "x"), Field::Text("x")));
     }
 }

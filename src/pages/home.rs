@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::form::{Field, Form, QueryParams};
+use super::form::{Form, QueryParams};
 use super::layout::{Layout, rendered};
 use super::rating::{Chart, rounded};
 use super::review::{ReviewView, read_newest};

@@ -99,11 +99,11 @@ struct RatingCard {
     /// Width of the filled stars, from 0 to 120.
     stars_width: u64,
     count: String,
-    bars: Vec<Bar>,
+    bars: Vec<StarBar>,
 }
 
 /// One line of the distribution.
-struct Bar {
+struct StarBar {
     stars: usize,
     count: String,
     is_one: bool,
@@ -112,7 +112,7 @@ struct Bar {
 
 impl RatingCard {
     fn of(stats: &RatingStats) -> RatingCard {
-        let bar = |(at, amount): (usize, &u64)| Bar {
+        let bar = |(at, amount): (usize, &u64)| StarBar {
             stars: at + 1,
             count: count(*amount),
             is_one: *amount == 1,
@@ -142,19 +142,20 @@ struct Footer<'s> {
 struct ErrorPage<'p> {
     layout: &'p Layout,
     title: String,
+    status: u16,
     heading: &'p str,
     message: &'p str,
 }
 
 impl Pages {
     /// Renders an error page, in place of JSON: a heading, and a message in lower case without a full stop.
-    pub(crate) fn error(&self, heading: &str, message: &str) -> Vec<u8> {
+    pub(crate) fn error(&self, status: u16, heading: &str, message: &str) -> String {
         rendered(&ErrorPage {
             layout: &self.layout,
             title: format!("{heading} – {}", self.layout.title),
+            status,
             heading,
             message,
         })
-        .into_bytes()
     }
 }

@@ -37,7 +37,7 @@ use form::Lists;
 use layout::Layout;
 use rating::RatingStats;
 
-pub use search::{InvalidQuery, PageQuery, Scratch};
+pub(crate) use widget::theme;
 
 /// A stored document, in the order of [`Page::TABLE`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -268,11 +268,6 @@ impl Pages {
             layout,
             search_tags,
         }
-    }
-
-    /// The insights that the documents show.
-    fn insights(&self) -> Option<&Insights> {
-        self.snapshot.insights_value()
     }
 
     pub(crate) fn resource(&self, page: Page) -> &Resource {

@@ -1,6 +1,8 @@
 //! Statistics of ratings, also over time, and their chart: a line for the means, columns for the numbers of reviews.
 //! Horizontal positions are percentages, so the chart fills any width while its labels keep their size.
 
+use std::collections::BTreeMap;
+
 use super::text::{MONTHS, count};
 use crate::model::Row;
 use crate::snapshot::Snapshot;
@@ -15,18 +17,16 @@ pub(super) struct RatingStats {
     pub(super) sum: u64,
     /// Number of reviews with 1, 2, 3, 4 and 5 stars.
     pub(super) distribution: [u64; 5],
-    /// Spans of equal length with their reviews, oldest first, including empty ones.
-    pub(super) spans: Vec<Span>,
+    /// Spans of equal length with reviews, by their number since year 0.
+    spans: BTreeMap<u32, Span>,
     /// Months in a span: 1, 3, or whole years.
-    pub(super) span_months: u32,
+    span_months: u32,
 }
 
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Span {
-    /// First month, counted from January of year 0.
-    pub(super) month: u32,
-    pub(super) count: u64,
-    pub(super) sum: u64,
+#[derive(Clone, Copy, Debug, Default)]
+struct Span {
+    count: u64,
+    sum: u64,
 }
 
 /// Largest number of spans in the chart; with more months a span becomes longer.
@@ -35,39 +35,28 @@ const SPANS_MAX: u32 = 36;
 impl RatingStats {
     /// Counts the reviews of `snapshot`; O(reviews).
     pub(super) fn of(snapshot: &Snapshot) -> RatingStats {
-        let mut distribution = [0; 5];
-        let reviews = || {
-            let rows = (0..snapshot.len()).map(Row);
-            rows.map(|row| (month(snapshot.index.date(row)), snapshot.index.rating(row)))
-        };
-        for (_, rating) in reviews() {
-            distribution[usize::from(rating.stars()) - 1] += 1;
-        }
-        let newest = reviews().next().map_or(0, |(month, _)| month);
-        let oldest = reviews().next_back().map_or(0, |(month, _)| month);
-        let span_months = span_months(oldest, newest);
-        let first = oldest / span_months;
-        let places = (first..=newest / span_months).filter(|_| !snapshot.is_empty());
-        let span = |place: u32| Span {
-            month: place * span_months,
-            ..Span::default()
-        };
-        let mut spans: Vec<Span> = places.map(span).collect();
-        for (month, rating) in reviews() {
-            if let Some(span) = spans.get_mut((month / span_months - first) as usize) {
-                span.count += 1;
-                span.sum += u64::from(rating.stars());
-            }
-        }
-        let stars = (1..).zip(distribution).map(|(stars, count)| stars * count);
-        RatingStats {
+        let rows = (0..snapshot.len()).map(Row);
+        let mut months = rows.clone().map(|row| month(snapshot.index.date(row)));
+        let newest = months.next().unwrap_or(0);
+        let span_months = span_months(months.next_back().unwrap_or(newest), newest);
+        let mut stats = RatingStats {
             count: u64::from(snapshot.len()),
             with_text: u64::from(snapshot.with_text),
-            sum: stars.sum(),
-            distribution,
-            spans,
+            sum: 0,
+            distribution: [0; 5],
+            spans: BTreeMap::new(),
             span_months,
+        };
+        for row in rows {
+            let stars = snapshot.index.rating(row).stars();
+            stats.sum += u64::from(stars);
+            stats.distribution[usize::from(stars) - 1] += 1;
+            let number = month(snapshot.index.date(row)) / span_months;
+            let span = stats.spans.entry(number).or_default();
+            span.count += 1;
+            span.sum += u64::from(stars);
         }
+        stats
     }
 
     /// Returns the mean in tenths, halves rounded up; `None` without reviews.
@@ -140,28 +129,28 @@ impl Chart {
     /// Draws the chart; `None` if fewer than two spans have reviews.
     pub(super) fn of(stats: &RatingStats) -> Option<Chart> {
         let (spans, months) = (&stats.spans, stats.span_months);
+        let (first, last) = (*spans.first_key_value()?.0, *spans.last_key_value()?.0);
         let level = |stars: f64| BOTTOM - (stars - 1.0) / 4.0 * (BOTTOM - TOP);
-        let step = WIDTH / spans.len() as f64;
-        let most = spans.iter().map(|span| span.count).max()?;
-        let with_reviews = || spans.iter().enumerate().filter(|(_, span)| span.count > 0);
-        let column = |(place, span): (usize, &Span)| {
+        let step = WIDTH / f64::from(last - first + 1);
+        let x = |number: u32, part: f64| LEFT + step * (f64::from(number - first) + part);
+        let most = spans.values().map(|span| span.count).max()?;
+        let column = |(number, span): (&u32, &Span)| {
             let height = (span.count as f64 / most as f64 * COLUMN_MAX).max(2.0);
-            let x = LEFT + step * (place as f64 + 0.14);
-            [x, FLOOR - height, step * 0.72, height]
+            [x(*number, 0.14), FLOOR - height, step * 0.72, height]
         };
-        let mean = |(place, span): (usize, &Span)| {
+        let mean = |(number, span): (&u32, &Span)| {
             let mean = rounded(span.sum, span.count, 100)? as f64 / 100.0;
             Some(Mean {
-                x: LEFT + step * (place as f64 + 0.5),
+                x: x(*number, 0.5),
                 y: level(mean),
-                label: span.label(months),
+                label: span_label(*number, months),
                 mean,
                 count: count(span.count),
             })
         };
-        let means: Vec<Mean> = with_reviews().filter_map(mean).collect();
+        let years = years(first, last, months).into_iter();
         let grid = (1..=5).map(|stars| (stars, level(f64::from(stars))));
-        (means.len() >= 2).then(|| Chart {
+        (spans.len() >= 2).then(|| Chart {
             span: match months {
                 1 => "month".to_owned(),
                 3 => "quarter".to_owned(),
@@ -169,40 +158,39 @@ impl Chart {
                 months => format!("{} years", months / 12),
             },
             grid: grid.collect(),
-            columns: with_reviews().map(column).collect(),
-            means,
-            years: years(spans, months, step),
+            columns: spans.iter().map(column).collect(),
+            means: spans.iter().filter_map(mean).collect(),
+            years: years.map(|(number, year)| (x(number, 0.0), year)).collect(),
         })
     }
 }
 
-/// Returns years and the position of each, as many as fit.
-fn years(spans: &[Span], span_months: u32, step: f64) -> Vec<(f64, u32)> {
-    let year = |span: &Span| span.month / 12;
-    let (first, last) = (spans.first().map_or(0, year), spans.last().map_or(0, year));
-    let every = (last - first + 1).div_ceil(LABELS_MAX).max(1);
-    let mut years: Vec<(f64, u32)> = Vec::new();
-    for (place, span) in spans.iter().enumerate() {
-        let is_start = span.month % 12 < span_months && (year(span) - first).is_multiple_of(every);
+/// Returns years, each with the span at which it is labelled, as many as fit.
+fn years(first: u32, last: u32, span_months: u32) -> Vec<(u32, u32)> {
+    let year = |number: u32| number * span_months / 12;
+    let every = (year(last) - year(first) + 1).div_ceil(LABELS_MAX);
+    let mut years: Vec<(u32, u32)> = Vec::new();
+    for number in first..=last {
+        let month = number * span_months % 12;
+        let is_start = month < span_months && (year(number) - year(first)).is_multiple_of(every);
         // A year that began before the first span is labelled there, unless the next label would be too near.
-        let is_begun = place == 0 && span.month % 12 < 9;
-        let is_new = years.last().is_none_or(|(_, last)| *last != year(span));
+        let is_begun = number == first && month < 9;
+        let is_new = years.last().is_none_or(|(_, last)| *last != year(number));
         if (is_start || is_begun) && is_new {
-            years.push((LEFT + step * place as f64, year(span)));
+            years.push((number, year(number)));
         }
     }
     years
 }
 
-impl Span {
-    fn label(&self, span_months: u32) -> String {
-        let (year, month) = (self.month / 12, (self.month % 12) as usize);
-        match span_months {
-            1 => format!("{} {year}", MONTHS[month]),
-            3 => format!("{} to {} {year}", MONTHS[month], MONTHS[month + 2]),
-            12 => year.to_string(),
-            months => format!("{year} to {}", year + months / 12 - 1),
-        }
+fn span_label(number: u32, span_months: u32) -> String {
+    let month = number * span_months;
+    let (year, month) = (month / 12, (month % 12) as usize);
+    match span_months {
+        1 => format!("{} {year}", MONTHS[month]),
+        3 => format!("{} to {} {year}", MONTHS[month], MONTHS[month + 2]),
+        12 => year.to_string(),
+        months => format!("{year} to {}", year + months / 12 - 1),
     }
 }
 
@@ -220,27 +208,22 @@ mod tests {
         assert_eq!(span_months(0, 12 * 9_999), 12_000);
     }
 
-    fn stats(spans: Vec<Span>, span_months: u32) -> RatingStats {
-        RatingStats {
-            count: 0,
-            with_text: 0,
-            sum: 0,
-            distribution: [0; 5],
-            spans,
-            span_months,
-        }
-    }
-
-    fn span(month: u32, count: u64, sum: u64) -> Span {
-        Span { month, count, sum }
-    }
-
     #[test]
     fn one_span_is_no_chart_and_two_are() {
-        assert!(Chart::of(&stats(Vec::new(), 1)).is_none());
-        assert!(Chart::of(&stats(vec![span(24_000, 3, 12)], 1)).is_none());
-        let gap = vec![span(24_000, 3, 12), span(24_001, 0, 0), span(24_002, 1, 5)];
-        let chart = Chart::of(&stats(gap, 1)).expect("two spans have reviews");
+        let chart = |spans: &[(u32, Span)]| {
+            Chart::of(&RatingStats {
+                count: 0,
+                with_text: 0,
+                sum: 0,
+                distribution: [0; 5],
+                spans: spans.iter().copied().collect(),
+                span_months: 1,
+            })
+        };
+        let span = |count, sum| Span { count, sum };
+        assert!(chart(&[]).is_none() && chart(&[(24_000, span(3, 12))]).is_none());
+        let chart = chart(&[(24_000, span(3, 12)), (24_002, span(1, 5))]);
+        let chart = chart.expect("two spans have reviews");
         let labels: Vec<&str> = chart.means.iter().map(|mean| mean.label.as_str()).collect();
         assert_eq!(labels, ["Jan 2000", "Mar 2000"]);
         assert_eq!((chart.means[0].mean, chart.columns.len()), (4.0, 2));

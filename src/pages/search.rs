@@ -7,83 +7,60 @@ use std::ops::Range;
 
 use askama::Template;
 
-use super::form::{Field, Form, QueryParams};
+use super::form::{Form, QueryParams};
 use super::layout::{Layout, rendered};
 use super::review::{ReviewView, read_all};
 use super::text::{count, counted, service_label, without_direction};
-use super::{Pages, mentioned, text as filters};
+use super::{Page, Pages, mentioned, text as filters};
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::filter::{Query, Term, Words};
 use crate::search::hints::{Hint, hints};
-use crate::search::issue::{Code, Issue, Issues};
+use crate::search::issue::{Issue, Issues};
 use crate::search::query::{self, Buffers, Parameter};
 use crate::search::run;
 
-/// Buffers that a thread reuses for its searches.
-#[derive(Debug, Default)]
-pub struct Scratch {
-    /// Buffers of the query's parser.
-    pub buffers: Buffers,
-    /// Buffers of the search.
-    pub run: run::Scratch,
-}
-
-/// A valid request for a search page.
-#[derive(Debug)]
-pub struct PageQuery<'b> {
-    query: Query<'b>,
-    given: QueryParams,
+/// A valid query of a search page or of the widget.
+pub(crate) struct PageQuery<'b> {
+    pub(super) query: Query<'b>,
+    pub(super) given: QueryParams,
 }
 
 impl PageQuery<'_> {
     /// Returns whether no parameter was given, so that the stored page is the response.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.given.is_empty()
+    }
+
+    /// Returns whether the result depends on the insights.
+    pub(crate) fn needs_insights(&self) -> bool {
+        self.query.filter.needs_insights()
     }
 }
 
-/// An error page for an invalid query.
-#[derive(Debug)]
-pub struct InvalidQuery {
-    /// HTML.
-    pub page: Vec<u8>,
-    /// Whether the same request will be valid when the insights have been derived.
-    pub is_early: bool,
-}
-
 impl Pages {
-    /// Parses the query string of a page, without its `?`.
+    /// Parses the query string of a search page or of the widget, without its `?`.
     ///
     /// # Errors
-    /// The page that shows the form with all issues.
-    pub fn ask<'b>(
+    /// The page that shows all issues; a search page also repeats the form.
+    pub(crate) fn parse<'b>(
         &self,
+        page: Page,
         raw: &[u8],
         buffers: &'b mut Buffers,
-    ) -> Result<PageQuery<'b>, InvalidQuery> {
+    ) -> Result<PageQuery<'b>, String> {
         let given = QueryParams::read(raw);
         match query::parse_query(raw, buffers) {
-            Ok(query) if query.filter.needs_insights() && self.insights().is_none() => {
-                let is_aspect = query.filter.aspect.is_some();
-                let name = if is_aspect { "aspect" } else { "polarity" };
-                let issue = Issue {
-                    path: Some(name.into()),
-                    code: Code::UnknownValue,
-                    message: NOT_YET.into(),
-                    received: given.value(name).to_owned(),
-                };
-                Err(self.refuse(&given, &Issues::from(issue), true))
-            }
             Ok(query) => Ok(PageQuery { query, given }),
-            Err(issues) => Err(self.refuse(&given, &issues, false)),
+            Err(issues) if page == Page::Widget => {
+                Err(self.widget_error(raw, issues.iter().map(ToString::to_string).collect()))
+            }
+            Err(issues) => Err(self.search_error(&given, &issues)),
         }
     }
 
     /// Finds and renders one page of reviews.
-    #[must_use]
-    pub fn find(&self, asked: &PageQuery<'_>, scratch: &mut run::Scratch) -> Vec<u8> {
-        let query = &asked.query;
+    pub(crate) fn search(&self, page_query: &PageQuery<'_>, scratch: &mut run::Scratch) -> String {
+        let PageQuery { query, given } = page_query;
         let index = &self.snapshot.index;
         let page = run::run(index, query, scratch);
         let hints = match page.matched {
@@ -92,13 +69,12 @@ impl Pages {
         };
         let filter = &query.filter;
         let aspect = filter.aspect.and_then(|name| self.aspect(name));
-        let aspect = aspect.map(|aspect| (aspect, filter.polarity));
         let words = filter.words.iter().flat_map(Words::terms);
         let words = words.filter(|term| !term.is_excluded);
         let terms: Vec<Term<'_>> = words.chain(filter.text.map(Term::anywhere)).collect();
         let mut evidence: HashMap<&str, Vec<Range<u32>>> = HashMap::new();
-        let asked_for = aspect.iter();
-        for one in asked_for.flat_map(|(aspect, polarity)| evidence_of(aspect, *polarity)) {
+        let mentions = aspect.into_iter();
+        for one in mentions.flat_map(|aspect| evidence_of(aspect, filter.polarity)) {
             let of_review = evidence.entry(&one.review_id).or_default();
             of_review.push(one.start..one.end);
         }
@@ -106,28 +82,30 @@ impl Pages {
             0 => "No review matches".to_owned(),
             matched => counted(u64::from(matched), "review", "reviews"),
         };
-        let (chips, next) = (self.chips(&asked.given), page.next);
-        let canonical = canonical(&asked.given).filter(|_| page.matched > 0);
-        let subject = match (&canonical, chips.first()) {
+        let chips = self.chips(given, aspect);
+        let canonical = canonical(given).filter(|_| page.matched > 0);
+        let description = match (&canonical, chips.first()) {
             (Some(_), Some(Chip { label, value, .. })) => {
                 format!("{heading}, {label}: {}", without_direction(value))
             }
             _ => heading.clone(),
         };
+        let aspect = aspect.filter(|_| page.matched > 0);
         rendered(&Results {
-            title: format!("{subject} – {}", self.layout.title),
-            subject,
+            title: format!("{description} – {}", self.layout.title),
+            description,
             canonical,
             heading,
-            note: aspect.map(|(aspect, polarity)| note(aspect, polarity)),
+            note: aspect.map(|aspect| note(aspect, filter.polarity)),
             chips,
             reviews: read_all(&self.snapshot, &page.rows, &terms, &evidence),
-            next: next.map(|cursor| asked.given.href(None, Some(&cursor.render()))),
-            first: query.cursor.map(|_| asked.given.href(None, None)),
+            next: page
+                .next
+                .map(|cursor| given.href(None, Some(&cursor.render()))),
+            first: query.cursor.map(|_| given.href(None, None)),
             hints: &hints,
-            ..self.results(&asked.given)
+            ..self.results(given)
         })
-        .into_bytes()
     }
 
     /// A page without reviews.
@@ -135,7 +113,7 @@ impl Pages {
         Results {
             layout: &self.layout,
             title: String::new(),
-            subject: String::new(),
+            description: String::new(),
             canonical: None,
             form: Form::new(&self.lists, given),
             heading: String::new(),
@@ -150,57 +128,48 @@ impl Pages {
         }
     }
 
-    fn refuse(&self, given: &QueryParams, issues: &Issues, is_early: bool) -> InvalidQuery {
-        let line = |issue: &Issue| IssueLine {
+    fn search_error(&self, given: &QueryParams, issues: &Issues) -> String {
+        let lines = issues.iter().map(|issue| IssueLine {
             label: issue.path.as_deref().map(label).unwrap_or_default(),
-            message: issue.message.to_string(),
-            received: issue.received.clone(),
-        };
+            issue,
+        });
         let heading = "This search is not valid";
-        let page = rendered(&Results {
+        rendered(&Results {
             title: format!("{heading} – {}", self.layout.title),
             heading: heading.to_owned(),
-            issues: issues.iter().map(line).collect(),
+            issues: lines.collect(),
             ..self.results(given)
-        });
-        let page = page.into_bytes();
-        InvalidQuery { page, is_early }
+        })
     }
 
     /// Returns the aspect with a folded name.
     fn aspect(&self, folded: &str) -> Option<&Aspect> {
         let id = self.snapshot.index.resolve(Parameter::Aspect, folded)?;
-        self.aspect_of_id(id.ok()?)
-    }
-
-    fn aspect_of_id(&self, id: &str) -> Option<&Aspect> {
-        let mut aspects = mentioned(self.insights()).into_iter();
+        let id = id.ok()?;
+        let mut aspects = mentioned(self.snapshot.insights_value()).into_iter();
         aspects.find(|aspect| aspect.id == id)
     }
 
-    /// Returns the filters of the search, each with the URL of the same search without it.
-    fn chips(&self, given: &QueryParams) -> Vec<Chip> {
+    /// Returns the filters of the search, each with the URL of the same search without it; `aspect` is that of the
+    /// search.
+    fn chips(&self, given: &QueryParams, aspect: Option<&Aspect>) -> Vec<Chip> {
         let narrows = |(name, _): &(&str, &str)| !matches!(*name, "sort" | "limit" | "cursor");
-        let chips = given.iter().filter(narrows).map(|(name, value)| Chip {
-            label: label(name),
-            value: self.value_label(name, value).to_owned(),
-            href: given.href(Some(name), None),
+        let chips = given.iter().filter(narrows).map(|(name, value)| {
+            let value_label = match name {
+                "mentions_service" => service_label(&self.snapshot, value),
+                "aspect" => aspect.map_or(value, |aspect| &aspect.label),
+                "polarity" => Polarity::parse(value).map_or(value, |tone| tone_label(tone)),
+                _ => value,
+            };
+            Chip {
+                label: label(name),
+                value: value_label.to_owned(),
+                href: given.href(Some(name), None),
+            }
         });
         chips.collect()
     }
-
-    fn value_label<'v>(&'v self, name: &str, value: &'v str) -> &'v str {
-        match name {
-            "mentions_service" => service_label(&self.snapshot, value),
-            "aspect" => self.aspect_of_id(value).map_or(value, |one| &one.label),
-            "polarity" => Polarity::parse(value).map_or(value, |tone| tone_label(tone)),
-            _ => value,
-        }
-    }
 }
-
-/// The issue of an aspect while the insights are being derived.
-const NOT_YET: &str = "is not known yet: the insights are being derived; try again in a minute";
 
 /// Parameters with indexable pages if used alone: the front page links to these pages.
 const INDEXED: [&str; 4] = ["aspect", "rating", "mentions_service", "sort"];
@@ -227,7 +196,7 @@ fn label(name: &str) -> &'static str {
         "limit" => "Reviews per page",
         "sort" => "Order",
         "cursor" => "Cursor",
-        "aspect" => "Subject",
+        "aspect" => "Aspect",
         "polarity" => "Tone",
         "max_rating" => "At most (stars)",
         "has_reply" => "With a reply",
@@ -274,10 +243,9 @@ struct Chip {
     href: String,
 }
 
-struct IssueLine {
+struct IssueLine<'i> {
     label: &'static str,
-    message: String,
-    received: String,
+    issue: &'i Issue,
 }
 
 #[derive(Template)]
@@ -285,8 +253,8 @@ struct IssueLine {
 struct Results<'p> {
     layout: &'p Layout,
     title: String,
-    /// The subject of the page, in a few words.
-    subject: String,
+    /// The content of the page, in a few words.
+    description: String,
     /// The URL under which search engines may index it; `None` if they must not.
     canonical: Option<String>,
     form: Form<'p>,
@@ -296,7 +264,7 @@ struct Results<'p> {
     reviews: Vec<ReviewView>,
     next: Option<String>,
     first: Option<String>,
-    issues: Vec<IssueLine>,
+    issues: Vec<IssueLine<'p>>,
     hints: &'p [Hint<'p>],
     owner: &'p str,
 }

@@ -3,14 +3,13 @@
 
 use askama::Template;
 
-use super::form::QueryParams;
 use super::layout::rendered;
 use super::rating::RatingStats;
 use super::review::{ReviewView, read_newest};
+use super::search::PageQuery;
 use super::text::{counted, without_direction};
 use super::{Context, Pages, text as filters};
-use crate::search::filter::Query;
-use crate::search::query::{self, Buffers, PAIRS_MAX};
+use crate::search::query::PAIRS_MAX;
 use crate::search::run;
 use crate::snapshot::Snapshot;
 use crate::wire::form::pairs;
@@ -32,51 +31,39 @@ pub(super) fn render_newest(context: &Context<'_>) -> String {
 }
 
 impl Pages {
-    /// Parses the parameters of the frame, which are those of `/api/reviews/search`, or renders an error page.
-    pub(crate) fn ask_widget<'b>(
+    /// Finds and renders the reviews of the frame for the query string `raw`, which was parsed to `page_query`.
+    pub(crate) fn widget(
         &self,
         raw: &[u8],
-        buffers: &'b mut Buffers,
-    ) -> Result<Query<'b>, Vec<u8>> {
-        let is_limited = !QueryParams::read(raw).value("limit").is_empty();
-        match query::parse_query(raw, buffers) {
-            Ok(query) if is_limited => Ok(query),
-            Ok(query) => Ok(Query {
-                limit: NEWEST_MAX as u8,
-                ..query
-            }),
-            Err(issues) => {
-                let page = rendered(&Widget {
-                    theme: theme(raw),
-                    issues: issues.iter().map(ToString::to_string).collect(),
-                    ..Widget::of(&self.snapshot, &self.stats)
-                });
-                Err(page.into_bytes())
-            }
-        }
-    }
-
-    /// Finds and renders the reviews of the frame for the query string `raw`, which was parsed to `query`.
-    pub(crate) fn find_widget(
-        &self,
-        raw: &[u8],
-        query: &Query<'_>,
+        page_query: &PageQuery<'_>,
         scratch: &mut run::Scratch,
-    ) -> Vec<u8> {
-        let page = run::run(&self.snapshot.index, query, scratch);
+    ) -> String {
+        let mut query = page_query.query;
+        if page_query.given.value("limit").is_empty() {
+            query.limit = NEWEST_MAX as u8;
+        }
+        let page = run::run(&self.snapshot.index, &query, scratch);
         let rows = page.rows.iter();
         let reviews = rows.map(|row| ReviewView::read(&self.snapshot, *row));
-        let page = rendered(&Widget {
+        rendered(&Widget {
             theme: theme(raw),
             reviews: reviews.collect(),
             ..Widget::of(&self.snapshot, &self.stats)
-        });
-        page.into_bytes()
+        })
+    }
+
+    /// Renders the frame with one or more errors in place of the reviews.
+    pub(crate) fn widget_error(&self, raw: &[u8], errors: Vec<String>) -> String {
+        rendered(&Widget {
+            theme: theme(raw),
+            errors,
+            ..Widget::of(&self.snapshot, &self.stats)
+        })
     }
 }
 
 /// Returns the theme in a query; with any other value the colors follow the reader's system.
-fn theme(raw: &[u8]) -> Option<&'static str> {
+pub(crate) fn theme(raw: &[u8]) -> Option<&'static str> {
     let mut pairs = pairs(raw).take(PAIRS_MAX);
     match pairs.find(|pair| pair.name == b"theme")?.value {
         b"light" => Some("light"),
@@ -97,7 +84,7 @@ struct Widget<'p> {
     disclaimer: &'p str,
     theme: Option<&'static str>,
     reviews: Vec<ReviewView>,
-    issues: Vec<String>,
+    errors: Vec<String>,
 }
 
 impl<'p> Widget<'p> {
@@ -113,7 +100,7 @@ impl<'p> Widget<'p> {
             disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
             theme: None,
             reviews: Vec::new(),
-            issues: Vec::new(),
+            errors: Vec::new(),
         }
     }
 }

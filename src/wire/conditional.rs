@@ -16,7 +16,7 @@ use super::date::{Timestamp, parse_http_date};
 #[derive(Clone, Copy, Debug)]
 pub struct Validators<'a> {
     /// The strong entity-tag of the content in the coding that would be sent, quotation marks included.
-    pub etag: &'a str,
+    pub etag: &'a [u8],
     /// When the content last changed; without it, conditions on dates are ignored (§13.1.3, §13.1.4).
     pub last_modified: Option<Timestamp>,
 }
@@ -30,12 +30,9 @@ pub fn holds<'a>(
     if_match: impl IntoIterator<Item = &'a [u8]>,
     if_unmodified_since: impl IntoIterator<Item = &'a [u8]>,
 ) -> bool {
-    if let Some(matches) = match_tags(validators.etag, if_match, false) {
-        return matches;
-    }
-    let date = single_date(if_unmodified_since);
-    date.zip(validators.last_modified)
-        .is_none_or(|(date, last_modified)| last_modified <= date)
+    let matches = match_tags(validators.etag, if_match, false);
+    let matches = matches.or_else(|| is_unmodified(validators, if_unmodified_since));
+    matches.unwrap_or(true)
 }
 
 /// Decides whether the client's copy is current, without allocating; linear in the length of the fields.
@@ -49,35 +46,37 @@ pub fn is_not_modified<'a>(
     if_none_match: impl IntoIterator<Item = &'a [u8]>,
     if_modified_since: impl IntoIterator<Item = &'a [u8]>,
 ) -> bool {
-    if let Some(matches) = match_tags(validators.etag, if_none_match, true) {
-        return matches;
-    }
-    let date = single_date(if_modified_since);
-    date.zip(validators.last_modified)
-        .is_some_and(|(date, last_modified)| last_modified <= date)
+    let matches = match_tags(validators.etag, if_none_match, true);
+    let matches = matches.or_else(|| is_unmodified(validators, if_modified_since));
+    matches.unwrap_or(false)
 }
 
-/// Parses a date that is given exactly once.
-fn single_date<'a>(fields: impl IntoIterator<Item = &'a [u8]>) -> Option<Timestamp> {
+/// Whether the content has not changed since the date of the field; `None` unless both dates are known and the field is
+/// given once.
+fn is_unmodified<'a>(
+    validators: Validators<'_>,
+    fields: impl IntoIterator<Item = &'a [u8]>,
+) -> Option<bool> {
     let mut dates = fields.into_iter();
-    let date = dates.next().and_then(parse_http_date);
-    if dates.next().is_some() { None } else { date }
+    let date = dates.next().and_then(parse_http_date)?;
+    let is_single = dates.next().is_none();
+    is_single.then_some(validators.last_modified? <= date)
 }
 
 /// Whether one tag of the fields matches, or `None` if there is no field; `takes_weak`: compare weakly (§8.8.3.2).
 fn match_tags<'a>(
-    etag: &str,
+    etag: &[u8],
     fields: impl IntoIterator<Item = &'a [u8]>,
     takes_weak: bool,
 ) -> Option<bool> {
     // Our own tag is never weak, so the text between its quotation marks is compared.
-    let ours = etag.trim_matches('"').as_bytes();
+    let ours = etag.get(1..etag.len().saturating_sub(1));
     let mut present = false;
     let (mut members, mut star) = (0u32, false);
     for field in fields {
         present = true;
         // Fast path: nearly every client sends the one strong tag that it received.
-        if field == etag.as_bytes() {
+        if field == etag {
             return Some(true);
         }
         let mut rest = field;
@@ -87,7 +86,7 @@ fn match_tags<'a>(
             match member {
                 Member::Star => star = true,
                 Member::Tag { opaque, weak } => {
-                    if opaque == ours && (!weak || takes_weak) {
+                    if Some(opaque) == ours && (!weak || takes_weak) {
                         return Some(true);
                     }
                 }

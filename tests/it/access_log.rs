@@ -36,7 +36,7 @@ fn each_answered_request_is_a_line_of_the_access_log() {
     for (line, (method, path, status)) in lines(&path).iter().zip([
         ("GET", "/api/reviews/search", 200),
         ("GET", "/nowhere", 404),
-        ("POST", "/api/websub/hub", 503),
+        ("POST", "/api/websub/hub", 415),
     ]) {
         assert_eq!(line["client"], "127.0.0.1");
         assert_eq!([&line["method"], &line["path"]], [method, path]);

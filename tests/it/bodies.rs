@@ -36,7 +36,11 @@ fn a_body_that_is_too_long_broken_or_missing_ends_the_connection() {
         ("/mcp", expecting, "", 408),
         ("/mcp", chunked, "", 408),
     ] {
-        let fields = format!("Content-Type: application/json\r\n{fields}");
+        let media_type = match path {
+            "/mcp" => "application/json",
+            _ => "application/x-www-form-urlencoded",
+        };
+        let fields = format!("Content-Type: {media_type}\r\n{fields}");
         assert_ends(path, &fields, body, status);
     }
 }
@@ -89,4 +93,16 @@ fn a_body_in_a_content_coding_is_415() {
     let response = send(address, "POST", hub, &fields, b"x");
     assert_eq!(response.status, 415);
     assert!(response.text().starts_with("content-encoding: "));
+}
+
+#[test]
+fn without_a_hub_a_valid_form_is_503_with_a_line_of_text() {
+    let form = ("Content-Type", "application/x-www-form-urlencoded");
+    let body = b"hub.mode=subscribe&hub.topic=https://a.example/&hub.callback=https://b.example/";
+    let address = service().address();
+    let response = send(address, "POST", "/api/websub/hub", &[form], body);
+    assert_eq!(response.status, 503);
+    assert_eq!(response.text(), "the hub is not running\n");
+    assert_eq!(response.field("retry-after"), Some("10"));
+    assert_eq!(response.field("cache-control"), Some("no-store"));
 }

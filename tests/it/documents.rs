@@ -48,6 +48,7 @@ fn escapes_and_unknown_parameters_change_nothing() {
         ("/", "/?utm_source=x"),
         ("/", "/?query=&rating=&sort="),
         ("/badge.svg", "/badge.svg?theme=pink"),
+        ("/badge.svg?theme=dark", "/badge.svg?v=2&theme=dark"),
     ] {
         let [plain, other] = [plain, other].map(|target| service().get(target));
         assert_eq!((plain.etag(), plain.status), (other.etag(), other.status));

@@ -34,7 +34,9 @@ fn derive(server: &Server, snapshot: &Snapshot, dataset: &Dataset) {
 #[test]
 fn insights_are_503_until_they_are_derived_and_all_else_is_served() {
     let (server, snapshot) = early();
-    for target in ["/insights.json", "/?aspect=fees", "/?polarity=positive"] {
+    let early = "/insights.json /?aspect=fees /?polarity=positive /widget.html?aspect=fees \
+        /api/reviews/search?aspect=fees";
+    for target in early.split(' ') {
         let pending = server.get(target);
         assert_eq!(pending.status, 503, "{target}");
         assert_eq!(pending.field("retry-after"), Some("10"));
@@ -160,7 +162,8 @@ fn insights_of_the_previous_dataset_are_served_until_the_new_ones_are_derived() 
     assert!(ids(&carried).into_iter().take(10).eq(expected.take(10)));
     let kept = server.get("/insights.json");
     assert_eq!((&kept.body, kept.etag()), (&document.body, document.etag()));
-    for target in [target, "/insights.json", "/"] {
+    let widget = "/widget.html?aspect=communication";
+    for target in [target, widget, "/insights.json", "/"] {
         assert_eq!(server.get(target).field("last-modified"), None, "{target}");
     }
     let quotes = json!({"name": "get_aspect_sentiment", "arguments": {"aspect": "communication"}});

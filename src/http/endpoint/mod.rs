@@ -22,7 +22,7 @@ use crate::wire::conditional::{self, Validators};
 use crate::wire::etag::EntityTag;
 use crate::wire::negotiate::Coding;
 
-pub(crate) use post::{check_mcp_origin, hub, mcp};
+pub(crate) use post::{hub, mcp};
 
 /// Answers a GET or HEAD.
 pub(crate) fn read<'s>(
@@ -58,7 +58,7 @@ fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Repl
         return Reply::Refuse(HttpError::UnknownReview);
     };
     let tag = snapshot.review_tag(row);
-    head.evaluate(served, &tag, made(served, &tag), |representation| {
+    head.evaluate(served, made(served, &tag), |representation| {
         Reply::Serve(representation, Body::full(snapshot.review_shared(row)))
     })
 }
@@ -66,22 +66,17 @@ fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Repl
 impl RequestHead<'_> {
     /// Answers with stored bytes, in the selected coding; costs reference counts, no allocation.
     fn serve_stored<'s>(&self, served: &'s ServedState, variant: Variant<'s>) -> Reply<'s> {
-        let Variant {
-            body,
-            tag,
-            representation,
-        } = variant;
-        self.evaluate(served, tag, representation, |representation| {
+        let body = variant.body;
+        self.evaluate(served, variant.representation, |representation| {
             Reply::Serve(representation, Body::full(body.clone()))
         })
     }
 
-    /// Evaluates the request's conditions on `tag` and the dataset's date; calls `serve` only if the content itself
+    /// Evaluates the request's conditions on the entity-tag and the dataset's date; calls `serve` only if the content itself
     /// must be sent.
     fn evaluate<'s>(
         &self,
         served: &'s ServedState,
-        tag: &EntityTag,
         representation: Representation<'s>,
         serve: impl FnOnce(Representation<'s>) -> Reply<'s>,
     ) -> Reply<'s> {
@@ -90,7 +85,7 @@ impl RequestHead<'_> {
         }
         let dated = representation.last_modified;
         let validators = Validators {
-            etag: tag.as_str(),
+            etag: representation.etag.as_bytes(),
             last_modified: dated.map(|_| served.snapshot().updated_at),
         };
         let (matches, unmodified) = (Field::IfMatch, Field::IfUnmodifiedSince);

@@ -11,17 +11,19 @@ use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation};
 use crate::http::served_state::ServedState;
-use crate::pages::{HTML, InvalidQuery, Page, Scratch};
+use crate::pages::{HTML, Page, theme};
+use crate::search::query::Buffers;
+use crate::search::run::Scratch;
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    /// Buffers that a thread reuses for its searches.
+    static SCRATCH: RefCell<(Buffers, Scratch)> = RefCell::default();
 }
 
 /// Answers with the stored document, or renders it for the query.
 pub(super) fn page<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
     match page {
-        Page::Home if !head.query.is_empty() => search(served, head),
-        Page::Widget if !head.query.is_empty() => widget(served, head),
+        Page::Home | Page::Widget if !head.query.is_empty() => rendered(served, page, head),
         Page::Badge => stored(served, badge(head.query), head),
         _ => stored(served, page, head),
     }
@@ -31,64 +33,50 @@ fn stored<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Re
     head.serve_stored(served, served.page(page, head))
 }
 
-/// The badge in the theme of the query; any other query is ignored, as on every document.
+/// The badge in the theme of the query; all else in the query is ignored, as on every document.
 fn badge(query: &str) -> Page {
-    match query {
-        "theme=light" => Page::BadgeLight,
-        "theme=dark" => Page::BadgeDark,
+    match theme(query.as_bytes()) {
+        Some("light") => Page::BadgeLight,
+        Some("dark") => Page::BadgeDark,
         _ => Page::Badge,
     }
 }
 
-fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
-    SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
-        let pages = &served.pages;
-        let asked = match pages.ask(head.query.as_bytes(), buffers) {
-            Ok(asked) if asked.is_empty() => return stored(served, Page::Home, head),
-            Ok(asked) => asked,
-            Err(InvalidQuery { page, is_early }) => {
-                let error = match is_early {
-                    true => INSIGHTS_NOT_READY,
-                    false => HttpError::Issues(Bytes::new()),
-                };
-                return Reply::RefuseByPage(error, page.into(), Page::Home.policy());
-            }
-        };
-        rendered(served, Page::Home, head, || pages.find(&asked, run))
-    })
-}
-
-fn widget<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
-    SCRATCH.with_borrow_mut(|Scratch { buffers, run }| {
-        let pages = &served.pages;
-        match pages.ask_widget(head.query.as_bytes(), buffers) {
-            Ok(query) => rendered(served, Page::Widget, head, || {
-                pages.find_widget(head.query.as_bytes(), &query, run)
-            }),
-            Err(page) => {
-                let error = HttpError::Issues(Bytes::new());
-                Reply::RefuseByPage(error, page.into(), Page::Widget.policy())
-            }
-        }
-    })
-}
-
-/// Answers with the result of `render`, unless the client's copy is current.
-fn rendered<'s>(
-    served: &'s ServedState,
-    page: Page,
-    head: &RequestHead<'_>,
-    render: impl FnOnce() -> Vec<u8>,
-) -> Reply<'s> {
+/// Answers with a search page or a widget; searches only if the client's copy is not current.
+fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
     static MEDIA_TYPE: HeaderValue = HeaderValue::from_static(HTML);
-    let tag = served.pages.search_tag(page, head.query.as_bytes());
-    let representation = Representation {
-        media_type: &MEDIA_TYPE,
-        policy: Some(page.policy()),
-        last_modified: served.last_modified_of(page),
-        ..made(served, &tag)
-    };
-    head.evaluate(served, &tag, representation, |representation| {
-        Reply::Serve(representation, Body::full(Bytes::from(render())))
+    SCRATCH.with_borrow_mut(|(buffers, scratch)| {
+        let (pages, raw) = (&served.pages, head.query.as_bytes());
+        let refuse = |error, html: String| Reply::RefuseByPage(error, html.into(), page.policy());
+        let query = match pages.parse(page, raw, buffers) {
+            Ok(query) if page == Page::Home && query.is_empty() => {
+                return stored(served, page, head);
+            }
+            Ok(query) => query,
+            Err(html) => return refuse(HttpError::Issues(Bytes::new()), html),
+        };
+        if query.needs_insights() && served.snapshot().insights().is_none() {
+            let message = format!("{INSIGHTS_NOT_READY}; try again in a minute");
+            let html = match page {
+                Page::Widget => pages.widget_error(raw, vec![message]),
+                _ => pages.error(503, "Not available yet", &message),
+            };
+            return refuse(INSIGHTS_NOT_READY, html);
+        }
+        let tag = pages.search_tag(page, raw);
+        let shows_insights = page.shows_insights() || query.needs_insights();
+        let representation = Representation {
+            media_type: &MEDIA_TYPE,
+            policy: Some(page.policy()),
+            last_modified: served.last_modified_if_made_of(shows_insights),
+            ..made(served, &tag)
+        };
+        head.evaluate(served, representation, |representation| {
+            let html = match page {
+                Page::Widget => pages.widget(raw, &query, scratch),
+                _ => pages.search(&query, scratch),
+            };
+            Reply::Serve(representation, Body::full(html.into()))
+        })
     })
 }

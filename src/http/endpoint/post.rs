@@ -1,5 +1,6 @@
 //! The endpoints that read a body: `POST /api/websub/hub`, and `/mcp`, whose methods, origins and errors are defined by
-//! its protocol. Each returns its response, and whether it has read the complete body.
+//! its protocol. Each also returns whether it has read the complete body; a request whose head is invalid is refused
+//! before a byte of its body is read.
 
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName};
@@ -9,80 +10,71 @@ use hyper::{Method, Response};
 use crate::http::app_state::AppState;
 use crate::http::body::{self, Body};
 use crate::http::error::HttpError;
-use crate::http::reply::{self, Reply};
+use crate::http::reply::{self, RETRY_AFTER_S};
 use crate::hub::{Refusal, request};
 use crate::mcp::{self, Field, Form, Head};
 
 /// Reads the form and submits it to the hub: 202 once the request is on disk.
 pub(crate) async fn hub(
     app: &AppState,
-    parts: Parts,
+    parts: &Parts,
     body: &mut Incoming,
 ) -> (Response<Body>, bool) {
-    let is_waiting = parts.headers.contains_key(header::EXPECT);
-    if let Err(refusal) = check_hub_head(&parts, is_waiting) {
-        return (reply::render_hub(Err(refusal), parts.headers), false);
+    let refuse = |refusal| (reply::render_hub(Err(refusal)), false);
+    if body::is_encoded(&parts.headers) {
+        let what = "must be absent or identity";
+        return refuse(Refusal::media_type("content-encoding", what));
     }
-    let unavailable = |headers| {
-        let error = HttpError::Unavailable("the hub is not running");
-        reply::render(Reply::Refuse(error), headers, &app.cache_control)
+    // A missing or repeated field is not a media type.
+    let media_type = match field(parts, header::CONTENT_TYPE) {
+        Field::One(media_type) => Some(media_type),
+        Field::Absent | Field::Repeated => None,
     };
-    if is_waiting && app.hub().is_none() {
-        return (unavailable(parts.headers), false);
+    if let Err(refusal) = request::check_media_type(media_type) {
+        return refuse(refusal);
     }
     let form = match body::collect(body, app.limits.hub_body_bytes, app.limits.body_time).await {
         Ok(form) => form,
-        Err(error) => return (reply::render_error_line(&error, parts.headers), false),
+        Err(error) => return (reply::render_error_line(&error), false),
     };
-    let Some(hub) = app.hub() else {
-        return (unavailable(parts.headers), true);
+    let result = match (app.hub(), request::parse(media_type, &form)) {
+        (Some(hub), Ok(request)) => hub.submit(request).await,
+        (_, Err(refusal)) => Err(refusal),
+        (None, Ok(_)) => {
+            let reason = "the hub is not running".to_owned();
+            Err(Refusal::unavailable(reason, RETRY_AFTER_S))
+        }
     };
-    let result = match request::parse(content_type(&parts), &form) {
-        Ok(request) => hub.submit(request).await,
-        Err(refusal) => Err(refusal),
-    };
-    (reply::render_hub(result, parts.headers), true)
+    (reply::render_hub(result), true)
 }
 
-/// Refuses a request before its body is read: a form with a content coding, and one of another media type whose client
-/// waits for 100 (Continue) (RFC 9110 §10.1.1).
-fn check_hub_head(parts: &Parts, is_waiting: bool) -> Result<(), Refusal> {
-    if body::is_encoded(&parts.headers) {
-        let what = "must be absent or identity";
-        return Err(Refusal::media_type("content-encoding", what));
-    }
-    match is_waiting {
-        true => request::check_media_type(content_type(parts)),
-        false => Ok(()),
-    }
-}
-
-/// Returns the media type of the form, unless it is missing or given more than once.
-fn content_type(parts: &Parts) -> Option<&[u8]> {
-    let mut types = parts.headers.get_all(header::CONTENT_TYPE).iter();
-    match (types.next(), types.next()) {
-        (Some(only), None) => Some(only.as_bytes()),
-        _ => None,
-    }
-}
-
-/// Reads the message of a request with the `origin` that [`check_mcp_origin`] returned, and answers it.
+/// Reads a message and answers it. `exceeded` counts the request against its rate limit, if its origin is allowed: so a
+/// page of another origin cannot use up the quota of its visitors.
 pub(crate) async fn mcp(
     app: &AppState,
-    parts: Parts,
-    origin: mcp::Origin,
+    parts: &Parts,
     body: &mut Incoming,
-) -> (Response<Body>, bool) {
-    if let Some(reply) = refuse_early(&app.mcp, &parts) {
-        let reply = mcp::Reply { origin, ..reply };
-        return (reply::render_mcp(reply, parts.headers), false);
+    exceeded: impl FnOnce() -> Option<HttpError>,
+) -> (mcp::Reply, bool) {
+    let head = mcp_head(parts);
+    let origin = match app.mcp.check_origin(&head) {
+        Ok(origin) => origin,
+        Err(reply) => return (reply, false),
+    };
+    let is_encoded = parts.method == Method::POST && body::is_encoded(&parts.headers);
+    let refused = match exceeded() {
+        Some(_) => Some(mcp::Reply::refuse(mcp::Refusal::TooMany)),
+        None if is_encoded => Some(mcp::Reply::refuse(mcp::Refusal::Coding)),
+        None => app.mcp.refuse_head(&head),
+    };
+    if let Some(reply) = refused {
+        return (mcp::Reply { origin, ..reply }, false);
     }
     let collected = body::collect(body, app.limits.mcp_body_bytes, app.limits.body_time).await;
     let reply = match &collected {
         Ok(message) => {
             let served = app.served.load();
-            app.mcp
-                .handle(&served.catalog, &mcp_head(&parts), origin, message)
+            app.mcp.handle(&served.catalog, &head, origin, message)
         }
         Err(error) => mcp::Reply::refuse(match error {
             HttpError::BodyBytes(bytes_max) => mcp::Refusal::TooLarge(*bytes_max),
@@ -90,44 +82,33 @@ pub(crate) async fn mcp(
             _ => mcp::Refusal::BrokenBody,
         }),
     };
-    (reply::render_mcp(reply, parts.headers), collected.is_ok())
-}
-
-/// Refuses a request before its body is read: a message with a content coding, and one whose client waits for 100
-/// (Continue) although its head is invalid.
-fn refuse_early(server: &mcp::Server, parts: &Parts) -> Option<mcp::Reply> {
-    if parts.method == Method::POST && body::is_encoded(&parts.headers) {
-        return Some(mcp::Reply::refuse(mcp::Refusal::Coding));
-    }
-    let is_waiting = parts.headers.contains_key(header::EXPECT);
-    is_waiting.then(|| server.refuse_head(&mcp_head(parts)))?
-}
-
-/// Checks whether the page that sent a request to `/mcp`, if any, may read the response.
-pub(crate) fn check_mcp_origin(app: &AppState, parts: &Parts) -> Result<mcp::Origin, mcp::Reply> {
-    app.mcp.check_origin(&mcp_head(parts))
+    (mcp::Reply { origin, ..reply }, collected.is_ok())
 }
 
 /// Returns the parts of a request's head that the protocol uses.
 fn mcp_head(parts: &Parts) -> Head<'_> {
-    let values = |name: HeaderName| {
-        let values = parts.headers.get_all(name).iter();
-        values.map(|value| value.as_bytes())
-    };
-    let field = |name| Field::of(values(name));
     let own = HeaderName::from_static;
     Head {
         method: parts.method.as_str().as_bytes(),
         host: match parts.uri.authority() {
             Some(authority) => Field::One(authority.as_str().as_bytes()),
-            None => field(header::HOST),
+            None => field(parts, header::HOST),
         },
-        origin: field(header::ORIGIN),
-        form: Form::of(values(header::ACCEPT)),
-        content_type: field(header::CONTENT_TYPE),
-        protocol_version: field(own("mcp-protocol-version")),
-        session: field(reply::MCP_SESSION),
-        mcp_method: field(own("mcp-method")),
-        mcp_name: field(own("mcp-name")),
+        origin: field(parts, header::ORIGIN),
+        form: Form::of(values(parts, header::ACCEPT)),
+        content_type: field(parts, header::CONTENT_TYPE),
+        protocol_version: field(parts, own("mcp-protocol-version")),
+        session: field(parts, reply::MCP_SESSION),
+        mcp_method: field(parts, own("mcp-method")),
+        mcp_name: field(parts, own("mcp-name")),
     }
+}
+
+fn field(parts: &Parts, name: HeaderName) -> Field<'_> {
+    Field::of(values(parts, name))
+}
+
+fn values(parts: &Parts, name: HeaderName) -> impl Iterator<Item = &[u8]> {
+    let values = parts.headers.get_all(name).iter();
+    values.map(|value| value.as_bytes())
 }

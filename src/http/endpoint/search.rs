@@ -53,7 +53,7 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
             last_modified,
             ..made(served, &tag)
         };
-        head.evaluate(served, &tag, representation, |mut representation| {
+        head.evaluate(served, representation, |mut representation| {
             let snapshot = served.snapshot();
             let page = run::run(&snapshot.index, &query, run);
             frame.render(

@@ -30,7 +30,7 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<
         true => since.tag,
         false => tag_with(since.tag, &ignored),
     };
-    head.evaluate(served, &tag, made(served, &tag), |representation| {
+    head.evaluate(served, made(served, &tag), |representation| {
         let (matched, tail) = (since.matched, tail(&since.removed, &ignored));
         // Constant text and two numbers of at most ten digits.
         let head = arena::cut(64, |head| {

@@ -17,7 +17,7 @@ fn reviews_of(aspect: &Aspect, polarity: Option<Polarity>) -> usize {
 #[test]
 fn every_aspect_leads_to_the_words_it_was_counted_from() {
     let pages = sample();
-    let aspects = mentioned(pages.insights());
+    let aspects = mentioned(pages.snapshot.insights_value());
     assert!(aspects.len() > 8);
     for aspect in aspects {
         let page = ask(&pages, &format!("aspect={}&limit=100", aspect.id)).expect("a page");
@@ -53,7 +53,7 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     let mut files = dataset_of_texts("The fees were fair, but the lawyer was late.", 300);
     files.taxonomy = dataset::embedded().taxonomy;
     let pages = pages(files);
-    let mut aspects = mentioned(pages.insights()).into_iter();
+    let mut aspects = mentioned(pages.snapshot.insights_value()).into_iter();
     let fees = aspects.find(|aspect| aspect.id == "fees");
     let fees = fees.expect("mentioned");
     let (kept, all) = (fees.evidence.iter().flatten().count(), fees.mention_count);

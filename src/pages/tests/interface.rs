@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{HOSTILE, dataset_of, pages, sample, text};
 use crate::pages::{Page, Pages};
-use crate::search::query::{Buffers, parse_query};
+use crate::search::query::{Buffers, Parameter, parse_query};
 
 fn description(pages: &Pages) -> Value {
     serde_json::from_str(&text(pages, Page::OpenApi)).expect("JSON")
@@ -80,7 +80,6 @@ fn bounds_are_those_of_the_parser() {
     let parameters = document["components"]["parameters"]
         .as_object()
         .expect("parameters");
-    let mut checked = 0;
     for reference in document["paths"]["/api/reviews/search"]["get"]["parameters"]
         .as_array()
         .expect("a list")
@@ -93,7 +92,6 @@ fn bounds_are_those_of_the_parser() {
         if parameter["in"] != "query" {
             continue;
         }
-        checked += 1;
         let takes = |value: String| {
             let query = format!("{name}={value}");
             parse_query(query.as_bytes(), &mut Buffers::default()).is_ok()
@@ -121,7 +119,30 @@ fn bounds_are_those_of_the_parser() {
         assert!(valid.into_iter().all(takes), "{name}");
         assert!(!invalid.into_iter().any(takes), "{name}");
     }
-    assert_eq!(checked, 17);
+}
+
+#[test]
+fn search_page_and_widget_take_every_parameter_of_the_search() {
+    let document = description(&sample());
+    for (path, more) in [
+        ("/api/reviews/search", None),
+        ("/", None),
+        ("/widget.html", Some("theme")),
+    ] {
+        let listed = document["paths"][path]["get"]["parameters"].as_array();
+        let resolved = listed.expect(path).iter().map(|parameter| {
+            let pointer = parameter["$ref"].as_str();
+            pointer.map_or(parameter, |pointer| {
+                document.pointer(&pointer[1..]).expect(pointer)
+            })
+        });
+        let names = resolved.filter(|parameter| parameter["in"] == "query");
+        let names: Vec<_> = names
+            .filter_map(|parameter| parameter["name"].as_str())
+            .collect();
+        let known = Parameter::all().map(Parameter::name).into_iter();
+        assert_eq!(names, known.chain(more).collect::<Vec<_>>(), "{path}");
+    }
 }
 
 #[test]

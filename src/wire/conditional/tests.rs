@@ -5,7 +5,7 @@ use super::*;
 #[test]
 fn conditions_on_dates_are_not_read_where_there_is_no_date() {
     let validators = Validators {
-        etag: "\"a\"",
+        etag: b"\"a\"",
         last_modified: None,
     };
     let far: &[u8] = b"Fri, 31 Dec 9999 23:59:59 GMT";

@@ -26,7 +26,7 @@ pub fn check_conditional(data: &[u8]) {
     let etag = format!("\"{opaque}\"");
     let last_modified = Timestamp::from_unix(784_111_777);
     let validators = Validators {
-        etag: &etag,
+        etag: etag.as_bytes(),
         last_modified: Some(last_modified),
     };
     let is_late = |dates: &[&[u8]]| match dates {
