@@ -106,3 +106,13 @@ fn without_a_hub_a_valid_form_is_503_with_a_line_of_text() {
     assert_eq!(response.field("retry-after"), Some("10"));
     assert_eq!(response.field("cache-control"), Some("no-store"));
 }
+
+#[test]
+fn a_page_with_an_allowed_origin_can_read_why_its_body_is_refused() {
+    let head = "POST /mcp HTTP/1.1\r\nHost: reviews.example\r\nOrigin: http://localhost:3000\r\n\
+        Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n";
+    let answer = service().exchange(head.as_bytes());
+    assert!(answer.starts_with("HTTP/1.1 400 "), "{answer}");
+    let is_allowed = answer.contains("access-control-allow-origin: http://localhost:3000\r\n");
+    assert!(is_allowed, "{answer}");
+}
