@@ -99,6 +99,14 @@ pub(crate) fn send(
     connection.response(method)
 }
 
+/// Returns the statuses of all responses in the output of a connection, interim ones included.
+pub(crate) fn statuses(output: &str) -> Vec<&str> {
+    let responses = output.split("HTTP/1.1 ").skip(1);
+    responses
+        .map(|rest| rest.get(..3).unwrap_or(rest))
+        .collect()
+}
+
 impl Connection {
     /// Connects; reads and writes that take longer than the deadline of the tests fail.
     pub(crate) fn open(address: SocketAddr) -> Connection {

@@ -12,7 +12,9 @@ pub(crate) mod server;
 
 use std::time::{Duration, Instant};
 
-pub(crate) use client::{Connection, Fields, Response, connect_from, connect_narrow, get, send};
+pub(crate) use client::{
+    Connection, Fields, Response, connect_from, connect_narrow, get, send, statuses,
+};
 pub(crate) use load::Load;
 pub(crate) use mount::Mount;
 pub(crate) use program::Program;
