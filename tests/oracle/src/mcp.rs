@@ -62,18 +62,27 @@ static SERVED: LazyLock<(Server, Catalog)> = LazyLock::new(|| {
     (Server::new(settings().mcp), catalog)
 });
 
-/// Checks that each response has a result or an error, and, if the body is JSON, the id of a request or null.
+/// Checks that each message that expects a response has one, with a result or an error, and, if the body is JSON, with the
+/// id of a message or null.
 fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {
-    if reply.body.is_empty() {
-        return assert!(matches!(reply.status, 202 | 204), "{head:?}");
-    }
-    let value: Value = serde_json::from_slice(&reply.body).expect("every body is JSON");
     let sent = serde_json::from_slice::<Value>(body);
     let is_json = sent.is_ok();
     let sent = sent.unwrap_or_default();
-    let requests = sent.as_array().cloned().unwrap_or_else(|| vec![sent]);
-    let ids = requests.iter().map(|request| request["id"].to_string());
-    let ids: BTreeSet<String> = ids.collect();
+    let is_batch = sent.is_array();
+    let messages = sent.as_array().cloned().unwrap_or_else(|| vec![sent]);
+    let expecting = messages.iter().filter(|message| expects_response(message));
+    let expecting = expecting.count();
+    if reply.body.is_empty() {
+        let is_complete = reply.status == 204 || (reply.status == 202 && expecting == 0);
+        return assert!(is_complete, "{head:?}");
+    }
+    let value: Value = serde_json::from_slice(&reply.body).expect("every body is JSON");
+    let counts = expecting..=messages.len();
+    match &value {
+        Value::Array(answers) => assert!(is_batch && counts.contains(&answers.len()), "{value}"),
+        _ => assert!(!is_batch || reply.status >= 400, "{value}"),
+    }
+    let ids: BTreeSet<String> = messages.iter().map(|one| one["id"].to_string()).collect();
     for answer in value.as_array().unwrap_or(&vec![value.clone()]) {
         assert_eq!(answer["jsonrpc"], "2.0");
         let has = |key: &str| answer.get(key).is_some();
@@ -81,4 +90,17 @@ fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {
         let is_named = answer["id"].is_null() || ids.contains(&answer["id"].to_string());
         assert!(!is_json || is_named, "{answer}");
     }
+}
+
+/// Tells whether a message expects a response: everything except a valid notification or response.
+fn expects_response(message: &Value) -> bool {
+    let has = |key: &str| message.get(key).is_some();
+    let id = &message["id"];
+    let is_notification = !has("id")
+        && message["method"].is_string()
+        && (message["params"].is_null() || message["params"].is_object());
+    let is_response = (!has("id") || id.is_string() || id.is_i64() || id.is_u64())
+        && !has("method")
+        && (has("result") || has("error"));
+    message["jsonrpc"] != "2.0" || !(is_notification || is_response)
 }

@@ -20,12 +20,15 @@ use super::service;
 const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
 
 /// Sends `data` to the service with the sample, on one HTTP/1.1 connection, and checks that each response has an
-/// expected status, a Date, and as many bytes as its Content-Length.
+/// expected status, a Date, and as many bytes as its Content-Length, and that there are not more responses than requests.
 ///
 /// # Panics
-/// If a response is malformed, or reports an internal error.
+/// If a response is malformed, reports an internal error, or belongs to no request.
 pub fn check_request(data: &[u8]) {
-    responses(data);
+    // Every answered request has a line with a version, except the last one, which may be malformed.
+    let requests = memchr::memmem::find_iter(data, b" HTTP/1.").count() + 1;
+    let statuses = responses(data);
+    assert!(statuses.len() <= requests, "{statuses:?}");
 }
 
 /// Checks the same; returns the statuses in their order.
