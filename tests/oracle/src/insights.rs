@@ -1,5 +1,6 @@
 //! Reference checks of `insights`: the properties that can be verified from the document and the texts alone.
 
+use std::collections::BTreeSet;
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
 
@@ -14,8 +15,8 @@ use reviewd::wire::fold::fold_into;
 /// Checks the document derived from `data`, whose lines are reviews: the first byte is the rating, the rest the text.
 ///
 /// # Panics
-/// If a quote is not at its range, a count does not add up, an aspect that a naive search finds is missing, or a second
-/// run gives other bytes.
+/// If a quote is not at its range, a count does not add up, an aspect that a naive search finds is missing, a review is
+/// said to mention an aspect that is not quoted from it, or a second run gives other bytes.
 pub fn check_insights(data: &[u8]) {
     let mut dataset = TEMPLATE.clone();
     let template = dataset.reviews.remove(0);
@@ -37,25 +38,31 @@ pub fn check_insights(data: &[u8]) {
     // Hash maps have other random keys in the second run.
     assert!(bytes == derive().bytes, "a second run differs");
     let value: Value = serde_json::from_slice(&bytes).expect("JSON");
+    let per_review = value["per_review"].as_object().expect("an object");
+    assert_eq!(per_review.len(), dataset.reviews.len());
+    let mut mentioning = ASPECTS.map(|_| BTreeSet::new());
     for review in &dataset.reviews {
-        let entry = &value["per_review"][&review.id];
+        let entry = &per_review[&review.id];
         assert!(entry["score"].as_f64().expect("a score").abs() <= 1.0);
-        // Stemming may find more aspects, but never fewer than the exact words.
-        let (found, text) = (entry["aspects"].as_array(), folded(&review.text));
-        let found = found.expect("aspects");
-        for aspect in ASPECTS {
-            let is_named = text.split_whitespace().any(|word| word == aspect);
-            assert!(!is_named || found.contains(&aspect.into()), "{text:?}");
+        let (found, text) = (list(&entry["aspects"]), folded(&review.text));
+        for (aspect, mentioning) in ASPECTS.iter().zip(&mut mentioning) {
+            // Stemming may find more aspects, but never fewer than the exact words.
+            let is_named = text.split_whitespace().any(|word| word == *aspect);
+            let is_found = found.contains(&(*aspect).into());
+            assert!(!is_named || is_found, "{text:?}");
+            mentioning.extend(is_found.then_some(&*review.id));
         }
     }
-    for aspect in value["aspects"].as_array().expect("aspects") {
-        check_aspect(&dataset, aspect);
+    let aspects = list(&value["aspects"]);
+    assert!(aspects.iter().map(|aspect| &aspect["id"]).eq(ASPECTS));
+    for (aspect, mentioning) in aspects.iter().zip(&mentioning) {
+        check_aspect(&dataset, aspect, mentioning);
     }
 }
 
-/// Checks one aspect of the document: sums and quotes.
-fn check_aspect(dataset: &Dataset, aspect: &Value) {
-    let evidence = aspect["evidence"].as_array().expect("evidence");
+/// Checks one aspect of the document: sums, quotes, and that each of the `mentioning` reviews is quoted.
+fn check_aspect(dataset: &Dataset, aspect: &Value, mentioning: &BTreeSet<&str>) {
+    let evidence = list(&aspect["evidence"]);
     let mut sum = 0;
     for polarity in ["positive", "neutral", "negative"] {
         let shown = evidence.iter();
@@ -66,6 +73,12 @@ fn check_aspect(dataset: &Dataset, aspect: &Value) {
     }
     assert_eq!(count(&aspect["mention_count"]), sum);
     let id = aspect["id"].as_str().expect("an id");
+    let quoted = evidence
+        .iter()
+        .filter_map(|piece| piece["review_id"].as_str());
+    let quoted: BTreeSet<&str> = quoted.collect();
+    let is_complete = evidence.len() as u64 == sum;
+    assert!(quoted.is_subset(mentioning) && (!is_complete || quoted == *mentioning));
     for piece in evidence {
         let [start, end] = ["start", "end"].map(|name| count(&piece[name]) as usize);
         assert!(start < end);
@@ -75,6 +88,10 @@ fn check_aspect(dataset: &Dataset, aspect: &Value) {
         let quote = folded(&text.skip(start).take(end - start).collect::<String>());
         assert!(quote.contains(&id[..2]), "{quote:?}");
     }
+}
+
+fn list(value: &Value) -> &[Value] {
+    value.as_array().expect("an array")
 }
 
 fn count(value: &Value) -> u64 {
