@@ -3,7 +3,7 @@
 use std::process::Stdio;
 
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::program::{command, run};
+use crate::support::program::{LISTEN, command, run};
 use crate::support::{Program, get};
 
 const DATE: &str = "2026-01-01T00:00:00Z";
@@ -51,4 +51,12 @@ fn broken_data_are_65_with_every_problem_and_missing_data_are_66() {
         assert!(parts.iter().all(|part| said.contains(part)), "{said}");
         data.write("reviews.json", &broken);
     }
+}
+
+#[test]
+fn the_process_disables_transparent_huge_pages_by_itself() {
+    let mut command = command();
+    command.arg("serve").args(LISTEN);
+    command.env_remove("MIMALLOC_ALLOW_THP");
+    assert_eq!(Program::spawn(command).status("THP_enabled"), "0");
 }

@@ -6,8 +6,8 @@ use serde_json::{Value, json};
 
 use super::rig::Rig;
 use super::subscriber::{Reply, Subscriber};
-use crate::support::program::{LISTEN, command};
-use crate::support::{Program, wait_until};
+use crate::support::program::command;
+use crate::support::wait_until;
 
 /// Runs `reviewd hub` on the rig's state; returns exit status, standard output and standard error.
 pub(crate) fn hub(rig: &Rig, arguments: &[&str]) -> (i32, String, String) {
@@ -163,19 +163,4 @@ fn pending_requests_are_listed_with_their_last_status() {
         out.contains("\t1\tresolve\t2") && !out.contains("hidden"),
         "{out}"
     );
-}
-
-#[test]
-fn the_process_disables_transparent_huge_pages_by_itself() {
-    let mut command = command();
-    command
-        .arg("serve")
-        .args(LISTEN)
-        .env_remove("MIMALLOC_ALLOW_THP");
-    let program = Program::spawn(command);
-    let status = std::fs::read_to_string(format!("/proc/{}/status", program.id())).unwrap();
-    // Kernels before 5.0 have no such line.
-    let mut lines = status.lines();
-    let enabled = lines.find_map(|line| line.strip_prefix("THP_enabled:"));
-    assert_ne!(enabled.map(str::trim), Some("1"));
 }
