@@ -78,7 +78,8 @@ def client(kind, requests):
             response.read()
             outcome = response.status
         except (http.client.RemoteDisconnected, ConnectionResetError, BrokenPipeError):
-            # The connection has reached its limit of requests; a GET can be sent again.
+            # The connection has reached its limit of requests. The next request opens another one; this one is not
+            # repeated, as a POST may have been handled.
             connection.close()
             continue
         with lock:
