@@ -89,7 +89,8 @@ pub(crate) fn range(dates: &[Date], filter: &Filter<'_>) -> std::ops::Range<usiz
     start..end.max(start)
 }
 
-/// Returns all names of the technicians and services that `review` mentions: the folded name after `t` or `s`.
+/// Returns all folded names of the technicians and services that `review` mentions. The peers keep both kinds in one column,
+/// so `t` before a technician and `s` before a service distinguish two that have the same name.
 pub(crate) fn names_of(review: &Review, taxonomy: &Taxonomy) -> Vec<String> {
     let mut names = Vec::new();
     for technician in &review.mentioned_technicians {
