@@ -143,6 +143,14 @@ impl Simulation {
         }
     }
 
+    /// Works until nothing is due and no exchange is under way.
+    fn settle(&mut self) {
+        self.turn();
+        while !self.under_way.is_empty() {
+            self.turn();
+        }
+    }
+
     /// Changes the content, and returns the time until all honest subscribers have it.
     fn deliver(&mut self) -> Duration {
         self.change();
@@ -172,9 +180,7 @@ fn lateness([known, new, of_shared_host]: [usize; 3]) -> Duration {
     });
     // All of them acknowledge their first delivery.
     simulation.deliver();
-    while !simulation.under_way.is_empty() {
-        simulation.turn();
-    }
+    simulation.settle();
     simulation.is_hanging = true;
     simulation.subscribe(new, |number| format!("https://new{number}.example/"));
     simulation.subscribe(of_shared_host, |number| {
@@ -192,6 +198,29 @@ fn hanging_callbacks_delay_honest_deliveries_by_at_most_a_second() {
         let late = lateness(adversaries);
         let is_soon = late <= alone + Duration::from_secs(1);
         assert!(is_soon, "{adversaries:?}: {late:?}, alone {alone:?}");
+    }
+}
+
+/// A delivery that hangs keeps its thread: 1,024 of them, of which new subscribers get half, beside 64 that have just begun.
+#[test]
+fn at_most_1_088_deliveries_run_at_a_time_and_512_of_new_subscribers() {
+    for (is_new, most) in [(false, 1_088), (true, 512)] {
+        let mut simulation = Simulation::new();
+        simulation.subscribe(1_500, |number| format!("https://h{number}.example/"));
+        simulation.is_hanging = is_new;
+        simulation.change();
+        if !is_new {
+            simulation.settle();
+            simulation.is_hanging = true;
+            simulation.change();
+        }
+        let until = simulation.elapsed + simulation.settings.timeout;
+        let mut largest = 0;
+        while simulation.elapsed < until {
+            simulation.turn();
+            largest = largest.max(simulation.under_way.len());
+        }
+        assert_eq!(largest, most, "new: {is_new}");
     }
 }
 
