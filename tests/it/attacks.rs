@@ -13,7 +13,9 @@ use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::thread;
 use std::time::{Duration, Instant};
 
+use crate::support::frames::{PREFACE, kind};
 use crate::support::{Server, connect_from};
+use http1::{READ, crowd};
 
 /// Connections from one address of this machine, below the limit per client address.
 const PER_ADDRESS: usize = 200;
@@ -42,22 +44,30 @@ struct Target {
 type Attack = (&'static str, fn(&Target) -> Vec<TcpStream>);
 
 const ATTACKS: [Attack; 18] = [
-    ("silent connections", http1::silence),
-    ("kept connections, idle", http1::idle),
-    ("slow heads", http1::slow_heads),
+    ("silent connections", |target| crowd(target, b"", b"")),
+    ("kept connections, idle", |target| crowd(target, READ, b"")),
+    ("slow heads", |target| crowd(target, &READ[..30], b"x")),
     ("slow bodies", http1::slow_bodies),
     ("readers that take nothing", http1::slow_readers),
     ("half-closed connections", http1::half_closed),
-    ("pipelined requests, answers unread", http1::pipelining),
+    ("pipelined requests, answers unread", |target| {
+        http1::flood(target, || READ.repeat(1_000))
+    }),
     ("heads, targets and bodies too large", http1::oversized),
     ("new connections without end", http1::reconnecting),
-    ("HTTP/2: half a preface", http1::half_prefaces),
+    ("HTTP/2: half a preface", |target| {
+        crowd(target, &PREFACE[..12], b"")
+    }),
     ("HTTP/2: rapid reset", http2::rapid_reset),
     ("HTTP/2: resets by the server", http2::made_resets),
     ("HTTP/2: endless CONTINUATION", http2::continuation),
     ("HTTP/2: windows that stay shut", http2::shut_windows),
-    ("HTTP/2: flood of SETTINGS", http2::settings),
-    ("HTTP/2: flood of PING, answers unread", http2::pings),
+    ("HTTP/2: flood of SETTINGS", |target| {
+        http2::same(target, kind::SETTINGS, &[0, 1, 0, 0, 16, 0])
+    }),
+    ("HTTP/2: flood of PING, answers unread", |target| {
+        http2::same(target, kind::PING, &[0; 8])
+    }),
     ("HTTP/2: empty DATA without end", http2::empty_data),
     ("HTTP/2: block that unpacks to much", http2::unpacking),
 ];

@@ -35,7 +35,7 @@ fn more_than_64_streams_are_refused() {
 }
 
 /// A literal field without indexing, of 4,129 bytes as counted by RFC 9113 §6.5.2.
-fn filler() -> Vec<u8> {
+pub(crate) fn filler() -> Vec<u8> {
     [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x1f][..], &[b'y'; 4_096]].concat()
 }
 

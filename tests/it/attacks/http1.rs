@@ -1,18 +1,17 @@
-//! Attacks over HTTP/1.1, silent connections, and unfinished prefaces of HTTP/2.
+//! Attacks over HTTP/1.1.
 
 use std::io::{self, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread;
 
 use super::Target;
-use crate::support::frames::PREFACE;
 
-const READ: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
+pub(super) const READ: &[u8] = b"GET /healthz HTTP/1.1\r\nHost: a\r\n\r\n";
 const LARGE: &[u8] = b"GET /reviews.json HTTP/1.1\r\nHost: a\r\n\r\n";
 const POST: &str = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\n";
 
 /// Opens a crowd of connections; each sends `first`, and then `more` in each round.
-fn crowd(target: &Target, first: &[u8], more: &[u8]) -> Vec<TcpStream> {
+pub(super) fn crowd(target: &Target, first: &[u8], more: &[u8]) -> Vec<TcpStream> {
     let mut held = target.crowd(|_, connection| {
         connection.write_all(first)?;
         connection.set_nonblocking(true)
@@ -27,25 +26,9 @@ fn crowd(target: &Target, first: &[u8], more: &[u8]) -> Vec<TcpStream> {
     held
 }
 
-pub(super) fn silence(target: &Target) -> Vec<TcpStream> {
-    crowd(target, b"", b"")
-}
-
-pub(super) fn idle(target: &Target) -> Vec<TcpStream> {
-    crowd(target, READ, b"")
-}
-
-pub(super) fn slow_heads(target: &Target) -> Vec<TcpStream> {
-    crowd(target, b"GET /healthz HTTP/1.1\r\nHost: a\r\nX: ", b"x")
-}
-
 pub(super) fn slow_bodies(target: &Target) -> Vec<TcpStream> {
     let head = format!("{POST}Content-Length: 1000000\r\n\r\n{{");
     crowd(target, head.as_bytes(), b" ")
-}
-
-pub(super) fn half_prefaces(target: &Target) -> Vec<TcpStream> {
-    crowd(target, &PREFACE[..PREFACE.len() / 2], b"")
 }
 
 /// Many clients that read nothing. Every tenth requests more than its socket buffers hold.
@@ -71,17 +54,13 @@ pub(super) fn half_closed(target: &Target) -> Vec<TcpStream> {
 }
 
 /// Sends results of `next` on one connection after another, on each until the server closes it or stops reading.
-fn flood(target: &Target, mut next: impl FnMut() -> Vec<u8>) -> Vec<TcpStream> {
+pub(super) fn flood(target: &Target, mut next: impl FnMut() -> Vec<u8>) -> Vec<TcpStream> {
     target.flood(|mut connection| {
         while target.goes_on() {
             connection.write_all(&next())?;
         }
         Ok(())
     })
-}
-
-pub(super) fn pipelining(target: &Target) -> Vec<TcpStream> {
-    flood(target, || READ.repeat(1_000))
 }
 
 pub(super) fn oversized(target: &Target) -> Vec<TcpStream> {

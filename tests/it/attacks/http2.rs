@@ -4,6 +4,7 @@ use std::io;
 use std::net::TcpStream;
 
 use super::Target;
+use crate::http2::filler;
 use crate::support::frames::{ACK, END_HEADERS, END_STREAM, Frames, kind};
 
 const WHOLE: u8 = END_HEADERS | END_STREAM;
@@ -44,8 +45,7 @@ pub(super) fn made_resets(target: &Target) -> Vec<TcpStream> {
 }
 
 pub(super) fn continuation(target: &Target) -> Vec<TcpStream> {
-    // A literal field without indexing, repeatedly.
-    let filler = [&[0x00, 0x01, b'x', 0x7f, 0x81, 0x1f][..], &[b'y'; 4_096]].concat();
+    let filler = filler();
     flood(target, |frames, stream| match stream {
         1 => {
             let block = frames.get_block("/healthz");
@@ -71,17 +71,9 @@ pub(super) fn shut_windows(target: &Target) -> Vec<TcpStream> {
     held
 }
 
-pub(super) fn settings(target: &Target) -> Vec<TcpStream> {
-    let table_size = [&1_u16.to_be_bytes()[..], &4_096_u32.to_be_bytes()].concat();
-    flood(target, |frames, _| {
-        frames.try_send(kind::SETTINGS, 0, 0, &table_size)
-    })
-}
-
-pub(super) fn pings(target: &Target) -> Vec<TcpStream> {
-    flood(target, |frames, _| {
-        frames.try_send(kind::PING, 0, 0, &[0; 8])
-    })
+/// Sends the same frame repeatedly.
+pub(super) fn same(target: &Target, kind: u8, payload: &[u8]) -> Vec<TcpStream> {
+    flood(target, |frames, _| frames.try_send(kind, 0, 0, payload))
 }
 
 pub(super) fn empty_data(target: &Target) -> Vec<TcpStream> {
