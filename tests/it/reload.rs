@@ -236,21 +236,3 @@ fn a_response_in_progress_keeps_its_dataset_during_a_reload() {
         assert!(connection.response("GET").body == before);
     }
 }
-
-#[test]
-fn sighup_reads_the_files_again() {
-    let data = DataDir::with_reviews(3, FIRST);
-    let directory = data.path().to_str().unwrap();
-    let program = Program::serve(&["--data", directory, "--poll", "0"]);
-    data.write("reviews.json", &reviews_json(5, SECOND));
-    program.signal("HUP");
-    program.wait_for_log("a changed dataset is served");
-    let served = get(program.address(), "/readyz", &[]).json();
-    assert_eq!(served["review_count"], 5);
-    data.write("reviews.json", "[]");
-    program.signal("HUP");
-    program.wait_for_log("a data file is rejected");
-    program.wait_for_log("is still served");
-    // Only the stop wakes the thread that waits for reload requests.
-    program.stop();
-}

@@ -29,13 +29,11 @@ impl Manager {
         text.trim_end().to_owned()
     }
 
-    fn start(&self, data: &DataDir) -> Program {
+    /// Starts the program, which checks the files as often as `poll` says.
+    fn start(&self, data: &DataDir, poll: &str) -> Program {
         let mut command = command();
-        command
-            .arg("serve")
-            .args(LISTEN)
-            .arg("--data")
-            .arg(data.path());
+        command.arg("serve").args(LISTEN).args(["--poll", poll]);
+        command.arg("--data").arg(data.path());
         command.env("NOTIFY_SOCKET", self.directory.path().join("notify"));
         let program = Program::spawn(command);
         assert_eq!(self.heard(), "READY=1");
@@ -47,7 +45,8 @@ impl Manager {
 fn the_service_manager_is_told_of_start_reload_and_stop() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let manager = Manager::new();
-    let program = manager.start(&data);
+    // Only the signals wake the thread that reads the files.
+    let program = manager.start(&data, "0");
     for (contents, line) in [
         (reviews_json(2, "2026-01-02T00:00:00Z"), "is served"),
         ("{".to_owned(), "the previous data is still served"),
@@ -59,6 +58,8 @@ fn the_service_manager_is_told_of_start_reload_and_stop() {
         assert!(is_reloading, "{heard}");
         assert_eq!(manager.heard(), "READY=1", "a refused reload ends as well");
         program.wait_for_log(line);
+        let served = get(program.address(), "/readyz", &[]).json();
+        assert_eq!(served["review_count"], 2);
     }
     program.signal("TERM");
     assert_eq!(manager.heard(), "STOPPING=1");
@@ -71,7 +72,7 @@ fn the_service_manager_is_told_of_start_reload_and_stop() {
 fn each_reload_signal_is_followed_by_a_reload_that_begins_after_it() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let manager = Manager::new();
-    let program = manager.start(&data);
+    let program = manager.start(&data, "250ms");
     for number in 2..6 {
         // The changed file also triggers a reload, which may be running when the signals arrive.
         let date = format!("2026-01-0{number}T00:00:00Z");
