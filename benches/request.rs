@@ -16,11 +16,10 @@ use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
-use oracle::service::BASE_URL;
-use reviewd::http::{AppState, Body, ServedState, respond};
+use oracle::service;
+use reviewd::http::{AppState, Body, respond};
 use reviewd::mcp::{self, Catalog, Field, Head};
 use reviewd::model::Dataset;
-use reviewd::snapshot::Snapshot;
 use reviewd::wire::date::Date;
 
 /// The number of reviews: those of a group of large practices; fewer if the bench runs as a test, or under a profiler,
@@ -34,7 +33,7 @@ fn review_count() -> usize {
 /// The sample practice, its reviews repeated day after day until there are enough.
 fn dataset() -> Dataset {
     let count = review_count();
-    let mut dataset = oracle::service::sample();
+    let mut dataset = service::sample();
     let sample = std::mem::take(&mut dataset.reviews);
     dataset.reviews = (0..count)
         .map(|number| {
@@ -48,18 +47,8 @@ fn dataset() -> Dataset {
     dataset
 }
 
-fn snapshot() -> Arc<Snapshot> {
-    let settings = oracle::service::snapshot_settings();
-    Arc::new(Snapshot::build(dataset(), &settings))
-}
-
 /// The address of the client.
 const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
-
-fn app(snapshot: Arc<Snapshot>) -> AppState {
-    let site = ServedState::new(snapshot).expect("the base URL fits a header");
-    AppState::new(oracle::service::settings(), site).expect("the settings fit headers")
-}
 
 /// One request, to be sent repeatedly.
 struct Case {
@@ -249,15 +238,10 @@ fn end_of_case(name: &str) {
 }
 
 fn requests(criterion: &mut Criterion) {
-    let snapshot = snapshot();
-    let app = app(Arc::clone(&snapshot));
+    let snapshot = service::snapshot(dataset());
+    let app = service::app(service::settings(), Arc::clone(&snapshot));
     let catalog = Catalog::new(Arc::clone(&snapshot));
-    let server = mcp::Server::new(mcp::Settings {
-        base_url: BASE_URL.to_owned(),
-        allowed_origins: Vec::new(),
-        allowed_hosts: Vec::new(),
-        body_bytes_max: 1 << 20,
-    });
+    let server = mcp::Server::new(service::settings().mcp);
     // As the server does in the background: half a second, but minutes under a profiler, so there one variant suffices.
     let counted = std::env::var("REVIEWD_BENCH_COUNTED");
     let variants = std::cell::Cell::new(0);

@@ -4,23 +4,20 @@
 //! with a reused map, on a thread that has already answered requests.
 
 use std::net::{IpAddr, Ipv4Addr};
-use std::sync::Arc;
 
 use allocation_counter::AllocationInfo;
 use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use oracle::service;
-use reviewd::http::{AppState, Body, ServedState, respond};
+use reviewd::http::{AppState, Body, respond};
 use reviewd::search::query::{Buffers, parse_query};
 use reviewd::search::run::{Scratch, run};
-use reviewd::snapshot::Snapshot;
 
 fn app() -> AppState {
-    let snapshot = Snapshot::build(service::sample(), &service::snapshot_settings());
+    let snapshot = service::snapshot(service::sample());
     snapshot.compress(|| false);
-    let site = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
-    AppState::new(service::settings(), site).expect("the settings fit headers")
+    service::app(service::settings(), snapshot)
 }
 
 /// Makes a request in `headers`, as hyper does.

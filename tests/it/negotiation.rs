@@ -1,10 +1,8 @@
 //! Content codings, and their effect on entity-tags. `check_accept_encoding` of the oracle tests the rules of q-values.
 
 use std::io::Read;
-use std::sync::Arc;
 
-use oracle::service::{sample, snapshot_settings};
-use reviewd::snapshot::Snapshot;
+use oracle::service::{sample, snapshot};
 
 use crate::support::{Response, Server, service};
 
@@ -58,7 +56,7 @@ fn a_304_is_sent_only_for_the_tag_of_the_selected_coding() {
 #[test]
 fn identity_is_sent_until_the_variants_are_compressed() {
     let server = Server::start();
-    let fresh = Arc::new(Snapshot::build(sample(), &snapshot_settings()));
+    let fresh = snapshot(sample());
     server.publish(&fresh);
     let fields = [("Accept-Encoding", "br, gzip")];
     let early = server.get_with("/reviews.json", &fields);

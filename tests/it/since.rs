@@ -1,9 +1,6 @@
 //! `/api/reviews/since/{date}`: which reviews it returns, and when its entity-tag changes.
 
-use std::sync::Arc;
-
-use oracle::service::{sample, snapshot_settings};
-use reviewd::snapshot::Snapshot;
+use oracle::service::{sample, snapshot};
 use reviewd::wire::date::Date;
 use serde_json::{Value, json};
 
@@ -53,17 +50,14 @@ fn the_entity_tag_changes_only_with_the_returned_reviews() {
             reply.etag().to_owned()
         })
     };
-    let publish = |dataset| {
-        server.publish(&Arc::new(Snapshot::build(dataset, &snapshot_settings())));
-    };
-    publish(sample());
+    server.publish(&snapshot(sample()));
     let before = tags();
     assert!(before[0] != before[1] && before[1] != before[2]);
     let mut changed = sample();
     let day = Date::new(2024, 1, 1).expect("a day");
     let older = changed.reviews.iter_mut().find(|review| review.date < day);
     older.expect("the sample has older reviews").text.push('!');
-    publish(changed);
+    server.publish(&snapshot(changed));
     let after = tags();
     assert_ne!(before[0], after[0]);
     assert_eq!(before[1..], after[1..]);

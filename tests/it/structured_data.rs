@@ -3,10 +3,7 @@
 //! `tests/fixtures/google-structured-data.json` contains its rules as a JSON schema, because Google's own test is
 //! available only as an online service.
 
-use std::sync::Arc;
-
-use oracle::service::{sample, snapshot_settings};
-use reviewd::snapshot::Snapshot;
+use oracle::service::{sample, snapshot};
 use serde_json::Value;
 
 use crate::support::{Server, service};
@@ -46,7 +43,7 @@ fn long_names_and_reviews_without_words_stay_within_the_rules() {
         review.text = String::new();
     }
     let server = Server::start();
-    server.publish(&Arc::new(Snapshot::build(dataset, &snapshot_settings())));
+    server.publish(&snapshot(dataset));
     let data = linked_data(&server);
     assert_valid(&data);
     assert_eq!(data["review"][0]["author"]["name"], "é".repeat(99));

@@ -1,14 +1,13 @@
 //! Properties of every MCP response, for any request; the tests of `mcp` check which status and code it has.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 
 use serde_json::Value;
 
 use super::lines;
-use super::service::{sample, settings, snapshot_settings};
+use super::service::{sample, settings, snapshot};
 use reviewd::mcp::{Catalog, Field, Form, Head, Reply, Server};
-use reviewd::snapshot::Snapshot;
 
 /// Checks the answer to a request, as JSON and as an event: the first lines of `data` are method, Origin, Host,
 /// Content-Type, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method and Mcp-Name (`-` if absent, `+` if repeated), and an
@@ -57,8 +56,7 @@ fn answer(head: &Head<'_>, body: &[u8]) -> Reply {
 
 /// The server, and the sample that it serves.
 static SERVED: LazyLock<(Server, Catalog)> = LazyLock::new(|| {
-    let snapshot = Snapshot::build(sample(), &snapshot_settings());
-    let catalog = Catalog::new(Arc::new(snapshot));
+    let catalog = Catalog::new(snapshot(sample()));
     (Server::new(settings().mcp), catalog)
 });
 

@@ -3,15 +3,14 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
-use std::sync::{Arc, LazyLock};
+use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
 
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
-use reviewd::http::{AppState, ServedState, handle};
-use reviewd::snapshot::Snapshot;
+use reviewd::http::{AppState, handle};
 use tokio::runtime::{Builder, Runtime};
 
 use super::service;
@@ -85,13 +84,12 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
 
 /// The service, with limits that short inputs reach.
 static APP: LazyLock<AppState> = LazyLock::new(|| {
-    let snapshot = Snapshot::build(service::sample(), &service::snapshot_settings());
+    let snapshot = service::snapshot(service::sample());
     snapshot.compress(|| false);
-    let served = ServedState::new(Arc::new(snapshot)).expect("the base URL fits a header");
     let mut settings = service::settings();
     settings.limits.header_fields = 8;
     settings.limits.target_bytes = 256;
     let local = "127.0.0.0/8".parse().expect("a network");
     settings.proxies.networks.push(local);
-    AppState::new(settings, served).expect("the settings fit headers")
+    service::app(settings, snapshot)
 });

@@ -1,14 +1,15 @@
 //! Settings and data of a service without flags, for tests and benches that build it themselves.
 
 use std::num::NonZeroUsize;
+use std::sync::Arc;
 
 use reviewd::dataset;
-use reviewd::http::{Proxies, Rates, Settings};
+use reviewd::http::{AppState, Proxies, Rates, ServedState, Settings};
 use reviewd::mcp;
 use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
 use reviewd::server::Limits;
-use reviewd::snapshot;
+use reviewd::snapshot::{self, Snapshot};
 use reviewd::wire::date::Timestamp;
 
 /// The public address.
@@ -31,6 +32,17 @@ pub fn snapshot_settings() -> snapshot::Settings {
             tuning: None,
         },
     }
+}
+
+/// Returns a snapshot of a small dataset, without compressed variants.
+pub fn snapshot(dataset: Dataset) -> Arc<Snapshot> {
+    Arc::new(Snapshot::build(dataset, &snapshot_settings()))
+}
+
+/// Returns a service that serves `snapshot`.
+pub fn app(settings: Settings, snapshot: Arc<Snapshot>) -> AppState {
+    let served = ServedState::new(snapshot).expect("the base URL fits a header");
+    AppState::new(settings, served).expect("the settings fit headers")
 }
 
 /// Returns the settings of the program, without rate limits and proxies.
