@@ -40,7 +40,7 @@ use sha2::{Digest, Sha256};
 use subscriber::{Received, Reply, Subscriber};
 use support::dataset::{DataDir, reviews_json};
 use support::postgres::Postgres;
-use support::{Connection, Program};
+use support::{Connection, FORM, Program, hub_form};
 
 const BASE: &str = "https://reviews.example";
 
@@ -264,13 +264,9 @@ fn subscribe(address: SocketAddr, callbacks: &[String]) {
                 for part in part.chunks(CONNECTION_REQUESTS) {
                     let mut connection = Connection::open(address);
                     for callback in part {
-                        let form = url::form_urlencoded::Serializer::new(String::new())
-                            .append_pair("hub.mode", "subscribe")
-                            .append_pair("hub.topic", &format!("{BASE}{TOPIC}"))
-                            .append_pair("hub.callback", callback)
-                            .finish();
-                        let fields = [("Content-Type", "application/x-www-form-urlencoded")];
-                        connection.request("POST", "/api/websub/hub", &fields, form.as_bytes());
+                        let topic = format!("{BASE}{TOPIC}");
+                        let form = hub_form("subscribe", &topic, callback, &[]);
+                        connection.request("POST", "/api/websub/hub", &[FORM], form.as_bytes());
                         let response = connection.response("POST");
                         assert_eq!(response.status, 202, "{}", response.text());
                     }

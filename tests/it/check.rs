@@ -2,16 +2,15 @@
 
 use std::path::Path;
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::support::dataset::DataDir;
 use crate::support::program::run;
 
-/// Runs the command, and returns its exit status and output.
-fn check(arguments: &[&str]) -> (Option<i32>, String) {
-    let output = run(&[&["check"], arguments].concat());
-    let printed = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8(printed).unwrap())
+/// Runs the command, asserts its exit status, and returns its output.
+#[track_caller]
+fn check(arguments: &[&str], status: i32) -> String {
+    run(&[&["check"], arguments].concat()).with(status)
 }
 
 /// A copy of the sample with `reviews.json` changed by `change`, and without the sample's check.json, which suppresses
@@ -28,8 +27,7 @@ fn copy(change: impl Fn(String) -> String) -> (DataDir, String) {
 #[test]
 fn the_sample_has_no_warnings_because_its_check_json_suppresses_them() {
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
-    let (status, printed) = check(&[sample, "--strict"]);
-    assert_eq!(status, Some(0), "{printed}");
+    let printed = check(&[sample, "--strict"], 0);
     assert!(printed.ends_with("6 unverified, 0 warnings\n"), "{printed}");
 }
 
@@ -46,12 +44,10 @@ fn warnings_exit_0_unless_strict_and_are_suppressed_by_name() {
         (&[&path, "--allow", "mony"], 64, "unverified"),
         (&[&missing], 66, "reviews.json"),
     ] {
-        let (ended, printed) = check(arguments);
-        assert_eq!(ended, Some(status), "{arguments:?}: {printed}");
+        let printed = check(arguments, status);
         assert!(printed.contains(part), "{arguments:?}: {printed}");
     }
-    let (_, printed) = check(&[&path, "--format", "json"]);
-    let value: Value = serde_json::from_str(&printed).unwrap();
+    let value = run(&["check", &path, "--format", "json"]).json();
     let codes = [0, 1].map(|number| value["warnings"][number]["code"].clone());
     assert_eq!(codes, ["unverified", "money"]);
 }
@@ -65,8 +61,7 @@ fn an_error_of_a_value_names_its_line_and_column() {
     let file = Path::new(&path).join("reviews.json");
     let reviews = std::fs::read_to_string(&file).unwrap();
     let line = |part: &str| 1 + reviews[..reviews.find(part).unwrap()].matches('\n').count();
-    let (status, found) = check(&[&path]);
-    assert_eq!(status, Some(65));
+    let found = check(&[&path], 65);
     let rating = "].rating: 7 is not a whole number from 1 to 5";
     for (part, message) in [
         ("\"url\": \"//", "business.url: "),
@@ -76,16 +71,13 @@ fn an_error_of_a_value_names_its_line_and_column() {
         let is_it = |line: &str| line.starts_with(&start) && line.contains(message);
         assert!(found.lines().any(is_it), "{start}: {found}");
     }
-    let as_json = || -> Value {
-        let (_, printed) = check(&[&path, "--format", "json"]);
-        serde_json::from_str(printed.lines().next().unwrap()).unwrap()
-    };
+    let as_json = || run(&["check", &path, "--format", "json"]).json();
     let value = as_json();
     assert_eq!(value["error_count"], 2, "{value}");
     assert_eq!(value["errors"][1]["line"], line("\"rating\": 7"), "{value}");
     // A file that is not JSON has one error, at the parser's position.
     std::fs::write(&file, &reviews[..reviews.len() - 3]).unwrap();
-    assert!(check(&[&path]).1.contains("is truncated"));
+    assert!(check(&[&path], 65).contains("is truncated"));
     // An empty file has no position, but no key is missing.
     std::fs::write(&file, "").unwrap();
     let expected = json!({"file": "reviews.json", "place": "", "line": null, "column": null,

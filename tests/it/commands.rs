@@ -1,6 +1,6 @@
 //! The commands for operators: healthcheck, config, completions, man, insights.
 
-use crate::support::program::{command, run};
+use crate::support::program::{Ended, command, run};
 use crate::support::{Program, service};
 
 #[test]
@@ -13,8 +13,7 @@ fn healthcheck_ends_with_0_for_a_good_answer_and_1_for_none() {
         ("ftp://127.0.0.1/", 64),
         ("127.0.0.1:9090/readyz", 64),
     ] {
-        let output = run(&["healthcheck", url]);
-        assert_eq!(output.status.code(), Some(status), "{url}");
+        assert_eq!(run(&["healthcheck", url]).status, Some(status), "{url}");
     }
 }
 
@@ -27,9 +26,7 @@ fn config_lists_each_setting_with_its_origin() {
     command
         .env("REVIEWD_POLL", "1m")
         .env("REVIEWD_STORE", store);
-    let output = command.output().unwrap();
-    assert_eq!(output.status.code(), Some(0));
-    let text = String::from_utf8(output.stdout).unwrap();
+    let text = Ended::of(&mut command).with(0);
     assert!(!text.contains(password), "a secret is not shown");
     let settings: Vec<serde_json::Value> = serde_json::from_str(&text).unwrap();
     for (flag, value, origin) in [
@@ -43,9 +40,9 @@ fn config_lists_each_setting_with_its_origin() {
         let found = (setting["value"].as_str(), setting["origin"].as_str());
         assert_eq!(found, (value, Some(origin)), "{flag}");
     }
-    let table = String::from_utf8(run(&["config"]).stdout).unwrap();
+    let table = run(&["config"]).with(0);
     assert_eq!(table.lines().count(), settings.len());
-    assert_eq!(run(&["config", "--threads", "0"]).status.code(), Some(64));
+    run(&["config", "--threads", "0"]).with(64);
 }
 
 #[test]
@@ -56,7 +53,7 @@ fn completions_and_manual_pages_are_generated() {
         ("man serve", ["REVIEWD_ADMIN_LISTEN", "SIGHUP"]),
     ] {
         let arguments: Vec<&str> = arguments.split(' ').collect();
-        let text = String::from_utf8(run(&arguments).stdout).unwrap();
+        let text = run(&arguments).with(0);
         assert!(parts.iter().all(|part| text.contains(part)), "{text}");
     }
 }
@@ -67,11 +64,9 @@ fn insights_prints_the_document_that_is_served_or_the_reasons_behind_an_aspect()
     let program = Program::serve(&["--data", sample]);
     let mut served = crate::support::get(program.address(), "/insights.json", &[]).body;
     served.push(b'\n');
-    assert!(run(&["insights", sample]).stdout == served);
-    let output = run(&["insights", sample, "--explain", "fees"]);
-    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(run(&["insights", sample]).stdout.as_bytes() == served);
+    let text = run(&["insights", sample, "--explain", "fees"]).with(0);
     let explains = text.contains("\nnegative  ") && text.contains("[fees]");
-    assert!(explains && output.status.success(), "{text}");
-    let output = run(&["insights", sample, "--explain", "none"]);
-    assert_eq!(output.status.code(), Some(64));
+    assert!(explains, "{text}");
+    run(&["insights", sample, "--explain", "none"]).with(64);
 }

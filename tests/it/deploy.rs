@@ -1,34 +1,13 @@
 //! The files in `deploy/`: they name only metrics and variables that exist, and restart and stop the service correctly.
 
 use std::collections::HashSet;
-use std::fs;
-use std::path::{Path, PathBuf};
 
 use reviewd::server::{AccessLogTarget, TlsFiles};
 
 use crate::hub::rig;
 use crate::support::program::run;
-use crate::support::{Server, get};
+use crate::support::{Server, files_below, get};
 use crate::tls::{ALWAYS, write_pair};
-
-/// Every file below `deploy/`, with its text.
-fn files() -> Vec<(PathBuf, String)> {
-    let mut found = Vec::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("deploy")];
-    while let Some(folder) = folders.pop() {
-        for entry in fs::read_dir(&folder).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() {
-                folders.push(path);
-            } else {
-                let text = fs::read_to_string(&path).unwrap();
-                found.push((path, text));
-            }
-        }
-    }
-    assert!(found.len() >= 8, "{found:?}");
-    found
-}
 
 /// The words of `text` that begin with one of `prefixes`.
 fn words<'t>(text: &'t str, prefixes: &[&str]) -> Vec<&'t str> {
@@ -42,7 +21,7 @@ const METRICS: &[&str] = &["reviewd_", "process_"];
 /// Asserts that every word of `deploy/` that begins with one of `prefixes` is `known`, and that there are over `least`.
 fn assert_known(known: &[&str], prefixes: &[&str], least: usize) {
     let mut named = HashSet::new();
-    for (path, text) in files() {
+    for (path, text) in files_below("deploy") {
         for name in words(&text, prefixes) {
             assert!(known.contains(&name), "{}: {name}", path.display());
             named.insert(name.to_owned());
@@ -120,10 +99,8 @@ fn a_terminating_pod_still_listens_for_some_seconds() {
 
 #[test]
 fn units_and_containers_set_only_variables_that_exist() {
-    let settings = run(&["config", "--json"]).stdout;
-    let settings: Vec<serde_json::Value> = serde_json::from_slice(&settings).unwrap();
-    let known = settings
-        .iter()
-        .filter_map(|setting| setting["variable"].as_str());
+    let settings = run(&["config", "--json"]).json();
+    let settings = settings.as_array().unwrap().iter();
+    let known = settings.filter_map(|setting| setting["variable"].as_str());
     assert_known(&known.collect::<Vec<_>>(), &["REVIEWD_"], 5);
 }

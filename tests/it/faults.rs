@@ -1,11 +1,16 @@
 //! Faults of the machine: SIGKILL under load, a full or read-only disk, no file descriptors. Other faults are tested
-//! with their subject: a full disk and clock jumps in `hub`, missing data in `reload`.
+//! with their subject: clock jumps in `hub`, missing data in `reload`.
 
 use std::net::{SocketAddr, TcpListener};
 
+use crate::hub::rig;
+use crate::hub::subscriber::Subscriber;
 use crate::settings::assert_state_is_refused;
+use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::program::serve_on;
-use crate::support::{Connection, Load, Mount, Program, get, send, wait_until};
+use crate::support::{Connection, Load, Mount, Program, get, wait_until};
+
+const DATE: &str = "2026-01-01T00:00:00Z";
 
 /// Each of the four clients may lose its current request; connections that wait in the listening socket are answered.
 #[test]
@@ -24,23 +29,17 @@ fn sigkill_under_load_loses_only_requests_in_flight() {
     assert_eq!(get(new.address(), "/readyz", &[]).json()["ready"], true);
 }
 
-/// Sends a subscribe request for callback `number` to the hub at `address`; returns the status of the response.
-fn subscribe(address: SocketAddr, number: usize) -> u16 {
-    let callback = format!("https://127.0.0.1:1024/{number}");
-    let topic = format!("http://{address}/feed.xml");
-    let body = format!("hub.mode=subscribe&hub.topic={topic}&hub.callback={callback}");
-    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
-    send(address, "POST", "/api/websub/hub", &fields, body.as_bytes()).status
+/// Starts the program with a hub on `state` that does not limit requests from this machine.
+fn serve(data: &DataDir, state: &str, more: &[&str]) -> Program {
+    let any = ["--subscriptions-per-host", "100000"];
+    rig::serve(data, ["--state", state], &[&any, more].concat())
 }
 
-/// Flags of a hub that does not limit requests from this machine.
-const ANY_NUMBER: [&str; 5] = [
-    "--allow-private-callbacks",
-    "--hub-rate",
-    "0",
-    "--subscriptions-per-host",
-    "100000",
-];
+/// Sends a subscribe request for callback `number`; returns the status of the response.
+fn subscribe(address: SocketAddr, number: usize) -> u16 {
+    let callback = format!("https://127.0.0.1:1024/{number}");
+    rig::post(address, "subscribe", &callback, 1_000).status
+}
 
 fn has_reason(address: SocketAddr) -> bool {
     get(address, "/readyz", &[]).text().contains("hub_store")
@@ -53,10 +52,10 @@ fn a_read_only_state_directory_stops_only_the_hub_until_it_is_writable() {
     // Without an existing store, startup refuses a read-only directory.
     assert_state_is_refused(mount.path());
     mount.make("rw");
-    let flags = [&["--state", mount.text()], &ANY_NUMBER[..]].concat();
-    Program::serve(&flags).stop();
+    let data = DataDir::with_reviews(1, DATE);
+    serve(&data, mount.text(), &[]).stop();
     mount.make("ro");
-    let program = Program::serve(&flags);
+    let program = serve(&data, mount.text(), &[]);
     let address = program.address();
     wait_until("the reason", || has_reason(address));
     assert_eq!(get(address, "/readyz", &[]).status, 503);
@@ -70,12 +69,13 @@ fn a_read_only_state_directory_stops_only_the_hub_until_it_is_writable() {
 #[test]
 fn a_full_disk_stops_only_the_hub_and_the_access_log_until_there_is_space() {
     let Some(mount) = Mount::new() else { return };
+    let (data, subscriber) = (DataDir::with_reviews(1, DATE), Subscriber::good());
     let log = mount.path().join("access.log");
-    let (state, log_text) = (mount.path().join("state"), log.to_str().unwrap());
-    let flags = ["--state", state.to_str().unwrap(), "--access-log", log_text];
-    let program = Program::serve(&[&flags[..], &ANY_NUMBER].concat());
+    let state = mount.path().join("state");
+    let flags = ["--access-log", log.to_str().unwrap()];
+    let program = serve(&data, state.to_str().unwrap(), &flags);
     let address = program.address();
-    assert_eq!(subscribe(address, 0), 202);
+    rig::subscribe(&program, &subscriber.callback("/cb"));
     mount.fill();
     // Free space in the last pages of the files is used up first.
     let mut number = 0;
@@ -83,6 +83,7 @@ fn a_full_disk_stops_only_the_hub_and_the_access_log_until_there_is_space() {
         number += 1;
         subscribe(address, number) == 503
     });
+    program.wait_for_log("the disk is full");
     wait_until("the reason", || has_reason(address));
     // More lines than the rest of the log's last page holds.
     for _ in 0..100 {
@@ -93,6 +94,9 @@ fn a_full_disk_stops_only_the_hub_and_the_access_log_until_there_is_space() {
     wait_until("it is taken", || subscribe(address, 0) == 202);
     wait_until("no reason", || !has_reason(address));
     program.wait_for_log("the access log can be written again");
+    // The earlier subscription is not lost.
+    data.write("reviews.json", &reviews_json(2, "2026-01-02T00:00:00Z"));
+    subscriber.wait_delivery(1);
     assert_eq!(get(address, "/feed.xml", &[]).status, 200);
     wait_until("the line", || {
         std::fs::read_to_string(&log).is_ok_and(|text| text.contains("/feed.xml"))

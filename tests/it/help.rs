@@ -22,16 +22,9 @@ pub(crate) fn assert_golden(name: &str, text: &str) {
     );
 }
 
-/// Returns the output of `reviewd`, which must succeed.
-fn printed(arguments: &[&str]) -> String {
-    let output = run(arguments);
-    assert_eq!(output.status.code(), Some(0), "{arguments:?}");
-    String::from_utf8(output.stdout).expect("it prints text")
-}
-
 #[test]
 fn the_help_of_the_program_is_unchanged() {
-    assert_golden("help.txt", &printed(&["--help"]));
+    assert_golden("help.txt", &run(&["--help"]).with(0));
 }
 
 /// The flags of `serve` that operators see.
@@ -44,7 +37,7 @@ fn flags() -> Vec<Arg> {
 
 #[test]
 fn the_short_help_of_serve_shows_ten_flags_and_the_long_one_all() {
-    let [short, long] = ["-h", "--help"].map(|flag| printed(&["serve", flag]));
+    let [short, long] = ["-h", "--help"].map(|flag| run(&["serve", flag]).with(0));
     let count = |help: &str| {
         help.lines()
             .filter(|line| line.starts_with("      --"))
@@ -129,5 +122,5 @@ fn row(flag: &Arg) -> String {
 #[test]
 fn the_version_is_that_of_the_package() {
     let version = format!("reviewd {}\n", env!("CARGO_PKG_VERSION"));
-    assert_eq!(printed(&["--version"]), version);
+    assert_eq!(run(&["--version"]).with(0), version);
 }

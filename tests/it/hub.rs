@@ -10,7 +10,6 @@ mod content;
 #[cfg(feature = "postgres")]
 mod copy;
 mod crash;
-mod disk;
 mod failures;
 mod guard;
 mod handover;

@@ -9,13 +9,12 @@ mod runs;
 mod sources;
 
 use std::path::Path;
-use std::process::Output;
 
 use reviewd::import::new_file;
 use reviewd::wire::date::Timestamp;
 use serde_json::{Value, json};
 
-use crate::support::program::run;
+use crate::support::program::{Ended, run};
 
 /// Returns the path of an export that was written for these tests.
 fn fixture(name: &str) -> String {
@@ -60,24 +59,21 @@ impl Folder {
     }
 
     /// Runs an import with these arguments.
-    fn run(&self, arguments: &[&str]) -> Output {
+    fn run(&self, arguments: &[&str]) -> Ended {
         run(&[&["import"], arguments, &["--into", self.text()]].concat())
     }
 
     /// Runs an import, and returns its report with the exit status in it.
     pub(crate) fn import(&self, arguments: &[&str]) -> Value {
-        let output = self.run(&[arguments, &["--format", "json"]].concat());
-        let mut report = serde_json::from_slice(&output.stdout).unwrap_or(json!({}));
-        report["status"] = output.status.code().into();
+        let ended = self.run(&[arguments, &["--format", "json"]].concat());
+        let mut report = serde_json::from_str(&ended.stdout).unwrap_or(json!({}));
+        report["status"] = ended.status.into();
         report
     }
 
     /// Asserts the exit status of an import, and that it prints `text`; returns the whole output.
     fn says(&self, arguments: &[&str], status: i32, text: &str) -> String {
-        let output = self.run(arguments);
-        let said = [output.stdout, output.stderr].concat();
-        let said = String::from_utf8_lossy(&said).into_owned();
-        assert_eq!(output.status.code(), Some(status), "{said}");
+        let said = self.run(arguments).with(status);
         assert!(said.contains(text), "{said}");
         said
     }

@@ -6,13 +6,13 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::program::run;
+use crate::support::program::{Ended, run};
 use crate::support::{Program, get};
 
-fn init(folder: &Path, flags: &[&str]) -> (Option<i32>, String) {
-    let output = run(&[&["init", folder.to_str().unwrap()], flags].concat());
-    let text = [output.stdout, output.stderr].concat();
-    (output.status.code(), String::from_utf8(text).unwrap())
+/// Runs `reviewd init`, asserts its exit status, and returns its output.
+#[track_caller]
+fn init(folder: &Path, flags: &[&str], status: i32) -> String {
+    run(&[&["init", folder.to_str().unwrap()], flags].concat()).with(status)
 }
 
 const NAME: &str = "Bright \"Smile\" & Co";
@@ -31,12 +31,10 @@ fn with<'a>(flag: &str, value: &'a str) -> [&'a str; 6] {
 fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("a/b");
-    let (status, text) = init(&folder, &FLAGS);
-    assert_eq!(status, Some(0), "{text}");
+    init(&folder, &FLAGS, 0);
     let taxonomy = fs::read_to_string(folder.join("taxonomy.json")).unwrap();
     assert!(taxonomy.contains("\"extends\": \"medical\""), "{taxonomy}");
-    let check = run(&["check", folder.to_str().unwrap()]);
-    assert_eq!(check.status.code(), Some(0), "{check:?}");
+    run(&["check", folder.to_str().unwrap()]).with(0);
     let program = Program::serve(&["--data", folder.to_str().unwrap()]);
     let document = get(program.address(), "/reviews.json", &[]).json();
     let keys = ["name", "type", "url"].map(|key| &document["business"][key]);
@@ -49,8 +47,7 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
     let table = "id,author,rating,date,text\n1,Ann,5,2024-03-04,The price was fair.\n";
     fs::write(&source, table).unwrap();
     let [source, into] = [&source, &folder].map(|path| path.to_str().unwrap());
-    let output = run(&["import", source, "--into", into, "--verified"]);
-    assert_eq!(output.status.code(), Some(0), "{output:?}");
+    run(&["import", source, "--into", into, "--verified"]).with(0);
 }
 
 /// Trades, and the type of schema.org that each becomes.
@@ -77,8 +74,7 @@ fn trades_become_types_of_schema_org_and_values_have_limits() {
         .map(|(trade, kind)| ("--trade", trade, kind))
         .chain(at_the_limit)
     {
-        let (status, text) = init(&folder, &with(flag, value));
-        assert_eq!(status, Some(0), "{value}: {text}");
+        init(&folder, &with(flag, value), 0);
         let file = fs::read(folder.join("reviews.json")).unwrap();
         let file: Value = serde_json::from_slice(&file).unwrap();
         assert_eq!(file["business"]["type"], kind, "{value}");
@@ -86,8 +82,7 @@ fn trades_become_types_of_schema_org_and_values_have_limits() {
     }
     let longer = long + "x";
     for (flag, value) in [("--name", ""), ("--name", &longer), ("--trade", &longer)] {
-        let (status, text) = init(&folder, &with(flag, value));
-        assert_eq!(status, Some(64), "{text}");
+        let text = init(&folder, &with(flag, value), 64);
         let bound = "must be one line of 1 to 1024 bytes";
         assert!(text.contains(bound), "{text}");
     }
@@ -98,8 +93,7 @@ fn a_folder_with_any_data_file_is_left_alone() {
     for name in ["reviews.json", "taxonomy.json", "ignored.json"] {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(name), "mine").unwrap();
-        let (status, text) = init(folder.path(), &FLAGS);
-        assert_eq!(status, Some(73), "{text}");
+        let text = init(folder.path(), &FLAGS, 73);
         let why = format!("has {name}, so nothing was changed");
         assert!(text.contains(&why), "{text}");
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
@@ -111,15 +105,13 @@ fn without_a_terminal_a_missing_flag_is_named() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("x");
     for (flags, missing) in [(&FLAGS[2..], "--name"), (&FLAGS[..4], "--site")] {
-        let (status, text) = init(&folder, flags);
-        assert_eq!(status, Some(64), "{text}");
+        let text = init(&folder, flags, 64);
         assert!(text.contains(missing), "{text}");
         assert!(!folder.exists());
     }
-    assert_eq!(init(&folder, &with("--site", "brightsmile")).0, Some(64));
+    init(&folder, &with("--site", "brightsmile"), 64);
     // The trade is optional.
-    let flags = [&FLAGS[..2], &FLAGS[4..]].concat();
-    assert_eq!(init(&folder, &flags).0, Some(0));
+    init(&folder, &[&FLAGS[..2], &FLAGS[4..]].concat(), 0);
 }
 
 #[test]
@@ -134,9 +126,7 @@ fn on_a_terminal_missing_values_are_prompted_for_until_they_are_valid() {
     let mut terminal = Command::new("script");
     terminal.args(["-qec", &line, "/dev/null"]);
     terminal.stdin(Stdio::from(File::open(path).unwrap()));
-    let output = terminal.output().unwrap();
-    assert!(output.status.success(), "{output:?}");
-    let shown = String::from_utf8_lossy(&output.stdout);
+    let shown = Ended::of(&mut terminal).with(0);
     for part in [
         "Name of the business: ",
         "Its website (https://…): must be an http or https address",

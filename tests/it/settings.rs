@@ -5,30 +5,30 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::{Command, Output};
+use std::process::Command;
 
 use crate::support::Program;
-use crate::support::program::{activated, command, run};
+use crate::support::program::{Ended, activated, command, run};
 
 /// Checks status and output of a failed start, and returns its only line.
-pub(crate) fn one_line(output: &Output, status: u8, what: &str) -> String {
-    let said = String::from_utf8(output.stderr.clone()).unwrap();
-    assert_eq!(output.status.code(), Some(status.into()), "{what}: {said}");
-    assert_eq!(said.lines().count(), 1, "{what}: {said}");
-    assert!(said.starts_with("reviewd: "), "{what}: {said}");
-    assert!(output.stdout.is_empty(), "{what}: {output:?}");
+#[track_caller]
+pub(crate) fn one_line(ended: Ended, status: i32) -> String {
+    assert_eq!(ended.stdout, "");
+    let said = ended.with(status);
+    let is_line = said.starts_with("reviewd: ") && said.lines().count() == 1;
+    assert!(is_line, "{said}");
     said
 }
 
 /// Runs `reviewd serve`, which has to fail with one line, and returns the line.
-fn refused(flag: &str, value: &str, status: u8) -> String {
+fn refused(flag: &str, value: &str, status: i32) -> String {
     let state = tempfile::tempdir().unwrap();
     let mut command = command();
     command.args(["serve", "--log-level", "error"]);
     command.env("REVIEWD_STATE", state.path());
     command.env("REVIEWD_LISTEN", "127.0.0.1:0");
-    let output = command.arg(format!("{flag}={value}")).output().unwrap();
-    one_line(&output, status, &format!("{flag} {value}"))
+    let ended = Ended::of(command.arg(format!("{flag}={value}")));
+    one_line(ended, status)
 }
 
 /// Values that the command-line parser refuses are tested next to the flags.
@@ -63,7 +63,7 @@ fn a_refused_secret_is_not_repeated() {
     by_flag.args(["serve", "--store", address]);
     by_variable.arg("serve").env("REVIEWD_STORE", address);
     for mut command in [by_flag, by_variable] {
-        let said = one_line(&command.output().unwrap(), 78, "--store");
+        let said = one_line(Ended::of(&mut command), 78);
         let is_named = said.contains("--store") && !said.contains("0123456789");
         assert!(is_named, "{said}");
     }
@@ -78,9 +78,7 @@ fn unknown_flags_and_commands_are_64_with_the_nearest_that_exist() {
         (&["man", "nothing"], "nothing"),
         (&["completions"], "<SHELL>"),
     ] {
-        let output = run(arguments);
-        let said = String::from_utf8(output.stderr).unwrap();
-        assert_eq!(output.status.code(), Some(64), "{said}");
+        let said = run(arguments).with(64);
         assert!(said.contains(part), "{said}");
     }
 }
@@ -90,8 +88,7 @@ fn an_empty_variable_counts_as_unset_and_a_switch_accepts_common_boolean_words()
     let with = |arguments: &[&str], word: &str| {
         let mut command = command();
         command.args(arguments).env("REVIEWD_NO_HUB", word);
-        let output = command.env("REVIEWD_POLL", "").output().unwrap();
-        String::from_utf8(output.stdout).unwrap()
+        Ended::of(command.env("REVIEWD_POLL", "")).with(0)
     };
     for (word, end) in [
         ("", "default      false"),
@@ -116,7 +113,7 @@ fn refused_socket(descriptor: OwnedFd, count: u8) -> String {
     let state = tempfile::tempdir().unwrap();
     let arguments = ["--state", state.path().to_str().unwrap()];
     let mut command = activated(descriptor, count, &arguments);
-    one_line(&command.output().unwrap(), 78, "a socket")
+    one_line(Ended::of(&mut command), 78)
 }
 
 #[test]
@@ -137,7 +134,7 @@ fn passed_descriptors_that_are_not_listening_tcp_sockets_exit_78() {
     let mut closed = Command::new("sh");
     let script = "exec 3<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
     closed.args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"]);
-    let said = one_line(&closed.output().unwrap(), 78, "closed");
+    let said = one_line(Ended::of(&mut closed), 78);
     assert!(said.contains("LISTEN_FDS: "), "{said}");
 }
 
@@ -160,8 +157,10 @@ fn a_state_directory_is_created_with_its_parents_or_refused_with_78() {
 
 pub(crate) fn assert_state_is_refused(path: &Path) {
     let path = path.to_str().unwrap();
-    let output = run(&["serve", "--listen", "127.0.0.1:0", "--state", path]);
-    let said = one_line(&output, 78, path);
+    let said = one_line(
+        run(&["serve", "--listen", "127.0.0.1:0", "--state", path]),
+        78,
+    );
     let line = format!("reviewd: cannot write to the state directory {path} (--state)");
     assert!(said.starts_with(&line), "{said}");
 }

@@ -17,6 +17,7 @@ use rustls::{ClientConfig, ClientConnection, RootCertStore, StreamOwned};
 use tempfile::TempDir;
 
 use crate::support::frames::{END_STREAM, Frames, kind};
+use crate::support::program::run;
 use crate::support::{DEADLINE, Program, Server, service, wait_until};
 use crate::timeouts::wait_for_slow_reader;
 
@@ -65,6 +66,11 @@ impl Pair {
             config.tls = Some(self.files());
             change(config);
         })
+    }
+
+    /// Completes a handshake with `server`, as [`shake`].
+    fn shake(&self, server: &Server, protocol: &str) -> StreamOwned<ClientConnection, TcpStream> {
+        shake(server.address(), &self.certificate, &[protocol]).unwrap()
     }
 
     /// The flags that name both files.
@@ -213,7 +219,7 @@ fn a_client_of_http_2_that_reads_late_gets_everything_with_tls_and_without() {
     let settings = [(4, 0x7fff_ffff)];
     let pair = Pair::new();
     let server = pair.server();
-    let stream = shake(server.address(), &pair.certificate, &["h2"]).unwrap();
+    let stream = pair.shake(&server, "h2");
     read_late(Frames::over(stream, "localhost", &settings).unwrap());
     read_late(Frames::open(service().address(), &settings));
 }
@@ -242,7 +248,7 @@ fn silence_and_unfinished_handshakes_and_heads_end_after_the_header_time() {
         connection.rest();
         assert!(began.elapsed() >= short, "{:?}", began.elapsed());
     }
-    let mut stream = shake(server.address(), &pair.certificate, &["http/1.1"]).unwrap();
+    let mut stream = pair.shake(&server, "http/1.1");
     stream.write_all(b"GET /healthz HTTP/1.1\r\n").unwrap();
     let mut reply = String::new();
     stream.read_to_string(&mut reply).unwrap();
@@ -255,7 +261,7 @@ fn tls_records_without_data_do_not_start_the_header_time() {
     let pair = Pair::new();
     let short = Duration::from_millis(300);
     let server = pair.server_with(|config| config.limits.header_time = short);
-    let mut stream = shake(server.address(), &pair.certificate, &["http/1.1"]).unwrap();
+    let mut stream = pair.shake(&server, "http/1.1");
     let head = b"HEAD /healthz HTTP/1.1\r\nHost: localhost\r\n\r\n";
     stream.write_all(head).unwrap();
     let mut reply = Vec::new();
@@ -276,7 +282,7 @@ fn a_client_that_reads_nothing_is_dropped_under_tls_as_well() {
     let pair = Pair::new();
     let short = Duration::from_millis(300);
     let server = pair.server_with(|config| config.limits.rate_time = short);
-    let mut stream = shake(server.address(), &pair.certificate, &["http/1.1"]).unwrap();
+    let mut stream = pair.shake(&server, "http/1.1");
     let requests = "GET /reviews.json HTTP/1.1\r\nHost: localhost\r\n\r\n".repeat(200);
     stream.write_all(requests.as_bytes()).unwrap();
     wait_for_slow_reader(&server);
@@ -289,7 +295,7 @@ fn an_unfinished_handshake_does_not_delay_shutdown() {
     let mut silent = server.connect();
     let mut half = server.connect();
     half.write(b"\x16\x03\x01");
-    let idle = shake(server.address(), &pair.certificate, &["h2"]).unwrap();
+    let idle = pair.shake(&server, "h2");
     server.wait_for_open(3);
     let mut frames = Frames::over(idle, "localhost", &[]).unwrap();
     frames.get(1, "/healthz");
@@ -314,8 +320,7 @@ fn healthcheck_verifies_the_certificate_except_of_a_loopback_address() {
         (format!("http://{address}/readyz"), 1),
         (format!("https://localhost:{}/readyz", address.port()), 1),
     ] {
-        let output = crate::support::program::run(&["healthcheck", &url]);
-        assert_eq!(output.status.code(), Some(status), "{url}");
+        run(&["healthcheck", &url]).with(status);
     }
 }
 

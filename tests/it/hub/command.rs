@@ -6,23 +6,17 @@ use serde_json::{Value, json};
 
 use super::rig::Rig;
 use super::subscriber::{Reply, Subscriber};
-use crate::support::program::command;
+use crate::support::program::{Ended, run};
 use crate::support::wait_until;
 
-/// Runs `reviewd hub` on the rig's state; returns exit status, standard output and standard error.
-pub(crate) fn hub(rig: &Rig, arguments: &[&str]) -> (i32, String, String) {
-    let mut command = command();
-    command.arg("hub").args(arguments).arg("--state");
-    let output = command.arg(rig.state_dir()).output().unwrap();
-    let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
-    let status = output.status.code().unwrap();
-    (status, text(output.stdout), text(output.stderr))
+/// Runs `reviewd hub` on the rig's state.
+fn hub(rig: &Rig, arguments: &[&str]) -> Ended {
+    let state = ["--state", rig.state_dir().to_str().unwrap()];
+    run(&[&["hub"], arguments, &state].concat())
 }
 
 fn json(rig: &Rig, arguments: &[&str]) -> Value {
-    let (status, out, error) = hub(rig, &[arguments, &["--format", "json"]].concat());
-    assert_eq!((status, error.as_str()), (0, ""));
-    serde_json::from_str(&out).unwrap()
+    hub(rig, &[arguments, &["--format", "json"]].concat()).json()
 }
 
 fn id_of(rig: &Rig, callback: &str) -> String {
@@ -57,8 +51,7 @@ fn list_and_show_hide_secrets_and_callback_queries() {
         (&["list", "--format", "json"], "\"signed\":true"),
         (&["list", "--removed"], ""),
     ] {
-        let (status, out, error) = hub(&rig, arguments);
-        assert_eq!((status, error.as_str()), (0, ""));
+        let out = hub(&rig, arguments).with(0);
         assert!(out.contains(line), "{out}");
         assert!(!out.contains("opensesame") && !out.contains("hidden"));
     }
@@ -70,8 +63,8 @@ fn remove_tells_the_subscriber_and_leaves_a_tombstone() {
     let callback = subscriber.callback("/cb");
     rig.subscribe(&callback);
     let id = id_of(&rig, &callback);
-    let (_, out, _) = hub(&rig, &["remove", &id]);
-    assert_eq!(out, format!("subscription {id} is removed\n"));
+    let said = hub(&rig, &["remove", &id]).with(0);
+    assert_eq!(said, format!("subscription {id} is removed\n"));
     let reason = "the operator removed the subscription";
     assert_eq!(subscriber.wait_denial(1).query()["hub.reason"], reason);
     let removed = json(&rig, &["list", "--removed"]);
@@ -80,8 +73,7 @@ fn remove_tells_the_subscriber_and_leaves_a_tombstone() {
     rig.wait_settled();
     subscriber.assert_received(0, 1);
     for action in ["show", "remove", "retry"] {
-        let (status, _, error) = hub(&rig, &[action, &id]);
-        assert_eq!(status, 66);
+        let error = hub(&rig, &[action, &id]).with(66);
         let begin = format!("reviewd: subscription {id} of 127.0.0.1 ended at 2");
         let end = "Z: operator (last attempt: never)\n";
         assert!(error.starts_with(&begin) && error.ends_with(end), "{error}");
@@ -99,7 +91,7 @@ fn retry_sends_a_pending_delivery_at_once() {
     rig.wait_failures(&callback, 1);
     subscriber.behave(Reply::good);
     let id = id_of(&rig, &callback);
-    let retry = || hub(&rig, &["retry", &id]).1;
+    let retry = || hub(&rig, &["retry", &id]).with(0);
     assert_eq!(retry(), format!("subscription {id} is due now\n"));
     assert_eq!(subscriber.wait_delivery(2).body, b"2");
     rig.wait_settled();
@@ -111,19 +103,17 @@ fn unknown_subscriptions_exit_66_and_a_damaged_store_65() {
     let mut rig = Rig::start();
     wait_until("delivering", || rig.hub().health().delivering);
     for action in ["show", "remove", "retry"] {
-        let (status, out, error) = hub(&rig, &[action, "7"]);
-        assert_eq!((status, out.as_str()), (66, ""));
+        let error = hub(&rig, &[action, "7"]).with(66);
         let what = "reviewd: there is no subscription 7; `reviewd hub list` lists them\n";
         assert_eq!(error, what);
     }
     rig.stop();
     let file = rig.state_dir().join("hub.sqlite3");
     std::fs::write(&file, "x".repeat(512)).unwrap();
-    let (status, _, error) = hub(&rig, &["list"]);
-    assert_eq!(status, 65);
+    let error = hub(&rig, &["list"]).with(65);
     assert!(error.contains("the file is damaged"), "{error}");
     std::fs::remove_dir_all(rig.state_dir()).unwrap();
-    assert_eq!(hub(&rig, &["list"]).0, 66);
+    hub(&rig, &["list"]).with(66);
     assert!(!rig.state_dir().exists(), "looking creates nothing");
 }
 
@@ -138,7 +128,7 @@ fn a_delivery_that_is_due_is_shown_as_now_and_not_as_a_date_of_1970() {
     state
         .execute("UPDATE topic SET digest = zeroblob(32)", [])
         .unwrap();
-    let shown = hub(&rig, &["show", &id]).1;
+    let shown = hub(&rig, &["show", &id]).with(0);
     assert!(
         shown.contains("next_attempt\tnow\n") && !shown.contains("1970"),
         "{shown}"
@@ -158,7 +148,7 @@ fn pending_requests_are_listed_with_their_last_status() {
     assert_eq!(request["mode"], "subscribe");
     assert_eq!(request["host"], "dead.sub.test");
     assert_eq!(request["attempts"], 1);
-    let (_, out, _) = hub(&rig, &["list", "--requests"]);
+    let out = hub(&rig, &["list", "--requests"]).with(0);
     assert!(
         out.contains("\t1\tresolve\t2") && !out.contains("hidden"),
         "{out}"

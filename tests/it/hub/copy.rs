@@ -2,7 +2,7 @@
 
 use oracle::hub::ask;
 use reviewd::hub::Mode;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::postgres_shared::Shared;
 use super::rig::{BASE, FEED, Rig, now};
@@ -12,9 +12,7 @@ use crate::support::program::run;
 
 #[test]
 fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
-    let Some(shared) = Shared::begin() else {
-        return;
-    };
+    let Some(shared) = Shared::new() else { return };
     let mut rig = Rig::start();
     let (subscriber, silent) = (Subscriber::good(), Subscriber::good());
     let [signed, plain] = ["/a", "/b"].map(|path| subscriber.callback(path));
@@ -25,8 +23,7 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     let state = rig.state_dir().to_str().unwrap().to_owned();
     let copy = ["hub", "copy", "--store", &shared.url, "--state", &state];
     // The copy is refused while a hub delivers from the state directory.
-    let refused = run(&copy);
-    assert_eq!(refused.status.code(), Some(69), "{refused:?}");
+    run(&copy).with(69);
     rig.stop();
     // A request that is accepted and not yet verified is copied too.
     let accept = ask(Mode::Subscribe, &silent.callback("/c"), FEED, None, 600);
@@ -34,15 +31,12 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     let accepted = rig.store().accept(&[accept], &quotas, now());
     assert_eq!(accepted, Ok(vec![Ok(())]));
     for (copied, known, requests) in [(2, 0, 1), (0, 2, 0)] {
-        let output = run(&[&copy[..], &["--format", "json"]].concat());
-        assert!(output.status.success(), "{output:?}");
-        let report: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let report = run(&[&copy[..], &["--format", "json"]].concat()).json();
         let expected = json!({"copied": copied, "known": known, "requests": requests});
         assert_eq!(report, expected);
     }
     let list = |place: [&str; 2]| {
-        let output = run(&[&["hub", "list", "--format", "json"], &place[..]].concat());
-        let mut list: Value = serde_json::from_slice(&output.stdout).unwrap();
+        let mut list = run(&[&["hub", "list", "--format", "json"], &place[..]].concat()).json();
         for one in list["subscriptions"].as_array_mut().unwrap() {
             one.as_object_mut().unwrap().remove("id");
         }
@@ -62,7 +56,6 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
 #[test]
 fn a_copy_needs_a_database() {
     let rig = Rig::start();
-    let output = run(&["hub", "copy", "--state", rig.state_dir().to_str().unwrap()]);
-    assert_eq!(output.status.code(), Some(64), "{output:?}");
-    assert!(String::from_utf8_lossy(&output.stderr).contains("--store"));
+    let said = run(&["hub", "copy", "--state", rig.state_dir().to_str().unwrap()]).with(64);
+    assert!(said.contains("--store"), "{said}");
 }

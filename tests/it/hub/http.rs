@@ -9,9 +9,9 @@ use reviewd::server::DataSource;
 use super::rig;
 use super::subscriber::{Reply, Subscriber};
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::{Fields, Response, Server, wait_until};
+use crate::support::{FORM, Response, Server, ask_hub, hub_form, send, wait_until};
 
-const FORM: &str = "application/x-www-form-urlencoded";
+const HUB: &str = "/api/websub/hub";
 
 /// Starts a server with a hub.
 fn start_with(temp: &tempfile::TempDir, change: impl FnOnce(&mut Settings)) -> Server {
@@ -20,28 +20,10 @@ fn start_with(temp: &tempfile::TempDir, change: impl FnOnce(&mut Settings)) -> S
     Server::start_with(|config| config.hub = Some(settings))
 }
 
-/// Posts a form to the hub, with further header fields.
-fn post(server: &Server, fields: Fields<'_>, body: &str) -> Response {
-    let mut connection = server.connect();
-    connection.request("POST", "/api/websub/hub", fields, body.as_bytes());
-    connection.response("POST")
-}
-
-fn form(server: &Server, path: &str, callback: &str) -> String {
-    let topic = format!("http://{}{path}", server.address());
-    url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("hub.mode", "subscribe")
-        .append_pair("hub.topic", &topic)
-        .append_pair("hub.callback", callback)
-        .finish()
-}
-
+/// Requests a subscription to the document at `path`.
 fn subscribe(server: &Server, path: &str, callback: &str) -> Response {
-    post(
-        server,
-        &[("Content-Type", FORM)],
-        &form(server, path, callback),
-    )
+    let topic = format!("http://{}{path}", server.address());
+    ask_hub(server.address(), "subscribe", &topic, callback, &[])
 }
 
 /// Checks a plain-text answer of one line that begins as expected.
@@ -63,9 +45,11 @@ fn h27_a_request_that_can_be_handled_is_answered_202() {
     let temp = tempfile::tempdir().unwrap();
     let server = start_with(&temp, |_| {});
     assert_line(&subscribe(&server, "/feed.xml", CALLBACK), 202, "accepted");
-    let credentials = [("Authorization", "Basic eDp5"), ("Content-Type", FORM)];
-    let body = form(&server, "/feed.xml", CALLBACK);
-    assert_eq!(post(&server, &credentials, &body).status, 202);
+    let topic = format!("http://{}/feed.xml", server.address());
+    let body = hub_form("subscribe", &topic, CALLBACK, &[]);
+    let credentials = [("Authorization", "Basic eDp5"), FORM];
+    let answer = send(server.address(), "POST", HUB, &credentials, body.as_bytes());
+    assert_eq!(answer.status, 202);
 }
 
 /// Refusals of bodies that are not forms are tested in `bodies`.
@@ -73,8 +57,13 @@ fn h27_a_request_that_can_be_handled_is_answered_202() {
 fn h29_h30_refusals_are_a_4xx_with_one_plain_line() {
     let temp = tempfile::tempdir().unwrap();
     let server = start_with(&temp, |_| {});
-    let fields = [("Content-Type", FORM)];
-    let missing = post(&server, &fields, "hub.mode=subscribe");
+    let missing = send(
+        server.address(),
+        "POST",
+        HUB,
+        &[FORM],
+        b"hub.mode=subscribe",
+    );
     assert_line(&missing, 400, "hub.callback: is missing");
     let plain = subscribe(&server, "/feed.xml", "http://127.0.0.1:8443/cb");
     let line = "hub.callback: must be an https URL, not \"http\"";
@@ -127,17 +116,8 @@ fn p1_h6_h47_h48_a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
         let response = subscribe(&server, path, &subscriber.callback(path));
         assert_eq!(response.status, 202);
     }
-    let confirmed = || {
-        server
-            .running()
-            .app()
-            .hub()
-            .unwrap()
-            .stats()
-            .confirmed
-            .load(Relaxed)
-    };
-    wait_until("active", || confirmed() == 3);
+    let stats = server.running().app().hub().unwrap().stats();
+    wait_until("active", || stats.confirmed.load(Relaxed) == 3);
     data.write("reviews.json", &reviews_json(4, "2026-01-02T00:00:00Z"));
     subscriber.wait_delivery(3);
     for delivery in subscriber.deliveries() {

@@ -34,11 +34,9 @@ pub(super) fn assert_refused_with(url: &str, arguments: &[&str], status: i32, wh
     let state = tempfile::tempdir().unwrap();
     let state = state.path().to_str().unwrap();
     let common = ["serve", "--listen", "127.0.0.1:0", "--state", state];
-    let output = run(&[&common[..], &["--store", url], arguments].concat());
-    let error = String::from_utf8(output.stderr).unwrap();
+    let error = run(&[&common[..], &["--store", url], arguments].concat()).with(status);
     let lines = error.lines();
     let mut said = lines.filter(|line| !line.contains("waiting for the hub's store"));
-    assert_eq!(output.status.code(), Some(status), "{error}");
     assert!(said.next().unwrap().contains(what), "{error}");
     assert!(
         said.next().is_none() && !error.contains("secret"),
@@ -48,9 +46,7 @@ pub(super) fn assert_refused_with(url: &str, arguments: &[&str], status: i32, wh
 
 #[test]
 fn the_shared_store_and_its_reference_model_agree_on_random_sequences() {
-    let Some(shared) = Shared::begin() else {
-        return;
-    };
+    let Some(shared) = Shared::new() else { return };
     let mut random = Random(1);
     for _ in 0..10 {
         shared.query("DROP SCHEMA IF EXISTS reviewd CASCADE");
@@ -61,9 +57,7 @@ fn the_shared_store_and_its_reference_model_agree_on_random_sequences() {
 
 #[test]
 fn the_schema_is_created_once_migrated_from_an_older_version_and_refused_if_newer() {
-    let Some(shared) = Shared::begin() else {
-        return;
-    };
+    let Some(shared) = Shared::new() else { return };
     let version = || shared.query("SELECT version FROM reviewd.meta");
     let all_at_once = || {
         std::thread::scope(|scope| {
@@ -97,7 +91,7 @@ fn the_schema_is_created_once_migrated_from_an_older_version_and_refused_if_newe
 
 #[test]
 fn unrecoverable_database_errors_exit_78() {
-    let Some(mut shared) = Shared::begin() else {
+    let Some(mut shared) = Shared::new() else {
         return;
     };
     let url = shared.url.clone();
@@ -173,7 +167,7 @@ fn an_unreachable_database_at_startup_exits_69_after_a_wait() {
 
 #[test]
 fn without_its_database_reads_are_served_and_the_hub_answers_503_until_it_is_back() {
-    let Some(mut shared) = Shared::begin() else {
+    let Some(mut shared) = Shared::new() else {
         return;
     };
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
@@ -209,7 +203,6 @@ fn without_its_database_reads_are_served_and_the_hub_answers_503_until_it_is_bac
     wait_until("no reason", || !is_told());
     hub(true, true);
     // `reviewd hub` reads the database, too.
-    let listed = run(&["hub", "list", "--store", &shared.url, "--format", "json"]);
-    let listed: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let listed = run(&["hub", "list", "--store", &shared.url, "--format", "json"]).json();
     assert_eq!(listed["subscriptions"].as_array().unwrap().len(), 2);
 }

@@ -18,7 +18,7 @@ pub(super) struct Shared {
 
 impl Shared {
     /// Starts PostgreSQL; `None` if it is not installed.
-    pub(super) fn begin() -> Option<Shared> {
+    pub(super) fn new() -> Option<Shared> {
         let postgres = Postgres::start()?;
         postgres.database("hub");
         let url = postgres.url("reviewd", "hub");
@@ -41,9 +41,7 @@ impl Shared {
 
 #[test]
 fn a_replica_with_another_public_address_is_refused_and_changes_nothing() {
-    let Some(shared) = Shared::begin() else {
-        return;
-    };
+    let Some(shared) = Shared::new() else { return };
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let subscriber = Subscriber::good();
     let program = shared.replica(&data);
@@ -82,9 +80,7 @@ fn a_replica_with_another_public_address_is_refused_and_changes_nothing() {
 
 #[test]
 fn a_statement_blocked_by_a_lock_is_cancelled_by_the_server_and_can_be_retried() {
-    let Some(shared) = Shared::begin() else {
-        return;
-    };
+    let Some(shared) = Shared::new() else { return };
     let mut store = shared.open();
     let active =
         "SELECT count(*) FROM pg_stat_activity WHERE usename = 'reviewd' AND state <> 'idle'";
@@ -104,9 +100,7 @@ fn a_statement_blocked_by_a_lock_is_cancelled_by_the_server_and_can_be_retried()
 
 #[test]
 fn of_two_contents_with_the_same_date_the_first_is_kept_until_a_newer_one() {
-    let Some(shared) = Shared::begin() else {
-        return;
-    };
+    let Some(shared) = Shared::new() else { return };
     let date = "2026-01-01T00:00:00Z";
     let [first, second] = [1, 2].map(|count| DataDir::with_reviews(count, date));
     let subscriber = Subscriber::good();

@@ -22,7 +22,7 @@ use sha2::Digest;
 
 use super::authority;
 use crate::support::dataset::DataDir;
-use crate::support::{Connection, Fields, Program, Response, wait_until};
+use crate::support::{FORM, Fields, Program, Response, ask_hub, hub_form, wait_until};
 
 pub(crate) const BASE: &str = "https://reviews.example";
 pub(crate) const FEED: &str = "https://reviews.example/feed.xml";
@@ -41,16 +41,10 @@ pub(crate) fn serve(data: &DataDir, store: [&str; 2], more: &[&str]) -> Program 
 
 /// Sends a request of this mode for a callback of the topic `/reviews.json` to the hub at `address`.
 pub(crate) fn post(address: SocketAddr, mode: &str, callback: &str, lease_s: u32) -> Response {
-    let body = url::form_urlencoded::Serializer::new(String::new())
-        .append_pair("hub.mode", mode)
-        .append_pair("hub.topic", "https://reviews.example/reviews.json")
-        .append_pair("hub.callback", callback)
-        .append_pair("hub.lease_seconds", &lease_s.to_string())
-        .finish();
-    let fields = [("Content-Type", "application/x-www-form-urlencoded")];
-    let mut connection = Connection::open(address);
-    connection.request("POST", "/api/websub/hub", &fields, body.as_bytes());
-    connection.response("POST")
+    let topic = "https://reviews.example/reviews.json";
+    let lease = lease_s.to_string();
+    let lease = [("hub.lease_seconds", &*lease)];
+    ask_hub(address, mode, topic, callback, &lease)
 }
 
 /// Subscribes to `/reviews.json`, and waits until the subscription is active.
@@ -174,30 +168,26 @@ impl Rig {
         noted.is_ok_and(|digest| digest == *self.announced.lock().unwrap())
     }
 
-    fn post(&self, form: Fields<'_>) -> Result<(), Refusal> {
-        let mut body = url::form_urlencoded::Serializer::new(String::new());
-        let body = body.extend_pairs(form).finish();
-        let request = request::parse(Some(b"application/x-www-form-urlencoded"), body.as_bytes())?;
+    fn post(
+        &self,
+        mode: &str,
+        topic: &str,
+        callback: &str,
+        more: Fields<'_>,
+    ) -> Result<(), Refusal> {
+        let form = hub_form(mode, topic, callback, more);
+        let request = request::parse(Some(FORM.1.as_bytes()), form.as_bytes())?;
         self.runtime.block_on(self.hub().submit(request))
     }
 
     /// Sends a request with this mode, topic and callback.
     pub(crate) fn ask(&self, mode: &str, topic: &str, callback: &str) -> Result<(), Refusal> {
-        self.post(&[
-            ("hub.mode", mode),
-            ("hub.topic", topic),
-            ("hub.callback", callback),
-        ])
+        self.post(mode, topic, callback, &[])
     }
 
     /// Requests a subscription to the feed, with further fields.
     pub(crate) fn subscribe_with(&self, callback: &str, more: Fields<'_>) -> Result<(), Refusal> {
-        let form = [
-            ("hub.mode", "subscribe"),
-            ("hub.topic", FEED),
-            ("hub.callback", callback),
-        ];
-        self.post(&[&form, more].concat())
+        self.post("subscribe", FEED, callback, more)
     }
 
     /// Subscribes to the feed and waits until the subscription is active.

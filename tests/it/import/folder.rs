@@ -8,6 +8,7 @@ use std::process::Command;
 use serde_json::json;
 
 use super::{Folder, fixture, values};
+use crate::support::program::Ended;
 
 /// A table of these rows.
 fn table(rows: &[&str]) -> String {
@@ -127,11 +128,9 @@ fn a_file_is_not_replaced_if_its_group_would_lose_access() {
         let mut command = Command::new(&program);
         command.arg("import").arg(&source);
         command.args(["--into", folder.text()]);
-        command.env_clear().uid(user).gid(user).output().unwrap()
+        Ended::of(command.env_clear().uid(user).gid(user))
     };
-    let output = run();
-    assert_eq!(output.status.code(), Some(74), "{output:?}");
-    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    let message = run().with(74);
     let why = "would not belong to group 4322, and mode 640 lets no other user read it";
     assert!(message.contains(why), "{message}");
     assert_eq!(fs::read(&path).unwrap(), before);
@@ -139,7 +138,7 @@ fn a_file_is_not_replaced_if_its_group_would_lose_access() {
     assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     // If all users can read the file, its group may change.
     fs::set_permissions(&path, fs::Permissions::from_mode(0o644)).unwrap();
-    assert_eq!(run().status.code(), Some(0));
+    run().with(0);
     assert_eq!(fs::metadata(&path).unwrap().gid(), user);
 }
 

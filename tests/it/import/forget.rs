@@ -21,11 +21,7 @@ fn shorter() -> String {
 /// Runs `reviewd forget` with these arguments, asserts its status, and returns its output.
 fn forget(folder: &Path, arguments: &[&str], status: i32) -> String {
     let data = ["--data", folder.to_str().unwrap()];
-    let output = run(&[&["forget"], arguments, &data].concat());
-    let text = [output.stdout, output.stderr].concat();
-    let text = String::from_utf8(text).unwrap();
-    assert_eq!(output.status.code(), Some(status), "{text}");
-    text
+    run(&[&["forget"], arguments, &data].concat()).with(status)
 }
 
 /// The entries of the ignore list.
@@ -109,8 +105,7 @@ fn mirrors_read_ids_and_dates_of_removed_reviews_but_no_reasons() {
     for target in ["/reviews.json", "/api/reviews/since/2019-01-01", "/"] {
         assert!(!server.get(target).text().contains("a secret"), "{target}");
     }
-    let check = run(&["check", folder.path().to_str().unwrap()]);
-    let text = String::from_utf8(check.stdout).unwrap();
+    let text = run(&["check", folder.path().to_str().unwrap()]).with(0);
     let told = "1 on the list of ignored.json and so not published";
     assert!(text.contains(told), "{text}");
 }
@@ -127,9 +122,7 @@ fn the_list_is_checked_like_the_other_files() {
         let entry = json!({"id": id, "date": date, reason: "x"});
         let list = json!({"ignored": [entry]});
         folder.write("ignored.json", &list.to_string());
-        let output = run(&["check", folder.path().to_str().unwrap()]);
-        let found = String::from_utf8(output.stdout).unwrap();
-        assert_eq!(output.status.code(), Some(65), "{list}");
+        let found = run(&["check", folder.path().to_str().unwrap()]).with(65);
         assert!(found.contains(&problem), "{list}: {found}");
     }
 }

@@ -6,7 +6,7 @@ use std::process::Stdio;
 use serde_json::json;
 
 use super::{Folder, fixture};
-use crate::support::program::command;
+use crate::support::program::{Ended, command};
 
 #[test]
 fn standard_input_is_a_source_of_any_format() {
@@ -15,9 +15,8 @@ fn standard_input_is_a_source_of_any_format() {
         let mut command = command();
         command.args(["import", "-", "--into", folder.text()]);
         let source = File::open(fixture(name)).unwrap();
-        let output = command.stdin(Stdio::from(source)).output().unwrap();
-        assert_eq!(output.status.code(), Some(0), "{output:?}");
-        assert!(output.stdout.starts_with(b"standard input: "));
+        let printed = Ended::of(command.stdin(Stdio::from(source))).with(0);
+        assert!(printed.starts_with("standard input: "));
         assert!(!folder.reviews().is_empty());
     }
 }

@@ -99,6 +99,32 @@ pub(crate) fn send(
     connection.response(method)
 }
 
+/// Returns a request to the hub as a form, with further fields.
+pub(crate) fn hub_form(mode: &str, topic: &str, callback: &str, more: Fields<'_>) -> String {
+    let fields = [
+        ("hub.mode", mode),
+        ("hub.topic", topic),
+        ("hub.callback", callback),
+    ];
+    let mut form = url::form_urlencoded::Serializer::new(String::new());
+    form.extend_pairs(fields).extend_pairs(more).finish()
+}
+
+/// The media type of forms.
+pub(crate) const FORM: (&str, &str) = ("Content-Type", "application/x-www-form-urlencoded");
+
+/// Sends a request to the hub at `address`; see [`hub_form`].
+pub(crate) fn ask_hub(
+    address: SocketAddr,
+    mode: &str,
+    topic: &str,
+    callback: &str,
+    more: Fields<'_>,
+) -> Response {
+    let form = hub_form(mode, topic, callback, more);
+    send(address, "POST", "/api/websub/hub", &[FORM], form.as_bytes())
+}
+
 /// Returns the statuses of all responses in the output of a connection, interim ones included.
 pub(crate) fn statuses(output: &str) -> Vec<&str> {
     let responses = output.split("HTTP/1.1 ").skip(1);

@@ -10,10 +10,12 @@ pub(crate) mod postgres;
 pub(crate) mod program;
 pub(crate) mod server;
 
+use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub(crate) use client::{
-    Connection, Fields, Response, connect_from, connect_narrow, get, send, statuses,
+    Connection, FORM, Fields, Response, ask_hub, connect_from, connect_narrow, get, hub_form, send,
+    statuses,
 };
 pub(crate) use load::Load;
 pub(crate) use mount::Mount;
@@ -28,6 +30,19 @@ const PAUSE: Duration = Duration::from_millis(5);
 
 /// A message that an MCP client sends.
 pub(crate) const PING: &str = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+
+/// Every file below a folder of the repository, with its text.
+pub(crate) fn files_below(folder: &str) -> Vec<(PathBuf, String)> {
+    let mut found = Vec::new();
+    let mut waiting = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join(folder)];
+    while let Some(path) = waiting.pop() {
+        match std::fs::read_dir(&path) {
+            Ok(entries) => waiting.extend(entries.flatten().map(|entry| entry.path())),
+            Err(_) => found.push((path.clone(), std::fs::read_to_string(path).unwrap())),
+        }
+    }
+    found
+}
 
 /// Waits until `condition` holds, and panics with `what` if it does not within [`DEADLINE`].
 pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {

@@ -4,7 +4,7 @@ use std::ffi::OsString;
 use std::io::{BufRead, BufReader, Read};
 use std::net::{SocketAddr, TcpListener};
 use std::os::fd::OwnedFd;
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::thread;
 
@@ -49,11 +49,41 @@ pub(crate) fn command() -> Command {
 }
 
 /// Runs `reviewd` with `arguments`, and waits for its exit.
-pub(crate) fn run(arguments: &[&str]) -> Output {
-    command()
-        .args(arguments)
-        .output()
-        .expect("the program can be run")
+pub(crate) fn run(arguments: &[&str]) -> Ended {
+    Ended::of(command().args(arguments))
+}
+
+/// The exit status and the output of a command.
+#[derive(Debug)]
+pub(crate) struct Ended {
+    pub(crate) status: Option<i32>,
+    pub(crate) stdout: String,
+    pub(crate) stderr: String,
+}
+
+impl Ended {
+    /// Runs a command, and waits for its exit.
+    pub(crate) fn of(command: &mut Command) -> Ended {
+        let output = command.output().expect("the program can be run");
+        let text = |bytes| String::from_utf8(bytes).expect("it prints text");
+        Ended {
+            status: output.status.code(),
+            stdout: text(output.stdout),
+            stderr: text(output.stderr),
+        }
+    }
+
+    /// Asserts the exit status, and returns standard output followed by standard error.
+    #[track_caller]
+    pub(crate) fn with(self, status: i32) -> String {
+        assert_eq!(self.status, Some(status), "{self:?}");
+        self.stdout + &self.stderr
+    }
+
+    /// Returns the standard output as JSON.
+    pub(crate) fn json(&self) -> serde_json::Value {
+        serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
+    }
 }
 
 /// Returns `reviewd serve` as started by a service manager that passes `count` sockets, the first being `socket`.

@@ -4,7 +4,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use rcgen::{CertificateParams, KeyPair};
 
-use super::{ALWAYS, Pair, ask, get, shake};
+use super::{ALWAYS, Pair, ask, get};
 use crate::settings::one_line;
 use crate::support::program::run;
 use crate::support::wait_until;
@@ -14,7 +14,7 @@ fn a_renewed_pair_is_used_at_once_and_open_connections_go_on() {
     let mut pair = Pair::new();
     let server = pair.server();
     let first = pair.certificate.clone();
-    let kept = shake(server.address(), &first, &["http/1.1"]).unwrap();
+    let kept = pair.shake(&server, "http/1.1");
     pair.renew(ALWAYS);
     wait_until("the new certificate is served", || {
         get(server.address(), &pair.certificate, "/healthz").is_ok()
@@ -89,7 +89,7 @@ fn refused(pair: &Pair) -> String {
     let flags = pair.flags();
     let start = ["serve", "--listen", "127.0.0.1:0", "--log-level", "error"];
     let flags = flags.each_ref().map(String::as_str);
-    one_line(&run(&[&start[..], &flags].concat()), 78, "a pair")
+    one_line(run(&[&start[..], &flags].concat()), 78)
 }
 
 #[test]
