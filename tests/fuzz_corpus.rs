@@ -22,10 +22,10 @@ fn every_corpus_file_passes_its_check() {
     let mut failed = Vec::new();
     let only = env::var(ONLY).unwrap_or_default();
     let found = env::var_os(FOUND).map(PathBuf::from);
-    for (target, check) in CHECKS {
-        if !only.is_empty() && only != *target {
-            continue;
-        }
+    let is_meant = |target: &str| only.is_empty() || only == target;
+    let known = CHECKS.iter().any(|(target, _)| is_meant(target));
+    assert!(known, "{ONLY}: there is no target {only}");
+    for (target, check) in CHECKS.iter().filter(|(target, _)| is_meant(target)) {
         let mut files = entries(&fuzz().join("corpus").join(target));
         assert!(!files.is_empty(), "{target} has no corpus");
         if let Some(found) = &found {
