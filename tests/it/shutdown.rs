@@ -17,12 +17,9 @@ pub(crate) fn begin(connection: &mut Connection) {
     let head = connection.head("POST", "/mcp", &fields, BODY.len());
     connection.write(head.as_bytes());
     let mut first = [0; 12];
-    while connection
-        .stream()
-        .peek(&mut first)
-        .expect("100 Continue comes")
-        < first.len()
-    {}
+    wait_until("100 (Continue) comes", || {
+        connection.stream().peek(&mut first).unwrap() == first.len()
+    });
     assert_eq!(&first, b"HTTP/1.1 100");
 }
 

@@ -10,7 +10,7 @@ use std::thread;
 
 use tempfile::TempDir;
 
-use super::DEADLINE;
+use super::{DEADLINE, wait_until};
 
 /// A running `reviewd`; dropping it kills it.
 pub(crate) struct Program {
@@ -213,7 +213,8 @@ impl Program {
 
     /// Returns the lines that it logs from now on until it exits.
     pub(crate) fn rest_of_log(&self) -> Vec<String> {
-        self.log.iter().collect()
+        let next = || self.log.recv_timeout(DEADLINE).ok();
+        std::iter::from_fn(next).collect()
     }
 
     /// Sends SIGTERM, and asserts that it exits with status 0.
@@ -224,6 +225,10 @@ impl Program {
 
     /// Waits for the exit, and returns the exit status and the standard output.
     pub(crate) fn wait(mut self) -> (Option<i32>, String) {
+        // What it prints fits into the pipe.
+        wait_until("the process ends", || {
+            self.child.try_wait().expect("a child").is_some()
+        });
         let mut printed = String::new();
         let mut stdout = self.child.stdout.take().expect("standard output is piped");
         stdout.read_to_string(&mut printed).expect("it prints text");
