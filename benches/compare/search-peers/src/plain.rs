@@ -1,5 +1,7 @@
 //! The plain scan: searches every folded text with memmem, and tests columns row by row.
 
+use std::collections::BTreeSet;
+
 use memchr::memmem::Finder;
 use reviewd::model::{Rating, Review, Taxonomy};
 use reviewd::search::filter::{Filter, Query, RatingSet, is_of_word};
@@ -92,30 +94,22 @@ pub(crate) fn range(dates: &[Date], filter: &Filter<'_>) -> std::ops::Range<usiz
 /// Returns all folded names of the technicians and services that `review` mentions. The peers keep both kinds in one column,
 /// so `t` before a technician and `s` before a service distinguish two that have the same name.
 pub(crate) fn names_of(review: &Review, taxonomy: &Taxonomy) -> Vec<String> {
-    let mut names = Vec::new();
-    for technician in &review.mentioned_technicians {
-        names.push(format!("t{}", fold(technician)));
-        let known = taxonomy
-            .technicians
-            .iter()
-            .filter(|known| known.name == *technician);
-        names.extend(
-            known
-                .flat_map(|known| &known.aliases)
-                .map(|alias| format!("t{}", fold(alias))),
-        );
-    }
-    for service in &review.mentioned_services {
-        names.push(format!("s{}", fold(service)));
+    let technicians = review.mentioned_technicians.iter().flat_map(|name| {
+        let known = taxonomy.technicians.iter();
+        let known = known.filter(move |known| known.name == *name);
+        known.flat_map(|known| &known.aliases).chain([name])
+    });
+    let services = review.mentioned_services.iter().flat_map(|id| {
         let known = taxonomy
             .services
             .iter()
-            .filter(|known| known.id == *service);
-        names.extend(known.map(|known| format!("s{}", fold(&known.label))));
-    }
-    names.sort_unstable();
-    names.dedup();
-    names
+            .filter(move |known| known.id == *id);
+        known.map(|known| &known.label).chain([id])
+    });
+    let technicians = technicians.map(|name| format!("t{}", fold(name)));
+    let services = services.map(|name| format!("s{}", fold(name)));
+    let names: BTreeSet<String> = technicians.chain(services).collect();
+    names.into_iter().collect()
 }
 
 /// Returns the names that a filter requires of a review.
