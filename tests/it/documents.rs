@@ -3,30 +3,14 @@
 use reviewd::http::Reason;
 use serde_json::json;
 
+use crate::interface::targets;
 use crate::support::{Server, service};
-
-/// One address of every kind of read.
-pub(crate) const READS: [&str; 13] = [
-    "/reviews.json",
-    "/insights.json",
-    "/api/feed.json",
-    "/feed.xml",
-    "/api/reviews/search?rating=5",
-    "/api/reviews/since/2024-01-01",
-    "/api/reviews/01D3F6JAK8HVWPAWADGBKTMVZS",
-    "/healthz",
-    "/readyz",
-    "/",
-    "/widget.html?limit=2",
-    "/openapi.json",
-    "/.well-known/api-catalog",
-];
 
 #[test]
 fn head_has_the_fields_of_get_and_no_body() {
     // On one connection: the body of a HEAD response would be read as the next response.
     let mut connection = service().connect();
-    for path in READS {
+    for path in &targets() {
         let [get, head] = ["GET", "HEAD"].map(|method| {
             let mut reply = connection.send(method, path, &[]);
             reply.fields.retain(|(name, _)| name != "date");

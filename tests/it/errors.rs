@@ -1,6 +1,6 @@
 //! Requests that are refused: unknown addresses, other methods, bad targets.
 
-use crate::documents::READS;
+use crate::interface::targets;
 use crate::support::service;
 
 #[test]
@@ -41,14 +41,14 @@ fn the_target_may_have_8192_bytes_and_no_more() {
 #[test]
 fn other_methods_are_405_with_allow() {
     let mut connection = service().connect();
-    let mut assert_refused = |path, methods: &[&str], allow| {
+    let mut assert_refused = |path: &str, methods: &[&str], allow| {
         for method in methods {
             let reply = connection.send(method, path, &[]);
             reply.assert_error(405, "method_not_allowed");
             assert_eq!(reply.field("allow"), Some(allow), "{method} {path}");
         }
     };
-    for path in READS {
+    for path in &targets() {
         let others = ["POST", "PUT", "DELETE", "PATCH", "TRACE", "BREW", "get"];
         assert_refused(path, &others, "GET, HEAD, OPTIONS");
     }

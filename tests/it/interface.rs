@@ -6,7 +6,7 @@ use serde_json::Value;
 use crate::support::service;
 
 /// Returns the GET operations of the description, each with its path filled with the examples of its parameters.
-pub(crate) fn reads(description: &Value) -> Vec<(&Value, String)> {
+fn reads(description: &Value) -> Vec<(&Value, String)> {
     let paths = description["paths"].as_object().expect("paths");
     let filled = |path: &str, item: &Value| {
         let mut target = path.to_owned();
@@ -20,6 +20,13 @@ pub(crate) fn reads(description: &Value) -> Vec<(&Value, String)> {
     let reads = paths.iter();
     let reads = reads.filter_map(|(path, item)| Some((item.get("get")?, filled(path, item))));
     reads.collect()
+}
+
+/// Returns the targets of all GET operations that are described.
+pub(crate) fn targets() -> Vec<String> {
+    let description = service().get("/openapi.json").json();
+    let reads = reads(&description).into_iter();
+    reads.map(|(_, target)| target).collect()
 }
 
 /// Returns a validator of `schema`, whose references point into the description.

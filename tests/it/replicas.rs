@@ -1,10 +1,9 @@
 //! Several independent servers on the same data give identical responses.
 
-use serde_json::{Value, json};
-
-use crate::interface::reads;
+use crate::interface::targets;
+use crate::mcp::initialize;
 use crate::support::dataset::DataDir;
-use crate::support::{BASE_URL, Program, Response, get, send, wait_until};
+use crate::support::{BASE_URL, PING, Program, Response, get, post_mcp, wait_until};
 
 /// Requested in addition to the GET operations in `/openapi.json`.
 const MORE: [&str; 5] = [
@@ -32,13 +31,11 @@ fn three_replicas_give_the_same_bytes_tags_dates_and_sessions() {
         Program::serve(&[&flags[..], &["--threads", threads]].concat())
     };
     let replicas = [start(0, "1"), start(1, "2"), start(2, "4")];
-    let description = get(replicas[0].address(), "/openapi.json", &[]).json();
-    let described = reads(&description).into_iter().map(|(_, target)| target);
-    let more = MORE.map(str::to_owned);
+    let targets = [targets(), MORE.map(str::to_owned).to_vec()].concat();
     for coding in ["identity", "gzip", "br"] {
         let fields = [("Accept-Encoding", coding), ("Host", "reviews.example")];
-        for target in described.clone().chain(more.clone()) {
-            let ask = |replica: &Program| lasting(get(replica.address(), &target, &fields));
+        for target in &targets {
+            let ask = |replica: &Program| lasting(get(replica.address(), target, &fields));
             // Each replica compresses its variants in the background, at a different time.
             wait_until(&format!("{coding} {target} is the same everywhere"), || {
                 let first = ask(&replicas[0]);
@@ -60,19 +57,12 @@ fn three_replicas_give_the_same_bytes_tags_dates_and_sessions() {
 
 /// Asserts that every replica accepts the sessions of all others.
 fn assert_sessions_are_shared(replicas: &[Program]) {
-    let post = |program: &Program, session: &[(&str, &str)], body: Value| {
-        let fields = [&[("Content-Type", "application/json")], session].concat();
-        let body = body.to_string();
-        send(program.address(), "POST", "/mcp", &fields, body.as_bytes())
-    };
-    let begin = crate::mcp::initialize();
-    let list = json!({"jsonrpc": "2.0", "id": 2, "method": "tools/list"});
     for minting in replicas {
-        let begun = post(minting, &[], begin.clone());
+        let begun = post_mcp(minting.address(), &[], &initialize().to_string());
         let session = begun.field("mcp-session-id").expect("a session");
         for asked in replicas {
-            let listed = post(asked, &[("Mcp-Session-Id", session)], list.clone());
-            assert_eq!(listed.status, 200);
+            let pinged = post_mcp(asked.address(), &[("Mcp-Session-Id", session)], PING);
+            assert_eq!(pinged.status, 200);
         }
     }
 }

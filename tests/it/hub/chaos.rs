@@ -12,7 +12,7 @@ use sha2::{Digest, Sha256};
 use super::rig::{now, post, serve};
 use super::subscriber::{Received, Reply, Subscriber};
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::{Program, get};
+use crate::support::{Program, get, wait_within};
 use reviewd::hub::StoreLocation;
 use reviewd::hub::store::Store;
 use reviewd::wire::date::{Timestamp, parse_timestamp};
@@ -155,7 +155,7 @@ impl World {
 
     /// Waits until no request and no delivery is pending, including those that a dead process had claimed.
     fn settle(&self, store: &mut Store) {
-        wait_long("settled", || {
+        wait_within(PATIENCE, "settled", || {
             let counts = store.counts(now()).unwrap();
             counts.requests == 0 && counts.undelivered == 0
         });
@@ -169,7 +169,7 @@ impl World {
         self.give(0);
         let served = |number| get(self.address(number), "/reviews.json", &[]).body;
         let last = self.version;
-        wait_long("published", || {
+        wait_within(PATIENCE, "published", || {
             let body = served(0);
             let digest: [u8; 32] = Sha256::digest(&body).into();
             version_of(&body) == last && store.list(0, 1).unwrap()[0].current == digest
@@ -194,14 +194,8 @@ impl World {
     }
 }
 
-/// Waits longer than `wait_until`: a database may have to restart first.
-fn wait_long(what: &str, mut condition: impl FnMut() -> bool) {
-    let began = Instant::now();
-    while !condition() {
-        assert!(began.elapsed() < Duration::from_secs(180), "never {what}");
-        thread::sleep(Duration::from_millis(50));
-    }
-}
+/// How long a guarantee may take to hold; a database may have to restart first.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// Three subscribers that acknowledge everything, and one that sometimes answers 503 or closes the connection.
 fn subscribers() -> Vec<Subscriber> {

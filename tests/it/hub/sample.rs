@@ -1,10 +1,10 @@
 //! The sample subscriber of `/developers`, against a hub that this test simulates.
 
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, Command, Stdio};
 
-use crate::support::client::Response;
+use crate::support::client::{Response, read_request};
 use crate::support::{get, send, wait_until};
 
 /// A running subscriber; dropping it kills it.
@@ -26,21 +26,10 @@ fn free_address() -> SocketAddr {
 /// Accepts the subscriber's next request to the hub, answers it with 202, and returns its fields.
 fn take_request(hub: &TcpListener) -> Vec<(String, String)> {
     let (mut stream, _) = hub.accept().unwrap();
-    let mut text = String::new();
-    let mut bytes = [0; 4096];
-    // Head and body may arrive separately; the secret is the last field, and 64 digits long.
-    while text
-        .rsplit_once("hub.secret=")
-        .is_none_or(|(_, secret)| secret.len() < 64)
-    {
-        let count = stream.read(&mut bytes).unwrap();
-        assert!(count > 0, "{text}");
-        text.push_str(std::str::from_utf8(&bytes[..count]).unwrap());
-    }
+    let (_, _, body) = read_request(&mut BufReader::new(&stream)).unwrap();
     let answer = b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
     stream.write_all(answer).unwrap();
-    let (_, body) = text.split_once("\r\n\r\n").unwrap();
-    let pairs = url::form_urlencoded::parse(body.as_bytes());
+    let pairs = url::form_urlencoded::parse(&body);
     pairs.into_owned().collect()
 }
 

@@ -1,7 +1,7 @@
 //! A test subscriber: a blocking HTTPS server that records each request and answers as the test specifies.
 
 use std::collections::HashMap;
-use std::io::{self, Read, Write};
+use std::io::{self, BufReader, Read, Write};
 use std::net::{IpAddr, Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
@@ -12,6 +12,7 @@ use rustls::{ServerConfig, ServerConnection, StreamOwned};
 use socket2::SockRef;
 
 use super::authority;
+use crate::support::client::read_request;
 use crate::support::wait_until;
 
 /// A request as received.
@@ -52,6 +53,20 @@ impl<F: Fn(&Received) -> Reply + Send + Sync + 'static> Behaviour for F {}
 
 /// The certificate for each local address; without one, TLS handshakes are not answered.
 type Certificates = dyn Fn(IpAddr) -> Option<Arc<ServerConfig>> + Send + Sync;
+
+/// A connection, whose bytes take as long as the simulated link needs.
+struct Link<'s> {
+    stream: Stream,
+    shared: &'s Shared,
+}
+
+impl Read for Link<'_> {
+    fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
+        let count = self.stream.read(bytes)?;
+        self.shared.pass(count);
+        Ok(count)
+    }
+}
 
 /// A listening subscriber; dropping it stops it.
 pub(crate) struct Subscriber {
@@ -277,16 +292,28 @@ impl Shared {
                 .set_recv_buffer_size(32 * 1024)
                 .unwrap();
         }
-        let mut stream = StreamOwned::new(ServerConnection::new(config).unwrap(), stream);
-        let mut input = Vec::new();
-        while let Some(request) = self.read_request(&mut stream, &mut input) {
+        let connection = ServerConnection::new(config).unwrap();
+        let mut stream = BufReader::new(Link {
+            stream: StreamOwned::new(connection, stream),
+            shared: self,
+        });
+        while let Ok((first, fields, body)) = read_request(&mut stream) {
+            let mut words = first.split(' ').map(str::to_owned);
+            let request = Received {
+                method: words.next().unwrap(),
+                target: words.next().unwrap(),
+                fields,
+                body,
+                at: Instant::now(),
+            };
             if self.is_noting {
                 self.received.lock().unwrap().push(request.clone());
             }
             let behaviour = Arc::clone(&self.behaviour.lock().unwrap());
             let reply = behaviour(&request);
             let goes_on = matches!(reply, Reply::Answer(..));
-            if self.reply(reply, &mut stream).is_err() || !goes_on {
+            let stream = &mut stream.get_mut().stream;
+            if self.reply(reply, stream).is_err() || !goes_on {
                 return;
             }
         }
@@ -327,46 +354,6 @@ impl Shared {
             }
             Reply::HangUp => Ok(()),
         }
-    }
-
-    /// Reads one request with a Content-Length or without a body; `None` at the end of the connection.
-    fn read_request(&self, stream: &mut Stream, input: &mut Vec<u8>) -> Option<Received> {
-        let mut more = |input: &mut Vec<u8>| {
-            let mut bytes = [0; 16 * 1024];
-            let count = stream.read(&mut bytes).ok().filter(|count| *count > 0)?;
-            input.extend_from_slice(&bytes[..count]);
-            self.pass(count);
-            Some(())
-        };
-        let head_end = loop {
-            if let Some(at) = input.windows(4).position(|window| window == b"\r\n\r\n") {
-                break at;
-            }
-            more(input)?;
-        };
-        let head = String::from_utf8(input[..head_end].to_vec()).unwrap();
-        let mut lines = head.split("\r\n");
-        let mut words = lines.next()?.split(' ').map(str::to_owned);
-        let (method, target) = (words.next()?, words.next()?);
-        let fields: Vec<(String, String)> = lines
-            .map(|line| line.split_once(": ").unwrap())
-            .map(|(name, value)| (name.to_ascii_lowercase(), value.to_owned()))
-            .collect();
-        let length = fields.iter().find(|(name, _)| name == "content-length");
-        let length = length.map_or(0, |(_, value)| value.parse().unwrap());
-        let end = head_end + 4 + length;
-        while input.len() < end {
-            more(input)?;
-        }
-        let body = input[head_end + 4..end].to_vec();
-        input.drain(..end);
-        Some(Received {
-            method,
-            target,
-            fields,
-            body,
-            at: Instant::now(),
-        })
     }
 
     /// Waits as long as the simulated link needs for this many bytes.

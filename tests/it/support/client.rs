@@ -12,8 +12,8 @@ use super::DEADLINE;
 pub(crate) struct Response {
     /// The status code.
     pub(crate) status: u16,
-    /// Field names in lower case, values without the white space around them, in the order received.
-    pub(crate) fields: Vec<(String, String)>,
+    /// The fields.
+    pub(crate) fields: ReceivedFields,
     /// The body, delimited by Content-Length or by chunks.
     pub(crate) body: Vec<u8>,
 }
@@ -97,6 +97,12 @@ pub(crate) fn send(
     let mut connection = Connection::open(address);
     connection.request(method, target, fields, body);
     connection.response(method)
+}
+
+/// Sends a JSON message to `/mcp` with further header fields on a new connection.
+pub(crate) fn post_mcp(address: SocketAddr, fields: Fields<'_>, message: &str) -> Response {
+    let fields = [&[("Content-Type", "application/json")], fields].concat();
+    send(address, "POST", "/mcp", &fields, message.as_bytes())
 }
 
 /// Returns a request to the hub as a form, with further fields.
@@ -232,21 +238,12 @@ impl Connection {
     /// Those of the socket, `UnexpectedEof` if the connection ends before the response, and `InvalidData` if the
     /// bytes are not a response.
     pub(crate) fn try_response(&mut self, method: &str) -> io::Result<Response> {
-        let first = self.line()?;
+        let (first, fields) = read_head(&mut self.0)?;
         let status = first
             .strip_prefix("HTTP/1.")
             .and_then(|rest| rest.get(2..5));
         let status = status.and_then(|digits| digits.parse().ok());
         let status = status.ok_or_else(|| invalid(&first))?;
-        let mut fields = Vec::new();
-        loop {
-            let line = self.line()?;
-            if line.is_empty() {
-                break;
-            }
-            let (name, value) = line.split_once(':').ok_or_else(|| invalid(&line))?;
-            fields.push((name.to_ascii_lowercase(), value.trim().to_owned()));
-        }
         if (100..200).contains(&status) {
             return self.try_response(method);
         }
@@ -281,10 +278,10 @@ impl Connection {
             return Ok(body);
         }
         loop {
-            let digits = self.line()?;
+            let digits = read_line(&mut self.0)?;
             let length = u64::from_str_radix(&digits, 16).map_err(|_| invalid(&digits))?;
             self.take(length, &mut body)?;
-            self.line()?;
+            read_line(&mut self.0)?;
             if length == 0 {
                 return Ok(body);
             }
@@ -299,16 +296,44 @@ impl Connection {
             false => Err(io::ErrorKind::UnexpectedEof.into()),
         }
     }
+}
 
-    /// Reads a line, and returns it without its end.
-    fn line(&mut self) -> io::Result<String> {
-        let mut line = String::new();
-        self.0.read_line(&mut line)?;
-        match line.strip_suffix("\r\n") {
-            Some(line) => Ok(line.to_owned()),
-            None => Err(io::ErrorKind::UnexpectedEof.into()),
+/// Names in lower case and values, in the order received.
+type ReceivedFields = Vec<(String, String)>;
+
+/// Reads the first line of a message and its fields, whose values lose the white space around them.
+pub(crate) fn read_head(stream: &mut impl BufRead) -> io::Result<(String, ReceivedFields)> {
+    let first = read_line(stream)?;
+    let mut fields = Vec::new();
+    loop {
+        let line = read_line(stream)?;
+        if line.is_empty() {
+            return Ok((first, fields));
         }
+        let (name, value) = line.split_once(':').ok_or_else(|| invalid(&line))?;
+        fields.push((name.to_ascii_lowercase(), value.trim().to_owned()));
     }
+}
+
+/// Reads a line, and returns it without its end.
+fn read_line(stream: &mut impl BufRead) -> io::Result<String> {
+    let mut line = String::new();
+    stream.read_line(&mut line)?;
+    match line.strip_suffix("\r\n") {
+        Some(line) => Ok(line.to_owned()),
+        None => Err(io::ErrorKind::UnexpectedEof.into()),
+    }
+}
+
+/// Reads a request whose body, if any, has a Content-Length: its first line, its fields, and its body.
+pub(crate) fn read_request(
+    stream: &mut impl BufRead,
+) -> io::Result<(String, ReceivedFields, Vec<u8>)> {
+    let (first, fields) = read_head(stream)?;
+    let length = fields.iter().find(|(name, _)| name == "content-length");
+    let mut body = vec![0; length.map_or(0, |(_, length)| length.parse().unwrap())];
+    stream.read_exact(&mut body)?;
+    Ok((first, fields, body))
 }
 
 fn invalid(what: &str) -> io::Error {

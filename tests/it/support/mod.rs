@@ -14,8 +14,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 pub(crate) use client::{
-    Connection, FORM, Fields, Response, ask_hub, connect_from, connect_narrow, get, hub_form, send,
-    statuses,
+    Connection, FORM, Fields, Response, ask_hub, connect_from, connect_narrow, get, hub_form,
+    post_mcp, send, statuses,
 };
 pub(crate) use load::Load;
 pub(crate) use mount::Mount;
@@ -45,13 +45,15 @@ pub(crate) fn files_below(folder: &str) -> Vec<(PathBuf, String)> {
 }
 
 /// Waits until `condition` holds, and panics with `what` if it does not within [`DEADLINE`].
-pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
+pub(crate) fn wait_until(what: &str, condition: impl FnMut() -> bool) {
+    wait_within(DEADLINE, what, condition);
+}
+
+/// Waits until `condition` holds, and panics with `what` if it does not within `time`.
+pub(crate) fn wait_within(time: Duration, what: &str, mut condition: impl FnMut() -> bool) {
     let began = Instant::now();
     while !condition() {
-        assert!(
-            began.elapsed() < DEADLINE,
-            "not within {DEADLINE:?}: {what}"
-        );
+        assert!(began.elapsed() < time, "not within {time:?}: {what}");
         std::thread::sleep(PAUSE);
     }
 }

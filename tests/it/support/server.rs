@@ -11,7 +11,7 @@ use reviewd::http::ServedState;
 use reviewd::server::{self, Config, DataSource, Running};
 use reviewd::snapshot::Snapshot;
 
-use super::client::{Connection, Fields, Response, get, send};
+use super::client::{Connection, Fields, Response, get, post_mcp, send};
 use super::wait_until;
 
 /// The public address of [`service`], which differs from the address that it listens on.
@@ -144,9 +144,7 @@ impl Server {
 
     /// Sends a JSON message to `/mcp` with further header fields on a new connection.
     pub(crate) fn post_mcp(&self, fields: Fields<'_>, message: &str) -> Response {
-        let fields = [&[("Content-Type", "application/json")], fields].concat();
-        let body = message.as_bytes();
-        send(self.address(), "POST", "/mcp", &fields, body)
+        post_mcp(self.address(), fields, message)
     }
 
     /// Sends raw bytes, and returns everything until the server closes the connection.
