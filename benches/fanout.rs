@@ -7,8 +7,7 @@
 //! own certificate, and every subscriber must receive, once, the bytes that the service serves.
 //!
 //! `cargo bench --bench fanout` measures 1,000 subscribers, `REVIEWD_BENCH_SUBSCRIBERS=1000,10000` other numbers; each
-//! takes up to two open files here and one in the service (`ulimit -n`). `-- hang` measures only that row,
-//! `REVIEWD_BENCH_FLAGS` are further flags of the service, and `REVIEWD_BENCH_REPLICAS=2` measures that many services on one
+//! takes up to two open files here and one in the service (`ulimit -n`). `REVIEWD_BENCH_REPLICAS=2` measures that many services on one
 //! PostgreSQL of the bench's own, which writes to the disk. With `--test` there are 20 subscribers.
 
 #![allow(
@@ -74,8 +73,7 @@ const TICK_US: u64 = 10_000;
 type Deliveries = Arc<Mutex<Vec<(String, Instant, [u8; 32])>>>;
 
 fn main() {
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    let is_given = |flag: &str| arguments.iter().any(|argument| argument == flag);
+    let is_given = |flag: &str| std::env::args().any(|argument| argument == flag);
     // Without `--bench` it is `cargo test` that runs it.
     let counts = match is_given("--test") || !is_given("--bench") {
         true => "20".to_owned(),
@@ -87,15 +85,10 @@ fn main() {
          |---:|---|---:|---:|---:|---:|---:|---:|---:|---:|---:|"
     );
     for count in counts.split(',') {
+        let count = count.parse().expect("a number of subscribers");
         for others in ["are healthy", "hang"] {
-            let mut names = arguments.iter().filter(|name| !name.starts_with('-'));
-            if names.clone().count() == 0 || names.any(|name| others.contains(name.as_str())) {
-                let count = count.parse().expect("a number of subscribers");
-                println!(
-                    "| {count} | {others} | {}",
-                    measure(count, others == "hang")
-                );
-            }
+            let row = measure(count, others == "hang");
+            println!("| {count} | {others} | {row}");
         }
     }
 }
@@ -106,18 +99,16 @@ fn measure(count: usize, is_hanging: bool) -> String {
     let ca = temp.path().join("ca.pem");
     authority::write_ca(&ca);
     let data = DataDir::with_reviews(50, "2026-01-01T00:00:00Z");
-    let flags = std::env::var("REVIEWD_BENCH_FLAGS").unwrap_or_default();
-    let flags: Vec<&str> = flags.split_whitespace().collect();
     let [folder, ca] = [data.path(), &ca].map(|path| path.to_str().unwrap());
     // Quotas that nothing here reaches; the number of deliveries at a time is the default.
     let own = ["--data", folder, "--base-url", BASE, "--callback-ca", ca];
     let quotas = ["--hub-rate", "0", "--subscriptions-max", "10000000"];
-    let own = [&own[..], &quotas, &["--allow-private-callbacks"], &flags].concat();
+    let own = [&own[..], &quotas, &["--allow-private-callbacks"]].concat();
     let replicas = std::env::var("REVIEWD_BENCH_REPLICAS").ok();
     let replicas = replicas.map(|number| number.parse::<usize>().expect("a number of replicas"));
     let postgres = replicas.map(|_| {
         let postgres = Postgres::start_with(&["fsync=on"]).expect("PostgreSQL is installed");
-        postgres.query("postgres", "CREATE DATABASE hub OWNER reviewd");
+        postgres.database("hub");
         postgres
     });
     let store = postgres
@@ -130,13 +121,8 @@ fn measure(count: usize, is_hanging: bool) -> String {
     let deliveries = Deliveries::default();
     let noting = Arc::clone(&deliveries);
     let subscriber = subscribers(move |request| {
-        let number: usize = request
-            .target
-            .split(['/', '?'])
-            .nth(1)
-            .unwrap()
-            .parse()
-            .unwrap();
+        let number = request.target.split(['/', '?']).nth(1).unwrap();
+        let number: usize = number.parse().unwrap();
         match request.method.as_str() {
             "POST" if is_hanging && number.is_multiple_of(HANGING) => Reply::Silence(PATIENCE),
             "POST" => {
