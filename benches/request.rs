@@ -120,66 +120,47 @@ type Plan<'t> = (
 
 /// The reads that are measured; `tag` is that of `/reviews.json`.
 fn plans(tag: &str) -> Vec<Plan<'_>> {
-    let search = |name, target| (name, target, Vec::new(), 200, 5_000..50_000);
+    let plan = |name, target, status, length| (name, target, Vec::new(), status, length);
+    let search = |name, target| plan(name, target, 200, 5_000..50_000);
     let codings = vec![("accept-encoding", "gzip, deflate, br, zstd")];
+    let known = vec![("if-none-match", tag)];
     let feed = "/api/feed.json";
+    let filters = "/api/reviews/search?min_rating=4&since=2022-01-01&limit=20";
     vec![
-        ("stored", feed, Vec::new(), 200, 1_000..200_000),
+        plan("stored", feed, 200, 1_000..200_000),
         ("stored-negotiated", feed, codings, 200, 1_000..200_000),
-        (
-            "not-modified",
-            "/reviews.json",
-            vec![("if-none-match", tag)],
-            304,
-            0..1,
-        ),
+        ("not-modified", "/reviews.json", known, 304, 0..1),
         search("since-20", "/api/reviews/since/2026-10-28"),
-        (
-            "review",
-            "/api/reviews/R00000500",
-            Vec::new(),
-            200,
-            100..5_000,
-        ),
+        plan("review", "/api/reviews/R00000500", 200, 100..5_000),
         search("search-newest", "/api/reviews/search?limit=20"),
-        search(
-            "search-filter",
-            "/api/reviews/search?min_rating=4&since=2022-01-01&limit=20",
-        ),
+        search("search-filter", filters),
         search("search-text", "/api/reviews/search?query=probate&limit=20"),
-        (
+        plan(
             "search-refused",
             "/api/reviews/search?rating=9",
-            Vec::new(),
             400,
             50..1_000,
         ),
-        (
-            "search-page",
-            "/?query=the&limit=20",
-            Vec::new(),
-            200,
-            20_000..200_000,
-        ),
-        ("unknown", "/nowhere", Vec::new(), 404, 20..200),
+        plan("search-page", "/?query=the&limit=20", 200, 20_000..200_000),
+        plan("unknown", "/nowhere", 404, 20..200),
     ]
 }
 
-/// Calls of the tools, and the ranges of their responses' lengths.
+/// Calls of the tools: the name, the parameters, and the range of the response's length.
 const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
     (
         "mcp-search-filter",
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_reviews","arguments":{"min_rating":4,"limit":20}}}"#,
+        r#""name":"search_reviews","arguments":{"min_rating":4,"limit":20}"#,
         10_000..100_000,
     ),
     (
         "mcp-search-text",
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_reviews","arguments":{"query":"probate","limit":20}}}"#,
+        r#""name":"search_reviews","arguments":{"query":"probate","limit":20}"#,
         10_000..100_000,
     ),
     (
         "mcp-review",
-        r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"get_review","arguments":{"id":"R00000500"}}}"#,
+        r#""name":"get_review","arguments":{"id":"R00000500"}"#,
         200..10_000,
     ),
 ];
@@ -209,7 +190,9 @@ fn cases<'a>(
         };
         cases.push((name, Box::new(once)));
     }
-    for (name, message, length) in CALLS {
+    for (name, params, length) in CALLS {
+        let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"#;
+        let message = format!("{call}{params}}}}}");
         let head = Head {
             host: Field::One(b"reviews.example"),
             content_type: Field::One(b"application/json"),

@@ -53,14 +53,12 @@ fn build(data: &Data, tuning: &str) -> Index {
     if tuning.is_empty() {
         return Index::build(&data.reviews, &data.taxonomy, &options);
     }
-    let numbers: Vec<u32> = tuning
-        .split(',')
-        .map(|number| number.parse().expect("a number"))
-        .collect();
+    let mut numbers = tuning.split(',').map(str::parse);
+    let mut next = || numbers.next().expect("three numbers").expect("a number");
     options.tuning = Some(Tuning {
-        leaf_rows_max: numbers[0],
-        bitmap_rows_min: numbers[1],
-        union_steps_max: numbers[2],
+        leaf_rows_max: next(),
+        bitmap_rows_min: next(),
+        union_steps_max: next(),
     });
     Index::build(&data.reviews, &data.taxonomy, &options)
 }

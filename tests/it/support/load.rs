@@ -10,7 +10,7 @@ use super::{Connection, wait_until};
 /// Four clients, which run until [`Load::end`].
 pub(crate) struct Load {
     shared: Arc<Shared>,
-    clients: Vec<JoinHandle<()>>,
+    clients: [JoinHandle<()>; 4],
 }
 
 #[derive(Default)]
@@ -25,11 +25,10 @@ impl Load {
     /// Starts requests for `target`.
     pub(crate) fn on(address: SocketAddr, target: &'static str) -> Load {
         let shared = Arc::new(Shared::default());
-        let client = |_| {
+        let clients = [(); 4].map(|()| {
             let shared = Arc::clone(&shared);
             thread::spawn(move || shared.run(address, target))
-        };
-        let clients = (0..4).map(client).collect();
+        });
         Load { shared, clients }
     }
 
