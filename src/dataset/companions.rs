@@ -8,7 +8,7 @@ use super::INSIGHTS;
 use super::json::{self, Check, Item, LIST_MAX, TIME, Text};
 use super::problem::{Problem, Problems};
 use super::trades::TRADES;
-use crate::model::insights::Insights;
+use crate::model::insights::{Insights, Polarity};
 use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy, Technician};
 use crate::wire::date::parse_timestamp;
 use crate::wire::text::quote;
@@ -133,33 +133,29 @@ fn check_values(insights: &Insights, check: &Check) {
         let value = quote(&insights.generated_at);
         check.refuse("generated_at", Some(value), format_args!("is not {TIME}"));
     }
-    let check_count = |path: fmt::Arguments<'_>, count: u64| {
-        if count > COUNT_MAX {
-            let message = format_args!("is not a whole number from 0 to {COUNT_MAX}");
-            check.refuse(path, Some(count.to_string()), message);
+    let mut counts = vec![
+        ("version".to_owned(), insights.version),
+        ("review_count".to_owned(), insights.review_count),
+    ];
+    let mut add = |path: &str, mentions: u64, by_polarity: [u64; 3]| {
+        counts.push((format!("{path}.mention_count"), mentions));
+        for (polarity, count) in Polarity::ALL.into_iter().zip(by_polarity) {
+            counts.push((format!("{path}.{}_count", polarity.word()), count));
         }
     };
-    check_count(format_args!("version"), insights.version);
-    check_count(format_args!("review_count"), insights.review_count);
     for (at, aspect) in insights.aspects.iter().enumerate() {
-        for (key, count) in [
-            ("mention_count", aspect.mention_count),
-            ("positive_count", aspect.positive_count),
-            ("neutral_count", aspect.neutral_count),
-            ("negative_count", aspect.negative_count),
-        ] {
-            check_count(format_args!("aspects[{at}].{key}"), count);
+        let path = format!("aspects[{at}]");
+        let by_polarity = Polarity::ALL.map(|polarity| aspect.count(Some(polarity)));
+        add(&path, aspect.mention_count, by_polarity);
+        for (at, one) in aspect.quarterly.iter().enumerate() {
+            let by_polarity = [one.negative_count, one.neutral_count, one.positive_count];
+            let path = format!("{path}.quarterly[{at}]");
+            add(&path, one.mention_count, by_polarity);
         }
-        for quarter in &aspect.quarterly {
-            for count in [
-                quarter.mention_count,
-                quarter.positive_count,
-                quarter.neutral_count,
-                quarter.negative_count,
-            ] {
-                check_count(format_args!("aspects[{at}].quarterly"), count);
-            }
-        }
+    }
+    for (path, count) in counts.iter().filter(|(_, count)| *count > COUNT_MAX) {
+        let message = format_args!("is not a whole number from 0 to {COUNT_MAX}");
+        check.refuse(path, Some(count.to_string()), message);
     }
 }
 

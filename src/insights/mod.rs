@@ -31,7 +31,7 @@ use sha2::{Digest, Sha256};
 use whatlang::Lang;
 
 use crate::model::insights::{
-    Coverage, DateRange, Insights, LanguageCoverage, Method, ReviewInsights, Temporal,
+    Coverage, DateRange, Figure, Insights, LanguageCoverage, Method, ReviewInsights, Temporal,
 };
 use crate::model::{Dataset, Row};
 use crate::wire::text::hex;
@@ -67,12 +67,12 @@ pub fn document(
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Document> {
     let (bytes, mut insights) = match &dataset.insights {
-        // The decoder checked it, so it can be read.
         Some(given) => (given.clone(), read(given, dataset)),
         None => {
             let derived = Derived::of(dataset, threads, cancelled)?;
             let insights = insights(dataset, &derived);
-            (serde_json::to_vec(&insights).unwrap_or_default(), insights)
+            let bytes = serde_json::to_vec(&insights).expect("strings and finite numbers are JSON");
+            (bytes, insights)
         }
     };
     insights.per_review = None;
@@ -81,7 +81,7 @@ pub fn document(
 
 /// Parses a document that another program wrote; parts that do not match our schema are left out.
 fn read(given: &[u8], dataset: &Dataset) -> Insights {
-    let mut insights: Insights = serde_json::from_slice(given).unwrap_or_default();
+    let mut insights: Insights = serde_json::from_slice(given).expect("the decoder has parsed it");
     let ids = dataset.reviews.iter().map(|review| review.id.as_str());
     let rows: HashMap<&str, Row> = ids.zip((0..).map(Row)).collect();
     for aspect in &mut insights.aspects {
@@ -145,8 +145,10 @@ fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
 /// The method and its measured accuracy; `summary` is the source of the document's summary. The figures, written by the
 /// test `insights_accuracy`, become `measured` (the first) and `further`.
 fn method(summary: &str) -> Method {
-    let rules: Method = serde_json::from_str(include_str!("method.json")).unwrap_or_default();
-    let figures: Vec<_> = serde_json::from_str(include_str!("figures.json")).unwrap_or_default();
+    let rules = serde_json::from_str(include_str!("method.json"));
+    let rules: Method = rules.expect("method.json has the keys of a method");
+    let figures = serde_json::from_str(include_str!("figures.json"));
+    let figures: Vec<Figure> = figures.expect("figures.json is a list of figures");
     let mut figures = figures.into_iter();
     Method {
         measured: figures.next().unwrap_or_default(),
@@ -188,7 +190,6 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
         with_service: named[1],
         with_service_area: named[2],
         languages,
-        ..Coverage::default()
     }
 }
 

@@ -208,7 +208,8 @@ fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
 const PRIOR: f64 = 0.5;
 /// Fewest reviews of five or at most three stars that use a topic.
 const COUNT_MIN: u32 = 3;
-/// Least weight of a phrase and of a single word, in hundredths; by chance, 1 in 20 and 1 in 100 exceed it, per sign.
+/// Least weight of a phrase and of a single word, in hundredths. The bounds are one-sided, as praise and complaint are two
+/// lists: of phrases that both groups of reviews use equally, 1 in 20, or 1 in 100 words, get into each list by chance.
 const WEIGHT_MIN: i64 = 164;
 const SINGLE_WEIGHT_MIN: i64 = 233;
 /// Most topics of each sign.

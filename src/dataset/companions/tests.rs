@@ -67,7 +67,7 @@ const FAULTS: &str = r##"
 "positive_count":1 => "positive_count":9007199254740992 => aspects[0].positive_count: 9007199254740992 is not
 "neutral_count":0 => "neutral_count":9007199254740992 => aspects[0].neutral_count: 9007199254740992 is not
 "negative_count":0 => "negative_count":9007199254740992 => aspects[0].negative_count: 9007199254740992 is not
-"interval":[0.2,1] => "interval":[0.2,1],"quarterly":[{"quarter":"2026-Q1","mention_count":1,"positive_count":9007199254740992,"neutral_count":0,"negative_count":0,"interval":[0,1]}] => aspects[0].quarterly: 9007199254740992 is not
+"interval":[0.2,1] => "interval":[0.2,1],"quarterly":[{"quarter":"2026-Q1","mention_count":1,"positive_count":9007199254740992,"neutral_count":0,"negative_count":0,"interval":[0,1]}] => aspects[0].quarterly[0].positive_count: 9007199254740992 is not
 "version":1 => "version":1,"version":1 => cannot be published: duplicate field `version`
 "##;
 
