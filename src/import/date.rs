@@ -1,7 +1,11 @@
 //! Parses dates of exports; an ambiguous date is refused unless other dates of the file or a flag decide.
 //!
-//! One tokeniser splits a text into numbers and a month name. Three numbers may be day/month/year or month/day/year
-//! and, with a two-digit year, year/month/day; every other notation has one reading.
+//! One pattern splits a text into numbers and a month name. Three numbers may be day/month/year or month/day/year and,
+//! with a two-digit year, year/month/day; every other notation has one reading.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
 
 use crate::wire::date::{Date, Timestamp, parse_timestamp};
 use crate::wire::text::quote;
@@ -138,9 +142,12 @@ struct Readings {
 
 impl Readings {
     fn of(text: &str) -> Option<Readings> {
-        let parts = Parts::of(text)?;
+        let (_, [first, separator, second, third]) = NOTATION.captures(text.trim())?.extract();
+        let parts = [first, second, third];
+        let number = |part: &&str| Some((part.parse().ok()?, part.len()));
+        let numbers: Vec<(u32, usize)> = parts.iter().filter_map(number).collect();
         let mut is_short = false;
-        let days = match (parts.month, parts.numbers.as_slice()) {
+        let days = match (parts.into_iter().find_map(month), numbers.as_slice()) {
             (Some(month), &[(day, 1 | 2), (year, 4)] | &[(year, 4), (day, 1 | 2)]) => {
                 [date(year, month, day); 3]
             }
@@ -160,7 +167,7 @@ impl Readings {
         Some(Readings {
             days,
             is_short,
-            is_dotted: parts.is_dotted,
+            is_dotted: separator.starts_with('.'),
         })
     }
 
@@ -184,7 +191,7 @@ fn of_digits(text: &str) -> Option<Date> {
     if let Some(seconds) = unix(text) {
         return Some(Timestamp::from_unix(seconds).date());
     }
-    let (days, time) = text.split_once('.').unwrap_or((text, "0"));
+    let (days, time) = text.split_once(['.', ',']).unwrap_or((text, "0"));
     if !is_digits(days) || !is_digits(time) {
         return None;
     }
@@ -215,67 +222,16 @@ fn split_digits(text: &str) -> (&str, &str) {
     text.split_at(end.unwrap_or(text.len()))
 }
 
-/// The parts of a date, without a time.
-#[derive(Default)]
-struct Parts {
-    /// Each number, with its number of digits.
-    numbers: Vec<(u32, usize)>,
-    month: Option<u32>,
-    /// Whether a point follows the first number.
-    is_dotted: bool,
-}
-
-/// Longest date in bytes, with time and zone.
-const BYTES_MAX: usize = 80;
-
-impl Parts {
-    /// Splits a text into its parts; `None` if it has a part that does not belong to a date.
-    fn of(text: &str) -> Option<Parts> {
-        let mut parts = Parts::default();
-        let mut rest = text.trim();
-        if text.len() > BYTES_MAX {
-            return None;
-        }
-        while let Some(first) = rest.chars().next() {
-            if first.is_ascii_digit() {
-                let (digits, after) = split_digits(rest);
-                if after.starts_with(':') {
-                    // A time is the last part, so the rest must have the form of a time.
-                    return is_time(rest).then_some(parts);
-                }
-                parts.is_dotted |= parts.numbers.is_empty() && after.starts_with('.');
-                parts.numbers.push((digits.parse().ok()?, digits.len()));
-                // The letter between date and time in RFC 3339.
-                rest = after.strip_prefix(['T', 't']).unwrap_or(after);
-            } else if first.is_alphabetic() {
-                let end = rest.find(|c: char| !c.is_alphabetic());
-                let (word, after) = rest.split_at(end.unwrap_or(rest.len()));
-                if parts.month.replace(month(word)?).is_some() {
-                    return None;
-                }
-                rest = after;
-            } else {
-                rest = rest.strip_prefix(['/', '-', '.', ',', ' ', '\u{a0}', '\u{202f}'])?;
-            }
-        }
-        Some(parts)
-    }
-}
-
-/// Whether a text is a time of day, optionally with a fraction, AM or PM, and a zone: "Z", "+01:00", "GMT+0100 (CET)".
-fn is_time(text: &str) -> bool {
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != ':');
-    let (clock, zone) = text.split_at(end.unwrap_or(text.len()));
-    let parts: Option<Vec<u32>> = clock.split(':').map(|part| part.parse().ok()).collect();
-    let is_clock = match parts.as_deref() {
-        Some([hour, minute, rest @ ..]) => {
-            *hour < 25 && *minute < 60 && rest.len() < 2 && rest.iter().all(|second| *second < 61)
-        }
-        _ => false,
-    };
-    let is_zone = |c: char| c.is_ascii_alphanumeric() || "+-−: .,()/_\u{a0}\u{202f}".contains(c);
-    is_clock && zone.chars().all(is_zone)
-}
+/// A date of three numbers or words. After it, a time of day may have a fraction, AM or PM, and a zone: "Z", "+01:00",
+/// "GMT+0100 (CET)".
+static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
+    let (part, gap) = (r"([0-9]{1,4}|\pL+)", r"[/.,\x20\u{a0}\u{202f}-]");
+    let clock = r"(?:[01]?[0-9]|2[0-4]):[0-5]?[0-9](?::(?:[0-5]?[0-9]|60))?";
+    let zone = r"(?:[a-zA-Z+−.,()/_\x20\u{a0}\u{202f}-][a-zA-Z0-9+−:.,()/_\x20\u{a0}\u{202f}-]*)?";
+    let date = format!("{part}({gap}+){part}{gap}+{part}");
+    let pattern = format!("^{date}(?:(?:[Tt]|{gap}+){clock}{zone}|{gap}*)$");
+    Regex::new(&pattern).expect("the pattern is valid")
+});
 
 /// The months in English, German, French and Spanish, each with prefixes that identify it.
 const MONTHS: [&[&str]; 12] = [
@@ -316,7 +272,7 @@ mod tests {
     #[test]
     fn dates_with_one_reading_need_no_format() {
         let same = "2024-03-04|2024-03-04T23:59:59Z|2024-03-04T00:30:00.123456789+02:00|2024-03-04 9:05 PM|\
-            March 4, 2024|04-Mar-24|4. März 2024 10:11 Uhr|04.03.2024|1709510400|20240304|45355.75";
+            March 4, 2024|04-Mar-24|4. März 2024 10:11 Uhr|04.03.2024|1709510400|20240304|45355.75|45355,5";
         for text in same.split('|') {
             assert_eq!(read(text, None).as_deref(), Some("2024-03-04"), "{text}");
         }

@@ -178,10 +178,10 @@ impl<'f> Merge<'f> {
             refuse_another(&says, stored.as_ref())?;
         }
         for text in unusable(record) {
-            self.remark(Note::remark(at, record.line, text));
+            self.remark(at, record.line, text);
         }
         // The rank depends only on the source's data, so the same version wins in the next import.
-        let said = serde_json::to_vec(&says.0).unwrap_or_default();
+        let said = serde_json::to_vec(&says.0).expect("a value is JSON");
         let rank = (candidate.updated, Sha256::digest(said).into());
         // The operator may have set `verified` of a stored review to false by hand.
         let is_vouched = match source.options.vouched {

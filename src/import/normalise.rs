@@ -36,7 +36,7 @@ pub(super) struct Candidate {
 pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Candidate, String> {
     let mut wrong = record.unread.clone();
     let author = note(clean(record, Field::Author), &mut wrong).flatten();
-    let author = published_name(author.unwrap_or_default(), record, source);
+    let author = published_name(&author.unwrap_or_default(), source);
     if author.is_empty() && wrong.is_empty() {
         wrong.push("author: is missing".to_owned());
     }
@@ -154,17 +154,14 @@ fn clean(record: &Record, field: Field) -> Result<Option<String>, String> {
     }
 }
 
-/// Returns the name to publish, without e-mail and IP addresses; a name from a reviewd is unchanged.
-fn published_name(named: String, record: &Record, source: &ImportSource<'_>) -> String {
+/// Returns the name to publish, without e-mail and IP addresses.
+fn published_name(named: &str, source: &ImportSource<'_>) -> String {
     let is_address = |word: &&str| {
         let word = word.trim_matches(|c: char| !c.is_alphanumeric());
         let mail = word.split_once('@');
         mail.is_some_and(|(own, host)| !own.is_empty() && host.contains('.'))
             || word.parse::<IpAddr>().is_ok()
     };
-    if record.is_ours && !named.is_empty() {
-        return named;
-    }
     let words = named.split_whitespace().filter(|word| !is_address(word));
     match words.collect::<Vec<_>>().join(" ") {
         rest if !rest.is_empty() => rest,

@@ -72,7 +72,8 @@ impl StoredReview {
 
     /// Renders the review with one key per line, for people to edit; the keys are in the order of the file.
     pub(super) fn render(&self) -> String {
-        let text = serde_json::to_string_pretty(&self.0).unwrap_or_default();
+        let text = serde_json::to_string_pretty(&self.0);
+        let text = text.expect("a value is JSON");
         text.replace('\n', "\n    ")
     }
 }

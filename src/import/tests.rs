@@ -74,3 +74,18 @@ fn a_reviewds_correction_is_taken_and_another_review_with_the_id_refused() {
         assert_eq!(is_named, !is_taken, "{changed:?}");
     }
 }
+
+#[test]
+fn addresses_are_removed_from_the_names_of_a_reviewd_too() {
+    let empty = new_file("A", "Store", "https://a.example/", Timestamp::from_unix(0));
+    for (name, published) in [
+        ("Bob bob@mail.example (203.0.113.9)", "Bob"),
+        ("bob@mail.example", "Anonymous"),
+        ("Bob  &amp; Co", "Bob &amp; Co"),
+    ] {
+        let reviews = [review("a", name, "2024-03-04", "Good.")];
+        let (_, file) = merged(&empty, &reviews, Vouched::Nothing);
+        let author = format!("\"author\": \"{published}\",");
+        assert!(file.contains(&author), "{file}");
+    }
+}

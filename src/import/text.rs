@@ -1,6 +1,9 @@
 //! Restores the original texts of reviews: removes markup, entities, translations and line ends that exports add.
 
+use std::sync::LazyLock;
+
 use html_escape::decode_html_entities;
+use regex::Regex;
 
 /// Cleans a text of several lines: renders markup and entities as text, drops a translation of the original, ends lines
 /// with `\n`, and trims white space.
@@ -37,43 +40,28 @@ fn clean(text: &str) -> String {
 }
 
 /// The markers that Google puts before a translation, in the language of the reader, and before the original.
-const TRANSLATED: [&str; 7] = [
-    "(Translated by Google)",
-    "(Übersetzt von Google)",
-    "(Traduit par Google)",
-    "(Traducido por Google)",
-    "(Traduzione di Google)",
-    "(Traduzido pelo Google)",
-    "(Vertaald door Google)",
-];
-const ORIGINAL: [&str; 3] = ["(Original)", "(Originale)", "(Origineel)"];
+static TRANSLATED: LazyLock<Regex> = LazyLock::new(|| {
+    let by_google = "Translated by|Übersetzt von|Traduit par|Traducido por|Traduzione di|Traduzido pelo|Vertaald door";
+    let marker = format!(r"(?:^|\s)\((?:{by_google}) Google\)");
+    Regex::new(&marker).expect("the pattern is valid")
+});
+static ORIGINAL: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"\((?:Originale?|Origineel)\)").expect("the pattern is valid"));
 
 /// Splits a text with a translation, in either order: returns the original, and the translation if it is in English.
 fn original(text: &str) -> (&str, Option<&str>) {
-    let first = |markers: &[&'static str], is_marker: &dyn Fn(usize) -> bool| {
-        let found = markers.iter().filter_map(|marker| {
-            let mut offsets = text.match_indices(*marker).map(|(at, _)| at);
-            Some((offsets.find(|at| is_marker(*at))?, *marker))
-        });
-        found.min()
-    };
-    let begins_word = |at: usize| {
-        text[..at]
-            .chars()
-            .next_back()
-            .is_none_or(char::is_whitespace)
-    };
-    let Some((at, marker)) = first(&TRANSLATED, &begins_word) else {
+    let Some(marker) = TRANSLATED.find(text) else {
         return (text, None);
     };
-    let (before, after) = (text[..at].trim_end(), &text[at + marker.len()..]);
-    let (own, translation) = match (at, first(&ORIGINAL, &|_| true)) {
+    let (before, after) = (text[..marker.start()].trim_end(), &text[marker.end()..]);
+    let (own, translation) = match (before, ORIGINAL.find(after)) {
         // Without an original the translation is kept unchanged.
-        (0, None) => return (text, None),
-        (0, Some((own, label))) => (text[own + label.len()..].trim(), &text[marker.len()..own]),
+        ("", None) => return (text, None),
+        ("", Some(label)) => (after[label.end()..].trim(), &after[..label.start()]),
         _ => (before, after),
     };
-    (own, (marker == TRANSLATED[0]).then_some(translation.trim()))
+    let is_english = marker.as_str().ends_with("(Translated by Google)");
+    (own, is_english.then_some(translation.trim()))
 }
 
 /// Elements after which a new line begins.
@@ -81,47 +69,35 @@ const BLOCKS: &str = "br p div li ul ol tr h1 h2 h3 h4 h5 h6 blockquote section"
 /// Further known elements; `<3` and `<name>` are text.
 const INLINE: &str = "a abbr b body em font head html i img mark s small span strong sub sup table td u script style";
 
-/// Longest tag in bytes; a longer one is text. This keeps the cost linear for a text such as `<b<b<b`.
-const TAG_BYTES_MAX: usize = 2_048;
-
-/// Splits a tag off the beginning of `text`: its name, whether it is an end tag, and the rest of the text.
-fn tag(text: &str) -> Option<(&'static str, bool, &str)> {
-    let inner = text.strip_prefix('<')?;
-    let name = inner.strip_prefix('/').unwrap_or(inner);
-    let end = name.find(|c: char| !c.is_ascii_alphanumeric());
-    let (name, _) = name.split_at(end.unwrap_or(name.len()));
-    let mut known = BLOCKS.split(' ').chain(INLINE.split(' '));
-    let name = known.find(|known| known.eq_ignore_ascii_case(name))?;
-    let bytes = text.as_bytes();
-    let end = memchr::memchr(b'>', bytes.get(..TAG_BYTES_MAX).unwrap_or(bytes))?;
-    Some((name, inner.starts_with('/'), &text[end + 1..]))
-}
+/// Matches a tag of a known element: whether it ends the element, and its name.
+static TAG: LazyLock<Regex> = LazyLock::new(|| {
+    let names = format!("{BLOCKS} {INLINE}").replace(' ', "|");
+    let tag = format!(r"(?i)<(/?)({names})(?-u:\b)[^>]*>");
+    Regex::new(&tag).expect("the pattern is valid")
+});
 
 /// Renders markup as plain text; a text without markup stays unchanged.
 fn without_markup(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    let mut rest = text;
-    let mut has_tags = false;
-    while let Some(at) = rest.find('<') {
-        out.push_str(&decode_html_entities(&rest[..at]));
-        let Some((name, closes, after)) = tag(&rest[at..]) else {
-            out.push('<');
-            rest = &rest[at + 1..];
-            continue;
-        };
-        (rest, has_tags) = (after, true);
-        match name {
+    let mut end = 0;
+    for found in TAG.captures_iter(text) {
+        let (tag, [slash, name]) = found.extract();
+        let start = tag.as_ptr().addr() - text.as_ptr().addr();
+        out.push_str(&decode_html_entities(&text[end..start]));
+        end = start + tag.len();
+        match &*name.to_ascii_lowercase() {
             "td" => out.push(' '),
             "br" => out.push('\n'),
             // An empty line between paragraphs.
-            _ if is_listed(BLOCKS, name) && !out.is_empty() && !out.ends_with('\n') => {
-                out.push_str(if name == "p" && closes { "\n\n" } else { "\n" });
+            name if is_listed(BLOCKS, name) && !out.is_empty() && !out.ends_with('\n') => {
+                let is_paragraph_end = name == "p" && !slash.is_empty();
+                out.push_str(if is_paragraph_end { "\n\n" } else { "\n" });
             }
             _ => {}
         }
     }
-    out.push_str(&decode_html_entities(rest));
-    match has_tags || out != text {
+    out.push_str(&decode_html_entities(&text[end..]));
+    match end > 0 || out != text {
         true => out.replace('\u{a0}', " "),
         false => out,
     }

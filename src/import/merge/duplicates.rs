@@ -46,7 +46,7 @@ impl Merge<'_> {
             });
             if let Some((other, same)) = other {
                 let text = format!("looks like review {other}: same {same}");
-                notes.push(Note::remark(arrived.source, arrived.line, text));
+                notes.push(self.note(arrived.source, arrived.line, None, Some(text)));
             }
             for (key, _) in own {
                 known.entry(key).or_insert_with(|| (id, platform.clone()));

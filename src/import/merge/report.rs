@@ -47,11 +47,11 @@ pub(crate) struct Report {
 }
 
 /// Why a record was refused, or a remark on a record that was accepted.
-#[derive(Clone, Debug, Default, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 pub(crate) struct Note {
+    /// The index of the source.
     #[serde(skip)]
     at: usize,
-    /// The name of the source, filled in at the end.
     pub(crate) source: String,
     pub(crate) line: u64,
     /// Why the record was refused.
@@ -62,37 +62,40 @@ pub(crate) struct Note {
     pub(crate) remark: Option<String>,
 }
 
-impl Note {
-    /// A remark on a record of the source with index `at`.
-    pub(super) fn remark(at: usize, line: u64, text: String) -> Note {
+impl Merge<'_> {
+    /// A note on a record of the source with index `at`.
+    pub(super) fn note(
+        &self,
+        at: usize,
+        line: u64,
+        reason: Option<String>,
+        remark: Option<String>,
+    ) -> Note {
+        let source = self.sources[at].source.clone();
         Note {
             at,
+            source,
             line,
-            remark: Some(text),
-            ..Note::default()
+            reason,
+            remark,
         }
     }
-}
 
-impl Merge<'_> {
     /// Records why a record is refused.
     pub(super) fn refuse(&mut self, at: usize, line: u64, reason: String) {
         self.sources[at].refused += 1;
         if self.refusals.len() < REFUSALS_MAX {
-            self.refusals.push(Note {
-                at,
-                line,
-                reason: Some(reason),
-                ..Note::default()
-            });
+            let note = self.note(at, line, Some(reason), None);
+            self.refusals.push(note);
         }
     }
 
     /// Records a remark on a record that was accepted.
-    pub(super) fn remark(&mut self, remark: Note) {
+    pub(super) fn remark(&mut self, at: usize, line: u64, remark: String) {
         self.remark_count += 1;
         if self.remarks.len() < REMARKS_MAX {
-            self.remarks.push(remark);
+            let note = self.note(at, line, None, Some(remark));
+            self.remarks.push(note);
         }
     }
 
@@ -118,11 +121,7 @@ impl Merge<'_> {
         let is_changed = |source: &SourceReport| source.added + source.changed > 0;
         let duplicates = self.duplicates();
         let remark_count = self.remark_count + duplicates.len() as u64;
-        let named = |note: &Note| Note {
-            source: sources[note.at].source.clone(),
-            ..note.clone()
-        };
-        let mut refused: Vec<Note> = self.refusals.iter().map(named).collect();
+        let mut refused = self.refusals.clone();
         refused.sort_by_key(|note| (note.at, note.line));
         let remarks = self.remarks.iter().chain(&duplicates).take(REMARKS_MAX);
         let missing = self.missing();
@@ -134,7 +133,7 @@ impl Merge<'_> {
             refused_count: sources.iter().map(|source| source.refused).sum(),
             refused,
             remark_count,
-            remarks: remarks.map(named).collect(),
+            remarks: remarks.cloned().collect(),
             missing_count: missing.len() as u64,
             missing_ids: first(&missing),
             pruned_count: self.pruned.len() as u64,
