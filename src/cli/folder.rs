@@ -47,7 +47,12 @@ pub(super) struct Folder {
 impl Folder {
     /// Reads and checks the directory, and locks it unless `is_dry`. Invalid files are refused, so none is changed.
     pub(super) fn open(path: &Path, is_dry: bool) -> Result<Folder, Failure> {
-        if !path.join(REVIEWS.name).exists() {
+        // Any other error is reported when the directory is locked and read.
+        if path
+            .join(REVIEWS.name)
+            .try_exists()
+            .is_ok_and(|exists| !exists)
+        {
             let shown = path.display();
             let message =
                 format!("{shown}: there is no reviews.json; `reviewd init {shown}` creates it");
@@ -148,7 +153,7 @@ fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
     };
     replace().map_err(|error| {
         let _gone = remove(&fresh);
-        write_failure(like.unwrap_or(path), &error)
+        write_failure(path, &error)
     })
 }
 
@@ -158,23 +163,27 @@ fn write_failure(path: &Path, error: &io::Error) -> Failure {
 }
 
 /// Removes a file if it exists.
-fn remove(path: &Path) -> io::Result<()> {
+pub(super) fn remove(path: &Path) -> io::Result<()> {
     match fs::remove_file(path) {
         Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
         _ => Ok(()),
     }
 }
 
-/// Creates a file, which must not exist yet, with the owner and the mode of the file at `like`.
+/// Creates a file, which must not exist yet, with the owner and the mode of the file at `like`. After an error none is
+/// left.
 pub(super) fn create(path: &Path, like: Option<&Path>, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
     let mut file = options.write(true).create_new(true).open(path)?;
-    if let Some(old) = like.and_then(|like| fs::metadata(like).ok()) {
-        copy_owner(&file, &old)?;
-        file.set_permissions(old.permissions())?;
-    }
-    file.write_all(bytes)?;
-    file.sync_all()
+    let mut write = || {
+        if let Some(old) = like.and_then(|like| fs::metadata(like).ok()) {
+            copy_owner(&file, &old)?;
+            file.set_permissions(old.permissions())?;
+        }
+        file.write_all(bytes)?;
+        file.sync_all()
+    };
+    write().inspect_err(|_| drop(remove(path)))
 }
 
 /// Copies the owner and the group of the old file, as far as the system permits it. Fails if the user or group that may

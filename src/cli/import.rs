@@ -129,7 +129,9 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     }
     let rendered = match args.format {
         OutputFormat::Text => render(&report, &args.into),
-        OutputFormat::Json => serde_json::to_string(&report).unwrap_or_default() + "\n",
+        OutputFormat::Json => {
+            serde_json::to_string(&report).expect("texts and numbers are JSON") + "\n"
+        }
     };
     print(rendered.as_bytes())?;
     let is_nothing = report.sources.iter().all(|source| source.taken() == 0);
@@ -225,7 +227,7 @@ fn render(report: &Report, into: &Path) -> String {
     lines.push(format!(
         "{published} of {all} are verified and so published; {new} newly verified, {hidden} hidden at their source"
     ));
-    if published < all {
+    if all - published > hidden {
         let hint = "--verified marks new reviews as verified, --verify-existing also the others";
         lines.push(hint.to_owned());
     }

@@ -8,7 +8,7 @@ use clap::Args;
 use serde_json::json;
 
 use super::exit::{Failure, Status, print};
-use super::folder::create;
+use super::folder::{create, remove};
 use crate::clock;
 use crate::dataset::{
     FILES, NAME_BYTES_MAX, REVIEWS, TAXONOMY, URL_BYTES_MAX, is_absolute_url, trade_of_type,
@@ -68,10 +68,14 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     });
     let reviews = new_file(&name, &kind, &site, clock::now());
     // Other commands require reviews.json, so it is written last.
-    for (file, text) in [(TAXONOMY, format!("{taxonomy:#}\n")), (REVIEWS, reviews)] {
-        let path = folder.join(file.name);
-        create(&path, None, text.as_bytes()).map_err(|error| failed(Status::Io, &path, error))?;
-    }
+    let [first, last] = [TAXONOMY, REVIEWS].map(|file| folder.join(file.name));
+    let taxonomy = format!("{taxonomy:#}\n");
+    create(&first, None, taxonomy.as_bytes()).map_err(|error| failed(Status::Io, &first, error))?;
+    create(&last, None, reviews.as_bytes()).map_err(|error| {
+        // So that the next attempt is not refused.
+        let _gone = remove(&first);
+        failed(Status::Io, &last, error)
+    })?;
     let report = format!(
         "{shown}: created for a business of type {kind}, with no reviews yet\n\n  \
          reviewd import FILE --into {shown} --dry-run\n  reviewd serve --data {shown}\n"

@@ -11,6 +11,7 @@ use super::exit::{Failure, Status, print};
 use super::folder::read_dataset;
 use crate::insights::document;
 use crate::insights::explain::explain;
+use crate::wire::text::quote;
 
 #[derive(Args)]
 pub(super) struct InsightsArgs {
@@ -36,7 +37,9 @@ pub(super) fn run(args: &InsightsArgs) -> Result<(), Failure> {
         let aspects = dataset.taxonomy.aspects.iter();
         let known: Vec<&str> = aspects.map(|aspect| aspect.id.as_str()).collect();
         let known = known.join(", ");
-        let message = format!("--explain: no aspect has that id or label; known ids: {known}");
+        let aspect = quote(aspect);
+        let message =
+            format!("--explain: {aspect} is no id or label of an aspect; known ids: {known}");
         return Err(Failure::new(Status::Usage, message));
     };
     print(text.as_bytes())

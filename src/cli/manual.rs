@@ -64,7 +64,7 @@ pub(super) fn settings(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Fa
     let flags = serve.into_iter().flat_map(clap::Command::get_arguments);
     let settings: Vec<Setting> = flags.filter_map(|flag| setting(flag, matches)).collect();
     let text = match args.json {
-        true => serde_json::to_string(&settings).unwrap_or_default() + "\n",
+        true => serde_json::to_string(&settings).expect("texts are JSON") + "\n",
         false => settings.iter().map(render).collect(),
     };
     print(text.as_bytes())

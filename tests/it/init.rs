@@ -101,6 +101,23 @@ fn a_folder_with_any_data_file_is_left_alone() {
 }
 
 #[test]
+fn after_a_failed_write_the_folder_has_no_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let (program, long) = (env!("CARGO_BIN_EXE_reviewd"), "x".repeat(1_024));
+    // One block has room for taxonomy.json, but not for reviews.json.
+    for blocks in [0, 1] {
+        let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
+        let mut command = Command::new("sh");
+        command.args(["-c", &limited, "sh", program, "init"]);
+        command.arg(folder.path()).args(with("--name", &long));
+        let output = command.output().unwrap();
+        assert_eq!(output.status.code(), Some(74), "{output:?}");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0, "{blocks}");
+    }
+    assert_eq!(init(folder.path(), &FLAGS).0, Some(0));
+}
+
+#[test]
 fn without_a_terminal_a_missing_flag_is_named() {
     let parent = tempfile::tempdir().unwrap();
     let folder = parent.path().join("x");
