@@ -96,7 +96,7 @@ pub fn platform(name: &str) -> Option<&'static str> {
 }
 
 /// A review that the operator has removed permanently.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct RemovedReview {
     pub id: String,
     /// The day of the removal.
@@ -132,16 +132,8 @@ pub fn id_order(id: &str) -> u128 {
 
 /// Sorts `reviews` newest first: by date descending, then by id descending.
 pub fn sort_newest_first(reviews: &mut [Review]) {
-    // Most files are sorted already, and moving a million reviews is slower than comparing them.
-    let newer = |left: &Review, right: &Review| (left.date, &left.id) >= (right.date, &right.id);
-    if reviews.is_sorted_by(newer) {
-        return;
-    }
-    let place = |review: &Review| (Reverse(review.date), Reverse(id_order(&review.id)));
-    reviews.sort_by_cached_key(place);
-    for alike in reviews.chunk_by_mut(|left, right| place(left) == place(right)) {
-        alike.sort_unstable_by(|left, right| right.id.cmp(&left.id));
-    }
+    // By keys, because moving a million reviews is slower than comparing them.
+    reviews.sort_by_cached_key(|review| Reverse((review.date, review.id.clone())));
 }
 
 /// The owner's public reply to a review.
@@ -152,7 +144,7 @@ pub struct OwnerReply {
 }
 
 /// The business that the reviews are about; JSON keys are the field names.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct Business {
     pub name: String,
     /// A schema.org type such as "LegalService".
@@ -174,7 +166,7 @@ pub struct Business {
 }
 
 /// A postal address.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Address {
     pub street_address: String,
     pub locality: String,
@@ -279,18 +271,5 @@ mod tests {
         let ids = ["", "-", "0", "01", "Z", "a", "a-", "abcdefghijklmnop"];
         assert!(ids.is_sorted_by_key(|id| id_order(id)));
         assert_eq!(id_order("abcdefghijklmnop"), id_order("abcdefghijklmnopq"));
-    }
-
-    #[test]
-    fn the_newest_come_first_and_of_a_day_the_greatest_ids() {
-        let mut reviews = crate::dataset::tests::sample().reviews;
-        for (at, review) in reviews.iter_mut().enumerate() {
-            review.id = format!("{}{}", ["a-common-prefix-", "b", ""][at % 3], at * 7 % 100);
-            review.date = Date::new(2024, 1, 1 + (at % 4) as u8).expect("a day");
-        }
-        let mut expected = reviews.clone();
-        expected.sort_by(|left, right| (right.date, &right.id).cmp(&(left.date, &left.id)));
-        sort_newest_first(&mut reviews);
-        assert_eq!(reviews, expected);
     }
 }

@@ -9,7 +9,7 @@ use super::exit::{Failure, print};
 use super::folder::Folder;
 use super::init::parse_name;
 use crate::clock;
-use crate::dataset::is_id;
+use crate::dataset::is_review_id;
 use crate::model::RemovedReview;
 
 #[derive(Args)]
@@ -26,8 +26,10 @@ pub(super) struct ForgetArgs {
 }
 
 fn parse_id(id: &str) -> Result<String, &'static str> {
-    let id = is_id(id).then(|| id.to_owned());
-    id.ok_or("must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -")
+    let id = is_review_id(id).then(|| id.to_owned());
+    id.ok_or(
+        "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\" or \"since\"",
+    )
 }
 
 /// Removes the reviews and adds them to `ignored.json`.

@@ -4,6 +4,8 @@
 
 use std::fmt;
 
+use serde_json::json;
+
 use super::INSIGHTS;
 use super::json::{self, Check, Item, LIST_MAX, TIME, Text};
 use super::problem::{Problem, Problems};
@@ -193,16 +195,10 @@ fn check_references(insights: &Insights, published: Published<'_, '_>, check: &C
     }
 }
 
-/// Renders `ignored.json`, one review a line.
+/// Renders `ignored.json`.
 #[must_use]
 pub fn render_ignored(list: &[RemovedReview]) -> String {
-    let json = |text: &str| serde_json::Value::from(text).to_string();
-    let lines = list.iter().map(|RemovedReview { id, date, reason }| {
-        let (id, reason) = (json(id), json(reason));
-        format!("\n    {{ \"id\": {id}, \"date\": \"{date}\", \"reason\": {reason} }}")
-    });
-    let lines: Vec<String> = lines.collect();
-    format!("{{\n  \"ignored\": [{}\n  ]\n}}\n", lines.join(","))
+    format!("{:#}\n", json!({"ignored": list}))
 }
 
 pub(super) fn ignored(item: Item<'_>) -> Vec<RemovedReview> {

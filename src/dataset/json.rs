@@ -77,7 +77,7 @@ pub(super) fn read<T>(
 pub(super) fn parse<T>(bytes: &[u8], check: &Check, read: impl FnOnce(Item<'_>) -> T) -> Option<T> {
     let read = |nodes: &[Node<'_>]| read(Item::new(nodes, Path::Root, check));
     let is_small = bytes.len() <= check.file.bytes_max;
-    let parsed = is_small.then(|| Parser::new().parse(&[bytes], read));
+    let parsed = is_small.then(|| with_tape(&[bytes], read));
     let value = parsed.and_then(Result::ok);
     if value.is_none() {
         diagnose(check, bytes);
@@ -85,40 +85,18 @@ pub(super) fn parse<T>(bytes: &[u8], check: &Check, read: impl FnOnce(Item<'_>) 
     value
 }
 
-/// simd-json with reusable buffers.
-pub(super) struct Parser {
-    input: Vec<u8>,
-    buffers: Buffers,
-    tape: Tape<'static>,
-}
-
-impl Parser {
-    pub(super) fn new() -> Parser {
-        Parser {
-            input: Vec::new(),
-            buffers: Buffers::with_max_depth(0, DEPTH_MAX),
-            tape: Tape(Vec::new()),
-        }
-    }
-
-    /// Parses the concatenated `parts`, and returns the result of `read` for the tape.
-    pub(super) fn parse<T>(
-        &mut self,
-        parts: &[&[u8]],
-        read: impl FnOnce(&[Node<'_>]) -> T,
-    ) -> Result<T, simd_json::Error> {
-        self.input.clear();
-        for part in parts {
-            self.input.extend_from_slice(part);
-        }
-        let length = self.input.len();
-        self.input.resize(length + INPUT_PADDING, b' ');
-        let mut tape = std::mem::replace(&mut self.tape, Tape(Vec::new())).reset();
-        simd_json::fill_tape_padded(&mut self.input, length, &mut self.buffers, &mut tape)?;
-        let value = read(&tape.0);
-        self.tape = tape.reset();
-        Ok(value)
-    }
+/// Parses the concatenated `parts` by simd-json, and returns the result of `read` for the tape.
+pub(super) fn with_tape<T>(
+    parts: &[&[u8]],
+    read: impl FnOnce(&[Node<'_>]) -> T,
+) -> Result<T, simd_json::Error> {
+    let mut input = parts.concat();
+    let length = input.len();
+    input.resize(length + INPUT_PADDING, b' ');
+    let mut buffers = Buffers::with_max_depth(0, DEPTH_MAX);
+    let mut tape = Tape(Vec::new());
+    simd_json::fill_tape_padded(&mut input, length, &mut buffers, &mut tape)?;
+    Ok(read(&tape.0))
 }
 
 /// Records why a file cannot be read.
@@ -452,12 +430,11 @@ impl<'a> Item<'a> {
         date.unwrap_or(Date::MIN)
     }
 
-    /// Reads the id of a review. It is part of a URL path, and two names are reserved for other routes.
+    /// Reads the id of a review.
     pub(super) fn review_id(self) -> String {
         let wanted =
             "an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\" or \"since\"";
-        let is_valid = |text: &str| is_id(text) && !matches!(text, "search" | "since");
-        let id = self.text(wanted, |text| is_valid(text).then(|| text.to_owned()));
+        let id = self.text(wanted, |text| is_review_id(text).then(|| text.to_owned()));
         id.unwrap_or_default()
     }
 }
@@ -592,7 +569,12 @@ fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     (edits <= 2 && edits < name.len()).then_some(name)
 }
 
-/// Whether a text is a valid id of a review.
+/// Whether a text is a valid id of a review: part of a URL path, in which two names are reserved for other routes.
+pub(crate) fn is_review_id(text: &str) -> bool {
+    is_id(text) && !matches!(text, "search" | "since")
+}
+
+/// Whether a text has the characters and the length of an id.
 pub(crate) fn is_id(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)

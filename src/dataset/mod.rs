@@ -4,6 +4,7 @@
 //! its position, so an operator sees all errors at once. Other layers get only checked values.
 
 mod advertising;
+pub(crate) mod chunks;
 mod companions;
 mod json;
 mod lints;
@@ -23,7 +24,7 @@ use std::thread;
 use sha2::{Digest, Sha256};
 
 pub use companions::render_ignored;
-pub(crate) use json::{FileSpec, is_absolute_url, is_id, reason, unreadable};
+pub(crate) use json::{FileSpec, is_absolute_url, is_id, is_review_id, reason, unreadable};
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub use lints::rules;
 pub use problem::{Problem, Problems, Warning};
@@ -149,7 +150,6 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         matcher: &matcher,
         now,
         threads: if is_large { threads } else { NonZeroUsize::MIN },
-        piece_bytes: reviews::PIECE_BYTES,
     };
     let check = Check::new(REVIEWS);
     let (file, digest) = thread::scope(|scope| {

@@ -1,20 +1,20 @@
 //! `reviews.json`: the business and its reviews.
 //!
-//! serde_json finds the byte range of each entry in the array of reviews. simd-json parses the entries in pieces, so that
-//! memory is needed for one piece of tape per thread. The rest of the file is parsed with an empty array there. If no
+//! serde_json finds the byte range of each entry in the array of reviews. simd-json parses the entries in chunks, so that
+//! memory is needed for the tape of one chunk per thread. The rest of the file is parsed with an empty array there. If no
 //! entries can be found, the whole file is parsed at once, to report its errors.
 
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
 use std::sync::LazyLock;
-use std::thread;
 
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 use simd_json::Node;
 
-use super::json::{self, Check, FileSpec, Item, LIST_MAX, Parser, Path, TIME, Text, UNREADABLE};
+use super::chunks::over_chunks;
+use super::json::{self, Check, FileSpec, Item, LIST_MAX, Path, TIME, Text, UNREADABLE};
 use super::mentions::{Finder, Matcher, comparable};
 use super::problem::Problems;
 use super::{REVIEWS, REVIEWS_BYTES_MAX, REVIEWS_MAX};
@@ -57,12 +57,7 @@ pub(super) struct Options<'m> {
     pub(super) now: Timestamp,
     /// Number of threads; the result does not depend on it.
     pub(super) threads: NonZeroUsize,
-    /// Approximate bytes of reviews that are parsed at a time.
-    pub(super) piece_bytes: usize,
 }
-
-/// Bytes of reviews that are parsed at a time: their tape is twice as large and stays in the processor's cache.
-pub(super) const PIECE_BYTES: usize = 256 * 1024;
 
 /// The path of the reviews.
 const LIST: Path<'_> = Path::Key(&Path::Root, "reviews");
@@ -82,7 +77,7 @@ pub(super) fn decode(bytes: &[u8], options: Options<'_>, check: &Check) -> Optio
         let range = range_of(bytes, &entries);
         let around = [&bytes[..range.start], &bytes[range.end..]];
         let read_file = |nodes: &[Node<'_>]| file(Item::new(nodes, Path::Root, check), options.now);
-        if let Ok(mut content) = Parser::new().parse(&around, read_file) {
+        if let Ok(mut content) = json::with_tape(&around, read_file) {
             content.reviews = read(bytes, &entries, options, check);
             return (content.reviews.len() == entries.len()).then_some(content);
         }
@@ -175,7 +170,7 @@ fn technicians(item: Item<'_>) -> Vec<BusinessTechnician> {
     people
 }
 
-/// Reads the entries of the file, one run of them per thread. If a thread cannot be started, this one reads its run.
+/// Reads the entries of the file.
 fn read(bytes: &[u8], entries: &[&RawValue], options: Options<'_>, check: &Check) -> Vec<Review> {
     let count = entries.len();
     if count > REVIEWS_MAX {
@@ -183,59 +178,40 @@ fn read(bytes: &[u8], entries: &[&RawValue], options: Options<'_>, check: &Check
         check.refuse(LIST, None, message);
         return Vec::new();
     }
-    let in_piece = (count * options.piece_bytes / bytes.len().max(1)).max(1);
-    let in_run = count.div_ceil(options.threads.get()).max(1);
-    let mut runs = (0..).step_by(in_run).zip(entries.chunks(in_run));
-    let read = |(first, run)| read_run(bytes, first, run, in_piece, options.matcher);
-    let read = &read;
-    thread::scope(|scope| {
-        let own = runs.next();
-        let spawn = |run| {
-            let spawned = thread::Builder::new().spawn_scoped(scope, move || read(run));
-            (run, spawned)
-        };
-        let others: Vec<_> = runs.map(spawn).collect();
-        let (mut reviews, problems) = own.map(read).unwrap_or_default();
+    let parts = over_chunks(count, options.threads, |rows| {
+        read_chunk(bytes, rows.start, &entries[rows], options.matcher)
+    });
+    let mut reviews = Vec::with_capacity(count);
+    for (part, problems) in parts {
+        reviews.extend(part);
         check.problems.borrow_mut().append(problems);
-        for (run, spawned) in others {
-            let (more, problems) = match spawned {
-                Ok(thread) => thread.join().expect("reading has no panic"),
-                Err(_no_thread) => read(run),
-            };
-            reviews.extend(more);
-            check.problems.borrow_mut().append(problems);
-        }
-        reviews
-    })
+    }
+    reviews
 }
 
-/// Reads a run of entries in pieces of `in_piece` entries; `first` is the number of the first entry.
-fn read_run(
+/// Reads some entries; `first` is the number of the first one.
+fn read_chunk(
     bytes: &[u8],
     first: usize,
-    run: &[&RawValue],
-    in_piece: usize,
+    entries: &[&RawValue],
     matcher: &Matcher,
 ) -> (Vec<Review>, Problems) {
     let check = Check::new(REVIEWS);
-    let mut parser = Parser::new();
-    let mut reviews = Vec::with_capacity(run.len());
-    for (first, piece) in (first..).step_by(in_piece).zip(run.chunks(in_piece)) {
-        let text = &bytes[range_of(bytes, piece)];
-        let parsed = parser.parse(&[b"[", text, b"]"], |nodes| {
-            let entries = Item::new(nodes, LIST, &check);
-            entries.list(first, |entry| reviews.push(review(entry, matcher)));
+    let mut reviews = Vec::with_capacity(entries.len());
+    let text = &bytes[range_of(bytes, entries)];
+    let parsed = json::with_tape(&[b"[", text, b"]"], |nodes| {
+        let list = Item::new(nodes, LIST, &check);
+        list.list(first, |entry| reviews.push(review(entry, matcher)));
+    });
+    if parsed.is_err() {
+        // An entry has a number or a lone surrogate that serde_json did not check.
+        let mut errors = (first..).zip(entries).filter_map(|(at, entry)| {
+            let error = json::syntax_error(entry.get().as_bytes())?;
+            Some((at, json::unreadable(&error)))
         });
-        if parsed.is_err() {
-            // An entry has a number or a lone surrogate that serde_json did not check.
-            let mut errors = (first..).zip(piece).filter_map(|(at, entry)| {
-                let error = json::syntax_error(entry.get().as_bytes())?;
-                Some((at, json::unreadable(&error)))
-            });
-            let found = errors.next();
-            let (at, message) = found.unwrap_or_else(|| (first, UNREADABLE.to_owned()));
-            check.refuse(Path::Index(&LIST, at), None, message);
-        }
+        let found = errors.next();
+        let (at, message) = found.unwrap_or_else(|| (first, UNREADABLE.to_owned()));
+        check.refuse(Path::Index(&LIST, at), None, message);
     }
     (reviews, check.problems.into_inner())
 }

@@ -53,7 +53,7 @@ impl Columns {
             let at = columns.mapped(*field, column)?;
             columns.used.push((*field, vec![vec![at]]));
         }
-        for (field, names) in format.fields().filter(|_| !names.is_empty()) {
+        for (&field, names) in format.fields() {
             if columns.has(field) {
                 continue;
             }
@@ -178,8 +178,7 @@ impl Columns {
     fn fits(&self, field: Field, at: usize, rows: &[Row]) -> Option<bool> {
         let is_stars = |value: &str| rating::parse(value, None).is_ok();
         let is_day = |value: &str, order: &Order| date::parse(value, Some(*order), "").is_ok();
-        let mut usual = formats()[0].fields();
-        let stars = usual.find(|(field, _)| *field == Field::Rating)?.1;
+        let stars = &formats()[0].fields()[&Field::Rating];
         let may_be_stars = stars.split('|').any(|name| name == self.normal[at]);
         let is_value = |value: &str| match field {
             Field::Rating => is_stars(value),

@@ -2,7 +2,6 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::dataset::is_id;
 use crate::wire::date::Date;
 use crate::wire::text::hex;
 
@@ -17,11 +16,6 @@ pub(super) fn of_own(source: &str, own: &str) -> String {
 /// Returns the id of a review whose source has no ids; after an edit of its text it is another review.
 pub(super) fn of_content(source: &str, author: &str, date: Date, text: &str) -> String {
     derived(source, &["content", author, &date.to_string(), text])
-}
-
-/// Whether `id` is valid in `reviews.json` without changes.
-pub(super) fn is_ours(id: &str) -> bool {
-    is_id(id) && !matches!(id, "search" | "since")
 }
 
 /// Returns the name of the source and 128 bits of the SHA-256 of it and `parts`, each preceded by its length.
@@ -43,7 +37,8 @@ fn derived(source: &str, parts: &[&str]) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{is_ours, of_content, of_own};
+    use super::{of_content, of_own};
+    use crate::dataset::is_review_id;
     use crate::wire::date::Date;
 
     #[test]
@@ -59,15 +54,7 @@ mod tests {
         assert_ne!(one, other);
         assert_ne!(of_content("x", "a", day, "c"), of_own("x", "a"));
         for source in ["Ärzte & Co. / Bewertungen aus aller Welt", "評"] {
-            assert!(is_ours(&of_own(source, "x")), "{source}");
-        }
-    }
-
-    #[test]
-    fn only_ids_that_reviews_json_takes_are_kept() {
-        assert!(is_ours(&"x".repeat(64)));
-        for id in ["", "search", "since", "a b", "ä", &"x".repeat(65)] {
-            assert!(!is_ours(id), "{id}");
+            assert!(is_review_id(&of_own(source, "x")), "{source}");
         }
     }
 }

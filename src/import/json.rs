@@ -170,14 +170,14 @@ fn record(
             set(&mut record, field, object.get(key).unwrap_or(&Value::Null));
         }
     } else {
-        for (field, paths) in format.fields() {
+        for (&field, paths) in format.fields() {
             match at(value, paths) {
                 Some((Value::String(whole), true)) => {
                     record.set(field, whole.rsplit('/').next().unwrap_or_default());
                 }
                 Some((value, _)) => set(&mut record, field, value),
                 // A stored avatar that this export lacks may come from another export, so it is kept.
-                None if format.form == Form::WholeJson && field != Field::Avatar => {
+                None if format.form == Form::WholeJson && field != Field::AuthorAvatarUrl => {
                     record.set(field, "")
                 }
                 None => {}
@@ -221,13 +221,16 @@ fn set(record: &mut Record, field: Field, value: &Value) {
     let found = part(match field {
         Field::Rating => "ratingValue|value|rating",
         Field::Author | Field::Source => "name|displayName|fullName|value",
-        Field::Reply | Field::Text | Field::Title => "text|comment|content|body|value",
+        Field::OwnerReply | Field::Text | Field::Title => "text|comment|content|body|value",
         _ => "value|date",
     });
     put(record, field, found.unwrap_or(value));
     let (field, keys) = match field {
-        Field::Rating => (Field::Best, "bestRating|best"),
-        Field::Reply => (Field::ReplyDate, "date|updateTime|createdAt|created_at"),
+        Field::Rating => (Field::BestRating, "bestRating|best"),
+        Field::OwnerReply => (
+            Field::OwnerReplyDate,
+            "date|updateTime|createdAt|created_at",
+        ),
         _ => return,
     };
     if let Some(found) = part(keys) {

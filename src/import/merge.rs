@@ -17,6 +17,7 @@ use super::normalise::{Candidate, known_id, normalise, unusable};
 use super::record::{Field, Found, Record, Refusal};
 use super::review::StoredReview;
 use super::source::{ImportSource, Vouched};
+use crate::model::Business;
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::text::quote;
 
@@ -308,26 +309,11 @@ impl<'f> Merge<'f> {
 /// Returns a file without reviews; `kind` is a schema.org type. All other fields of the business are empty.
 pub fn new_file(name: &str, kind: &str, url: &str, updated_at: Timestamp) -> String {
     let file = json!({
-        "business": {
-            "name": name,
-            "type": kind,
-            "description": "",
-            "url": url,
-            "telephone": "",
-            "email": "",
-            "address": {
-                "street_address": "",
-                "locality": "",
-                "region": "",
-                "postal_code": "",
-                "country": "",
-            },
-            "geo": null,
-            "opening_hours": [],
-            "service_areas": [],
-            "services": [],
-            "technicians": [],
-            "same_as": [],
+        "business": Business {
+            name: name.to_owned(),
+            kind: kind.to_owned(),
+            url: url.to_owned(),
+            ..Business::default()
         },
         "disclaimer": null,
         "updated_at": updated_at.to_string(),

@@ -12,6 +12,7 @@ use super::text::{is_listed, normal};
 use super::{date, identity, rating, text};
 use crate::dataset::{
     NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, check_review, is_absolute_url, is_language_tag,
+    is_review_id,
 };
 use crate::model::{Rating, platform as known_platform};
 use crate::wire::date::Date;
@@ -77,7 +78,7 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
         verified = Some(false);
     }
     says.set_stated("language", stated_language(record));
-    says.set_stated("author_avatar_url", url(record, Field::Avatar));
+    says.set_stated("author_avatar_url", url(record, Field::AuthorAvatarUrl));
     says.set_stated("source_url", url(record, Field::SourceUrl));
     says.set_stated("text", words);
     says.set_stated("owner_reply", reply);
@@ -119,7 +120,7 @@ pub(super) fn known_id(record: &Record, source: &ImportSource<'_>) -> Option<Str
 
 fn id(record: &Record, platform: &str) -> Option<String> {
     let own = record.filled(Field::Id)?;
-    match record.is_ours && identity::is_ours(own) {
+    match record.is_ours && is_review_id(own) {
         true => Some(own.to_owned()),
         false => Some(identity::of_own(platform, own)),
     }
@@ -138,9 +139,9 @@ fn clean(record: &Record, field: Field) -> Result<Option<String>, String> {
         ));
     }
     let clean = match field {
-        Field::Reply if given.trim().is_empty() => String::new(),
-        Field::Text | Field::Reply if record.is_ours => given.to_owned(),
-        Field::Text | Field::Reply => text::prose(given),
+        Field::OwnerReply if given.trim().is_empty() => String::new(),
+        Field::Text | Field::OwnerReply if record.is_ours => given.to_owned(),
+        Field::Text | Field::OwnerReply => text::prose(given),
         _ if record.is_ours && !given.contains(char::is_control) => given.trim().to_owned(),
         _ => text::line(given),
     };
@@ -186,16 +187,19 @@ fn platform_of(record: &Record, stated: Option<String>, source: &ImportSource<'_
 fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Rating, String> {
     let words = &source.format.ratings;
     if let Some(given) = record.filled(Field::Rating) {
-        let stars = words.get(&given.to_lowercase()).and_then(Value::as_str);
-        return rating::parse(stars.unwrap_or(given), record.filled(Field::Best));
+        let stars = words.get(&given.to_lowercase());
+        return rating::parse(
+            stars.map_or(given, String::as_str),
+            record.filled(Field::BestRating),
+        );
     }
     if words.is_empty() {
         return Err("rating: is missing".to_owned());
     }
-    let stars = words
+    let words = words
         .iter()
-        .filter_map(|(word, stars)| Some(format!("{word} for {}", stars.as_str()?)));
-    let words = stars.collect::<Vec<_>>().join(", ");
+        .map(|(word, stars)| format!("{word} for {stars}"));
+    let words = words.collect::<Vec<_>>().join(", ");
     let remedy = "as in a recommendation; --map rating=recommendation_type takes";
     Err(format!("rating: is missing, {remedy} {words}"))
 }
@@ -256,13 +260,13 @@ fn reply(
     review: Option<Date>,
     source: &ImportSource<'_>,
 ) -> Result<Option<Value>, String> {
-    let Some(text) = clean(record, Field::Reply)? else {
+    let Some(text) = clean(record, Field::OwnerReply)? else {
         return Ok(None);
     };
     if text.is_empty() {
         return Ok(Some(Value::Null));
     }
-    let date = day(record, Field::ReplyDate, source)?.or(review);
+    let date = day(record, Field::OwnerReplyDate, source)?.or(review);
     // Without any date the record is already refused.
     Ok(date.map(|date| json!({"text": text, "date": date.to_string()})))
 }
@@ -283,7 +287,7 @@ fn verified(record: &Record) -> Result<Option<bool>, String> {
 
 /// Returns remarks on invalid URLs, which are left out: they are no reason to refuse a review.
 pub(super) fn unusable(record: &Record) -> impl Iterator<Item = String> {
-    let fields = [Field::Avatar, Field::SourceUrl].into_iter();
+    let fields = [Field::AuthorAvatarUrl, Field::SourceUrl].into_iter();
     let fields = fields.filter(|field| url(record, *field) == Some(None));
     fields.filter_map(|field| {
         let given = quote(record.filled(field)?);

@@ -1,59 +1,36 @@
 //! Records: the fields of one review in a source, as text.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
+use serde::de::value::{Error as NameError, StrDeserializer};
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use thiserror::Error;
 
-/// A field of a review, or information for parsing one.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A field of a review, or information for parsing one; `--map`, reports and `formats.json` name it in snake case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub(crate) enum Field {
     Id,
     Author,
-    Avatar,
+    AuthorAvatarUrl,
     Rating,
     /// The maximum of the rating scale.
-    Best,
+    BestRating,
     Date,
     Text,
     Title,
     Source,
     SourceUrl,
-    Reply,
-    ReplyDate,
+    OwnerReply,
+    OwnerReplyDate,
     Verified,
     /// When the source last changed the review; of two versions the later one wins.
     Updated,
     /// Whether the source publishes the review, as a value of that source.
     Status,
     Language,
-}
-
-impl Field {
-    /// All fields with the names that `--map` and reports use.
-    pub(super) const NAMES: [(&'static str, Field); 16] = [
-        ("id", Field::Id),
-        ("author", Field::Author),
-        ("author_avatar_url", Field::Avatar),
-        ("rating", Field::Rating),
-        ("best_rating", Field::Best),
-        ("date", Field::Date),
-        ("text", Field::Text),
-        ("title", Field::Title),
-        ("source", Field::Source),
-        ("source_url", Field::SourceUrl),
-        ("owner_reply", Field::Reply),
-        ("owner_reply_date", Field::ReplyDate),
-        ("verified", Field::Verified),
-        ("updated", Field::Updated),
-        ("status", Field::Status),
-        ("language", Field::Language),
-    ];
-
-    pub(super) fn named(name: &str) -> Option<Field> {
-        let found = Field::NAMES.iter().find(|(known, _)| *known == name);
-        found.map(|(_, field)| *field)
-    }
 }
 
 /// The value of `--map`: fields and their columns.
@@ -64,17 +41,15 @@ pub(crate) fn parse_mapping(pair: &str) -> Result<(Field, String), String> {
     let (name, column) = pair
         .split_once('=')
         .ok_or_else(|| format!("`{pair}` is not of the form field=column"))?;
-    let name = name.trim();
-    let Some(field) = Field::named(name) else {
-        let names: Vec<&str> = Field::NAMES.iter().map(|(name, _)| *name).collect();
-        return Err(format!("`{name}` is not a field: {}", names.join(", ")));
-    };
+    let field = Field::deserialize(StrDeserializer::new(name.trim()));
+    let unknown = |error: NameError| error.to_string().replacen("variant", "field", 1);
+    let field = field.map_err(unknown)?;
     Ok((field, column.trim().to_owned()))
 }
 
 impl fmt::Display for Field {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(Field::NAMES[*self as usize].0)
+        self.serialize(formatter)
     }
 }
 
@@ -86,7 +61,7 @@ impl fmt::Display for Field {
 pub struct Record {
     /// The line on which the record begins, from 1.
     pub(super) line: u64,
-    values: [Option<String>; Field::NAMES.len()],
+    values: BTreeMap<Field, String>,
     /// An error for each field with more than one value: as an empty field, it would clear the stored value.
     pub(super) unread: Vec<String>,
     /// Whether it was exported from a reviewd: then it keeps its id, and its texts are already cleaned.
@@ -105,7 +80,7 @@ impl Record {
 
     /// Returns the value of `field`.
     pub(super) fn value(&self, field: Field) -> Option<&str> {
-        self.values[field as usize].as_deref()
+        self.values.get(&field).map(String::as_str)
     }
 
     /// Returns the trimmed value of `field`; `None` if it is empty.
@@ -117,8 +92,8 @@ impl Record {
     /// Records an error: `field` is `what`, not a single value. URLs are optional, so errors in them are ignored.
     pub(super) fn refuse(&mut self, field: Field, what: &str) {
         let wanted = match field {
-            Field::Avatar | Field::SourceUrl => return,
-            Field::Text | Field::Title | Field::Reply => "a text",
+            Field::AuthorAvatarUrl | Field::SourceUrl => return,
+            Field::Text | Field::Title | Field::OwnerReply => "a text",
             _ => "a single value",
         };
         self.unread
@@ -126,7 +101,7 @@ impl Record {
     }
 
     pub(super) fn set(&mut self, field: Field, value: impl Into<String>) {
-        self.values[field as usize] = Some(value.into());
+        self.values.insert(field, value.into());
     }
 }
 

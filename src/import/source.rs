@@ -142,7 +142,7 @@ impl<'i> ImportSource<'i> {
             let records = source.records().filter_map(|found| found.ok()?.ok());
             let dates = records.flat_map(|record| {
                 let date = |field| record.filled(field).map(str::to_owned);
-                [date(Field::Date), date(Field::ReplyDate)]
+                [date(Field::Date), date(Field::OwnerReplyDate)]
             });
             source.order = find_order(dates.flatten());
         }

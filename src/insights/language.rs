@@ -7,7 +7,7 @@ use std::sync::LazyLock;
 use rust_stemmers::{Algorithm, Stemmer};
 use whatlang::Lang;
 
-use super::chunks::over_chunks;
+use crate::dataset::chunks::over_chunks;
 use crate::model::Review;
 use crate::wire::text::{LANGUAGES, truncate};
 

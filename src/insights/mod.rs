@@ -7,7 +7,6 @@
 //! the value [`Insights`], serialized once by serde. The dataset is the only input, so replicas agree.
 
 mod aspect;
-mod chunks;
 mod entities;
 pub mod evidence;
 pub(crate) mod explain;

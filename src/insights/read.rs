@@ -7,12 +7,12 @@ use std::ops::Range;
 use whatlang::Lang;
 
 use super::aspect::Phrases;
-use super::chunks::{CHUNK_ROWS, over_chunks};
 use super::evidence::{Context, review_score};
 use super::language::detect_all;
 use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
 use super::text_model::Sentence;
 use super::topics::{Count, Counts, count};
+use crate::dataset::chunks::{CHUNK_ROWS, over_chunks};
 use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
 use crate::wire::sentence::sentences;

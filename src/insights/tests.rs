@@ -1,6 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
+use crate::dataset::chunks::CHUNK_ROWS;
 use crate::dataset::tests::sample;
 use crate::model::insights::Polarity;
 use crate::model::{Concept, Rating, Review};
@@ -193,7 +194,7 @@ fn all_five_stars_have_no_critical_quote_without_a_clear_complaint() {
 #[test]
 fn the_document_does_not_depend_on_threads() {
     let mut dataset = sample();
-    let copies = 2 * chunks::CHUNK_ROWS / dataset.reviews.len() + 1;
+    let copies = 2 * CHUNK_ROWS / dataset.reviews.len() + 1;
     let reviews = std::iter::repeat_n(dataset.reviews, copies);
     dataset.reviews = reviews.flatten().collect();
     for (row, review) in dataset.reviews.iter_mut().enumerate() {

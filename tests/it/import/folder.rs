@@ -151,7 +151,11 @@ fn a_missing_source_or_folder_ends_with_66_and_wrong_flags_with_64() {
     let remedy = "not fetched: curl -fsS URL | reviewd import - --into DIR";
     folder.says(&["https://weiss.example/reviews.csv"], 64, remedy);
     for (flag, value, why) in [
-        ("--map", "stars=x", "`stars` is not a field: "),
+        (
+            "--map",
+            "stars=x",
+            "unknown field `stars`, expected one of `id`, ",
+        ),
         ("--map", "rating", "is not of the form field=column"),
         ("--map", "rating=A,rating=B", "--map: rating is given twice"),
         ("--date-format", "my", "my"),
