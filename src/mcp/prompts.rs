@@ -6,9 +6,8 @@ use super::catalog::Catalog;
 use super::jsonrpc::{Call, RpcError};
 use super::tools::Members;
 use super::tools::arguments::Arguments;
-use crate::search::issue::{Code, Issues};
+use crate::search::issue::Issues;
 use crate::search::query::Parameter;
-use crate::wire::date::parse_date;
 use crate::wire::text::cut;
 
 /// Returns the result of `prompts/get`.
@@ -35,11 +34,7 @@ fn summarize(catalog: &Catalog, members: &Members) -> Result<Value, Issues> {
     let mut arguments = Arguments::new(members, &names);
     let values = names.map(|name| arguments.optional_text(name));
     let [since, service, technician, aspect] = values;
-    if let Err(error) = parse_date(since.as_bytes())
-        && !since.is_empty()
-    {
-        arguments.refuse("since", Code::InvalidDate, error.to_string(), since);
-    }
+    arguments.date("since", since);
     arguments.named(catalog, "service", Parameter::MentionsService, service);
     let parameter = Parameter::MentionsTechnician;
     arguments.named(catalog, "technician", parameter, technician);

@@ -163,7 +163,7 @@ impl Parameter {
             Parameter::Limit => "must be an integer from 1 to 100",
             Parameter::Since | Parameter::Until => "must be a date of the form YYYY-MM-DD",
             Parameter::Polarity => "must be one of positive, neutral, negative",
-            Parameter::HasReply => "must be true or false",
+            Parameter::HasReply => "must be a boolean, true or false",
             Parameter::Sort => "must be one of newest, oldest, highest, lowest",
             Parameter::Cursor => "must be the next_cursor of an earlier response",
             _ => "must be a text of at most 1024 bytes",
@@ -277,9 +277,8 @@ impl<'b> Builder<'b> {
             Value::Array(_) | Value::Object(_) => false,
         };
         let received = match value {
-            Value::String(text) if parameter.is_number() && !fits => {
-                Cow::Owned(format!("\"{}\"", cut(text)))
-            }
+            // With its quotation marks, so that the message shows why the type is wrong.
+            Value::String(text) if !fits => Cow::Owned(format!("\"{}\"", cut(text))),
             _ => quote(value),
         };
         if fits {

@@ -11,6 +11,7 @@ use crate::search::fold::fold;
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::names::{NAMES_MAX, WrongName};
 use crate::search::query::{Parameter, TEXT_BYTES_MAX};
+use crate::wire::date::{Date, parse_date};
 use crate::wire::json::quote;
 use crate::wire::text::cut;
 
@@ -35,28 +36,40 @@ impl<'v> Arguments<'v> {
         arguments
     }
 
+    /// Returns an argument, unless it is absent, null or an empty string, which all count as not given.
+    fn given(&self, name: &str) -> Option<&'v Value> {
+        let value = self.members.get(name);
+        value.filter(|value| !value.is_null() && *value != "")
+    }
+
     /// Returns a required string of 1 to 1,024 bytes.
     pub(in crate::mcp) fn text(&mut self, name: &'static str, what: &'static str) -> &'v str {
-        let (code, received) = match self.members.get(name) {
-            Some(Value::String(text)) if text.len() > TEXT_BYTES_MAX => {
-                (Code::TooLong, Cow::Borrowed(&**text))
-            }
-            Some(Value::String(text)) if !text.is_empty() => return text,
-            None | Some(Value::String(_) | Value::Null) => (Code::Missing, Cow::Borrowed("")),
+        let (code, received) = match self.given(name) {
+            Some(Value::String(text)) if text.len() <= TEXT_BYTES_MAX => return text,
+            Some(Value::String(text)) => (Code::TooLong, Cow::Borrowed(&**text)),
             Some(other) => (Code::InvalidType, quote(other)),
+            None => (Code::Missing, Cow::Borrowed("")),
         };
         self.refuse(name, code, what, &received);
         ""
     }
 
-    /// Returns a string of at most 1,024 bytes; empty if the argument is absent.
+    /// Returns a string of at most 1,024 bytes; empty if the argument is not given.
     pub(in crate::mcp) fn optional_text(&mut self, name: &'static str) -> &'v str {
-        match self.members.get(name) {
-            Some(value) if !value.is_null() && value != "" => {
-                self.text(name, "must be a string of at most 1,024 bytes")
-            }
-            _ => "",
+        match self.given(name) {
+            Some(_) => self.text(name, "must be a string of at most 1,024 bytes"),
+            None => "",
         }
+    }
+
+    /// Checks that `text`, the value of the argument `name`, is a date or empty.
+    pub(in crate::mcp) fn date(&mut self, name: &'static str, text: &str) -> Option<Date> {
+        match parse_date(text.as_bytes()) {
+            Ok(date) => return Some(date),
+            Err(_) if text.is_empty() => {}
+            Err(error) => self.refuse(name, Code::InvalidDate, error.to_string(), text),
+        }
+        None
     }
 
     /// Returns the review whose id is the required argument `name`.
@@ -96,14 +109,14 @@ impl<'v> Arguments<'v> {
         found
     }
 
-    /// Returns the words of an array, or a single string, each one of `choices`; empty if the argument is absent.
+    /// Returns the words of an array, or a single string, each one of `choices`; empty if the argument is not given.
     pub(super) fn words(
         &mut self,
         name: &'static str,
         choices: &[&'static str],
     ) -> Vec<&'static str> {
-        let given = match self.members.get(name) {
-            None | Some(Value::Null) => &[],
+        let given = match self.given(name) {
+            None => &[],
             Some(Value::Array(items)) => &items[..],
             Some(one) => std::slice::from_ref(one),
         };

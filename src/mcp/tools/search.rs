@@ -9,15 +9,15 @@ use super::arguments::{Arguments, unknown, wrong_name};
 use super::lookup::StoredReview;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
-use crate::mcp::result::ANSWER_BYTES_MAX;
+use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY};
 use crate::model::Row;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
-use crate::search::filter::Query;
+use crate::search::filter::{Filter, Query, Sort, TERMS_MAX, Words};
+use crate::search::fold::fold;
 use crate::search::hints::{Hint, closest, hints};
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
 use crate::search::run::{Page, Scratch, cursor_at, run};
-use crate::wire::date::parse_date;
 use crate::wire::json::{Object, push_string};
 
 /// Runs a search with the same parameters as REST.
@@ -103,9 +103,19 @@ fn advise(
     format!("{}.", sentences.join("; "))
 }
 
-/// Rejects names that match no person, service or aspect, or several of them, with suggestions.
+/// Rejects names that match no person, service or aspect, or several of them, with suggestions; and filters by aspect
+/// or polarity while the insights are not ready.
 fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
     let mut issues = Issues::default();
+    if query.filter.needs_insights() && catalog.snapshot.insights().is_none() {
+        let name = query.filter.aspect.map_or("polarity", |_| "aspect");
+        issues.push(Issue::new(
+            Some(name.into()),
+            Code::UnknownValue,
+            NOT_READY,
+            "",
+        ));
+    }
     for (parameter, name) in query.filter.names() {
         if let Some(Err(wrong)) = catalog.snapshot.index.resolve(parameter, name) {
             let path = Some(parameter.name().into());
@@ -120,12 +130,7 @@ fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
 pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["date", "limit", "cursor"]);
     let date = arguments.text("date", "must be a string of the form YYYY-MM-DD");
-    let since = parse_date(date.as_bytes());
-    if let Err(error) = &since
-        && !date.is_empty()
-    {
-        arguments.refuse("date", Code::InvalidDate, error.to_string(), date);
-    }
+    let since = arguments.date("date", date);
     arguments.finish()?;
     MEMORY.with_borrow_mut(|memory| {
         let mut builder = Builder::new(&mut memory.buffers);
@@ -134,7 +139,7 @@ pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result
             builder.json(parameter, value.unwrap_or(&Value::Null));
         }
         let mut query = builder.finish()?;
-        query.filter.since = since.ok();
+        query.filter.since = since;
         let page = run(&catalog.snapshot.index, &query, &mut memory.scratch);
         Ok(render(catalog, &page, &query, &mut memory.frame))
     })
@@ -144,14 +149,21 @@ pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result
 /// ChatGPT connectors. If none contains all words, finds as many words as occur together, and lists them in the titles.
 pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["query"]);
-    let words = arguments.text("query", "must be the words to search for");
+    let given = arguments.text("query", "must be the words to search for");
+    let folded = fold(given);
+    let words = Words::parse(&folded);
+    if words.is_none() {
+        let message = format!("must have at most {TERMS_MAX} words and phrases");
+        arguments.refuse("query", Code::TooMany, message, given);
+    }
     arguments.finish()?;
     let index = &catalog.snapshot.index;
+    let filter = Filter {
+        words,
+        ..Filter::default()
+    };
+    let query = Query::new(filter, Sort::Newest, RESULTS_MAX);
     MEMORY.with_borrow_mut(|memory| {
-        let mut builder = Builder::new(&mut memory.buffers);
-        builder.text(Parameter::Words, words);
-        builder.text(Parameter::Limit, "10");
-        let query = builder.finish()?;
         let mut page = run(index, &query, &mut memory.scratch);
         let mut note = String::new();
         if page.matched == 0
@@ -202,6 +214,9 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, frame: &mut Frame) 
         .map(Vec::as_slice)
         .concat()
 }
+
+/// Results of `search`.
+const RESULTS_MAX: u8 = 10;
 
 /// Folded negations in English, German and Spanish.
 const NEGATIONS: &str =

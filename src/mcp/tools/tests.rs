@@ -378,6 +378,8 @@ list_reviews_since {"date": "2024-13-01"} => date: must be a day that exists
 list_reviews_since {"date": "2024-01-01", "rating": 5} => rating: is not a known argument
 list_reviews_since {"date": "2024-01-01", "limit": 0} => limit: must be an integer
 search_reviews {"cursor": "x"} => cursor: must be the next_cursor
+search_reviews {"has_reply": "true"} => has_reply: must be a boolean, true or false, received "\"true\""
+search {"query": "a b c d e f g h i j k l m n o p q"} => query: must have at most 16 words and phrases
 "#;
 
 #[test]
@@ -389,6 +391,21 @@ fn each_tool_refuses_what_it_cannot_use() {
         let lines = refusal(tool, serde_json::from_str(&arguments).expect("JSON"));
         assert!(lines.len() == 1 && lines[0].starts_with(start), "{lines:?}");
     }
+}
+
+#[test]
+fn a_search_by_aspect_or_polarity_is_refused_until_the_insights_are_ready() {
+    let snapshot = Snapshot::without_insights_unless(&sample(), &settings(), &|| false);
+    let catalog = Catalog::new(Arc::new(snapshot.expect("nothing cancels it")));
+    let search = |name: &str, value: &str| {
+        let members = Members::from_iter([(name.to_owned(), json!(value))]);
+        search_reviews(&catalog, &members).map_err(|issues| issues.to_string())
+    };
+    for (name, value) in [("aspect", "fees"), ("polarity", "negative")] {
+        let refused = search(name, value).expect_err("there are no insights");
+        assert!(refused.contains("still being derived"), "{refused}");
+    }
+    assert!(search("words", "fees").is_ok());
 }
 
 #[test]

@@ -33,7 +33,7 @@ fn json_values_follow_the_same_rules_by_their_types() {
         (Parameter::Rating, json!(-1.5), "-1.5"),
         (Parameter::MinRating, json!(-0.5), "-0.5"),
         (Parameter::Limit, json!(true), "true"),
-        (flag, json!("true"), "true"),
+        (flag, json!("true"), "\"true\""),
         (Parameter::Query, json!(5), "5"),
         (Parameter::Cursor, json!([]), "an array"),
     ] {
