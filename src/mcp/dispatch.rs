@@ -32,71 +32,64 @@ pub(super) fn dispatch(
 ) -> Result<(), RpcError> {
     let start = out.len();
     push_answer_head(out, request.id);
-    match result(catalog, era, &request.call, out) {
-        Ok(is_cacheable) => {
-            if era == Era::Stateless {
-                if is_cacheable {
-                    out.extend_from_slice(CACHE_HINTS);
-                }
-                out.extend_from_slice(b",\"resultType\":\"complete\",\"_meta\":");
-                out.extend_from_slice(&catalog.meta);
-            }
-            out.extend_from_slice(b"}}");
-            Ok(())
-        }
-        Err(error) => {
-            out.truncate(start);
-            Err(error)
-        }
+    if let Err(error) = push_result(catalog, era, &request.call, out) {
+        out.truncate(start);
+        return Err(error);
     }
+    if era == Era::Stateless {
+        let varies = ["tools/call", "prompts/get", "completion/complete"];
+        if !varies.contains(&request.call.method) {
+            out.extend_from_slice(CACHE_HINTS);
+        }
+        out.extend_from_slice(b",\"resultType\":\"complete\",\"_meta\":");
+        out.extend_from_slice(&catalog.meta);
+    }
+    out.extend_from_slice(b"}}");
+    Ok(())
 }
 
-/// Appends a result up to its closing brace; returns whether clients may cache it.
-fn result(
+/// Appends a result up to its closing brace.
+fn push_result(
     catalog: &Catalog,
     era: Era,
     call: &Call<'_>,
     out: &mut Vec<u8>,
-) -> Result<bool, RpcError> {
+) -> Result<(), RpcError> {
     match (era, call.method) {
-        (_, "tools/call") => tools::call(catalog, call, out)?,
-        (_, "prompts/get") => out.extend_from_slice(&open_object(prompts::get(catalog, call)?)),
-        (_, "completion/complete") => {
-            out.extend_from_slice(&open_object(completion::complete(catalog, call)?));
-        }
-        (Era::Handshake, "ping") => out.push(b'{'),
+        (_, "tools/call") => return tools::call(catalog, call, out),
         (_, "tools/list") => return list(&catalog.tools_list, call, out),
         (_, "resources/list") => return list(&catalog.resources_list, call, out),
         (_, "resources/templates/list") => return list(&catalog.templates_list, call, out),
-        (_, "prompts/list") => return list(&catalog.prompts_list, call, out),
         (_, "resources/read") => {
             resources::read(&catalog.snapshot, &catalog.business, era, call, out)?;
-            return Ok(true);
         }
-        (Era::Stateless, "server/discover") => {
-            out.extend_from_slice(&catalog.discovery);
-            return Ok(true);
-        }
+        (_, "prompts/list") => return list(&catalog.prompts_list, call, out),
+        (_, "prompts/get") => out.extend(open_object(prompts::get(catalog, call)?)),
+        (_, "completion/complete") => out.extend(open_object(completion::complete(catalog, call)?)),
+        (Era::Handshake, "ping") => out.push(b'{'),
+        (Era::Stateless, "server/discover") => out.extend_from_slice(&catalog.discovery),
         (_, method) => {
-            let message = format!("unknown method {:?}", cut(method));
-            return Err(RpcError::new(METHOD_NOT_FOUND, message));
+            let error = RpcError::new(
+                METHOD_NOT_FOUND,
+                format!("unknown method {:?}", cut(method)),
+            );
+            return Err(error.with_status(if era == Era::Stateless { 404 } else { 200 }));
         }
     }
-    Ok(false)
+    Ok(())
 }
 
 /// Appends a list, which is always one page: the only valid cursor is the empty one.
-fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<bool, RpcError> {
-    match call.param("cursor") {
-        None | Some(Value::Null) => {}
-        Some(Value::String(cursor)) if cursor.is_empty() => {}
-        Some(_) => {
-            let message = "invalid cursor: the list has only one page";
-            return Err(RpcError::params(message));
-        }
+fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcError> {
+    if call
+        .param("cursor")
+        .is_some_and(|cursor| !cursor.is_null() && cursor != "")
+    {
+        let message = "invalid cursor: the list has only one page";
+        return Err(RpcError::params(message));
     }
     out.extend_from_slice(prepared);
-    Ok(true)
+    Ok(())
 }
 
 /// All responses are public and change only with the dataset: cacheable for a minute, like the documents over GET.

@@ -7,7 +7,7 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::json;
-use crate::wire::json::push_string;
+use crate::wire::json::Object;
 
 /// One message, borrowed from a parsed JSON value.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -167,7 +167,7 @@ fn is_id(value: &Value) -> bool {
 /// Appends a response up to its result; the caller appends the result object and `}`.
 pub(super) fn push_answer_head(out: &mut Vec<u8>, id: &Value) {
     out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",\"id\":");
-    push_id(out, id);
+    out.extend_from_slice(id.to_string().as_bytes());
     out.extend_from_slice(b",\"result\":");
 }
 
@@ -180,28 +180,19 @@ pub(super) fn open_object(object: Value) -> Vec<u8> {
 
 /// Appends an error. Without an id the member is omitted, because MCP's schema does not allow `null`.
 pub(super) fn push_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) {
-    out.extend_from_slice(b"{\"jsonrpc\":\"2.0\",");
+    let mut message = Object::begin(out);
+    message.string("jsonrpc", "2.0");
     if let Some(id) = id {
-        out.extend_from_slice(b"\"id\":");
-        push_id(out, id);
-        out.push(b',');
+        message.raw("id", id.to_string().as_bytes());
     }
-    out.extend_from_slice(b"\"error\":{\"code\":");
-    out.extend_from_slice(error.code.to_string().as_bytes());
-    out.extend_from_slice(b",\"message\":");
-    push_string(out, &error.message);
+    let mut object = Object::begin(message.key("error"));
+    object.raw("code", error.code.to_string().as_bytes());
+    object.string("message", &error.message);
     if let Some(data) = &error.data {
-        out.extend_from_slice(b",\"data\":");
-        out.extend_from_slice(data.to_string().as_bytes());
+        object.raw("data", data.to_string().as_bytes());
     }
-    out.extend_from_slice(b"}}");
-}
-
-fn push_id(out: &mut Vec<u8>, id: &Value) {
-    match id {
-        Value::String(text) => push_string(out, text),
-        number => out.extend_from_slice(number.to_string().as_bytes()),
-    }
+    object.end();
+    message.end();
 }
 
 /// Not JSON.

@@ -8,8 +8,7 @@ use super::guard::{Guard, Origin};
 use super::head::{Field, Head};
 use super::json::{self, JsonError};
 use super::jsonrpc::{
-    METHOD_NOT_FOUND, Message, PARSE_ERROR, Request, RpcError, SESSION_NOT_FOUND, id_of_refused,
-    push_error, read,
+    Message, PARSE_ERROR, Request, RpcError, SESSION_NOT_FOUND, id_of_refused, push_error, read,
 };
 use super::protocol::{Era, Revision};
 use super::reply::{Refusal, Reply};
@@ -109,12 +108,8 @@ impl Server {
                 self.batch(catalog, None, *revision, &messages, &mut out);
             }
             Ok(message) => {
-                if message["method"] == "initialize"
-                    && let Some(asked) = message["params"]["protocolVersion"].as_str()
-                {
-                    *revision = Revision::negotiate(asked);
-                }
-                self.answer(catalog, None, &message, &mut out);
+                let (_, negotiated) = self.answer(catalog, None, &message, &mut out);
+                *revision = negotiated.unwrap_or(*revision);
             }
         }
         (!out.is_empty()).then_some(out)
@@ -125,7 +120,7 @@ impl Server {
             return Reply::refuse(Refusal::TooLarge(self.body_bytes_max));
         }
         let mut out = Vec::new();
-        let mut session = None;
+        let mut negotiated = None;
         let status = match json::parse(body) {
             Err(error) => refuse_unreadable(body, error, &mut out),
             Ok(Value::Array(messages)) => match self.revision(head) {
@@ -134,10 +129,12 @@ impl Server {
             },
             Ok(message) => {
                 let status;
-                (status, session) = self.answer(catalog, Some(head), &message, &mut out);
+                (status, negotiated) = self.answer(catalog, Some(head), &message, &mut out);
                 status
             }
         };
+        // Sessions are optional, so the client also works without an id.
+        let session = negotiated.and_then(SessionId::random);
         let reply = match out.is_empty() {
             true => Reply::empty(202),
             false => Reply::json(status, out).framed(head.form),
@@ -145,32 +142,30 @@ impl Server {
         Reply { session, ..reply }
     }
 
-    /// Appends the response to one message, if it gets one; returns its status and a new session.
+    /// Appends the response to one message, if it gets one; returns its status, and the revision that a handshake
+    /// negotiated.
     fn answer(
         &self,
         catalog: &Catalog,
         head: Option<&Head<'_>>,
         message: &Value,
         out: &mut Vec<u8>,
-    ) -> (u16, Option<SessionId>) {
-        let status = match read(message) {
-            Err((id, error)) => refuse(out, id, &error),
+    ) -> (u16, Option<Revision>) {
+        let (id, answered) = match read(message) {
+            Err((id, error)) => (id, Err(error)),
             Ok(Message::Request(request)) => {
-                let is_initialize = request.call.method == "initialize";
-                let is_stateless = stateless::is_claimed(&request.call)
-                    || (!is_initialize && head.is_some_and(Head::is_stateless));
-                match (is_stateless, is_initialize) {
-                    (true, _) => self.request(catalog, head, Era::Stateless, &request, out),
-                    (false, true) => return initialize(catalog, head.is_some(), &request, out),
-                    (false, false) => self.request(catalog, head, Era::Handshake, &request, out),
-                }
+                let answered = self.request(catalog, head, &request, out);
+                (Some(request.id), answered)
             }
             Ok(message) => {
                 let checked = head.map_or(Ok(()), |head| self.check_unanswered(&message, head));
-                checked.map_or_else(|error| refuse(out, None, &error), |()| 202)
+                (None, checked.map(|()| None))
             }
         };
-        (status, None)
+        match answered {
+            Ok(negotiated) => (200, negotiated),
+            Err(error) => (refuse(out, id, &error), None),
+        }
     }
 
     /// Answers several messages at once, which only 2025-03-26 allows; returns the status.
@@ -233,33 +228,36 @@ impl Server {
         }
     }
 
-    /// Answers a request by the rules of its era; returns the status.
+    /// Appends the response to a request by the rules of its era; returns the revision that a handshake negotiated.
     fn request(
         &self,
         catalog: &Catalog,
         head: Option<&Head<'_>>,
-        era: Era,
         request: &Request<'_>,
         out: &mut Vec<u8>,
-    ) -> u16 {
-        let checked = match (era, head) {
-            // Stateless era: the request is self-contained.
-            (Era::Stateless, head) => stateless::check(&request.call, head),
-            // Handshake era: version header and session, both optional.
-            (Era::Handshake, Some(head)) => self.revision(head).map(drop),
-            (Era::Handshake, None) => Ok(()),
+    ) -> Result<Option<Revision>, RpcError> {
+        let call = &request.call;
+        let is_initialize = call.method == "initialize";
+        let is_stateless =
+            stateless::is_claimed(call) || (!is_initialize && head.is_some_and(Head::is_stateless));
+        let era = if is_stateless {
+            stateless::check(call, head)?;
+            Era::Stateless
+        } else if is_initialize {
+            let Some(requested) = call.text("protocolVersion") else {
+                let message = "params.protocolVersion must be a string";
+                return Err(RpcError::params(message));
+            };
+            let revision = Revision::negotiate(requested);
+            dispatch::initialize(catalog, revision, request.id, out);
+            return Ok(Some(revision));
+        } else {
+            // Version header and session are both optional.
+            head.map(|head| self.revision(head)).transpose()?;
+            Era::Handshake
         };
-        let answered = checked.and_then(|()| {
-            self.calls.count(&request.call);
-            dispatch::dispatch(catalog, era, request, out)
-        });
-        match answered {
-            Ok(()) => 200,
-            Err(error) if era == Era::Stateless && error.code == METHOD_NOT_FOUND => {
-                refuse(out, Some(request.id), &error.with_status(404))
-            }
-            Err(error) => refuse(out, Some(request.id), &error),
-        }
+        self.calls.count(call);
+        dispatch::dispatch(catalog, era, request, out).map(|()| None)
     }
 
     /// Checks version and session of a request after the handshake, and returns the revision it belongs to.
@@ -312,24 +310,6 @@ impl Server {
 
 fn bad_request(message: &'static str) -> RpcError {
     RpcError::invalid(message).with_status(400)
-}
-
-/// The handshake; it issues a session id if the transport has headers.
-fn initialize(
-    catalog: &Catalog,
-    has_headers: bool,
-    request: &Request<'_>,
-    out: &mut Vec<u8>,
-) -> (u16, Option<SessionId>) {
-    let Some(requested) = request.call.text("protocolVersion") else {
-        let error = RpcError::params("params.protocolVersion must be a string");
-        return (refuse(out, Some(request.id), &error), None);
-    };
-    let revision = Revision::negotiate(requested);
-    dispatch::initialize(catalog, revision, request.id, out);
-    // Sessions are optional, so the client also works without an id.
-    let session = has_headers.then(|| SessionId::random(revision)).flatten();
-    (200, session)
 }
 
 /// Appends an error and returns its status.
