@@ -29,51 +29,26 @@ pub(super) fn push_lean(out: &mut Vec<u8>, stored: &[u8]) {
 /// They are found by searching for their keys instead of parsing: quotation marks inside a string are escaped, so a key
 /// with its comma and quotation marks cannot occur in a string.
 fn push_members(out: &mut Vec<u8>, stored: &[u8]) -> Option<()> {
-    let [avatar, rating, source, source_url, members @ ..] = &*KEYS;
-    let [
-        reply,
-        verified,
-        people,
-        services,
-        verification,
-        language,
-        media,
-    ] = members;
-    let find = |key: &Finder<'_>, from: usize| Some(from + key.find(&stored[from..])?);
-    let avatar = find(avatar, 0)?;
-    let rating = find(rating, avatar)?;
-    let text = rating + ",\"rating\":5,\"date\":\"2024-01-01\",\"text\":".len();
-    let source = find(source, rating)?;
-    let source_url = find(source_url, source)?;
-    out.extend_from_slice(&stored[..avatar]);
-    let mut is_cut = source.checked_sub(text)? > BYTES_MAX;
-    if is_cut {
-        let whole: String = serde_json::from_slice(&stored[text..source]).unwrap_or_default();
-        is_cut = whole.len() > BYTES_MAX;
-        out.extend_from_slice(&stored[rating..text]);
-        push_string(out, truncate(&whole, BYTES_MAX));
-        out.extend_from_slice(&stored[source..source_url]);
-    } else {
-        out.extend_from_slice(&stored[rating..source_url]);
-    }
-    let mut at = source_url;
-    for (key, next) in [
-        (reply, verified),
-        (people, services),
-        (services, verification),
-        (language, media),
-    ] {
-        let start = find(key, at)?;
-        at = start + key.needle().len();
-        let value = &stored[at..];
-        if value.starts_with(b"null") || value.starts_with(b"[]") {
-            continue;
+    let mut is_cut = false;
+    // Id and author come first; then each key ends the member before it.
+    let (mut start, mut head_len, mut kept) = (0, 0, Kept::Always);
+    for (key, next_head_len, next_kept) in &*MEMBERS {
+        let end = start + key.find(&stored[start..])?;
+        let member = &stored[start..end];
+        let (head, value) = member.split_at_checked(head_len)?;
+        match kept {
+            Kept::Never => {}
+            Kept::IfGiven if value == b"null" || value == b"[]" => {}
+            Kept::IfGiven if member.len() > BYTES_MAX => is_cut = true,
+            Kept::Text if value.len() > BYTES_MAX => {
+                let whole: String = serde_json::from_slice(value).unwrap_or_default();
+                is_cut = whole.len() > BYTES_MAX;
+                out.extend_from_slice(head);
+                push_string(out, truncate(&whole, BYTES_MAX));
+            }
+            Kept::Always | Kept::IfGiven | Kept::Text => out.extend_from_slice(member),
         }
-        let end = find(next, at)?;
-        match end - start > BYTES_MAX {
-            true => is_cut = true,
-            false => out.extend_from_slice(&stored[start..end]),
-        }
+        (start, head_len, kept) = (end, *next_head_len, *next_kept);
     }
     if is_cut {
         out.extend_from_slice(b",\"text_truncated\":true");
@@ -82,22 +57,41 @@ fn push_members(out: &mut Vec<u8>, stored: &[u8]) -> Option<()> {
     Some(())
 }
 
-/// The keys at which members of the short form begin or end, in the order of a stored review.
-static KEYS: LazyLock<[Finder<'static>; 11]> = LazyLock::new(|| {
+/// Whether the short form has a member.
+#[derive(Clone, Copy)]
+enum Kept {
+    Always,
+    /// The text, which may be cut.
+    Text,
+    /// Unless it is null or empty, or too long.
+    IfGiven,
+    Never,
+}
+
+/// The members after id and author, in the order of a stored review: the key, the length of what comes before the value,
+/// and whether the member is kept. Rating and date, which always have the same length, come before the text.
+static MEMBERS: LazyLock<[(Finder<'static>, usize, Kept); 11]> = LazyLock::new(|| {
     [
-        ",\"author_avatar_url\":",
-        ",\"rating\":",
-        ",\"source\":",
-        ",\"source_url\":",
-        ",\"owner_reply\":",
-        ",\"verified\":",
-        ",\"mentioned_technicians\":",
-        ",\"mentioned_services\":",
-        ",\"verification\":",
-        ",\"language\":",
-        ",\"media\":",
+        ("author_avatar_url", Kept::Never),
+        ("rating", Kept::Text),
+        ("source", Kept::Always),
+        ("source_url", Kept::Never),
+        ("owner_reply", Kept::IfGiven),
+        ("verified", Kept::Never),
+        ("mentioned_technicians", Kept::IfGiven),
+        ("mentioned_services", Kept::IfGiven),
+        ("verification", Kept::Never),
+        ("language", Kept::IfGiven),
+        ("media", Kept::Never),
     ]
-    .map(Finder::new)
+    .map(|(key, kept)| {
+        let key = format!(",\"{key}\":");
+        let head_len = match kept {
+            Kept::Text => ",\"rating\":5,\"date\":\"2024-01-01\",\"text\":".len(),
+            _ => key.len(),
+        };
+        (Finder::new(&key).into_owned(), head_len, kept)
+    })
 });
 
 /// Largest size in bytes of a text, a reply, or a list of names in the short form.
