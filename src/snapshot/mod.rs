@@ -20,7 +20,7 @@ use bytes::Bytes;
 use crate::dataset::publish;
 use crate::insights;
 use crate::model::insights::Insights;
-use crate::model::{Business, Dataset, Editorial, Row, Taxonomy};
+use crate::model::{Business, Concept, Dataset, Editorial, Row, Taxonomy, Technician};
 use crate::search::index::{Index, IndexOptions};
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::etag::EntityTag;
@@ -77,7 +77,7 @@ pub struct Facts {
     pub business: Business,
     /// Displayed wherever reviews are.
     pub disclaimer: Option<String>,
-    /// The names and phrases of the taxonomy.
+    /// The names and phrases of the taxonomy, with the people and services that only the business lists.
     pub taxonomy: Taxonomy,
     /// Hand-written parts of the insights.
     pub editorial: Editorial,
@@ -143,10 +143,8 @@ impl Snapshot {
             let feed_xml = resource(published.feed_xml.into(), "application/atom+xml");
             (reviews, since, offsets, [feed_json, feed_xml])
         };
-        let index = || {
-            let (reviews, taxonomy) = (&dataset.reviews, &dataset.taxonomy);
-            Index::build_unless(reviews, taxonomy, &settings.index, cancelled)
-        };
+        let taxonomy = with_listed(&dataset.taxonomy, &dataset.business);
+        let index = || Index::build_unless(&dataset.reviews, &taxonomy, &settings.index, cancelled);
         let (index, documents) = beside(settings, index, documents);
         let index = index?;
         let (reviews, since, offsets, [feed_json, feed_xml]) = documents;
@@ -169,7 +167,7 @@ impl Snapshot {
             feed_xml,
             business: dataset.business.clone(),
             disclaimer: dataset.disclaimer.clone(),
-            taxonomy: dataset.taxonomy.clone(),
+            taxonomy,
             editorial: dataset.editorial.clone(),
             with_text: with_text.count() as u32,
             unverified_count: dataset.unverified_count,
@@ -383,6 +381,33 @@ impl Deref for Snapshot {
     fn deref(&self) -> &Facts {
         &self.facts
     }
+}
+
+/// Returns `taxonomy` with the people and services that only the `business` lists: searches know their names, too.
+fn with_listed(taxonomy: &Taxonomy, business: &Business) -> Taxonomy {
+    let mut all = taxonomy.clone();
+    for person in &business.technicians {
+        if taxonomy
+            .technicians
+            .iter()
+            .all(|known| known.name != person.name)
+        {
+            all.technicians.push(Technician {
+                name: person.name.clone(),
+                aliases: Vec::new(),
+            });
+        }
+    }
+    for service in &business.services {
+        if taxonomy.services.iter().all(|known| known.id != service.id) {
+            all.services.push(Concept {
+                id: service.id.clone(),
+                label: service.label.clone(),
+                phrases: Vec::new(),
+            });
+        }
+    }
+    all
 }
 
 /// Runs `main` and `other` and returns both results; with several threads, `other` runs on its own thread.

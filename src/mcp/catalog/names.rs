@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::insights::Insights;
+use crate::model::{Concept, Technician};
 use crate::search::filter::{Filter, Query, Sort};
 use crate::search::fold::fold;
 use crate::search::query::Parameter;
@@ -41,54 +42,43 @@ impl Named {
     }
 }
 
-/// Returns the people of the taxonomy with their titles, and those that only the business lists.
+/// Returns the people with their titles.
 pub(super) fn technicians(snapshot: &Snapshot) -> Vec<Named> {
-    let none = Vec::new();
-    let known = snapshot.taxonomy.technicians.iter();
-    let known = known.map(|person| (&person.name, &person.aliases));
     let listed = &snapshot.business.technicians;
-    let unknown = listed.iter().map(|person| (&person.name, &none));
-    let unknown = unknown.filter(|(name, _)| known.clone().all(|(other, _)| other != *name));
-    let named = |(name, aliases): (&String, &Vec<String>)| {
-        let title = listed.iter().find(|person| person.name == *name);
-        let title = title.map(|person| &person.title);
-        let value = json!({"name": name, "title": title, "aliases": aliases});
-        Named::new(name, [name].into_iter().chain(aliases), value)
+    let named = |person: &Technician| {
+        let title = listed.iter().find(|one| one.name == person.name);
+        let title = title.map(|one| &one.title);
+        let value = json!({"name": person.name, "title": title, "aliases": person.aliases});
+        let found_by = [&person.name].into_iter().chain(&person.aliases);
+        Named::new(&person.name, found_by, value)
     };
-    known.clone().chain(unknown).map(named).collect()
+    snapshot.taxonomy.technicians.iter().map(named).collect()
 }
 
-/// Returns the services of the taxonomy, whose phrases match too, and those that only the business lists.
+/// Returns the services, whose phrases match too.
 pub(super) fn services(snapshot: &Snapshot) -> Vec<Named> {
-    let none = Vec::new();
-    let known = snapshot.taxonomy.services.iter();
-    let known = known.map(|service| (&service.id, &service.label, &service.phrases));
-    let listed = snapshot.business.services.iter();
-    let listed = listed.map(|service| (&service.id, &service.label, &none));
-    by_id(known.chain(listed))
+    snapshot.taxonomy.services.iter().map(of_concept).collect()
 }
 
 /// Returns the aspects of the taxonomy, whose phrases match too, and those that only the insights list.
 pub(super) fn aspects(snapshot: &Snapshot, insights: &Insights) -> Vec<Named> {
-    let none = Vec::new();
-    let known = snapshot.taxonomy.aspects.iter();
-    let known = known.map(|aspect| (&aspect.id, &aspect.label, &aspect.phrases));
+    let known = &snapshot.taxonomy.aspects;
     let measured = insights.aspects.iter();
-    let measured = measured.map(|aspect| (&aspect.id, &aspect.label, &none));
-    by_id(known.chain(measured))
+    let others = measured.filter(|aspect| known.iter().all(|other| other.id != aspect.id));
+    let others = others.map(|aspect| {
+        of_concept(&Concept {
+            id: aspect.id.clone(),
+            label: aspect.label.clone(),
+            phrases: Vec::new(),
+        })
+    });
+    known.iter().map(of_concept).chain(others).collect()
 }
 
-/// Returns an entry for each distinct id of `all`, which are ids, labels and phrases.
-fn by_id<'n>(all: impl Iterator<Item = (&'n String, &'n String, &'n Vec<String>)>) -> Vec<Named> {
-    let mut entries: Vec<Named> = Vec::new();
-    for (id, label, phrases) in all {
-        if entries.iter().all(|other| other.name != *id) {
-            let value = json!({"id": id, "label": label});
-            let found_by = [id, label].into_iter().chain(phrases);
-            entries.push(Named::new(id, found_by, value));
-        }
-    }
-    entries
+fn of_concept(concept: &Concept) -> Named {
+    let value = json!({"id": concept.id, "label": concept.label});
+    let found_by = [&concept.id, &concept.label].into_iter();
+    Named::new(&concept.id, found_by.chain(&concept.phrases), value)
 }
 
 /// Returns every name that a filter accepts, with the number of reviews that mention it.

@@ -9,7 +9,6 @@ use crate::mcp::catalog::{Catalog, Named};
 use crate::model::Row;
 use crate::search::fold::fold;
 use crate::search::issue::{Code, Issue, Issues};
-use crate::search::names::{NAMES_MAX, WrongName};
 use crate::search::query::{Parameter, TEXT_BYTES_MAX};
 use crate::wire::date::{Date, parse_date};
 use crate::wire::json::quote;
@@ -95,7 +94,7 @@ impl<'v> Arguments<'v> {
     ) -> Option<&'c Named> {
         let entries = catalog.names(parameter);
         let folded = fold(given);
-        // The index does not know people and services that only the business lists.
+        // The index does not know phrases of services, nor aspects that were not measured.
         let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
         let resolved = catalog.snapshot.index.resolve(parameter, &folded);
         let found = whole.or_else(|| {
@@ -103,7 +102,8 @@ impl<'v> Arguments<'v> {
             entries.iter().find(|entry| entry.name == *part)
         });
         if found.is_none() && !given.is_empty() {
-            let problem = wrong_name(entries, resolved.and_then(Result::err));
+            let wrong = resolved.and_then(Result::err);
+            let problem = wrong.map_or("is unknown".to_owned(), |wrong| wrong.problem);
             self.refuse(name, Code::UnknownValue, problem, given);
         }
         found
@@ -148,17 +148,6 @@ impl<'v> Arguments<'v> {
     /// Returns all issues as an error, if there are any.
     pub(in crate::mcp) fn finish(self) -> Result<(), Issues> {
         self.issues.into_result()
-    }
-}
-
-/// Returns the index's message about a wrong name, or, if the index has no names of this kind, the first of `entries`.
-pub(super) fn wrong_name(entries: &[Named], wrong: Option<WrongName<'_>>) -> String {
-    let known = entries.iter().take(NAMES_MAX);
-    let known: Vec<&str> = known.map(|entry| &*entry.name).collect();
-    match wrong {
-        Some(wrong) if !wrong.names.is_empty() => wrong.problem,
-        _ if known.is_empty() => "is unknown: no names exist".to_owned(),
-        _ => format!("is unknown; the known names are {}", known.join(", ")),
     }
 }
 

@@ -5,13 +5,13 @@ use std::cell::RefCell;
 use serde_json::{Value, json};
 
 use super::Members;
-use super::arguments::{Arguments, unknown, wrong_name};
+use super::arguments::{Arguments, unknown};
 use super::lookup::StoredReview;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
 use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY};
 use crate::model::Row;
-use crate::search::envelope::{ENVELOPE_BYTES_MAX, Frame};
+use crate::search::envelope::{ENVELOPE_BYTES_MAX, push_head, push_tail};
 use crate::search::filter::{Filter, Query, Sort, TERMS_MAX, Words};
 use crate::search::fold::fold;
 use crate::search::hints::{Hint, closest, hints};
@@ -22,8 +22,8 @@ use crate::wire::json::{Object, push_string};
 
 /// Runs a search with the same parameters as REST.
 pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
-    MEMORY.with_borrow_mut(|memory| {
-        let mut builder = Builder::new(&mut memory.buffers);
+    MEMORY.with_borrow_mut(|(buffers, scratch)| {
+        let mut builder = Builder::new(buffers);
         for (name, value) in members {
             match Parameter::named(name) {
                 Some(parameter) => builder.json(parameter, value),
@@ -35,18 +35,18 @@ pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec
         let query = builder.finish()?;
         check_names(catalog, &query)?;
         let index = &catalog.snapshot.index;
-        let mut page = run(index, &query, &mut memory.scratch);
+        let mut page = run(index, &query, scratch);
         if page.matched > 0 {
-            return Ok(render(catalog, &page, &query, &mut memory.frame));
+            return Ok(render(catalog, &page, &query));
         }
         // Nothing matches: list reviews that contain some of the words, and suggest what to try.
-        let closest = closest(index, &query, &mut memory.scratch);
-        let hints = hints(index, &query, &mut memory.scratch);
+        let closest = closest(index, &query, scratch);
+        let hints = hints(index, &query, scratch);
         let hint = advise(catalog, &query, &hints, closest.as_ref());
         if let Some((_, found)) = &closest {
             page.rows.clone_from(&found.rows);
         }
-        let mut json = render(catalog, &page, &query, &mut memory.frame);
+        let mut json = render(catalog, &page, &query);
         json.pop();
         if let Some((words, found)) = &closest {
             json.extend_from_slice(b",\"closest\":");
@@ -103,25 +103,22 @@ fn advise(
     format!("{}.", sentences.join("; "))
 }
 
-/// Rejects names that match no person, service or aspect, or several of them, with suggestions; and filters by aspect
-/// or polarity while the insights are not ready.
+/// Rejects names that match no person, service or aspect, or several of them, with suggestions; and aspects and
+/// polarities while the insights are not ready.
 fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
     let mut issues = Issues::default();
-    if query.filter.needs_insights() && catalog.snapshot.insights().is_none() {
-        let name = query.filter.aspect.map_or("polarity", |_| "aspect");
-        issues.push(Issue::new(
-            Some(name.into()),
-            Code::UnknownValue,
-            NOT_READY,
-            "",
-        ));
-    }
-    for (parameter, name) in query.filter.names() {
-        if let Some(Err(wrong)) = catalog.snapshot.index.resolve(parameter, name) {
-            let path = Some(parameter.name().into());
-            let problem = wrong_name(catalog.names(parameter), Some(wrong));
-            issues.push(Issue::new(path, Code::UnknownValue, problem, name));
-        }
+    let is_early = catalog.snapshot.insights().is_none();
+    let polarity = query.filter.polarity.filter(|_| is_early);
+    let polarity = polarity.map(|polarity| (Parameter::Polarity, polarity.word()));
+    for (parameter, name) in query.filter.names().chain(polarity) {
+        let problem = match catalog.snapshot.index.resolve(parameter, name) {
+            Some(Ok(_)) => continue,
+            Some(Err(wrong)) => wrong.problem,
+            // Aspects and polarities have no rows yet.
+            None => NOT_READY.to_owned(),
+        };
+        let path = Some(parameter.name().into());
+        issues.push(Issue::new(path, Code::UnknownValue, problem, name));
     }
     issues.into_result()
 }
@@ -132,16 +129,16 @@ pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result
     let date = arguments.text("date", "must be a string of the form YYYY-MM-DD");
     let since = arguments.date("date", date);
     arguments.finish()?;
-    MEMORY.with_borrow_mut(|memory| {
-        let mut builder = Builder::new(&mut memory.buffers);
+    MEMORY.with_borrow_mut(|(buffers, scratch)| {
+        let mut builder = Builder::new(buffers);
         for parameter in [Parameter::Limit, Parameter::Cursor] {
             let value = members.get(parameter.name());
             builder.json(parameter, value.unwrap_or(&Value::Null));
         }
         let mut query = builder.finish()?;
         query.filter.since = since;
-        let page = run(&catalog.snapshot.index, &query, &mut memory.scratch);
-        Ok(render(catalog, &page, &query, &mut memory.frame))
+        let page = run(&catalog.snapshot.index, &query, scratch);
+        Ok(render(catalog, &page, &query))
     })
 }
 
@@ -163,11 +160,11 @@ pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Is
         ..Filter::default()
     };
     let query = Query::new(filter, Sort::Newest, RESULTS_MAX);
-    MEMORY.with_borrow_mut(|memory| {
-        let mut page = run(index, &query, &mut memory.scratch);
+    MEMORY.with_borrow_mut(|(_, scratch)| {
+        let mut page = run(index, &query, scratch);
         let mut note = String::new();
         if page.matched == 0
-            && let Some((words, closest)) = closest(index, &query, &mut memory.scratch)
+            && let Some((words, closest)) = closest(index, &query, scratch)
         {
             page = closest;
             note = format!(" (not all words, only {words:?})");
@@ -186,7 +183,7 @@ pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Is
 ///
 /// The size of the JSON is bounded: if not all rows fit, the page ends early and `next_cursor` continues after its last
 /// review, so no review is lost.
-fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, frame: &mut Frame) -> Vec<u8> {
+fn render(catalog: &Catalog, page: &Page, query: &Query<'_>) -> Vec<u8> {
     let snapshot = &catalog.snapshot;
     let mut reviews = Vec::with_capacity(page.rows.len() * 512);
     let mut returned = 0_usize;
@@ -209,10 +206,13 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, frame: &mut Frame) 
         }
         _ => page.next,
     };
-    frame.render(page.matched, returned, next.as_ref(), query.ignored);
-    [&frame.head, &reviews, &frame.tail]
-        .map(Vec::as_slice)
-        .concat()
+    let cursor = next.map(|next| next.render());
+    let cursor = cursor.as_ref().map_or(&b""[..], |text| text.as_bytes());
+    let mut json = Vec::with_capacity(reviews.len() + ENVELOPE_BYTES_MAX);
+    push_head(&mut json, page.matched, returned, Some(cursor));
+    json.extend_from_slice(&reviews);
+    push_tail(&mut json, query.ignored);
+    json
 }
 
 /// Results of `search`.
@@ -223,16 +223,8 @@ const NEGATIONS: &str =
     "not no never cannot without nothing nicht kein keine nie ohne nunca sin nada";
 
 thread_local! {
-    /// A thread runs one search at a time, so the buffers are kept per thread.
-    static MEMORY: RefCell<Memory> = RefCell::default();
-}
-
-/// Buffers that searches reuse.
-#[derive(Default)]
-struct Memory {
-    buffers: Buffers,
-    scratch: Scratch,
-    frame: Frame,
+    /// The buffers of a thread, which runs one search at a time.
+    static MEMORY: RefCell<(Buffers, Scratch)> = RefCell::default();
 }
 
 /// Bytes available for reviews in a response.

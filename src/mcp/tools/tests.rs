@@ -13,7 +13,7 @@ use crate::mcp::catalog::Catalog;
 use crate::mcp::tests::{
     answer, ask, call, catalog, catalog_of, code, meta, request, server, with,
 };
-use crate::model::{Dataset, Row};
+use crate::model::{BusinessTechnician, Row};
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
 use crate::snapshot::Snapshot;
@@ -326,37 +326,44 @@ fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
 }
 
 #[test]
-fn a_name_that_the_index_cannot_know_is_told_those_of_the_business() {
-    let refused = |dataset: &Dataset| -> Vec<String> {
-        let snapshot = Snapshot::build(dataset.clone(), &settings());
-        let catalog = Catalog::new(Arc::new(snapshot));
-        let named = |tool: Tool, name: &str| {
-            let members = Members::from_iter([(name.to_owned(), json!("zzz"))]);
-            tool(&catalog, &members)
-                .expect_err("it is unknown")
-                .to_string()
-        };
-        vec![
-            named(get_technician, "name"),
-            named(search_reviews, "mentions_technician"),
-        ]
-    };
+fn names_that_only_the_business_lists_are_known_and_are_not_parts_of_others() {
     let mut dataset = sample();
+    let listed = |name: &str| BusinessTechnician {
+        name: name.to_owned(),
+        title: "Clerk".to_owned(),
+    };
+    dataset.business.technicians.push(listed("Brandvold"));
+    let snapshot = Snapshot::build(dataset.clone(), &settings());
+    let catalog = Catalog::new(Arc::new(snapshot));
+    let call = |catalog: &Catalog, tool: Tool, name: &str, value: &str| {
+        let members = Members::from_iter([(name.to_owned(), json!(value))]);
+        let answer = tool(catalog, &members).map_err(|issues| issues.to_string())?;
+        Ok::<Value, String>(serde_json::from_slice(&answer).expect("JSON"))
+    };
+    let whole =
+        call(&catalog, get_technician, "name", "brandvold").expect("the business lists this name");
+    assert_eq!(whole["technician"]["title"], "Clerk");
+    assert_eq!(whole["mention_count"], 0);
+    let found = call(&catalog, search_reviews, "mentions_technician", "brandvold");
+    assert_eq!(found.expect("the business lists this name")["matched"], 0);
+    for (tool, name) in [
+        (get_technician as Tool, "name"),
+        (search_reviews, "mentions_technician"),
+    ] {
+        let problem = call(&catalog, tool, name, "brandvolt").expect_err("a typo");
+        assert!(problem.contains("Walter Brandvold, Brandvold"), "{problem}");
+    }
     dataset.taxonomy.technicians.clear();
+    dataset.business.technicians.clear();
     for review in &mut dataset.reviews {
         review.mentioned_technicians.clear();
     }
-    let listed = dataset.business.technicians[0].name.clone();
-    for problem in refused(&dataset) {
-        assert!(
-            problem.contains(&format!("is unknown; the known names are {listed}")),
-            "{problem}"
-        );
-    }
-    dataset.business.technicians.clear();
-    for problem in refused(&dataset) {
-        assert!(problem.contains("is unknown: no names exist"), "{problem}");
-    }
+    let catalog = Catalog::new(Arc::new(Snapshot::build(dataset, &settings())));
+    let problem = call(&catalog, get_technician, "name", "zzz").expect_err("there is none");
+    assert!(
+        problem.contains("is unknown: no review has a value"),
+        "{problem}"
+    );
 }
 
 type Tool = fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>;
