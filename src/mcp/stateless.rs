@@ -13,16 +13,18 @@ use super::protocol::Revision;
 use crate::wire::text::cut;
 
 /// The key of `_meta` that names the revision.
-pub(super) const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
+const VERSION_KEY: &str = "io.modelcontextprotocol/protocolVersion";
 /// The key of `_meta` that lists the client's capabilities.
-pub(super) const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
+const CAPABILITIES_KEY: &str = "io.modelcontextprotocol/clientCapabilities";
 
 /// Tells whether the body claims to be of the stateless era.
 ///
 /// `initialize` exists only in the handshake era, so it counts as stateless only if `_meta` is complete.
 pub(super) fn is_claimed(call: &Call<'_>) -> bool {
-    let has_version = call.meta(VERSION_KEY).is_some();
-    has_version && (call.method != "initialize" || is_complete(call))
+    match call.method {
+        "initialize" => version(call).is_some(),
+        _ => call.meta(VERSION_KEY).is_some(),
+    }
 }
 
 /// Checks a request against its headers; without a head (stdio) only the body is checked.
@@ -34,15 +36,13 @@ pub(super) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcE
             _ => return Err(mismatch("Mcp-Method must be the method of the message")),
         }
     }
-    if !is_complete(call) {
+    let Some(version) = version(call) else {
         return Err(RpcError::params(
             "params._meta must contain io.modelcontextprotocol/protocolVersion (a string) and \
              io.modelcontextprotocol/clientCapabilities (an object)",
         )
         .with_status(400));
-    }
-    let version = call.meta(VERSION_KEY).and_then(Value::as_str);
-    let version = version.unwrap_or_default();
+    };
     if head.is_some_and(|head| head.protocol_version != Field::One(version.as_bytes())) {
         return Err(mismatch(
             "MCP-Protocol-Version must be the version in params._meta",
@@ -68,9 +68,11 @@ pub(super) fn unsupported(requested: &str) -> RpcError {
     }
 }
 
-fn is_complete(call: &Call<'_>) -> bool {
-    call.meta(VERSION_KEY).and_then(Value::as_str).is_some()
-        && call.meta(CAPABILITIES_KEY).is_some_and(Value::is_object)
+/// Returns the revision that `_meta` names; `None` if `_meta` is not complete.
+fn version<'v>(call: &Call<'v>) -> Option<&'v str> {
+    let is_complete = call.meta(CAPABILITIES_KEY).is_some_and(Value::is_object);
+    let version = call.meta(VERSION_KEY).and_then(Value::as_str);
+    version.filter(|_| is_complete)
 }
 
 fn check_routing(call: &Call<'_>, head: &Head<'_>) -> Result<(), RpcError> {
