@@ -3,13 +3,17 @@
 use std::borrow::Cow;
 use std::fmt;
 
-use crate::wire::json::{Array, Object, push_strings};
+use serde::{Serialize, Serializer};
+use serde_json::json;
+
 use crate::wire::text::cut;
 
 /// One reason why an input is rejected: a client error.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Issue {
-    /// The parameter, or `None` if the issue is about the whole input; an unknown name is cut at 64 bytes.
+    /// The parameter, or `None` if the issue is about the whole input; an unknown name is cut at 64 bytes. In
+    /// responses it is an array.
+    #[serde(serialize_with = "as_array")]
     pub path: Option<Cow<'static, str>>,
     /// The type of issue, for programs.
     pub code: Code,
@@ -46,8 +50,16 @@ impl fmt::Display for Issue {
     }
 }
 
-/// The type of an issue; its published word never changes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+fn as_array<S: Serializer>(
+    path: &Option<Cow<'static, str>>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    path.as_slice().serialize(serializer)
+}
+
+/// The type of an issue; its word in responses, in snake case, never changes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Code {
     /// Not a number where a number is required, or a JSON value of another type.
     InvalidType,
@@ -71,25 +83,6 @@ pub enum Code {
     UnknownArgument,
     /// A required argument that is missing.
     Missing,
-}
-
-impl Code {
-    /// Returns the word used in responses.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Code::InvalidType => "invalid_type",
-            Code::OutOfRange => "out_of_range",
-            Code::InvalidDate => "invalid_date",
-            Code::InvalidEncoding => "invalid_encoding",
-            Code::InvalidCursor => "invalid_cursor",
-            Code::UnknownValue => "unknown_value",
-            Code::Duplicate => "duplicate",
-            Code::TooLong => "too_long",
-            Code::TooMany => "too_many",
-            Code::UnknownArgument => "unknown_argument",
-            Code::Missing => "missing",
-        }
-    }
 }
 
 /// Most issues that are reported. Our choice: more than a query of 64 parameters can have.
@@ -120,23 +113,9 @@ impl Issues {
 
     /// Renders the body of the 400: `error`, `message` and `issues`.
     pub fn render(&self) -> Vec<u8> {
-        let mut out = Vec::with_capacity(128 + 192 * self.0.len());
-        let mut body = Object::begin(&mut out);
-        body.string("error", "validation_error")
-            .string("message", &self.to_string());
-        let mut issues = Array::begin(body.key("issues"));
-        for issue in &self.0 {
-            let mut object = Object::begin(issues.item());
-            push_strings(object.key("path"), issue.path.as_deref());
-            object
-                .string("code", issue.code.as_str())
-                .string("message", &issue.message)
-                .string("received", &issue.received);
-            object.end();
-        }
-        issues.end();
-        body.end();
-        out
+        let message = self.to_string();
+        let body = json!({"error": "validation_error", "message": message, "issues": self.0});
+        body.to_string().into_bytes()
     }
 }
 

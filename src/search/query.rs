@@ -169,10 +169,6 @@ impl Parameter {
             _ => "must be a text of at most 1024 bytes",
         }
     }
-
-    fn bit(self) -> u32 {
-        1 << self as u16
-    }
 }
 
 impl<'b> Filter<'b> {
@@ -229,9 +225,8 @@ const FRACTION_DIGITS_MAX: usize = 6;
 pub struct Builder<'b> {
     buffers: &'b mut Buffers,
     issues: Issues,
-    /// Bits of the parameters that have a value, and of those whose repetition has been reported.
-    given: u32,
-    repeated: u32,
+    /// How often each parameter has a value.
+    times: [u32; NAMES.len()],
     /// The query without its texts, which are in the buffer.
     query: Query<'static>,
     texts: [Option<Range<usize>>; NAMES.len()],
@@ -248,8 +243,7 @@ impl<'b> Builder<'b> {
         Builder {
             buffers,
             issues: Issues::default(),
-            given: 0,
-            repeated: 0,
+            times: [0; NAMES.len()],
             query: Query::new(Filter::default(), Sort::Newest, Query::LIMIT_DEFAULT),
             texts: [const { None }; NAMES.len()],
         }
@@ -329,13 +323,13 @@ impl<'b> Builder<'b> {
 
     /// Tells whether this is the parameter's first value; reports only the first repetition.
     fn is_first(&mut self, parameter: Parameter, received: &str) -> bool {
-        let is_first = self.given & parameter.bit() == 0;
-        self.given |= parameter.bit();
-        if !is_first && self.repeated & parameter.bit() == 0 {
-            self.repeated |= parameter.bit();
+        let times = &mut self.times[parameter as usize];
+        *times += 1;
+        let times = *times;
+        if times == 2 {
             self.refuse_value(parameter, Code::Duplicate, "must be given once", received);
         }
-        is_first
+        times == 1
     }
 
     /// Sets the parameter to the value of `text`.
