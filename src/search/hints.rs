@@ -27,16 +27,6 @@ pub struct Hint<'i> {
 pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint<'i>> {
     let filter = query.filter;
     let mut hints = Vec::new();
-    let counted = |parameter, message, matched| Hint {
-        parameter,
-        message,
-        matched: Some(matched),
-        names: Vec::new(),
-    };
-    let would_match = |what: &str, found| format!("without {what}, {} would match", reviews(found));
-    let mut count = |filter: Filter<'_>| -> u32 {
-        run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched
-    };
     let language = filter.language.map(|tag| (Parameter::Language, tag));
     let source = filter.source.map(|source| (Parameter::Source, source));
     for (parameter, name) in filter.names().chain(language).chain(source) {
@@ -50,66 +40,67 @@ pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> 
             });
         }
     }
+    let has_wrong_name = !hints.is_empty();
+    // Adds how many reviews another search finds, and tells whether it finds any; if not, only if `is_always`.
+    let mut suggest = |parameter, filter: Filter<'_>, is_always, before: &str, after| {
+        let matched = run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched;
+        if matched > 0 || is_always {
+            let reviews = if matched == 1 { "review" } else { "reviews" };
+            hints.push(Hint {
+                parameter,
+                message: format!("{before} {matched} {reviews}{after}"),
+                matched: Some(matched),
+                names: Vec::new(),
+            });
+        }
+        matched > 0
+    };
     for parameter in Parameter::all() {
         let rest = without(filter, parameter);
         let is_text = matches!(parameter, Parameter::Query | Parameter::Words);
-        if rest == filter || (rest == Filter::default() && (is_text || !hints.is_empty())) {
+        if rest == filter || (rest == Filter::default() && (is_text || has_wrong_name)) {
             continue;
         }
-        let found = count(rest);
-        if found > 0 {
-            let what = match parameter {
-                Parameter::Rating => "a rating filter",
-                _ => parameter.name(),
-            };
-            hints.push(counted(parameter, would_match(what, found), found));
-        }
+        let before = match parameter {
+            Parameter::Rating => "without a rating filter,".to_owned(),
+            _ => format!("without {},", parameter.name()),
+        };
+        suggest(parameter, rest, false, &before, " would match");
     }
     let (wanted, excluded) = terms(filter.words.or_else(|| Words::parse(filter.text?)));
     let all = join(&wanted);
     let words = Words::parse(&all).filter(|_| filter.words.is_some() && !excluded.is_empty());
     if words.is_some() {
-        let found = count(Filter { words, ..filter });
-        if found > 0 {
-            let message = would_match(cut(&join(&excluded)), found);
-            hints.push(counted(Parameter::Words, message, found));
-        }
+        let rest = Filter { words, ..filter };
+        let before = format!("without {},", cut(&join(&excluded)));
+        suggest(Parameter::Words, rest, false, &before, " would match");
     }
-    let mut count_words = |words: &str| {
-        let words = Words::parse(words);
-        count(Filter {
-            words,
-            ..Filter::default()
-        })
-    };
     for term in wanted {
         for spelling in spellings(term) {
-            let found = count_words(&spelling.to_string());
-            if found > 0 || spelling == term {
-                let word = cut(spelling.text);
-                let message = format!("{word:?} alone matches {}", reviews(found));
-                hints.push(counted(Parameter::Words, message, found));
-            }
-            if found > 0 {
+            let text = spelling.to_string();
+            let (rest, is_whole) = (only_words(&text), spelling == term);
+            let before = format!("{:?} alone matches", cut(spelling.text));
+            if suggest(Parameter::Words, rest, is_whole, &before, "") {
                 break;
             }
         }
     }
     if let Some(text) = filter.text
-        && let Some(words) = Words::parse(text)
-        && words.terms().count() > 1
+        && Words::parse(text).is_some_and(|words| words.terms().count() > 1)
     {
-        let found = count_words(text);
-        if found > 0 {
-            let text = cut(text);
-            let message = format!(
-                "the words of {text:?} in any order (parameter words) match {}",
-                reviews(found)
-            );
-            hints.push(counted(Parameter::Query, message, found));
-        }
+        let text_quoted = cut(text);
+        let before = format!("the words of {text_quoted:?} in any order (parameter words) match");
+        suggest(Parameter::Query, only_words(text), false, &before, "");
     }
     hints
+}
+
+/// Returns the filter for reviews that contain `words`, or for all if there are too many words.
+fn only_words(words: &str) -> Filter<'_> {
+    Filter {
+        words: Words::parse(words),
+        ..Filter::default()
+    }
 }
 
 /// For a `query` without results, returns words of it that occur together, and the first page of reviews with them.
@@ -209,10 +200,6 @@ fn without(filter: Filter<'_>, parameter: Parameter) -> Filter<'_> {
         _ => {}
     }
     rest
-}
-
-fn reviews(count: u32) -> String {
-    format!("{count} review{}", if count == 1 { "" } else { "s" })
 }
 
 /// Appends the value of the key `hints`: an array of objects.
