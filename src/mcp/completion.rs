@@ -57,7 +57,7 @@ fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {
 /// Ids that begin with the value, newest first; only the newest 10,000 reviews are compared.
 fn ids<'c>(catalog: &'c Catalog, value: &str) -> (Vec<&'c str>, usize) {
     let index = &catalog.snapshot.index;
-    let newest = 0..index.len().min(IDS_LOOKED_AT_MAX);
+    let newest = 0..index.len().min(IDS_COMPARED_MAX);
     let ids = newest.map(|row| index.id(Row(row)));
     first(ids.filter(|id| id.starts_with(value)))
 }
@@ -72,4 +72,4 @@ fn first<'c>(mut all: impl Iterator<Item = &'c str>) -> (Vec<&'c str>, usize) {
 /// Largest number of values in a result, set by the protocol.
 const VALUES_MAX: usize = 100;
 /// Reviews whose ids are compared; limits the cost of a completion for large datasets.
-const IDS_LOOKED_AT_MAX: u32 = 10_000;
+const IDS_COMPARED_MAX: u32 = 10_000;

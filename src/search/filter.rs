@@ -318,8 +318,8 @@ impl<'b> Term<'b> {
         }
     }
 
-    /// Tells whether the word boundaries at `at` in the folded `text` fit; the caller has found the term's bytes there.
-    pub(super) fn may_stand(&self, text: &[u8], at: usize) -> bool {
+    /// Tells whether the occurrence at `at` in the folded `text` has the word boundaries that the term needs.
+    pub(super) fn fits_at(&self, text: &[u8], at: usize) -> bool {
         let end = at + self.text.len();
         (!self.begins_word || !last_character(&text[..at]).is_some_and(is_of_word))
             && (!self.ends_word || !first_character(&text[end..]).is_some_and(is_of_word))

@@ -26,7 +26,7 @@ pub fn find_folded(
     let mut ranges: Vec<Range<usize>> = Vec::new();
     for term in terms {
         let starts = memchr::memmem::find_iter(folded.as_bytes(), term.text.as_bytes());
-        let starts = starts.filter(|at| term.may_stand(folded.as_bytes(), *at));
+        let starts = starts.filter(|at| term.fits_at(folded.as_bytes(), *at));
         let starts = starts.take(count_max);
         ranges.extend(starts.map(|start| start..start + term.text.len()));
     }

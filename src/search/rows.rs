@@ -96,8 +96,8 @@ pub(super) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
 /// Returns the rows of `range` that are in all of `bitmaps`, ascending.
 pub(super) fn rows_of(bitmaps: &[&[u64]], range: Range<u32>) -> impl Iterator<Item = u32> {
     let (first, last) = ((range.start / 64) as usize, words_for(range.end));
-    (first..last).flat_map(move |place| {
-        bits_of(word_of(bitmaps, &range, place)).map(move |bit| place as u32 * 64 + bit)
+    (first..last).flat_map(move |index| {
+        bits_of(word_of(bitmaps, &range, index)).map(move |bit| index as u32 * 64 + bit)
     })
 }
 
@@ -107,16 +107,16 @@ pub(super) fn rows_of_backwards(
     range: Range<u32>,
 ) -> impl Iterator<Item = u32> {
     let (first, last) = ((range.start / 64) as usize, words_for(range.end));
-    (first..last).rev().flat_map(move |place| {
-        let turned = word_of(bitmaps, &range, place).reverse_bits();
-        bits_of(turned).map(move |bit| place as u32 * 64 + 63 - bit)
+    (first..last).rev().flat_map(move |index| {
+        let turned = word_of(bitmaps, &range, index).reverse_bits();
+        bits_of(turned).map(move |bit| index as u32 * 64 + 63 - bit)
     })
 }
 
-/// Returns the bits of word `place` of all `bitmaps` that stand for rows of `range`.
-pub(super) fn word_of(bitmaps: &[&[u64]], range: &Range<u32>, place: usize) -> u64 {
-    bitmaps.iter().fold(mask(range, place), |word, words| {
-        word & words.get(place).copied().unwrap_or(0)
+/// Returns the bits of word `index` of all `bitmaps` that stand for rows of `range`.
+pub(super) fn word_of(bitmaps: &[&[u64]], range: &Range<u32>, index: usize) -> u64 {
+    bitmaps.iter().fold(mask(range, index), |word, words| {
+        word & words.get(index).copied().unwrap_or(0)
     })
 }
 
@@ -129,9 +129,9 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
     })
 }
 
-/// Returns the bits of word `place` of a bitmap that stand for rows of `range`.
-pub(super) fn mask(range: &Range<u32>, place: usize) -> u64 {
-    let first = place as u64 * 64;
+/// Returns the bits of word `index` of a bitmap that stand for rows of `range`.
+pub(super) fn mask(range: &Range<u32>, index: usize) -> u64 {
+    let first = index as u64 * 64;
     let below = |row: u32| match u64::from(row).saturating_sub(first) {
         bits @ 0..64 => (1_u64 << bits) - 1,
         _ => u64::MAX,

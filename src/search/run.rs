@@ -68,13 +68,13 @@ struct RowRun {
 fn runs(index: &Index, query: &Query<'_>) -> [RowRun; 5] {
     let all = 0..index.len();
     let cursor = query.cursor.as_ref();
-    let place = |through| move |last: &Cursor| index.rows_before(last.date, &last.id, through);
-    let older = cursor.map_or(0, place(true))..all.end;
+    let row_at = |through| move |last: &Cursor| index.rows_before(last.date, &last.id, through);
+    let older = cursor.map_or(0, row_at(true))..all.end;
     let mut runs: [RowRun; 5] = Default::default();
     match query.sort {
         Sort::Newest => runs[0].range = older,
         Sort::Oldest => {
-            runs[0].range = 0..cursor.map_or(all.end, place(false));
+            runs[0].range = 0..cursor.map_or(all.end, row_at(false));
             runs[0].is_backwards = true;
         }
         Sort::Highest | Sort::Lowest => {
@@ -381,7 +381,7 @@ impl<'s> Plan<'s> {
         for term in &self.terms {
             term.narrow_by_parts(index, candidates);
         }
-        candidates.look_at_texts(index, &self.terms);
+        candidates.verify_texts(index, &self.terms);
         true
     }
 
@@ -422,6 +422,6 @@ impl<'s> Plan<'s> {
         for (number, term) in self.terms.iter().enumerate().skip(first) {
             term.narrow_bits(tree, bits, 1 << number, memory);
         }
-        candidates.settle(index, &self.terms, bits, memory);
+        candidates.verify_bits(index, &self.terms, bits, memory);
     }
 }

@@ -336,7 +336,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
     }
 
     /// Tells whether the text of `row` contains the term.
-    fn holds(&self, index: &Index, row: u32) -> bool {
+    fn occurs_in(&self, index: &Index, row: u32) -> bool {
         let term = &self.term;
         if !term.begins_word && !term.ends_word {
             // The words listed after the text occur in it.
@@ -344,7 +344,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         }
         let text = index.arena.text(row);
         let mut offsets = self.finder.find_iter(text);
-        offsets.any(|at| term.may_stand(text, at))
+        offsets.any(|at| term.fits_at(text, at))
     }
 }
 
@@ -366,7 +366,7 @@ const STEPS_PER_CANDIDATE: usize = 16;
 
 impl Candidates {
     /// Keeps the candidates whose texts contain the `terms` that are still open.
-    pub(super) fn look_at_texts(&mut self, index: &Index, terms: &[TermLookup<'_, '_>]) {
+    pub(super) fn verify_texts(&mut self, index: &Index, terms: &[TermLookup<'_, '_>]) {
         let Candidates { rows, open, .. } = self;
         let mut kept = 0;
         for start in (0..rows.len()).step_by(TEXTS_AHEAD) {
@@ -380,7 +380,7 @@ impl Candidates {
             for at in block {
                 let (row, open) = (rows[at], open[at]);
                 let mut asked = (0..).zip(terms).filter(|(bit, _)| open >> bit & 1 == 1);
-                if asked.all(|(_, term)| term.holds(index, row) != term.term.is_excluded) {
+                if asked.all(|(_, term)| term.occurs_in(index, row) != term.term.is_excluded) {
                     rows[kept] = row;
                     kept += 1;
                 }
@@ -390,7 +390,7 @@ impl Candidates {
     }
 
     /// Removes from `bits` the rows of `memory.open` whose texts do not contain the open terms.
-    pub(super) fn settle(
+    pub(super) fn verify_bits(
         &mut self,
         index: &Index,
         terms: &[TermLookup<'_, '_>],
@@ -408,7 +408,7 @@ impl Candidates {
                 .push(of_row.iter().fold(0, |all, (_, bit)| all | bit));
         }
         memory.open.clear();
-        self.look_at_texts(index, terms);
+        self.verify_texts(index, terms);
         self.rows.iter().for_each(|row| insert(bits, *row));
     }
 

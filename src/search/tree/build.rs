@@ -1,5 +1,5 @@
-//! Builds the tree: the positions (places) of all texts are divided into units by their first two bytes, and threads
-//! build one unit after the other.
+//! Builds the tree: the suffixes of all texts are divided into units by their first two bytes, and threads build one
+//! unit after the other.
 
 use super::grow::{GRAM_BYTES_MAX, Grower, SuffixPos, key};
 use super::{IndexOptions, Node, Postings, Set, Tree, Tuning};
@@ -54,16 +54,16 @@ const STEPS: [Step; 7] = [
 type Unit = (u16, usize);
 
 /// Positions that one thread has in memory at a time, 32 bytes each: 512 MiB. A single unit may have more.
-const BATCH_PLACES_MAX: usize = 1 << 24;
+const BATCH_SUFFIXES_MAX: usize = 1 << 24;
 
 /// Largest number of positions of one unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte,
 /// or texts that mostly repeat two bytes, have a larger unit; such texts are scanned.
-const UNIT_PLACES_MAX: usize = 1 << 26;
+const UNIT_SUFFIXES_MAX: usize = 1 << 26;
 
 /// Builds the tree of `arena` with the threads and bytes of `options`; `None` if it would exceed them, if one gram of
 /// two bytes has too many positions, if the arena exceeds 32-bit positions, or if `cancelled`, which is called for each
 /// unit. Any number of threads builds the same nodes, possibly in another order. Each thread has at most
-/// [`BATCH_PLACES_MAX`] positions or one unit in memory, and reads the arena once for each batch.
+/// [`BATCH_SUFFIXES_MAX`] positions or one unit in memory, and reads the arena once for each batch.
 fn build_tree(
     arena: &Arena,
     tuning: Tuning,
@@ -71,7 +71,7 @@ fn build_tree(
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Tree> {
     let units = units(arena);
-    let is_large = units.iter().any(|(_, places)| *places > UNIT_PLACES_MAX);
+    let is_large = units.iter().any(|(_, count)| *count > UNIT_SUFFIXES_MAX);
     if is_large || arena.bytes.len() > (u32::MAX - GRAM_BYTES_MAX) as usize {
         return None;
     }
@@ -82,8 +82,8 @@ fn build_tree(
         state: Mutex::default(),
     };
     let threads = options.threads.get();
-    let total: usize = units.iter().map(|(_, places)| places).sum();
-    let batch_max = (total / (threads * 4)).clamp(1 << 16, BATCH_PLACES_MAX);
+    let total: usize = units.iter().map(|(_, count)| count).sum();
+    let batch_max = (total / (threads * 4)).clamp(1 << 16, BATCH_SUFFIXES_MAX);
     let batches = batches(&units, batch_max);
     let next = AtomicUsize::new(0);
     let work = || {
@@ -164,27 +164,27 @@ impl Shared<'_> {
 
 /// Counts the positions of all grams of two bytes, ascending. No gram begins within a code point or ends a text.
 fn units(arena: &Arena) -> Vec<Unit> {
-    let mut places = vec![0; 1 << 16];
+    let mut counts = vec![0; 1 << 16];
     for pair in arena.bytes.windows(2) {
-        places[usize::from(u16::from_be_bytes([pair[0], pair[1]]))] += 1;
+        counts[usize::from(u16::from_be_bytes([pair[0], pair[1]]))] += 1;
     }
-    let units = (0..=u16::MAX).zip(places);
+    let units = (0..=u16::MAX).zip(counts);
     let begins = |gram: u16| gram >> 14 != 0b10 && gram >> 8 != u16::from(END);
     units
-        .filter(|(gram, places)| *places > 0 && begins(*gram))
+        .filter(|(gram, count)| *count > 0 && begins(*gram))
         .collect()
 }
 
-/// Divides `units` into runs of at most `places_max` positions, or of one unit.
-fn batches(units: &[Unit], places_max: usize) -> Vec<&[Unit]> {
+/// Divides `units` into runs of at most `suffixes_max` positions, or of one unit.
+fn batches(units: &[Unit], suffixes_max: usize) -> Vec<&[Unit]> {
     let mut batches = Vec::new();
     let (mut start, mut held) = (0, 0);
-    for (number, (_, places)) in units.iter().enumerate() {
-        if number > start && held + places > places_max {
+    for (number, (_, count)) in units.iter().enumerate() {
+        if number > start && held + count > suffixes_max {
             batches.push(&units[start..number]);
             (start, held) = (number, 0);
         }
-        held += places;
+        held += count;
     }
     batches.push(&units[start..]);
     batches
@@ -195,24 +195,24 @@ fn grow_batch(
     units: &[Unit],
     tuning: Tuning,
     shared: &Shared<'_>,
-    [places, spare]: &mut [Vec<SuffixPos>; 2],
+    [suffixes, spare]: &mut [Vec<SuffixPos>; 2],
 ) {
     let keep_bitmap = |words: &[u64]| shared.keep_bitmap(words);
     let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &keep_bitmap);
-    collect(arena, units, places);
-    let mut rest = &mut places[..];
+    collect(arena, units, suffixes);
+    let mut rest = &mut suffixes[..];
     let mut nodes = Vec::with_capacity(units.len());
     for (gram, count) in units {
         if shared.is_stopped() {
             return;
         }
-        let places;
-        (places, rest) = rest.split_at_mut(*count);
-        if spare.len() < places.len() {
-            spare.resize(places.len(), SuffixPos::default());
+        let suffixes;
+        (suffixes, rest) = rest.split_at_mut(*count);
+        if spare.len() < suffixes.len() {
+            spare.resize(suffixes.len(), SuffixPos::default());
         }
         nodes.push((*gram, grower.tree.nodes.len() as u32));
-        grower.grow_unit(places, &mut spare[..places.len()], *gram as u8);
+        grower.grow_unit(suffixes, &mut spare[..suffixes.len()], *gram as u8);
     }
     let mut state = shared.state();
     let first = state.tree.append(&grower.tree);
@@ -224,19 +224,19 @@ fn grow_batch(
 /// Collects the positions of `units`, unit after unit, each in the order of the arena.
 ///
 /// All batches together read the arena dozens of times, so if all grams begin with the same byte, a fast byte search
-/// skips all others. `places` never shrinks, as new memory costs more than reused memory.
-fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
+/// skips all others. `suffixes` never shrinks, as new memory costs more than reused memory.
+fn collect(arena: &Arena, units: &[Unit], suffixes: &mut Vec<SuffixPos>) {
     const OTHER: usize = usize::MAX;
     let mut next = vec![OTHER; 1 << 16];
     let mut is_first = [false; 256];
     let mut total = 0;
-    for (gram, places) in units {
+    for (gram, count) in units {
         next[usize::from(*gram)] = total;
         is_first[usize::from(gram >> 8)] = true;
-        total += places;
+        total += count;
     }
-    if places.len() < total {
-        places.resize(total, SuffixPos::default());
+    if suffixes.len() < total {
+        suffixes.resize(total, SuffixPos::default());
     }
     let bytes = &*arena.bytes;
     let mut row = 0;
@@ -249,7 +249,7 @@ fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
         let gram = u16::from_be_bytes([bytes[position], bytes[position + 1]]);
         let next = &mut next[usize::from(gram)];
         if *next != OTHER {
-            places[*next] = SuffixPos {
+            suffixes[*next] = SuffixPos {
                 key: key(bytes, position + 2),
                 position: position as u32,
                 row,
@@ -262,8 +262,8 @@ fn collect(arena: &Arena, units: &[Unit], places: &mut Vec<SuffixPos>) {
         (Some(first), None) => memchr::memchr2_iter(first, END, bytes).for_each(visit),
         _ => {
             is_first[usize::from(END)] = true;
-            let places = bytes.iter().zip(0..);
-            let here = places.filter(|(byte, _)| is_first[usize::from(**byte)]);
+            let here = bytes.iter().zip(0..);
+            let here = here.filter(|(byte, _)| is_first[usize::from(**byte)]);
             here.map(|(_, position)| position).for_each(visit);
         }
     }

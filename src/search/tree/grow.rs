@@ -64,37 +64,37 @@ impl<'a> Grower<'a> {
         }
     }
 
-    /// Builds a node from all positions (`places`) of a two-byte gram that ends with `second`.
+    /// Builds a node from all `suffixes` that begin with one gram of two bytes, of which `second` is the last.
     pub(super) fn grow_unit(
         &mut self,
-        places: &mut [SuffixPos],
+        suffixes: &mut [SuffixPos],
         spare: &mut [SuffixPos],
         second: u8,
     ) {
         let node = self.tree.nodes.len();
-        let count = distinct(places).count() as u32;
+        let count = distinct(suffixes).count() as u32;
         self.tree.nodes.push(Node {
             count,
             ..Node::default()
         });
         if second == END || count <= self.tuning.leaf_rows_max {
-            return self.keep_list(node, distinct(places));
+            return self.keep_list(node, distinct(suffixes));
         }
         let depth = Depth {
             bytes: 2,
             keys_from: 2,
         };
-        self.grow(node, places, spare, depth, count, (Set::FromLeaves, 0));
+        self.grow(node, suffixes, spare, depth, count, (Set::FromLeaves, 0));
     }
 
-    /// Builds node `node` from all positions (`places`) of its gram, in arena order; they are in `count` reviews.
+    /// Builds node `node` from all `suffixes` that begin with its gram, in arena order; they are in `count` reviews.
     ///
-    /// `above` is its parent's set and number of reviews; `spare` is as long as `places`; both are overwritten. A
+    /// `above` is its parent's set and number of reviews; `spare` is as long as `suffixes`; both are overwritten. A
     /// node reads its positions once for each eight bytes of its edge, and twice to sort them.
     fn grow(
         &mut self,
         node: usize,
-        places: &mut [SuffixPos],
+        suffixes: &mut [SuffixPos],
         spare: &mut [SuffixPos],
         depth: Depth,
         count: u32,
@@ -103,12 +103,12 @@ impl<'a> Grower<'a> {
         let mut at = depth;
         while at.bytes < GRAM_BYTES_MAX {
             if at.bytes - at.keys_from >= 8 {
-                for place in &mut *places {
-                    place.key = key(self.arena, place.position as usize + at.bytes as usize);
+                for suffix in &mut *suffixes {
+                    suffix.key = key(self.arena, suffix.position as usize + at.bytes as usize);
                 }
                 at.keys_from = at.bytes;
             }
-            let shared = shared_bytes(places, at);
+            let shared = shared_bytes(suffixes, at);
             if shared == 0 {
                 break;
             }
@@ -118,8 +118,8 @@ impl<'a> Grower<'a> {
         grown.count = count;
         grown.edge_len = (at.bytes - depth.bytes) as u8;
         grown.labels = self.tree.labels.len() as u32;
-        if let Some(place) = places.first() {
-            let start = place.position as usize;
+        if let Some(suffix) = suffixes.first() {
+            let start = suffix.position as usize;
             let edge = start + depth.bytes as usize..start + at.bytes as usize;
             let edge = self.arena.get(edge).unwrap_or_default();
             self.tree.labels.extend_from_slice(edge);
@@ -128,7 +128,7 @@ impl<'a> Grower<'a> {
             self.tree.nodes[node].set = match above {
                 (set, rows) if rows == count => set,
                 _ => {
-                    distinct(places).for_each(|row| insert(&mut self.bits, row));
+                    distinct(suffixes).for_each(|row| insert(&mut self.bits, row));
                     let number = (self.keep_bitmap)(&self.bits);
                     self.bits.fill(0);
                     Set::Bitmap(number)
@@ -137,16 +137,16 @@ impl<'a> Grower<'a> {
         }
         if at.bytes == GRAM_BYTES_MAX {
             if self.tree.nodes[node].set == Set::FromLeaves {
-                self.keep_list(node, distinct(places));
+                self.keep_list(node, distinct(suffixes));
             }
             return;
         }
         let first = self.children.len();
-        let inner = self.spread(places, spare, at);
+        let inner = self.spread(suffixes, spare, at);
         self.attach(node, first, inner, spare);
         if self.tree.nodes[node].set == Set::FromLeaves {
             let start = self.tree.lists.len();
-            pack(distinct(places).take(HEAD_ROWS), &mut self.tree.lists);
+            pack(distinct(suffixes).take(HEAD_ROWS), &mut self.tree.lists);
             // Each row takes five bytes at most.
             self.tree.nodes[node].head_len = (self.tree.lists.len() - start) as u8;
         }
@@ -155,7 +155,7 @@ impl<'a> Grower<'a> {
             let child = self.children[first + number];
             let Node { inner, set, .. } = self.tree.nodes[node];
             let below = &mut spare[child.start..child.end];
-            let spare = &mut places[child.start..child.end];
+            let spare = &mut suffixes[child.start..child.end];
             let slot = inner as usize + number;
             self.grow(slot, below, spare, at, child.rows, (set, count));
         }
@@ -163,17 +163,17 @@ impl<'a> Grower<'a> {
         self.finish(node);
     }
 
-    /// Sorts `places` by the next byte into `spare`, and pushes the children: inner nodes, then leaves. Returns the
+    /// Sorts `suffixes` by the next byte into `spare`, and pushes the children: inner nodes, then leaves. Returns the
     /// number of inner nodes.
-    fn spread(&mut self, places: &[SuffixPos], spare: &mut [SuffixPos], at: Depth) -> usize {
+    fn spread(&mut self, suffixes: &[SuffixPos], spare: &mut [SuffixPos], at: Depth) -> usize {
         let shift = 56 - 8 * (at.bytes - at.keys_from);
-        let label = |place: &SuffixPos| (place.key >> shift & 0xff) as usize;
+        let label = |suffix: &SuffixPos| (suffix.key >> shift & 0xff) as usize;
         let (mut counts, mut rows, mut last) = ([0_usize; 256], [0; 256], [u32::MAX; 256]);
-        for place in places {
-            let label = label(place);
+        for suffix in suffixes {
+            let label = label(suffix);
             counts[label] += 1;
-            rows[label] += u32::from(last[label] != place.row);
-            last[label] = place.row;
+            rows[label] += u32::from(last[label] != suffix.row);
+            last[label] = suffix.row;
         }
         let first = self.children.len();
         let (mut next, mut start) = ([0; 256], 0);
@@ -190,9 +190,9 @@ impl<'a> Grower<'a> {
             }
             start = end;
         }
-        for place in places {
-            let slot = &mut next[label(place)];
-            spare[*slot] = *place;
+        for suffix in suffixes {
+            let slot = &mut next[label(suffix)];
+            spare[*slot] = *suffix;
             *slot += 1;
         }
         let is_leaf = |child: &Child| child.label == END || child.rows <= self.tuning.leaf_rows_max;
@@ -203,7 +203,7 @@ impl<'a> Grower<'a> {
 
     /// Gives `node` the children that were pushed since `first`: adds the lists of its leaves, and slots for its inner
     /// nodes.
-    fn attach(&mut self, node: usize, first: usize, inner: usize, places: &[SuffixPos]) {
+    fn attach(&mut self, node: usize, first: usize, inner: usize, suffixes: &[SuffixPos]) {
         let tree = &mut self.tree;
         let slots = tree.nodes.len();
         tree.nodes.resize(slots + inner, Node::default());
@@ -218,7 +218,7 @@ impl<'a> Grower<'a> {
             grown.leaf_len += 1;
             // No needle matches the end of a text: this leaf is read only when the rows of an ancestor are collected.
             if child.label != END || grown.set == Set::FromLeaves {
-                pack(distinct(&places[child.start..child.end]), &mut tree.lists);
+                pack(distinct(&suffixes[child.start..child.end]), &mut tree.lists);
                 grown.steps += child.rows;
             }
         }
@@ -268,23 +268,23 @@ pub(super) fn key(arena: &[u8], position: usize) -> u64 {
     }
 }
 
-/// Returns the rows of `places`, ascending; `places` must be in the order of the arena.
-fn distinct(places: &[SuffixPos]) -> impl Iterator<Item = u32> {
-    let runs = places.chunk_by(|left, right| left.row == right.row);
+/// Returns the rows of `suffixes`, ascending; `suffixes` must be in the order of the arena.
+fn distinct(suffixes: &[SuffixPos]) -> impl Iterator<Item = u32> {
+    let runs = suffixes.chunk_by(|left, right| left.row == right.row);
     runs.filter_map(|run| Some(run.first()?.row))
 }
 
-/// Returns how many of the remaining key bytes all `places` share, up to the end of a text.
-fn shared_bytes(places: &[SuffixPos], at: Depth) -> u32 {
+/// Returns how many of the remaining key bytes all `suffixes` share, up to the end of a text.
+fn shared_bytes(suffixes: &[SuffixPos], at: Depth) -> u32 {
     let used = at.bytes - at.keys_from;
-    let Some(first) = places.first() else {
+    let Some(first) = suffixes.first() else {
         return 0;
     };
     let bytes = first.key.to_be_bytes();
     let end = bytes[used as usize..].iter().position(|byte| *byte == END);
     let mut shared = end.map_or(8 - used, |end| end as u32);
-    for place in places {
-        let alike = ((place.key ^ first.key) << (8 * used)).leading_zeros() / 8;
+    for suffix in suffixes {
+        let alike = ((suffix.key ^ first.key) << (8 * used)).leading_zeros() / 8;
         shared = shared.min(alike);
         if shared == 0 {
             break;
