@@ -11,6 +11,7 @@ pub mod resource;
 mod since;
 mod verifications;
 
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::thread;
@@ -386,27 +387,22 @@ impl Deref for Snapshot {
 /// Returns `taxonomy` with the people and services that only the `business` lists: searches know their names, too.
 fn with_listed(taxonomy: &Taxonomy, business: &Business) -> Taxonomy {
     let mut all = taxonomy.clone();
-    for person in &business.technicians {
-        if taxonomy
-            .technicians
-            .iter()
-            .all(|known| known.name != person.name)
-        {
-            all.technicians.push(Technician {
-                name: person.name.clone(),
-                aliases: Vec::new(),
-            });
-        }
-    }
-    for service in &business.services {
-        if taxonomy.services.iter().all(|known| known.id != service.id) {
-            all.services.push(Concept {
-                id: service.id.clone(),
-                label: service.label.clone(),
-                phrases: Vec::new(),
-            });
-        }
-    }
+    let people = business.technicians.iter().map(|person| Technician {
+        name: person.name.clone(),
+        aliases: Vec::new(),
+    });
+    let services = business.services.iter().map(|service| Concept {
+        id: service.id.clone(),
+        label: service.label.clone(),
+        phrases: Vec::new(),
+    });
+    all.technicians.extend(people);
+    all.services.extend(services);
+    let (mut names, mut ids) = (HashSet::new(), HashSet::new());
+    all.technicians
+        .retain(|person| names.insert(person.name.clone()));
+    all.services
+        .retain(|service| ids.insert(service.id.clone()));
     all
 }
 

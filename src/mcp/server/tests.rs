@@ -246,6 +246,9 @@ fn a_line_of_stdio_is_a_batch_where_the_handshake_allows_it() {
         assert_eq!(answer.as_array().map(Vec::len), has_batches.then_some(2));
         assert_eq!(code(&answer), if has_batches { 0 } else { -32_600 });
     }
+    // A handshake that is refused changes nothing.
+    let refused = initialize("2025-06-18").replace("2.0", "1.0");
+    assert_eq!(code(&line(refused).expect("an answer")), -32_600);
     for silent in [quiet.to_owned(), format!("[{quiet}]")] {
         assert_eq!(line(silent), None);
     }
