@@ -233,6 +233,7 @@ fn an_aspect_is_quoted_by_polarity_and_found_by_label_id_and_phrase() {
             assert_eq!(quote["url"], url);
         }
     }
+    assert_eq!(ask(json!({"aspect": "fees", "polarity": ""})), fees);
     let complaints = ask(json!({"aspect": "fees", "polarity": "negative"}));
     let quotes = complaints["quotes"].as_object().expect("quotes");
     assert_eq!(quotes.len(), 1);
