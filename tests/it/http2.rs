@@ -89,11 +89,14 @@ fn a_client_may_cancel_20_unprocessed_requests_and_no_more() {
 fn post(server: &Server, path: &str, length: Option<usize>) -> Frames {
     let mut frames = Frames::open(server.address(), &[]);
     let mut block = frames.post_block(path);
-    if let Some(length) = length {
-        let value = length.to_string();
-        // A literal without indexing; its name is entry 28 of the static table.
-        block.extend([0x0f, 28 - 15, value.len() as u8]);
+    // A literal without indexing, whose name is this entry of the static table.
+    let mut field = |entry: u8, value: &str| {
+        block.extend([0x0f, entry - 15, value.len() as u8]);
         block.extend(value.bytes());
+    };
+    field(31, "application/x-www-form-urlencoded");
+    if let Some(length) = length {
+        field(28, &length.to_string());
     }
     frames.send(kind::HEADERS, END_HEADERS, 1, &block);
     frames

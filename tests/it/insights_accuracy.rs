@@ -284,7 +284,7 @@ fn intervals_hold_the_true_share_of_nine_in_ten_aspects() {
     let mut judge = Sentence::default();
     let page = std::fs::read_to_string(root("docs/insights.md")).unwrap();
     for (has_stars, set) in [
-        (true, "subjects of the law practice, with stars"),
+        (true, "aspects of the law practice, with stars"),
         (false, "frequent words of MAMS, development, text only"),
     ] {
         let (mut errors, mut held) = ([0.0; 3], 0);
