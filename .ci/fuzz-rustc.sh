@@ -1,7 +1,7 @@
 #!/bin/sh
 # As RUSTC_WRAPPER: compiles our own packages with the coverage that libFuzzer follows, as cargo-fuzz compiles everything,
 # and dependencies as they are, so that those of the release build serve. RUSTC_BOOTSTRAP makes a stable compiler accept
-# the unstable flags.
+# the unstable flags. cargo does not notice a change of this file: remove target/release/.fingerprint/reviewd-* after one.
 case $CARGO_PKG_NAME in
 reviewd | reviewd-oracle | reviewd-fuzz)
     export RUSTC_BOOTSTRAP=1

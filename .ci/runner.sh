@@ -69,8 +69,8 @@ start_step() {
     limit_s=$(sed -n 's/^# limit: \([0-9]*\) s$/\1/p' "$step")
     limit_s=${limit_s:-300}
     if [ $((deadline - SECONDS)) -lt "$limit_s" ]; then limit_s=$((deadline - SECONDS)); fi
+    printf '\n== %s: %s\n' "$(basename "$step" .sh)" "$(title "$step")"
     if [ ${#group[@]} -eq 1 ]; then
-        printf '\n== %s: %s\n' "$(basename "$step" .sh)" "$(title "$step")"
         exec {output}>&1
     else
         mkdir -p target/ci
@@ -94,10 +94,7 @@ finish_step() {
     step=${running[$pid]}
     unset "running[$pid]"
     name=$(basename "$step" .sh)
-    if [ ${#group[@]} -ne 1 ]; then
-        printf '\n== %s: %s\n' "$name" "$(title "$step")"
-        cat "$(log_of "$step")"
-    fi
+    show "$step"
     case $status in
         0) outcome=passed passed=$((passed + 1)) ;;
         77) outcome=skipped skipped=$((skipped + 1)) ;;
@@ -108,12 +105,18 @@ finish_step() {
     rows+=("$(printf '%-16s %5s s  %s' "$name" "$((SECONDS - started[$pid]))" "$outcome")")
 }
 
+# Prints the output of a step that was not alone.
+show() {
+    [ ${#group[@]} -eq 1 ] || sed "s|^|$(basename "$1" .sh): |" "$(log_of "$1")"
+}
+
 # Stops the running steps; `timeout` passes the signal on to the processes of each.
 end_steps() {
-    local pids=("${!running[@]}")
+    local pids=("${!running[@]}") step
     [ ${#pids[@]} -gt 0 ] || return 0
     kill -TERM "${pids[@]}" 2>/dev/null || true
     wait "${pids[@]}" 2>/dev/null || true
+    for step in "${running[@]}"; do show "$step"; done
 }
 
 usage() {
