@@ -90,8 +90,9 @@ pub(super) fn with_tape<T>(
     parts: &[&[u8]],
     read: impl FnOnce(&[Node<'_>]) -> T,
 ) -> Result<T, simd_json::Error> {
-    let mut input = parts.concat();
-    let length = input.len();
+    let length = parts.iter().map(|part| part.len()).sum();
+    let mut input = Vec::with_capacity(length + INPUT_PADDING);
+    parts.iter().for_each(|part| input.extend_from_slice(part));
     input.resize(length + INPUT_PADDING, b' ');
     let mut buffers = Buffers::with_max_depth(0, DEPTH_MAX);
     let mut tape = Tape(Vec::new());

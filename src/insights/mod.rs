@@ -189,6 +189,7 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
         with_service: named[1],
         with_service_area: named[2],
         languages,
+        ..Coverage::default()
     }
 }
 

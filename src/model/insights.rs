@@ -112,14 +112,17 @@ pub struct Baseline {
     pub negative_recall: f64,
 }
 
-/// The data behind the figures; counts of reviews, except `mentions`.
+/// The data behind the figures; counts of reviews, except `mentions` and `unscored_mentions`. All reviews and mentions are
+/// scored, so the two `unscored` keys are 0: clients may read them, as keys are only ever added (our choice).
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Coverage {
     pub with_text: u64,
     pub scored: u64,
+    pub unscored: u64,
     pub with_aspect: u64,
     pub mentions: u64,
+    pub unscored_mentions: u64,
     pub with_technician: u64,
     pub with_service: u64,
     pub with_service_area: u64,

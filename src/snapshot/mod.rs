@@ -18,6 +18,7 @@ use std::thread;
 
 use bytes::Bytes;
 
+use crate::dataset::mentions::comparable;
 use crate::dataset::publish;
 use crate::insights;
 use crate::model::insights::Insights;
@@ -384,25 +385,37 @@ impl Deref for Snapshot {
     }
 }
 
-/// Returns `taxonomy` with the people and services that only the `business` lists: searches know their names, too.
+/// Returns `taxonomy` with the people and services that only the `business` lists: searches know their names, too. One
+/// whose name is a name or an alias in the taxonomy, in any case and accents, is already there.
 fn with_listed(taxonomy: &Taxonomy, business: &Business) -> Taxonomy {
     let mut all = taxonomy.clone();
-    let people = business.technicians.iter().map(|person| Technician {
-        name: person.name.clone(),
-        aliases: Vec::new(),
-    });
-    let services = business.services.iter().map(|service| Concept {
-        id: service.id.clone(),
-        label: service.label.clone(),
-        phrases: Vec::new(),
-    });
-    all.technicians.extend(people);
-    all.services.extend(services);
-    let (mut names, mut ids) = (HashSet::new(), HashSet::new());
-    all.technicians
-        .retain(|person| names.insert(person.name.clone()));
-    all.services
-        .retain(|service| ids.insert(service.id.clone()));
+    let people = taxonomy.technicians.iter();
+    let names = people.flat_map(|person| [&person.name].into_iter().chain(&person.aliases));
+    let mut known: HashSet<String> = names.map(|name| comparable(name)).collect();
+    for person in &business.technicians {
+        if known.insert(comparable(&person.name)) {
+            all.technicians.push(Technician {
+                name: person.name.clone(),
+                aliases: Vec::new(),
+            });
+        }
+    }
+    let names = |id: &str, label: &str| [comparable(id), comparable(label)];
+    let services = taxonomy.services.iter();
+    let mut known: HashSet<String> = services
+        .flat_map(|one| names(&one.id, &one.label))
+        .collect();
+    for service in &business.services {
+        let names = names(&service.id, &service.label);
+        if !names.iter().any(|name| known.contains(name)) {
+            known.extend(names);
+            all.services.push(Concept {
+                id: service.id.clone(),
+                label: service.label.clone(),
+                phrases: Vec::new(),
+            });
+        }
+    }
     all
 }
 

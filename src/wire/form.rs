@@ -59,7 +59,10 @@ fn decode(raw: &[u8], plus: u8, out: &mut String) -> Result<(), FormError> {
             return Ok(());
         }
         (Ok(text), Err(error)) => (text.into_bytes(), error),
-        (Err(error), _) => (error.into_bytes(), FormError::NotUtf8),
+        (Err(text), decoded) => (
+            text.into_bytes(),
+            decoded.err().unwrap_or(FormError::NotUtf8),
+        ),
     };
     bytes.truncate(start);
     *out = String::from_utf8(bytes).expect("the original content is UTF-8");

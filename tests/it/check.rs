@@ -47,7 +47,7 @@ fn warnings_exit_0_unless_strict_and_are_suppressed_by_name() {
         let printed = check(arguments, status);
         assert!(printed.contains(part), "{arguments:?}: {printed}");
     }
-    let value = run(&["check", &path, "--format", "json"]).json();
+    let value = run(&["check", &path, "--format", "json"]).json(0);
     let codes = [0, 1].map(|number| value["warnings"][number]["code"].clone());
     assert_eq!(codes, ["unverified", "money"]);
 }
@@ -71,7 +71,7 @@ fn an_error_of_a_value_names_its_line_and_column() {
         let is_it = |line: &str| line.starts_with(&start) && line.contains(message);
         assert!(found.lines().any(is_it), "{start}: {found}");
     }
-    let as_json = || run(&["check", &path, "--format", "json"]).json();
+    let as_json = || run(&["check", &path, "--format", "json"]).json(65);
     let value = as_json();
     assert_eq!(value["error_count"], 2, "{value}");
     assert_eq!(value["errors"][1]["line"], line("\"rating\": 7"), "{value}");

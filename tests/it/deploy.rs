@@ -99,7 +99,7 @@ fn a_terminating_pod_still_listens_for_some_seconds() {
 
 #[test]
 fn units_and_containers_set_only_variables_that_exist() {
-    let settings = run(&["config", "--json"]).json();
+    let settings = run(&["config", "--json"]).json(0);
     let settings = settings.as_array().unwrap().iter();
     let known = settings.filter_map(|setting| setting["variable"].as_str());
     assert_known(&known.collect::<Vec<_>>(), &["REVIEWD_"], 5);

@@ -86,4 +86,14 @@ fn an_invalid_entry_is_named_by_its_number() {
         let problems = read(&text, 1).expect_err("refused");
         assert!(problems[0].contains(problem), "{problems:?}");
     }
+    // An entry that cannot be parsed hides no problem of the others.
+    let mut all = entries(2_000);
+    for (at, value) in [(7, ":1e999,"), (9, ":7,"), (1_500, ":1e999,")] {
+        all[at] = all[at].replacen(":5,", value, 1);
+    }
+    let problems = read(&reviews_file(&all.join(",")), 2).expect_err("refused");
+    for at in [7, 9, 1_500] {
+        let is_it = |line: &String| line.contains(&format!("reviews[{at}]"));
+        assert!(problems.iter().any(is_it), "{at}: {problems:?}");
+    }
 }

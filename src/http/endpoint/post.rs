@@ -38,12 +38,12 @@ pub(crate) async fn hub(
         Err(error) => return (reply::render_error_line(&error), false),
     };
     let result = match (app.hub(), request::parse(media_type, &form)) {
-        (Some(hub), Ok(request)) => hub.submit(request).await,
-        (_, Err(refusal)) => Err(refusal),
-        (None, Ok(_)) => {
+        (None, _) => {
             let reason = "the hub is not running".to_owned();
             Err(Refusal::unavailable(reason, RETRY_AFTER_S))
         }
+        (Some(hub), Ok(request)) => hub.submit(request).await,
+        (_, Err(refusal)) => Err(refusal),
     };
     (reply::render_hub(result), true)
 }

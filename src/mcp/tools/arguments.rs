@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Members;
 use crate::mcp::catalog::{Catalog, Named};
+use crate::mcp::result::NOT_READY;
 use crate::model::Row;
 use crate::search::fold::fold;
 use crate::search::issue::{Code, Issue, Issues};
@@ -102,8 +103,12 @@ impl<'v> Arguments<'v> {
             entries.iter().find(|entry| entry.name == *part)
         });
         if found.is_none() && !given.is_empty() {
-            let wrong = resolved.and_then(Result::err);
-            let problem = wrong.map_or("is unknown".to_owned(), |wrong| wrong.problem);
+            let problem = match resolved {
+                Some(Err(wrong)) => wrong.problem,
+                Some(Ok(_)) => "is unknown".to_owned(),
+                // Aspects have no rows yet.
+                None => NOT_READY.to_owned(),
+            };
             self.refuse(name, Code::UnknownValue, problem, given);
         }
         found

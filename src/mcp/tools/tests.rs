@@ -334,6 +334,11 @@ fn names_that_only_the_business_lists_are_known_and_are_not_parts_of_others() {
         title: "Clerk".to_owned(),
     };
     dataset.business.technicians.push(listed("Brandvold"));
+    // Another spelling of a name in the taxonomy is the same person.
+    dataset
+        .business
+        .technicians
+        .push(listed("WALTER  Brandvöld"));
     let snapshot = Snapshot::build(dataset.clone(), &settings());
     let catalog = Catalog::new(Arc::new(snapshot));
     let call = |catalog: &Catalog, tool: Tool, name: &str, value: &str| {

@@ -16,7 +16,7 @@ fn hub(rig: &Rig, arguments: &[&str]) -> Ended {
 }
 
 fn json(rig: &Rig, arguments: &[&str]) -> Value {
-    hub(rig, &[arguments, &["--format", "json"]].concat()).json()
+    hub(rig, &[arguments, &["--format", "json"]].concat()).json(0)
 }
 
 fn id_of(rig: &Rig, callback: &str) -> String {

@@ -31,12 +31,12 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     let accepted = rig.store().accept(&[accept], &quotas, now());
     assert_eq!(accepted, Ok(vec![Ok(())]));
     for (copied, known, requests) in [(2, 0, 1), (0, 2, 0)] {
-        let report = run(&[&copy[..], &["--format", "json"]].concat()).json();
+        let report = run(&[&copy[..], &["--format", "json"]].concat()).json(0);
         let expected = json!({"copied": copied, "known": known, "requests": requests});
         assert_eq!(report, expected);
     }
     let list = |place: [&str; 2]| {
-        let mut list = run(&[&["hub", "list", "--format", "json"], &place[..]].concat()).json();
+        let mut list = run(&[&["hub", "list", "--format", "json"], &place[..]].concat()).json(0);
         for one in list["subscriptions"].as_array_mut().unwrap() {
             one.as_object_mut().unwrap().remove("id");
         }

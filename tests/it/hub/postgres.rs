@@ -203,6 +203,6 @@ fn without_its_database_reads_are_served_and_the_hub_answers_503_until_it_is_bac
     wait_until("no reason", || !is_told());
     hub(true, true);
     // `reviewd hub` reads the database, too.
-    let listed = run(&["hub", "list", "--store", &shared.url, "--format", "json"]).json();
+    let listed = run(&["hub", "list", "--store", &shared.url, "--format", "json"]).json(0);
     assert_eq!(listed["subscriptions"].as_array().unwrap().len(), 2);
 }

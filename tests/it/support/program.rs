@@ -80,8 +80,10 @@ impl Ended {
         self.stdout + &self.stderr
     }
 
-    /// Returns the standard output as JSON.
-    pub(crate) fn json(&self) -> serde_json::Value {
+    /// Asserts the exit status, and returns the standard output as JSON.
+    #[track_caller]
+    pub(crate) fn json(&self, status: i32) -> serde_json::Value {
+        assert_eq!(self.status, Some(status), "{self:?}");
         serde_json::from_str(&self.stdout).unwrap_or_else(|error| panic!("{error}: {self:?}"))
     }
 }
