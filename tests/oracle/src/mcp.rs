@@ -3,6 +3,7 @@
 use std::collections::BTreeSet;
 use std::sync::LazyLock;
 
+use memchr::memmem;
 use serde_json::Value;
 
 use super::lines;
@@ -65,10 +66,15 @@ static SERVED: LazyLock<(Server, Catalog)> = LazyLock::new(|| {
 fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {
     let sent = serde_json::from_slice::<Value>(body);
     let is_json = sent.is_ok();
+    // serde_json gives a key of its own, which may be escaped, a meaning that it does not have for the server.
+    let is_plain = ["serde_json", "\\u"].map(|text| memmem::find(body, text.as_bytes()));
+    let is_counted = is_json && is_plain == [None; 2];
     let sent = sent.unwrap_or_default();
     let is_batch = sent.is_array();
     let messages = sent.as_array().cloned().unwrap_or_else(|| vec![sent]);
-    let expecting = messages.iter().filter(|message| expects_response(message));
+    let expecting = messages
+        .iter()
+        .filter(|message| is_counted && expects_response(message));
     let expecting = expecting.count();
     if reply.body.is_empty() {
         let is_complete = reply.status == 204 || (reply.status == 202 && expecting == 0);
@@ -77,6 +83,7 @@ fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {
     let value: Value = serde_json::from_slice(&reply.body).expect("every body is JSON");
     let counts = expecting..=messages.len();
     match &value {
+        _ if !is_counted => {}
         Value::Array(answers) => assert!(is_batch && counts.contains(&answers.len()), "{value}"),
         _ => assert!(!is_batch || reply.status >= 400, "{value}"),
     }
