@@ -63,28 +63,44 @@ install_debian() {
     retry 3 timeout --foreground 600 "${apt_get[@]}" -y install --no-install-recommends "$@"
 }
 
-# need_venv: makes a Python environment with .ci/requirements.txt, and puts it first in PATH.
-need_venv() {
+# need_npm NAME: installs the packages of .ci/NAME/package.json into the folder `tools`.
+need_npm() {
+    need npm npm
+    tools=$ci_dir/$1
+    mkdir -p "$tools"
+    if cmp -s ".ci/$1/package.json" "$tools/package.json" && [ -e "$tools/installed" ]; then return 0; fi
+    rm -rf "$tools/node_modules" "$tools/installed"
+    cp ".ci/$1/package.json" "$tools/package.json"
+    retry 3 timeout --foreground 180 npm --prefix "$tools" install --silent --no-audit --no-fund ||
+        skip "the packages of .ci/$1/package.json could not be installed"
+    touch "$tools/installed"
+}
+
+# make_venv FOLDER REQUIREMENTS: makes a Python environment with the packages of a file.
+make_venv() {
     need python3 python3 python3-venv
-    local venv=$ci_dir/venv wanted lock
-    wanted=$(sha256sum .ci/requirements.txt)
-    # Another step may be making it.
-    exec {lock}>"$venv.lock"
-    flock "$lock"
-    if [ "$(cat "$venv/installed" 2>/dev/null)" != "$wanted" ]; then
-        rm -rf "$venv"
-        # Debian's python3 lacks the module that installs pip into a virtual environment.
-        if ! python3 -m venv "$venv" >/dev/null 2>&1; then
-            install_debian python3-venv || skip "python3 has no venv module, and python3-venv could not be installed"
-            rm -rf "$venv"
-            python3 -m venv "$venv" || fail "python3 -m venv"
-        fi
-        retry 3 timeout --foreground 180 "$venv/bin/pip" install --quiet -r .ci/requirements.txt ||
-            skip "the python packages of .ci/requirements.txt could not be installed"
-        printf '%s\n' "$wanted" >"$venv/installed"
+    if cmp -s "$2" "$1/installed"; then return 0; fi
+    rm -rf "$1"
+    # Debian's python3 lacks the module that installs pip into a virtual environment.
+    if ! python3 -m venv "$1" >/dev/null 2>&1; then
+        install_debian python3-venv || skip "python3 has no venv module, and python3-venv could not be installed"
+        rm -rf "$1"
+        python3 -m venv "$1" || fail "python3 -m venv"
     fi
+    retry 3 timeout --foreground 180 "$1/bin/pip" install --quiet -r "$2" ||
+        skip "the python packages of $2 could not be installed"
+    cp "$2" "$1/installed"
+}
+
+# need_venv: makes the environment that steps share, and puts it first in PATH.
+need_venv() {
+    local lock
+    # Another step may be making it.
+    exec {lock}>"$ci_dir/venv.lock"
+    flock "$lock"
+    make_venv "$ci_dir/venv" .ci/requirements.txt
     exec {lock}>&-
-    PATH=$venv/bin:$PATH
+    PATH=$ci_dir/venv/bin:$PATH
 }
 
 # need_cargo_tool CRATE VERSION: builds a tool from crates.io once and puts it in PATH.

@@ -3,10 +3,6 @@
 
 need cc build-essential
 need c++ build-essential
-# Debian's python3 lacks the module that installs pip into virtual environments, which several steps make.
-if command -v python3 >/dev/null && ! python3 -c 'import ensurepip' 2>/dev/null; then
-    install_debian python3-venv || echo "python3-venv could not be installed"
-fi
 # PostgreSQL is for the tests of the hub's store; without it they are skipped, and step 30 says so.
 compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null ||
     install_debian postgresql || echo "PostgreSQL could not be installed"

@@ -2,19 +2,10 @@
 # limit: 300 s
 
 command -v java >/dev/null || skip "java is missing, in which the Nu HTML checker is written"
-need npm npm
 need python3 python3
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 
-tools=$ci_dir/html
-mkdir -p "$tools"
-if ! cmp -s .ci/html/package.json "$tools/package.json" || ! [ -e "$tools/installed" ]; then
-    rm -rf "$tools/node_modules" "$tools/installed"
-    cp .ci/html/package.json "$tools/package.json"
-    retry 3 timeout --foreground 180 npm --prefix "$tools" install --silent --no-audit --no-fund ||
-        skip "the package of .ci/html/package.json could not be installed"
-    touch "$tools/installed"
-fi
+need_npm html
 
 start_server REVIEWD_STATE="$tools/state"
 # From files, as the checker does not fetch from loopback addresses.

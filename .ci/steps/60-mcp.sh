@@ -1,19 +1,10 @@
 # MCP: the official conformance suite for three revisions, the Inspector, and clients of four SDKs.
 # limit: 900 s
 
-need npm npm
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 
 # Node is installed from npm, as the suite needs a newer version than Debian has.
-tools=$ci_dir/mcp
-mkdir -p "$tools"
-if ! cmp -s .ci/mcp/package.json "$tools/package.json" || ! [ -e "$tools/installed" ]; then
-    rm -rf "$tools/node_modules" "$tools/installed"
-    cp .ci/mcp/package.json "$tools/package.json"
-    retry 3 timeout --foreground 180 npm --prefix "$tools" install --silent --no-audit --no-fund ||
-        skip "the packages of .ci/mcp/package.json could not be installed"
-    touch "$tools/installed"
-fi
+need_npm mcp
 # The suite needs tools and texts of its own, which this example adds to the server; step 30 has built it.
 cargo build --quiet --locked --example conformance
 # Clients write files to this HOME; cargo needs the real one.
@@ -64,15 +55,8 @@ restarted() {
 cp .ci/mcp/check_typescript.mjs "$tools/"
 restarted "$node" "$tools/check_typescript.mjs" "$base_url/mcp"
 
-need python3 python3 python3-venv
 for client in mcp1 mcp2 fastmcp; do
     venv=$tools/venv-$client
-    if ! cmp -s ".ci/mcp/requirements-$client.txt" "$venv/installed"; then
-        rm -rf "$venv"
-        python3 -m venv "$venv" || skip "python3 has no venv module"
-        retry 3 timeout --foreground 180 "$venv/bin/pip" install --quiet -r ".ci/mcp/requirements-$client.txt" ||
-            skip "the python packages of $client could not be installed"
-        cp ".ci/mcp/requirements-$client.txt" "$venv/installed"
-    fi
+    make_venv "$venv" ".ci/mcp/requirements-$client.txt"
     restarted "$venv/bin/python" .ci/mcp/check_python.py "$client" "$base_url/mcp"
 done

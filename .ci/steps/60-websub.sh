@@ -1,20 +1,13 @@
 # WebSub: a third-party subscriber library over TLS, from discovery to unsubscription, and the subscriber of /developers.
 # limit: 300 s
 
-need python3 python3 python3-venv
 need openssl openssl
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 
 work=$ci_dir/websub
 venv=$work/venv
 mkdir -p "$work"
-if ! cmp -s .ci/websub/requirements.txt "$venv/installed"; then
-    rm -rf "$venv"
-    python3 -m venv "$venv" || skip "python3 has no venv module"
-    retry 3 timeout --foreground 180 "$venv/bin/pip" install --quiet -r .ci/websub/requirements.txt ||
-        skip "the packages of .ci/websub/requirements.txt could not be installed"
-    cp .ci/websub/requirements.txt "$venv/installed"
-fi
+make_venv "$venv" .ci/websub/requirements.txt
 
 # A temporary authority, and a certificate for 127.0.0.1 that hub and subscriber both use.
 (
