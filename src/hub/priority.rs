@@ -6,8 +6,8 @@
 use rustix::process::{getpriority_process, setpriority_process};
 use tracing::debug;
 
-/// Priority of a thread below those that serve requests; the number is its niceness. One step changes the share of a
-/// contended core by about a quarter.
+/// Priority of a thread, always lower than that of threads that serve requests. The number is the niceness: each step
+/// changes the thread's share of a busy core by about a quarter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
     /// For a single thread that requests sometimes wait for: gets a quarter of a contended core.

@@ -201,7 +201,8 @@ fn hanging_callbacks_delay_honest_deliveries_by_at_most_a_second() {
     }
 }
 
-/// A delivery that hangs keeps its thread: 1,024 of them, of which new subscribers get half, beside 64 that have just begun.
+/// A delivery that hangs keeps its thread. At most 1,024 run at a time that are slow, half of them to new subscribers, and
+/// besides these 64 that have just begun.
 #[test]
 fn at_most_1_088_deliveries_run_at_a_time_and_512_of_new_subscribers() {
     for (is_new, most) in [(false, 1_088), (true, 512)] {
