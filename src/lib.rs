@@ -77,4 +77,5 @@ pub mod pages;
 pub mod search;
 pub mod server;
 pub mod snapshot;
-pub mod wire;
+
+pub use reviewd_wire as wire;

@@ -1,4 +1,4 @@
-# How much of the code the fuzz targets reach: lines and regions of src/, by target and by file.
+# How much of the code the fuzz targets reach: lines and regions of our crates, by target and by file.
 # limit: 3600 s
 
 tools=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin
@@ -7,7 +7,7 @@ tools=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/
 work=$ci_dir/coverage
 mkdir -p "$work"
 
-# Only this package is instrumented; its dependencies are built as for any other test.
+# Only our packages are instrumented; their dependencies are built as for any other test.
 wrapper=$work/rustc
 printf '#!/bin/sh\nexec "$@" -Cinstrument-coverage\n' >"$wrapper"
 chmod +x "$wrapper"
@@ -21,7 +21,7 @@ replay() {
     LLVM_PROFILE_FILE=$work/$1.profraw REVIEWD_FUZZ_ONLY=${2:-} REVIEWD_FUZZ_FOUND=$ci_dir/fuzz-corpus \
         "$program" --quiet every_corpus_file_passes >"$work/$1.log" || { cat "$work/$1.log"; fail "$1"; }
     "$tools/llvm-profdata" merge --sparse -o "$work/$1.profdata" "$work/$1.profraw"
-    "$tools/llvm-cov" report "$program" --instr-profile "$work/$1.profdata" --sources src >"$work/$1.txt"
+    "$tools/llvm-cov" report "$program" --instr-profile "$work/$1.profdata" --sources src crates >"$work/$1.txt"
 }
 
 # Columns of llvm-cov: 2 to 4 are regions, missed regions, covered part; 8 to 10 the same for lines.

@@ -2,5 +2,5 @@
 # limit: 600 s
 
 RUSTDOCFLAGS="-D warnings" cargo doc --quiet --locked --no-deps
-# There are no documentation tests so far; future ones would run here.
+# The examples in the documentation.
 cargo test --quiet --locked --doc

@@ -83,7 +83,7 @@ fn read(path: impl AsRef<Path>) -> String {
 /// Every Markdown file of the repository, relative to its root.
 fn pages() -> BTreeSet<PathBuf> {
     // Only these folders, because the root also contains build directories.
-    let folders = ".ci .github benches data deploy docs fuzz LICENSES tests".split(' ');
+    let folders = ".ci .github benches crates data deploy docs fuzz LICENSES tests".split(' ');
     let below = folders.flat_map(|folder| source::files_below(&root().join(folder)));
     let entries = fs::read_dir(root()).expect("a readable folder").flatten();
     let paths = entries.map(|entry| entry.path()).chain(below);

@@ -4,9 +4,33 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
-/// One file of `src`.
+/// One of our crates.
+struct Krate {
+    /// The folder of its sources, from the workspace's root, with a slash at the end.
+    folder: &'static str,
+    /// Its name in a path of Rust.
+    name: &'static str,
+    /// The module of the root package by which others see it, or `None` if each of its own modules is one there.
+    module: Option<&'static str>,
+}
+
+/// All crates whose code the rules hold for.
+const CRATES: &[Krate] = &[
+    Krate {
+        folder: "src/",
+        name: "reviewd",
+        module: None,
+    },
+    Krate {
+        folder: "crates/reviewd-wire/src/",
+        name: "reviewd_wire",
+        module: Some("wire"),
+    },
+];
+
+/// One product file.
 pub(crate) struct Source {
-    /// The path from the package's root, such as `src/wire/date.rs`.
+    /// The path from the workspace's root, such as `src/http/router.rs`.
     pub(crate) path: String,
     /// The unchanged text.
     pub(crate) text: String,
@@ -16,21 +40,46 @@ pub(crate) struct Source {
     pub(crate) product_lines: usize,
 }
 
-/// All files of `src` that are not tests, in the order of their paths.
+/// All files of our crates that are not tests, in the order of their paths.
 pub(crate) fn sources() -> &'static [Source] {
     static SOURCES: OnceLock<Vec<Source>> = OnceLock::new();
     SOURCES.get_or_init(|| {
         let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-        let files = files_below(&root.join("src"));
-        let is_test = |path: &Path| path.with_extension("").iter().any(|name| name == "tests");
-        let source = |path: &PathBuf| {
-            let relative = path.strip_prefix(root).expect("a path below the root");
-            let is_code = path.extension().is_some_and(|extension| extension == "rs");
-            let is_product = is_code && !is_test(relative);
-            is_product.then(|| Source::of(&relative.to_string_lossy(), &read(path)))
-        };
-        files.iter().filter_map(source).collect()
+        let mut sources = Vec::new();
+        for krate in CRATES {
+            let files = files_below(&root.join(krate.folder));
+            assert!(!files.is_empty(), "{}: no such crate", krate.folder);
+            for path in files {
+                let relative = path.strip_prefix(root).expect("a path below the root");
+                if is_product(relative) {
+                    sources.push(Source::of(&relative.to_string_lossy(), &read(&path)));
+                }
+            }
+        }
+        sources
     })
+}
+
+/// The source folders of the crates that the rules hold for.
+pub(crate) fn crates_listed() -> Vec<&'static str> {
+    CRATES.iter().map(|krate| krate.folder).collect()
+}
+
+/// The source folders of the crates in `crates`.
+pub(crate) fn crates_found() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let mut found = Vec::new();
+    for entry in fs::read_dir(folder).expect("a readable folder") {
+        let name = entry.expect("a readable folder").file_name();
+        found.push(format!("crates/{}/src/", name.to_string_lossy()));
+    }
+    found
+}
+
+/// Whether `path` is a Rust file outside of folders and files named `tests`.
+fn is_product(path: &Path) -> bool {
+    let is_rust = path.extension().is_some_and(|extension| extension == "rs");
+    is_rust && !path.with_extension("").iter().any(|name| name == "tests")
 }
 
 /// Every file below `path`, which may be a file itself, except build directories.
@@ -47,6 +96,13 @@ pub(crate) fn files_below(path: &Path) -> Vec<PathBuf> {
 /// The text of a file.
 pub(crate) fn read(path: &Path) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+impl Krate {
+    /// The path of the crate's root as the root package names it.
+    fn base(&self) -> Vec<String> {
+        Vec::from_iter(self.module.map(str::to_owned))
+    }
 }
 
 impl Source {
@@ -81,18 +137,36 @@ impl Source {
         lines.collect()
     }
 
-    /// The top-level module that the file belongs to: `wire` for `src/wire/date.rs` and for `src/wire.rs`.
+    /// The top-level module that the file belongs to: `http` for `src/http/router.rs` and for `src/http.rs`, `wire` for
+    /// every file of its crate.
     pub(crate) fn module(&self) -> &str {
-        let inside = self.path.trim_start_matches("src/");
+        let krate = self.krate();
+        if let Some(module) = krate.module {
+            return module;
+        }
+        let inside = self.path.trim_start_matches(krate.folder);
         let first = inside.split('/').next().unwrap_or(inside);
         first.trim_end_matches(".rs")
     }
 
-    /// The path of the file's module: `wire` for `src/wire/mod.rs`; `wire`, `date` for `src/wire/date.rs`.
+    /// The path of the file's module: `http` for `src/http/mod.rs`; `http`, `router` for `src/http/router.rs`; `wire`,
+    /// `date` for `crates/reviewd-wire/src/date.rs`.
     pub(crate) fn module_path(&self) -> Vec<String> {
-        let inside = self.path.trim_start_matches("src/");
+        let krate = self.krate();
+        let inside = self.path.trim_start_matches(krate.folder);
         let inside = inside.trim_end_matches(".rs").trim_end_matches("/mod");
-        inside.split('/').map(str::to_owned).collect()
+        let mut path: Vec<String> = krate.base();
+        if path.is_empty() || inside != "lib" {
+            path.extend(inside.split('/').map(str::to_owned));
+        }
+        path
+    }
+
+    fn krate(&self) -> &'static Krate {
+        let krate = CRATES
+            .iter()
+            .find(|krate| self.path.starts_with(krate.folder));
+        krate.unwrap_or_else(|| panic!("{}: in no crate", self.path))
     }
 
     /// Every path that begins with the crate or `super`, with its line, as names from the crate's root on.
@@ -105,9 +179,15 @@ impl Source {
             let line = self.line(at);
             references.extend(paths.into_iter().map(|path| (line, path)));
         };
-        for root in ["crate::", "reviewd::"] {
+        let mut roots = vec![("crate::".to_owned(), self.krate().base())];
+        roots.extend(
+            CRATES
+                .iter()
+                .map(|krate| (format!("{}::", krate.name), krate.base())),
+        );
+        for (root, base) in &roots {
             for at in self.places(root) {
-                add(at, &[], &self.code[at + root.len()..]);
+                add(at, base, &self.code[at + root.len()..]);
             }
         }
         for (at, chain) in self.super_chains() {

@@ -20,8 +20,8 @@ errand: job
 sentry: deadline
 twin, twins: reference implementation, duplicate";
 
-/// Searched in addition to the comments and names of `src`; paths from the package's root.
-const SEARCHED: [&str; 4] = ["docs", "deploy", "README.md", "src/pages/assets"];
+/// Searched in addition to the comments and names of our crates; paths from the root.
+const SEARCHED: [&str; 5] = ["crates", "docs", "deploy", "README.md", "src/pages/assets"];
 
 /// Extensions of the files that are searched there.
 const EXTENSIONS: &[&str] = &["md", "sh", "py", "yml", "yaml", "service", "socket"];

@@ -89,7 +89,7 @@ fn push_decoded(raw: &[u8], plus: u8, out: &mut Vec<u8>) -> Result<(), FormError
 }
 
 /// Returns the byte that two hexadecimal digits encode.
-pub(crate) fn unescape(digits: &[u8]) -> Option<u8> {
+pub fn unescape(digits: &[u8]) -> Option<u8> {
     let value = |digit: u8| char::from(digit).to_digit(16);
     match digits {
         [high, low] => u8::try_from(value(*high)? << 4 | value(*low)?).ok(),
