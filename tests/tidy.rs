@@ -28,7 +28,7 @@ const WITHOUT_IO: &[&str] = &[
 /// Files of the hub with the same restriction: its rules.
 const HUB_RULES: &[&str] = &[
     "src/hub/callback",
-    "src/hub/moment",
+    "src/hub/unix_millis",
     "src/hub/refusal",
     "src/hub/outcome",
     "src/hub/request",

@@ -1,7 +1,7 @@
 //! The flags of `serve`, and the configuration that they become.
 //!
 //! A limit has a flag only where an operator has a reason to change it; the others are constants, documented at
-//! [`Limits`] and [`crate::hub::Settings`]. The variable of each flag is set in [`super::command`].
+//! [`Limits`] and [`crate::hub::HubSettings`]. The variable of each flag is set in [`super::command`].
 
 #![allow(rustdoc::bare_urls, reason = "the help is plain text")]
 
@@ -27,7 +27,7 @@ use crate::hub::guard::{Guard, Ports};
 use crate::hub::store::Database;
 use crate::hub::store::Quotas;
 use crate::hub::subscription::Policy;
-use crate::hub::{Settings, StoreLocation};
+use crate::hub::{HubSettings, StoreLocation};
 use crate::server::logs::Format;
 use crate::server::{AccessLogTarget, Config, DataSource, Limits, TlsFiles};
 use crate::wire::network::parse_network;
@@ -233,7 +233,7 @@ impl ServeArgs {
         })
     }
 
-    fn hub_settings(&self) -> Result<Settings, Failure> {
+    fn hub_settings(&self) -> Result<HubSettings, Failure> {
         let waits = self.retry_delays.len();
         if waits > RETRY_DELAYS_MAX {
             let message =
@@ -244,8 +244,8 @@ impl ServeArgs {
             allow_private: self.allow_private_callbacks,
             ports: self.callback_ports.clone(),
         };
-        let defaults = Settings::new(store_location(self.store.as_ref(), &self.state)?, guard);
-        Ok(Settings {
+        let defaults = HubSettings::new(store_location(self.store.as_ref(), &self.state)?, guard);
+        Ok(HubSettings {
             policy: Policy {
                 failures_max: waits as u32 + 1,
                 retry_delays: self.retry_delays.clone(),

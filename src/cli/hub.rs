@@ -17,7 +17,7 @@ use crate::hub::store::{
     WaitingRequest,
 };
 use crate::hub::subscription::Phase;
-use crate::hub::{Moment, StoreLocation};
+use crate::hub::{StoreLocation, UnixMillis};
 use crate::wire::date::Timestamp;
 
 #[derive(Args)]
@@ -250,12 +250,12 @@ fn cells(row: &Value) -> impl Iterator<Item = (&String, String)> {
     })
 }
 
-fn time(moment: Moment) -> String {
-    Timestamp::from_unix(moment.unix_ms().div_euclid(1000)).to_string()
+fn time(moment: UnixMillis) -> String {
+    Timestamp::from_unix(moment.as_ms().div_euclid(1000)).to_string()
 }
 
-fn now() -> Moment {
-    Moment::from_unix_ms(clock::unix_ms())
+fn now() -> UnixMillis {
+    UnixMillis::new(clock::unix_ms())
 }
 
 /// Returns the failure for an unknown subscription: the id is unknown, or when and why the subscription ended.

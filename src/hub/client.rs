@@ -16,9 +16,9 @@ use ureq::{Agent, Body, SendBody};
 
 use super::resolve::{GuardedResolver, NoConnection};
 use super::store::{DenialNotice, Listed, WaitingRequest};
-use super::subscription::{Answer, Failure};
+use super::subscription::{AttemptResult, Failure};
 use super::transport::HttpsConnector;
-use super::{Callback, Settings};
+use super::{Callback, HubSettings};
 use crate::clock;
 use crate::snapshot::Topic;
 use crate::wire::date::parse_http_date;
@@ -45,9 +45,9 @@ impl Job {
 
 /// The result of one exchange.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Exchange {
+pub(super) struct Attempt {
     /// The status or the failure; `None` if nothing was sent, for a reason on our side.
-    pub(super) answer: Option<Answer>,
+    pub(super) answer: Option<AttemptResult>,
     /// `Retry-After` of a 429 or 503.
     pub(super) retry_after: Option<Duration>,
     /// Whether the host was reached and received the request in time, whatever its response.
@@ -56,20 +56,20 @@ pub(super) struct Exchange {
     pub(super) confirmed: bool,
 }
 
-impl Exchange {
+impl Attempt {
     /// Nothing was sent, for a reason on our side.
-    pub(super) const WITHHELD: Exchange = Exchange {
+    pub(super) const DEFERRED: Attempt = Attempt {
         answer: None,
         retry_after: None,
         is_reached: false,
         confirmed: false,
     };
 
-    fn failed(failure: Failure, is_reached: bool) -> Exchange {
-        Exchange {
-            answer: Some(Answer::Failed(failure)),
+    fn failed(failure: Failure, is_reached: bool) -> Attempt {
+        Attempt {
+            answer: Some(AttemptResult::Failed(failure)),
             is_reached,
-            ..Exchange::WITHHELD
+            ..Attempt::DEFERRED
         }
     }
 }
@@ -90,7 +90,7 @@ impl Client {
         base_url: &str,
         tls: Arc<rustls::ClientConfig>,
         resolver: GuardedResolver,
-        settings: &Settings,
+        settings: &HubSettings,
     ) -> Client {
         let config = Agent::config_builder()
             .https_only(true)
@@ -129,7 +129,7 @@ impl Client {
     }
 
     /// Runs the job, and adds the bytes read from its body to `sent`. A panic ends it with [`Failure::Internal`].
-    pub(super) fn run(&self, job: &Job, sent: &AtomicU64) -> Exchange {
+    pub(super) fn run(&self, job: &Job, sent: &AtomicU64) -> Attempt {
         let exchange = AssertUnwindSafe(|| match job {
             Job::Verify(asked) => self.verify(asked),
             Job::Deliver(listed, topic) => self.deliver(listed, topic, sent),
@@ -146,15 +146,15 @@ impl Client {
         });
         catch_unwind(exchange).unwrap_or_else(|_| {
             tracing::error!("an exchange with a subscriber panicked, which is an error in reviewd");
-            Exchange::failed(Failure::Internal, true)
+            Attempt::failed(Failure::Internal, true)
         })
     }
 
     /// Verifies a request at its callback. Only a 2xx whose body is exactly the challenge confirms it; of the body at
     /// most one byte more than the challenge is read.
-    fn verify(&self, asked: &WaitingRequest) -> Exchange {
+    fn verify(&self, asked: &WaitingRequest) -> Attempt {
         let Some(challenge) = challenge() else {
-            return Exchange::WITHHELD;
+            return Attempt::DEFERRED;
         };
         let pairs = [
             ("hub.mode", asked.mode.as_str()),
@@ -172,7 +172,7 @@ impl Client {
         let reader = response.body_mut().as_reader();
         let is_whole = reader.take(most).read_to_end(&mut body).is_ok();
         let is_challenge = is_whole && body == challenge.as_bytes();
-        Exchange {
+        Attempt {
             confirmed: response.status().is_success() && is_challenge,
             ..answered(&response)
         }
@@ -180,7 +180,7 @@ impl Client {
 
     /// Sends a GET with these pairs in its query. Its time limit covers lookup, connection, TLS, request and response
     /// up to the last byte that is read, so a callback that sends a byte per second cannot exceed it.
-    fn get(&self, callback: &Callback, pairs: &[(&str, &str)]) -> Result<Response<Body>, Exchange> {
+    fn get(&self, callback: &Callback, pairs: &[(&str, &str)]) -> Result<Response<Body>, Attempt> {
         let request = self.agent.get(callback.with_query(pairs)).config();
         let request = request.timeout_global(Some(self.timeout)).build();
         request.call().map_err(|error| failure(&error))
@@ -189,7 +189,7 @@ impl Client {
     /// Delivers content by POST with Content-Length; reads only the head of the response. The timeout limits the
     /// lookup, each wait for free space in the send buffer, and the wait for the response after the body;
     /// [`delivery_timeout`] limits the whole delivery.
-    fn deliver(&self, listed: &Listed, topic: &Topic, sent: &AtomicU64) -> Exchange {
+    fn deliver(&self, listed: &Listed, topic: &Topic, sent: &AtomicU64) -> Attempt {
         let (body, patience) = (&topic.body, self.timeout);
         let (url, hub_url) = (&listed.topic, &self.hub_url);
         // The topic comes first, because some subscribers read only one entry.
@@ -214,7 +214,7 @@ impl Client {
             Ok(response) => answered(&response),
             Err(error) => {
                 let mut exchange = failure(&error);
-                let is_late = exchange.answer == Some(Answer::Failed(Failure::Timeout));
+                let is_late = exchange.answer == Some(AttemptResult::Failed(Failure::Timeout));
                 exchange.is_reached &= !is_late || left.rest.is_empty();
                 exchange
             }
@@ -230,12 +230,12 @@ fn challenge() -> Option<String> {
     Some(BASE64_URL_SAFE_NO_PAD.encode(bytes))
 }
 
-fn answered(response: &Response<Body>) -> Exchange {
+fn answered(response: &Response<Body>) -> Attempt {
     let status = response.status().as_u16();
     let wish = response.headers().get("retry-after");
     let wish = wish.filter(|_| matches!(status, 429 | 503));
-    Exchange {
-        answer: Some(Answer::Status(status)),
+    Attempt {
+        answer: Some(AttemptResult::Status(status)),
         retry_after: wish.and_then(|value| parse_retry_after(value.as_bytes())),
         is_reached: true,
         confirmed: false,
@@ -254,15 +254,15 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
 }
 
 /// Converts an error of ureq to the result of an exchange.
-fn failure(error: &ureq::Error) -> Exchange {
+fn failure(error: &ureq::Error) -> Attempt {
     let failure = match error {
         ureq::Error::Other(other) => match other.downcast_ref() {
-            Some(NoConnection::Withheld) => return Exchange::WITHHELD,
+            Some(NoConnection::Deferred) => return Attempt::DEFERRED,
             Some(NoConnection::Refused) => Failure::Connect,
             // The name was resolved, so our network works.
             Some(NoConnection::Failed(Failure::Blocked)) => Failure::Blocked,
             Some(NoConnection::Failed(failure)) => {
-                return Exchange::failed(*failure, false);
+                return Attempt::failed(*failure, false);
             }
             None => Failure::Protocol,
         },
@@ -277,7 +277,7 @@ fn failure(error: &ureq::Error) -> Exchange {
         }
         _ => Failure::Protocol,
     };
-    Exchange::failed(failure, true)
+    Attempt::failed(failure, true)
 }
 
 /// The unsent rest of a body; counts the bytes that are read from it.

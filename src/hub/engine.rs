@@ -17,16 +17,16 @@ use tracing::{info, warn};
 use self::exchanges::FinishedExchange;
 use self::storage::Role;
 use super::breaker::Breaker;
-use super::client::{Client, Exchange, Job};
+use super::client::{Attempt, Client, Job};
 use super::in_flight::{InFlight, YOUNG};
 use super::priority::{Priority, lower_priority};
 use super::resolve::GuardedResolver;
-use super::settings::{Outside, Settings};
+use super::settings::{HubSettings, Outside};
 use super::shared::{Health, OnHealth, Shared};
 use super::store::{Accept, QuotaExceeded, Store};
 use super::subscription::RemovalReason;
 use super::transport::{CaError, client_config};
-use super::{Moment, Refusal};
+use super::{Refusal, UnixMillis};
 use crate::snapshot::Topic;
 
 /// A message to the thread.
@@ -41,7 +41,7 @@ pub(super) enum Message {
     Ended {
         number: u64,
         job: Arc<Job>,
-        exchange: Exchange,
+        exchange: Attempt,
         elapsed: Duration,
     },
     /// Topics may have changed.
@@ -56,7 +56,7 @@ pub(super) enum Message {
 /// The thread's state.
 pub(super) struct Engine {
     base_url: String,
-    settings: Settings,
+    settings: HubSettings,
     shared: Arc<Shared>,
     sender: SyncSender<Message>,
     on_health: OnHealth,
@@ -73,7 +73,7 @@ pub(super) struct Engine {
     /// Whether `contents` may be newer than the store.
     unpublished: bool,
     /// When a topic last got new content, or when this process started.
-    published_at: Moment,
+    published_at: UnixMillis,
     /// Finished exchanges that are not stored yet.
     ended: Vec<FinishedExchange>,
     /// The wall clock; `anchor` is its last reading.
@@ -89,7 +89,7 @@ pub(super) struct Engine {
 impl Engine {
     pub(super) fn new(
         base_url: &str,
-        settings: Settings,
+        settings: HubSettings,
         outside: Outside,
         shared: Arc<Shared>,
         sender: SyncSender<Message>,
@@ -120,7 +120,7 @@ impl Engine {
             breaker: Breaker::default(),
             contents: BTreeMap::new(),
             unpublished: false,
-            published_at: Moment::from_unix_ms(now_ms),
+            published_at: UnixMillis::new(now_ms),
             ended: Vec::new(),
             anchor: (now, now_ms),
             unix_ms: outside.unix_ms,
@@ -201,13 +201,13 @@ impl Engine {
     }
 
     /// Returns the wall-clock time. If the clock has jumped, shifts all stored times: leases are durations.
-    fn moment(&mut self) -> Moment {
+    fn moment(&mut self) -> UnixMillis {
         let (began, was_ms) = self.anchor;
         let instant = Instant::now();
         let elapsed = instant.saturating_duration_since(began);
-        let expected = Moment::from_unix_ms(was_ms).plus(elapsed);
+        let expected = UnixMillis::new(was_ms).plus(elapsed);
         let now_ms = (self.unix_ms)();
-        let jump_ms = now_ms.saturating_sub(expected.unix_ms());
+        let jump_ms = now_ms.saturating_sub(expected.as_ms());
         self.anchor = (instant, now_ms);
         if jump_ms.abs() >= JUMP_MS && self.role.is_ours {
             warn!(jump_ms, "the clock jumped: shifting leases and retries");
@@ -216,7 +216,7 @@ impl Engine {
                 self.anchor.1 = now_ms.saturating_sub(jump_ms);
             }
         }
-        Moment::from_unix_ms(now_ms)
+        UnixMillis::new(now_ms)
     }
 
     /// Takes the topics that the service has published since the last batch.
@@ -235,7 +235,7 @@ impl Engine {
     fn accept(
         &mut self,
         messages: Vec<(Accept, oneshot::Sender<Result<(), Refusal>>)>,
-        now: Moment,
+        now: UnixMillis,
     ) {
         if messages.is_empty() {
             return;
@@ -254,7 +254,7 @@ impl Engine {
     }
 
     /// Periodically ends leases, drops tombstones and updates the gauges.
-    fn run_maintenance(&mut self, now: Moment) {
+    fn run_maintenance(&mut self, now: UnixMillis) {
         let instant = Instant::now();
         let under_way = self.in_flight.len().try_into().unwrap_or(u64::MAX);
         self.shared.stats.in_flight.store(under_way, Relaxed);

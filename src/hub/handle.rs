@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 
 use super::engine::{Engine, Message};
-use super::settings::{Outside, Settings};
+use super::settings::{HubSettings, Outside};
 use super::shared::{Health, OnHealth, Shared, Stats};
 use super::store::Accept;
 use super::transport::CaError;
@@ -25,7 +25,7 @@ pub struct Hub {
 }
 
 struct Inner {
-    settings: Settings,
+    settings: HubSettings,
     /// The public address as a callback, which is refused; `None` if it is not https.
     own: Option<Callback>,
     /// The URLs of the topics; they do not change while the hub runs.
@@ -46,7 +46,7 @@ impl Hub {
     /// If the file of certificate authorities cannot be used.
     pub fn start(
         base_url: &str,
-        settings: Settings,
+        settings: HubSettings,
         outside: Outside,
         topics: [Topic; 3],
         on_health: impl Fn(&Health) + Send + Sync + 'static,

@@ -2,7 +2,7 @@
 //!
 //! [`request`] parses a form into a [`HubRequest`] or a [`Refusal`]. [`subscription`] is the state machine of one pair
 //! of callback and topic. [`store`] persists the state, in a file or in a database that replicas share, before the hub
-//! acknowledges a change. These modules use neither sockets nor the clock: callers pass `now` as a [`Moment`].
+//! acknowledges a change. These modules use neither sockets nor the clock: callers pass `now` as a [`UnixMillis`].
 //!
 //! [`Hub`] is the handle. One thread owns the store and makes all decisions (`engine`). Each exchange with a callback
 //! runs on a thread of its own, which never serves requests: `client` sends, `resolve` and [`guard`] choose the
@@ -18,7 +18,6 @@ mod engine;
 pub mod guard;
 mod handle;
 pub mod in_flight;
-mod moment;
 pub mod priority;
 pub mod request;
 mod resolve;
@@ -27,12 +26,13 @@ mod shared;
 pub mod store;
 pub mod subscription;
 mod transport;
+mod unix_millis;
 
 pub use callback::Callback;
 pub use handle::Hub;
-pub use moment::Moment;
 pub use request::{HubRequest, Mode, Refusal, RefusalKind, Secret};
-pub use settings::{Lanes, Outside, Settings};
+pub use settings::{HubSettings, Lanes, Outside};
 pub use shared::{Health, Stats};
 pub use store::StoreLocation;
 pub use transport::CaError;
+pub use unix_millis::UnixMillis;

@@ -38,7 +38,7 @@ pub(super) enum NoConnection {
     Refused,
     /// Nothing was sent, for a reason on our side.
     #[error("too many lookups or sockets")]
-    Withheld,
+    Deferred,
 }
 
 impl From<NoConnection> for ureq::Error {
@@ -91,7 +91,7 @@ impl GuardedResolver {
 
     fn look_up(&self, host: &str, time_max: Duration) -> Result<Vec<IpAddr>, NoConnection> {
         let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| NoConnection::Withheld)?;
+        let permit = permit.map_err(|_| NoConnection::Deferred)?;
         let (lookup, host) = (Arc::clone(&self.lookup), host.to_owned());
         let (answer, answered) = sync_channel(1);
         let run = move || {
@@ -101,7 +101,7 @@ impl GuardedResolver {
         };
         let builder = thread::Builder::new().name("hub-lookup".to_owned());
         let spawned = builder.stack_size(STACK_BYTES).spawn(run);
-        spawned.map_err(|_| NoConnection::Withheld)?;
+        spawned.map_err(|_| NoConnection::Deferred)?;
         match answered.recv_timeout(time_max) {
             Ok(Ok(addresses)) => Ok(addresses),
             _ => Err(Failure::Resolve.into()),
@@ -199,7 +199,7 @@ mod tests {
         assert_eq!(late, Err(Failure::Resolve.into()));
         assert!(began.elapsed() < LONG, "it was not waited for");
         let next = || resolver.addresses("many.example", LONG);
-        assert_eq!(next(), Err(NoConnection::Withheld));
+        assert_eq!(next(), Err(NoConnection::Deferred));
         drop(end);
         while next().is_err() {
             assert!(began.elapsed() < LONG, "the permit comes back");

@@ -13,7 +13,7 @@ use crate::hub::subscription::{Leases, Policy};
 
 /// The hub's configuration.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct HubSettings {
     /// Where the state is stored.
     pub place: StoreLocation,
     /// Limits of leases.
@@ -34,7 +34,7 @@ pub struct Settings {
     pub lanes: Lanes,
 }
 
-impl Settings {
+impl HubSettings {
     /// Returns the settings of a hub that stores its state at `place` and calls the callbacks that `guard` permits.
     ///
     /// Our choice of each number: leases from 5 minutes to 30 days, 10 days if none is requested (as WebSub
@@ -42,9 +42,9 @@ impl Settings {
     /// `Retry-After` is honoured up to an hour; 100,000 subscriptions, 1,000 per callback host, and a hundredth of
     /// these numbers of requests that wait for verification; 10 s for a request to a callback.
     #[must_use]
-    pub fn new(place: StoreLocation, guard: Guard) -> Settings {
+    pub fn new(place: StoreLocation, guard: Guard) -> HubSettings {
         const MINUTE: Duration = Duration::from_secs(60);
-        Settings {
+        HubSettings {
             place,
             leases: Leases {
                 min_s: 300,

@@ -7,9 +7,9 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::Moment;
+use super::UnixMillis;
 use super::store::Counts;
-use super::subscription::{Answer, RemovalReason};
+use super::subscription::{AttemptResult, RemovalReason};
 use crate::snapshot::Topic;
 
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ pub struct Stats {
     pub failed_status: AtomicU64,
     /// Indexed like [`Failure::ALL`](super::subscription::Failure::ALL).
     pub failed: [AtomicU64; 7],
-    pub withheld: AtomicU64,
+    pub deferred: AtomicU64,
     /// Indexed like [`RemovalReason::ALL`].
     pub removed: [AtomicU64; 6],
     pub delivered_ms: AtomicU64,
@@ -65,16 +65,16 @@ pub struct Stats {
 
 impl Stats {
     /// Counts the end of a delivery; `None` if nothing was delivered for a reason on our side.
-    pub(super) fn count_end(&self, answer: Option<Answer>, elapsed: Duration) {
+    pub(super) fn count_end(&self, answer: Option<AttemptResult>, elapsed: Duration) {
         let counter = match answer {
-            None => &self.withheld,
-            Some(Answer::Failed(failure)) => &self.failed[failure as usize],
-            Some(Answer::Status(200..=299)) => {
+            None => &self.deferred,
+            Some(AttemptResult::Failed(failure)) => &self.failed[failure as usize],
+            Some(AttemptResult::Status(200..=299)) => {
                 let elapsed_ms = elapsed.as_millis().try_into().unwrap_or(u64::MAX);
                 self.delivered_ms.fetch_add(elapsed_ms, Relaxed);
                 &self.delivered
             }
-            Some(Answer::Status(_)) => &self.failed_status,
+            Some(AttemptResult::Status(_)) => &self.failed_status,
         };
         counter.fetch_add(1, Relaxed);
     }
@@ -84,9 +84,9 @@ impl Stats {
     }
 
     /// Sets the gauges to `counts`; no delivery counts as due since before `published_at`.
-    pub(super) fn set_counts(&self, counts: &Counts, published_at: Moment) {
+    pub(super) fn set_counts(&self, counts: &Counts, published_at: UnixMillis) {
         let since = counts.due_since.map(|since| since.max(published_at));
-        let since_ms = since.map_or(0, Moment::unix_ms).try_into();
+        let since_ms = since.map_or(0, UnixMillis::as_ms).try_into();
         self.subscriptions.store(counts.subscriptions, Relaxed);
         self.requests.store(counts.requests, Relaxed);
         self.undelivered.store(counts.undelivered, Relaxed);

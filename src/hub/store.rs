@@ -33,10 +33,10 @@ pub use self::postgres::Database;
 pub use self::schema::SCHEMA_VERSION;
 pub use self::sqlite::FILE_NAME;
 pub use self::types::{
-    Accept, AdminCommand, Claim, CopyReport, Counts, DenialNotice, Lane, Listed, Published,
-    QuotaExceeded, Quotas, Recorded, Report, Tombstone, TopicVersion, WaitingRequest,
+    Accept, AdminCommand, Claim, CopyReport, Counts, DenialNotice, Lane, Listed, PublishResult,
+    QuotaExceeded, Quotas, Report, ReportEffect, Tombstone, TopicVersion, WaitingRequest,
 };
-use super::moment::Moment;
+use super::unix_millis::UnixMillis;
 
 /// Where the hub stores its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -197,7 +197,7 @@ impl Store {
 }
 
 /// Stores the time, so that the next start detects a clock that was set back while the service was down.
-fn touch(db: &mut dyn Connection, now: Moment) -> Result<(), DbError> {
+fn touch(db: &mut dyn Connection, now: UnixMillis) -> Result<(), DbError> {
     let sql = "UPDATE meta SET seen_at = $1";
     db.execute(sql, &[now.into()]).map(drop)
 }

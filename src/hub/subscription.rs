@@ -33,8 +33,8 @@
 use std::fmt;
 use std::time::Duration;
 
-use super::moment::Moment;
 use super::request::Secret;
+use super::unix_millis::UnixMillis;
 
 /// A subscription, without the pair of topic and callback that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,7 +44,7 @@ pub struct Subscription {
     /// Key of the signatures; without it content is not signed.
     pub secret: Option<Secret>,
     /// When the lease ends; nothing is delivered from then on.
-    pub lease_end: Moment,
+    pub lease_end: UnixMillis,
     /// Digest of the last begun attempt, or of the topic's content when the request was accepted.
     pub digest: [u8; 32],
     /// Whether that attempt got a 2xx; true before the first attempt.
@@ -52,7 +52,7 @@ pub struct Subscription {
     /// Consecutive failed deliveries.
     pub failures: u32,
     /// The earliest time of the next attempt.
-    pub next_at: Moment,
+    pub next_at: UnixMillis,
     /// Whether an attempt is in progress.
     pub claimed: bool,
     /// Number of the last begun attempt; the result of any other is stale.
@@ -60,11 +60,11 @@ pub struct Subscription {
     /// How long the last attempt took.
     pub elapsed_ms: u32,
     /// When the subscription became active.
-    pub created_at: Moment,
+    pub created_at: UnixMillis,
     /// When it was last verified.
-    pub verified_at: Moment,
+    pub verified_at: UnixMillis,
     /// The result of the last attempt.
-    pub last: Option<Ended>,
+    pub last: Option<LastAttempt>,
 }
 
 /// The phase of a subscription.
@@ -91,7 +91,7 @@ impl Subscription {
         lease_s: u32,
         secret: Option<Secret>,
         digest: [u8; 32],
-        now: Moment,
+        now: UnixMillis,
     ) -> Subscription {
         Subscription {
             phase: Phase::Pending { lease_s },
@@ -100,7 +100,7 @@ impl Subscription {
             digest,
             acknowledged: true,
             failures: 0,
-            next_at: Moment::ZERO,
+            next_at: UnixMillis::ZERO,
             claimed: false,
             attempt: 0,
             elapsed_ms: 0,
@@ -118,7 +118,12 @@ impl Subscription {
 
     /// Records that the callback was not reached. No `answer` means that nothing was sent, for a reason on our side:
     /// that does not count as an attempt, and is retried after a second. Returns false if there is no retry.
-    pub(super) fn defer(&mut self, answer: Option<Answer>, delay: Duration, now: Moment) -> bool {
+    pub(super) fn defer(
+        &mut self,
+        answer: Option<AttemptResult>,
+        delay: Duration,
+        now: UnixMillis,
+    ) -> bool {
         self.claimed = false;
         let Some(answer) = answer else {
             self.attempt = self.attempt.saturating_sub(1);
@@ -126,19 +131,19 @@ impl Subscription {
             return true;
         };
         self.next_at = now.plus(delay);
-        self.last = Some(Ended { at: now, answer });
+        self.last = Some(LastAttempt { at: now, answer });
         self.attempt < UNREACHED_MAX
     }
 
     /// Makes a pending subscription active after a confirmed verification, which was sent at `asked_at`.
-    pub(super) fn activate(self, asked_at: Moment, now: Moment) -> Subscription {
+    pub(super) fn activate(self, asked_at: UnixMillis, now: UnixMillis) -> Subscription {
         let mut active = Subscription::request(0, None, self.digest, now);
         active.renew(self, asked_at, now);
         active
     }
 
     /// Copies secret and lease of a confirmed request. The lease counts from the verification (WebSub §5.3).
-    pub(super) fn renew(&mut self, request: Subscription, asked_at: Moment, now: Moment) {
+    pub(super) fn renew(&mut self, request: Subscription, asked_at: UnixMillis, now: UnixMillis) {
         let (Phase::Pending { lease_s } | Phase::Active { lease_s }) = request.phase else {
             return;
         };
@@ -151,7 +156,7 @@ impl Subscription {
     }
 
     /// Ends it after a confirmed unsubscription: now, or as soon as the attempt in progress has ended.
-    pub(super) fn unsubscribe(&mut self, now: Moment) -> Option<RemovalReason> {
+    pub(super) fn unsubscribe(&mut self, now: UnixMillis) -> Option<RemovalReason> {
         if !self.claimed {
             return Some(RemovalReason::Unsubscribed);
         }
@@ -174,19 +179,19 @@ impl Subscription {
         &mut self,
         result: &DeliveryResult,
         policy: &Policy,
-        now: Moment,
+        now: UnixMillis,
     ) -> Option<RemovalReason> {
         self.claimed = false;
         self.elapsed_ms = u32::try_from(result.elapsed.as_millis()).unwrap_or(u32::MAX);
-        let ended = result.answer.map(|answer| Ended { at: now, answer });
+        let ended = result.answer.map(|answer| LastAttempt { at: now, answer });
         self.last = ended.or(self.last.take());
         let mut removal = None;
         match result.answer {
             None => self.next_at = now.plus(result.retry_after.unwrap_or(DEFERRED_DELAY)),
-            Some(Answer::Status(410)) => removal = Some(RemovalReason::Gone),
+            Some(AttemptResult::Status(410)) => removal = Some(RemovalReason::Gone),
             Some(answer) if answer.is_success() => {
                 (self.acknowledged, self.failures) = (true, 0);
-                self.next_at = Moment::ZERO;
+                self.next_at = UnixMillis::ZERO;
             }
             Some(_) => {
                 self.failures = self.failures.saturating_add(1);
@@ -205,12 +210,12 @@ impl Subscription {
     /// Brings the next attempt forward, unless one is in progress.
     pub(super) fn retry(&mut self) {
         if !self.claimed {
-            self.next_at = Moment::ZERO;
+            self.next_at = UnixMillis::ZERO;
         }
     }
 
     /// Returns why it ends now, if its lease is over and no attempt is in progress.
-    pub(super) fn check_lease(&self, now: Moment) -> Option<RemovalReason> {
+    pub(super) fn check_lease(&self, now: UnixMillis) -> Option<RemovalReason> {
         let is_over = now >= self.lease_end && !self.claimed;
         is_over.then(|| self.removed(RemovalReason::LeaseEnded))
     }
@@ -225,7 +230,7 @@ impl Subscription {
 
     /// Tells whether the content with digest `current` is undelivered and may be sent at `now`.
     #[must_use]
-    pub fn is_due(&self, current: &[u8; 32], now: Moment) -> bool {
+    pub fn is_due(&self, current: &[u8; 32], now: UnixMillis) -> bool {
         self.is_undelivered(current) && !self.claimed && self.next_at <= now && now < self.lease_end
     }
 
@@ -247,7 +252,7 @@ pub struct DeliveryResult {
     /// The number of the attempt.
     pub attempt: u32,
     /// `None` if nothing arrived, for a reason on our side, which is no failure.
-    pub answer: Option<Answer>,
+    pub answer: Option<AttemptResult>,
     /// Delay of the next attempt: `Retry-After` of a 429 or 503, or our own delay if there is no answer.
     pub retry_after: Option<Duration>,
     /// How long the attempt took.
@@ -258,16 +263,16 @@ pub struct DeliveryResult {
 
 /// The result of an attempt, as shown to the operator.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Ended {
+pub struct LastAttempt {
     /// When it ended.
-    pub at: Moment,
+    pub at: UnixMillis,
     /// The result.
-    pub answer: Answer,
+    pub answer: AttemptResult,
 }
 
 /// The result of an HTTP exchange with a subscriber.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Answer {
+pub enum AttemptResult {
     /// A response with this status.
     Status(u16),
     /// No response.
@@ -375,34 +380,37 @@ impl fmt::Display for Failure {
 
 impl std::error::Error for Failure {}
 
-impl Answer {
+impl AttemptResult {
     /// Tells whether it is any 2xx.
     pub(crate) fn is_success(self) -> bool {
-        matches!(self, Answer::Status(200..=299))
+        matches!(self, AttemptResult::Status(200..=299))
     }
 
     /// Tells whether the network prevented a response, which may be temporary.
     pub(crate) fn is_of_network(self) -> bool {
         use Failure::{Connect, Protocol, Resolve, Timeout};
-        matches!(self, Answer::Failed(Resolve | Connect | Timeout | Protocol))
+        matches!(
+            self,
+            AttemptResult::Failed(Resolve | Connect | Timeout | Protocol)
+        )
     }
 
     /// Parses the output of `Display`.
-    pub(crate) fn from_name(name: &str) -> Option<Answer> {
+    pub(crate) fn from_name(name: &str) -> Option<AttemptResult> {
         if let Ok(status) = name.parse() {
-            return Some(Answer::Status(status));
+            return Some(AttemptResult::Status(status));
         }
         let mut failures = Failure::ALL.into_iter();
         let known = failures.find(|known| known.1 == name)?;
-        Some(Answer::Failed(known.0))
+        Some(AttemptResult::Failed(known.0))
     }
 }
 
-impl fmt::Display for Answer {
+impl fmt::Display for AttemptResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Answer::Status(status) => write!(f, "{status}"),
-            Answer::Failed(failure) => failure.fmt(f),
+            AttemptResult::Status(status) => write!(f, "{status}"),
+            AttemptResult::Failed(failure) => failure.fmt(f),
         }
     }
 }

@@ -79,7 +79,7 @@ fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConn
         io::ErrorKind::ConnectionRefused => NoConnection::Refused,
         _ => match Errno::from_io_error(&failed) {
             // No free file descriptor.
-            Some(Errno::MFILE | Errno::NFILE) => NoConnection::Withheld,
+            Some(Errno::MFILE | Errno::NFILE) => NoConnection::Deferred,
             _ => Failure::Connect.into(),
         },
     })

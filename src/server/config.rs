@@ -50,7 +50,7 @@ pub struct Config {
     /// Limits of connections and requests.
     pub limits: Limits,
     /// The hub; `None` disables it, and its route answers 503.
-    pub hub: Option<hub::Settings>,
+    pub hub: Option<hub::HubSettings>,
 }
 
 impl Config {

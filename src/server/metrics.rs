@@ -272,7 +272,7 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
     let attempts = [
         ("delivered", stats.delivered.load(Relaxed)),
         ("status", stats.failed_status.load(Relaxed)),
-        ("withheld", stats.withheld.load(Relaxed)),
+        ("deferred", stats.deferred.load(Relaxed)),
     ];
     let failures = Failure::ALL.iter().zip(&stats.failed);
     let failures = failures.map(|((_, name), count)| (*name, count.load(Relaxed)));

@@ -6,7 +6,7 @@ use clap::Parser;
 
 use super::ServeArgs;
 use crate::cli::command;
-use crate::hub::Settings;
+use crate::hub::HubSettings;
 
 /// A flag and four values: just below the least valid one, the least, the greatest, and just above the greatest.
 const BOUNDS: &[[&str; 5]] = &[
@@ -115,7 +115,7 @@ struct Line {
 }
 
 /// The settings of the hub with these flags, or the error.
-fn hub(flags: &[&str]) -> Result<Option<Settings>, String> {
+fn hub(flags: &[&str]) -> Result<Option<HubSettings>, String> {
     let line = Line::parse_from([&["reviewd"], flags].concat());
     let config = line.serve.config().map_err(|failure| failure.message)?;
     Ok(config.hub)

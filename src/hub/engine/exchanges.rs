@@ -9,12 +9,12 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info};
 
 use super::{Engine, Message, jitter};
-use crate::hub::Moment;
-use crate::hub::client::{Exchange, Job};
+use crate::hub::UnixMillis;
+use crate::hub::client::{Attempt, Job};
 use crate::hub::priority::{Priority, lower_priority};
 use crate::hub::resolve::STACK_BYTES;
-use crate::hub::store::{DenialNotice, Lane, Recorded, Report};
-use crate::hub::subscription::{Answer, DeliveryResult};
+use crate::hub::store::{DenialNotice, Lane, Report, ReportEffect};
+use crate::hub::subscription::{AttemptResult, DeliveryResult};
 
 /// The result of an exchange for the store, and its status for the log.
 pub(super) struct FinishedExchange {
@@ -25,7 +25,7 @@ pub(super) struct FinishedExchange {
 
 impl Engine {
     /// Starts due exchanges in all lanes. Returns true if a lane is full, so more may be due.
-    pub(super) fn dispatch(&mut self, now: Moment) -> bool {
+    pub(super) fn dispatch(&mut self, now: UnixMillis) -> bool {
         self.in_flight.observe(Instant::now());
         let mut more = self.dispatch_lane(Lane::Ask, now);
         if !self.unpublished {
@@ -36,7 +36,7 @@ impl Engine {
     }
 
     /// Claims and starts due exchanges of a lane. Returns true if it is full, so more may be due.
-    fn dispatch_lane(&mut self, lane: Lane, now: Moment) -> bool {
+    fn dispatch_lane(&mut self, lane: Lane, now: UnixMillis) -> bool {
         let claim = self.in_flight.room(lane, Instant::now());
         if claim.limit == 0 {
             return true;
@@ -65,7 +65,7 @@ impl Engine {
         for job in jobs.into_iter().map(Arc::new) {
             has_threads = has_threads && self.spawn(lane, &job);
             if !has_threads {
-                self.take_end(job, &Exchange::WITHHELD, Duration::ZERO, now);
+                self.take_end(job, &Attempt::DEFERRED, Duration::ZERO, now);
             }
         }
         is_full
@@ -107,17 +107,17 @@ impl Engine {
     pub(super) fn take_end(
         &mut self,
         job: Arc<Job>,
-        exchange: &Exchange,
+        exchange: &Attempt,
         elapsed: Duration,
-        now: Moment,
+        now: UnixMillis,
     ) {
         let answer = exchange.answer;
-        let mut status = answer.map_or("withheld".to_owned(), |answer| answer.to_string());
+        let mut status = answer.map_or("deferred".to_owned(), |answer| answer.to_string());
         let report = match &*job {
             Job::Deny(notice) => return self.end_denial(notice, exchange, &status),
             Job::Verify(asked) => {
                 let (id, confirmed) = (asked.id, exchange.confirmed);
-                if answer.is_some_and(Answer::is_success) && !confirmed {
+                if answer.is_some_and(AttemptResult::is_success) && !confirmed {
                     status.push_str(" without the challenge");
                 }
                 if answer.is_none_or(|answer| self.may_verify_again(answer)) {
@@ -156,7 +156,7 @@ impl Engine {
             }
         };
         // An exchange that was cancelled with the loss of the role is no failure of its subscriber.
-        if self.role.is_ours || matches!(answer, Some(Answer::Status(_))) {
+        if self.role.is_ours || matches!(answer, Some(AttemptResult::Status(_))) {
             self.ended.push(FinishedExchange {
                 job,
                 report,
@@ -167,9 +167,9 @@ impl Engine {
 
     /// Ends a denial that has reached its callback: any status shows that, except those of a proxy whose server is down
     /// (502 to 504).
-    fn end_denial(&mut self, notice: &DenialNotice, exchange: &Exchange, status: &str) {
+    fn end_denial(&mut self, notice: &DenialNotice, exchange: &Attempt, status: &str) {
         let is_told = exchange.answer.is_some_and(|answer| {
-            !answer.is_of_network() && !matches!(answer, Answer::Status(502..=504))
+            !answer.is_of_network() && !matches!(answer, AttemptResult::Status(502..=504))
         });
         let (topic, callback_host) = (&notice.topic, notice.callback.host());
         debug!(topic, %callback_host, status, is_told, "a denial was sent");
@@ -187,7 +187,7 @@ impl Engine {
 
     /// Tells whether a verification failed because of the network, and at most half of the quota of pending requests is
     /// in use: requests for unreachable hosts must not use up the quota.
-    fn may_verify_again(&mut self, answer: Answer) -> bool {
+    fn may_verify_again(&mut self, answer: AttemptResult) -> bool {
         let half = u64::from(self.settings.quotas.requests / 2);
         // The count is some seconds old, so the requests that were deferred since then are added.
         let waiting = self.shared.stats.requests.load(Relaxed) + self.deferred;
@@ -197,7 +197,7 @@ impl Engine {
     }
 
     /// Stores the results of exchanges in one transaction. If that fails, they stay queued, and no new exchange starts.
-    pub(super) fn record(&mut self, now: Moment) {
+    pub(super) fn record(&mut self, now: UnixMillis) {
         if self.ended.is_empty() || self.store.is_none() {
             return;
         }
@@ -214,7 +214,7 @@ impl Engine {
     }
 
     /// Counts and logs the effect of an exchange.
-    fn log(&self, ended: &FinishedExchange, recorded: Recorded) {
+    fn log(&self, ended: &FinishedExchange, recorded: ReportEffect) {
         let stats = &self.shared.stats;
         let (request, subscription) = match ended.report {
             Report::Delivered { id, .. } => (None, Some(id)),
@@ -223,21 +223,23 @@ impl Engine {
         let ((topic, callback_host), status) = (ended.job.pair(), &ended.status);
         let mut reason = None;
         let message = match recorded {
-            Recorded::Activated => "a subscription is active",
-            Recorded::Renewed => "a subscription is renewed",
-            Recorded::Leaving => "a subscription is removed when its running delivery has ended",
-            Recorded::Rejected => "a request was not confirmed",
-            Recorded::Removed(removal) => {
+            ReportEffect::Activated => "a subscription is active",
+            ReportEffect::Renewed => "a subscription is renewed",
+            ReportEffect::Leaving => {
+                "a subscription is removed when its running delivery has ended"
+            }
+            ReportEffect::Rejected => "a request was not confirmed",
+            ReportEffect::Removed(removal) => {
                 stats.count_removals(removal, 1);
                 reason = Some(removal.as_str());
                 "a subscription is removed"
             }
-            Recorded::Waiting
+            ReportEffect::Waiting
                 if !matches!(ended.report, Report::Unreached { answer: None, .. }) =>
             {
                 "a callback could not be reached for its verification, which is retried"
             }
-            Recorded::Waiting | Recorded::Stale | Recorded::Kept => {
+            ReportEffect::Waiting | ReportEffect::Stale | ReportEffect::Kept => {
                 debug!(
                     subscription,
                     request, topic, callback_host, status, "a delivery or verification ended"
@@ -246,7 +248,7 @@ impl Engine {
             }
         };
         match (recorded, &ended.report) {
-            (Recorded::Rejected, _) => stats.rejected.fetch_add(1, Relaxed),
+            (ReportEffect::Rejected, _) => stats.rejected.fetch_add(1, Relaxed),
             (_, Report::Verified { .. }) => stats.confirmed.fetch_add(1, Relaxed),
             _ => 0,
         };

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
 use super::Engine;
-use crate::hub::Moment;
+use crate::hub::UnixMillis;
 use crate::hub::store::{DbError, Store, StoreError, TopicVersion};
 use crate::hub::subscription::RemovalReason;
 use crate::snapshot::Topic;
@@ -33,7 +33,7 @@ impl Role {
 impl Engine {
     /// Opens the store and takes the delivery role, if not done yet. Waits until all exchanges of an earlier role have
     /// ended, so that none runs twice.
-    pub(super) fn open(&mut self, now: Moment) {
+    pub(super) fn open(&mut self, now: UnixMillis) {
         if Instant::now() < self.open_at {
             return;
         }
@@ -64,7 +64,7 @@ impl Engine {
     }
 
     /// Publishes the topics that are served; after a failure it is retried later.
-    pub(super) fn publish(&mut self, now: Moment) {
+    pub(super) fn publish(&mut self, now: UnixMillis) {
         let may_try = self.health.store_error.is_none() || Instant::now() >= self.open_at;
         let may_publish = self.role.is_ours || self.settings.place.is_shared();
         if !(may_publish && may_try && self.unpublished) {

@@ -9,7 +9,7 @@ use std::rc::Rc;
 pub(super) use rusqlite::types::Value;
 use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 
-use crate::hub::Moment;
+use crate::hub::UnixMillis;
 
 /// A synchronous connection to a database, used by one thread.
 pub(super) trait Connection: Send {
@@ -86,15 +86,15 @@ pub(super) fn text(text: impl Into<String>) -> Value {
     Value::Text(text.into())
 }
 
-impl From<Moment> for Value {
-    fn from(moment: Moment) -> Value {
-        moment.unix_ms().into()
+impl From<UnixMillis> for Value {
+    fn from(moment: UnixMillis) -> Value {
+        moment.as_ms().into()
     }
 }
 
-impl FromSql for Moment {
-    fn column_result(value: ValueRef<'_>) -> FromSqlResult<Moment> {
-        i64::column_result(value).map(Moment::from_unix_ms)
+impl FromSql for UnixMillis {
+    fn column_result(value: ValueRef<'_>) -> FromSqlResult<UnixMillis> {
+        i64::column_result(value).map(UnixMillis::new)
     }
 }
 

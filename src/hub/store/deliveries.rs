@@ -4,9 +4,9 @@ use std::collections::HashMap;
 
 use super::connection::{Connection, DbError, Value, limit, parameters, text};
 use super::{
-    Claim, Lane, Listed, Recorded, Report, Store, StoreError, TopicVersion, requests, rows,
+    Claim, Lane, Listed, Report, ReportEffect, Store, StoreError, TopicVersion, requests, rows,
 };
-use crate::hub::Moment;
+use crate::hub::UnixMillis;
 use crate::hub::subscription::Policy;
 
 impl Store {
@@ -16,7 +16,7 @@ impl Store {
         &mut self,
         lane: Lane,
         claim: &Claim,
-        now: Moment,
+        now: UnixMillis,
     ) -> Result<Vec<Listed>, StoreError> {
         let own = self.own.clone();
         let (ids, is_behind) = self.read(|db| find(db, &own, lane, claim, now))?;
@@ -45,10 +45,10 @@ impl Store {
         &mut self,
         reports: &[Report],
         policy: &Policy,
-        now: Moment,
-    ) -> Result<Vec<Recorded>, StoreError> {
+        now: UnixMillis,
+    ) -> Result<Vec<ReportEffect>, StoreError> {
         self.write(|db| {
-            let mut recorded = vec![Recorded::Stale; reports.len()];
+            let mut recorded = vec![ReportEffect::Stale; reports.len()];
             record_deliveries(db, reports, &mut recorded, policy, now)?;
             for (report, recorded) in reports.iter().zip(&mut recorded) {
                 if !matches!(report, Report::Delivered { .. }) {
@@ -69,7 +69,7 @@ fn find(
     own: &[TopicVersion],
     lane: Lane,
     claim: &Claim,
-    now: Moment,
+    now: UnixMillis,
 ) -> Result<(Vec<i64>, bool), DbError> {
     let mut is_behind = false;
     let mut topics: Vec<(i64, [u8; 32])> = Vec::new();
@@ -81,7 +81,7 @@ fn find(
         }
     }
     if !topics.is_empty() {
-        let turn = usize::try_from(now.unix_ms().unsigned_abs()).unwrap_or(0) % topics.len();
+        let turn = usize::try_from(now.as_ms().unsigned_abs()).unwrap_or(0) % topics.len();
         topics.rotate_left(turn);
     }
     let (mut claim, mut found) = (claim.clone(), Vec::new());
@@ -149,9 +149,9 @@ impl Claim {
 fn record_deliveries(
     db: &mut dyn Connection,
     reports: &[Report],
-    recorded: &mut [Recorded],
+    recorded: &mut [ReportEffect],
     policy: &Policy,
-    now: Moment,
+    now: UnixMillis,
 ) -> Result<(), DbError> {
     let mut results = HashMap::new();
     for (report, recorded) in reports.iter().zip(recorded) {
@@ -166,7 +166,7 @@ fn record_deliveries(
     rows::change(db, running, now, |listed| {
         let (result, recorded) = results.remove(&key(listed))?;
         let removal = listed.state.end(result, policy, now);
-        *recorded = removal.map_or(Recorded::Kept, Recorded::Removed);
+        *recorded = removal.map_or(ReportEffect::Kept, ReportEffect::Removed);
         removal
     })?;
     Ok(())

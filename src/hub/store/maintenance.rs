@@ -8,10 +8,10 @@ use std::time::Duration;
 
 use super::connection::{Connection, DbError, Row, limit, text};
 use super::{
-    AdminCommand, CopyReport, Counts, Listed, Published, Store, StoreError, TOMBSTONES_MAX,
+    AdminCommand, CopyReport, Counts, Listed, PublishResult, Store, StoreError, TOMBSTONES_MAX,
     Tombstone, TopicVersion, rows, touch,
 };
-use crate::hub::Moment;
+use crate::hub::UnixMillis;
 use crate::hub::subscription::{RemovalReason, VERIFICATIONS_MAX};
 
 impl Store {
@@ -40,8 +40,8 @@ impl Store {
     pub fn publish(
         &mut self,
         versions: &[TopicVersion],
-        now: Moment,
-    ) -> Result<Published, StoreError> {
+        now: UnixMillis,
+    ) -> Result<PublishResult, StoreError> {
         let is_shared = self.is_shared;
         if let Some(first) = versions.first().filter(|_| is_shared) {
             self.check_origin(origin_of(&first.url))?;
@@ -57,7 +57,7 @@ impl Store {
     pub fn sweep(
         &mut self,
         tombstone_age: Duration,
-        now: Moment,
+        now: UnixMillis,
     ) -> Result<Vec<RemovalReason>, StoreError> {
         self.write(|db| {
             let mut over = rows::select(db, EXPIRED, &[now.into(), limit(SWEEP_MAX)])?;
@@ -75,13 +75,13 @@ impl Store {
 
     /// Takes over from a process that has ended: releases its claims, so that its exchanges are repeated, and drops
     /// requests without attempts left. Shifts all stored times back if the clock is more than 5 s behind the last one.
-    pub fn recover(&mut self, now: Moment) -> Result<(), StoreError> {
+    pub fn recover(&mut self, now: UnixMillis) -> Result<(), StoreError> {
         self.write(|db| {
             let meta = db.query_one("SELECT seen_at FROM meta", &[])?;
             let seen_ms: i64 = meta.get("seen_at")?;
             // Small differences between the clocks of replicas must not change every row.
-            if now.unix_ms() < seen_ms.saturating_sub(CLOCK_DIFFERENCE_MS) {
-                shift(db, now.unix_ms().saturating_sub(seen_ms))?;
+            if now.as_ms() < seen_ms.saturating_sub(CLOCK_DIFFERENCE_MS) {
+                shift(db, now.as_ms().saturating_sub(seen_ms))?;
             }
             touch(db, now)?;
             let sql = "DELETE FROM request WHERE claimed = 1 AND attempts >= $1";
@@ -99,7 +99,7 @@ impl Store {
     }
 
     /// Counts subscriptions, requests and due deliveries.
-    pub fn counts(&mut self, now: Moment) -> Result<Counts, StoreError> {
+    pub fn counts(&mut self, now: UnixMillis) -> Result<Counts, StoreError> {
         let sql = "SELECT count(*) AS subscriptions, count(*) FILTER (WHERE is_undelivered) AS undelivered,
              count(*) FILTER (WHERE is_undelivered AND next_at <= $1) AS due,
              min(next_at) FILTER (WHERE is_undelivered AND next_at <= $1) AS due_since,
@@ -146,7 +146,7 @@ impl Store {
         &mut self,
         id: i64,
         command: AdminCommand,
-        now: Moment,
+        now: UnixMillis,
     ) -> Result<Option<Listed>, StoreError> {
         self.write(|db| {
             let found = rows::load(db, &[id])?;
@@ -165,7 +165,11 @@ impl Store {
     /// subscriptions whose lease is over. Holds all of them in memory at once. Of two states of a subscription, the one
     /// with the later verification wins, or with the same verification the one with more attempts, so a repeated copy
     /// changes nothing.
-    pub fn copy_from(&mut self, source: &mut Store, now: Moment) -> Result<CopyReport, StoreError> {
+    pub fn copy_from(
+        &mut self,
+        source: &mut Store,
+        now: UnixMillis,
+    ) -> Result<CopyReport, StoreError> {
         let [topics, subscriptions, requests, notices] = source.read(|db| {
             Ok([
                 db.query("SELECT url, digest, dated FROM topic", &[])?,
@@ -196,9 +200,9 @@ fn publish(
     db: &mut dyn Connection,
     versions: &[TopicVersion],
     is_shared: bool,
-    now: Moment,
-) -> Result<Published, DbError> {
-    let mut published = Published::default();
+    now: UnixMillis,
+) -> Result<PublishResult, DbError> {
+    let mut published = PublishResult::default();
     for TopicVersion { url, digest, dated } in versions {
         let changed = db.execute(
             "INSERT INTO topic (url, digest, dated) VALUES ($1, $2, $3)

@@ -5,10 +5,10 @@ use std::time::Duration;
 
 use super::connection::{Connection, DbError, Row, Value, limit, text};
 use super::{
-    Accept, Claim, DenialNotice, QuotaExceeded, Quotas, Recorded, Report, Store, StoreError,
+    Accept, Claim, DenialNotice, QuotaExceeded, Quotas, Report, ReportEffect, Store, StoreError,
     WaitingRequest, rows, touch,
 };
-use crate::hub::Moment;
+use crate::hub::UnixMillis;
 use crate::hub::request::Mode;
 use crate::hub::subscription::{RemovalReason, Subscription};
 
@@ -19,7 +19,7 @@ impl Store {
         &mut self,
         requests: &[Accept],
         quotas: &Quotas,
-        now: Moment,
+        now: UnixMillis,
     ) -> Result<Vec<Result<(), QuotaExceeded>>, StoreError> {
         self.write(|db| {
             touch(db, now)?;
@@ -34,7 +34,7 @@ impl Store {
     pub fn claim_requests(
         &mut self,
         claim: &Claim,
-        now: Moment,
+        now: UnixMillis,
     ) -> Result<Vec<WaitingRequest>, StoreError> {
         let (mut claim, mut ids) = (claim.clone(), Vec::new());
         self.read(|db| claim.find(db, FIND, &[now.into()], &mut ids))?;
@@ -65,7 +65,7 @@ impl Store {
     pub fn claim_notices(
         &mut self,
         most: usize,
-        now: Moment,
+        now: UnixMillis,
     ) -> Result<Vec<DenialNotice>, StoreError> {
         let due = "SELECT id FROM notice WHERE next_at <= $1 LIMIT 1";
         if most == 0 || self.read(|db| db.query(due, &[now.into()]))?.is_empty() {
@@ -108,7 +108,7 @@ fn accept_one(
     accept: &Accept,
     quotas: &Quotas,
     active: &mut Option<u64>,
-    now: Moment,
+    now: UnixMillis,
 ) -> Result<Result<(), QuotaExceeded>, DbError> {
     use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
     let Accept { request, lease_s } = accept;
@@ -171,20 +171,20 @@ fn accept_one(
 pub(super) fn record(
     db: &mut dyn Connection,
     report: &Report,
-    now: Moment,
-) -> Result<Recorded, DbError> {
+    now: UnixMillis,
+) -> Result<ReportEffect, DbError> {
     let id = match *report {
-        Report::Delivered { .. } => return Ok(Recorded::Stale),
+        Report::Delivered { .. } => return Ok(ReportEffect::Stale),
         Report::Verified { id, .. } | Report::Unreached { id, .. } => id,
     };
     let Some(mut request) = load(db, id)?.filter(|request| request.state.claimed) else {
-        return Ok(Recorded::Stale);
+        return Ok(ReportEffect::Stale);
     };
     if let Report::Unreached { answer, delay, .. } = *report
         && request.state.defer(answer, delay, now)
     {
         save(db, &request)?;
-        return Ok(Recorded::Waiting);
+        return Ok(ReportEffect::Waiting);
     }
     db.execute("DELETE FROM request WHERE id = $1", &[id.into()])?;
     match *report {
@@ -193,36 +193,36 @@ pub(super) fn record(
             confirmed: true,
             ..
         } => confirm(db, request, asked_at, now),
-        _ => Ok(Recorded::Rejected),
+        _ => Ok(ReportEffect::Rejected),
     }
 }
 
 fn confirm(
     db: &mut dyn Connection,
     request: WaitingRequest,
-    asked_at: Moment,
-    now: Moment,
-) -> Result<Recorded, DbError> {
+    asked_at: UnixMillis,
+    now: UnixMillis,
+) -> Result<ReportEffect, DbError> {
     let (topic, callback) = (&request.topic, &request.callback);
     let known = db.query("SELECT id FROM topic WHERE url = $1", &[text(topic)])?;
     let Some(known) = known.first() else {
-        return Ok(Recorded::Rejected);
+        return Ok(ReportEffect::Rejected);
     };
     match (rows::load_pair(db, callback, topic)?, request.mode) {
         (Some(listed), Mode::Unsubscribe) => {
             let end = |listed: &mut super::Listed| listed.state.unsubscribe(now);
             let changed = rows::change(db, vec![listed], now, end)?;
             let removal = changed.first().and_then(|(_, removal)| *removal);
-            Ok(removal.map_or(Recorded::Leaving, Recorded::Removed))
+            Ok(removal.map_or(ReportEffect::Leaving, ReportEffect::Removed))
         }
         (Some(listed), Mode::Subscribe) => {
             rows::change(db, vec![listed], now, |listed| {
                 listed.state.renew(request.state.clone(), asked_at, now);
                 None
             })?;
-            Ok(Recorded::Renewed)
+            Ok(ReportEffect::Renewed)
         }
-        (None, Mode::Unsubscribe) => Ok(Recorded::Stale),
+        (None, Mode::Unsubscribe) => Ok(ReportEffect::Stale),
         (None, Mode::Subscribe) => {
             let state = request.state.activate(asked_at, now);
             let mut row = rows::columns(&state);
@@ -235,7 +235,7 @@ fn confirm(
             db.insert("subscription", row)?;
             let sql = "DELETE FROM notice WHERE callback = $1 AND topic = $2";
             db.execute(sql, &[text(callback.uri()), text(topic)])?;
-            Ok(Recorded::Activated)
+            Ok(ReportEffect::Activated)
         }
     }
 }

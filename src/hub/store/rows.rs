@@ -3,8 +3,8 @@
 use super::connection::{Columns, Connection, DbError, Row, Value, limit, parameters, text};
 use super::{Listed, TOMBSTONES_MAX};
 use crate::hub::request::Secret;
-use crate::hub::subscription::{Answer, Ended, Phase, RemovalReason, Subscription};
-use crate::hub::{Callback, Moment};
+use crate::hub::subscription::{AttemptResult, LastAttempt, Phase, RemovalReason, Subscription};
+use crate::hub::{Callback, UnixMillis};
 
 /// Loads the subscriptions that a `WHERE` clause selects; `s` is the subscription, `t` its topic.
 pub(super) fn select(
@@ -44,7 +44,7 @@ pub(super) fn load_pair(
 pub(super) fn change(
     db: &mut dyn Connection,
     found: Vec<Listed>,
-    now: Moment,
+    now: UnixMillis,
     mut change: impl FnMut(&mut Listed) -> Option<RemovalReason>,
 ) -> Result<Vec<(Listed, Option<RemovalReason>)>, DbError> {
     let (mut changed, mut kept) = (Vec::with_capacity(found.len()), Vec::new());
@@ -65,7 +65,7 @@ fn remove(
     db: &mut dyn Connection,
     listed: &Listed,
     removal: RemovalReason,
-    now: Moment,
+    now: UnixMillis,
 ) -> Result<(), DbError> {
     let (topic, callback, state) = (&listed.topic, &listed.callback, &listed.state);
     let sql = "DELETE FROM subscription WHERE id = $1";
@@ -157,7 +157,7 @@ fn last_columns(state: &Subscription) -> [(&'static str, Value); 2] {
     ]
 }
 
-pub(super) fn answer_value(last: Option<&Ended>) -> Value {
+pub(super) fn answer_value(last: Option<&LastAttempt>) -> Value {
     last.map(|last| last.answer.to_string()).into()
 }
 
@@ -176,8 +176,10 @@ pub(super) fn read_callback(row: &Row) -> Result<Callback, DbError> {
 }
 
 /// Reads the result of a last attempt that ended at `at`.
-pub(super) fn read_last(row: &Row, at: Option<Moment>) -> Result<Option<Ended>, DbError> {
+pub(super) fn read_last(row: &Row, at: Option<UnixMillis>) -> Result<Option<LastAttempt>, DbError> {
     let answer = row.get::<Option<String>>("last_answer")?;
-    let answer = answer.and_then(|name| Answer::from_name(&name));
-    Ok(at.zip(answer).map(|(at, answer)| Ended { at, answer }))
+    let answer = answer.and_then(|name| AttemptResult::from_name(&name));
+    Ok(at
+        .zip(answer)
+        .map(|(at, answer)| LastAttempt { at, answer }))
 }

@@ -8,8 +8,10 @@ use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::hub::request::{HubRequest, Mode};
-use crate::hub::subscription::{Answer, DeliveryResult, Ended, RemovalReason, Subscription};
-use crate::hub::{Callback, Moment};
+use crate::hub::subscription::{
+    AttemptResult, DeliveryResult, LastAttempt, RemovalReason, Subscription,
+};
+use crate::hub::{Callback, UnixMillis};
 use crate::wire::date::Timestamp;
 
 /// The content of a topic.
@@ -104,7 +106,7 @@ pub enum Report {
     /// A verification ended, confirmed or not.
     Verified {
         id: i64,
-        asked_at: Moment,
+        asked_at: UnixMillis,
         confirmed: bool,
     },
     /// A verification did not reach its callback, and is retried. After a network failure only if it had fewer than
@@ -112,7 +114,7 @@ pub enum Report {
     Unreached {
         id: i64,
         /// `None` if nothing was sent, for a reason on our side.
-        answer: Option<Answer>,
+        answer: Option<AttemptResult>,
         delay: Duration,
     },
     /// An attempt to deliver ended.
@@ -121,7 +123,7 @@ pub enum Report {
 
 /// The effect of a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recorded {
+pub enum ReportEffect {
     /// No effect: the request or attempt no longer exists.
     Stale,
     /// A subscription became active.
@@ -142,7 +144,7 @@ pub enum Recorded {
 
 /// The result of [`Store::publish`](super::Store::publish).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Published {
+pub struct PublishResult {
     /// URLs of topics with a new digest.
     pub changed: Vec<String>,
     /// URLs of topics that were not changed because their stored content is at least as new.
@@ -170,8 +172,8 @@ pub struct Counts {
     pub undelivered: u64,
     /// Those of them whose next attempt is due or in progress.
     pub due: u64,
-    /// The earliest time at which one of those was due; [`Moment::ZERO`] if it was due at once.
-    pub due_since: Option<Moment>,
+    /// The earliest time at which one of those was due; [`UnixMillis::ZERO`] if it was due at once.
+    pub due_since: Option<UnixMillis>,
 }
 
 /// A subscription with its topic and callback.
@@ -209,9 +211,9 @@ pub struct Tombstone {
     pub topic: String,
     pub host: String,
     pub removal: RemovalReason,
-    pub at: Moment,
-    pub last: Option<Ended>,
-    pub created_at: Moment,
+    pub at: UnixMillis,
+    pub last: Option<LastAttempt>,
+    pub created_at: UnixMillis,
 }
 
 /// A command of the operator for a subscription.

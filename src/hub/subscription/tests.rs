@@ -3,8 +3,8 @@ use super::*;
 const A: [u8; 32] = [1; 32];
 const B: [u8; 32] = [2; 32];
 
-fn at(ms: i64) -> Moment {
-    Moment::from_unix_ms(ms)
+fn at(ms: i64) -> UnixMillis {
+    UnixMillis::new(ms)
 }
 
 fn policy() -> Policy {
@@ -28,7 +28,7 @@ fn begun(mut state: Subscription, digest: [u8; 32]) -> Subscription {
     state
 }
 
-fn end(state: &mut Subscription, answer: Answer, now_ms: i64) -> Option<RemovalReason> {
+fn end(state: &mut Subscription, answer: AttemptResult, now_ms: i64) -> Option<RemovalReason> {
     let result = DeliveryResult {
         attempt: state.attempt,
         answer: Some(answer),
@@ -52,7 +52,7 @@ fn h44_nothing_is_due_from_the_end_of_the_lease_on() {
         None,
         "an attempt is under way"
     );
-    assert_eq!(end(&mut late, Answer::Status(500), 12_000), None);
+    assert_eq!(end(&mut late, AttemptResult::Status(500), 12_000), None);
     assert_eq!(late.check_lease(at(12_000)), ended);
 }
 
@@ -60,7 +60,7 @@ fn h44_nothing_is_due_from_the_end_of_the_lease_on() {
 fn h53_any_2xx_acknowledges_and_every_other_status_fails() {
     for status in 100..=599 {
         let mut state = begun(active(), B);
-        let removal = end(&mut state, Answer::Status(status), 3000);
+        let removal = end(&mut state, AttemptResult::Status(status), 3000);
         let kept = (removal, state.acknowledged, state.failures);
         match status {
             410 => assert_eq!(removal, Some(RemovalReason::Gone)),
@@ -98,14 +98,14 @@ fn an_unsubscription_waits_for_the_attempt_under_way() {
     assert!(leaving.phase == Phase::Unsubscribing && !leaving.is_due(&A, at(9_000)));
     for status in [200, 410, 500] {
         assert_eq!(
-            end(&mut leaving.clone(), Answer::Status(status), 9_000),
+            end(&mut leaving.clone(), AttemptResult::Status(status), 9_000),
             gone
         );
     }
     assert_eq!(Some(leaving.removed(RemovalReason::Operator)), gone);
     leaving.renew(request(None, 10), at(1000), at(8_999));
     assert!(!leaving.is_due(&A, at(8_999)));
-    assert_eq!(end(&mut leaving, Answer::Status(200), 9_000), None);
+    assert_eq!(end(&mut leaving, AttemptResult::Status(200), 9_000), None);
     assert!(leaving.is_due(&A, at(9_000)), "the newer content follows");
 }
 
@@ -117,9 +117,15 @@ fn names_are_read_back_and_stand_in_the_order_of_their_variants() {
     }
     for (index, (failure, name)) in Failure::ALL.into_iter().enumerate() {
         assert_eq!((failure as usize, &*failure.to_string()), (index, name));
-        assert_eq!(Answer::from_name(name), Some(Answer::Failed(failure)));
+        assert_eq!(
+            AttemptResult::from_name(name),
+            Some(AttemptResult::Failed(failure))
+        );
     }
-    assert_eq!(Answer::from_name("599"), Some(Answer::Status(599)));
+    assert_eq!(
+        AttemptResult::from_name("599"),
+        Some(AttemptResult::Status(599))
+    );
     assert_eq!(RemovalReason::from_name("no"), None);
-    assert_eq!(Answer::from_name("no"), None);
+    assert_eq!(AttemptResult::from_name("no"), None);
 }

@@ -8,14 +8,14 @@ use oracle::hub::{ask, claim_all};
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::in_flight::InFlight;
 use reviewd::hub::store::{Lane, Listed, Quotas, Report, Store, TopicVersion};
-use reviewd::hub::subscription::{Answer, DeliveryResult, Failure};
-use reviewd::hub::{Callback, Mode, Moment, Settings, StoreLocation};
+use reviewd::hub::subscription::{AttemptResult, DeliveryResult, Failure};
+use reviewd::hub::{Callback, HubSettings, Mode, StoreLocation, UnixMillis};
 use reviewd::wire::date::Timestamp;
 
 struct Simulation {
     store: Store,
     table: InFlight,
-    settings: Settings,
+    settings: HubSettings,
     start: Instant,
     elapsed: Duration,
     content: u8,
@@ -30,7 +30,7 @@ impl Simulation {
             allow_private: false,
             ports: Ports::parse("443").expect("ports"),
         };
-        let settings = Settings::new(StoreLocation::Directory("unused".into()), guard);
+        let settings = HubSettings::new(StoreLocation::Directory("unused".into()), guard);
         let start = Instant::now();
         let mut simulation = Simulation {
             store: Store::in_memory().expect("memory"),
@@ -46,8 +46,8 @@ impl Simulation {
         simulation
     }
 
-    fn now(&self) -> Moment {
-        Moment::from_unix_ms(1_800_000_000_000).plus(self.elapsed)
+    fn now(&self) -> UnixMillis {
+        UnixMillis::new(1_800_000_000_000).plus(self.elapsed)
     }
 
     fn change(&mut self) {
@@ -136,10 +136,13 @@ impl Simulation {
     }
 
     /// Returns the result of an exchange with a callback, and its duration.
-    fn exchange(&self, callback: &Callback) -> (Answer, Duration) {
+    fn exchange(&self, callback: &Callback) -> (AttemptResult, Duration) {
         match self.is_hanging && !is_honest(callback) {
-            true => (Answer::Failed(Failure::Timeout), self.settings.timeout),
-            false => (Answer::Status(204), Duration::from_millis(30)),
+            true => (
+                AttemptResult::Failed(Failure::Timeout),
+                self.settings.timeout,
+            ),
+            false => (AttemptResult::Status(204), Duration::from_millis(30)),
         }
     }
 

@@ -3,7 +3,7 @@
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::Duration;
 
-use reviewd::hub::Settings;
+use reviewd::hub::HubSettings;
 use reviewd::server::DataSource;
 
 use super::rig;
@@ -14,7 +14,7 @@ use crate::support::{FORM, Response, Server, ask_hub, hub_form, send, wait_until
 const HUB: &str = "/api/websub/hub";
 
 /// Starts a server with a hub.
-fn start_with(temp: &tempfile::TempDir, change: impl FnOnce(&mut Settings)) -> Server {
+fn start_with(temp: &tempfile::TempDir, change: impl FnOnce(&mut HubSettings)) -> Server {
     let mut settings = rig::settings(temp);
     change(&mut settings);
     Server::start_with(|config| config.hub = Some(settings))

@@ -14,8 +14,8 @@ use bytes::Bytes;
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::store::{Listed, Store, Tombstone};
 use reviewd::hub::subscription::RemovalReason;
-use reviewd::hub::{Hub, Lanes, Outside, Settings};
-use reviewd::hub::{Moment, Refusal, StoreLocation, request};
+use reviewd::hub::{Hub, HubSettings, Lanes, Outside};
+use reviewd::hub::{Refusal, StoreLocation, UnixMillis, request};
 use reviewd::snapshot::Topic;
 use reviewd::wire::date::Timestamp;
 use sha2::Digest;
@@ -64,7 +64,7 @@ pub(crate) struct Rig {
     pub(crate) names: Names,
     /// How far the hub's clock is ahead of the system clock, in milliseconds.
     ahead_ms: Arc<AtomicI64>,
-    pub(crate) settings: Settings,
+    pub(crate) settings: HubSettings,
     pub(crate) base_url: String,
     /// The SHA-256 of the last content given to the hub.
     announced: Mutex<[u8; 32]>,
@@ -98,7 +98,7 @@ impl Rig {
     }
 
     /// Starts a hub with changed settings.
-    pub(crate) fn start_with(change: impl FnOnce(&mut Settings)) -> Rig {
+    pub(crate) fn start_with(change: impl FnOnce(&mut HubSettings)) -> Rig {
         let temp = tempfile::tempdir().unwrap();
         let mut settings = settings(&temp);
         change(&mut settings);
@@ -139,8 +139,8 @@ impl Rig {
     }
 
     /// Returns the time of the hub's clock.
-    pub(crate) fn now(&self) -> Moment {
-        Moment::from_unix_ms(reviewd::clock::unix_ms() + self.ahead_ms.load(SeqCst))
+    pub(crate) fn now(&self) -> UnixMillis {
+        UnixMillis::new(reviewd::clock::unix_ms() + self.ahead_ms.load(SeqCst))
     }
 
     /// Shuts the hub down gracefully.
@@ -254,7 +254,7 @@ impl Rig {
     /// Returns the remaining seconds of the subscription's lease.
     pub(crate) fn lease_left_s(&self, callback: &str) -> Option<i64> {
         let lease_end = self.listed(callback)?.state.lease_end;
-        Some((lease_end.unix_ms() - self.now().unix_ms()) / 1_000)
+        Some((lease_end.as_ms() - self.now().as_ms()) / 1_000)
     }
 
     pub(crate) fn list(&self) -> Vec<Listed> {
@@ -287,14 +287,14 @@ impl Rig {
 }
 
 /// Returns settings for tests, with a state directory and the authority's certificate in `temp`.
-pub(crate) fn settings(temp: &tempfile::TempDir) -> Settings {
+pub(crate) fn settings(temp: &tempfile::TempDir) -> HubSettings {
     let ca = temp.path().join("ca.pem");
     authority::write_ca(&ca);
     let guard = Guard {
         allow_private: true,
         ports: Ports::parse("1024-").unwrap(),
     };
-    let mut settings = Settings::new(StoreLocation::Directory(temp.path().join("state")), guard);
+    let mut settings = HubSettings::new(StoreLocation::Directory(temp.path().join("state")), guard);
     settings.leases.min_s = 1;
     settings.policy.retry_delays = [100, 200].map(Duration::from_millis).to_vec();
     settings.quotas.requests_per_host = 1_000;
@@ -326,6 +326,6 @@ pub(crate) fn topics(content: &str) -> [Topic; 3] {
 }
 
 /// Returns the current time.
-pub(crate) fn now() -> Moment {
-    Moment::from_unix_ms(reviewd::clock::unix_ms())
+pub(crate) fn now() -> UnixMillis {
+    UnixMillis::new(reviewd::clock::unix_ms())
 }

@@ -5,10 +5,10 @@ use std::thread;
 use super::super::deliveries;
 use super::*;
 use crate::hub::store::{Accept, Quotas, Store, StoreError, TOMBSTONES_MAX};
-use crate::hub::{Callback, HubRequest, Mode, Moment, StoreLocation};
+use crate::hub::{Callback, HubRequest, Mode, StoreLocation, UnixMillis};
 
-fn at(ms: i64) -> Moment {
-    Moment::from_unix_ms(1_800_000_000_000 + ms)
+fn at(ms: i64) -> UnixMillis {
+    UnixMillis::new(1_800_000_000_000 + ms)
 }
 
 /// Stores requests with these numbers.

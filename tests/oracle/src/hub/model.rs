@@ -5,11 +5,13 @@ use std::cmp::Reverse;
 use std::time::Duration;
 
 use reviewd::hub::store::{
-    Accept, AdminCommand, Claim, Counts, DenialNotice, Lane, Listed, Published, QuotaExceeded,
-    Quotas, Recorded, Report, Tombstone, TopicVersion, WaitingRequest,
+    Accept, AdminCommand, Claim, Counts, DenialNotice, Lane, Listed, PublishResult, QuotaExceeded,
+    Quotas, Report, ReportEffect, Tombstone, TopicVersion, WaitingRequest,
 };
-use reviewd::hub::subscription::{Answer, Ended, Phase, Policy, RemovalReason, Subscription};
-use reviewd::hub::{Callback, Mode, Moment};
+use reviewd::hub::subscription::{
+    AttemptResult, LastAttempt, Phase, Policy, RemovalReason, Subscription,
+};
+use reviewd::hub::{Callback, Mode, UnixMillis};
 
 /// The naive store, with the methods of [`Store`](reviewd::hub::store::Store).
 #[derive(Debug, Default)]
@@ -33,8 +35,8 @@ pub(super) struct Model {
 #[derive(Clone, Debug)]
 struct Notice {
     denial: DenialNotice,
-    since: Moment,
-    next_at: Moment,
+    since: UnixMillis,
+    next_at: UnixMillis,
     attempts: usize,
 }
 
@@ -47,8 +49,8 @@ impl Model {
         }
     }
 
-    pub(super) fn publish(&mut self, versions: &[TopicVersion], now: Moment) -> Published {
-        let mut published = Published::default();
+    pub(super) fn publish(&mut self, versions: &[TopicVersion], now: UnixMillis) -> PublishResult {
+        let mut published = PublishResult::default();
         for version in versions {
             let mut topics = self.topics.iter_mut();
             match topics.find(|topic| topic.url == version.url) {
@@ -80,9 +82,9 @@ impl Model {
         &mut self,
         requests: &[Accept],
         quotas: &Quotas,
-        now: Moment,
+        now: UnixMillis,
     ) -> Vec<Result<(), QuotaExceeded>> {
-        self.seen_ms = now.unix_ms();
+        self.seen_ms = now.as_ms();
         let one = |Accept { request, lease_s }: &Accept| {
             let digest = self.current(&request.topic).unwrap_or_default();
             let waiting = WaitingRequest {
@@ -141,7 +143,7 @@ impl Model {
         )
     }
 
-    pub(super) fn claim_requests(&mut self, claim: &Claim, now: Moment) -> Vec<WaitingRequest> {
+    pub(super) fn claim_requests(&mut self, claim: &Claim, now: UnixMillis) -> Vec<WaitingRequest> {
         let mut busy = claim.busy.clone();
         let mut in_turn = self.requests.clone();
         in_turn.sort_by_key(|one| (self.find(&one.topic, &one.callback).is_none(), one.id));
@@ -170,7 +172,7 @@ impl Model {
         &mut self,
         lane: Lane,
         claim: &Claim,
-        now: Moment,
+        now: UnixMillis,
         ids: &[i64],
     ) -> Vec<Listed> {
         let mut busy = claim.busy.clone();
@@ -214,13 +216,13 @@ impl Model {
         &mut self,
         reports: &[Report],
         policy: &Policy,
-        now: Moment,
-    ) -> Vec<Recorded> {
+        now: UnixMillis,
+    ) -> Vec<ReportEffect> {
         let one = |report| self.record_one(report, policy, now);
         reports.iter().map(one).collect()
     }
 
-    fn record_one(&mut self, report: &Report, policy: &Policy, now: Moment) -> Recorded {
+    fn record_one(&mut self, report: &Report, policy: &Policy, now: UnixMillis) -> ReportEffect {
         let Report::Delivered { id, result } = report else {
             return self.record_verification(report, now);
         };
@@ -229,27 +231,27 @@ impl Model {
             (listed.id, state.claimed, state.attempt) == (*id, true, result.attempt)
         };
         let Some(listed) = self.subscriptions.iter_mut().find(is_it) else {
-            return Recorded::Stale;
+            return ReportEffect::Stale;
         };
         let state = &mut listed.state;
         state.claimed = false;
         state.elapsed_ms = result.elapsed.as_millis() as u32;
         if let Some(answer) = result.answer {
-            state.last = Some(Ended { at: now, answer });
+            state.last = Some(LastAttempt { at: now, answer });
         }
         let removal = match result.answer {
             _ if state.phase == Phase::Unsubscribing => RemovalReason::Unsubscribed,
             None => {
                 state.next_at = moved(now, 1000);
-                return Recorded::Kept;
+                return ReportEffect::Kept;
             }
-            Some(Answer::Status(200..=299)) => {
+            Some(AttemptResult::Status(200..=299)) => {
                 state.acknowledged = true;
                 state.failures = 0;
-                state.next_at = Moment::ZERO;
-                return Recorded::Kept;
+                state.next_at = UnixMillis::ZERO;
+                return ReportEffect::Kept;
             }
-            Some(Answer::Status(410)) => RemovalReason::Gone,
+            Some(AttemptResult::Status(410)) => RemovalReason::Gone,
             Some(_) => {
                 state.failures += 1;
                 if state.failures < policy.failures_max {
@@ -262,22 +264,22 @@ impl Model {
                         .unwrap_or_default()
                         .min(policy.retry_after_max);
                     state.next_at = moved(now, delay_ms.max(wish.as_millis() as i64));
-                    return Recorded::Kept;
+                    return ReportEffect::Kept;
                 }
                 RemovalReason::Failures
             }
         };
         self.end(*id, removal, now);
-        Recorded::Removed(removal)
+        ReportEffect::Removed(removal)
     }
 
-    fn record_verification(&mut self, report: &Report, now: Moment) -> Recorded {
+    fn record_verification(&mut self, report: &Report, now: UnixMillis) -> ReportEffect {
         let (Report::Verified { id, .. }
         | Report::Unreached { id, .. }
         | Report::Delivered { id, .. }) = report;
         let mut requests = self.requests.iter();
         let Some(at) = requests.position(|one| one.id == *id && one.state.claimed) else {
-            return Recorded::Stale;
+            return ReportEffect::Stale;
         };
         let state = &mut self.requests[at].state;
         match *report {
@@ -285,7 +287,7 @@ impl Model {
                 state.claimed = false;
                 state.attempt -= 1;
                 state.next_at = moved(now, 1000);
-                Recorded::Waiting
+                ReportEffect::Waiting
             }
             Report::Unreached {
                 delay,
@@ -294,10 +296,10 @@ impl Model {
             } if state.attempt < 3 => {
                 // The time of the attempt is not stored.
                 let at = state.created_at;
-                state.last = Some(Ended { at, answer });
+                state.last = Some(LastAttempt { at, answer });
                 state.claimed = false;
                 state.next_at = now.plus(delay);
-                Recorded::Waiting
+                ReportEffect::Waiting
             }
             Report::Verified {
                 asked_at,
@@ -309,12 +311,17 @@ impl Model {
             }
             _ => {
                 self.requests.remove(at);
-                Recorded::Rejected
+                ReportEffect::Rejected
             }
         }
     }
 
-    fn confirm(&mut self, request: WaitingRequest, asked_at: Moment, now: Moment) -> Recorded {
+    fn confirm(
+        &mut self,
+        request: WaitingRequest,
+        asked_at: UnixMillis,
+        now: UnixMillis,
+    ) -> ReportEffect {
         let WaitingRequest {
             mode,
             topic,
@@ -327,16 +334,16 @@ impl Model {
         let known = self.find(&topic, &callback);
         let known = known.map(|at| &mut self.subscriptions[at]);
         match (mode, known) {
-            (Mode::Unsubscribe, None) => Recorded::Stale,
+            (Mode::Unsubscribe, None) => ReportEffect::Stale,
             (Mode::Unsubscribe, Some(listed)) if listed.state.claimed => {
                 listed.state.phase = Phase::Unsubscribing;
                 (listed.state.lease_end, listed.state.verified_at) = (now, now);
-                Recorded::Leaving
+                ReportEffect::Leaving
             }
             (Mode::Unsubscribe, Some(listed)) => {
                 let id = listed.id;
                 self.end(id, RemovalReason::Unsubscribed, now);
-                Recorded::Removed(RemovalReason::Unsubscribed)
+                ReportEffect::Removed(RemovalReason::Unsubscribed)
             }
             (Mode::Subscribe, Some(Listed { state: known, .. })) => {
                 known.phase = Phase::Active { lease_s };
@@ -344,9 +351,9 @@ impl Model {
                 known.secret = state.secret;
                 known.failures = 0;
                 if !known.claimed {
-                    known.next_at = Moment::ZERO;
+                    known.next_at = UnixMillis::ZERO;
                 }
-                Recorded::Renewed
+                ReportEffect::Renewed
             }
             (Mode::Subscribe, None) => {
                 let pair = (&topic, &callback);
@@ -364,12 +371,12 @@ impl Model {
                     is_undelivered: false,
                     state,
                 });
-                Recorded::Activated
+                ReportEffect::Activated
             }
         }
     }
 
-    pub(super) fn claim_notices(&mut self, limit: usize, now: Moment) -> Vec<DenialNotice> {
+    pub(super) fn claim_notices(&mut self, limit: usize, now: UnixMillis) -> Vec<DenialNotice> {
         let day = Duration::from_secs(86_400);
         let due = |notice: &Notice| notice.next_at <= now;
         let is_over = |notice: &Notice| notice.attempts > 0 && notice.since <= now.minus(day);
@@ -389,7 +396,7 @@ impl Model {
         self.notices.retain(|notice| notice.denial.id != id);
     }
 
-    pub(super) fn sweep(&mut self, tombstone_age: Duration, now: Moment) -> Vec<RemovalReason> {
+    pub(super) fn sweep(&mut self, tombstone_age: Duration, now: UnixMillis) -> Vec<RemovalReason> {
         let is_asked = |listed: &Listed| {
             self.requests.iter().any(|one| {
                 one.mode == Mode::Subscribe
@@ -401,22 +408,22 @@ impl Model {
         });
         let oldest = now.minus(tombstone_age);
         self.tombstones.retain(|stone| stone.at >= oldest);
-        if self.seen_ms <= now.unix_ms() - 60_000 {
-            self.seen_ms = now.unix_ms();
+        if self.seen_ms <= now.as_ms() - 60_000 {
+            self.seen_ms = now.as_ms();
         }
         let mut end = |id| self.end(id, RemovalReason::LeaseEnded, now);
         over.into_iter().map(&mut end).collect()
     }
 
-    pub(super) fn recover(&mut self, now: Moment) {
-        if now.unix_ms() + 5_000 < self.seen_ms {
-            self.shift(now.unix_ms() - self.seen_ms);
+    pub(super) fn recover(&mut self, now: UnixMillis) {
+        if now.as_ms() + 5_000 < self.seen_ms {
+            self.shift(now.as_ms() - self.seen_ms);
         }
-        self.seen_ms = now.unix_ms();
+        self.seen_ms = now.as_ms();
         for Listed { state, .. } in &mut self.subscriptions {
             if state.claimed {
                 state.claimed = false;
-                state.next_at = Moment::ZERO;
+                state.next_at = UnixMillis::ZERO;
             }
         }
         let requests = &mut self.requests;
@@ -428,7 +435,7 @@ impl Model {
 
     pub(super) fn shift(&mut self, by_ms: i64) {
         self.seen_ms += by_ms;
-        let mut all: Vec<&mut Moment> = Vec::new();
+        let mut all: Vec<&mut UnixMillis> = Vec::new();
         let active = self.subscriptions.iter_mut().map(|one| &mut one.state);
         let asked = self.requests.iter_mut().map(|one| &mut one.state);
         for state in active.chain(asked) {
@@ -448,12 +455,12 @@ impl Model {
         }
     }
 
-    pub(super) fn counts(&self, now: Moment) -> Counts {
+    pub(super) fn counts(&self, now: UnixMillis) -> Counts {
         let undelivered = self
             .list()
             .into_iter()
             .filter(|listed| listed.is_undelivered);
-        let undelivered: Vec<Moment> = undelivered.map(|listed| listed.state.next_at).collect();
+        let undelivered: Vec<UnixMillis> = undelivered.map(|listed| listed.state.next_at).collect();
         let due = || undelivered.iter().filter(|next_at| **next_at <= now);
         Counts {
             subscriptions: self.subscriptions.len() as u64,
@@ -484,7 +491,7 @@ impl Model {
         &mut self,
         id: i64,
         command: AdminCommand,
-        now: Moment,
+        now: UnixMillis,
     ) -> Option<Listed> {
         let before = self.list().into_iter().find(|listed| listed.id == id)?;
         match command {
@@ -496,7 +503,7 @@ impl Model {
                 let mut all = self.subscriptions.iter_mut();
                 let known = all.find(|listed| listed.id == id && !listed.state.claimed);
                 if let Some(known) = known {
-                    known.state.next_at = Moment::ZERO;
+                    known.state.next_at = UnixMillis::ZERO;
                 }
             }
         }
@@ -522,7 +529,7 @@ impl Model {
     }
 
     /// Ends a subscription, and returns the reason: an unsubscription takes precedence over any other.
-    fn end(&mut self, id: i64, removal: RemovalReason, now: Moment) -> RemovalReason {
+    fn end(&mut self, id: i64, removal: RemovalReason, now: UnixMillis) -> RemovalReason {
         let at = self.subscriptions.iter().position(|listed| listed.id == id);
         let Listed {
             topic,
@@ -557,7 +564,7 @@ impl Model {
             self.notices.push(Notice {
                 denial,
                 since: now,
-                next_at: Moment::ZERO,
+                next_at: UnixMillis::ZERO,
                 attempts: 0,
             });
         }
@@ -566,6 +573,6 @@ impl Model {
 }
 
 /// Returns the moment moved by `by_ms`, backwards when it is negative.
-pub(super) fn moved(moment: Moment, by_ms: i64) -> Moment {
-    Moment::from_unix_ms(moment.unix_ms().saturating_add(by_ms))
+pub(super) fn moved(moment: UnixMillis, by_ms: i64) -> UnixMillis {
+    UnixMillis::new(moment.as_ms().saturating_add(by_ms))
 }

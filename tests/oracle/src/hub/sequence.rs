@@ -8,11 +8,11 @@ use std::time::Duration;
 use super::model::{Model, moved};
 use super::{ask, claim_all};
 use reviewd::hub::store::{
-    AdminCommand, Claim, Lane, Listed, Quotas, Recorded, Report, Store, TopicVersion,
+    AdminCommand, Claim, Lane, Listed, Quotas, Report, ReportEffect, Store, TopicVersion,
     WaitingRequest,
 };
-use reviewd::hub::subscription::{Answer, DeliveryResult, Failure, Policy};
-use reviewd::hub::{Mode, Moment};
+use reviewd::hub::subscription::{AttemptResult, DeliveryResult, Failure, Policy};
+use reviewd::hub::{Mode, UnixMillis};
 use reviewd::wire::date::Timestamp;
 
 /// Calls a method of both stores, asserts that the results are equal, and returns the result.
@@ -44,7 +44,7 @@ pub fn check_shared_hub_sequence(store: Store, bytes: &[u8]) {
 struct Simulation {
     real: Store,
     model: Model,
-    now: Moment,
+    now: UnixMillis,
     /// The date of the newest content.
     dated_s: i64,
     verifications: Vec<WaitingRequest>,
@@ -58,7 +58,7 @@ impl Simulation {
         Simulation {
             real,
             model: Model::new(is_shared),
-            now: Moment::from_unix_ms(1_800_000_000_000),
+            now: UnixMillis::new(1_800_000_000_000),
             dated_s: 0,
             verifications: Vec::new(),
             deliveries: Vec::new(),
@@ -146,7 +146,7 @@ impl Simulation {
         let reports = [match argument / 8 % 8 {
             kind @ 1..=2 => Report::Unreached {
                 id,
-                answer: (kind == 2).then_some(Answer::Failed(Failure::Connect)),
+                answer: (kind == 2).then_some(AttemptResult::Failed(Failure::Connect)),
                 delay: Duration::from_secs(argument as u64 % 4),
             },
             kind => Report::Verified {
@@ -156,7 +156,7 @@ impl Simulation {
             },
         }];
         let recorded = both!(self, record(&reports, &policy(), self.now));
-        if recorded == [Recorded::Activated] {
+        if recorded == [ReportEffect::Activated] {
             // A new subscriber is assumed to have the content at the time of its request.
             let newest = self.model.list().pop().expect("it is there");
             self.received.insert(pair(&newest), newest.state.digest);
@@ -208,12 +208,12 @@ impl Simulation {
         let delivery = self.deliveries.remove(argument % self.deliveries.len());
         let answers = [200, 204, 500, 410, 302, 0, 299, 503];
         let answer = match answers[argument / 4 % 8] {
-            0 => Answer::Failed(Failure::Timeout),
-            status => Answer::Status(status),
+            0 => AttemptResult::Failed(Failure::Timeout),
+            status => AttemptResult::Status(status),
         };
         let kind = argument / 32;
         let answer = (kind != 7).then_some(answer);
-        if let Some(Answer::Status(200..=299)) = answer {
+        if let Some(AttemptResult::Status(200..=299)) = answer {
             self.received.insert(pair(&delivery), delivery.state.digest);
         }
         let result = DeliveryResult {

@@ -7,34 +7,34 @@ use std::time::Duration;
 /// Finer than [`Timestamp`](crate::wire::date::Timestamp), because retries and deadlines can be shorter than a second.
 /// Arithmetic saturates, so a wrong clock cannot cause a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Moment(i64);
+pub struct UnixMillis(i64);
 
-impl Moment {
+impl UnixMillis {
     /// The epoch, which is always in the past: the time of anything that is due at once.
-    pub const ZERO: Moment = Moment(0);
+    pub const ZERO: UnixMillis = UnixMillis(0);
 
-    /// Returns the moment `ms` milliseconds after the epoch.
+    /// Returns the point in time `ms` milliseconds after the epoch.
     #[must_use]
-    pub fn from_unix_ms(ms: i64) -> Moment {
-        Moment(ms)
+    pub fn new(ms: i64) -> UnixMillis {
+        UnixMillis(ms)
     }
 
     /// Returns the milliseconds since the epoch.
     #[must_use]
-    pub fn unix_ms(self) -> i64 {
+    pub fn as_ms(self) -> i64 {
         self.0
     }
 
-    /// Returns the moment `duration` later.
+    /// Returns the point in time `duration` later.
     #[must_use]
-    pub fn plus(self, duration: Duration) -> Moment {
-        Moment(self.0.saturating_add(millis(duration)))
+    pub fn plus(self, duration: Duration) -> UnixMillis {
+        UnixMillis(self.0.saturating_add(millis(duration)))
     }
 
-    /// Returns the moment `duration` earlier.
+    /// Returns the point in time `duration` earlier.
     #[must_use]
-    pub fn minus(self, duration: Duration) -> Moment {
-        Moment(self.0.saturating_sub(millis(duration)))
+    pub fn minus(self, duration: Duration) -> UnixMillis {
+        UnixMillis(self.0.saturating_sub(millis(duration)))
     }
 }
 
