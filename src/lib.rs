@@ -66,16 +66,15 @@
 
 pub mod cli;
 pub mod clock;
-pub mod dataset;
 pub mod http;
 pub mod hub;
 pub mod import;
 pub mod insights;
 pub mod mcp;
-pub mod model;
 pub mod pages;
 pub mod search;
 pub mod server;
 pub mod snapshot;
 
+pub use reviewd_data::{dataset, model};
 pub use reviewd_wire as wire;

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::dataset::chunks::CHUNK_ROWS;
-use crate::dataset::tests::sample;
+use crate::dataset::sample;
 use crate::model::insights::Polarity;
 use crate::model::{Concept, Rating, Review};
 use crate::wire::date::Date;

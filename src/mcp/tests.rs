@@ -22,7 +22,7 @@ pub(super) fn catalog() -> &'static Catalog {
 
 /// The sample with changed reviews.
 pub(super) fn catalog_of(change: impl FnMut(&mut Review)) -> Catalog {
-    let mut dataset = dataset::tests::sample();
+    let mut dataset = dataset::sample();
     dataset.reviews.iter_mut().for_each(change);
     Catalog::new(Arc::new(Snapshot::build(dataset, &settings())))
 }

@@ -3,7 +3,7 @@
 use std::num::NonZeroUsize;
 
 use super::*;
-use crate::dataset::tests::sample;
+use crate::dataset::sample;
 use crate::wire::negotiate::Coding;
 
 /// A small index, built by one thread.

@@ -22,6 +22,11 @@ const CRATES: &[Krate] = &[
         module: None,
     },
     Krate {
+        folder: "crates/reviewd-data/src/",
+        name: "reviewd_data",
+        module: None,
+    },
+    Krate {
         folder: "crates/reviewd-wire/src/",
         name: "reviewd_wire",
         module: Some("wire"),

@@ -7,7 +7,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::{Members, TOOLS, get_technician, search_reviews};
-use crate::dataset::tests::sample;
+use crate::dataset::sample;
 use crate::mcp::Origin;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::tests::{

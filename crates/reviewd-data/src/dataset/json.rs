@@ -21,8 +21,8 @@ use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 use super::mentions::comparable;
 use super::problem::{Problem, Problems, line_and_column};
 use crate::model::Rating;
-use crate::wire::date::{Date, parse_date};
-use crate::wire::text::quote;
+use reviewd_wire::date::{Date, parse_date};
+use reviewd_wire::text::quote;
 
 /// Names, labels, ids, phrases and other short strings: at most 1,024 bytes, as no filter accepts longer ones.
 pub const NAME_BYTES_MAX: usize = 1_024;
@@ -47,11 +47,11 @@ const DEPTH_MAX: usize = 127;
 
 /// A file and the limit on its size.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct FileSpec {
+pub struct FileSpec {
     /// The file's name within the data directory.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// A larger file is rejected without parsing.
-    pub(crate) bytes_max: usize,
+    pub bytes_max: usize,
 }
 
 impl FileSpec {
@@ -146,7 +146,7 @@ pub(super) fn syntax_error(bytes: &[u8]) -> Option<serde_json::Error> {
 pub(super) const UNREADABLE: &str = "is not readable JSON";
 
 /// Renders the error of serde_json for a text as a message.
-pub(crate) fn unreadable(error: &serde_json::Error) -> String {
+pub fn unreadable(error: &serde_json::Error) -> String {
     let reason = reason(error);
     match error.is_eof() {
         true => format!("is truncated, like a partially written file ({reason})"),
@@ -155,7 +155,7 @@ pub(crate) fn unreadable(error: &serde_json::Error) -> String {
 }
 
 /// The message of an error, without its position.
-pub(crate) fn reason(error: &serde_json::Error) -> String {
+pub fn reason(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let reason = text.split(" at line ").next().unwrap_or_default();
     reason.to_owned()
@@ -571,18 +571,18 @@ fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
 }
 
 /// Whether a text is a valid id of a review: part of a URL path, in which two names are reserved for other routes.
-pub(crate) fn is_review_id(text: &str) -> bool {
+pub fn is_review_id(text: &str) -> bool {
     is_id(text) && !matches!(text, "search" | "since")
 }
 
 /// Whether a text has the characters and the length of an id.
-pub(crate) fn is_id(text: &str) -> bool {
+pub fn is_id(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)
 }
 
 /// Whether `text` is a URL that can be published unchanged: http or https, with a host, without invalid characters.
-pub(crate) fn is_absolute_url(text: &str) -> bool {
+pub fn is_absolute_url(text: &str) -> bool {
     let has_scheme = text.starts_with("https://") || text.starts_with("http://");
     // The url crate silently removes blanks and control characters; the published text would keep them.
     let is_clean = !text.contains(|c: char| c.is_whitespace() || c.is_control());

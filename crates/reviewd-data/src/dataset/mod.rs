@@ -4,18 +4,18 @@
 //! its position, so an operator sees all errors at once. Other layers get only checked values.
 
 mod advertising;
-pub(crate) mod chunks;
+pub mod chunks;
 mod companions;
 mod json;
 mod lints;
-pub(crate) mod mentions;
+pub mod mentions;
 mod problem;
 pub mod publish;
 mod reviews;
 mod trades;
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;
 
 use std::collections::HashSet;
 use std::num::NonZeroUsize;
@@ -24,20 +24,20 @@ use std::thread;
 use sha2::{Digest, Sha256};
 
 pub use companions::render_ignored;
-pub(crate) use json::{FileSpec, is_absolute_url, is_id, is_review_id, reason, unreadable};
+pub use json::{FileSpec, is_absolute_url, is_id, is_review_id, reason, unreadable};
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub use lints::rules;
 pub use problem::{Problem, Problems, Warning};
 pub use reviews::MEDIA_MAX;
-pub(crate) use reviews::{KEYS_OPTIONAL, KEYS_REQUIRED, check_review, is_language_tag};
-pub(crate) use trades::{of_type as trade_of_type, type_in_words};
+pub use reviews::{KEYS_OPTIONAL, KEYS_REQUIRED, check_review, is_language_tag};
+pub use trades::{of_type as trade_of_type, type_in_words};
 
 use crate::model::{Dataset, Review, sort_newest_first};
-use crate::wire::date::Timestamp;
 use companions::Published;
 use json::Check;
 use lints::Lints;
 use mentions::Matcher;
+use reviewd_wire::date::Timestamp;
 
 /// Reviews in one file: at most 10,000,000, so that every row number fits 32 bits.
 pub const REVIEWS_MAX: usize = 10_000_000;
@@ -51,15 +51,21 @@ pub const LISTS_BYTES_MAX: usize = 16 << 20;
 /// Size of `insights.json` above which it is refused: 256 MiB.
 pub const INSIGHTS_BYTES_MAX: usize = 256 << 20;
 
-pub(crate) const REVIEWS: FileSpec = FileSpec::new("reviews.json", REVIEWS_BYTES_MAX);
-pub(crate) const TAXONOMY: FileSpec = FileSpec::new("taxonomy.json", LISTS_BYTES_MAX);
-pub(crate) const EDITORIAL: FileSpec = FileSpec::new("editorial.json", LISTS_BYTES_MAX);
-pub(crate) const INSIGHTS: FileSpec = FileSpec::new("insights.json", INSIGHTS_BYTES_MAX);
-pub(crate) const CHECK: FileSpec = FileSpec::new("check.json", LISTS_BYTES_MAX);
-pub(crate) const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
+/// `reviews.json`: the business and its reviews; the only file that is required.
+pub const REVIEWS: FileSpec = FileSpec::new("reviews.json", REVIEWS_BYTES_MAX);
+/// `taxonomy.json`: the names and phrases that reviews may mention.
+pub const TAXONOMY: FileSpec = FileSpec::new("taxonomy.json", LISTS_BYTES_MAX);
+/// `editorial.json`: the hand-written parts of the insights.
+pub const EDITORIAL: FileSpec = FileSpec::new("editorial.json", LISTS_BYTES_MAX);
+/// `insights.json`: a complete insights document made elsewhere.
+pub const INSIGHTS: FileSpec = FileSpec::new("insights.json", INSIGHTS_BYTES_MAX);
+/// `check.json`: warnings that the operator suppresses.
+pub const CHECK: FileSpec = FileSpec::new("check.json", LISTS_BYTES_MAX);
+/// `ignored.json`: permanently removed reviews.
+pub const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
 
 /// All files of a data directory; only the first is required.
-pub(crate) const FILES: [FileSpec; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
+pub const FILES: [FileSpec; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
 
 /// The bytes of the operator's files, as they were read.
 #[derive(Clone, Debug, Default)]
@@ -223,10 +229,17 @@ const LARGE_BYTES: usize = 1 << 20;
 #[must_use]
 pub fn embedded() -> Files {
     Files {
-        reviews: include_bytes!("../../data/reviews.json").to_vec(),
-        taxonomy: Some(include_bytes!("../../data/taxonomy.json").to_vec()),
-        editorial: Some(include_bytes!("../../data/editorial.json").to_vec()),
-        check: Some(include_bytes!("../../data/check.json").to_vec()),
+        reviews: include_bytes!("../../../../data/reviews.json").to_vec(),
+        taxonomy: Some(include_bytes!("../../../../data/taxonomy.json").to_vec()),
+        editorial: Some(include_bytes!("../../../../data/editorial.json").to_vec()),
+        check: Some(include_bytes!("../../../../data/check.json").to_vec()),
         ..Files::default()
     }
+}
+
+/// Returns the dataset of [`embedded`], for examples and tests.
+#[must_use]
+pub fn sample() -> Dataset {
+    let decoded = decode(embedded(), Timestamp::MAX);
+    decoded.expect("the sample is valid").dataset
 }

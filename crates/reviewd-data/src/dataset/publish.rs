@@ -10,9 +10,9 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::model::{Business, Dataset, Review};
-use crate::wire::date::Timestamp;
-use crate::wire::json::Object;
-use crate::wire::xml::{escape_attribute, escape_text};
+use reviewd_wire::date::Timestamp;
+use reviewd_wire::json::Object;
+use reviewd_wire::xml::{escape_attribute, escape_text};
 
 /// Reviews in each feed: the 50 newest.
 pub const FEED_REVIEWS_MAX: usize = 50;

@@ -10,7 +10,7 @@ use std::cmp::Reverse;
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
 
-use crate::wire::date::{Date, Timestamp};
+use reviewd_wire::date::{Date, Timestamp};
 
 pub mod insights;
 

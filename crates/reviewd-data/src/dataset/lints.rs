@@ -10,8 +10,8 @@ use super::mentions::comparable;
 use super::problem::Warning;
 use super::{EDITORIAL, REVIEWS, TAXONOMY, trades};
 use crate::model::{Dataset, Review};
-use crate::wire::date::Date;
-use crate::wire::text::quote;
+use reviewd_wire::date::Date;
+use reviewd_wire::text::quote;
 
 /// Examples that a warning lists; further ones are only counted.
 const EXAMPLES_MAX: usize = 3;

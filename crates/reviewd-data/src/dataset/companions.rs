@@ -12,8 +12,8 @@ use super::problem::{Problem, Problems};
 use super::trades::TRADES;
 use crate::model::insights::{Insights, Polarity};
 use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy, Technician};
-use crate::wire::date::parse_timestamp;
-use crate::wire::text::quote;
+use reviewd_wire::date::parse_timestamp;
+use reviewd_wire::text::quote;
 
 /// Longest reason in a message, 200 characters: the reason may quote the file.
 const REASON_CHARS_MAX: usize = 200;

@@ -1,26 +1,11 @@
-use crate::dataset::tests::{sample, without_positions};
+//! `insights.json` as an operator may write it: the document that is accepted, and each fault of it.
+
+use crate::dataset::tests::without_positions;
 use crate::dataset::{Files, decode, embedded};
-use crate::insights;
-use crate::wire::date::Timestamp;
+use reviewd_wire::date::Timestamp;
 
-const ASPECT: &str = r#"[{"id":"a","label":"A","mention_count":1,"positive_count":1,"neutral_count":0,"negative_count":0,
-"positive_pct":100.0,"score":0.5,"top_phrases":["good"],"example_review_ids":["ID"],"interval":[0.2,1],
-"evidence":[{"review_id":"ID","start":0,"end":2,"polarity":"positive"}]}]"#;
-
-/// The insights of the sample with only one aspect, which refers to a review.
-fn document() -> String {
-    let mut dataset = sample();
-    let mut texts = dataset
-        .reviews
-        .iter()
-        .filter(|review| review.text.len() > 2);
-    let aspect = ASPECT.replace("ID", &texts.next().expect("a text").id);
-    dataset.taxonomy.aspects.clear();
-    let document = insights::document(&dataset, std::num::NonZeroUsize::MIN, &|| false);
-    let bytes = document.expect("nothing cancels it").bytes;
-    let document = String::from_utf8(bytes).expect("UTF-8");
-    document.replacen("\"aspects\":[]", &format!("\"aspects\":{aspect}"), 1)
-}
+/// A complete document with one aspect, which refers to a review of the sample.
+const DOCUMENT: &str = include_str!("insights.json");
 
 fn outcome(insights: &str) -> Result<Option<Vec<u8>>, String> {
     let files = Files {
@@ -34,8 +19,7 @@ fn outcome(insights: &str) -> Result<Option<Vec<u8>>, String> {
 
 #[test]
 fn a_complete_document_is_accepted_and_kept_byte_for_byte() {
-    let document = document();
-    assert_eq!(outcome(&document), Ok(Some(document.into_bytes())));
+    assert_eq!(outcome(DOCUMENT), Ok(Some(DOCUMENT.into())));
 }
 
 /// One case per line: a part of the document => its replacement => the expected problem.
@@ -73,11 +57,10 @@ const FAULTS: &str = r##"
 
 #[test]
 fn each_fault_is_refused_in_its_own_words() {
-    let document = document();
     for line in FAULTS.lines().filter(|line| !line.is_empty()) {
         let fields: Vec<&str> = line.split(" => ").collect();
-        let changed = document.replacen(fields[0], fields[1], 1);
-        assert_ne!(changed, document, "{line}");
+        let changed = DOCUMENT.replacen(fields[0], fields[1], 1);
+        assert_ne!(changed, DOCUMENT, "{line}");
         let error = outcome(&changed).expect_err("refused");
         let expected = format!("insights.json: {}", fields[2]);
         assert!(error.starts_with(&expected), "{error}");
@@ -95,6 +78,6 @@ fn a_key_to_which_serde_json_gives_a_meaning_is_like_any_other() {
         method = format!("{open}{{\"$serde_json::private::RawValue\":{text}}}{close}");
     }
     let method = format!("\"method\":{method},\"other\":");
-    let changed = document().replacen("\"method\":", &method, 1);
+    let changed = DOCUMENT.replacen("\"method\":", &method, 1);
     assert_eq!(outcome(&changed), Ok(Some(changed.into_bytes())));
 }

@@ -1,6 +1,6 @@
 use super::*;
 use crate::dataset::{Files, decode};
-use crate::wire::date::Timestamp;
+use reviewd_wire::date::Timestamp;
 
 const BASE_URL: &str = "https://reviews.example";
 

@@ -8,11 +8,11 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 /// Rows in a chunk. Fixed, so that results that depend on chunks do not depend on the number of threads.
-pub(crate) const CHUNK_ROWS: usize = 2_048;
+pub const CHUNK_ROWS: usize = 2_048;
 
 /// Runs `work` over the rows `0..count` in chunks and returns the result of each, in order. An idle thread takes the
 /// next chunk.
-pub(crate) fn over_chunks<T: Send>(
+pub fn over_chunks<T: Send>(
     count: usize,
     threads: NonZeroUsize,
     work: impl Fn(Range<usize>) -> T + Sync,

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use aho_corasick::{AhoCorasick, BuildError};
 
 use crate::model::{Concept, Taxonomy, Technician};
-use crate::wire::fold::fold_into;
-use crate::wire::text::quote;
+use reviewd_wire::fold::fold_into;
+use reviewd_wire::text::quote;
 
 #[cfg(test)]
 mod tests;
@@ -26,10 +26,13 @@ const SUFFIXES: &str = "jr jr. sr sr. ii iii iv esq esq.";
 
 /// Finds the people, services and places of a taxonomy in texts.
 #[derive(Debug)]
-pub(crate) struct Matcher {
-    pub(crate) technicians: Finder,
-    pub(crate) services: Finder,
-    pub(crate) service_areas: Finder,
+pub struct Matcher {
+    /// Finds people.
+    pub technicians: Finder,
+    /// Finds services.
+    pub services: Finder,
+    /// Finds places that the business serves.
+    pub service_areas: Finder,
     /// Names that match several people, each with the first two of these people, in alphabetical order.
     pub(super) ambiguous: Vec<String>,
 }
@@ -37,7 +40,7 @@ pub(crate) struct Matcher {
 impl Matcher {
     /// Builds the finders of `taxonomy`; cost is linear in the bytes of its names and phrases. Fails if these exceed the
     /// capacity of an automaton, about 2^31 bytes.
-    pub(crate) fn new(taxonomy: &Taxonomy) -> Result<Matcher, BuildError> {
+    pub fn new(taxonomy: &Taxonomy) -> Result<Matcher, BuildError> {
         let (patterns, ambiguous) = names(&taxonomy.technicians);
         let names = taxonomy.technicians.iter().map(|one| one.name.clone());
         let of_concepts = |concepts: &[Concept], inflected| {
@@ -54,7 +57,7 @@ impl Matcher {
 }
 
 /// Returns `text` in the form in which names and phrases are compared: folded, with single blanks.
-pub(crate) fn comparable(text: &str) -> String {
+pub fn comparable(text: &str) -> String {
     let mut comparable = String::with_capacity(text.len());
     for word in text.split_whitespace() {
         if !comparable.is_empty() {
@@ -67,7 +70,7 @@ pub(crate) fn comparable(text: &str) -> String {
 
 /// An automaton over patterns. Each pattern belongs to one owner (a person or an entry), or to none if it is ambiguous.
 #[derive(Debug)]
-pub(crate) struct Finder {
+pub struct Finder {
     automaton: AhoCorasick,
     owners: Vec<Option<usize>>,
     /// The owners' full names or ids in the taxonomy.
@@ -91,7 +94,7 @@ impl Finder {
     }
 
     /// Returns the names or ids of the owners that `text` mentions, in the taxonomy's order; `text` is in [`comparable`] form.
-    pub(crate) fn find_names(&self, text: &str) -> Vec<String> {
+    pub fn find_names(&self, text: &str) -> Vec<String> {
         let found = self.find(text).into_iter();
         found.map(|at| self.names[at].clone()).collect()
     }

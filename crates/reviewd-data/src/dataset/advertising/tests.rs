@@ -1,5 +1,5 @@
 use super::*;
-use crate::dataset::tests::sample;
+use crate::dataset::sample;
 use crate::model::{OwnerReply, Rating};
 
 /// The codes of the findings in a review with `stars` and in its reply.

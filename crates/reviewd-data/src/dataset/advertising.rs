@@ -13,8 +13,8 @@ use serde::Deserialize;
 
 use super::trades;
 use crate::model::{Dataset, Review};
-use crate::wire::sentence::sentences;
-use crate::wire::text::quote;
+use reviewd_wire::sentence::sentences;
+use reviewd_wire::text::quote;
 
 /// A rule of advertising.
 #[derive(Deserialize)]

@@ -1,5 +1,5 @@
 use crate::dataset::{Decoded, Files, decode, embedded};
-use crate::wire::date::Timestamp;
+use reviewd_wire::date::Timestamp;
 
 fn decoded(files: Files) -> Result<Decoded, String> {
     let decoded = decode(files, Timestamp::from_unix(4_000_000_000));

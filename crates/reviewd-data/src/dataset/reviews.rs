@@ -22,8 +22,8 @@ use crate::model::{
     Address, Business, BusinessService, BusinessTechnician, Geo, Media, OwnerReply, Review,
     Taxonomy, Verification,
 };
-use crate::wire::date::{Timestamp, parse_timestamp};
-use crate::wire::text::quote;
+use reviewd_wire::date::{Timestamp, parse_timestamp};
+use reviewd_wire::text::quote;
 
 /// Largest number of entries in `media` of one review: 32; more are refused.
 pub const MEDIA_MAX: usize = 32;
@@ -32,11 +32,11 @@ pub const MEDIA_MAX: usize = 32;
 const LANGUAGE_BYTES_MAX: usize = 35;
 
 /// The keys that every review has, in the order of the file.
-pub(crate) const KEYS_REQUIRED: &str =
+pub const KEYS_REQUIRED: &str =
     "id author author_avatar_url rating date text source source_url owner_reply verified";
 
 /// The keys that follow if they have a value.
-pub(crate) const KEYS_OPTIONAL: &str =
+pub const KEYS_OPTIONAL: &str =
     "mentioned_technicians mentioned_services verification language media translation";
 
 /// The contents of `reviews.json`.
@@ -254,7 +254,7 @@ pub(super) fn by_id<'r>(reviews: &'r [Review], check: &Check) -> HashMap<&'r str
 }
 
 /// Returns the problems of a review that an import would add.
-pub(crate) fn check_review(review_json: &str) -> Problems {
+pub fn check_review(review_json: &str) -> Problems {
     let file = FileSpec::new("a review", REVIEWS_BYTES_MAX);
     let mut problems = Problems::default();
     if let Ok(matcher) = Matcher::new(&Taxonomy::default()) {
@@ -337,7 +337,7 @@ fn media(item: Item<'_>) -> Vec<Media> {
 
 /// Tells whether `tag` has the form of a language tag (BCP 47): a primary subtag of 2 to 8 letters, or `x` or `i`, then
 /// subtags of 1 to 8 letters and digits. Whether the subtags are registered is not looked up.
-pub(crate) fn is_language_tag(tag: &str) -> bool {
+pub fn is_language_tag(tag: &str) -> bool {
     static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
         let pattern = r"^([A-Za-z]{2,8}|[xXiI]-[A-Za-z0-9]{1,8})(-[A-Za-z0-9]{1,8})*$";
         Regex::new(pattern).expect("the pattern is valid")

@@ -38,7 +38,7 @@ const LANGUAGES: [(Lang, &str); 4] = [
 const REVIEWS_READ: usize = 500;
 
 /// Returns the trade of a schema.org type.
-pub(crate) fn of_type(kind: &str) -> &'static str {
+pub fn of_type(kind: &str) -> &'static str {
     let bare = kind.rsplit('/').next().unwrap_or(kind);
     let lists = |(_, file): &&(&str, &str)| {
         words(file, "types").any(|listed| listed.eq_ignore_ascii_case(bare))
@@ -49,7 +49,7 @@ pub(crate) fn of_type(kind: &str) -> &'static str {
 
 /// Returns the schema.org type of a lower-case `name`: the first that begins with it or with which it begins ("hair",
 /// "hair salons": `HairSalon`), else that of the longest stem with which it begins ("lawyer": `LegalService`).
-pub(crate) fn type_in_words(name: &str) -> Option<&'static str> {
+pub fn type_in_words(name: &str) -> Option<&'static str> {
     let begins = |longer: &str, shorter: &str| {
         longer.strip_prefix(shorter).is_some_and(|rest| {
             let rest = rest.strip_prefix('s').unwrap_or(rest);

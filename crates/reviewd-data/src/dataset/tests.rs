@@ -7,12 +7,6 @@ mod refusals;
 
 pub(super) const NOW: i64 = 1_795_000_000; // 2026-11-18T11:06:40Z
 
-/// The embedded sample.
-pub(crate) fn sample() -> Dataset {
-    let decoded = decode(embedded(), Timestamp::MAX);
-    decoded.expect("the sample is valid").dataset
-}
-
 const BUSINESS: &str = r#"{"name":"A","type":"LegalService","description":"","url":"https://a.example/","telephone":"","email":"",
 "address":{"street_address":"","locality":"","region":"","postal_code":"","country":""},"geo":{"latitude":1.5,"longitude":-2},
 "opening_hours":[],"service_areas":[],"services":[{"id":"wills","label":"Wills"}],"technicians":[{"name":"Ann Lee","title":"Partner"}],"same_as":[]}"#;
