@@ -28,8 +28,8 @@ use crate::hub::store::Database;
 use crate::hub::store::Quotas;
 use crate::hub::subscription::Policy;
 use crate::hub::{HubSettings, StoreLocation};
-use crate::server::logs::Format;
-use crate::server::{AccessLogTarget, Config, DataSource, Limits, TlsFiles};
+use crate::server::logs::{AccessLogTarget, Format, LogSettings};
+use crate::server::{Config, DataSource, Limits, TlsFiles};
 use crate::wire::network::parse_network;
 
 /// The data directory that is used without `--data`, where it exists.
@@ -143,11 +143,11 @@ pub struct ServeArgs {
     access_log: Option<PathBuf>,
     /// Format of the log on standard error; auto is text on a terminal and JSON elsewhere
     #[arg(long, value_name = "FORMAT", default_value = "auto", value_parser = log_format())]
-    pub(super) log_format: Format,
+    log_format: Format,
     /// Lowest level that is logged
     #[arg(long, value_name = "LEVEL", default_value = "info",
         value_parser = PossibleValuesParser::new(LOG_LEVELS).try_map(|level| level.parse::<Level>()))]
-    pub(super) log_level: Level,
+    log_level: Level,
     /// Limit of open connections; a new one beyond it closes the one that was idle longest
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections,
         value_parser = number(1, CONNECTIONS_MAX))]
@@ -198,10 +198,7 @@ impl ServeArgs {
             // It comes from the service manager, not from a flag.
             inherited: None,
             admin_listen: self.admin_listen,
-            access_log: self.access_log.clone().map(|path| match path.to_str() {
-                Some("-") => AccessLogTarget::Stdout,
-                _ => AccessLogTarget::File(path),
-            }),
+            logs_requests: self.access_log.is_some(),
             base_url: self.base_url.clone(),
             cache_control: self.cache_control.clone(),
             threads: threads.and_then(NonZeroUsize::new).unwrap_or(cores),
@@ -231,6 +228,20 @@ impl ServeArgs {
             },
             hub: (!self.no_hub).then(|| self.hub_settings()).transpose()?,
         })
+    }
+
+    /// Returns the settings of the logs.
+    #[must_use]
+    pub fn log_settings(&self) -> LogSettings {
+        let access_log = self.access_log.as_ref().map(|path| match path.to_str() {
+            Some("-") => AccessLogTarget::Stdout,
+            _ => AccessLogTarget::File(path.clone()),
+        });
+        LogSettings {
+            format: self.log_format,
+            level: self.log_level,
+            access_log,
+        }
     }
 
     fn hub_settings(&self) -> Result<HubSettings, Failure> {

@@ -6,6 +6,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::Path;
 use std::sync::Arc;
+use std::thread;
 
 use listenfd::ListenFd;
 use rustix::io::Errno;
@@ -14,15 +15,15 @@ use tracing::warn;
 
 use crate::hub::StoreLocation;
 use crate::hub::store::FILE_NAME;
-use crate::server::{self, Config, DataSource, Signals, StartError, logs, process};
+use crate::server::logs::{self, LogError, LogGuard};
+use crate::server::{self, Config, DataSource, Signals, StartError, process};
 
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
 
 /// Serves until a signal; prints a welcome on a terminal, or if `reviewd` was started without arguments.
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
-    // A program that embeds this one may have set up logging already; its logger is kept.
-    let _already = logs::set_up(args.log_format, args.log_level);
+    let _last_lines = set_up_logs(args)?;
     let config = Config {
         inherited: inherited()?,
         ..args.config()?
@@ -42,11 +43,32 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     let running = server::start(config.clone(), Some(&mut signals))?;
     if is_bare || io::stdout().is_terminal() {
         let text = welcome(&config.data, &config.origin_at(running.local_addr()));
-        // A closed standard output is no reason not to serve.
-        let _closed = io::stdout().write_all(text.as_bytes());
+        print_beside(text);
     }
     let ended = running.run_until_signal(signals);
     ended.map_err(|error| Failure::new(Status::Unavailable, error.to_string()))
+}
+
+/// Sets up the logs; the result writes the last lines when it is dropped.
+fn set_up_logs(args: &ServeArgs) -> Result<Option<LogGuard>, Failure> {
+    match logs::set_up(&args.log_settings()) {
+        Ok(guard) => Ok(Some(guard)),
+        // A program that embeds this one may have set up logging already; its logger is kept.
+        Err(LogError::AlreadySetUp(_)) => Ok(None),
+        Err(error @ LogError::AccessLog { .. }) => {
+            Err(Failure::new(Status::Config, error.to_string()))
+        }
+        Err(error @ LogError::Writer(_)) => {
+            Err(Failure::new(Status::Unavailable, error.to_string()))
+        }
+    }
+}
+
+/// Writes `text` to standard output on a thread of its own: a terminal that is stopped must not delay signals.
+fn print_beside(text: String) {
+    let thread = thread::Builder::new().name("welcome".to_owned());
+    // A closed standard output is no reason not to serve.
+    let _not_printed = thread.spawn(move || io::stdout().write_all(text.as_bytes()));
 }
 
 /// Returns the listening socket that the service manager passed to this process (sd_listen_fds(3)), if there is one.

@@ -1,21 +1,18 @@
-//! The request side of the access log: sends one entry for each response to a writer thread, without waiting for it.
+//! The access log: one event of tracing for each response, which the server's log writer writes as a line of JSON.
 
 use std::net::IpAddr;
-use std::sync::Arc;
-use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU64};
-use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::Duration;
 
 use arrayvec::ArrayString;
+use tracing::info;
 
+use super::error::HttpError;
 use super::head::RequestHead;
-use crate::clock;
-use crate::wire::text::truncate;
+use crate::wire::text::{push_percent, truncate};
 use crate::wire::trace::{self, parse_traceparent};
 
-/// Capacity of the queue to the writer; entries beyond it are dropped and counted. About 3 MB with paths of 256 bytes.
-const QUEUE: usize = 8_192;
+/// The target of the events of the access log.
+pub const ACCESS_LOG: &str = "reviewd::access";
 
 /// Bytes of a path that are logged.
 const PATH_BYTES_MAX: usize = 256;
@@ -25,23 +22,21 @@ const METHOD_BYTES_MAX: usize = 16;
 
 /// One line of the access log.
 #[derive(Debug)]
-pub struct LogEntry {
-    /// When the request arrived, in milliseconds since 1970.
-    pub unix_ms: i64,
+pub(super) struct LogEntry {
     /// The address of the client.
-    pub client: IpAddr,
+    pub(super) client: IpAddr,
     /// The method, cut at 16 bytes: HPACK lets a client repeat a very long method at the cost of one byte.
-    pub method: ArrayString<METHOD_BYTES_MAX>,
+    pub(super) method: ArrayString<METHOD_BYTES_MAX>,
     /// The path as received, without the query, cut at 256 bytes.
-    pub path: String,
+    pub(super) path: String,
     /// The status of the response.
-    pub status: u16,
+    pub(super) status: u16,
     /// Bytes of the response body.
-    pub bytes: u64,
+    pub(super) bytes: u64,
     /// Time from the request head until the response is ready.
-    pub elapsed: Duration,
+    pub(super) elapsed: Duration,
     /// The client's `traceparent`, if it is valid.
-    pub trace: Option<ArrayString<{ trace::LENGTH }>>,
+    pub(super) trace: Option<ArrayString<{ trace::LENGTH }>>,
 }
 
 impl LogEntry {
@@ -54,7 +49,6 @@ impl LogEntry {
             _ => None,
         };
         LogEntry {
-            unix_ms: clock::unix_ms(),
             client,
             // A method is an ASCII token (RFC 9110 §5.6.2), so it is cut between characters.
             method: ArrayString::from(truncate(head.method.as_str(), METHOD_BYTES_MAX))
@@ -66,70 +60,36 @@ impl LogEntry {
             trace: trace.and_then(|trace| ArrayString::from(trace).ok()),
         }
     }
-}
 
-/// A message to the writer.
-#[derive(Debug)]
-pub enum WriterMessage {
-    /// A line to write.
-    Entry(LogEntry),
-    /// Check the reopen flag.
-    Wake,
-    /// Write the entries received so far, and stop.
-    Stop,
-}
-
-/// Counters of the writer, and its reopen flag, which is not a message because the queue may be full.
-#[derive(Debug, Default)]
-pub(crate) struct WriterStats {
-    /// Lines that were written, and lines that could not be written.
-    pub(crate) written: AtomicU64,
-    pub(crate) failed: AtomicU64,
-    /// Entries dropped because the queue was full.
-    pub(crate) dropped: AtomicU64,
-    reopen: AtomicBool,
-}
-
-impl WriterStats {
-    /// Reads and clears the flag that [`AccessLog::reopen`] sets.
-    pub(crate) fn take_reopen(&self) -> bool {
-        self.reopen.load(SeqCst) && self.reopen.swap(false, SeqCst)
-    }
-}
-
-/// The queue to the writer.
-#[derive(Debug)]
-pub struct AccessLog {
-    queue: SyncSender<WriterMessage>,
-    pub(crate) stats: Arc<WriterStats>,
-}
-
-impl AccessLog {
-    /// Returns the sending side and the receiver of a new queue.
-    #[must_use]
-    pub fn new() -> (AccessLog, Receiver<WriterMessage>) {
-        let (queue, messages) = sync_channel(QUEUE);
-        let stats = Arc::default();
-        (AccessLog { queue, stats }, messages)
-    }
-
-    /// Asks the writer to reopen its file, which may have been moved.
-    pub(crate) fn reopen(&self) {
-        // The flag is set first: if the queue is full, the writer checks the flag before it takes the next message.
-        self.stats.reopen.store(true, SeqCst);
-        let _full = self.queue.try_send(WriterMessage::Wake);
-    }
-
-    /// Asks the writer to stop after the queued entries; returns false if the queue is full.
-    pub(crate) fn stop(&self) -> bool {
-        let sent = self.queue.try_send(WriterMessage::Stop);
-        !matches!(sent, Err(TrySendError::Full(_)))
-    }
-
-    pub(super) fn push(&self, entry: LogEntry) {
-        if self.queue.try_send(WriterMessage::Entry(entry)).is_err() {
-            self.stats.dropped.fetch_add(1, Relaxed);
+    /// Returns the entry of a request from `client` that was refused with `error` before its head was complete: without
+    /// method, path and time.
+    pub(super) fn of_refused(client: IpAddr, error: HttpError) -> LogEntry {
+        LogEntry {
+            client,
+            method: ArrayString::new(),
+            path: String::new(),
+            status: error.status().as_u16(),
+            bytes: error.body().len() as u64,
+            elapsed: Duration::ZERO,
+            trace: None,
         }
+    }
+
+    /// Adds the line to the access log.
+    pub(super) fn log(&self) {
+        // Percent-encoded, so that no byte of a client can control a terminal or forge a line.
+        let mut path = String::with_capacity(self.path.len());
+        push_percent(&mut path, &self.path, |byte| byte.is_ascii_graphic());
+        info!(
+            target: ACCESS_LOG,
+            client = %self.client.to_canonical(),
+            method = self.method.as_str(),
+            path,
+            status = self.status,
+            bytes = self.bytes,
+            duration_us = u64::try_from(self.elapsed.as_micros()).unwrap_or(u64::MAX),
+            traceparent = self.trace.as_deref(),
+        );
     }
 }
 
@@ -171,20 +131,5 @@ mod tests {
         let trace = |traces: &[&'static str]| entry("/", traces).trace;
         assert_eq!(trace(&[good]).expect("a trace").as_str(), good);
         assert!(trace(&[good, good]).is_none() && trace(&["x"]).is_none());
-    }
-
-    #[test]
-    fn a_full_queue_drops_and_counts() {
-        let (log, messages) = AccessLog::new();
-        for _ in 0..QUEUE + 2 {
-            log.push(entry("/", &[]));
-        }
-        assert_eq!(log.stats.dropped.load(Relaxed), 2);
-        assert!(!log.stop());
-        log.reopen();
-        assert!(log.stats.take_reopen(), "a full queue loses no reopen");
-        assert!(!log.stats.take_reopen());
-        drop(messages);
-        assert!(log.stop());
     }
 }

@@ -6,7 +6,6 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use hyper::header::HeaderValue;
 
-use super::access_log::AccessLog;
 use super::client::Proxies;
 use super::host::OwnAuthority;
 use super::rate_limit::{RateLimitScope, RateLimitStatus, RateLimiter};
@@ -34,8 +33,8 @@ pub struct AppState {
     pub(crate) mcp: mcp::Server,
     /// Empty if the hub is not served; its route then answers 503.
     hub: OnceLock<Hub>,
-    /// Empty if requests are not logged.
-    pub(crate) access_log: OnceLock<AccessLog>,
+    /// Whether each response is an event of the access log.
+    pub(crate) logs_requests: bool,
     /// The public address without a trailing slash.
     pub(crate) base_url: String,
     pub(crate) own_authority: OwnAuthority,
@@ -65,7 +64,7 @@ impl AppState {
             cache_control,
             mcp: mcp::Server::new(settings.mcp),
             hub: OnceLock::new(),
-            access_log: OnceLock::new(),
+            logs_requests: settings.logs_requests,
             own_authority: OwnAuthority::of(&settings.base_url),
             base_url: settings.base_url,
         })
@@ -81,12 +80,6 @@ impl AppState {
     #[must_use]
     pub fn hub(&self) -> Option<&Hub> {
         self.hub.get()
-    }
-
-    /// Sets the access log; a second call has no effect.
-    pub fn set_access_log(&self, log: AccessLog) {
-        // Set once, at the start, by the server.
-        let _second = self.access_log.set(log);
     }
 
     /// Replaces the current state with `served`, and returns the old one. Requests in flight keep the old state, and

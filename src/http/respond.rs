@@ -85,14 +85,15 @@ impl Exchange {
         found: &Found<'_>,
         began: Instant,
     ) -> Exchange {
-        let log = app.access_log.get();
         Exchange {
             began,
             route_id: match found {
                 Ok(Some(matched)) => matched.route_id,
                 _ => router::UNMATCHED,
             },
-            log_entry: log.map(|_| LogEntry::begin(head, app.proxies.client_of(head))),
+            log_entry: app
+                .logs_requests
+                .then(|| LogEntry::begin(head, app.proxies.client_of(head))),
             quota: None,
         }
     }
@@ -159,13 +160,11 @@ impl Exchange {
         let (status, bytes) = (response.status().as_u16(), response.body().sent());
         let elapsed = self.began.elapsed();
         app.traffic.record(self.route_id, status, bytes, elapsed);
-        if let (Some(entry), Some(log)) = (self.log_entry, app.access_log.get()) {
-            log.push(LogEntry {
-                status,
-                bytes,
-                elapsed,
-                ..entry
-            });
+        if let Some(mut entry) = self.log_entry {
+            entry.status = status;
+            entry.bytes = bytes;
+            entry.elapsed = elapsed;
+            entry.log();
         }
     }
 }
@@ -301,6 +300,14 @@ async fn respond_to_body(
     }
     exchange.end(app, &mut response);
     response
+}
+
+/// Counts and logs a response with `error` to a request from `client` whose head was invalid or late.
+pub(crate) fn record_refusal(app: &AppState, client: IpAddr, error: HttpError) {
+    app.traffic.record_refusal(error.status().as_u16());
+    if app.logs_requests {
+        LogEntry::of_refused(client, error).log();
+    }
 }
 
 /// Returns the response to a request whose handler panicked: 500, and the connection is closed.

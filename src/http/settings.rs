@@ -16,6 +16,8 @@ pub struct Settings {
     pub limits: Limits,
     /// Rate limits per client.
     pub rates: Rates,
+    /// Whether each response is an event with the target [`ACCESS_LOG`](super::ACCESS_LOG).
+    pub logs_requests: bool,
     /// The proxies whose X-Forwarded-For is trusted.
     pub proxies: Proxies,
     /// The Model Context Protocol at `/mcp`.

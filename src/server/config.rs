@@ -27,8 +27,8 @@ pub struct Config {
     pub inherited: Option<Arc<TcpListener>>,
     /// The address for metrics and health; `None` if they are not served.
     pub admin_listen: Option<SocketAddr>,
-    /// The target of the access log; `None` if requests are not logged.
-    pub access_log: Option<AccessLogTarget>,
+    /// Whether requests are logged, in the access log of [`logs::set_up`](super::logs::set_up).
+    pub logs_requests: bool,
     /// The public address, scheme and authority without a path; `None` for the listening address.
     pub base_url: Option<String>,
     /// The Cache-Control of documents.
@@ -93,15 +93,6 @@ pub struct TlsFiles {
     pub key: PathBuf,
     /// For how many seconds browsers must use only https (HSTS, RFC 6797); 0 sends no header.
     pub hsts_s: u32,
-}
-
-/// The target of the access log.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum AccessLogTarget {
-    /// Standard output.
-    Stdout,
-    /// This file; lines are appended.
-    File(PathBuf),
 }
 
 /// The source of the operator's files.

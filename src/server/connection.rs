@@ -183,7 +183,7 @@ impl<H: Handler> Protocols<H> {
                 Box::pin(self.serve_stream(stream, peer, deadline)).await;
             }
             Some(_) => {
-                self.handler.refused(400);
+                self.handler.refused(peer, HttpError::Plaintext);
                 let stream = Replaced {
                     stream: socket,
                     state: deadline.state,
@@ -237,13 +237,14 @@ impl<H: Handler> Protocols<H> {
         // Not `poll_without_shutdown`: that one is ready while a response is still unsent.
         let ended = drive(connection.as_mut(), &mut deadline).await;
         let io = Pin::into_inner(connection).into_parts().io.into_inner();
-        Box::pin(self.end_http1(io, &deadline, ended)).await;
+        Box::pin(self.end_http1(io, peer, &deadline, ended)).await;
     }
 
     /// Closes an HTTP/1.1 connection: in an orderly way, or as the deadline that passed requires.
     async fn end_http1<S: Stream>(
         &self,
         io: Replaced<S>,
+        peer: SocketAddr,
         deadline: &ConnectionDeadline,
         ended: Result<hyper::Result<()>, Ending>,
     ) {
@@ -251,8 +252,12 @@ impl<H: Handler> Protocols<H> {
             Ok(result) => {
                 // Errors of hyper are caused by the peer; hyper has answered if possible, and closed.
                 match result {
-                    Err(error) if error.is_parse_too_large() => self.handler.refused(431),
-                    Err(error) if error.is_parse() => self.handler.refused(400),
+                    Err(error) if error.is_parse_too_large() => {
+                        self.handler.refused(peer, HttpError::HeadBytes);
+                    }
+                    Err(error) if error.is_parse() => {
+                        self.handler.refused(peer, HttpError::Malformed);
+                    }
                     _ => {}
                 }
                 // An evicted connection is closed at once: a new connection already has its place.
@@ -263,7 +268,7 @@ impl<H: Handler> Protocols<H> {
             Err(ending) => {
                 self.counters.count_ending(ending);
                 if ending == Ending::HeadTimeout {
-                    self.handler.refused(408);
+                    self.handler.refused(peer, HttpError::HeadTime);
                     return io.refuse(HttpError::HeadTime).await;
                 }
                 deadline.state.is_reset.set(ending != Ending::Idle);

@@ -1,14 +1,28 @@
-//! Logs: one line per event, as text or JSON, on standard error.
+//! Logs: events as text or JSON on standard error, and requests as JSON lines in the access log.
 //!
-//! A line that cannot be written (the disk is full, the terminal or the reader of the pipe is gone) is dropped and
-//! counted. The error is not returned: the logging library would print it to standard error, and panic.
+//! Both are events of tracing; requests have the target [`ACCESS_LOG`]. A thread that logs only adds a line to the queue
+//! of [`log_writer`](super::log_writer), and never waits for it to be written.
 
+use std::any::Any;
+use std::backtrace::{Backtrace, BacktraceStatus};
 use std::io::{self, IsTerminal, Write};
-use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+use std::panic;
+use std::path::PathBuf;
+use std::thread;
+use std::time::Duration;
 
-use tracing::Level;
+use thiserror::Error;
 use tracing::subscriber::{SetGlobalDefaultError, set_global_default};
-use tracing_subscriber::filter::LevelFilter;
+use tracing::{Level, Metadata, error};
+use tracing_subscriber::filter::FilterFn;
+use tracing_subscriber::layer::{Layer, SubscriberExt};
+use tracing_subscriber::{fmt, registry};
+
+use super::log_writer::{self, Log, LogFile};
+use crate::http::ACCESS_LOG;
+
+/// Longest wait for the last lines of a process that ends.
+const LAST_LINES_TIME: Duration = Duration::from_secs(1);
 
 /// How events are written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,53 +35,158 @@ pub enum Format {
     Json,
 }
 
-/// Number of lines of this process that could not be written.
-pub(super) static DROPPED_LINES: AtomicU64 = AtomicU64::new(0);
+/// The settings of the logs of a process.
+#[derive(Clone, Debug)]
+pub struct LogSettings {
+    /// How events are written.
+    pub format: Format,
+    /// The lowest level of events that are written.
+    pub level: Level,
+    /// The access log; `None` if requests are not logged.
+    pub access_log: Option<AccessLogTarget>,
+}
 
-/// Writes each line completely, or drops and counts it.
-struct LossyWriter<W>(W);
+/// The target of the access log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum AccessLogTarget {
+    /// Standard output.
+    Stdout,
+    /// This file; lines are appended.
+    File(PathBuf),
+}
 
-impl<W: Write> Write for LossyWriter<W> {
+/// Why the logs cannot be set up.
+#[derive(Debug, Error)]
+pub enum LogError {
+    /// The access log cannot be opened.
+    #[error(
+        "cannot open the access log {} (--access-log): {cause}; name a file in a directory that exists and can be written",
+        path.display()
+    )]
+    AccessLog {
+        /// The file.
+        path: PathBuf,
+        /// The system's error.
+        cause: io::Error,
+    },
+    /// The system refused a thread or a descriptor.
+    #[error("cannot start the thread that writes the log: {0}")]
+    Writer(io::Error),
+    /// Logging has been set up before.
+    #[error(transparent)]
+    AlreadySetUp(#[from] SetGlobalDefaultError),
+}
+
+/// Writes the last lines, for at most a second, when it is dropped at the end of the process.
+#[derive(Debug)]
+pub struct LogGuard(());
+
+impl Drop for LogGuard {
+    fn drop(&mut self) {
+        flush();
+    }
+}
+
+/// Sets up the logs of this process. From then on a panic is an event, too.
+///
+/// # Errors
+/// If the access log cannot be opened, the system refuses a thread, or logging has been set up before.
+pub fn set_up(settings: &LogSettings) -> Result<LogGuard, LogError> {
+    let access_log = settings.access_log.as_ref().map(open).transpose()?;
+    log_writer::start(access_log).map_err(LogError::Writer)?;
+    let is_terminal = io::stderr().is_terminal();
+    let is_json = match settings.format {
+        Format::Auto => !is_terminal,
+        Format::Text => false,
+        Format::Json => true,
+    };
+    let is_plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
+    let events = fmt::layer()
+        .with_writer(|| LineWriter(Log::Events))
+        .log_internal_errors(false)
+        .with_target(false);
+    let level = settings.level;
+    let is_event =
+        FilterFn::new(move |metadata| !is_request(metadata) && *metadata.level() <= level);
+    let is_event = is_event.with_max_level_hint(level);
+    let events = if is_json {
+        let events = events.json().flatten_event(true);
+        let events = events.with_current_span(false).with_span_list(false);
+        events.with_filter(is_event).boxed()
+    } else {
+        let events = events.with_ansi(is_terminal && !is_plain);
+        events.with_filter(is_event).boxed()
+    };
+    let is_logged = settings.access_log.is_some();
+    let requests = fmt::layer()
+        .json()
+        .flatten_event(true)
+        .with_current_span(false)
+        .with_span_list(false)
+        .with_writer(|| LineWriter(Log::Requests))
+        .log_internal_errors(false)
+        .with_target(false)
+        .with_level(false)
+        .with_filter(FilterFn::new(move |metadata| {
+            is_logged && is_request(metadata)
+        }));
+    set_global_default(registry().with(events).with(requests))?;
+    panic::set_hook(Box::new(log_panic));
+    Ok(LogGuard(()))
+}
+
+/// Waits until the queued lines are written, at most a second.
+pub(super) fn flush() {
+    log_writer::flush(LAST_LINES_TIME);
+}
+
+fn open(target: &AccessLogTarget) -> Result<LogFile, LogError> {
+    match target {
+        AccessLogTarget::Stdout => LogFile::standard(&io::stdout()).map_err(LogError::Writer),
+        AccessLogTarget::File(path) => LogFile::open(path).map_err(|cause| LogError::AccessLog {
+            path: path.clone(),
+            cause,
+        }),
+    }
+}
+
+/// Whether an event belongs to the access log.
+fn is_request(metadata: &Metadata<'_>) -> bool {
+    metadata.target() == ACCESS_LOG
+}
+
+/// Logs a panic. The standard library would print it to standard error, and wait for a reader that hangs.
+fn log_panic(info: &panic::PanicHookInfo<'_>) {
+    let current = thread::current();
+    let thread = current.name().unwrap_or_default();
+    let location = info.location().map(ToString::to_string).unwrap_or_default();
+    let message = panic_message(info.payload());
+    let backtrace = Backtrace::capture();
+    let backtrace = match backtrace.status() {
+        BacktraceStatus::Captured => Some(backtrace.to_string()),
+        _ => None,
+    };
+    error!(thread, location, backtrace, "a thread panicked: {message}");
+}
+
+/// Returns the message of a panic; empty if it is not a text.
+pub(super) fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    if let Some(text) = payload.downcast_ref::<&str>() {
+        return text;
+    }
+    payload.downcast_ref::<String>().map_or("", String::as_str)
+}
+
+/// Adds each line to the queue of a log.
+struct LineWriter(Log);
+
+impl Write for LineWriter {
     fn write(&mut self, line: &[u8]) -> io::Result<usize> {
-        if self.0.write_all(line).is_err() {
-            DROPPED_LINES.fetch_add(1, Relaxed);
-        }
+        log_writer::push(self.0, line);
         Ok(line.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        // Standard error has no buffer.
         Ok(())
-    }
-}
-
-/// Writes the events of this process at `level` and above to standard error.
-///
-/// # Errors
-/// If logging has been set up before.
-pub fn set_up(format: Format, level: Level) -> Result<(), SetGlobalDefaultError> {
-    let terminal = io::stderr().is_terminal();
-    let json = match format {
-        Format::Auto => !terminal,
-        Format::Text => false,
-        Format::Json => true,
-    };
-    let plain = std::env::var_os("NO_COLOR").is_some_and(|value| !value.is_empty());
-    let builder = tracing_subscriber::fmt()
-        .with_writer(|| LossyWriter(io::stderr()))
-        .log_internal_errors(false)
-        .with_max_level(LevelFilter::from_level(level))
-        .with_target(false);
-    if json {
-        set_global_default(
-            builder
-                .json()
-                .flatten_event(true)
-                .with_current_span(false)
-                .with_span_list(false)
-                .finish(),
-        )
-    } else {
-        set_global_default(builder.with_ansi(terminal && !plain).finish())
     }
 }

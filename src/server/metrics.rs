@@ -22,7 +22,7 @@ use crate::hub::subscription::{Failure, RemovalReason};
 
 use super::connections::Connections;
 use super::deadline::Ending;
-use super::logs::DROPPED_LINES;
+use super::log_writer::{self, Log};
 use super::process;
 use super::tls::CertificateResolver;
 
@@ -161,17 +161,7 @@ impl MetricSources {
     fn work(&self, out: &mut Encoder<'_>) -> fmt::Result {
         out.counters("reviewd_rate_limited", "surface", self.app.rate_limited())?;
         let calls = self.app.mcp.calls().totals();
-        out.counters("reviewd_mcp_tool_calls", "tool", calls)?;
-        if let Some(log) = self.app.access_log.get() {
-            let stats = &log.stats;
-            let lines = [
-                ("written", stats.written.load(Relaxed)),
-                ("dropped", stats.dropped.load(Relaxed)),
-                ("failed", stats.failed.load(Relaxed)),
-            ];
-            out.counters("reviewd_access_log_entries", "outcome", lines)?;
-        }
-        Ok(())
+        out.counters("reviewd_mcp_tool_calls", "tool", calls)
     }
 
     fn connections(&self, out: &mut Encoder<'_>) -> fmt::Result {
@@ -230,7 +220,7 @@ impl MetricSources {
     fn process(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let usage = process::usage();
         let started_s = unsigned(self.started_ms / 1_000);
-        out.counter("reviewd_log_lines_dropped", DROPPED_LINES.load(Relaxed))?;
+        log_lines(out)?;
         out.seconds("process_cpu_seconds", usage.cpu_ns)?;
         out.gauge("process_start_time_seconds", started_s)?;
         out.gauge("process_resident_memory_bytes", usage.resident_bytes)?;
@@ -238,6 +228,23 @@ impl MetricSources {
         out.gauge("process_open_fds", usage.descriptors)?;
         out.gauge("process_max_fds", usage.descriptors_max)
     }
+}
+
+/// Writes what happened to the lines of each log.
+fn log_lines(out: &mut Encoder<'_>) -> fmt::Result {
+    let mut family = out.family("reviewd_log_lines", MetricType::Counter)?;
+    for log in Log::ALL {
+        let counts = log_writer::counts(log);
+        for (outcome, count) in [
+            ("written", &counts.written),
+            ("dropped", &counts.dropped),
+            ("failed", &counts.failed),
+        ] {
+            let labels = [("log", log.name()), ("outcome", outcome)];
+            encode_counter(&mut family.encode_family(&labels)?, count.load(Relaxed))?;
+        }
+    }
+    Ok(())
 }
 
 fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
@@ -359,7 +366,6 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_http_request_duration_seconds" => "Time from request head to ready response.",
         "reviewd_rate_limited" => "Requests refused by a rate limit (429).",
         "reviewd_mcp_tool_calls" => "Calls of MCP tools, refused ones included.",
-        "reviewd_access_log_entries" => "Lines of the access log: written, dropped or failed.",
         "reviewd_connections" => "Connections open now.",
         "reviewd_connections_limit" => "Largest number of concurrent connections.",
         "reviewd_connections_accepted" => "Connections accepted and served.",
@@ -394,7 +400,9 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_hub_attempts" => "Attempts to deliver, by outcome.",
         "reviewd_hub_delivery_seconds" => "Total time of acknowledged deliveries.",
         "reviewd_hub_removals" => "Subscriptions that ended, by reason.",
-        "reviewd_log_lines_dropped" => "Lines of the log that could not be written.",
+        "reviewd_log_lines" => {
+            "Lines of the logs: written, dropped because the queue was full, or failed."
+        }
         "process_cpu_seconds" => "Processor time used.",
         "process_start_time_seconds" => "Start time of the process.",
         "process_resident_memory_bytes" => "Memory in use.",

@@ -2,11 +2,10 @@
 //!
 //! [`start`] is the entry point, for the program and for all tests over a socket. The threads by name: `accept` accepts
 //! connections and waits for shutdown, `serve-N` serve them; `admin-accept` and `admin-serve-0` do the same for the
-//! administrator. `signals` receives signals, and `access-log` writes the access log. At low priority, `reload` reads
+//! administrator. `signals` receives signals, and `log` writes the logs. At low priority, `reload` reads
 //! changed files, builds the served state, and then derives the warnings and insights of a large dataset, and `compress`
 //! creates compressed variants. `hub` and its workers belong to the hub.
 
-mod access_log;
 mod admin;
 mod certificate;
 mod clock;
@@ -19,6 +18,7 @@ mod hub;
 mod io;
 mod listener;
 mod load;
+mod log_writer;
 pub mod logs;
 mod metrics;
 pub mod process;
@@ -38,7 +38,7 @@ use tracing::{info, warn};
 use crate::http::{self, AppState, ServedState};
 use crate::mcp;
 
-pub use config::{AccessLogTarget, Config, DataSource, Limits, TlsFiles};
+pub use config::{Config, DataSource, Limits, TlsFiles};
 pub use load::LoadError;
 pub use metrics::Counters;
 pub use running::{Running, Signals};
@@ -80,7 +80,6 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let (served, deferred) = built.expect("nothing cancels it");
     let app = make_app(&config, base_url, served)?;
 
-    let log_writer = access_log::start(&config, &app)?;
     if let Some(signals) = signals {
         signals.catch_stops().map_err(StartError::Signals)?;
     }
@@ -128,7 +127,6 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         group,
         reloader,
         admin,
-        log_writer,
     };
     Ok(Running {
         app,
@@ -152,6 +150,7 @@ fn make_app(
             body_bytes_max: config.limits.requests.mcp_body_bytes,
         },
         base_url,
+        logs_requests: config.logs_requests,
         cache_control: config.cache_control.clone(),
         rates: config.limits.rates,
         proxies: config.proxies.clone(),

@@ -7,7 +7,6 @@ use std::net::SocketAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::runtime::{self, Runtime};
@@ -19,7 +18,7 @@ use crate::http::{AppState, Reason};
 use super::listener::{ListenerGroup, ShutdownPhase, set_phase};
 use super::metrics::Counters;
 use super::reload::Reloader;
-use super::{access_log, systemd, threads};
+use super::{log_writer, systemd, threads};
 
 /// A running server; dropping it stops it at once.
 pub struct Running {
@@ -36,8 +35,6 @@ pub(super) struct Parts {
     pub(super) reloader: Reloader,
     /// The administrator's listener.
     pub(super) admin: Option<ListenerGroup>,
-    /// The thread that writes the access log.
-    pub(super) log_writer: Option<JoinHandle<()>>,
 }
 
 impl Running {
@@ -95,7 +92,7 @@ impl Running {
         threads::spawn(&self.app.readiness, "signals", move || {
             let obey = |order| match order {
                 Order::Reload | Order::Reopen => {
-                    app.access_log.get().inspect(|log| log.reopen());
+                    log_writer::reopen();
                     if order == Order::Reload {
                         reload.request();
                     }
@@ -111,11 +108,13 @@ impl Running {
                 }
             };
             loop {
-                let order = signals.next();
+                let (order, text) = signals.next();
                 // After a panic the next signal must still work, because SIGTERM stays caught.
                 if catch_unwind(AssertUnwindSafe(|| obey(order))).is_err() {
                     threads::report(&app.readiness, "signals");
                 }
+                // Logged afterwards, so that a log cannot delay it.
+                info!("{text}");
             }
         })?;
         self.end(None).map(drop)
@@ -152,9 +151,6 @@ impl Running {
             set_phase(&admin.phase, ShutdownPhase::Drain);
             // Scrapes that do not end in time are cancelled.
             let _cut = admin.join();
-        }
-        if let Some(writer) = parts.log_writer {
-            access_log::stop(&self.app, &writer);
         }
         ended
     }
@@ -224,18 +220,16 @@ impl Signals {
         Ok(())
     }
 
-    /// Waits for the next signal, and logs it.
-    fn next(&mut self) -> Order {
+    /// Waits for the next signal; returns its order and log message.
+    fn next(&mut self) -> (Order, &'static str) {
         let caught = &mut self.caught;
-        let (order, text) = self.runtime.block_on(poll_fn(|context| {
+        self.runtime.block_on(poll_fn(|context| {
             for (signal, order, text) in &mut *caught {
                 if signal.poll_recv(context).is_ready() {
                     return Poll::Ready((*order, *text));
                 }
             }
             Poll::Pending
-        }));
-        info!("{text}");
-        order
+        }))
     }
 }

@@ -18,10 +18,11 @@ use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
 use tracing::error;
 
-use crate::http::{self, AppState, Body, close};
+use crate::http::{self, AppState, Body, HttpError, close};
 
 use super::clock;
 use super::deadline::ConnectionState;
+use super::logs::panic_message;
 
 /// How long one poll of a connection may answer requests before other connections are polled; enough for some searches.
 /// hyper answers up to 16 pipelined requests in a poll, and tokio checks the sockets after 61 polls.
@@ -40,8 +41,9 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
     /// Returns the response to a request whose handler panicked.
     fn internal_error(&self) -> Response<Body>;
 
-    /// Records that the connection sent `status` without a call of `handle`: for an invalid request or a timeout.
-    fn refused(&self, _status: u16) {}
+    /// Records that the connection of `peer` answered with `error` without a call of `handle`: to an invalid request, or
+    /// after a timeout.
+    fn refused(&self, _peer: SocketAddr, _error: HttpError) {}
 }
 
 /// The service of the public listener.
@@ -60,8 +62,8 @@ impl Handler for Arc<AppState> {
         http::internal_error()
     }
 
-    fn refused(&self, status: u16) {
-        self.traffic.record_refusal(status);
+    fn refused(&self, peer: SocketAddr, error: HttpError) {
+        http::record_refusal(self, peer.ip(), error);
     }
 }
 
@@ -120,9 +122,7 @@ impl<H: Handler> Link<H> {
         poll_fn(|context| {
             let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
             polled.unwrap_or_else(|panic| {
-                let text = panic.downcast_ref::<&str>().copied();
-                let owned = || panic.downcast_ref::<String>().map(String::as_str);
-                let panic = text.or_else(owned).unwrap_or_default();
+                let panic = panic_message(&*panic);
                 error!(panic, "a request handler panicked; the client gets 500");
                 let mut response = self.handler.internal_error();
                 close(&mut response);

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 
 use thiserror::Error;
 
@@ -21,17 +20,6 @@ pub enum StartError {
         flag: &'static str,
         /// The address.
         address: SocketAddr,
-        /// The system's error.
-        cause: io::Error,
-    },
-    /// The access log cannot be opened.
-    #[error(
-        "cannot open the access log {} (--access-log): {cause}; name a file in a directory that exists and can be written",
-        path.display()
-    )]
-    AccessLog {
-        /// The file.
-        path: PathBuf,
         /// The system's error.
         cause: io::Error,
     },

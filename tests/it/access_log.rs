@@ -2,17 +2,20 @@
 //! cannot be written are dropped and counted, without further effect.
 
 use std::fs::OpenOptions;
-use std::io::Read;
+use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener};
 use std::path::Path;
-use std::process::Stdio;
+use std::process::{Child, Stdio};
 
-use reviewd::server::AccessLogTarget;
+use nix::sys::termios::{FlowArg, tcflow};
+use rustix::process::{Pid, Signal, kill_process};
 
-use crate::observation::{ANY_PORT, admin, metrics};
+use crate::hub::subscriber::Subscriber;
+use crate::hub::{authority, rig};
+use crate::observation::{ANY_PORT, metrics};
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::program::activated;
-use crate::support::{Program, Server, get, wait_until};
+use crate::support::{Connection, Program, get, send, wait_until};
 
 fn lines(path: &Path) -> Vec<serde_json::Value> {
     let text = std::fs::read_to_string(path).unwrap_or_default();
@@ -24,20 +27,25 @@ fn lines(path: &Path) -> Vec<serde_json::Value> {
 fn each_answered_request_is_a_line_of_the_access_log() {
     let directory = tempfile::tempdir().unwrap();
     let path = directory.path().join("access.log");
-    let server = Server::start_with(|config| {
-        config.access_log = Some(AccessLogTarget::File(path.clone()));
-    });
+    let program = Program::serve(&["--access-log", path.to_str().unwrap()]);
     let trace = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
     let search = "/api/reviews/search?query=secret";
-    let found = server.get_with(search, &[("traceparent", trace)]);
-    server.get_with("/nowhere", &[("traceparent", "00-broken")]);
-    server.send("POST", "/api/websub/hub", &[("Content-Type", "text/plain")]);
+    let found = get(program.address(), search, &[("traceparent", trace)]);
+    get(
+        program.address(),
+        "/nowhere\u{202e}",
+        &[("traceparent", "00-broken")],
+    );
+    let text = [("Content-Type", "text/plain")];
+    send(program.address(), "POST", "/api/websub/hub", &text, b"");
     wait_until("they are written", || lines(&path).len() == 3);
     for (line, (method, path, status)) in lines(&path).iter().zip([
         ("GET", "/api/reviews/search", 200),
-        ("GET", "/nowhere", 404),
+        // Encoded, so that it cannot steer a terminal.
+        ("GET", "/nowhere%E2%80%AE", 400),
         ("POST", "/api/websub/hub", 415),
     ]) {
+        assert!(line["timestamp"].is_string(), "{line}");
         assert_eq!(line["client"], "127.0.0.1");
         assert_eq!([&line["method"], &line["path"]], [method, path]);
         assert_eq!(line["status"], status, "{line}");
@@ -46,6 +54,46 @@ fn each_answered_request_is_a_line_of_the_access_log() {
         assert_eq!(line["traceparent"].as_str(), sent);
         assert!(status != 200 || line["bytes"] == found.body.len());
     }
+}
+
+/// The HTTP parser refuses these, and no handler sees them.
+#[test]
+fn requests_with_an_invalid_or_late_head_are_lines_of_the_access_log() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = directory.path().join("access.log");
+    let program = Program::serve(&["--access-log", path.to_str().unwrap()]);
+    let long = "x".repeat(17 << 10);
+    let long = format!("GET / HTTP/1.1\r\nHost: a\r\nX: {long}\r\n\r\n");
+    for (number, (bytes, status)) in [
+        ("no request\r\n\r\n", 400),
+        (&long, 431),
+        ("GET / HTTP/1.1\r\nHost", 408),
+    ]
+    .into_iter()
+    .enumerate()
+    {
+        let mut connection = Connection::open(program.address());
+        connection.write(bytes.as_bytes());
+        let response = connection.response("GET");
+        assert_eq!(response.status, status);
+        wait_until("it is written", || lines(&path).len() == number + 1);
+        let line = &lines(&path)[number];
+        assert_eq!(line["status"], status, "{line}");
+        assert_eq!(line["client"], "127.0.0.1");
+        assert_eq!(line["bytes"], response.body.len());
+        assert_eq!([&line["method"], &line["path"]], ["", ""]);
+    }
+}
+
+#[test]
+fn the_access_log_may_be_standard_output() {
+    let program = Program::serve(&["--access-log", "-"]);
+    assert_eq!(get(program.address(), "/healthz", &[]).status, 200);
+    program.signal("TERM");
+    let (status, printed) = program.wait();
+    assert_eq!(status, Some(0));
+    let line: serde_json::Value = serde_json::from_str(&printed).expect("one line");
+    assert_eq!(line["path"], "/healthz");
 }
 
 #[test]
@@ -76,23 +124,21 @@ fn with_a_blocked_pipe_lines_are_dropped_and_counted_and_no_request_waits() {
     // Opened for reading and writing, so that `open` does not block; nothing is read until the queue is full.
     let pipe = OpenOptions::new().read(true).write(true).open(&path);
     let mut pipe = pipe.unwrap();
-    let server = Server::start_with(|config| {
-        config.admin_listen = Some(ANY_PORT.parse().unwrap());
-        config.access_log = Some(AccessLogTarget::File(path.clone()));
-        config.limits.connection_requests = u32::MAX;
-    });
-    let entries = |outcome: &str| {
-        let name = format!("reviewd_access_log_entries_total{{outcome=\"{outcome}\"}}");
-        metrics(admin(&server))[&name]
+    let flags = ["--access-log", path.to_str().unwrap()];
+    let program = Program::serve(&[&flags[..], &["--admin-listen", ANY_PORT]].concat());
+    let admin = admin_address(&program);
+    let lines = |outcome: &str| {
+        let name = format!("reviewd_log_lines_total{{log=\"requests\",outcome=\"{outcome}\"}}");
+        metrics(admin)[&name]
     };
-    let mut connection = server.connect();
     let mut asked = 0.0;
     wait_until("lines are dropped", || {
-        for _ in 0..500 {
+        let mut connection = Connection::open(program.address());
+        for _ in 0..2_000 {
             connection.assert_served();
             asked += 1.0;
         }
-        entries("dropped") > 0.0
+        lines("dropped") > 0.0
     });
     // This thread ends with the process, because our own write end keeps the pipe open.
     std::thread::spawn(move || {
@@ -100,9 +146,19 @@ fn with_a_blocked_pipe_lines_are_dropped_and_counted_and_no_request_waits() {
         while pipe.read(&mut buffer).is_ok_and(|count| count > 0) {}
     });
     wait_until("every line is accounted for", || {
-        entries("written") + entries("dropped") == asked
+        lines("written") + lines("dropped") == asked
     });
-    assert_eq!(entries("failed"), 0.0);
+    assert_eq!(lines("failed"), 0.0);
+    // The log of events has another reader.
+    program.signal("HUP");
+    program.wait_for_log("SIGHUP");
+}
+
+/// Returns the administrator's address of a program that has one.
+fn admin_address(program: &Program) -> SocketAddr {
+    let line = program.seen("to the administrator");
+    let line: serde_json::Value = serde_json::from_str(line).unwrap();
+    line["address"].as_str().unwrap().parse().unwrap()
 }
 
 /// Replaces the data with `count` reviews, and waits until they are served.
@@ -116,24 +172,112 @@ fn change(data: &DataDir, address: SocketAddr, count: usize) {
     assert_eq!(get(address, "/readyz", &[]).status, 200);
 }
 
+/// A program on a passed socket, whose log the test does not read; dropping it kills it.
+struct Unread {
+    child: Child,
+    address: SocketAddr,
+    _state: tempfile::TempDir,
+}
+
+impl Unread {
+    /// Starts it with these standard streams.
+    fn serve(stdout: Stdio, stderr: Stdio, arguments: &[&str]) -> Unread {
+        let state = tempfile::tempdir().unwrap();
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let address = listener.local_addr().unwrap();
+        let mut command = activated(listener.into(), 1, arguments);
+        command.env("REVIEWD_STATE", state.path());
+        let child = command.stdout(stdout).stderr(stderr).spawn().unwrap();
+        Unread {
+            child,
+            address,
+            _state: state,
+        }
+    }
+
+    fn signal(&self, signal: Signal) {
+        kill_process(Pid::from_child(&self.child), signal).unwrap();
+    }
+
+    /// Sends SIGTERM, and asserts that the exit status is 0.
+    fn stop(mut self) {
+        self.signal(Signal::TERM);
+        wait_until("the process ends", || {
+            self.child.try_wait().expect("a child").is_some()
+        });
+        assert_eq!(self.child.wait().unwrap().code(), Some(0));
+    }
+}
+
+impl Drop for Unread {
+    fn drop(&mut self) {
+        // The process may have exited already; then both fail.
+        let _ended = self.child.kill();
+        let _status = self.child.wait();
+    }
+}
+
 #[test]
 fn the_service_works_while_its_log_disk_is_full() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
-    let state = tempfile::tempdir().unwrap();
-    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
-    let address = listener.local_addr().unwrap();
     let full = OpenOptions::new().write(true).open("/dev/full").unwrap();
-    let directory = data.path().to_str().unwrap();
-    let arguments = ["--data", directory, "--poll", "100ms"];
-    let mut command = activated(listener.into(), 1, &arguments);
-    command.env("REVIEWD_STATE", state.path());
-    let mut child = command.stderr(Stdio::from(full)).spawn().unwrap();
-    // Closes the command's copy of the socket.
-    drop(command);
-    change(&data, address, 2);
-    let id = rustix::process::Pid::from_child(&child);
-    rustix::process::kill_process(id, rustix::process::Signal::TERM).unwrap();
-    assert_eq!(child.wait().unwrap().code(), Some(0));
+    let flags = ["--data", data.path().to_str().unwrap(), "--poll", "100ms"];
+    let program = Unread::serve(Stdio::null(), Stdio::from(full), &flags);
+    change(&data, program.address, 2);
+    program.stop();
+}
+
+/// Asserts that requests, a subscription, a reload and a delivery work, and that signals stop the program, while it
+/// cannot write to its standard streams.
+fn assert_works_unread(stdout: Stdio, stderr: Stdio) {
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let subscriber = Subscriber::good();
+    let ca = data.path().join("ca.pem");
+    authority::write_ca(&ca);
+    let [folder, ca] = [data.path(), &ca].map(|path| path.to_str().unwrap());
+    let flags = "--log-level debug --poll 100ms --allow-private-callbacks --access-log -";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let own = [
+        "--data",
+        folder,
+        "--base-url",
+        rig::BASE,
+        "--callback-ca",
+        ca,
+    ];
+    let program = Unread::serve(stdout, stderr, &[&own[..], &flags].concat());
+    let callback = subscriber.callback("/cb");
+    // Until its store is open, the hub answers 503.
+    wait_until("the request is accepted", || {
+        rig::post(program.address, "subscribe", &callback, 1_000).status == 202
+    });
+    subscriber.wait_verification(1);
+    change(&data, program.address, 2);
+    subscriber.wait_delivery(1);
+    program.signal(Signal::HUP);
+    program.signal(Signal::USR1);
+    let readiness = get(program.address, "/readyz", &[]);
+    assert_eq!(readiness.json()["ready"], true);
+    program.stop();
+}
+
+#[test]
+fn the_service_works_while_the_reader_of_its_logs_hangs() {
+    let (_reader, mut writer) = std::io::pipe().unwrap();
+    rustix::io::ioctl_fionbio(&writer, true).unwrap();
+    while writer.write(&[b'\n'; 4_096]).is_ok() {}
+    rustix::io::ioctl_fionbio(&writer, false).unwrap();
+    let stdout = writer.try_clone().unwrap();
+    assert_works_unread(Stdio::from(stdout), Stdio::from(writer));
+}
+
+/// As after Ctrl-S.
+#[test]
+fn the_service_works_on_a_terminal_that_is_stopped() {
+    let terminal = nix::pty::openpty(None, None).unwrap();
+    tcflow(&terminal.slave, FlowArg::TCOOFF).unwrap();
+    let stdout = terminal.slave.try_clone().unwrap();
+    assert_works_unread(Stdio::from(stdout), Stdio::from(terminal.slave));
 }
 
 #[test]
@@ -141,17 +285,16 @@ fn the_service_works_after_its_log_reader_exits_and_counts_lost_lines() {
     let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
     let flags = ["--data", data.path().to_str().unwrap(), "--poll", "100ms"];
     let mut program = Program::serve(&[&flags[..], &["--admin-listen", ANY_PORT]].concat());
-    let line = program.seen("to the administrator");
-    let line: serde_json::Value = serde_json::from_str(line).unwrap();
-    let admin = line["address"].as_str().unwrap().parse().unwrap();
-    assert_eq!(metrics(admin)["reviewd_log_lines_dropped_total"], 0.0);
+    let admin = admin_address(&program);
+    let failed = "reviewd_log_lines_total{log=\"events\",outcome=\"failed\"}";
+    assert_eq!(metrics(admin)[failed], 0.0);
     program.stop_reading_the_log();
     // The first line may still fit into the pipe.
     for count in 2..4 {
         change(&data, program.address(), count);
     }
     let counted = metrics(admin);
-    assert!(counted["reviewd_log_lines_dropped_total"] > 0.0);
+    assert!(counted[failed] > 0.0);
     assert_eq!(counted["reviewd_ready"], 1.0);
     program.stop();
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use reviewd::server::{AccessLogTarget, TlsFiles};
+use reviewd::server::TlsFiles;
 
 use crate::hub::rig;
 use crate::support::program::run;
@@ -44,7 +44,6 @@ fn dashboard_and_alerts_name_only_metrics_that_exist() {
             hsts_s: 0,
         });
         config.admin_listen = Some("127.0.0.1:0".parse().unwrap());
-        config.access_log = Some(AccessLogTarget::File(temp.path().join("access.log")));
     });
     let admin = server.running().admin_addr().unwrap();
     let metrics = get(admin, "/metrics", &[]);
