@@ -79,6 +79,12 @@ impl Iterator for Recombined<'_> {
             language: base.language.clone(),
             media: Vec::new(),
             translation: None,
+            language_source: base.language_source,
+            location: None,
+            date_precision: None,
+            rating_original: None,
+            added_at: None,
+            changed_at: None,
         })
     }
 }

@@ -28,7 +28,7 @@ pub(super) struct ForgetArgs {
 fn parse_id(id: &str) -> Result<String, &'static str> {
     let id = is_review_id(id).then(|| id.to_owned());
     id.ok_or(
-        "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\" or \"since\"",
+        "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\", \"since\" or \"changes\"",
     )
 }
 

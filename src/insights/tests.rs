@@ -40,6 +40,12 @@ fn dataset_of<T: AsRef<str>>(reviews: &[(u8, T)]) -> Dataset {
         mentioned_services: Vec::new(),
         language: None,
         translation: None,
+        language_source: None,
+        location: None,
+        date_precision: None,
+        rating_original: None,
+        added_at: None,
+        changed_at: None,
         ..dataset.reviews[0].clone()
     };
     dataset.reviews = reviews.iter().enumerate().map(review).collect();

@@ -1,6 +1,7 @@
 //! The short form of reviews in tool results: the parts that a model needs, in as few tokens as possible.
 //!
-//! It has id, author, rating, date, text and source, and, if present, the owner's reply, the mentions and the language.
+//! It has id, author, rating, date, text and source, and, if present, the owner's reply, the mentions, the language, the
+//! location and how exact the date is. A review that is not verified says so, and names its platform.
 //! Pictures, links, members that are the same for every review, and the rest of very long members are only in
 //! `get_review`.
 
@@ -39,6 +40,8 @@ fn push_members(out: &mut Vec<u8>, stored: &[u8]) -> Option<()> {
         match kept {
             Kept::Never => {}
             Kept::IfGiven if value == b"null" || value == b"[]" => {}
+            Kept::IfFalse if value == b"true" => {}
+            Kept::IfAccount if !is_by_account(value) => {}
             Kept::IfGiven if member.len() > BYTES_MAX => is_cut = true,
             Kept::Text if value.len() > BYTES_MAX => {
                 let whole: String = serde_json::from_slice(value).unwrap_or_default();
@@ -46,7 +49,7 @@ fn push_members(out: &mut Vec<u8>, stored: &[u8]) -> Option<()> {
                 out.extend_from_slice(head);
                 push_string(out, truncate(&whole, BYTES_MAX));
             }
-            Kept::Always | Kept::IfGiven | Kept::Text => out.extend_from_slice(member),
+            _ => out.extend_from_slice(member),
         }
         (start, head_len, kept) = (end, *next_head_len, *next_kept);
     }
@@ -65,24 +68,43 @@ enum Kept {
     Text,
     /// Unless it is null or empty, or too long.
     IfGiven,
+    /// If the value is false.
+    IfFalse,
+    /// If the verification is only an account at a platform.
+    IfAccount,
     Never,
 }
 
+/// Whether a verification has the method of reviews that are not verified.
+fn is_by_account(verification: &[u8]) -> bool {
+    verification.ends_with(ACCOUNT.as_bytes())
+}
+
+/// The end of a rendered verification whose method is `model::METHOD_ACCOUNT`.
+const ACCOUNT: &str = ",\"method\":\"account\"}";
+
 /// The members after id and author, in the order of a stored review: the key, the length of what comes before the value,
 /// and whether the member is kept. Rating and date, which always have the same length, come before the text.
-static MEMBERS: LazyLock<[(Finder<'static>, usize, Kept); 11]> = LazyLock::new(|| {
+static MEMBERS: LazyLock<[(Finder<'static>, usize, Kept); 18]> = LazyLock::new(|| {
     [
         ("author_avatar_url", Kept::Never),
         ("rating", Kept::Text),
         ("source", Kept::Always),
         ("source_url", Kept::Never),
         ("owner_reply", Kept::IfGiven),
-        ("verified", Kept::Never),
+        ("verified", Kept::IfFalse),
         ("mentioned_technicians", Kept::IfGiven),
         ("mentioned_services", Kept::IfGiven),
-        ("verification", Kept::Never),
+        ("verification", Kept::IfAccount),
         ("language", Kept::IfGiven),
         ("media", Kept::Never),
+        ("translation", Kept::Never),
+        ("language_source", Kept::Never),
+        ("location", Kept::IfGiven),
+        ("date_precision", Kept::IfGiven),
+        ("rating_original", Kept::Never),
+        ("added_at", Kept::Never),
+        ("changed_at", Kept::Never),
     ]
     .map(|(key, kept)| {
         let key = format!(",\"{key}\":");
@@ -107,7 +129,8 @@ mod tests {
             "id": "r1", "author": "A \"B\" \\", "author_avatar_url": null, "rating": 5, "date": "2024-01-01",
             "text": "Good.", "source": "google", "source_url": "https://google.example/1", "owner_reply": null,
             "verified": true, "mentioned_technicians": ["Ana"], "mentioned_services": [], "verification": null,
-            "language": null, "media": [],
+            "language": null, "media": [], "translation": null, "language_source": null, "location": null,
+            "date_precision": null, "rating_original": null, "added_at": null, "changed_at": null,
         })
     }
 
@@ -128,6 +151,18 @@ mod tests {
         answered["owner_reply"] = json!({"text": "},{\"", "date": "2024-01-02"});
         expected["owner_reply"] = answered["owner_reply"].clone();
         assert_eq!(lean(&answered), expected);
+    }
+
+    #[test]
+    fn a_review_that_is_not_verified_says_so_and_names_its_platform() {
+        let mut unmatched = review();
+        unmatched["verified"] = json!(false);
+        unmatched["verification"] = json!({"by": "Google", "method": "account"});
+        unmatched["date_precision"] = json!("month");
+        let lean = lean(&unmatched);
+        for key in ["verified", "verification", "date_precision"] {
+            assert_eq!(lean[key], unmatched[key], "{key}");
+        }
     }
 
     #[test]

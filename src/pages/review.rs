@@ -27,6 +27,7 @@ pub(super) struct ReviewView {
     pub(super) source_url: Option<String>,
     pub(super) language: Option<String>,
     pub(super) owner_reply: Option<Reply>,
+    verified: bool,
     verification: Option<Verification>,
     mentioned_technicians: Vec<String>,
     mentioned_services: Vec<String>,
@@ -138,9 +139,21 @@ impl ReviewView {
         self.source_url.as_deref().and_then(link)
     }
 
+    /// The platform that published the review with an account, if it is not verified.
+    pub(super) fn account_platform(&self) -> Option<&str> {
+        let by = &self.verification.as_ref()?.by;
+        if self.verified {
+            return None;
+        }
+        Some(platform(by).unwrap_or(by))
+    }
+
     /// The verifier, if it is not the business.
     pub(super) fn verifier(&self) -> Option<String> {
         let verification = self.verification.as_ref()?;
+        if !self.verified {
+            return None;
+        }
         Some(verifier(&verification.by, verification.method.as_deref()))
     }
 }

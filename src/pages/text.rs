@@ -36,26 +36,54 @@ pub(super) fn verifier(by: &str, method: Option<&str>) -> String {
     }
 }
 
-/// Returns one sentence with the verifiers of the published reviews; empty if there are no reviews.
+/// Returns how the published reviews were verified, in one or two sentences; empty if there are no reviews.
 pub(super) fn verification(snapshot: &Snapshot) -> String {
+    let verifications = &snapshot.verifications;
+    let sentences = [
+        verified_sentence(&snapshot.business.name, verifications),
+        account_sentence(verifications),
+    ];
+    let sentences: Vec<String> = sentences.into_iter().flatten().collect();
+    without_direction(&sentences.join(" "))
+}
+
+/// Names the verifiers; `None` if no review is verified.
+fn verified_sentence(business: &str, verifications: &Verifications) -> Option<String> {
     let name = |one: &Option<Verification>| match one {
         Some(one) => verifier(&one.by, one.method.as_deref()),
-        None => format!("{} itself", snapshot.business.name),
+        None => format!("{business} itself"),
     };
-    let Verifications { named, other_count } = &snapshot.verifications;
-    let text = match &named[..] {
-        [] => return String::new(),
-        [(one, _)] => format!("Every review was verified by {}.", name(one)),
+    let Verifications {
+        named, other_count, ..
+    } = verifications;
+    match &named[..] {
+        [] => None,
+        [(one, _)] if verifications.account_count == 0 => {
+            Some(format!("Every review was verified by {}.", name(one)))
+        }
         _ => {
             let parts = named.iter().map(|(one, count)| (*count, name(one)));
             let others = (*other_count > 0).then(|| (*other_count, "others".to_owned()));
             let parts = parts.chain(others);
             let parts = parts.map(|(number, name)| format!("{} by {name}", count(number)));
             let parts: Vec<String> = parts.collect();
-            format!("Reviews were verified: {}.", parts.join(", "))
+            Some(format!("Reviews were verified: {}.", parts.join(", ")))
         }
-    };
-    without_direction(&text)
+    }
+}
+
+/// Says how many reviews were only published by their platform; `None` if there are none.
+fn account_sentence(verifications: &Verifications) -> Option<String> {
+    if verifications.account_count == 0 {
+        return None;
+    }
+    let names = verifications.account_platforms.iter();
+    let names = names.map(|by| platform(by).unwrap_or(by));
+    let names = names.collect::<Vec<_>>().join(", ");
+    let were = counted(verifications.account_count, "review was", "reviews were");
+    Some(format!(
+        "{were} published with an account at {names} and not matched with a customer."
+    ))
 }
 
 /// Returns `number` and the word, in the plural unless the number is 1.

@@ -32,6 +32,12 @@ fn reviews<T: Into<String>>(texts: impl IntoIterator<Item = T>) -> Vec<Review> {
         language: None,
         media: Vec::new(),
         translation: None,
+        language_source: None,
+        location: None,
+        date_precision: None,
+        rating_original: None,
+        added_at: None,
+        changed_at: None,
     };
     texts.into_iter().enumerate().map(review).collect()
 }

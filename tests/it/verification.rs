@@ -27,13 +27,18 @@ fn text(server: &Server, target: &str) -> String {
 
 #[test]
 fn the_optional_keys_are_published_last_and_always() {
-    let extra = r#""media":[{"url":"https://cdn.example/a.jpg","alt":"The door","type":"image/jpeg"}],"language":"pt-BR","verification":{"by":"trustpilot","method":"invitation"}"#;
+    let extra = r#""media":[{"url":"https://cdn.example/a.jpg","alt":"The door","type":"image/jpeg","thumbnail_url":"https://cdn.example/s.jpg"}],
+        "language":"pt-BR","verification":{"by":"trustpilot","method":"invitation"},"translation":"Good.","location":"north",
+        "date_precision":"month","rating_original":{"value":8.3,"best":10},"added_at":"2026-01-02T03:04:05Z","changed_at":null"#;
     let (_data, server) = serve(2, &[extra]);
     let first = text(&server, "/api/reviews/r00000");
-    let end = r#""mentioned_services":[],"verification":{"by":"trustpilot","method":"invitation"},"language":"pt-BR","media":[{"url":"https://cdn.example/a.jpg","alt":"The door","type":"image/jpeg"}]}"#;
-    assert!(first.ends_with(end), "{first}");
+    let media = r#"[{"url":"https://cdn.example/a.jpg","alt":"The door","type":"image/jpeg","thumbnail_url":"https://cdn.example/s.jpg","source_url":null}]"#;
+    let end = format!(
+        r#""mentioned_services":[],"verification":{{"by":"trustpilot","method":"invitation"}},"language":"pt-BR","media":{media},"translation":"Good.","language_source":"stated","location":"north","date_precision":"month","rating_original":{{"value":8.3,"best":10}},"added_at":"2026-01-02T03:04:05Z","changed_at":null}}"#
+    );
+    assert!(first.ends_with(&end), "{first}");
     let bare = text(&server, "/api/reviews/r00001");
-    let end = r#""verification":null,"language":null,"media":[]}"#;
+    let end = r#""verification":null,"language":null,"media":[],"translation":null,"language_source":null,"location":null,"date_precision":null,"rating_original":null,"added_at":null,"changed_at":null}"#;
     assert!(bare.ends_with(end), "{bare}");
     let feed = server.get("/api/feed.json").json();
     assert_eq!(feed["items"][1]["_review"]["language"], "pt-BR");
@@ -64,6 +69,63 @@ fn the_page_names_five_verifiers_with_methods_and_counts_further_ones_together()
     assert!(page(6, &extra).contains("1 by V3, 1 by V4, 1 by others."));
     let empty = page(0, &[]);
     assert!(!empty.to_lowercase().contains("verified"), "{empty}");
+}
+
+/// A review that its platform published with an account.
+const ACCOUNT: &str = r#""verification":{"by":"google","method":"account"}"#;
+
+/// Serves three reviews, the oldest of which is not verified and has these further keys.
+fn serve_unverified(extra: &str) -> (DataDir, Server) {
+    let data = DataDir::empty();
+    let text = reviews_json(3, DATE);
+    let (newer, oldest) = text.split_at(text.find(r#"{"id":"r00000""#).expect("a review"));
+    let oldest = oldest.replacen(
+        r#"{"id":"r00000","#,
+        &format!(r#"{{"id":"r00000",{extra}"#),
+        1,
+    );
+    let oldest = oldest.replacen(r#""verified":true"#, r#""verified":false"#, 1);
+    data.write("reviews.json", &format!("{newer}{oldest}"));
+    let server = Server::start_on(data.path());
+    (data, server)
+}
+
+#[test]
+fn a_review_published_with_an_account_is_the_only_unverified_one_that_is_published() {
+    for (extra, status) in [
+        (format!("{ACCOUNT},"), 200),
+        (ACCOUNT.replace("account", "purchase") + ",", 404),
+        (String::new(), 404),
+    ] {
+        let (_data, server) = serve_unverified(&extra);
+        let response = server.get("/api/reviews/r00000");
+        assert_eq!(response.status, status, "{extra}");
+    }
+}
+
+#[test]
+fn the_aggregate_rating_counts_the_states_where_a_review_is_published_with_an_account() {
+    let (_data, server) = serve_unverified(&format!("{ACCOUNT},"));
+    let rating = &server.get("/reviews.json").json()["aggregate_rating"];
+    let expected = json!({"business": 2, "platform": 0, "account": 1});
+    assert_eq!(rating["by_verification"], expected);
+    let (_data, server) = serve_unverified("");
+    let rating = &server.get("/reviews.json").json()["aggregate_rating"];
+    assert_eq!(rating.get("by_verification"), None);
+}
+
+#[test]
+fn the_page_says_which_reviews_were_not_matched_with_a_customer() {
+    let (_data, server) = serve_unverified(&format!("{ACCOUNT},"));
+    let page = text(&server, "/");
+    for said in [
+        "Reviews were verified: 2 by Example &#38; Partners itself.",
+        "1 review was published with an account at Google and not matched with a customer.",
+        "<bdi>Google</bdi> account, not matched with a customer",
+    ] {
+        assert!(page.contains(said), "{said}: {page}");
+    }
+    assert!(!page.contains("Verified by <bdi>Google"), "{page}");
 }
 
 #[test]

@@ -42,7 +42,7 @@ pub struct Row(pub u32);
 /// A validated review of the operator's file; it is published with these fields in this order.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Review {
-    /// Unique and stable, 1 to 64 characters of `[A-Za-z0-9_-]`, never `search` or `since`.
+    /// Unique and stable, 1 to 64 characters of `[A-Za-z0-9_-]`, never `search`, `since` or `changes`.
     pub id: String,
     pub author: String,
     /// An absolute URL of a picture.
@@ -56,6 +56,7 @@ pub struct Review {
     /// An absolute URL of the review at its source.
     pub source_url: Option<String>,
     pub owner_reply: Option<OwnerReply>,
+    /// Whether its author is known to be a customer; see [`Review::state`].
     pub verified: bool,
     /// Names of people in the taxonomy, given by the file or derived from the text.
     pub mentioned_technicians: Vec<String>,
@@ -66,9 +67,83 @@ pub struct Review {
     /// The language of the text, a BCP 47 tag such as "en" or "pt-BR".
     pub language: Option<String>,
     pub media: Vec<Media>,
-    /// An English translation from the source; not published, but read for the insights if the text is not English.
-    #[serde(skip)]
+    /// An English translation from the source, which the insights read if the text is not English.
     pub translation: Option<String>,
+    /// Where `language` is from; `None` without a language.
+    pub language_source: Option<LanguageSource>,
+    /// The id of the business's location that it is about.
+    pub location: Option<String>,
+    /// How exact `date` is; `None` for a day.
+    pub date_precision: Option<DatePrecision>,
+    /// The rating at its source, if that scale is not one of five whole stars.
+    pub rating_original: Option<OriginalRating>,
+    /// When it was added here.
+    pub added_at: Option<Timestamp>,
+    /// When it was last changed here.
+    pub changed_at: Option<Timestamp>,
+}
+
+impl Review {
+    /// Returns how the review was verified; `None` for a review that is not published.
+    #[must_use]
+    pub fn state(&self) -> Option<VerificationState> {
+        match &self.verification {
+            None if self.verified => Some(VerificationState::Business),
+            Some(_) if self.verified => Some(VerificationState::Platform),
+            Some(verification) if verification.is_by_account() => Some(VerificationState::Account),
+            _ => None,
+        }
+    }
+
+    /// Tells whether the review is published: it is verified, or its platform published it with an account and the
+    /// operator has chosen to publish such reviews.
+    #[must_use]
+    pub fn is_published(&self) -> bool {
+        self.state().is_some()
+    }
+}
+
+/// How a published review was verified.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum VerificationState {
+    /// The business has matched its author with a customer.
+    Business,
+    /// A platform has checked a purchase or an invitation.
+    Platform,
+    /// A platform has published it with an account; its author was matched with no customer.
+    Account,
+}
+
+/// The method of a review that its platform published with an account, not matched with a customer.
+pub const METHOD_ACCOUNT: &str = "account";
+
+/// How the language of a text is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LanguageSource {
+    /// The file states it.
+    Stated,
+    /// It was detected in the text.
+    Detected,
+}
+
+/// How exact a date is that is not exact to the day.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DatePrecision {
+    /// Only month and year are meant, as in "9 months ago".
+    Month,
+    /// Only the year is meant, as in "2 years ago".
+    Year,
+    /// The date is that of the file, because its source has none.
+    Unknown,
+}
+
+/// A rating on the scale of its source, such as 8.3 of 10.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct OriginalRating {
+    pub value: Number,
+    pub best: Number,
 }
 
 /// The verifier of a review, who confirmed that its author was a customer, and the method.
@@ -78,6 +153,14 @@ pub struct Verification {
     pub by: String,
     /// A few words such as "purchase" or "invitation"; `None` if the method is not known.
     pub method: Option<String>,
+}
+
+impl Verification {
+    /// Tells whether the platform only publishes with an account, and has checked no purchase.
+    #[must_use]
+    pub fn is_by_account(&self) -> bool {
+        self.method.as_deref() == Some(METHOD_ACCOUNT)
+    }
 }
 
 /// Platforms that publish reviews, or verify them.
@@ -115,6 +198,10 @@ pub struct Media {
     /// A media type such as "image/jpeg".
     #[serde(rename = "type")]
     pub media_type: String,
+    /// An absolute URL of a small version.
+    pub thumbnail_url: Option<String>,
+    /// An absolute URL of where it was published first.
+    pub source_url: Option<String>,
 }
 
 /// Returns the first 16 bytes of `id` as a number, padded with zeros: different numbers have the order of their ids.
@@ -168,6 +255,16 @@ pub struct Business {
     pub services: Vec<BusinessService>,
     pub technicians: Vec<BusinessTechnician>,
     pub same_as: Vec<String>,
+    /// The places of the business, if it has several.
+    pub locations: Vec<BusinessLocation>,
+}
+
+/// A place of the business, which reviews name by its id.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct BusinessLocation {
+    pub id: String,
+    pub label: String,
+    pub address: Option<Address>,
 }
 
 /// A postal address.
@@ -251,7 +348,7 @@ pub struct Dataset {
     pub disclaimer: Option<String>,
     /// Covers all files of the directory; never in the future.
     pub updated_at: Timestamp,
-    /// Published (verified) reviews only, newest first: date descending, then id descending.
+    /// Published reviews only (see [`Review::is_published`]), newest first: date descending, then id descending.
     pub reviews: Vec<Review>,
     /// Names and phrases; empty lists without a `taxonomy.json`.
     pub taxonomy: Taxonomy,

@@ -30,6 +30,12 @@ pub fn check_insights(data: &[u8]) {
             text: text.into_owned(),
             language: None,
             translation: None,
+            language_source: None,
+            location: None,
+            date_precision: None,
+            rating_original: None,
+            added_at: None,
+            changed_at: None,
             ..template.clone()
         });
     }

@@ -433,15 +433,14 @@ impl<'a> Item<'a> {
 
     /// Reads the id of a review.
     pub(super) fn review_id(self) -> String {
-        let wanted =
-            "an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\" or \"since\"";
+        let wanted = "an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\", \"since\" or \"changes\"";
         let id = self.text(wanted, |text| is_review_id(text).then(|| text.to_owned()));
         id.unwrap_or_default()
     }
 }
 
 /// Keys of an object, at most.
-const KEYS_MAX: usize = 20;
+const KEYS_MAX: usize = 24;
 
 /// An object whose keys are read one by one.
 pub(super) struct Object<'a> {
@@ -570,9 +569,9 @@ fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     (edits <= 2 && edits < name.len()).then_some(name)
 }
 
-/// Whether a text is a valid id of a review: part of a URL path, in which two names are reserved for other routes.
+/// Whether a text is a valid id of a review: part of a URL path, in which some names are reserved for other routes.
 pub fn is_review_id(text: &str) -> bool {
-    is_id(text) && !matches!(text, "search" | "since")
+    is_id(text) && !matches!(text, "search" | "since" | "changes")
 }
 
 /// Whether a text has the characters and the length of an id.

@@ -2,7 +2,7 @@
 //! after a review.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::advertising;
 use super::json::{FileSpec, Item, LIST_MAX, Object, Text};
@@ -28,7 +28,7 @@ type Rule = (
 );
 
 /// All rules except the advertising rules, in the order of their warnings.
-const RULES: [Rule; 12] = [
+const RULES: [Rule; 13] = [
     ("no_taxonomy", TAXONOMY, "", |lints, dataset| {
         let trade = trades::of_type(&dataset.business.kind);
         let message = format!(
@@ -97,6 +97,19 @@ const RULES: [Rule; 12] = [
         let known = known.chain(dataset.business.services.iter().map(|service| &service.id));
         let says = "mentioned_services names ids that neither taxonomy nor business lists";
         unknown(dataset, |review| &review.mentioned_services, known, says)
+    }),
+    ("unknown_location", REVIEWS, "reviews", |_, dataset| {
+        let locations = &dataset.business.locations;
+        let known: HashSet<&String> = locations.iter().map(|one| &one.id).collect();
+        let is_unknown = |id: &&String| !known.contains(id);
+        let ids = dataset
+            .reviews
+            .iter()
+            .filter_map(|review| review.location.as_ref());
+        let ids: BTreeSet<&String> = ids.filter(is_unknown).collect();
+        let ids: Vec<String> = ids.into_iter().map(|id| quote(id)).collect();
+        let message = "location names ids that business.locations does not list";
+        Some(format!("{message}: {}", first_few(&ids)?))
     }),
     ("no_low_rating", REVIEWS, "reviews", |_, dataset| {
         let count = dataset.reviews.len();

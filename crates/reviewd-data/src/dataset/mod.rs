@@ -173,7 +173,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     let ignored_ids: HashSet<&str> = ignored.iter().map(|entry| entry.id.as_str()).collect();
     let published = |id: &str| {
         let review = by_id.get(id).map(|at| &all[*at]);
-        review.filter(|review| review.verified && !ignored_ids.contains(id))
+        review.filter(|review| review.is_published() && !ignored_ids.contains(id))
     };
     let published: Option<Published<'_, '_>> = is_known.then_some(&published);
     let editorial = json::read(EDITORIAL, &files.editorial, &mut problems, |item| {
@@ -185,8 +185,8 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         return Err(problems);
     };
     let all_count = file.reviews.len();
-    file.reviews.retain(|review| review.verified);
-    let verified_count = file.reviews.len();
+    file.reviews.retain(Review::is_published);
+    let published_count = file.reviews.len();
     let is_left = |review: &Review| !ignored_ids.contains(review.id.as_str());
     file.reviews.retain(is_left);
     // Ids are unique, so the result does not depend on the order in the file.
@@ -205,7 +205,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         ambiguous_names: matcher.ambiguous,
         today: now.date(),
         suppressed: suppressed.unwrap_or_default(),
-        ignored_count: verified_count - file.reviews.len(),
+        ignored_count: published_count - file.reviews.len(),
     };
     let dataset = Dataset {
         business: file.business,
@@ -215,7 +215,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         taxonomy,
         editorial: editorial.unwrap_or_default(),
         insights: files.insights,
-        unverified_count: u32::try_from(all_count - verified_count).unwrap_or(u32::MAX),
+        unverified_count: u32::try_from(all_count - published_count).unwrap_or(u32::MAX),
         removed: ignored,
         digest,
     };

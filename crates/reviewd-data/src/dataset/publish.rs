@@ -9,7 +9,7 @@ mod tests;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use crate::model::{Business, Dataset, Review};
+use crate::model::{Business, Dataset, Review, VerificationState};
 use reviewd_wire::date::Timestamp;
 use reviewd_wire::json::Object;
 use reviewd_wire::xml::{escape_attribute, escape_text};
@@ -44,9 +44,9 @@ pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
 }
 
 fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
-    // Slightly more than needed: keys, short fields and replies take about 440 bytes per review.
+    // Slightly more than needed: keys, short fields and replies take about 590 bytes per review.
     let texts: usize = dataset.reviews.iter().map(|one| one.text.len()).sum();
-    let mut out = Vec::with_capacity(texts + texts / 8 + 512 * dataset.reviews.len() + 16_384);
+    let mut out = Vec::with_capacity(texts + texts / 8 + 672 * dataset.reviews.len() + 16_384);
     let mut offsets = Vec::with_capacity(dataset.reviews.len() + 1);
     let mut object = Object::begin(&mut out);
     push_json(object.key("business"), &dataset.business);
@@ -77,13 +77,23 @@ pub fn push_json(out: &mut Vec<u8>, value: &impl Serialize) {
     serde_json::to_writer(out, value).expect("strings and numbers are JSON");
 }
 
-/// Renders the aggregate rating, always computed from the published reviews.
+/// Renders the aggregate rating, always computed from the published reviews. If some were published with an account only,
+/// it has the counts of each state of verification.
 fn aggregate_rating(reviews: &[Review]) -> String {
     let mut distribution = [0u64; 5];
     let mut with_text = 0;
+    let mut by_business = 0u64;
+    let mut by_platform = 0u64;
+    let mut by_account = 0u64;
     for review in reviews {
         distribution[usize::from(review.rating.stars() - 1)] += 1;
         with_text += u64::from(!review.text.is_empty());
+        match review.state() {
+            Some(VerificationState::Business) => by_business += 1,
+            Some(VerificationState::Platform) => by_platform += 1,
+            Some(VerificationState::Account) => by_account += 1,
+            None => {}
+        }
     }
     let [one, two, three, four, five] = distribution;
     let sum = one + 2 * two + 3 * three + 4 * four + 5 * five;
@@ -92,8 +102,14 @@ fn aggregate_rating(reviews: &[Review]) -> String {
         r#""review_count":{with_text},"rating_count":{count},"best_rating":5,"worst_rating":1"#
     );
     let distribution = format!(r#"{{"1":{one},"2":{two},"3":{three},"4":{four},"5":{five}}}"#);
+    let by_verification = match by_account {
+        0 => String::new(),
+        _ => format!(
+            r#","by_verification":{{"business":{by_business},"platform":{by_platform},"account":{by_account}}}"#
+        ),
+    };
     let mean = mean(sum, count as u64);
-    format!(r#"{{"rating_value":{mean},{counts},"distribution":{distribution}}}"#)
+    format!(r#"{{"rating_value":{mean},{counts},"distribution":{distribution}{by_verification}}}"#)
 }
 
 /// Returns `sum / count` with exactly two decimals, halves rounded up, in integer arithmetic; null if `count` is 0.

@@ -14,19 +14,23 @@ use serde_json::value::RawValue;
 use simd_json::Node;
 
 use super::chunks::over_chunks;
-use super::json::{self, Check, FileSpec, Item, LIST_MAX, Path, TIME, Text, UNREADABLE};
-use super::mentions::{Finder, Matcher, comparable};
+use super::json::{self, Check, FileSpec, Item, LIST_MAX, Object, Path, TIME, Text, UNREADABLE};
+use super::mentions::{Matcher, comparable};
 use super::problem::Problems;
 use super::{REVIEWS, REVIEWS_BYTES_MAX, REVIEWS_MAX};
 use crate::model::{
-    Address, Business, BusinessService, BusinessTechnician, Geo, Media, OwnerReply, Review,
-    Taxonomy, Verification,
+    Address, Business, BusinessLocation, BusinessService, BusinessTechnician, DatePrecision, Geo,
+    LanguageSource, METHOD_ACCOUNT, Media, OriginalRating, OwnerReply, Review, Taxonomy,
+    Verification,
 };
 use reviewd_wire::date::{Timestamp, parse_timestamp};
 use reviewd_wire::text::quote;
 
 /// Largest number of entries in `media` of one review: 32; more are refused.
 pub const MEDIA_MAX: usize = 32;
+
+/// Largest rating on the scale of a source: 1,000, more than any platform uses.
+const ORIGINAL_BEST_MAX: f64 = 1_000.0;
 
 /// Longest language tag in bytes: 35, the minimum size of buffers by RFC 5646 (section 4.4.1).
 const LANGUAGE_BYTES_MAX: usize = 35;
@@ -36,8 +40,8 @@ pub const KEYS_REQUIRED: &str =
     "id author author_avatar_url rating date text source source_url owner_reply verified";
 
 /// The keys that follow if they have a value.
-pub const KEYS_OPTIONAL: &str =
-    "mentioned_technicians mentioned_services verification language media translation";
+pub const KEYS_OPTIONAL: &str = "mentioned_technicians mentioned_services verification language media \
+    translation location date_precision rating_original added_at changed_at";
 
 /// The contents of `reviews.json`.
 pub(super) struct ReviewsFile {
@@ -127,13 +131,7 @@ fn business(item: Item<'_>) -> Business {
         url: keys.key("url").string(Text::Url),
         telephone: keys.key("telephone").string(Text::Line),
         email: keys.key("email").string(Text::Line),
-        address: keys.key("address").object(|keys| Address {
-            street_address: keys.key("street_address").string(Text::Line),
-            locality: keys.key("locality").string(Text::Line),
-            region: keys.key("region").string(Text::Line),
-            postal_code: keys.key("postal_code").string(Text::Line),
-            country: keys.key("country").string(Text::Line),
-        }),
+        address: address(keys.key("address")),
         geo: keys.key("geo").non_null().map(|item| {
             item.object(|keys| Geo {
                 latitude: keys.key("latitude").number(-90.0..=90.0),
@@ -145,7 +143,30 @@ fn business(item: Item<'_>) -> Business {
         services: services(keys.key("services")),
         technicians: technicians(keys.key("technicians")),
         same_as: keys.key("same_as").strings(Text::Url),
+        locations: keys.given("locations").map(locations).unwrap_or_default(),
     })
+}
+
+fn address(item: Item<'_>) -> Address {
+    item.object(|keys| Address {
+        street_address: keys.key("street_address").string(Text::Line),
+        locality: keys.key("locality").string(Text::Line),
+        region: keys.key("region").string(Text::Line),
+        postal_code: keys.key("postal_code").string(Text::Line),
+        country: keys.key("country").string(Text::Line),
+    })
+}
+
+fn locations(item: Item<'_>) -> Vec<BusinessLocation> {
+    let locations = item.each(LIST_MAX, |item| {
+        item.object(|keys| BusinessLocation {
+            id: keys.key("id").string(Text::Name),
+            label: keys.key("label").string(Text::Name),
+            address: keys.key("address").non_null().map(address),
+        })
+    });
+    item.refuse_doubles("id", locations.iter().map(|location| &location.id));
+    locations
 }
 
 fn services(item: Item<'_>) -> Vec<BusinessService> {
@@ -267,7 +288,6 @@ pub fn check_review(review_json: &str) -> Problems {
 
 /// Reads an entry; if it lists no mentions, they are found in its text.
 pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
-    let words = |item: Item<'_>| item.string(Text::Words);
     entry.object(|keys| {
         let mut review = Review {
             id: keys.key("id").review_id(),
@@ -282,24 +302,60 @@ pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
             verified: keys.key("verified").boolean(),
             mentioned_technicians: Vec::new(),
             mentioned_services: Vec::new(),
-            verification: keys.given("verification").map(verification_of),
-            language: keys.given("language").and_then(language_tag),
-            media: keys.optional_key("media").map(media).unwrap_or_default(),
-            translation: keys.given("translation").map(words),
+            verification: None,
+            language: None,
+            media: Vec::new(),
+            translation: None,
+            language_source: None,
+            location: None,
+            date_precision: None,
+            rating_original: None,
+            added_at: None,
+            changed_at: None,
         };
-        let people = keys.optional_key("mentioned_technicians");
-        let services = keys.optional_key("mentioned_services");
-        let is_read = people.is_none() || services.is_none();
-        let words = is_read.then(|| comparable(&review.text));
-        let words = words.unwrap_or_default();
-        let mentions = |given: Option<Item<'_>>, finder: &Finder| match given {
-            Some(given) => given.strings(Text::Name),
-            None => finder.find_names(&words),
-        };
-        review.mentioned_technicians = mentions(people, &matcher.technicians);
-        review.mentioned_services = mentions(services, &matcher.services);
+        read_mentions(keys, matcher, &mut review);
+        if let Some(item) = keys.given("verification") {
+            review.verification = Some(verification_of(item, review.verified));
+        }
+        review.language = keys.given("language").and_then(language_tag);
+        if review.language.is_some() {
+            review.language_source = Some(LanguageSource::Stated);
+        }
+        review.media = keys.optional_key("media").map(media).unwrap_or_default();
+        review.translation = keys.given("translation").map(words);
+        review.location = keys.given("location").map(name);
+        review.date_precision = keys.given("date_precision").and_then(date_precision);
+        review.rating_original = keys.given("rating_original").map(original_rating);
+        review.added_at = keys.given("added_at").and_then(time);
+        review.changed_at = keys.given("changed_at").and_then(time);
         review
     })
+}
+
+/// Reads the mentions of people and services; a list that the entry lacks is found in the text.
+fn read_mentions(keys: &mut Object<'_>, matcher: &Matcher, review: &mut Review) {
+    let people = keys.optional_key("mentioned_technicians");
+    let services = keys.optional_key("mentioned_services");
+    let mut words = String::new();
+    if people.is_none() || services.is_none() {
+        words = comparable(&review.text);
+    }
+    review.mentioned_technicians = match people {
+        Some(item) => item.strings(Text::Name),
+        None => matcher.technicians.find_names(&words),
+    };
+    review.mentioned_services = match services {
+        Some(item) => item.strings(Text::Name),
+        None => matcher.services.find_names(&words),
+    };
+}
+
+fn name(item: Item<'_>) -> String {
+    item.string(Text::Name)
+}
+
+fn words(item: Item<'_>) -> String {
+    item.string(Text::Words)
 }
 
 fn owner_reply(item: Item<'_>) -> OwnerReply {
@@ -309,11 +365,17 @@ fn owner_reply(item: Item<'_>) -> OwnerReply {
     })
 }
 
-fn verification_of(item: Item<'_>) -> Verification {
-    item.object(|keys| Verification {
+fn verification_of(item: Item<'_>, verified: bool) -> Verification {
+    let verification = item.object(|keys| Verification {
         by: keys.key("by").string(Text::Name),
         method: keys.key("method").optional(Text::Name),
-    })
+    });
+    if verified && verification.is_by_account() {
+        item.refuse(format_args!(
+            "has the method \"{METHOD_ACCOUNT}\", which needs \"verified\": false, as no customer was matched"
+        ));
+    }
+    verification
 }
 
 fn language_tag(item: Item<'_>) -> Option<String> {
@@ -331,8 +393,34 @@ fn media(item: Item<'_>) -> Vec<Media> {
             url: keys.key("url").string(Text::Url),
             alt: keys.key("alt").string(Text::Line),
             media_type: media_type(keys.key("type")),
+            thumbnail_url: keys.given("thumbnail_url").map(url),
+            source_url: keys.given("source_url").map(url),
         })
     })
+}
+
+fn url(item: Item<'_>) -> String {
+    item.string(Text::Url)
+}
+
+fn date_precision(item: Item<'_>) -> Option<DatePrecision> {
+    item.text("\"month\", \"year\" or \"unknown\"", |text| match text {
+        "month" => Some(DatePrecision::Month),
+        "year" => Some(DatePrecision::Year),
+        "unknown" => Some(DatePrecision::Unknown),
+        _ => None,
+    })
+}
+
+fn original_rating(item: Item<'_>) -> OriginalRating {
+    item.object(|keys| OriginalRating {
+        value: keys.key("value").number(0.0..=ORIGINAL_BEST_MAX),
+        best: keys.key("best").number(1.0..=ORIGINAL_BEST_MAX),
+    })
+}
+
+fn time(item: Item<'_>) -> Option<Timestamp> {
+    item.text(TIME, |text| parse_timestamp(text.as_bytes()))
 }
 
 /// Tells whether `tag` has the form of a language tag (BCP 47): a primary subtag of 2 to 8 letters, or `x` or `i`, then

@@ -13,9 +13,10 @@ const OF_REVIEWS: &str = r##"
 "rating":5 => "rating":5,"\u001b[1m":4 => ["\u{1b}[1m"]: is not a known key
 "date":"2026-01-02" => "date":"2026-02-30" => .date: "2026-02-30" is not a day that exists, such as "2026-11-21"
 "date":"2026-01-02" => "date":"02.01.2026" => .date: "02.01.2026" is not a day that exists, such as "2026-11-21"
-"id":"r1" => "id":"a b" => .id: "a b" is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search" or "since"
-"id":"r1" => "id":"search" => .id: "search" is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search" or "since"
-"id":"r1" => "id":1 => .id: 1 is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search" or "since"
+"id":"r1" => "id":"a b" => .id: "a b" is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search", "since" or "changes"
+"id":"r1" => "id":"search" => .id: "search" is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search", "since" or "changes"
+"id":"r1" => "id":"changes" => .id: "changes" is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search", "since" or "changes"
+"id":"r1" => "id":1 => .id: 1 is not an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not "search", "since" or "changes"
 "author":"Bo" => "author":"  " => .author: "  " is empty
 "author":"Bo" => "author":"B\no" => .author: "B\no" has a control character
 "author_avatar_url":null => "author_avatar_url":"/a.png" => .author_avatar_url: "/a.png" is not an absolute http or https URL
@@ -24,6 +25,12 @@ const OF_REVIEWS: &str = r##"
 "verified":true => "verified":"yes" => .verified: "yes" is not true or false
 ["wills"] => "wills" => .mentioned_services: "wills" is not an array
 ["wills"] => [],"verification":{"by":"x"} => .verification.method: is missing
+["wills"] => [],"verification":{"by":"x","method":"account"} => .verification: an object has the method "account", which needs "verified": false, as no customer was matched
+["wills"] => [],"location":"" => .location: "" is empty
+["wills"] => [],"date_precision":"day" => .date_precision: "day" is not "month", "year" or "unknown"
+["wills"] => [],"rating_original":{"value":8.3} => .rating_original.best: is missing
+["wills"] => [],"rating_original":{"value":8.3,"best":1001} => .rating_original.best: 1001 is not a number from 1 to 1000
+["wills"] => [],"added_at":"2026-01-02" => .added_at: "2026-01-02" is not a time in whole seconds such as "2026-11-21T09:00:00Z"
 ["wills"] => [],"language":"english language" => .language: "english language" is not a language tag such as "en" or "pt-BR"
 ["wills"] => [],"language":"abcdefgh-abcdefgh-abcdefgh-12345678x" => .language: "abcdefgh-abcdefgh-abcdefgh-12345678x" is not a language tag such as "en" or "pt-BR"
 ["wills"] => [],"media":[{"url":"/a","alt":"","type":"image/png"}] => .media[0].url: "/a" is not an absolute http or https URL
@@ -36,6 +43,7 @@ const OF_THE_REST: &str = r##"
 "latitude":1.5 => "latitude":90.5 => business.geo.latitude: 90.5 is not a number from -90 to 90
 "locality":"", =>  => business.address.locality: is missing
 [{"id":"wills","label":"Wills"}] => [{"id":"wills","label":"Wills"},{"id":"WILLS","label":"W"}] => business.services[1].id: "WILLS" is also the id of entry 0
+"same_as":[] => "same_as":[],"locations":[{"id":"a","label":"A","address":null},{"id":"a","label":"B","address":null}] => business.locations[1].id: "a" is also the id of entry 0
 "same_as":[] => "same_as":["b"] => business.same_as[0]: "b" is not an absolute http or https URL
 "disclaimer":"D", =>  => disclaimer: is missing
 "2026-11-18T00:00:00Z" => "2026-11-18T00:00:00.5Z" => updated_at: "2026-11-18T00:00:00.5Z" is not a time in whole seconds such as "2026-11-21T09:00:00Z"
