@@ -68,7 +68,6 @@ pub mod cli;
 pub mod clock;
 pub mod http;
 pub mod hub;
-pub mod import;
 pub mod insights;
 pub mod mcp;
 pub mod pages;
@@ -78,3 +77,5 @@ pub mod snapshot;
 
 pub use reviewd_data::{dataset, model};
 pub use reviewd_wire as wire;
+#[cfg(feature = "import")]
+pub use reviews_import as import;

@@ -1,4 +1,4 @@
-//! Data directories for commands: reads, checks and locks them, and replaces their files atomically.
+//! Data directories that a command changes: reads, checks and locks them, and replaces their files atomically.
 
 use std::fs::{self, File, Metadata, OpenOptions, TryLockError};
 use std::io::{self, Write};
@@ -7,8 +7,9 @@ use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
 
 use super::exit::{Failure, Status};
+use super::read::decode;
 use crate::clock;
-use crate::dataset::{self, Decoded, Files, IGNORED, Problems, REVIEWS};
+use crate::dataset::{self, Files, IGNORED, REVIEWS};
 use crate::import::Merge;
 use crate::model::RemovedReview;
 use crate::server::files;
@@ -16,21 +17,6 @@ use crate::wire::date::Timestamp;
 
 /// Name of the backup, the previous `reviews.json`.
 pub(super) const BACKUP: &str = "reviews.json.bak";
-
-/// Reads and checks the files of a directory, as the service does.
-pub(super) fn read_dataset(path: &Path) -> Result<Decoded, Failure> {
-    decode(path, files::read(path)?, "is not valid")
-}
-
-fn decode(path: &Path, files: Files, what: &str) -> Result<Decoded, Failure> {
-    let decoded = dataset::decode(files, clock::now());
-    decoded.map_err(|problems| invalid(path, what, &problems))
-}
-
-fn invalid(path: &Path, what: &str, problems: &Problems) -> Failure {
-    let message = format!("{}: {what}\n{problems}", path.display());
-    Failure::new(Status::Data, message)
-}
 
 /// A data directory that an import or a removal changes.
 pub(super) struct Folder {

@@ -7,7 +7,6 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
-use encoding_rs::Encoding;
 use serde_json::Value;
 
 use super::exit::{Failure, Status, print};
@@ -18,8 +17,8 @@ use crate::clock;
 use crate::dataset::REVIEWS_BYTES_MAX;
 use crate::import::date::Order;
 use crate::import::{
-    Field, ImportSource, Options, ReadError, Report, SourceFormat, SourceReport, Vouched, formats,
-    named, parse_mapping,
+    Encoding, Field, ImportSource, Options, ReadError, Report, SourceFormat, SourceReport, Vouched,
+    formats, named, parse_mapping,
 };
 use crate::wire::text::truncate;
 

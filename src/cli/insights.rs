@@ -8,7 +8,7 @@ use clap::Args;
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
-use super::folder::read_dataset;
+use super::read::read_dataset;
 use crate::insights::document;
 use crate::insights::explain::explain;
 use crate::wire::text::quote;

@@ -13,7 +13,7 @@ use clap::Args;
 
 use super::config::data_directory;
 use super::exit::{Failure, Status, tell};
-use super::folder::read_dataset;
+use super::read::read_dataset;
 use super::values::parse_base_url;
 use crate::clock;
 use crate::dataset;

@@ -3,15 +3,20 @@
 mod check;
 mod config;
 mod exit;
+#[cfg(feature = "import")]
 mod folder;
+#[cfg(feature = "import")]
 mod forget;
 mod healthcheck;
 mod hub;
+#[cfg(feature = "import")]
 mod import;
+#[cfg(feature = "import")]
 mod init;
 mod insights;
 mod manual;
 mod mcp;
+mod read;
 mod serve;
 mod values;
 
@@ -57,12 +62,15 @@ enum Command {
     #[command(after_help = HUB_AFTER_HELP)]
     Hub(hub::HubArgs),
     /// Import reviews from exports of Google, Trustpilot and others, and from spreadsheets
+    #[cfg(feature = "import")]
     #[command(after_help = IMPORT_AFTER_HELP)]
     Import(Box<import::ImportArgs>),
     /// Create a data directory for a business, without reviews
+    #[cfg(feature = "import")]
     #[command(after_help = INIT_AFTER_HELP)]
     Init(init::InitArgs),
     /// Remove reviews permanently, so that no later import adds them again
+    #[cfg(feature = "import")]
     #[command(after_help = FORGET_AFTER_HELP)]
     Forget(forget::ForgetArgs),
     /// Print the insights that the service would publish, or the reasons for them
@@ -124,6 +132,7 @@ Examples:
   reviewd hub list --removed --format json
   reviewd hub copy --state /var/lib/reviewd --store postgres://reviewd@db.example/reviews";
 
+#[cfg(feature = "import")]
 const IMPORT_AFTER_HELP: &str = "\
 `reviewd init DIR` creates the folder. Importing twice changes nothing: reviews
 are matched by id, edits and replies are updated, and reviews that are missing
@@ -136,6 +145,7 @@ Examples:
   reviewd import reviews.csv --into data --map rating=Points --date-format dmy
   curl -fsS https://other.example/reviews.json | reviewd import - --into data";
 
+#[cfg(feature = "import")]
 const INIT_AFTER_HELP: &str = "\
 On a terminal, missing values are asked for. The folder gets reviews.json without
 reviews, and taxonomy.json, which selects the starter list of aspects for the
@@ -145,6 +155,7 @@ changed.
 Example:
   reviewd init DIR --name 'Bright Smile' --trade dental --site https://brightsmile.example";
 
+#[cfg(feature = "import")]
 const FORGET_AFTER_HELP: &str = "\
 The reviews are removed from reviews.json; reviews.json.bak, which contains them,
 is deleted. Ids, day and reason are added to ignored.json; ids and days are
@@ -194,8 +205,11 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(&args, is_bare),
         Command::Check(args) => check::run(&args),
         Command::Hub(args) => hub::run(&args),
+        #[cfg(feature = "import")]
         Command::Import(args) => import::run(&args),
+        #[cfg(feature = "import")]
         Command::Init(args) => init::run(&args),
+        #[cfg(feature = "import")]
         Command::Forget(args) => forget::run(&args),
         Command::Insights(args) => insights::run(&args),
         Command::Mcp(args) => mcp::run(&args),

@@ -31,6 +31,11 @@ const CRATES: &[Krate] = &[
         name: "reviewd_wire",
         module: Some("wire"),
     },
+    Krate {
+        folder: "crates/reviews-import/src/",
+        name: "reviews_import",
+        module: Some("import"),
+    },
 ];
 
 /// One product file.

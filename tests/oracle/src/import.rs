@@ -6,9 +6,9 @@ mod tests;
 
 use super::dataset::NOW;
 use reviewd::dataset::{Files, decode};
-use reviewd::import::date::{Order, parse};
-use reviewd::import::{Found, ImportSource, Merge, Options, named, new_file};
 use reviewd::wire::date::{Date, Timestamp};
+use reviews_import::date::{Order, parse};
+use reviews_import::{Found, ImportSource, Merge, Options, named, new_file};
 use serde_json::json;
 
 /// Checks the import of a table whose encoding and columns are detected.

@@ -13,22 +13,25 @@ use super::formats::{Form, SourceFormat, formats, of_columns};
 use super::json::{elements, find_format};
 use super::record::{Field, Found, Mapping, ReadError, Refusal};
 use super::{csv, encoding, xlsx};
-use crate::wire::date::Date;
+use reviewd_wire::date::Date;
 
 /// The operator's settings for sources; the rest is detected from their contents.
 #[derive(Clone, Debug)]
 pub struct Options {
     /// The format of the exports.
     pub format: Option<&'static SourceFormat>,
-    pub(crate) mapping: Mapping,
-    pub(crate) encoding: Option<&'static Encoding>,
+    /// The columns of fields that are not recognized by name.
+    pub mapping: Mapping,
+    /// The character encoding.
+    pub encoding: Option<&'static Encoding>,
     /// The order of day, month and year in numeric dates.
-    pub(crate) order: Option<Order>,
+    pub order: Option<Order>,
     /// The site where the reviews were written; exports of reviewd have it for each review.
-    pub(crate) source: Option<String>,
-    pub(crate) vouched: Vouched,
+    pub source: Option<String>,
+    /// The reviews that count as verified if the source does not state it.
+    pub vouched: Vouched,
     /// The current day; reviews may be dated at most one day later, as time zones differ.
-    pub(crate) today: Date,
+    pub today: Date,
 }
 
 impl Options {
@@ -48,10 +51,12 @@ impl Options {
 
 /// The reviews that the operator declares verified if the source does not state it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Vouched {
+pub enum Vouched {
+    /// None.
     Nothing,
     /// Those that are not stored yet.
     New,
+    /// All of the source.
     All,
 }
 
@@ -69,29 +74,38 @@ pub struct ImportSource<'i> {
 
 /// The detected properties of a source, and the result of its import.
 #[derive(Clone, Debug, Default, Serialize)]
-pub(crate) struct SourceReport {
-    pub(crate) source: String,
-    pub(crate) kind: &'static str,
-    /// `None` for a workbook.
-    pub(crate) encoding: Option<&'static str>,
-    pub(crate) delimiter: Option<char>,
-    pub(crate) date_order: Option<&'static str>,
+pub struct SourceReport {
+    /// The name of the source, such as that of a file.
+    pub source: String,
+    /// The format that was detected, such as `csv`.
+    pub kind: &'static str,
+    /// The character encoding; `None` for a workbook.
+    pub encoding: Option<&'static str>,
+    /// What separates the fields of a row; `None` if the source is no table of text.
+    pub delimiter: Option<char>,
+    /// The order of day, month and year, where it was needed.
+    pub date_order: Option<&'static str>,
     /// Fields and their columns.
-    pub(crate) columns: Map<String, Value>,
-    pub(crate) unused_columns: Vec<String>,
-    pub(crate) added: u64,
-    pub(crate) changed: u64,
-    pub(crate) unchanged: u64,
+    pub columns: Map<String, Value>,
+    /// Columns that are no field.
+    pub unused_columns: Vec<String>,
+    /// Reviews that were not stored before.
+    pub added: u64,
+    /// Reviews that were stored otherwise.
+    pub changed: u64,
+    /// Reviews that were stored as they are.
+    pub unchanged: u64,
     /// Records that repeat another record of this import.
-    pub(crate) repeated: u64,
-    pub(crate) refused: u64,
+    pub repeated: u64,
+    /// Records that are no valid reviews.
+    pub refused: u64,
     /// Reviews on the ignore list, which are not added.
-    pub(crate) ignored: u64,
+    pub ignored: u64,
 }
 
 impl SourceReport {
     /// Number of valid reviews: those imported and those on the ignore list.
-    pub(crate) fn taken(&self) -> u64 {
+    pub fn taken(&self) -> u64 {
         self.added + self.changed + self.unchanged + self.repeated + self.ignored
     }
 }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::merge::Report;
 use super::*;
-use crate::wire::date::{Date, Timestamp};
+use reviewd_wire::date::{Date, Timestamp};
 
 /// A review of a reviewd.
 fn review(id: &str, author: &str, date: &str, text: &str) -> Value {

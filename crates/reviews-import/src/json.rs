@@ -9,7 +9,7 @@ use serde_json::{Deserializer, Map, Value};
 use super::columns::Columns;
 use super::formats::{Form, SourceFormat, formats, named};
 use super::record::{Field, Found, Mapping, ReadError, Record, Refusal};
-use crate::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED, reason, unreadable};
+use reviewd_data::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED, reason, unreadable};
 
 /// The keys under which documents hold their reviews.
 const LISTS: [&str; 6] = [

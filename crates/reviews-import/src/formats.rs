@@ -23,7 +23,7 @@ pub struct SourceFormat {
     /// The name of the format in `--from`.
     pub flag: String,
     /// The name of the format in reports.
-    pub(crate) title: String,
+    pub title: String,
     /// Platform of its reviews, unless the operator or the source names one.
     pub(super) source: String,
     pub(super) form: Form,
@@ -44,7 +44,7 @@ pub struct SourceFormat {
 /// The structure of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Form {
+pub(super) enum Form {
     /// Rows, the first of which names the columns.
     #[default]
     Table,
@@ -67,7 +67,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 });
 
 /// All formats, CSV first.
-pub(crate) fn formats() -> &'static [SourceFormat] {
+pub fn formats() -> &'static [SourceFormat] {
     &TABLE.formats
 }
 

@@ -7,8 +7,8 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 
-use crate::wire::date::{Date, Timestamp, parse_timestamp};
-use crate::wire::text::quote;
+use reviewd_wire::date::{Date, Timestamp, parse_timestamp};
+use reviewd_wire::text::quote;
 
 /// The order of the parts in a numeric date.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,12 +30,12 @@ impl Order {
     ];
 
     /// The name of the order in reports.
-    pub(crate) fn name(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         ["day/month/year", "month/day/year", "year/month/day"][self as usize]
     }
 
     /// Parses `dmy`, `DD.MM.YYYY` or `%d/%m/%Y`: the first of each letter counts; `%b` is also a month.
-    pub(crate) fn parse(text: &str) -> Result<Order, String> {
+    pub fn parse(text: &str) -> Result<Order, String> {
         let mut letters = String::new();
         for letter in text.to_ascii_lowercase().replace('b', "m").chars() {
             if "dmy".contains(letter) && !letters.contains(letter) {

@@ -2,8 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::wire::date::Date;
-use crate::wire::text::hex;
+use reviewd_wire::date::Date;
+use reviewd_wire::text::hex;
 
 /// Longest prefix of an id with the source's name, by which people see where a review is from.
 const PREFIX_MAX: usize = 24;
@@ -38,8 +38,8 @@ fn derived(source: &str, parts: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::{of_content, of_own};
-    use crate::dataset::is_review_id;
-    use crate::wire::date::Date;
+    use reviewd_data::dataset::is_review_id;
+    use reviewd_wire::date::Date;
 
     #[test]
     fn ids_are_stable_and_tell_reviews_apart() {

@@ -2,8 +2,8 @@
 
 use serde_json::{Map, Value};
 
-use crate::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED};
-use crate::wire::date::{Date, parse_date};
+use reviewd_data::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED};
+use reviewd_wire::date::{Date, parse_date};
 
 /// A review of the file, or the keys of a review that a source has.
 #[derive(Clone, Debug, Default, PartialEq)]

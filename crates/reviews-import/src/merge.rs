@@ -17,15 +17,15 @@ use super::normalise::{Candidate, known_id, normalise, unusable};
 use super::record::{Field, Found, Record, Refusal};
 use super::review::StoredReview;
 use super::source::{ImportSource, Vouched};
-use crate::model::Business;
-use crate::wire::date::{Date, Timestamp};
-use crate::wire::text::quote;
+use reviewd_data::model::Business;
+use reviewd_wire::date::{Date, Timestamp};
+use reviewd_wire::text::quote;
 
 mod duplicates;
 mod report;
 
 use super::source::SourceReport;
-pub(crate) use report::{Note, Report};
+pub use report::{Note, Report};
 
 /// The stored reviews, and the changes of an import.
 #[derive(Default)]
@@ -118,7 +118,7 @@ impl<'f> Merge<'f> {
     }
 
     /// Excludes `ids` from the import.
-    pub(crate) fn ignore(&mut self, ids: impl IntoIterator<Item = String>) {
+    pub fn ignore(&mut self, ids: impl IntoIterator<Item = String>) {
         self.ignored.extend(ids);
     }
 
@@ -245,12 +245,12 @@ impl<'f> Merge<'f> {
     }
 
     /// Removes one review; `false` if it is not stored.
-    pub(crate) fn forget(&mut self, id: &str) -> bool {
+    pub fn forget(&mut self, id: &str) -> bool {
         self.slots.remove(id).is_some()
     }
 
     /// Removes the reviews of the imported platforms that are no longer in the sources.
-    pub(crate) fn prune(&mut self) -> Result<(), String> {
+    pub fn prune(&mut self) -> Result<(), String> {
         let gone = self.missing();
         let mut sources = self.source_reports().into_iter();
         if self.unidentified > 0 {

@@ -5,9 +5,9 @@ use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{Merge, Note, Slot};
-use crate::import::formats::ANONYMOUS;
-use crate::import::review::StoredReview;
-use crate::import::text::normal;
+use crate::formats::ANONYMOUS;
+use crate::review::StoredReview;
+use crate::text::normal;
 
 impl Merge<'_> {
     /// A remark on each added review that resembles another one, by source and line. None is refused, because two

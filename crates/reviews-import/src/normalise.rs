@@ -10,13 +10,13 @@ use super::review::StoredReview;
 use super::source::ImportSource;
 use super::text::{is_listed, normal};
 use super::{date, identity, rating, text};
-use crate::dataset::{
+use reviewd_data::dataset::{
     NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, check_review, is_absolute_url, is_language_tag,
     is_review_id,
 };
-use crate::model::{Rating, platform as known_platform};
-use crate::wire::date::Date;
-use crate::wire::text::quote;
+use reviewd_data::model::{Rating, platform as known_platform};
+use reviewd_wire::date::Date;
+use reviewd_wire::text::quote;
 
 /// Longest text with markup, in bytes: four times the limit of published texts.
 const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;

@@ -8,7 +8,7 @@ use super::formats::{SourceFormat, formats};
 use super::rating;
 use super::record::{Field, Mapping, Record};
 use super::text::normal;
-use crate::wire::text::quote;
+use reviewd_wire::text::quote;
 
 /// Largest number of columns of a table; one with more is refused.
 pub(super) const COLUMNS_MAX: usize = 1_000;

@@ -11,33 +11,49 @@ use thiserror::Error;
 /// A field of a review, or information for parsing one; `--map`, reports and `formats.json` name it in snake case.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
-pub(crate) enum Field {
+pub enum Field {
+    /// The id of the review at its source.
     Id,
+    /// The name of the author.
     Author,
+    /// The address of the author's picture.
     AuthorAvatarUrl,
+    /// The stars, by whatever scale and words the source has.
     Rating,
     /// The maximum of the rating scale.
     BestRating,
+    /// The day of the review.
     Date,
+    /// The text.
     Text,
+    /// A heading, which is put before the text.
     Title,
+    /// The platform.
     Source,
+    /// The address of the review at its source.
     SourceUrl,
+    /// The business's reply.
     OwnerReply,
+    /// The day of the reply.
     OwnerReplyDate,
+    /// Whether the source states that the review is verified.
     Verified,
     /// When the source last changed the review; of two versions the later one wins.
     Updated,
     /// Whether the source publishes the review, as a value of that source.
     Status,
+    /// The language of the text.
     Language,
 }
 
-/// The value of `--map`: fields and their columns.
-pub(crate) type Mapping = Vec<(Field, String)>;
+/// Fields and their columns.
+pub type Mapping = Vec<(Field, String)>;
 
 /// Parses one pair of a mapping, such as `rating=Stars`.
-pub(crate) fn parse_mapping(pair: &str) -> Result<(Field, String), String> {
+///
+/// # Errors
+/// If there is no `=`, or if no field has the name.
+pub fn parse_mapping(pair: &str) -> Result<(Field, String), String> {
     let (name, column) = pair
         .split_once('=')
         .ok_or_else(|| format!("`{pair}` is not of the form field=column"))?;

@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Merge;
-use crate::import::source::SourceReport;
+use crate::source::SourceReport;
 
 /// Refusals that are reported with their reasons; further ones are only counted.
 const REFUSALS_MAX: usize = 100;
@@ -19,47 +19,63 @@ const SAMPLE_MAX: usize = 3;
 
 /// The result of an import, or of its dry run.
 #[derive(Debug, Default, Serialize)]
-pub(crate) struct Report {
-    pub(crate) written: bool,
-    pub(crate) dry_run: bool,
+pub struct Report {
+    /// Whether the file was written.
+    pub written: bool,
+    /// Whether nothing may be written.
+    pub dry_run: bool,
     /// Whether the import changes the file.
-    pub(crate) changes: bool,
-    pub(crate) updated_at: Option<String>,
-    pub(crate) sources: Vec<SourceReport>,
-    pub(crate) refused_count: u64,
-    /// Sorted by source and line.
-    pub(crate) refused: Vec<Note>,
-    pub(crate) remark_count: u64,
-    pub(crate) remarks: Vec<Note>,
-    pub(crate) missing_count: u64,
-    pub(crate) missing_ids: Vec<String>,
-    pub(crate) pruned_count: u64,
-    pub(crate) pruned_ids: Vec<String>,
-    pub(crate) review_count: u64,
-    pub(crate) published_count: u64,
-    pub(crate) unpublished_count: u64,
+    pub changes: bool,
+    /// The file's new `updated_at`; `None` if it was not written.
+    pub updated_at: Option<String>,
+    /// What each source gave, in the order of the sources.
+    pub sources: Vec<SourceReport>,
+    /// Records that were refused, in all.
+    pub refused_count: u64,
+    /// The first 100 of them, sorted by source and line.
+    pub refused: Vec<Note>,
+    /// Remarks on accepted records, in all.
+    pub remark_count: u64,
+    /// The first 10 remarks.
+    pub remarks: Vec<Note>,
+    /// Stored reviews of an imported platform that its source no longer has.
+    pub missing_count: u64,
+    /// The ids of the first 10 of them.
+    pub missing_ids: Vec<String>,
+    /// Stored reviews that were removed because their source no longer has them.
+    pub pruned_count: u64,
+    /// The ids of the first 10 of them.
+    pub pruned_ids: Vec<String>,
+    /// Reviews of the resulting file.
+    pub review_count: u64,
+    /// Those that are published.
+    pub published_count: u64,
+    /// Those that are not verified and so not published.
+    pub unpublished_count: u64,
     /// Reviews of this import that are hidden at their sources.
-    pub(crate) hidden_count: u64,
+    pub hidden_count: u64,
     /// Stored reviews that were not verified, and are now.
-    pub(crate) newly_verified_count: u64,
+    pub newly_verified_count: u64,
     /// In a dry run, the newest reviews that are new or changed; those that would be published come first.
-    pub(crate) sample: Vec<Value>,
+    pub sample: Vec<Value>,
 }
 
 /// Why a record was refused, or a remark on a record that was accepted.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct Note {
+pub struct Note {
     /// The index of the source.
     #[serde(skip)]
     at: usize,
-    pub(crate) source: String,
-    pub(crate) line: u64,
+    /// The name of the source.
+    pub source: String,
+    /// The line of the record, from 1.
+    pub line: u64,
     /// Why the record was refused.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) reason: Option<String>,
+    pub reason: Option<String>,
     /// What the operator should check in a record that was accepted.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub(crate) remark: Option<String>,
+    pub remark: Option<String>,
 }
 
 impl Merge<'_> {
@@ -116,7 +132,7 @@ impl Merge<'_> {
     }
 
     /// Returns the report; that of a dry run includes some reviews.
-    pub(crate) fn report(&self, is_dry: bool) -> Report {
+    pub fn report(&self, is_dry: bool) -> Report {
         let sources = self.source_reports();
         let is_changed = |source: &SourceReport| source.added + source.changed > 0;
         let duplicates = self.duplicates();

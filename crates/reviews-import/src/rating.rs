@@ -1,7 +1,7 @@
 //! Stars in the notations of exports: `5`, `4.0`, `5/5`, `FIVE`, `★★★★☆`, `4 out of 5 stars`.
 
-use crate::model::Rating;
-use crate::wire::text::quote;
+use reviewd_data::model::Rating;
+use reviewd_wire::text::quote;
 
 /// Parses whole stars from 1 to 5; the error is a message.
 ///

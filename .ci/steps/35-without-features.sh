@@ -1,0 +1,5 @@
+# Builds the program without its features, the import and the hub's store in PostgreSQL; step 30 tests it with both.
+# limit: 300 s
+
+# With the examples, so that most dependencies have the features with which step 20 has checked them.
+cargo clippy --quiet --locked --package reviewd --no-default-features --lib --bins --examples -- -D warnings
