@@ -23,6 +23,8 @@ pub(crate) enum Reply<'s> {
     Serve(Representation<'s>, Body),
     /// 304: the client's copy is current.
     NotModified(Representation<'s>),
+    /// 303 to another URL, for clients that prefer HTML.
+    SeeOther(String),
     /// 200, or 503 if `healthy` is false: the state of this process, with `no-store`.
     State { healthy: bool, body: Bytes },
     /// 204 with the methods of a route: the response to OPTIONS.
@@ -51,6 +53,29 @@ pub(crate) struct Representation<'s> {
     pub(crate) policy: Option<Policy>,
     /// Whether the URL identifies this version, so clients may cache the response without revalidation.
     pub(crate) is_immutable: bool,
+    /// The fields of the request that select the representation.
+    pub(crate) vary: Vary,
+}
+
+/// The request's fields that select a representation (RFC 9110 §12.5.5).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Vary {
+    /// Accept-Encoding alone.
+    Coding,
+    /// Accept too: another type of document may be sent.
+    Accept,
+    /// Accept-Language too.
+    Language,
+}
+
+impl Vary {
+    fn value(self) -> HeaderValue {
+        HeaderValue::from_static(match self {
+            Vary::Coding => "Accept-Encoding",
+            Vary::Accept => "Accept, Accept-Encoding",
+            Vary::Language => "Accept-Encoding, Accept-Language",
+        })
+    }
 }
 
 /// Encodes `reply`, reusing the memory of `headers`, the header map of the request.
@@ -91,6 +116,15 @@ fn fill(
         Reply::NotModified(representation) => {
             put_validators(headers, representation, cache_control);
             (StatusCode::NOT_MODIFIED, Body::default())
+        }
+        Reply::SeeOther(location) => {
+            // The location consists of the public address and an id, so it is always valid.
+            if let Ok(location) = HeaderValue::try_from(location) {
+                headers.insert(header::LOCATION, location);
+            }
+            headers.insert(header::CACHE_CONTROL, cache_control.clone());
+            headers.insert(header::VARY, Vary::Accept.value());
+            (StatusCode::SEE_OTHER, Body::default())
         }
         Reply::State { healthy, body } => {
             put_unstored(headers, JSON.clone());
@@ -175,6 +209,7 @@ fn put_validators(
     representation: Representation<'_>,
     cache_control: &HeaderValue,
 ) {
+    let vary = representation.vary.value();
     headers.insert(header::ETAG, representation.etag.into_owned());
     let cache_control = match representation.last_modified {
         _ if representation.is_immutable => {
@@ -188,7 +223,7 @@ fn put_validators(
         headers.insert(header::LAST_MODIFIED, last_modified.clone());
     }
     headers.insert(header::CACHE_CONTROL, cache_control);
-    headers.insert(header::VARY, HeaderValue::from_static("Accept-Encoding"));
+    headers.insert(header::VARY, vary);
 }
 
 /// Adds the browser security headers of a page.

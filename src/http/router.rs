@@ -23,6 +23,10 @@ pub(crate) enum Route<'a> {
     Since(&'a str),
     /// `/api/reviews/{id}`, with the id not yet looked up.
     Review(&'a str),
+    /// `/reviews/{id}`, with the id not yet looked up.
+    ReviewPage(&'a str),
+    /// `/sitemaps/{number}`, with the number as received.
+    SitemapPart(&'a str),
     Health,
     Ready,
     Hub,
@@ -81,7 +85,7 @@ const fn page(path: &'static str, page: Page) -> RouteRow {
     read(path, Route::Page(page))
 }
 
-const ROUTE_COUNT: usize = 29;
+const ROUTE_COUNT: usize = 33;
 
 pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     document("/reviews.json", Document::Reviews),
@@ -102,6 +106,8 @@ pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     read("/api/reviews/search", Route::Search),
     read("/api/reviews/since/{date}", Route::Since("")),
     read("/api/reviews/{id}", Route::Review("")),
+    read("/reviews/{id}", Route::ReviewPage("")),
+    read("/sitemaps/{number}", Route::SitemapPart("")),
     RouteRow {
         scope: None,
         ..read("/healthz", Route::Health)
@@ -129,11 +135,16 @@ pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     page("/robots.txt", Page::Robots),
     page("/sitemap.xml", Page::Sitemap),
     page("/.well-known/api-catalog", Page::ApiCatalog),
+    page("/site.css", Page::SiteStylesheet),
+    page("/site.js", Page::SiteScript),
 ];
 
 /// Indices of the rows with a parameter, verified by a test.
 const SINCE: usize = 16;
 const REVIEW: usize = 17;
+const REVIEW_PAGE: usize = 18;
+const SITEMAP_PART: usize = 19;
+const WITH_PARAMETER: [usize; 4] = [SINCE, REVIEW, REVIEW_PAGE, SITEMAP_PART];
 
 /// Labels in metrics: "other" for unknown paths, then the path of each row. No label depends on input from clients.
 pub(crate) static ROUTE_LABELS: [&str; ROUTE_COUNT + 1] = {
@@ -187,12 +198,23 @@ pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> {
     };
     match ROUTES.iter().position(is_path) {
         // A slash in the last segment was escaped, so it does not separate segments of a row's path.
-        Some(at) if at != SINCE && at != REVIEW && !last.contains('/') => {
+        Some(at) if !WITH_PARAMETER.contains(&at) && !last.contains('/') => {
             Some(matched(at, ROUTES[at].route))
         }
-        // Not ids of reviews: `/api/reviews/since` lacks its date, and `/api/reviews/` its last segment.
-        _ if parent != "/api/reviews/" || matches!(last, "since" | "") => None,
-        _ => Some(matched(REVIEW, Route::Review(last))),
+        _ => route_with_parameter(parent, last),
+    }
+}
+
+/// Returns the route of a path that ends with the id of a review or the number of a part.
+fn route_with_parameter<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> {
+    match (parent, last) {
+        (_, "") => None,
+        // Lacks its date.
+        ("/api/reviews/", "since") => None,
+        ("/api/reviews/", id) => Some(matched(REVIEW, Route::Review(id))),
+        ("/reviews/", id) => Some(matched(REVIEW_PAGE, Route::ReviewPage(id))),
+        ("/sitemaps/", number) => Some(matched(SITEMAP_PART, Route::SitemapPart(number))),
+        _ => None,
     }
 }
 

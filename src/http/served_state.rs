@@ -7,7 +7,7 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use super::head::{Field, RequestHead};
-use super::reply::Representation;
+use super::reply::{Representation, Vary};
 use super::router::Document;
 use super::settings::SettingsError;
 use crate::mcp;
@@ -209,6 +209,7 @@ impl PreparedDocument {
                 link: self.link.clone(),
                 policy: None,
                 is_immutable: false,
+                vary: Vary::Coding,
             },
         }
     }

@@ -1,13 +1,16 @@
-//! Documents for crawlers and agents: `/llms.txt`, `/robots.txt`, `/sitemap.xml`, and the API catalog.
+//! Documents for crawlers and agents: `/llms.txt`, `/robots.txt`, the sitemap, and the API catalog.
+
+use std::fmt::Display;
 
 use askama::Template;
 use serde_json::Value;
 
-use super::Context;
 use super::api::Group;
 use super::developers::FILES;
 use super::layout::rendered;
 use super::text::{counted, markdown, verification};
+use super::{Context, Pages};
+use crate::model::Row;
 
 /// Renders `/llms.txt` as <https://llmstxt.org> asks: a title, a summary, and lists of links.
 pub(super) fn llms(context: &Context<'_>) -> String {
@@ -47,21 +50,73 @@ pub(super) fn robots(base_url: &str) -> String {
     )
 }
 
-/// Renders `/sitemap.xml` (<https://www.sitemaps.org>).
+/// URLs in one part of the sitemap: the limit of <https://www.sitemaps.org/protocol.html>.
+const PART_URLS_MAX: u32 = 50_000;
+
+/// The pages that are listed before those of the reviews.
+const PAGES_LISTED: [&str; 2] = ["/", "/developers"];
+
+/// Renders `/sitemap.xml`, the index of the parts.
 pub(super) fn sitemap(context: &Context<'_>) -> String {
-    let mut sitemap = rendered(&Sitemap {
-        base_url: &context.snapshot.base_url,
-        changed: context.snapshot.updated_at.to_string(),
-    });
-    sitemap.push('\n');
-    sitemap
+    let snapshot = context.snapshot;
+    let base_url = &snapshot.base_url;
+    let changed = snapshot.updated_at;
+    let mut out = String::from(XML_HEAD);
+    out.push_str("<sitemapindex xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
+    for part in 1..=parts(snapshot.len()) {
+        out.push_str(&format!(
+            "<sitemap><loc>{base_url}/sitemaps/{part}</loc><lastmod>{changed}</lastmod></sitemap>\n"
+        ));
+    }
+    out.push_str("</sitemapindex>\n");
+    out
 }
 
-#[derive(Template)]
-#[template(path = "sitemap.xml")]
-struct Sitemap<'p> {
-    base_url: &'p str,
-    changed: String,
+const XML_HEAD: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
+
+/// Returns how many parts list the pages of this many reviews.
+fn parts(review_count: u32) -> u32 {
+    (PAGES_LISTED.len() as u32 + review_count).div_ceil(PART_URLS_MAX)
+}
+
+impl Pages {
+    /// Returns the number of parts of the sitemap, at least 1.
+    pub(crate) fn sitemap_parts(&self) -> u32 {
+        parts(self.snapshot.len())
+    }
+
+    /// Renders a part, from 1: at most 50,000 URLs with the days of their last changes; O(URLs), some milliseconds.
+    pub(crate) fn sitemap_part(&self, part: u32) -> String {
+        let snapshot = &self.snapshot;
+        let base_url = &snapshot.base_url;
+        let listed = PAGES_LISTED.len() as u32;
+        let start = (part - 1) * PART_URLS_MAX;
+        let end = (start + PART_URLS_MAX).min(listed + snapshot.len());
+        let mut out = String::with_capacity(128 * (end - start) as usize + 256);
+        out.push_str(XML_HEAD);
+        out.push_str("<urlset xmlns=\"http://www.sitemaps.org/schemas/sitemap/0.9\">\n");
+        for number in start..end {
+            let Some(row) = number.checked_sub(listed) else {
+                let path = PAGES_LISTED[number as usize];
+                let changed = snapshot.updated_at;
+                out.push_str(&url_line(base_url, path, "", changed));
+                continue;
+            };
+            let id = snapshot.index.id(Row(row));
+            out.push_str(&url_line(
+                base_url,
+                "/reviews/",
+                id,
+                snapshot.modified(Row(row)),
+            ));
+        }
+        out.push_str("</urlset>\n");
+        out
+    }
+}
+
+fn url_line(base_url: &str, path: &str, id: &str, changed: impl Display) -> String {
+    format!("<url><loc>{base_url}{path}{id}</loc><lastmod>{changed}</lastmod></url>\n")
 }
 
 /// Renders `/.well-known/api-catalog` (RFC 9727), a linkset (RFC 9264).
@@ -70,4 +125,16 @@ pub(super) fn api_catalog(base_url: &str) -> String {
     // Parsing and rendering it removes white space; a test verifies that it is valid JSON.
     let catalog: Value = serde_json::from_str(&catalog).unwrap_or_default();
     catalog.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_has_at_most_50_000_urls() {
+        for (reviews, expected) in [(0, 1), (49_998, 1), (49_999, 2), (99_998, 2), (99_999, 3)] {
+            assert_eq!(parts(reviews), expected, "{reviews}");
+        }
+    }
 }

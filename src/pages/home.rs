@@ -4,6 +4,7 @@ use askama::Template;
 
 use super::form::{Form, QueryParams};
 use super::layout::{Layout, rendered};
+use super::messages::{Language, Messages};
 use super::rating::{Chart, rounded};
 use super::review::{ReviewView, read_newest};
 use super::text::{count, counted, encoded, without_direction};
@@ -26,6 +27,7 @@ pub(super) fn render(context: &Context<'_>) -> String {
     let reviews = counted(stats.count, "review", "reviews");
     rendered(&Home {
         layout: context.layout,
+        t: Language::DEFAULT.messages(),
         title: format!("Reviews of {}", context.layout.title),
         description: match stats.mean_short() {
             Some(mean) => format!("{mean} of 5 stars from {reviews}. {description}"),
@@ -113,6 +115,7 @@ const QUARTERS_SHOWN: usize = 12;
 #[template(path = "home.html")]
 struct Home<'p> {
     layout: &'p Layout,
+    t: &'static Messages,
     title: String,
     description: String,
     json_ld: &'p str,

@@ -13,11 +13,9 @@ const REVIEWS_MAX: u32 = 10;
 /// Longest name of an author in characters: Google's review snippet guidelines require fewer than 100.
 const AUTHOR_CHARS_MAX: usize = 99;
 
-/// Renders the document without empty values. `<`, `>` and `&` could end a `script` element or open a comment, so they
-/// are escaped and the document can be embedded in HTML; in JSON they occur only in strings.
+/// Renders the document without empty values, escaped so that it can be embedded in HTML.
 pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
     let business = &snapshot.business;
-    let address = &business.address;
     let geo = business.geo.as_ref().map(|geo| {
         json!({"@type": "GeoCoordinates", "latitude": geo.latitude, "longitude": geo.longitude})
     });
@@ -35,14 +33,7 @@ pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
         "url": business.url,
         "telephone": business.telephone,
         "email": business.email,
-        "address": {
-            "@type": "PostalAddress",
-            "streetAddress": address.street_address,
-            "addressLocality": address.locality,
-            "addressRegion": address.region,
-            "postalCode": address.postal_code,
-            "addressCountry": address.country,
-        },
+        "address": address_value(business),
         "geo": geo,
         "openingHours": business.opening_hours,
         "areaServed": business.service_areas,
@@ -52,11 +43,53 @@ pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
         "review": reviews.collect::<Vec<_>>(),
     });
     remove_empty(&mut document);
-    let document = document.to_string();
+    escape_for_script(&document.to_string())
+}
+
+/// Escapes `<`, `>` and `&`, which could end a `script` element or open a comment; in JSON they occur only in strings.
+pub(super) fn escape_for_script(document: &str) -> String {
     document
         .replace('<', "\\u003c")
         .replace('>', "\\u003e")
         .replace('&', "\\u0026")
+}
+
+/// Returns the linked data of the page of one review.
+pub(super) fn review_page(snapshot: &Snapshot, review: &ReviewView, url: &str) -> Value {
+    let business = &snapshot.business;
+    let mut document = review_value(snapshot, review);
+    document["@context"] = "https://schema.org".into();
+    document["mainEntityOfPage"] = url.into();
+    document["itemReviewed"] = json!({
+        "@type": kind(business),
+        "@id": format!("{}/#business", snapshot.base_url),
+        "name": business.name,
+        "url": business.url,
+        "telephone": business.telephone,
+        "address": address_value(business),
+    });
+    if let Some(reply) = &review.owner_reply {
+        document["comment"] = json!({
+            "@type": "Comment",
+            "text": reply.text,
+            "datePublished": reply.date,
+            "author": {"@type": "Organization", "name": business.name},
+        });
+    }
+    remove_empty(&mut document);
+    document
+}
+
+fn address_value(business: &Business) -> Value {
+    let address = &business.address;
+    json!({
+        "@type": "PostalAddress",
+        "streetAddress": address.street_address,
+        "addressLocality": address.locality,
+        "addressRegion": address.region,
+        "postalCode": address.postal_code,
+        "addressCountry": address.country,
+    })
 }
 
 fn rating_value(stats: &RatingStats) -> Option<Value> {
@@ -81,7 +114,7 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
         is_elsewhere.then(|| json!({"@type": "Organization", "name": review.publisher()}));
     json!({
         "@type": "Review",
-        "@id": format!("{}/api/reviews/{}", snapshot.base_url, review.id),
+        "@id": format!("{}/reviews/{}", snapshot.base_url, review.id),
         "datePublished": review.date,
         "author": {"@type": "Person", "name": name},
         "reviewRating": {"@type": "Rating", "ratingValue": review.rating, "bestRating": 5, "worstRating": 1},

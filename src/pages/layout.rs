@@ -3,13 +3,16 @@
 use askama::Template;
 use sha2::{Digest, Sha256};
 
+use super::messages::{Language, Messages};
 use super::rating::{RatingStats, rounded};
 use super::text::{
-    address_line, count, counted, day, link, mailbox, telephone, verification, without_direction,
+    address_line, count, counted, day, link, mailbox, telephone, verification, verifier,
+    without_direction,
 };
-use super::{Pages, text as filters};
+use super::{PageLanguage, Pages, text as filters};
 use crate::model::Business;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{Snapshot, Verifications};
+use crate::wire::date::Date;
 use crate::wire::text::hex;
 
 /// The styles of all pages.
@@ -19,9 +22,26 @@ pub(super) const SCRIPT: &str = include_str!("assets/page.js");
 /// Copies and sends the examples of `/developers`; the page can be read without it.
 pub(super) const DEVELOPERS_SCRIPT: &str = include_str!("assets/developers.js");
 
-/// The common parts of the pages of one snapshot, as HTML.
+/// The styles of the pages in the languages of the visitors.
+pub(super) const SITE_STYLESHEET: &str = include_str!("assets/site.css");
+/// What these pages can do only with a script; they work without it.
+pub(super) const SITE_SCRIPT: &str = include_str!("assets/site.js");
+
+/// The common parts of the pages of one snapshot.
 #[derive(Debug)]
 pub(super) struct Layout {
+    pub(super) site_stylesheet_version: String,
+    pub(super) site_script_version: String,
+    pub(super) disclaimer: Option<String>,
+    /// The day of the dataset.
+    pub(super) updated: Date,
+    unverified_count: u64,
+    /// Who verified how many reviews.
+    pub(super) checks: Verifications,
+    review_count: u64,
+    mean_tenths: Option<u64>,
+    /// Width of the filled stars of the mean, from 0 to 120.
+    pub(super) stars_width: u64,
     /// The name of the business, for titles.
     pub(super) title: String,
     pub(super) base_url: String,
@@ -37,6 +57,15 @@ impl Layout {
     pub(super) fn new(snapshot: &Snapshot, stats: &RatingStats) -> Layout {
         let business = &snapshot.business;
         Layout {
+            site_stylesheet_version: version(SITE_STYLESHEET),
+            site_script_version: version(SITE_SCRIPT),
+            disclaimer: snapshot.disclaimer.clone(),
+            updated: snapshot.updated_at.date(),
+            unverified_count: u64::from(snapshot.unverified_count),
+            checks: snapshot.verifications.clone(),
+            review_count: stats.count,
+            mean_tenths: stats.mean_tenths(),
+            stars_width: stats.stars_width(),
             title: without_direction(&business.name),
             base_url: snapshot.base_url.clone(),
             stylesheet_version: version(STYLESHEET),
@@ -51,6 +80,80 @@ impl Layout {
                 verification: verification(snapshot),
             }),
         }
+    }
+}
+
+/// The parts around the content of a page, in one language.
+#[derive(Debug)]
+pub(super) struct Frame<'p> {
+    pub(super) layout: &'p Layout,
+    t: &'static Messages,
+    /// The query of links that keep a language which the visitor chose: "" or `?lang=de`.
+    pub(super) lang: String,
+}
+
+impl<'p> Frame<'p> {
+    pub(super) fn new(layout: &'p Layout, language: PageLanguage) -> Frame<'p> {
+        let mut lang = String::new();
+        if language.is_explicit {
+            lang = format!("?lang={}", language.chosen.code());
+        }
+        Frame {
+            layout,
+            t: language.chosen.messages(),
+            lang,
+        }
+    }
+
+    /// Like `lang`, for links that have a query already.
+    pub(super) fn and_lang(&self) -> String {
+        self.lang.replace('?', "&")
+    }
+
+    /// "4.1 of 5 stars"; `None` without reviews.
+    pub(super) fn mean(&self) -> Option<String> {
+        let mean = self.t.tenths(self.layout.mean_tenths?);
+        Some(self.t.stars_of_5.fill(&[("stars", &mean)]))
+    }
+
+    pub(super) fn count(&self) -> String {
+        self.t
+            .counted(&self.t.review_count, self.layout.review_count)
+    }
+
+    pub(super) fn updated(&self) -> String {
+        self.t.long_day(self.layout.updated)
+    }
+
+    /// How many reviews are not published; `None` if all are.
+    pub(super) fn held_back(&self) -> Option<String> {
+        let count = self.layout.unverified_count;
+        if count == 0 {
+            return None;
+        }
+        Some(self.t.counted(&self.t.held_back, count))
+    }
+
+    /// Who verified how many reviews.
+    pub(super) fn checks(&self) -> Vec<String> {
+        let t = self.t;
+        let mut checks = Vec::new();
+        for (verification, count) in &self.layout.checks.named {
+            let name = match verification {
+                Some(one) => verifier(&one.by, one.method.as_deref()),
+                None => self.layout.title.clone(),
+            };
+            checks.push(t.counted_with(&t.checked_by, *count, &[("name", &name)]));
+        }
+        if self.layout.checks.other_count > 0 {
+            checks.push(t.counted(&t.checked_by_others, self.layout.checks.other_count));
+        }
+        checks
+    }
+
+    /// All languages.
+    pub(super) fn languages(&self) -> impl Iterator<Item = &'static Messages> + use<> {
+        Language::all().map(Language::messages)
     }
 }
 

@@ -15,6 +15,8 @@ mod form;
 mod home;
 mod json_ld;
 mod layout;
+mod messages;
+mod permalink;
 mod rating;
 mod review;
 mod search;
@@ -29,14 +31,18 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::model::insights::{Aspect, Insights};
+use crate::search::query::PAIRS_MAX;
 use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, QueryTags};
+use crate::wire::form::pairs;
+use crate::wire::negotiate::choose_language;
 
 use api::Interface;
 use form::Lists;
 use layout::Layout;
 use rating::RatingStats;
 
+pub(crate) use messages::Language;
 pub(crate) use widget::theme;
 
 /// A stored document, in the order of [`Page::TABLE`].
@@ -46,6 +52,8 @@ pub(crate) enum Page {
     Home,
     Stylesheet,
     Script,
+    SiteStylesheet,
+    SiteScript,
     Favicon,
     ReviewsJsonLd,
     /// `/badge.svg`, in the theme that the reader's system prefers.
@@ -104,10 +112,12 @@ impl Policy {
 
 impl Page {
     /// Every document, in the order of the enum, with its Content-Type and its policy for browsers.
-    const TABLE: [(Page, &'static str, Policy); 18] = [
+    const TABLE: [(Page, &'static str, Policy); 20] = [
         (Page::Home, HTML, Policy::Page),
         (Page::Stylesheet, CSS, Policy::Shared),
         (Page::Script, SCRIPT, Policy::Shared),
+        (Page::SiteStylesheet, CSS, Policy::Shared),
+        (Page::SiteScript, SCRIPT, Policy::Shared),
         (Page::Favicon, SVG, Policy::Drawing),
         (Page::ReviewsJsonLd, "application/ld+json", Policy::Shared),
         (Page::Badge, SVG, Policy::Drawing),
@@ -164,6 +174,8 @@ impl Page {
             Page::Home => home::render(context).into(),
             Page::Stylesheet => layout::STYLESHEET.into(),
             Page::Script => layout::SCRIPT.into(),
+            Page::SiteStylesheet => layout::SITE_STYLESHEET.into(),
+            Page::SiteScript => layout::SITE_SCRIPT.into(),
             Page::Favicon => widget::FAVICON.into(),
             Page::ReviewsJsonLd => context.json_ld.to_owned().into(),
             Page::Badge => {
@@ -213,6 +225,16 @@ struct Context<'s> {
     layout: &'s Layout,
     json_ld: &'s str,
     interface: &'s Interface,
+}
+
+/// The language of a page, and how it was chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct PageLanguage {
+    pub(crate) chosen: Language,
+    /// Whether the query names it, so that links keep it.
+    pub(crate) is_explicit: bool,
+    /// Whether it depends on Accept-Language.
+    pub(crate) is_negotiated: bool,
 }
 
 /// The stored documents of one snapshot, and the parts that search pages are rendered from.
@@ -280,6 +302,8 @@ impl Pages {
         let version = match page {
             Page::Stylesheet => &self.layout.stylesheet_version,
             Page::Script => &self.layout.script_version,
+            Page::SiteStylesheet => &self.layout.site_stylesheet_version,
+            Page::SiteScript => &self.layout.site_script_version,
             Page::DevelopersScript => &self.layout.developers_version,
             _ => return false,
         };
@@ -289,6 +313,41 @@ impl Pages {
     /// Returns the entity-tag of `page` for `query`; it depends on the dataset, the templates and the query's bytes.
     pub(crate) fn search_tag(&self, page: Page, query: &[u8]) -> EntityTag {
         self.search_tags.tag(page as u8, query)
+    }
+
+    /// Returns the entity-tag of the page of the review with this id in a language.
+    pub(crate) fn review_page_tag(&self, id: &str, language: Language) -> EntityTag {
+        // Numbers from 128 are of these pages, lower ones of `search_tag`.
+        let number = 128 + language.number();
+        self.search_tags.tag(number, id.as_bytes())
+    }
+
+    /// Returns the entity-tag of a part of the sitemap.
+    pub(crate) fn sitemap_tag(&self, part: u32) -> EntityTag {
+        // Above the numbers of `review_page_tag`.
+        self.search_tags.tag(255, &part.to_be_bytes())
+    }
+
+    /// Chooses the language of a page: by `lang` in the query, else by the visitor's Accept-Language.
+    pub(crate) fn language<'a>(
+        &self,
+        query: &[u8],
+        accepted: impl Iterator<Item = &'a [u8]>,
+    ) -> PageLanguage {
+        let mut pairs = pairs(query).take(PAIRS_MAX);
+        let lang = pairs.find(|pair| pair.name == b"lang");
+        if let Some(chosen) = lang.and_then(|pair| Language::of_tag(pair.value)) {
+            return PageLanguage {
+                chosen,
+                is_explicit: true,
+                is_negotiated: false,
+            };
+        }
+        PageLanguage {
+            chosen: choose_language(accepted, Language::of_tag).unwrap_or(Language::DEFAULT),
+            is_explicit: false,
+            is_negotiated: true,
+        }
     }
 
     /// Creates the compressed variants of the documents; calls `cancelled` before each.

@@ -6,12 +6,14 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use super::text::{day, encoded, link, newest, service_label, verifier};
-use crate::model::{Row, platform};
+use super::messages::Messages;
+use super::text::{encoded, link, newest, service_label, verifier};
+use crate::model::{METHOD_ACCOUNT, Row, platform};
 use crate::search::filter::Term;
 use crate::search::fold::find_folded;
 use crate::snapshot::Snapshot;
-use crate::wire::date::parse_date;
+use crate::wire::date::{Date, parse_date};
+use crate::wire::sentence::sentences;
 
 /// One review, ready for a template.
 #[derive(Debug, Default, Deserialize)]
@@ -19,21 +21,38 @@ use crate::wire::date::parse_date;
 pub(super) struct ReviewView {
     pub(super) id: String,
     pub(super) author: String,
+    author_avatar_url: Option<String>,
     pub(super) rating: u64,
     /// `YYYY-MM-DD`.
     pub(super) date: String,
+    /// `month`, `year` or `unknown`, if the day is not known.
+    pub(super) date_precision: Option<String>,
     pub(super) text: Highlighted,
     pub(super) source: String,
     pub(super) source_url: Option<String>,
     pub(super) language: Option<String>,
     pub(super) owner_reply: Option<Reply>,
-    verified: bool,
+    #[serde(rename = "verified")]
+    is_verified: bool,
     verification: Option<Verification>,
     mentioned_technicians: Vec<String>,
     mentioned_services: Vec<String>,
+    media: Vec<Attachment>,
     /// The people and services that the review mentions, each with a search link.
     #[serde(skip)]
     pub(super) mentions: Vec<Mention>,
+    /// The pictures that this service has itself, so that no other site is asked for them.
+    #[serde(skip)]
+    pub(super) photos: Vec<Photo>,
+    /// Links to pictures, films and recordings elsewhere.
+    #[serde(skip)]
+    pub(super) links: Vec<AttachmentLink>,
+    /// The author's picture, if this service has it.
+    #[serde(skip)]
+    pub(super) avatar: Option<String>,
+    /// Where the text is cut until its rest is asked for; its length if it is not cut.
+    #[serde(skip)]
+    cut: usize,
 }
 
 #[derive(Debug, Deserialize)]
@@ -48,12 +67,58 @@ struct Verification {
     method: Option<String>,
 }
 
+#[derive(Debug, Deserialize)]
+struct Attachment {
+    url: String,
+    alt: String,
+    #[serde(rename = "type")]
+    media_type: String,
+    #[serde(default)]
+    thumbnail_url: Option<String>,
+}
+
+/// A picture of a review.
+#[derive(Debug)]
+pub(super) struct Photo {
+    pub(super) url: String,
+    pub(super) thumbnail: String,
+    /// The owner's description; may be empty.
+    pub(super) alt: String,
+}
+
+/// A link to an attachment on another site.
+#[derive(Debug)]
+pub(super) struct AttachmentLink {
+    pub(super) url: String,
+    /// The owner's description; may be empty.
+    pub(super) alt: String,
+}
+
 /// A person or service that a review mentions.
 #[derive(Debug)]
 pub(super) struct Mention {
+    pub(super) parameter: &'static str,
     pub(super) label: String,
     pub(super) href: String,
 }
+
+/// Who confirmed that the author of a review is a customer.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Standing<'r> {
+    Business,
+    /// A platform or another verifier, with its method.
+    Other(&'r str, Option<&'r str>),
+    /// Published with an account, and not verified.
+    Account,
+}
+
+/// Characters of a text that are shown before its rest is asked for.
+const SHOWN_CHARS: usize = 320;
+/// A text is cut only if at least this many characters are hidden by it.
+const HIDDEN_CHARS_MIN: usize = 60;
+
+/// Number of tints of avatars.
+const TINTS: u32 = 8;
 
 /// Largest number of highlights of one term in one text; limits the size of a page.
 const MARKS_MAX: usize = 64;
@@ -102,36 +167,110 @@ impl ReviewView {
         // The snapshot contains valid reviews only.
         let review = serde_json::from_slice(snapshot.review(row));
         let mut review: ReviewView = review.unwrap_or_default();
-        let mention = |parameter: &str, value: &str, label: &str| Mention {
-            label: label.to_owned(),
-            href: encoded(&format!("/?{parameter}="), value),
-        };
-        let people = review.mentioned_technicians.iter();
-        let people = people.map(|name| mention("mentions_technician", name, name));
-        let service = |id: &String| mention("mentions_service", id, service_label(snapshot, id));
-        let services = review.mentioned_services.iter().map(service);
-        review.mentions = people.chain(services).collect();
+        for name in &review.mentioned_technicians {
+            let mention = Mention::new("mentions_technician", name, name);
+            review.mentions.push(mention);
+        }
+        for id in &review.mentioned_services {
+            let label = service_label(snapshot, id);
+            review
+                .mentions
+                .push(Mention::new("mentions_service", id, label));
+        }
+        for attachment in std::mem::take(&mut review.media) {
+            review.add_attachment(attachment, &snapshot.base_url);
+        }
+        let avatar = review.author_avatar_url.as_deref();
+        let avatar = avatar.and_then(|url| own_file(url, &snapshot.base_url));
+        review.avatar = avatar.map(str::to_owned);
+        review.cut = cut_of(&review.text.text);
         review
     }
 
-    /// The first letter of the author's name, shown instead of a picture.
-    pub(super) fn initial(&self) -> String {
-        let letter = self.author.chars().find(|letter| letter.is_alphanumeric());
-        letter.into_iter().flat_map(char::to_uppercase).collect()
+    fn add_attachment(&mut self, attachment: Attachment, base_url: &str) {
+        let own = own_file(&attachment.url, base_url);
+        if let Some(url) = own.filter(|_| attachment.media_type.starts_with("image/")) {
+            let thumbnail = attachment.thumbnail_url.as_deref();
+            let thumbnail = thumbnail.and_then(|url| own_file(url, base_url));
+            self.photos.push(Photo {
+                url: url.to_owned(),
+                thumbnail: thumbnail.unwrap_or(url).to_owned(),
+                alt: attachment.alt,
+            });
+        } else if link(&attachment.url).is_some() {
+            self.links.push(AttachmentLink {
+                url: attachment.url,
+                alt: attachment.alt,
+            });
+        }
     }
 
-    pub(super) fn day(&self) -> String {
-        readable(&self.date)
+    /// The first letters of the author's first and last name, one for other scripts than Latin: shown instead of a picture.
+    pub(super) fn initials(&self) -> String {
+        initials(&self.author)
+    }
+
+    /// The number of the author's tint: the same name has the same one everywhere.
+    pub(super) fn tint(&self) -> u32 {
+        tint(&self.author)
+    }
+
+    /// The date, as exactly as it is known; "" if it is not.
+    pub(super) fn day(&self, t: &Messages) -> String {
+        self.dated(t, Messages::short_day)
+    }
+
+    /// Like [`ReviewView::day`], with the name of the month.
+    pub(super) fn long_day(&self, t: &Messages) -> String {
+        self.dated(t, Messages::long_day)
+    }
+
+    fn dated(&self, t: &Messages, day: fn(&Messages, Date) -> String) -> String {
+        let Ok(date) = parse_date(self.date.as_bytes()) else {
+            return self.date.clone();
+        };
+        match self.date_precision.as_deref() {
+            None | Some("day") => day(t, date),
+            Some("month") => t.month(date),
+            Some("year") => date.year().to_string(),
+            Some(_) => String::new(),
+        }
+    }
+
+    /// Whether the day is known, so that a script may show how long ago it was.
+    pub(super) fn is_dated(&self) -> bool {
+        matches!(self.date_precision.as_deref(), None | Some("day"))
+    }
+
+    /// The value of `datetime`, as exactly as it is known; "" if it is not.
+    pub(super) fn machine_date(&self) -> &str {
+        let length = match self.date_precision.as_deref() {
+            None | Some("day") => self.date.len(),
+            Some("month") => 7,
+            Some("year") => 4,
+            Some(_) => 0,
+        };
+        self.date.get(..length).unwrap_or_default()
+    }
+
+    /// The label of the stars.
+    pub(super) fn stars_label(&self, t: &Messages) -> String {
+        t.stars_of_5.fill(&[("stars", &self.rating.to_string())])
     }
 
     /// The name of the platform, or any other source with its first letter in upper case.
     pub(super) fn publisher(&self) -> String {
-        if let Some(label) = platform(&self.source) {
-            return label.to_owned();
-        }
-        let mut rest = self.source.chars();
-        let first = rest.next().into_iter().flat_map(char::to_uppercase);
-        first.chain(rest.clone()).collect()
+        publisher(&self.source)
+    }
+
+    /// The name of the source for readers.
+    pub(super) fn source_name(&self, t: &Messages) -> String {
+        source_name(&self.source, t)
+    }
+
+    /// The symbol of the kind of source.
+    pub(super) fn icon(&self) -> &'static str {
+        source_icon(&self.source)
     }
 
     /// The URL of the review on the platform, if `text::link` allows it.
@@ -142,7 +281,7 @@ impl ReviewView {
     /// The platform that published the review with an account, if it is not verified.
     pub(super) fn account_platform(&self) -> Option<&str> {
         let by = &self.verification.as_ref()?.by;
-        if self.verified {
+        if self.is_verified {
             return None;
         }
         Some(platform(by).unwrap_or(by))
@@ -151,22 +290,188 @@ impl ReviewView {
     /// The verifier, if it is not the business.
     pub(super) fn verifier(&self) -> Option<String> {
         let verification = self.verification.as_ref()?;
-        if !self.verified {
+        if !self.is_verified {
             return None;
         }
         Some(verifier(&verification.by, verification.method.as_deref()))
     }
-}
 
-impl Reply {
-    pub(super) fn day(&self) -> String {
-        readable(&self.date)
+    pub(super) fn standing(&self) -> Standing<'_> {
+        let Some(verification) = &self.verification else {
+            return Standing::Business;
+        };
+        if !self.is_verified && verification.method.as_deref() == Some(METHOD_ACCOUNT) {
+            return Standing::Account;
+        }
+        let by = platform(&verification.by).unwrap_or(&verification.by);
+        Standing::Other(by, verification.method.as_deref())
+    }
+
+    /// The label of the button that enlarges a photo.
+    pub(super) fn photo_label(&self, photo: &Photo, t: &Messages) -> String {
+        let alt = self.photo_alt(photo, t);
+        t.enlarge.fill(&[("name", &alt)])
+    }
+
+    /// The owner's description of a photo, or whose it is.
+    pub(super) fn photo_alt(&self, photo: &Photo, t: &Messages) -> String {
+        if photo.alt.is_empty() {
+            return self.photo_by(t);
+        }
+        photo.alt.clone()
+    }
+
+    pub(super) fn photo_by(&self, t: &Messages) -> String {
+        t.photo_by.fill(&[("name", &self.author)])
+    }
+
+    /// The verification in words; `who` is the word for those whom the business serves.
+    pub(super) fn check(&self, t: &Messages, who: &str, owner: &str) -> String {
+        let name = match self.standing() {
+            Standing::Business => owner,
+            Standing::Other(by, _) => by,
+            Standing::Account => {
+                let source = self.source_name(t);
+                return t.as_published.fill(&[("source", &source)]);
+            }
+        };
+        t.verified_by.fill(&[("who", who), ("name", name)])
+    }
+
+    /// Whether the review is verified.
+    pub(super) fn is_confirmed(&self) -> bool {
+        self.standing() != Standing::Account
+    }
+
+    /// The text that is shown at first.
+    pub(super) fn head(&self) -> impl Iterator<Item = Stretch<'_>> {
+        self.text.stretches_of(0..self.cut)
+    }
+
+    /// The rest of the text; nothing if it is not cut.
+    pub(super) fn rest(&self) -> impl Iterator<Item = Stretch<'_>> {
+        self.text.stretches_of(self.cut..self.text.text.len())
+    }
+
+    /// The first words, for places with one or two lines.
+    pub(super) fn excerpt(&self, chars_max: usize) -> String {
+        excerpt(&self.text.text, chars_max)
     }
 }
 
-/// Returns a date in words; text that is not a date stays as it is.
-fn readable(date: &str) -> String {
-    parse_date(date.as_bytes()).map_or_else(|_| date.to_owned(), day)
+impl Mention {
+    fn new(parameter: &'static str, value: &str, label: &str) -> Mention {
+        Mention {
+            parameter,
+            label: label.to_owned(),
+            href: encoded(&format!("/?{parameter}="), value),
+        }
+    }
+}
+
+impl Reply {
+    pub(super) fn day(&self, t: &Messages) -> String {
+        let date = parse_date(self.date.as_bytes());
+        date.map_or_else(|_| self.date.clone(), |date| t.short_day(date))
+    }
+}
+
+/// The name of the platform that `source` means, or `source` with its first letter in upper case.
+pub(super) fn publisher(source: &str) -> String {
+    if let Some(label) = platform(source) {
+        return label.to_owned();
+    }
+    let mut rest = source.chars();
+    let first = rest.next().into_iter().flat_map(char::to_uppercase);
+    first.chain(rest.clone()).collect()
+}
+
+/// The name of a source for readers.
+pub(super) fn source_name(source: &str, t: &Messages) -> String {
+    if source.eq_ignore_ascii_case("website") {
+        return t.own_website.clone();
+    }
+    publisher(source)
+}
+
+/// The symbol of the kind of source: our own neutral ones, as the logos belong to others.
+pub(super) fn source_icon(source: &str) -> &'static str {
+    match source.to_ascii_lowercase().as_str() {
+        "google" | "tripadvisor" => "i-map",
+        "facebook" | "reddit" | "nextdoor" => "i-board",
+        "website" | "form" => "i-own",
+        "other" | "file" | "import" => "i-page",
+        _ => "i-list",
+    }
+}
+
+/// Returns the path of a file that this service has, by its path or its URL.
+fn own_file<'u>(url: &'u str, base_url: &str) -> Option<&'u str> {
+    let path = url.strip_prefix(base_url).unwrap_or(url);
+    path.starts_with("/media/").then_some(path)
+}
+
+/// Returns where a text is cut: after the last sentence that ends before [`SHOWN_CHARS`], else before a word.
+fn cut_of(text: &str) -> usize {
+    let all = text.chars().count();
+    if all < SHOWN_CHARS + HIDDEN_CHARS_MIN {
+        return text.len();
+    }
+    let mut limit = text.len();
+    if let Some((at, _)) = text.char_indices().nth(SHOWN_CHARS) {
+        limit = at;
+    }
+    let ends = sentences(text).map(|sentence| sentence.end);
+    let last = ends.take_while(|end| *end <= limit).last().unwrap_or(0);
+    // A first sentence of a few words would say nothing.
+    if last >= limit / 2 {
+        return last;
+    }
+    text[..limit].rfind(char::is_whitespace).unwrap_or(limit)
+}
+
+/// Returns the first words of `text` on one line, with an ellipsis if some are left out.
+pub(super) fn excerpt(text: &str, chars_max: usize) -> String {
+    let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let Some((limit, _)) = text.char_indices().nth(chars_max) else {
+        return text;
+    };
+    let end = text[..limit].rfind(' ').unwrap_or(limit);
+    format!("{} …", text[..end].trim_end_matches([',', ';', ':', '.']))
+}
+
+/// Returns the letters that stand for a name.
+pub(super) fn initials(name: &str) -> String {
+    let is_letter = |letter: &char| letter.is_alphanumeric();
+    let mut letters = name
+        .split_whitespace()
+        .filter_map(|word| word.chars().find(is_letter));
+    let Some(first) = letters.next() else {
+        return String::new();
+    };
+    // Letters of other scripts may join, or be syllables.
+    let is_latin = first < '\u{250}';
+    let last = letters
+        .next_back()
+        .filter(|last| is_latin && *last < '\u{250}');
+    let shown = std::iter::once(first).chain(last);
+    shown.flat_map(char::to_uppercase).collect()
+}
+
+/// Returns the tint of a name, by its FNV-1a hash.
+pub(super) fn tint(name: &str) -> u32 {
+    let mut hash: u32 = 0x811c_9dc5;
+    for byte in name.bytes() {
+        hash = (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
+    }
+    hash % TINTS
+}
+
+/// A part of a text, and whether it is marked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Stretch<'t> {
+    pub(super) text: &'t str,
+    pub(super) is_marked: bool,
 }
 
 /// A text with highlighted ranges: ascending, disjoint, on character boundaries.
@@ -197,17 +502,29 @@ impl Highlighted {
         }
     }
 
-    /// Returns the segments of the text, each with whether it is marked.
-    pub(super) fn stretches(&self) -> impl Iterator<Item = (&str, bool)> {
-        let mut at = 0;
-        let end = self.text.len();
-        let marks = self.marks.iter().cloned().chain(std::iter::once(end..end));
-        let stretches = marks.flat_map(move |mark| {
-            let before = &self.text[at..mark.start];
-            at = mark.end;
-            [(before, false), (&self.text[mark], true)]
+    /// Returns the parts of `range`, which lies on character boundaries.
+    pub(super) fn stretches_of(&self, range: Range<usize>) -> impl Iterator<Item = Stretch<'_>> {
+        let mut at = range.start;
+        let within = range.clone();
+        let marks = self.marks.iter().map(move |mark| {
+            let start = mark.start.clamp(within.start, within.end);
+            start..mark.end.clamp(start, within.end)
         });
-        stretches.filter(|(text, _)| !text.is_empty())
+        let end = range.end;
+        let marks = marks.chain(std::iter::once(end..end));
+        let stretches = marks.flat_map(move |mark| {
+            let before = Stretch {
+                text: &self.text[at..mark.start],
+                is_marked: false,
+            };
+            at = mark.end;
+            let marked = Stretch {
+                text: &self.text[mark],
+                is_marked: true,
+            };
+            [before, marked]
+        });
+        stretches.filter(|stretch| !stretch.text.is_empty())
     }
 }
 
@@ -230,11 +547,62 @@ mod tests {
     fn shown(text: &str, marks: &[Range<usize>]) -> String {
         let mut marked = Highlighted::from(text.to_owned());
         marked.mark(marks.to_vec());
-        let shown = marked.stretches().map(|(text, is_marked)| match is_marked {
-            true => format!("[{text}]"),
-            false => text.to_owned(),
-        });
-        shown.collect()
+        let mut shown = String::new();
+        for Stretch { text, is_marked } in marked.stretches_of(0..text.len()) {
+            if is_marked {
+                shown.push_str(&format!("[{text}]"));
+            } else {
+                shown.push_str(text);
+            }
+        }
+        shown
+    }
+
+    #[test]
+    fn a_long_text_is_cut_after_a_sentence_and_a_mark_may_cross_the_cut() {
+        let sentence = "Twenty characters ok. ";
+        let long = sentence.repeat(20);
+        let cut = cut_of(&long);
+        assert!((160..=320).contains(&cut), "{cut}");
+        assert!(long[..cut].ends_with("ok."));
+        let mut text = Highlighted::from(long.clone());
+        let across = cut - 3..cut + 3;
+        text.mark(vec![across]);
+        let head: String = text.stretches_of(0..cut).map(|one| one.text).collect();
+        let rest: String = text
+            .stretches_of(cut..long.len())
+            .map(|one| one.text)
+            .collect();
+        assert_eq!(head + &rest, long);
+        assert!(
+            text.stretches_of(cut..long.len())
+                .next()
+                .is_some_and(|one| one.is_marked)
+        );
+    }
+
+    #[test]
+    fn a_text_is_not_cut_for_a_few_words() {
+        let text = "a".repeat(379);
+        assert_eq!(cut_of(&text), text.len());
+        assert_eq!(cut_of(&"é".repeat(380)), 2 * 320);
+    }
+
+    #[test]
+    fn names_have_one_or_two_initials() {
+        let names = [
+            ("Giulia Santacroce-Hale", "GS"),
+            ("Mary Ann O'Dowd", "MO"),
+            ("zoë", "Z"),
+            ("ليلى حدّاد", "ل"),
+            ("王 小明", "王"),
+            ("\"Bo\" (2)", "B2"),
+            ("…", ""),
+        ];
+        for (name, expected) in names {
+            assert_eq!(initials(name), expected, "{name}");
+        }
+        assert_eq!(tint("Zoë"), tint("Zoë"));
     }
 
     #[test]

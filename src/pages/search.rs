@@ -9,6 +9,7 @@ use askama::Template;
 
 use super::form::{Form, QueryParams};
 use super::layout::{Layout, rendered};
+use super::messages::{Language, Messages};
 use super::review::{ReviewView, read_all};
 use super::text::{count, counted, service_label, without_direction};
 use super::{Page, Pages, mentioned, text as filters};
@@ -112,6 +113,7 @@ impl Pages {
     fn results<'p>(&'p self, given: &'p QueryParams) -> Results<'p> {
         Results {
             layout: &self.layout,
+            t: Language::DEFAULT.messages(),
             title: String::new(),
             description: String::new(),
             canonical: None,
@@ -252,6 +254,7 @@ struct IssueLine<'i> {
 #[template(path = "results.html")]
 struct Results<'p> {
     layout: &'p Layout,
+    t: &'static Messages,
     title: String,
     /// The content of the page, in a few words.
     description: String,

@@ -125,6 +125,13 @@ pub(super) fn mailbox(address: &str) -> String {
     url
 }
 
+/// Returns `text` with all but letters and digits escaped, for the values of a `mailto:` URL.
+pub(super) fn percent_encoded(text: &str) -> String {
+    let mut encoded = String::new();
+    push_percent(&mut encoded, text, |byte| byte.is_ascii_alphanumeric());
+    encoded
+}
+
 /// Returns `prefix` followed by `value` in form encoding.
 pub(super) fn encoded(prefix: &str, value: &str) -> String {
     let value: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();

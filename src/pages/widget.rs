@@ -4,6 +4,7 @@
 use askama::Template;
 
 use super::layout::rendered;
+use super::messages::{Language, Messages};
 use super::rating::RatingStats;
 use super::review::{ReviewView, read_newest};
 use super::search::PageQuery;
@@ -75,6 +76,7 @@ pub(crate) fn theme(raw: &[u8]) -> Option<&'static str> {
 #[derive(Template)]
 #[template(path = "widget.html")]
 struct Widget<'p> {
+    t: &'static Messages,
     name: &'p str,
     title: String,
     base_url: &'p str,
@@ -91,6 +93,7 @@ impl<'p> Widget<'p> {
     /// Fills in the values that do not depend on a request.
     fn of(snapshot: &'p Snapshot, stats: &RatingStats) -> Widget<'p> {
         Widget {
+            t: Language::DEFAULT.messages(),
             name: &snapshot.business.name,
             title: without_direction(&snapshot.business.name),
             base_url: &snapshot.base_url,

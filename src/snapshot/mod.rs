@@ -22,7 +22,8 @@ use crate::dataset::mentions::comparable;
 use crate::dataset::publish;
 use crate::insights;
 use crate::model::insights::Insights;
-use crate::model::{Business, Concept, Dataset, Editorial, Row, Taxonomy, Technician};
+use crate::model::site::Site;
+use crate::model::{Business, Concept, Dataset, Editorial, Review, Row, Taxonomy, Technician};
 use crate::search::index::{Index, IndexOptions};
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::etag::EntityTag;
@@ -83,6 +84,8 @@ pub struct Facts {
     pub taxonomy: Taxonomy,
     /// Hand-written parts of the insights.
     pub editorial: Editorial,
+    /// The look and the language of the pages.
+    pub site: Site,
     /// How many published reviews have a text.
     pub with_text: u32,
     /// Number of reviews in the files that are not published because they are not verified.
@@ -90,6 +93,8 @@ pub struct Facts {
     /// How the published reviews were verified.
     pub verifications: Verifications,
     version: String,
+    /// The last change of each review, by row.
+    modified: Vec<Date>,
     offsets: Vec<u64>,
     since: SinceTable,
 }
@@ -171,10 +176,12 @@ impl Snapshot {
             disclaimer: dataset.disclaimer.clone(),
             taxonomy,
             editorial: dataset.editorial.clone(),
+            site: dataset.site.clone(),
             with_text: with_text.count() as u32,
             unverified_count: dataset.unverified_count,
             verifications: Verifications::of(&dataset.reviews),
             version: hex(&digest[..4]),
+            modified: dataset.reviews.iter().map(Review::modified).collect(),
             offsets,
             since,
         };
@@ -300,6 +307,15 @@ impl Snapshot {
     pub fn review_shared(&self, row: Row) -> Bytes {
         let (start, end) = self.span(row);
         self.reviews.body.slice(start..end)
+    }
+
+    /// Returns the day of the last change of the review in `row` that its own dates tell.
+    ///
+    /// # Panics
+    /// If `row` is not a row of this snapshot; rows come from its own index.
+    #[must_use]
+    pub fn modified(&self, row: Row) -> Date {
+        self.modified[row.0 as usize]
     }
 
     /// Returns the entity-tag of the review in `row`, which changes only when that review does.

@@ -11,9 +11,12 @@ fn reads(description: &Value) -> Vec<(&Value, String)> {
     let filled = |path: &str, item: &Value| {
         let mut target = path.to_owned();
         for parameter in item["parameters"].as_array().into_iter().flatten() {
-            let [name, example] = ["name", "example"].map(|key| parameter[key].as_str());
-            let name = format!("{{{}}}", name.expect("a name"));
-            target = target.replace(&name, example.expect("an example"));
+            let name = parameter["name"].as_str().expect("a name");
+            let example = match &parameter["example"] {
+                Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            target = target.replace(&format!("{{{name}}}"), &example);
         }
         target
     };

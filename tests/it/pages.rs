@@ -67,3 +67,87 @@ fn the_widget_follows_its_query() {
     }
     assert_eq!(service().get("/widget.html?limit=0").status, 400);
 }
+
+/// The id of the newest review.
+fn newest_id() -> String {
+    let found = service().get("/api/reviews/search?limit=1").json();
+    found["reviews"][0]["id"]
+        .as_str()
+        .expect("an id")
+        .to_owned()
+}
+
+#[test]
+fn a_review_has_a_page_with_its_own_address() {
+    let id = newest_id();
+    let review = service().get(&format!("/api/reviews/{id}")).json();
+    let text = page(&format!("/reviews/{id}"));
+    let address = format!("{BASE_URL}/reviews/{id}");
+    let author = review["author"].as_str().expect("a name");
+    assert!(text.contains(&format!("<link rel=\"canonical\" href=\"{address}\">")));
+    assert!(text.contains(&format!("<meta property=\"og:url\" content=\"{address}\">")));
+    assert!(text.contains(&format!("<title>{author} on ")));
+    let (_, data) = text.split_once("ld+json\">{").expect("linked data");
+    let (data, _) = data.split_once("</script>").expect("its end");
+    let data: Value = serde_json::from_str(&format!("{{{data}")).expect("JSON");
+    assert_eq!(data["@id"], address);
+    assert_eq!(data["reviewBody"], review["text"]);
+    assert_eq!(data["itemReviewed"]["@id"], format!("{BASE_URL}/#business"));
+}
+
+#[test]
+fn a_browser_is_sent_from_the_data_of_a_review_to_its_page() {
+    let id = newest_id();
+    let path = format!("/api/reviews/{id}");
+    let browser = [("Accept", "text/html,application/xhtml+xml,*/*;q=0.8")];
+    let reply = service().connect().send("GET", &path, &browser);
+    assert_eq!(reply.status, 303);
+    let address = format!("{BASE_URL}/reviews/{id}");
+    assert_eq!(reply.field("location"), Some(&*address));
+    assert_eq!(reply.field("vary"), Some("Accept, Accept-Encoding"));
+    let reply = service().get(&path);
+    assert_eq!(reply.status, 200);
+    assert_eq!(reply.field("vary"), Some("Accept, Accept-Encoding"));
+}
+
+#[test]
+fn feeds_linked_data_and_sitemap_lead_to_the_page_of_a_review() {
+    let address = format!("{BASE_URL}/reviews/{}", newest_id());
+    for (path, link) in [
+        ("/api/feed.json", format!("\"url\":\"{address}\"")),
+        (
+            "/feed.xml",
+            format!("type=\"text/html\" href=\"{address}\""),
+        ),
+        ("/reviews.jsonld", format!("\"@id\":\"{address}\"")),
+        ("/sitemaps/1", format!("<loc>{address}</loc><lastmod>20")),
+    ] {
+        assert!(page(path).contains(&link), "{path}");
+    }
+    let index = page("/sitemap.xml");
+    assert!(index.contains(&format!("<loc>{BASE_URL}/sitemaps/1</loc>")));
+    for path in [
+        "/sitemaps/0",
+        "/sitemaps/2",
+        "/sitemaps/01",
+        "/sitemaps/x",
+        "/reviews/nobody",
+    ] {
+        assert_eq!(service().get(path).status, 404, "{path}");
+    }
+}
+
+#[test]
+fn the_page_of_a_review_is_confirmed_by_its_entity_tag() {
+    let path = format!("/reviews/{}", newest_id());
+    let first = service().get(&path);
+    let tag = first.field("etag").expect("a tag");
+    let again = service()
+        .connect()
+        .send("GET", &path, &[("If-None-Match", tag)]);
+    assert_eq!(again.status, 304);
+    assert_eq!(
+        again.field("vary"),
+        Some("Accept-Encoding, Accept-Language")
+    );
+}

@@ -13,6 +13,7 @@ use serde_json::Number;
 use reviewd_wire::date::{Date, Timestamp};
 
 pub mod insights;
+pub mod site;
 
 /// A star rating, a whole number from 1 to 5; the decoder refuses every other value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
@@ -144,6 +145,15 @@ pub enum DatePrecision {
 pub struct OriginalRating {
     pub value: Number,
     pub best: Number,
+}
+
+impl Review {
+    /// Returns the day of the review, or of the owner's reply if that is later.
+    #[must_use]
+    pub fn modified(&self) -> Date {
+        let reply = self.owner_reply.as_ref();
+        reply.map_or(self.date, |reply| reply.date.max(self.date))
+    }
 }
 
 /// The verifier of a review, who confirmed that its author was a customer, and the method.
@@ -354,6 +364,8 @@ pub struct Dataset {
     pub taxonomy: Taxonomy,
     /// Hand-written parts; empty without an `editorial.json`.
     pub editorial: Editorial,
+    /// The look and the language of the pages; defaults without a `site.json`.
+    pub site: site::Site,
     /// A complete insights document from another tool, validated; it is published unchanged.
     pub insights: Option<Vec<u8>>,
     /// Number of reviews in the file that are not published because they are not verified.

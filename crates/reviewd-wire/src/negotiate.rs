@@ -1,4 +1,5 @@
-//! Accept-Encoding with q-values (RFC 9110 §12.5.3 and §12.4.2), and whether Accept prefers HTML.
+//! Accept-Encoding and Accept-Language with q-values (RFC 9110 §12.5.3, §12.5.4 and §12.4.2), and whether Accept prefers
+//! HTML.
 //!
 //! A field contains no white space except blanks and tabs (§5.5), so `trim_ascii` removes only these.
 
@@ -86,6 +87,31 @@ pub fn choose_coding<'a>(
     best.0
 }
 
+/// Returns the language that a client prefers of those that `find` knows, from the values of all Accept-Language fields
+/// (RFC 9110 §12.5.4): the one with the highest quality, and among equals the first. `*` and malformed members are
+/// ignored, as are members after the 32nd (our choice).
+pub fn choose_language<'a, T>(
+    field_values: impl Iterator<Item = &'a [u8]>,
+    find: impl Fn(&[u8]) -> Option<T>,
+) -> Option<T> {
+    let mut best = None;
+    let mut best_quality = 0;
+    let members = field_values.flat_map(|value| value.split(|&byte| byte == b','));
+    for member in members.take(MEMBERS_MAX) {
+        let Some((tag, quality)) = parse_member(member.trim_ascii()) else {
+            continue;
+        };
+        if quality <= best_quality {
+            continue;
+        }
+        if let Some(found) = find(tag) {
+            best = Some(found);
+            best_quality = quality;
+        }
+    }
+    best
+}
+
 /// Tells from the values of all Accept fields whether a client prefers HTML to JSON (RFC 9110 §12.5.1): it lists
 /// `text/html`, and does not list `application/json` with a higher quality. Browsers list `text/html`, programs do not;
 /// `*/*` is ignored.
@@ -150,6 +176,27 @@ const MEMBERS_MAX: usize = 32;
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_preferred_known_language_is_chosen() {
+        let known = |tag: &[u8]| {
+            ["de", "fr"]
+                .into_iter()
+                .find(|one| tag.starts_with(one.as_bytes()))
+        };
+        for (value, expected) in [
+            ("de-AT, de;q=0.9, fr;q=0.8", Some("de")),
+            ("fr;q=0.5, de;q=0.6", Some("de")),
+            ("fr, de", Some("fr")),
+            ("tlh, fr;q=0.1", Some("fr")),
+            ("de;q=0, *", None),
+            ("de;q=2, ;;, fr", Some("fr")),
+            ("", None),
+        ] {
+            let chosen = choose_language([value.as_bytes()].into_iter(), known);
+            assert_eq!(chosen, expected, "{value}");
+        }
+    }
 
     #[test]
     fn browsers_prefer_html_and_programs_do_not() {

@@ -15,12 +15,12 @@ use super::arena;
 use super::body::Body;
 use super::error::HttpError;
 use super::head::{Field, RequestHead};
-use super::reply::{JSON, Reply, Representation};
+use super::reply::{JSON, Reply, Representation, Vary};
 use super::router::{Matched, Route};
 use super::served_state::{ServedState, Variant};
 use crate::wire::conditional::{self, Validators};
 use crate::wire::etag::EntityTag;
-use crate::wire::negotiate::Coding;
+use crate::wire::negotiate::{Coding, prefers_html};
 
 pub(crate) use post::{hub, mcp};
 
@@ -40,6 +40,8 @@ pub(crate) fn read<'s>(
         Route::Search => search::search(served, head),
         Route::Since(date) => since::since(served, date, head),
         Route::Review(id) => review(served, id, head),
+        Route::ReviewPage(id) => page::review(served, id, head),
+        Route::SitemapPart(number) => page::sitemap_part(served, number, head),
         Route::Health => state::health(),
         Route::Ready => state::ready(app, served, false),
         // The router never returns `Action::Read` for these two.
@@ -51,14 +53,22 @@ pub(crate) fn read<'s>(
 const INSIGHTS_NOT_READY: HttpError =
     HttpError::Unavailable("the insights are being derived from the reviews");
 
-/// `/api/reviews/{id}`: the review's slice of the stored array; its entity-tag changes only when the review does.
+/// `/api/reviews/{id}`: the review's slice of the stored array; its entity-tag changes only when the review does. A
+/// browser is sent to the page of the review.
 fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Reply<'s> {
     let snapshot = served.snapshot();
     let Some(row) = snapshot.index.row_of_id(id) else {
         return Reply::Refuse(HttpError::UnknownReview);
     };
+    if prefers_html(head.lines_from_last("accept")) {
+        return Reply::SeeOther(format!("{}/reviews/{id}", snapshot.base_url));
+    }
     let tag = snapshot.review_tag(row);
-    head.evaluate(served, made(served, &tag), |representation| {
+    let representation = Representation {
+        vary: Vary::Accept,
+        ..made(served, &tag)
+    };
+    head.evaluate(served, representation, |representation| {
         Reply::Serve(representation, Body::full(snapshot.review_shared(row)))
     })
 }
@@ -113,5 +123,6 @@ fn made<'s>(served: &'s ServedState, tag: &EntityTag) -> Representation<'s> {
         link: None,
         policy: None,
         is_immutable: false,
+        vary: Vary::Coding,
     }
 }

@@ -9,11 +9,13 @@ use super::{INSIGHTS_NOT_READY, made};
 use crate::http::body::Body;
 use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
-use crate::http::reply::{Reply, Representation};
+use crate::http::reply::{Reply, Representation, Vary};
 use crate::http::served_state::ServedState;
-use crate::pages::{HTML, Page, theme};
+use crate::pages::{HTML, Page, Policy, theme};
 use crate::search::query::Buffers;
 use crate::search::run::Scratch;
+
+static MEDIA_TYPE: HeaderValue = HeaderValue::from_static(HTML);
 
 thread_local! {
     /// Buffers that a thread reuses for its searches.
@@ -42,9 +44,59 @@ fn badge(query: &str) -> Page {
     }
 }
 
+/// `/reviews/{id}`: rendered in the visitor's language, unless the client's copy is current.
+pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Reply<'s> {
+    let Some(row) = served.snapshot().index.row_of_id(id) else {
+        return Reply::Refuse(HttpError::UnknownReview);
+    };
+    let pages = &served.pages;
+    let accepted = head.lines_from_last("accept-language");
+    let language = pages.language(head.query.as_bytes(), accepted);
+    let tag = pages.review_page_tag(id, language.chosen);
+    let representation = Representation {
+        media_type: &MEDIA_TYPE,
+        policy: Some(Policy::Page),
+        vary: if language.is_negotiated {
+            Vary::Language
+        } else {
+            Vary::Coding
+        },
+        ..made(served, &tag)
+    };
+    head.evaluate(served, representation, |representation| {
+        SCRATCH.with_borrow_mut(|(buffers, scratch)| {
+            let html = pages.review(row, language, buffers, scratch);
+            Reply::Serve(representation, Body::full(html.into()))
+        })
+    })
+}
+
+/// `/sitemaps/{number}`: rendered per request, as the parts of a large sitemap have many megabytes.
+pub(super) fn sitemap_part<'s>(
+    served: &'s ServedState,
+    number: &str,
+    head: &RequestHead<'_>,
+) -> Reply<'s> {
+    static XML: HeaderValue = HeaderValue::from_static("application/xml");
+    let parts = served.pages.sitemap_parts();
+    // A number has one spelling.
+    let found = (1..=parts).find(|part| part.to_string() == number);
+    let Some(part) = found else {
+        return Reply::Refuse(HttpError::UnknownPath);
+    };
+    let tag = served.pages.sitemap_tag(part);
+    let representation = Representation {
+        media_type: &XML,
+        ..made(served, &tag)
+    };
+    head.evaluate(served, representation, |representation| {
+        let body = Body::full(served.pages.sitemap_part(part).into());
+        Reply::Serve(representation, body)
+    })
+}
+
 /// Answers with a search page or a widget; searches only if the client's copy is not current.
 fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
-    static MEDIA_TYPE: HeaderValue = HeaderValue::from_static(HTML);
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
         let (pages, raw) = (&served.pages, head.query.as_bytes());
         let refuse = |error, html: String| Reply::RefuseByPage(error, html.into(), page.policy());

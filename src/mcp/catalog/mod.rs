@@ -132,7 +132,7 @@ impl Catalog {
 
     /// Returns the address at which the review with this id can be read and cited.
     pub(super) fn review_url(&self, id: &str) -> String {
-        format!("{}/api/reviews/{id}", self.snapshot.base_url)
+        format!("{}/reviews/{id}", self.snapshot.base_url)
     }
 }
 

@@ -193,7 +193,9 @@ fn machines_find_every_address() {
         assert!(paths.contains_key(path), "{path}");
     }
     assert!(text(&pages, Page::Robots).contains("Sitemap: https://reviews.example/sitemap.xml\n"));
-    assert!(text(&pages, Page::Sitemap).contains("<loc>https://reviews.example/developers</loc>"));
+    assert!(text(&pages, Page::Sitemap).contains("<loc>https://reviews.example/sitemaps/1</loc>"));
+    let listed = pages.sitemap_part(1);
+    assert!(listed.contains("<loc>https://reviews.example/developers</loc>"));
 }
 
 #[test]

@@ -32,6 +32,7 @@ pub use reviews::MEDIA_MAX;
 pub use reviews::{KEYS_OPTIONAL, KEYS_REQUIRED, check_review, is_language_tag};
 pub use trades::{of_type as trade_of_type, type_in_words};
 
+use crate::model::site::Site;
 use crate::model::{Dataset, Review, sort_newest_first};
 use companions::Published;
 use json::Check;
@@ -207,6 +208,9 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         suppressed: suppressed.unwrap_or_default(),
         ignored_count: published_count - file.reviews.len(),
     };
+    let site = Site {
+        clientele: trades::clientele(trades::of_type(&file.business.kind)),
+    };
     let dataset = Dataset {
         business: file.business,
         disclaimer: file.disclaimer,
@@ -214,6 +218,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         reviews: file.reviews,
         taxonomy,
         editorial: editorial.unwrap_or_default(),
+        site,
         insights: files.insights,
         unverified_count: u32::try_from(all_count - published_count).unwrap_or(u32::MAX),
         removed: ignored,

@@ -144,10 +144,9 @@ fn host(business: &Business) -> String {
         .unwrap_or_default()
 }
 
-/// Midnight of the day of the review, or of the owner's reply if that is later.
+/// Midnight of the day of the last change.
 fn updated(review: &Review) -> Timestamp {
-    let reply = review.owner_reply.as_ref().map(|reply| reply.date);
-    review.date.max(reply.unwrap_or(review.date)).timestamp()
+    review.modified().timestamp()
 }
 
 /// Renders `/api/feed.json`: JSON Feed 1.1 (<https://www.jsonfeed.org/version/1.1/>) of the newest reviews.
@@ -175,7 +174,7 @@ fn feed_item(review: &Review, host: &str, base_url: &str) -> Value {
     let tags = &review.mentioned_services;
     without_nulls(json!({
         "id": format!("tag:{host},2019:review/{}", review.id),
-        "url": format!("{base_url}/api/reviews/{}", review.id),
+        "url": format!("{base_url}/reviews/{}", review.id),
         "external_url": review.source_url,
         "title": headline(review),
         "content_text": review.text,
@@ -249,6 +248,7 @@ fn entry(review: &Review, host: &str, base: &str) -> String {
 <updated>{updated}</updated>
 <author><name>{author}</name>
 </author>
+<link rel="alternate" type="text/html" href="{base}/reviews/{id}"/>
 <link rel="alternate" type="application/json" href="{base}/api/reviews/{id}"/>
 {links}<content>{text}</content>
 </entry>

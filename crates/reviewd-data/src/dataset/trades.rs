@@ -8,6 +8,7 @@
 
 use whatlang::Lang;
 
+use crate::model::site::Clientele;
 use crate::model::{Concept, Review};
 
 /// The trades by name, with their files; the last one is for types that no other trade lists.
@@ -45,6 +46,17 @@ pub fn of_type(kind: &str) -> &'static str {
     };
     let found = TRADES.iter().find(lists);
     found.map_or("professional", |(name, _)| name)
+}
+
+/// Returns those whom a business of this trade serves.
+pub(super) fn clientele(trade: &str) -> Clientele {
+    match trade {
+        "legal" | "professional" | "beauty" => Clientele::Client,
+        "medical" => Clientele::Patient,
+        "hotel" | "restaurant" => Clientele::Guest,
+        "education" => Clientele::Student,
+        _ => Clientele::Customer,
+    }
 }
 
 /// Returns the schema.org type of a lower-case `name`: the first that begins with it or with which it begins ("hair",

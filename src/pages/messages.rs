@@ -1,0 +1,336 @@
+//! The words of the pages in each language: message files with plural forms, names of months, and formats of dates and
+//! numbers (after CLDR 46). A language is a file in `messages/` and its line in [`FILES`]; tests verify that each file has
+//! every message, every plural form of its language, and the placeholders of the English file.
+
+use std::sync::LazyLock;
+
+use serde::Deserialize;
+
+use crate::model::site::Clientele;
+use crate::wire::date::Date;
+
+/// The message files; the first one is used if no other language is asked for.
+const FILES: &[&str] = &[include_str!("messages/en.json")];
+
+static LANGUAGES: LazyLock<Vec<Messages>> = LazyLock::new(|| {
+    let mut all = Vec::new();
+    for file in FILES {
+        all.push(serde_json::from_str(file).expect("a test reads every file"));
+    }
+    all
+});
+
+/// A language of the pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Language(u8);
+
+impl Language {
+    /// The language of pages when no other is chosen.
+    pub(crate) const DEFAULT: Language = Language(0);
+
+    /// Returns every language, in the order of the files.
+    pub(crate) fn all() -> impl Iterator<Item = Language> {
+        (0..FILES.len()).map(|number| Language(number as u8))
+    }
+
+    /// Returns the language of a tag such as `de` or `de-AT`, without regard to case; `None` without a message file.
+    pub(crate) fn of_tag(tag: &[u8]) -> Option<Language> {
+        let primary = tag.split(|byte| *byte == b'-').next()?;
+        Language::all().find(|one| one.code().as_bytes().eq_ignore_ascii_case(primary))
+    }
+
+    /// Returns its number, below 16.
+    pub(crate) fn number(self) -> u8 {
+        self.0
+    }
+
+    pub(crate) fn code(self) -> &'static str {
+        &self.messages().code
+    }
+
+    pub(crate) fn messages(self) -> &'static Messages {
+        &LANGUAGES[usize::from(self.0)]
+    }
+}
+
+/// A message with placeholders such as `{name}`.
+#[derive(Debug, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct Pattern(String);
+
+impl Pattern {
+    /// Returns the message with these values for its placeholders.
+    pub(crate) fn fill(&self, values: &[(&str, &str)]) -> String {
+        let mut filled = String::with_capacity(self.0.len() + 16);
+        let mut rest = self.0.as_str();
+        while let Some((before, after)) = rest.split_once('{') {
+            filled.push_str(before);
+            let (name, after) = after.split_once('}').unwrap_or((after, ""));
+            let value = values.iter().find(|(known, _)| *known == name);
+            filled.push_str(value.map_or("", |(_, value)| value));
+            rest = after;
+        }
+        filled.push_str(rest);
+        filled
+    }
+
+    /// Returns the text before the only placeholder, for values that need markup.
+    pub(crate) fn before(&self) -> &str {
+        self.0.split('{').next().unwrap_or_default()
+    }
+
+    /// Returns the text after the only placeholder.
+    pub(crate) fn after(&self) -> &str {
+        self.0.rsplit('}').next().unwrap_or_default()
+    }
+}
+
+/// A message that depends on a count.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Forms {
+    zero: Option<Pattern>,
+    one: Option<Pattern>,
+    two: Option<Pattern>,
+    few: Option<Pattern>,
+    many: Option<Pattern>,
+    other: Pattern,
+}
+
+/// The categories of CLDR.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Category {
+    Zero,
+    One,
+    Two,
+    Few,
+    Many,
+    Other,
+}
+
+/// How a language selects the form for a whole number (CLDR, "Language Plural Rules").
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub(crate) enum PluralRule {
+    /// One for 1.
+    OneOther,
+    /// One for 1, many for whole millions.
+    OneManyOther,
+    /// One for 0 and 1, many for whole millions.
+    ZeroOneManyOther,
+    Arabic,
+    Polish,
+}
+
+impl PluralRule {
+    fn category(self, count: u64) -> Category {
+        let is_millions = count > 0 && count.is_multiple_of(1_000_000);
+        match (self, count) {
+            (PluralRule::ZeroOneManyOther, 0 | 1) => Category::One,
+            (PluralRule::OneManyOther | PluralRule::ZeroOneManyOther, _) if is_millions => {
+                Category::Many
+            }
+            (PluralRule::Arabic, 0) => Category::Zero,
+            (_, 1) => Category::One,
+            (PluralRule::Arabic, _) => arabic(count),
+            (PluralRule::Polish, _) => polish(count),
+            _ => Category::Other,
+        }
+    }
+}
+
+fn arabic(count: u64) -> Category {
+    match (count, count % 100) {
+        (2, _) => Category::Two,
+        (_, 3..=10) => Category::Few,
+        (_, 11..=99) => Category::Many,
+        _ => Category::Other,
+    }
+}
+
+fn polish(count: u64) -> Category {
+    let is_teen = (12..=14).contains(&(count % 100));
+    if (2..=4).contains(&(count % 10)) && !is_teen {
+        Category::Few
+    } else {
+        Category::Many
+    }
+}
+
+impl Forms {
+    fn get(&self, category: Category) -> Option<&Pattern> {
+        match category {
+            Category::Zero => self.zero.as_ref(),
+            Category::One => self.one.as_ref(),
+            Category::Two => self.two.as_ref(),
+            Category::Few => self.few.as_ref(),
+            Category::Many => self.many.as_ref(),
+            Category::Other => Some(&self.other),
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Direction {
+    Ltr,
+    Rtl,
+}
+
+/// The words for those whom a business serves.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct ClienteleNames {
+    client: String,
+    patient: String,
+    guest: String,
+    student: String,
+    customer: String,
+}
+
+/// One message file; the keys of the file are the field names.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Messages {
+    /// The language's own name.
+    pub(crate) language: String,
+    /// Its BCP 47 tag.
+    pub(crate) code: String,
+    pub(crate) direction: Direction,
+    plural_rule: PluralRule,
+    grouping: String,
+    decimal: String,
+    months: [String; 12],
+    pub(crate) months_short: [String; 12],
+    day: Pattern,
+    day_long: Pattern,
+    month_of_year: Pattern,
+    pub(crate) review_title: Pattern,
+    pub(crate) skip: String,
+    pub(crate) email: String,
+    pub(crate) review_count: Forms,
+    pub(crate) stars_of_5: Pattern,
+    pub(crate) rating_only: String,
+    pub(crate) reply_from: Pattern,
+    clientele: ClienteleNames,
+    pub(crate) verified_by: Pattern,
+    pub(crate) as_published: Pattern,
+    pub(crate) photo_by: Pattern,
+    pub(crate) enlarge: Pattern,
+    pub(crate) attachment: Pattern,
+    pub(crate) close: String,
+    pub(crate) own_website: String,
+    pub(crate) all_reviews: Forms,
+    pub(crate) about_review: String,
+    pub(crate) written: String,
+    pub(crate) published_on: String,
+    pub(crate) see_on: Pattern,
+    pub(crate) verified_how: String,
+    pub(crate) confirmed: Pattern,
+    pub(crate) confirmed_by_method: Pattern,
+    pub(crate) not_confirmed: Pattern,
+    pub(crate) how_checked: String,
+    pub(crate) it_is_about: String,
+    pub(crate) share: String,
+    pub(crate) link_to_review: String,
+    pub(crate) copy_link: String,
+    pub(crate) copied: String,
+    pub(crate) neighbors: String,
+    pub(crate) newer_review: String,
+    pub(crate) older_review: String,
+    pub(crate) also_on: Pattern,
+    pub(crate) shown_whatever: String,
+    pub(crate) held_back: Forms,
+    pub(crate) checked_by: Forms,
+    pub(crate) checked_by_others: Forms,
+    pub(crate) last_updated: Pattern,
+    pub(crate) languages: String,
+    pub(crate) atom_feed: String,
+    pub(crate) json_feed: String,
+    pub(crate) all_as_json: String,
+    pub(crate) for_developers: String,
+}
+
+impl Messages {
+    /// Returns `dir` of the page.
+    pub(crate) fn dir(&self) -> &'static str {
+        match self.direction {
+            Direction::Ltr => "ltr",
+            Direction::Rtl => "rtl",
+        }
+    }
+
+    /// Returns the form of `forms` for `count`, with `{count}` filled in.
+    pub(crate) fn counted(&self, forms: &Forms, count: u64) -> String {
+        self.counted_with(forms, count, &[])
+    }
+
+    /// Returns the form of `forms` for `count`, with `{count}` and further values filled in.
+    pub(crate) fn counted_with(
+        &self,
+        forms: &Forms,
+        count: u64,
+        further: &[(&str, &str)],
+    ) -> String {
+        let category = self.plural_rule.category(count);
+        let pattern = forms.get(category).unwrap_or(&forms.other);
+        let number = self.number(count);
+        let mut values = vec![("count", number.as_str())];
+        values.extend_from_slice(further);
+        pattern.fill(&values)
+    }
+
+    /// Returns a whole number with the language's mark between groups of three digits.
+    pub(crate) fn number(&self, number: u64) -> String {
+        let digits = number.to_string();
+        let mut text = String::with_capacity(digits.len() * 2);
+        for (at, digit) in digits.chars().enumerate() {
+            if at > 0 && (digits.len() - at).is_multiple_of(3) {
+                text.push_str(&self.grouping);
+            }
+            text.push(digit);
+        }
+        text
+    }
+
+    /// Returns a number of tenths with one decimal, such as `4.1`.
+    pub(crate) fn tenths(&self, tenths: u64) -> String {
+        format!("{}{}{}", tenths / 10, self.decimal, tenths % 10)
+    }
+
+    /// Returns a day with the short name of its month.
+    pub(crate) fn short_day(&self, date: Date) -> String {
+        self.dated(&self.day, &self.months_short, date)
+    }
+
+    /// Returns a day with the full name of its month.
+    pub(crate) fn long_day(&self, date: Date) -> String {
+        self.dated(&self.day_long, &self.months, date)
+    }
+
+    /// Returns the month and the year of a date.
+    pub(crate) fn month(&self, date: Date) -> String {
+        self.dated(&self.month_of_year, &self.months, date)
+    }
+
+    fn dated(&self, pattern: &Pattern, months: &[String; 12], date: Date) -> String {
+        let day = date.day().to_string();
+        let year = date.year().to_string();
+        let month = &months[usize::from(date.month()) - 1];
+        pattern.fill(&[("day", &day), ("month", month), ("year", &year)])
+    }
+
+    /// Returns the word for those whom the business serves.
+    pub(crate) fn who(&self, clientele: Clientele) -> &str {
+        match clientele {
+            Clientele::Client => &self.clientele.client,
+            Clientele::Patient => &self.clientele.patient,
+            Clientele::Guest => &self.clientele.guest,
+            Clientele::Student => &self.clientele.student,
+            Clientele::Customer => &self.clientele.customer,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,120 @@
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::*;
+
+fn values(file: &str) -> serde_json::Map<String, Value> {
+    serde_json::from_str(file).expect("an object")
+}
+
+/// The placeholders of a text.
+fn placeholders(text: &str) -> BTreeSet<&str> {
+    let parts = text.split('{').skip(1);
+    parts.filter_map(|part| part.split('}').next()).collect()
+}
+
+/// Asserts that a message and its translation have the same shape and placeholders.
+fn assert_same(path: &str, english: &Value, other: &Value) {
+    match (english, other) {
+        (Value::String(english), Value::String(other)) => {
+            assert_eq!(placeholders(english), placeholders(other), "{path}");
+            assert!(!other.trim().is_empty(), "{path} is empty");
+        }
+        (Value::Object(english), Value::Object(other)) => {
+            // Forms: those of a language differ, and `{count}` may be a word in some.
+            let fallback = english.get("other").unwrap_or(&Value::Null);
+            for (key, value) in other {
+                let english = english.get(key).unwrap_or(fallback);
+                let (Some(english), Some(text)) = (english.as_str(), value.as_str()) else {
+                    panic!("{path}.{key} is not a text");
+                };
+                let mut expected = placeholders(english);
+                let mut found = placeholders(text);
+                expected.remove("count");
+                found.remove("count");
+                assert_eq!(expected, found, "{path}.{key}");
+            }
+        }
+        _ => assert!(english.is_array(), "{path} has another type"),
+    }
+}
+
+#[test]
+fn every_file_has_every_message_with_its_placeholders() {
+    let english = values(FILES[0]);
+    for file in FILES {
+        // Unknown and missing keys are errors of the type.
+        let messages: Messages = serde_json::from_str(file).expect("a message file");
+        for (key, value) in values(file) {
+            let path = format!("{}: {key}", messages.code);
+            let english = english.get(&key).expect("a key of the English file");
+            if !matches!(
+                key.as_str(),
+                "direction" | "plural_rule" | "code" | "language" | "day" | "day_long"
+            ) {
+                assert_same(&path, english, &value);
+            }
+        }
+    }
+}
+
+#[test]
+fn every_plural_form_of_a_language_is_there() {
+    let rules: [(PluralRule, &[&str]); 5] = [
+        (PluralRule::OneOther, &["one", "other"]),
+        (PluralRule::OneManyOther, &["one", "many", "other"]),
+        (PluralRule::ZeroOneManyOther, &["one", "many", "other"]),
+        (
+            PluralRule::Arabic,
+            &["zero", "one", "two", "few", "many", "other"],
+        ),
+        (PluralRule::Polish, &["one", "few", "many", "other"]),
+    ];
+    for language in Language::all() {
+        let messages = language.messages();
+        let known = rules.iter().find(|(rule, _)| *rule == messages.plural_rule);
+        let (_, expected) = known.expect("a rule of the table");
+        for (key, value) in values(FILES[usize::from(language.number())]) {
+            let Some(forms) = value
+                .as_object()
+                .filter(|forms| forms.contains_key("other"))
+            else {
+                continue;
+            };
+            let mut found: Vec<&str> = forms.keys().map(String::as_str).collect();
+            let mut expected = expected.to_vec();
+            found.sort_unstable();
+            expected.sort_unstable();
+            assert_eq!(found, expected, "{}: {key}", messages.code);
+        }
+    }
+}
+
+#[test]
+fn numbers_select_the_forms_of_cldr() {
+    let arabic = [0, 1, 2, 3, 10, 11, 99, 100, 103, 111, 202];
+    let arabic = arabic.map(|count| PluralRule::Arabic.category(count));
+    use Category::{Few, Many, One, Other, Two, Zero};
+    let expected = [
+        Zero, One, Two, Few, Few, Many, Many, Other, Few, Many, Other,
+    ];
+    assert_eq!(arabic, expected);
+    let polish = [0, 1, 2, 5, 12, 22, 112, 122].map(|count| PluralRule::Polish.category(count));
+    assert_eq!(polish, [Many, One, Few, Many, Many, Few, Many, Few]);
+    let french = [0, 1, 2, 1_000_000].map(|count| PluralRule::ZeroOneManyOther.category(count));
+    assert_eq!(french, [One, One, Other, Many]);
+}
+
+#[test]
+fn a_value_with_braces_is_not_filled_again() {
+    let pattern = Pattern("{name} on {source}".to_owned());
+    let filled = pattern.fill(&[("name", "{source}"), ("source", "x")]);
+    assert_eq!(filled, "{source} on x");
+}
+
+#[test]
+fn a_tag_selects_its_primary_language() {
+    assert_eq!(Language::of_tag(b"EN-gb"), Some(Language::DEFAULT));
+    assert_eq!(Language::of_tag(b"tlh"), None);
+}

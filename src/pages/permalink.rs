@@ -1,0 +1,202 @@
+//! `/reviews/{id}`: the page of one review, rendered for each request, as there may be a million.
+
+use askama::Template;
+
+use super::json_ld::{self, escape_for_script};
+use super::layout::{Frame, rendered};
+use super::messages::Messages;
+use super::review::{Mention, ReviewView, Standing};
+use super::text::{percent_encoded, without_direction};
+use super::{PageLanguage, Pages, text as filters};
+use crate::model::Row;
+use crate::search::query::{Buffers, parse_query};
+use crate::search::run::{self, Scratch};
+
+/// Longest description of the page, in characters: what previews show.
+const DESCRIPTION_CHARS_MAX: usize = 200;
+
+/// Characters of a neighbor's text.
+const NEIGHBOR_CHARS_MAX: usize = 90;
+
+/// Mentions of which the reviews are counted; more are linked without a count.
+const COUNTED_MAX: usize = 8;
+
+impl Pages {
+    /// Renders the page of the review in `row`.
+    pub(crate) fn review(
+        &self,
+        row: Row,
+        language: PageLanguage,
+        buffers: &mut Buffers,
+        scratch: &mut Scratch,
+    ) -> String {
+        let t = language.chosen.messages();
+        let snapshot = &self.snapshot;
+        let review = ReviewView::read(snapshot, row);
+        let owner = &snapshot.business.name;
+        let author = without_direction(&review.author);
+        let title = t.review_title.fill(&[
+            ("author", &author),
+            ("name", &self.layout.title),
+            ("stars", &review.rating.to_string()),
+        ]);
+        let url = format!("{}/reviews/{}", snapshot.base_url, review.id);
+        let mut subjects = Vec::new();
+        let mut related = None;
+        for mention in &review.mentions {
+            let mut count = String::new();
+            if subjects.len() < COUNTED_MAX {
+                let found = self.mentioned_in(mention, row, buffers, scratch);
+                count = t.counted(&t.review_count, u64::from(found.matched));
+                if related.is_none() && mention.parameter == "mentions_service" {
+                    related = found.other.map(|other| Related {
+                        label: t.also_on.fill(&[("subject", &mention.label)]),
+                        row: other,
+                    });
+                }
+            }
+            subjects.push(Subject { mention, count });
+        }
+        let neighbors = self.neighbors(row, related, language);
+        let description = review.excerpt(DESCRIPTION_CHARS_MAX);
+        let data = json_ld::review_page(snapshot, &review, &url);
+        let who = t.who(snapshot.site.clientele);
+        let subject = percent_encoded(&title);
+        let body = percent_encoded(&url);
+        let page = ReviewPage {
+            frame: Frame::new(&self.layout, language),
+            t,
+            description: if description.is_empty() {
+                review.stars_label(t)
+            } else {
+                without_direction(&description)
+            },
+            picture: review.photos.first().map(|photo| &*photo.url),
+            json_ld: escape_for_script(&data.to_string()),
+            mail: format!("mailto:?subject={subject}&body={body}"),
+            confirmation: confirmation(&review, t, owner),
+            check: review.check(t, who, owner),
+            owner,
+            all: t.counted(&t.all_reviews, self.stats.count),
+            title,
+            url,
+            subjects,
+            neighbors,
+            review: &review,
+        };
+        rendered(&page)
+    }
+
+    /// Counts the reviews with the same mention, and finds the newest other one.
+    fn mentioned_in(
+        &self,
+        mention: &Mention,
+        row: Row,
+        buffers: &mut Buffers,
+        scratch: &mut Scratch,
+    ) -> MentionedIn {
+        let target = mention.href.trim_start_matches("/?");
+        let Ok(mut query) = parse_query(target.as_bytes(), buffers) else {
+            return MentionedIn::default();
+        };
+        query.limit = 4;
+        let page = run::run(&self.snapshot.index, &query, scratch);
+        // The next older and newer ones are shown anyway.
+        let is_other = |other: &&Row| other.0.abs_diff(row.0) > 1;
+        MentionedIn {
+            matched: page.matched,
+            other: page.rows.iter().find(is_other).copied(),
+        }
+    }
+
+    /// Reads the next newer and the next older review, and a related one.
+    fn neighbors(
+        &self,
+        row: Row,
+        related: Option<Related>,
+        language: PageLanguage,
+    ) -> Vec<Neighbor> {
+        let t = language.chosen.messages();
+        let mut neighbors = Vec::new();
+        if let Some(newer) = row.0.checked_sub(1) {
+            neighbors.push(self.neighbor(Row(newer), t.newer_review.clone()));
+        }
+        if row.0 + 1 < self.snapshot.len() {
+            neighbors.push(self.neighbor(Row(row.0 + 1), t.older_review.clone()));
+        }
+        if let Some(related) = related {
+            neighbors.push(self.neighbor(related.row, related.label));
+        }
+        neighbors
+    }
+
+    fn neighbor(&self, row: Row, label: String) -> Neighbor {
+        let review = ReviewView::read(&self.snapshot, row);
+        Neighbor {
+            label,
+            words: review.excerpt(NEIGHBOR_CHARS_MAX),
+            review,
+        }
+    }
+}
+
+/// Returns a sentence about who confirmed what.
+fn confirmation(review: &ReviewView, t: &Messages, owner: &str) -> String {
+    match review.standing() {
+        Standing::Business => t.confirmed.fill(&[("name", owner)]),
+        Standing::Other(by, None) => t.confirmed.fill(&[("name", by)]),
+        Standing::Other(by, Some(method)) => t
+            .confirmed_by_method
+            .fill(&[("name", by), ("method", method)]),
+        Standing::Account => t.not_confirmed.fill(&[("source", &review.source_name(t))]),
+    }
+}
+
+/// The reviews with the same mention.
+#[derive(Default)]
+struct MentionedIn {
+    matched: u32,
+    other: Option<Row>,
+}
+
+/// A review on the same subject.
+struct Related {
+    label: String,
+    row: Row,
+}
+
+/// A person or service that the review mentions.
+struct Subject<'r> {
+    mention: &'r Mention,
+    /// How many reviews mention it; "" if they were not counted.
+    count: String,
+}
+
+/// Another review, in a few words.
+struct Neighbor {
+    label: String,
+    words: String,
+    review: ReviewView,
+}
+
+#[derive(Template)]
+#[template(path = "review_page.html")]
+struct ReviewPage<'p> {
+    frame: Frame<'p>,
+    t: &'static Messages,
+    title: String,
+    description: String,
+    url: String,
+    /// The path of the first photo.
+    picture: Option<&'p str>,
+    json_ld: String,
+    review: &'p ReviewView,
+    owner: &'p str,
+    check: String,
+    confirmation: String,
+    subjects: Vec<Subject<'p>>,
+    /// A `mailto:` URL.
+    mail: String,
+    all: String,
+    neighbors: Vec<Neighbor>,
+}
