@@ -20,6 +20,7 @@
 //! | [`pages`] | a snapshot into pages, badge, widget, OpenAPI, linked data | wire, model, search, snapshot |
 //! | [`mcp`] | JSON-RPC requests into responses | wire, model, search, snapshot |
 //! | [`clock`] | the system's time into a value | wire |
+//! | [`limits`] | sizes of responses and bodies in flight into shares of budgets, or refusals | wire |
 //! | [`hub`] | WebSub requests and changed topics into stored state, and that into deliveries | wire, snapshot, clock |
 //! | [`http`] | requests into responses: router, endpoints, every status and header name | all of the above |
 //! | [`server`] | sockets and signals into requests, reloads and shutdown | all of the above |
@@ -69,6 +70,7 @@ pub mod clock;
 pub mod http;
 pub mod hub;
 pub mod insights;
+pub mod limits;
 pub mod mcp;
 pub mod pages;
 pub mod search;
