@@ -17,7 +17,7 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use oracle::service;
-use reviewd::http::{AppState, Body, respond};
+use reviewd::http::{AppState, Body, Peer, respond};
 use reviewd::mcp::{self, Catalog, Field, Head};
 use reviewd::model::Dataset;
 use reviewd::wire::date::Date;
@@ -48,7 +48,7 @@ fn dataset() -> Dataset {
 }
 
 /// The address of the client.
-const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
+const PEER: IpAddr = IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1));
 
 /// One request, to be sent repeatedly.
 struct Case {
@@ -88,8 +88,8 @@ impl Case {
     }
 
     /// Answers once; returns the status, the length of the body, and the map for the next request.
-    fn answer(&self, app: &AppState, headers: HeaderMap) -> (u16, u64, HeaderMap) {
-        let response = ask(app, self.parts(headers));
+    fn answer(&self, app: &AppState, peer: &Peer, headers: HeaderMap) -> (u16, u64, HeaderMap) {
+        let response = ask(app, peer, self.parts(headers));
         let status = response.status().as_u16();
         let (parts, body): (_, Body) = response.into_parts();
         (status, body.length(), parts.headers)
@@ -98,8 +98,8 @@ impl Case {
 
 /// The measured function, with a name that a profiler finds; it does not include creating the request.
 #[inline(never)]
-fn ask(app: &AppState, parts: Parts) -> Response<Body> {
-    respond(app, black_box(parts), false, PEER).expect("a read is answered at once")
+fn ask(app: &AppState, peer: &Peer, parts: Parts) -> Response<Body> {
+    respond(app, black_box(parts), false, peer).expect("a read is answered at once")
 }
 
 /// The measured function for `/mcp`: from the bytes of a message to those of its response.
@@ -174,14 +174,20 @@ fn cases<'a>(
     server: &'a mcp::Server,
     catalog: &'a Catalog,
 ) -> Vec<Repeated<'a>> {
-    let response = ask(app, Case::new("/reviews.json", &[]).parts(HeaderMap::new()));
+    let peer = app.peer(PEER);
+    let response = ask(
+        app,
+        &peer,
+        Case::new("/reviews.json", &[]).parts(HeaderMap::new()),
+    );
     let tag = response.headers()["etag"].to_str().expect("tags are ASCII");
     let mut cases: Vec<Repeated<'a>> = Vec::new();
     for (name, target, fields, status, length) in plans(tag) {
         let case = Case::new(target, &fields);
+        let peer = peer.clone();
         let mut headers = HeaderMap::new();
         let once = move || {
-            let (answered, bytes, map) = case.answer(app, std::mem::take(&mut headers));
+            let (answered, bytes, map) = case.answer(app, &peer, std::mem::take(&mut headers));
             assert!(
                 answered == status && length.contains(&bytes),
                 "{name}: {answered}, {bytes} bytes"

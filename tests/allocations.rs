@@ -10,14 +10,22 @@ use hyper::header::{HeaderMap, HeaderName, HeaderValue};
 use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use oracle::service;
-use reviewd::http::{AppState, Body, respond};
+use reviewd::http::{AppState, Body, Peer, respond};
 use reviewd::search::query::{Buffers, parse_query};
 use reviewd::search::run::{Scratch, run};
 
-fn app() -> AppState {
+/// A service, and a client that has limits.
+struct Service {
+    app: AppState,
+    peer: Peer,
+}
+
+fn start() -> Service {
     let snapshot = service::snapshot(service::sample());
     snapshot.compress(|| false);
-    service::app(service::settings(), snapshot)
+    let app = service::app(service::settings(), snapshot);
+    let peer = app.peer(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
+    Service { app, peer }
 }
 
 /// Makes a request in `headers`, as hyper does.
@@ -36,34 +44,33 @@ fn request(target: &str, fields: &[(&'static str, String)], mut headers: HeaderM
     parts
 }
 
-fn answer(app: &AppState, parts: Parts) -> Response<Body> {
-    let peer = IpAddr::V4(Ipv4Addr::LOCALHOST);
-    respond(app, parts, false, peer).expect("a read is answered at once")
+fn answer(service: &Service, parts: Parts) -> Response<Body> {
+    respond(&service.app, parts, false, &service.peer).expect("a read is answered at once")
 }
 
 /// Answers the same request 300 times as warm-up, then once more, and returns the allocations of that.
 fn measure(
-    app: &AppState,
+    service: &Service,
     target: &str,
     fields: &[(&'static str, String)],
     status: u16,
 ) -> AllocationInfo {
     let mut headers = HeaderMap::new();
     for _ in 0..300 {
-        let response = answer(app, request(target, fields, headers));
+        let response = answer(service, request(target, fields, headers));
         assert_eq!(response.status(), status, "{target}");
         headers = response.into_parts().0.headers;
     }
     let parts = request(target, fields, headers);
     let mut response = None;
-    let counted = allocation_counter::measure(|| response = Some(answer(app, parts)));
+    let counted = allocation_counter::measure(|| response = Some(answer(service, parts)));
     assert_eq!(response.expect("a response").status(), status, "{target}");
     counted
 }
 
 #[test]
 fn stored_documents_and_304_allocate_nothing() {
-    let app = app();
+    let service = start();
     for target in [
         "/",
         "/badge.svg?theme=dark",
@@ -76,7 +83,7 @@ fn stored_documents_and_304_allocate_nothing() {
     ] {
         for accepted in ["identity", "gzip, deflate, br, zstd"] {
             let fields = [("accept-encoding", accepted.to_owned())];
-            let counted = measure(&app, target, &fields, 200);
+            let counted = measure(&service, target, &fields, 200);
             assert_eq!(counted.count_total, 0, "{target} {accepted}");
         }
     }
@@ -87,10 +94,10 @@ fn stored_documents_and_304_allocate_nothing() {
         "/api/reviews/search?rating=5&query=probate&mentions_service=estate-planning",
         "/api/reviews/01D3F6JAK8HVWPAWADGBKTMVZS",
     ] {
-        let plain = answer(&app, request(target, &[], HeaderMap::new()));
+        let plain = answer(&service, request(target, &[], HeaderMap::new()));
         let tag = plain.headers()["etag"].to_str().expect("ASCII");
         let fields = [("if-none-match", tag.to_owned())];
-        let counted = measure(&app, target, &fields, 304);
+        let counted = measure(&service, target, &fields, 304);
         assert_eq!(counted.count_total, 0, "304 of {target}");
     }
 }
@@ -98,7 +105,7 @@ fn stored_documents_and_304_allocate_nothing() {
 /// Only searches that find reviews; a search without results also allocates hints.
 #[test]
 fn a_search_allocates_its_reply_and_nothing_else() {
-    let app = app();
+    let service = start();
     for query in [
         "",
         "?rating=5&limit=10",
@@ -110,8 +117,8 @@ fn a_search_allocates_its_reply_and_nothing_else() {
         "?utm_source=letter&utm_medium=email&rating=4",
     ] {
         let target = format!("/api/reviews/search{query}");
-        let counted = measure(&app, &target, &[], 200);
-        let whole = answer(&app, request(&target, &[], HeaderMap::new()));
+        let counted = measure(&service, &target, &[], 200);
+        let whole = answer(&service, request(&target, &[], HeaderMap::new()));
         let found = (counted.count_total, counted.bytes_total);
         assert_eq!(found, (1, whole.body().length()), "{query}");
     }
@@ -119,8 +126,8 @@ fn a_search_allocates_its_reply_and_nothing_else() {
 
 #[test]
 fn a_search_of_the_index_allocates_nothing() {
-    let app = app();
-    let site = app.current();
+    let service = start();
+    let site = service.app.current();
     let index = &site.snapshot().index;
     let (mut buffers, mut scratch) = (Buffers::default(), Scratch::default());
     for text in [

@@ -41,6 +41,9 @@ const CONNECTIONS_MAX: i64 = 1_000_000;
 /// Longest time that --hsts can be set to, two years: the most that the preload lists of browsers ask for.
 const HSTS_MAX: i64 = 63_072_000;
 
+/// Least memory for bytes in flight.
+const IN_FLIGHT_BYTES_MIN: u64 = 1 << 20;
+
 /// Most subscriptions that can be allowed; each takes a row.
 const SUBSCRIPTIONS_MAX: i64 = 10_000_000;
 
@@ -148,7 +151,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "LEVEL", default_value = "info",
         value_parser = PossibleValuesParser::new(LOG_LEVELS).try_map(|level| level.parse::<Level>()))]
     log_level: Level,
-    /// Limit of open connections; a new one beyond it closes the one that was idle longest
+    /// Limit of open connections; a new one beyond it closes the one that was idle longest or makes the least progress
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections,
         value_parser = number(1, CONNECTIONS_MAX))]
     max_connections: u32,
@@ -157,6 +160,13 @@ pub struct ServeArgs {
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections_per_address,
         value_parser = number(0, CONNECTIONS_MAX))]
     address_connections: u32,
+    /// Memory for responses and request bodies that are not completely sent or received, then 503; the connections that
+    /// hold most for longest without progress are closed [default: an eighth of the memory, at least 8MiB]
+    #[arg(long, value_name = "SIZE", value_parser = parse_in_flight_memory)]
+    in_flight_memory: Option<u64>,
+    /// The same for one client address (IPv6: a /64; a /48 gets four times as much), then 503; 0 means no limit
+    #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = parse_size)]
+    client_memory: u64,
     /// Requests for pages and documents per minute from one client address, then 429; 0 means no limit
     #[arg(long, value_name = "COUNT", default_value = "0", value_parser = number(0, RATE_MAX))]
     read_rate: u32,
@@ -193,6 +203,8 @@ impl ServeArgs {
                 None => DataSource::Sample,
             },
             search_memory: self.search_memory,
+            in_flight_memory: self.in_flight_memory,
+            client_memory: self.client_memory,
             state: Some(self.state.clone()),
             listen: self.listen,
             // It comes from the service manager, not from a flag.
@@ -282,6 +294,15 @@ fn parse_poll(text: &str) -> Result<Duration, String> {
         Duration::ZERO => Ok(Duration::ZERO),
         _ => time("100ms", "24h")(text),
     }
+}
+
+/// Parses the memory for bytes in flight, which has room for one response of any usual size.
+fn parse_in_flight_memory(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text)?;
+    if bytes < IN_FLIGHT_BYTES_MIN {
+        return Err("must be at least 1MiB".to_owned());
+    }
+    Ok(bytes)
 }
 
 /// Returns where the hub keeps its state: in the database, else in the state directory.

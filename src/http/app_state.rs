@@ -6,7 +6,7 @@ use std::sync::{Arc, OnceLock};
 use arc_swap::ArcSwap;
 use hyper::header::HeaderValue;
 
-use super::client::Proxies;
+use super::client::{Peer, Proxies};
 use super::host::OwnAuthority;
 use super::rate_limit::{RateLimitScope, RateLimitStatus, RateLimiter};
 use super::readiness::Readiness;
@@ -15,6 +15,7 @@ use super::served_state::ServedState;
 use super::settings::{Limits, Settings, SettingsError};
 use crate::clock;
 use crate::hub::Hub;
+use crate::limits::Budgets;
 use crate::mcp;
 
 /// The state that all requests share.
@@ -29,6 +30,7 @@ pub struct AppState {
     pub(crate) proxies: Proxies,
     /// Indexed by `RateLimitScope as usize`.
     rates: [RateLimiter; 3],
+    pub(crate) budgets: Arc<Budgets>,
     pub(crate) cache_control: HeaderValue,
     pub(crate) mcp: mcp::Server,
     /// Empty if the hub is not served; its route then answers 503.
@@ -61,6 +63,7 @@ impl AppState {
                 RateLimiter::new("mcp", settings.rates.mcp, began),
                 RateLimiter::new("hub", settings.rates.hub, began),
             ],
+            budgets: Budgets::new(settings.budgets),
             cache_control,
             mcp: mcp::Server::new(settings.mcp),
             hub: OnceLock::new(),
@@ -93,13 +96,23 @@ impl AppState {
         self.served.load_full()
     }
 
-    /// Takes one token of `scope` for `client`, which is called only if there is a limit; `None` if there is none.
+    /// Returns the peer of a new connection, and opens its account.
+    pub fn peer(&self, address: IpAddr) -> Peer {
+        Peer {
+            address,
+            account: self.budgets.account(self.proxies.limited(address)),
+        }
+    }
+
+    /// Takes one token of `scope` for `client`, which is called only if there is a limit; `None` if there is none, or
+    /// none for this client.
     pub(crate) fn take(
         &self,
         scope: RateLimitScope,
         client: impl FnOnce() -> IpAddr,
     ) -> Option<RateLimitStatus> {
-        self.rates[scope as usize].take(|| (client(), clock::instant()))
+        let request = || Some((self.proxies.limited(client())?, clock::instant()));
+        self.rates[scope as usize].take(request)
     }
 
     /// Returns the name of each rate limit, and the number of requests that it has refused.

@@ -5,12 +5,13 @@ use std::pin::Pin;
 use std::task::{Context, Poll};
 use std::time::Duration;
 
-use bytes::Bytes;
-use http_body_util::{BodyExt, LengthLimitError, Limited};
+use bytes::{Buf, Bytes};
+use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::header::{self, HeaderMap};
 
 use super::error::HttpError;
+use crate::limits::{Account, Share};
 
 /// The body of a response: at most three slices, sent one after the other, with a total length known in advance.
 ///
@@ -21,25 +22,72 @@ pub struct Body {
     slices: [Bytes; 3],
     /// The Content-Length; larger than the slices only for HEAD.
     length: u64,
+    /// Bytes of the slices that were made for this response, and are not shared with the snapshot.
+    made: u64,
+    /// The share of the budgets that the made bytes have; it goes with the last slice.
+    share: Option<Share>,
+}
+
+/// A slice of a body. hyper drops it when the last byte is written to the socket, and with it the share.
+#[derive(Debug)]
+pub struct BodySlice {
+    bytes: Bytes,
+    _share: Option<Share>,
+}
+
+impl Buf for BodySlice {
+    fn remaining(&self) -> usize {
+        self.bytes.len()
+    }
+
+    fn chunk(&self) -> &[u8] {
+        &self.bytes
+    }
+
+    fn advance(&mut self, count: usize) {
+        self.bytes.advance(count);
+    }
 }
 
 impl Body {
-    /// Returns a body of one slice.
+    /// Returns a body of one slice that is shared with the snapshot, or is small.
     pub(crate) fn full(slice: Bytes) -> Body {
         let length = slice.len() as u64;
         Body {
             slices: [Bytes::new(), Bytes::new(), slice],
             length,
+            made: 0,
+            share: None,
         }
     }
 
-    /// Returns a body of three slices, sent in this order.
-    pub(crate) fn joined(head: Bytes, middle: Bytes, tail: Bytes) -> Body {
-        let length = (head.len() + middle.len() + tail.len()) as u64;
+    /// Returns a body of one slice that was made for this response.
+    pub(crate) fn made(slice: Vec<u8>) -> Body {
         Body {
-            slices: [head, middle, tail],
-            length,
+            made: slice.capacity() as u64,
+            ..Body::full(slice.into())
         }
+    }
+
+    /// Returns a body of three slices, sent in this order; only the middle one is shared with the snapshot.
+    pub(crate) fn joined(head: Bytes, middle: Bytes, tail: Bytes) -> Body {
+        let made = (head.len() + tail.len()) as u64;
+        Body {
+            length: made + middle.len() as u64,
+            slices: [head, middle, tail],
+            made,
+            share: None,
+        }
+    }
+
+    /// Returns the number of bytes that were made for this response.
+    pub(crate) fn made_bytes(&self) -> u64 {
+        self.made
+    }
+
+    /// Keeps the share of the made bytes until they are written.
+    pub(crate) fn keep(&mut self, share: Option<Share>) {
+        self.share = share;
     }
 
     /// Returns the slices; in a body of one slice the first two are empty.
@@ -54,8 +102,8 @@ impl Body {
     /// path, on HTTP/1.1 and on HTTP/2.
     pub(crate) fn into_head(self) -> Body {
         Body {
-            slices: Default::default(),
             length: self.length,
+            ..Body::default()
         }
     }
 
@@ -73,17 +121,23 @@ impl Body {
 }
 
 impl HttpBody for Body {
-    type Data = Bytes;
+    type Data = BodySlice;
     type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         _: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<BodySlice>, Infallible>>> {
         for slice in &mut self.slices {
             if !slice.is_empty() {
-                let slice = std::mem::take(slice);
-                self.length = self.length.saturating_sub(slice.len() as u64);
+                let bytes = std::mem::take(slice);
+                self.length = self.length.saturating_sub(bytes.len() as u64);
+                let is_last = self.length == 0;
+                let share = if is_last { self.share.take() } else { None };
+                let slice = BodySlice {
+                    bytes,
+                    _share: share,
+                };
                 return Poll::Ready(Some(Ok(Frame::data(slice))));
             }
         }
@@ -131,21 +185,63 @@ pub(crate) async fn discard(body: Incoming) {
     let _elapsed = tokio::time::timeout(UNREAD_TIME, rest).await;
 }
 
-/// Reads a request's body, at most `bytes_max` long and complete within `time_max`.
+/// A request's body, with its share of the budgets.
+#[derive(Debug)]
+pub(crate) struct CollectedBody {
+    pub(crate) bytes: Vec<u8>,
+    _share: Share,
+}
+
+/// Reads a request's body, at most `bytes_max` long and complete within `time_max`. The buffer grows with the bytes that
+/// have arrived, and it and `head_bytes`, which the request's head occupies meanwhile, count for `account`.
 ///
-/// A declared length is checked before a byte is read: `Limited` alone would wait for bytes that will be refused.
+/// A declared length is checked before a byte is read: a client would wait for the refusal of bytes that it has to send
+/// first.
 pub(crate) async fn collect(
     body: &mut Incoming,
     bytes_max: usize,
     time_max: Duration,
-) -> Result<Bytes, HttpError> {
+    account: &Account,
+    head_bytes: usize,
+) -> Result<CollectedBody, HttpError> {
     if body.size_hint().lower() > bytes_max as u64 {
         return Err(HttpError::BodyBytes(bytes_max));
     }
-    match tokio::time::timeout(time_max, Limited::new(body, bytes_max).collect()).await {
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<LengthLimitError>() => Err(HttpError::BodyBytes(bytes_max)),
-        Ok(Err(_)) => Err(HttpError::BodyBroken),
+    let read = read_all(body, bytes_max, account, head_bytes);
+    match tokio::time::timeout(time_max, read).await {
+        Ok(collected) => collected,
         Err(_) => Err(HttpError::BodyTime(time_max)),
     }
+}
+
+async fn read_all(
+    body: &mut Incoming,
+    bytes_max: usize,
+    account: &Account,
+    head_bytes: usize,
+) -> Result<CollectedBody, HttpError> {
+    let mut share = account.take(head_bytes as u64)?;
+    // Frames are copied into one buffer: a frame of one byte would occupy forty.
+    let mut bytes = Vec::new();
+    while let Some(frame) = body.frame().await {
+        let frame = frame.map_err(|_| HttpError::BodyBroken)?;
+        let Ok(data) = frame.into_data() else {
+            // Trailers.
+            continue;
+        };
+        let length = bytes.len() + data.len();
+        if length > bytes_max {
+            return Err(HttpError::BodyBytes(bytes_max));
+        }
+        if length > bytes.capacity() {
+            let capacity = length.max(bytes.capacity() * 2).min(bytes_max);
+            share.grow((capacity - bytes.capacity()) as u64)?;
+            bytes.reserve_exact(capacity - bytes.len());
+        }
+        bytes.extend_from_slice(&data);
+    }
+    Ok(CollectedBody {
+        bytes,
+        _share: share,
+    })
 }

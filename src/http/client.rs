@@ -1,10 +1,23 @@
 //! Finds the client address of a request: the peer, or the address that trusted proxies give in X-Forwarded-For.
+//!
+//! Rates and budgets of a client do not apply to loopback, nor to a proxy whose request names no client: their requests
+//! may come from any number of clients.
 
 use std::net::IpAddr;
 
 use super::head::RequestHead;
+use crate::limits::Account;
 use crate::wire::forwarded::parse_x_forwarded_for;
 use crate::wire::network::IpNet;
+
+/// The peer of a connection: a client, or a proxy.
+#[derive(Clone, Debug)]
+pub struct Peer {
+    /// Its address.
+    pub address: IpAddr,
+    /// What the connection holds.
+    pub account: Account,
+}
 
 /// The trusted proxies in front of the service.
 #[derive(Clone, Debug)]
@@ -20,6 +33,23 @@ impl Proxies {
         self.networks
             .iter()
             .any(|network| network.contains(&address))
+    }
+
+    /// Returns the client whose rates and budgets apply to a request of `client`, if any do.
+    pub(crate) fn limited(&self, client: IpAddr) -> Option<IpAddr> {
+        let is_exempt = client.to_canonical().is_loopback() || self.contain(client);
+        if is_exempt { None } else { Some(client) }
+    }
+
+    /// Returns the account that the bytes of a request count for.
+    pub(crate) fn account_of(&self, peer: &Peer, head: &RequestHead<'_>) -> Account {
+        if !self.contain(peer.address) {
+            return peer.account.clone();
+        }
+        match self.limited(self.client_of(head)) {
+            Some(client) => peer.account.for_client(client),
+            None => peer.account.clone(),
+        }
     }
 
     /// Returns the address of the client: the peer, or, if the peer is a trusted proxy, the right-most address in
@@ -65,6 +95,26 @@ mod tests {
         let mut head = of_headers(&headers);
         head.peer = peer.parse().expect(peer);
         proxies.client_of(&head).to_string()
+    }
+
+    #[test]
+    fn loopback_and_proxies_without_a_client_have_no_limits_of_a_client() {
+        let proxies = Proxies {
+            networks: vec!["10.0.0.0/8".parse().unwrap()],
+        };
+        for (address, is_limited) in [
+            ("127.0.0.1", false),
+            ("127.9.9.9", false),
+            ("::1", false),
+            ("::ffff:127.0.0.1", false),
+            ("10.1.2.3", false),
+            ("192.0.2.1", true),
+            ("::ffff:192.0.2.1", true),
+            ("2001:db8::1", true),
+        ] {
+            let limited = proxies.limited(address.parse().expect(address));
+            assert_eq!(limited.is_some(), is_limited, "{address}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@ use hyper::StatusCode;
 
 use super::host::HostError;
 use super::router::TargetError;
+use crate::limits::Shortage;
 use crate::wire::json::Object;
 
 /// Largest head of a request in bytes, request line and fields together.
@@ -61,6 +62,9 @@ pub(crate) enum HttpError {
     /// This part of the service is not running, or not ready.
     #[error("{0}")]
     Unavailable(&'static str),
+    /// A budget of bytes in flight has no room.
+    #[error("{0}; try again later")]
+    Busy(#[from] Shortage),
 }
 
 impl HttpError {
@@ -91,7 +95,7 @@ impl HttpError {
             ),
             E::Internal => (S::INTERNAL_SERVER_ERROR, "internal_error"),
             E::TransferEncoding | E::Connect => (S::NOT_IMPLEMENTED, "not_implemented"),
-            E::Unavailable(_) => (S::SERVICE_UNAVAILABLE, "unavailable"),
+            E::Unavailable(_) | E::Busy(_) => (S::SERVICE_UNAVAILABLE, "unavailable"),
         }
     }
 

@@ -5,7 +5,8 @@
 //! when it begins until its end, so a response never mixes two datasets.
 //!
 //! The order of the checks is fixed: rate (429; for bodies to `/mcp` and the hub after the Origin), number of fields
-//! (431), Host, Transfer-Encoding, CONNECT, target, route (404), method (405), and then the checks of the endpoint.
+//! (431), Host, Transfer-Encoding, CONNECT, target, route (404), method (405), and then the checks of the endpoint. A
+//! response that was made for the request, and a request body, need room in the budgets of [`crate::limits`] (503).
 //! Statuses are chosen in `error.rs` and `reply.rs`, header fields in `reply.rs`.
 
 mod access_log;
@@ -29,9 +30,9 @@ mod settings;
 
 pub use access_log::ACCESS_LOG;
 pub use app_state::AppState;
-pub use body::Body;
+pub use body::{Body, BodySlice};
 pub(crate) use body::{UNREAD_BYTES_MAX, UNREAD_TIME};
-pub use client::Proxies;
+pub use client::{Peer, Proxies};
 pub(crate) use error::{HEAD_BYTES_MAX, HttpError};
 pub use readiness::{Readiness, Reason};
 pub(crate) use reply::{close, protocol_error};

@@ -91,13 +91,13 @@ impl RateLimiter {
     }
 
     /// Takes one token for a client (IPv6: its /64); a refused request takes none. `request` returns the client and the
-    /// time, and is called only if there is a limit; `None` if there is none.
+    /// time, or `None` for a client without a limit, and is called only if there is a limit; `None` if there is none.
     pub(crate) fn take(
         &self,
-        request: impl FnOnce() -> (IpAddr, Instant),
+        request: impl FnOnce() -> Option<(IpAddr, Instant)>,
     ) -> Option<RateLimitStatus> {
         let token_ns = WINDOW_NS.checked_div(self.per_minute.into())?;
-        let (client, now) = request();
+        let (client, now) = request()?;
         let elapsed = now.saturating_duration_since(self.began).as_nanos();
         // Overflows after 584 years.
         let now = u64::try_from(elapsed).unwrap_or(u64::MAX);
@@ -144,7 +144,7 @@ mod tests {
     }
 
     fn take(rate: &RateLimiter, client: IpAddr, now: Instant) -> RateLimitStatus {
-        rate.take(|| (client, now)).expect("a limit")
+        rate.take(|| Some((client, now))).expect("a limit")
     }
 
     fn ip(text: &str) -> IpAddr {
@@ -158,7 +158,7 @@ mod tests {
     #[test]
     fn a_limit_of_zero_permits_any_number() {
         let (rate, now) = rate(0);
-        assert_eq!(rate.take(|| (ip("192.0.2.1"), now)), None);
+        assert_eq!(rate.take(|| Some((ip("192.0.2.1"), now))), None);
     }
 
     #[test]

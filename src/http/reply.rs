@@ -78,6 +78,22 @@ impl Vary {
     }
 }
 
+impl Reply<'_> {
+    /// Returns the number of body bytes that were made for this response.
+    pub(crate) fn made_bytes(&self) -> u64 {
+        match self {
+            Reply::Serve(_, body) => body.made_bytes(),
+            Reply::RefuseByPage(_, page, _) => page.len() as u64,
+            Reply::Refuse(HttpError::Issues(body)) => body.len() as u64,
+            // Short texts.
+            Reply::NotModified(_)
+            | Reply::State { .. }
+            | Reply::Options { .. }
+            | Reply::Refuse(_) => 0,
+        }
+    }
+}
+
 /// Encodes `reply`, reusing the memory of `headers`, the header map of the request.
 pub(crate) fn render(
     reply: Reply<'_>,
@@ -253,7 +269,7 @@ fn put_error(headers: &mut HeaderMap, error: &HttpError) {
     if let HttpError::Method(allow) = error {
         headers.insert(header::ALLOW, HeaderValue::from_static(allow));
     }
-    if let HttpError::Unavailable(_) = error {
+    if let HttpError::Unavailable(_) | HttpError::Busy(_) = error {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
     }
 }
@@ -295,7 +311,12 @@ pub(crate) fn render_hub(result: Result<(), Refusal>) -> Response<Body> {
 
 /// Encodes an error like a response of the hub: as a line of plain text.
 pub(crate) fn render_error_line(error: &HttpError) -> Response<Body> {
-    render_line(error.status(), &error.to_string())
+    let mut response = render_line(error.status(), &error.to_string());
+    if let HttpError::Busy(_) = error {
+        let headers = response.headers_mut();
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
+    }
+    response
 }
 
 /// Encodes a line of plain text.
@@ -331,6 +352,9 @@ pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<
     if let Some(allow) = reply.allow {
         headers.insert(header::ALLOW, HeaderValue::from_static(allow));
     }
+    if reply.status == 503 {
+        headers.insert(header::RETRY_AFTER, HeaderValue::from(RETRY_AFTER_S));
+    }
     // A token is base64, which is always a valid header value.
     if let Some(token) = reply.session
         && let Ok(value) = HeaderValue::from_str(token.as_str())
@@ -339,7 +363,7 @@ pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<
     }
     // `mcp` uses only statuses from 100 to 999.
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
-    response(status, headers, Body::full(Bytes::from(reply.body)))
+    response(status, headers, Body::made(reply.body))
 }
 
 /// Adds RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), and Retry-After if the limit is

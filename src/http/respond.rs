@@ -3,7 +3,7 @@
 //! hyper's head becomes a [`RequestHead`], [`find_route`] finds its route, and an [`Exchange`] chooses the [`Reply`]
 //! and records it in the metrics and the access log.
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::time::Instant;
 
 use hyper::body::{Body as _, Incoming};
@@ -14,6 +14,7 @@ use hyper::{Method, Request, Response, Version};
 use super::access_log::LogEntry;
 use super::app_state::AppState;
 use super::body::{self, Body};
+use super::client::Peer;
 use super::endpoint;
 use super::error::HttpError;
 use super::head::{Field, RequestHead};
@@ -22,6 +23,8 @@ use super::reply::{self, Reply};
 use super::router::{self, Action, Matched, Path, Route, RouteRow, TargetError};
 use super::served_state::ServedState;
 use crate::clock;
+use crate::limits::{Account, SMALL_BODY_BYTES, Share};
+use crate::mcp;
 use crate::pages::Policy;
 use crate::wire::negotiate::prefers_html;
 
@@ -173,11 +176,11 @@ impl Exchange {
 pub async fn handle(
     app: &AppState,
     request: Request<Incoming>,
-    peer: SocketAddr,
+    peer: &Peer,
     began: Instant,
 ) -> Response<Body> {
     let (parts, mut body) = request.into_parts();
-    let (peer, has_body) = (peer.ip(), !body.is_end_stream());
+    let has_body = !body.is_end_stream();
     // HTTP/1.1 uses a lingering close instead. A client that sent `Expect` has not sent its body yet.
     let is_discarded =
         has_body && parts.version == Version::HTTP_2 && !parts.headers.contains_key(header::EXPECT);
@@ -211,7 +214,7 @@ pub fn respond(
     app: &AppState,
     parts: Parts,
     has_body: bool,
-    peer: IpAddr,
+    peer: &Peer,
 ) -> Option<Response<Body>> {
     respond_to(app, parts, has_body, peer, clock::instant()).ok()
 }
@@ -225,11 +228,11 @@ fn respond_to(
     app: &AppState,
     parts: Parts,
     has_body: bool,
-    peer: IpAddr,
+    peer: &Peer,
     began: Instant,
 ) -> Result<Response<Body>, (Parts, &'static RouteRow, Exchange)> {
     let served = app.served.load();
-    let head = RequestHead::of_parts(&app.own_authority, &parts, peer);
+    let head = RequestHead::of_parts(&app.own_authority, &parts, peer.address);
     let bytes_max = app.limits.target_bytes;
     let path = router::parse_target(head.method, head.path, head.target_bytes, bytes_max);
     let found = find_route(&path);
@@ -241,11 +244,30 @@ fn respond_to(
     drop(path);
     match reply {
         Ok(reply) => {
+            let (reply, share) = admit(app, reply, &head, peer);
             let mut response = encode(app, parts, reply, unread);
+            response.body_mut().keep(share);
             exchange.end(app, &mut response);
             Ok(response)
         }
         Err(row) => Err((parts, row, exchange)),
+    }
+}
+
+/// Takes a share of the budgets for the bytes that were made for `reply`; replaces it by 503 if there is no room.
+fn admit<'s>(
+    app: &AppState,
+    reply: Reply<'s>,
+    head: &RequestHead<'_>,
+    peer: &Peer,
+) -> (Reply<'s>, Option<Share>) {
+    let bytes = reply.made_bytes();
+    if bytes < SMALL_BODY_BYTES || *head.method == Method::HEAD {
+        return (reply, None);
+    }
+    match app.proxies.account_of(peer, head).take(bytes) {
+        Ok(share) => (reply, Some(share)),
+        Err(shortage) => (Reply::Refuse(shortage.into()), None),
     }
 }
 
@@ -274,7 +296,7 @@ async fn respond_to_body(
     app: &AppState,
     parts: Parts,
     body: &mut Incoming,
-    peer: IpAddr,
+    peer: &Peer,
     row: &'static RouteRow,
     mut exchange: Exchange,
 ) -> Response<Body> {
@@ -282,17 +304,21 @@ async fn respond_to_body(
     // Parsers disagree on chunked bodies (RFC 9112 §7.1), so the connection is closed after one.
     let chunked = parts.headers.contains_key(header::TRANSFER_ENCODING);
     let has_body = !body.is_end_stream();
-    let head = RequestHead::of_parts(&app.own_authority, &parts, peer);
+    let head = RequestHead::of_parts(&app.own_authority, &parts, peer.address);
+    let account = app.proxies.account_of(peer, &head);
     let scope = row.scope.filter(|_| !head.is_preflight());
     let mut exceeded = || scope.and_then(|scope| exchange.count(app, &head, scope));
     let (mut response, is_read) = match row.route {
         Route::Mcp => {
-            let (reply, is_read) = endpoint::mcp(app, &parts, body, exceeded).await;
-            (reply::render_mcp(reply, parts.headers), is_read)
+            let (reply, is_read) = endpoint::mcp(app, &parts, body, &account, exceeded).await;
+            let (reply, share) = admit_mcp(reply, &account);
+            let mut response = reply::render_mcp(reply, parts.headers);
+            response.body_mut().keep(share);
+            (response, is_read)
         }
         _ => match exceeded() {
             Some(error) => (reply::render_error_line(&error), false),
-            None => endpoint::hub(app, &parts, body).await,
+            None => endpoint::hub(app, &parts, body, &account).await,
         },
     };
     if is_http1 && (chunked || (has_body && !is_read)) {
@@ -308,6 +334,22 @@ pub(crate) fn record_refusal(app: &AppState, client: IpAddr, error: HttpError) {
     if app.logs_requests {
         LogEntry::of_refused(client, error).log();
     }
+}
+
+/// Does for a reply of `/mcp` what [`admit`] does for others.
+fn admit_mcp(reply: mcp::Reply, account: &Account) -> (mcp::Reply, Option<Share>) {
+    let bytes = reply.body.capacity() as u64;
+    if bytes < SMALL_BODY_BYTES {
+        return (reply, None);
+    }
+    if let Ok(share) = account.take(bytes) {
+        return (reply, Some(share));
+    }
+    let busy = mcp::Reply {
+        origin: reply.origin,
+        ..mcp::Reply::refuse(mcp::Refusal::Busy)
+    };
+    (busy, None)
 }
 
 /// Returns the response to a request whose handler panicked: 500, and the connection is closed.

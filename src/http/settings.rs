@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use super::client::Proxies;
+use crate::limits::BudgetLimits;
 use crate::mcp;
 
 /// The operator's settings.
@@ -18,6 +19,8 @@ pub struct Settings {
     pub rates: Rates,
     /// Whether each response is an event with the target [`ACCESS_LOG`](super::ACCESS_LOG).
     pub logs_requests: bool,
+    /// Budgets of the bytes that responses and request bodies in flight hold.
+    pub budgets: BudgetLimits,
     /// The proxies whose X-Forwarded-For is trusted.
     pub proxies: Proxies,
     /// The Model Context Protocol at `/mcp`.

@@ -72,6 +72,7 @@ impl Reply {
             Refusal::MediaType => (415, "Content-Type must be application/json"),
             Refusal::Coding => (415, "the message must be sent without a Content-Encoding"),
             Refusal::TooMany => (429, TOO_MANY),
+            Refusal::Busy => (503, BUSY),
         };
         let code = match status {
             400 => PARSE_ERROR,
@@ -117,9 +118,12 @@ pub(crate) enum Refusal {
     /// The message is in a content coding.
     Coding,
     TooMany,
+    /// The message or the response has no room in a budget of bytes in flight.
+    Busy,
 }
 
 const TOO_MANY: &str = "too many requests from this address: retry after the time in Retry-After";
+const BUSY: &str = "too many responses are unfinished: retry after the time in Retry-After";
 /// Methods of the address, for `Allow` and preflights.
 pub const METHODS: &str = "POST, DELETE, OPTIONS";
 /// Request headers that pages may send, for preflights.

@@ -1,6 +1,6 @@
 //! The administrator's listener, separate from the public one, with low limits: serves metrics and health.
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::num::NonZeroUsize;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -9,7 +9,8 @@ use hyper::body::Incoming;
 use hyper::{Request, Response};
 use tracing::info;
 
-use crate::http::{Body, Proxies, admin};
+use crate::http::{Body, Peer, Proxies, admin};
+use crate::limits::Budgets;
 
 use super::StartError;
 use super::config::{Config, Limits};
@@ -58,8 +59,10 @@ pub(super) fn start(
     // Not the counters of public connections; these are not published.
     let counters = Arc::<Counters>::default();
     let readiness = Arc::clone(&sources.app.readiness);
+    // Its own, so that metrics are sent when those of the clients are used up.
+    let budgets = Budgets::new(sources.app.budgets.limits());
     let threads = (&readiness, "admin-");
-    let group = ListenerGroup::start(listener, sources, &config, None, counters, threads);
+    let group = ListenerGroup::start(listener, sources, &config, None, counters, budgets, threads);
     let group = group.map_err(StartError::Threads)?;
     info!(address = %group.address, "metrics and health are served to the administrator");
     Ok(group)
@@ -67,13 +70,8 @@ pub(super) fn start(
 
 /// The service of the administrator's connections.
 impl Handler for MetricSources {
-    async fn handle(
-        &self,
-        request: Request<Incoming>,
-        peer: SocketAddr,
-        _: Instant,
-    ) -> Response<Body> {
-        admin::handle(&self.app, &request, peer.ip(), || self.render())
+    async fn handle(&self, request: Request<Incoming>, peer: &Peer, _: Instant) -> Response<Body> {
+        admin::handle(&self.app, &request, peer.address, || self.render())
     }
 
     fn internal_error(&self) -> Response<Body> {

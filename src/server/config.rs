@@ -19,6 +19,11 @@ pub struct Config {
     /// Memory limit of the text index in bytes; results never depend on it. `None` for the default of
     /// [`search_memory`](super::process::search_memory).
     pub search_memory: Option<u64>,
+    /// Budget of bytes of responses and request bodies in flight; `None` for the default of
+    /// [`in_flight_memory`](super::process::in_flight_memory).
+    pub in_flight_memory: Option<u64>,
+    /// Budget of one client in bytes; 0 for no limit.
+    pub client_memory: u64,
     /// The state directory; `None` for a server that stores no state.
     pub state: Option<PathBuf>,
     /// The address to listen on; the system chooses a free port for port 0.
@@ -107,7 +112,7 @@ pub enum DataSource {
 /// Limits of connections and requests.
 #[derive(Clone, Debug)]
 pub struct Limits {
-    /// Concurrent connections; beyond it a new one evicts the one that is idle longest.
+    /// Concurrent connections; beyond it a new one evicts the one that is idle longest or makes the least progress.
     pub connections: u32,
     /// Concurrent connections from one client address that is not a proxy, and four times as many from an IPv6 /48; 0
     /// for no limit.

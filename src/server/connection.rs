@@ -5,7 +5,6 @@
 
 use std::cell::Cell;
 use std::future::poll_fn;
-use std::net::SocketAddr;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -27,7 +26,7 @@ use crate::http::{HEAD_BYTES_MAX, HttpError};
 
 use super::clock;
 use super::config::{Config, Limits};
-use super::connections::{ConnectionPermit, Leave};
+use super::connections::ConnectionPermit;
 use super::deadline::{ConnectionDeadline, Ending};
 use super::io::{Replaced, Socket, Stream};
 use super::metrics::Counters;
@@ -38,7 +37,7 @@ use super::tls;
 const BUFFER_BYTES: usize = 32 * 1024;
 
 /// Streams that an HTTP/2 peer may have open at a time.
-const STREAMS_MAX: u32 = 64;
+const STREAMS_MAX: u32 = 16;
 
 /// Streams that the peer may reset before they are accepted; one more ends the connection (CVE-2023-44487).
 const RESETS_MAX: usize = 20;
@@ -143,12 +142,7 @@ impl<H: Handler> Protocols<H> {
 
     /// Serves the connection `stream` until it ends. A peer that closes it before the first byte, or does not send one
     /// in time, gets no response.
-    pub(super) async fn serve(
-        self: Arc<Self>,
-        stream: TcpStream,
-        peer: SocketAddr,
-        permit: ConnectionPermit,
-    ) {
+    pub(super) async fn serve(self: Arc<Self>, stream: TcpStream, permit: ConnectionPermit) {
         let accepted = clock::instant();
         let mut first = [0; PREFACE.len()];
         let begun = self.first(accepted, &permit, stream.peek(&mut first));
@@ -160,11 +154,12 @@ impl<H: Handler> Protocols<H> {
         let deadline = ConnectionDeadline::new(accepted, limits, self.farewell, permit);
         let state = Rc::clone(&deadline.state);
         let socket = Socket { stream, state };
+        deadline.state.is_tls.set(self.tls.is_some());
         match self.tls.clone() {
             None => {
                 let is_http2 = first.len() >= PREFACE_MIN && PREFACE.starts_with(first);
                 deadline.state.is_http2.set(is_http2);
-                Box::pin(self.serve_stream(socket, peer, deadline)).await;
+                Box::pin(self.serve_stream(socket, deadline)).await;
             }
             Some(acceptor) if first[0] == HANDSHAKE => {
                 // Handshake and first head share one timeout; shutdown cancels the handshake.
@@ -180,10 +175,11 @@ impl<H: Handler> Protocols<H> {
                 };
                 let is_http2 = stream.get_ref().1.alpn_protocol() == Some(tls::H2);
                 deadline.state.is_http2.set(is_http2);
-                Box::pin(self.serve_stream(stream, peer, deadline)).await;
+                Box::pin(self.serve_stream(stream, deadline)).await;
             }
             Some(_) => {
-                self.handler.refused(peer, HttpError::Plaintext);
+                self.handler
+                    .refused(deadline.permit.address(), HttpError::Plaintext);
                 let stream = Replaced {
                     stream: socket,
                     state: deadline.state,
@@ -205,18 +201,13 @@ impl<H: Handler> Protocols<H> {
     }
 
     /// Serves the stream with hyper, in the detected protocol.
-    async fn serve_stream<S: Stream>(
-        self: Arc<Self>,
-        stream: S,
-        peer: SocketAddr,
-        mut deadline: ConnectionDeadline,
-    ) {
+    async fn serve_stream<S: Stream>(self: Arc<Self>, stream: S, mut deadline: ConnectionDeadline) {
         let state = Rc::clone(&deadline.state);
         // If the connection must close already, the request that was read is answered as the last one.
         state.is_leaving.set(deadline.permit.leave().is_some());
         let link = Link {
             handler: self.handler.clone(),
-            peer,
+            peer: deadline.permit.peer(),
             state: Rc::clone(&state),
             requests_left: Cell::new(self.limits.connection_requests),
             hsts: self.hsts.clone(),
@@ -237,17 +228,17 @@ impl<H: Handler> Protocols<H> {
         // Not `poll_without_shutdown`: that one is ready while a response is still unsent.
         let ended = drive(connection.as_mut(), &mut deadline).await;
         let io = Pin::into_inner(connection).into_parts().io.into_inner();
-        Box::pin(self.end_http1(io, peer, &deadline, ended)).await;
+        Box::pin(self.end_http1(io, &deadline, ended)).await;
     }
 
     /// Closes an HTTP/1.1 connection: in an orderly way, or as the deadline that passed requires.
     async fn end_http1<S: Stream>(
         &self,
         io: Replaced<S>,
-        peer: SocketAddr,
         deadline: &ConnectionDeadline,
         ended: Result<hyper::Result<()>, Ending>,
     ) {
+        let peer = deadline.permit.address();
         match ended {
             Ok(result) => {
                 // Errors of hyper are caused by the peer; hyper has answered if possible, and closed.
@@ -261,7 +252,7 @@ impl<H: Handler> Protocols<H> {
                     _ => {}
                 }
                 // An evicted connection is closed at once: a new connection already has its place.
-                if deadline.permit.leave() != Some(Leave::Evicted) {
+                if !deadline.permit.is_evicted() {
                     io.linger().await;
                 }
             }

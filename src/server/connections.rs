@@ -1,16 +1,21 @@
 //! The table of open connections: enforces the limits in total and per client, and notifies connections when the server
 //! drains.
 //!
-//! If a limit is reached, the new connection evicts another one: of the next [`SAMPLE`] connections, the one that has
-//! waited longest for a request. A connection with a request or a response in progress is never evicted: if all of the
-//! sample have one, the new connection is closed.
+//! If a limit is reached, the new connection evicts another one of the next [`SAMPLE`] connections, by its [`Standing`]:
+//! the one that has waited longest for a request, or else the one whose request or response makes the least progress.
+//! If all of the sample make progress, the new connection is closed.
+//!
+//! If a budget of bytes in flight is short, [`Connections::relieve`] closes the connections that would hold their bytes
+//! longest at their present rate.
 
+use std::cell::Cell;
+use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap};
 use std::future::poll_fn;
 use std::net::{IpAddr, Ipv4Addr};
 use std::pin::pin;
 use std::sync::atomic::Ordering::{Relaxed, SeqCst};
-use std::sync::atomic::{AtomicBool, AtomicU64};
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicU64};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Poll, Waker};
 use std::time::Duration;
@@ -22,15 +27,13 @@ use tokio::time::{Instant, timeout};
 
 use super::clock::{self, micros};
 use super::config::Limits;
-use crate::http::Proxies;
+use super::deadline::RATE_MIN;
+use crate::http::{Peer, Proxies};
+use crate::limits::{Account, Budgets, SITE_SHARES};
 use crate::wire::network::networks_of_client;
 
 /// The key of all connections, IPv4 and IPv6.
 const ALL: IpNet = IpNet::V4(Ipv4Net::new_assert(Ipv4Addr::UNSPECIFIED, 0));
-
-/// The limit of an IPv6 /48, as a multiple of the limit per client. A provider assigns up to a /48 to one customer (RFC
-/// 6177 §2), which contains 65,536 clients with a /64 each. Our choice.
-const SITE_SHARES: u32 = 4;
 
 /// Connections that are compared for an eviction; limits the time that the table is locked. Our choice, the same as in
 /// nginx.
@@ -38,6 +41,14 @@ const SAMPLE: usize = 32;
 
 /// Connections that may be open beyond the limit: evicted ones whose tasks have not closed them yet.
 const CLOSING_MAX: u32 = 32;
+
+/// How long a connection may be idle, or make no progress, before it is preferred for eviction. Our choice: more than a
+/// round trip.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// Progress is measured from the start of a request, and again from the first event after this time, so that bytes of
+/// long ago do not count.
+const PROGRESS_WINDOW: Duration = Duration::from_secs(10);
 
 /// All open connections. The table is locked when one opens or closes, when the server drains and when `/metrics` is
 /// read, but not for each request.
@@ -52,9 +63,14 @@ pub(super) struct Connections {
     per_address_max: u32,
     /// Peers without a limit.
     proxies: Proxies,
+    budgets: Arc<Budgets>,
     began: Instant,
-    /// Number of evicted connections.
+    /// Number of connections that were evicted while they were idle.
     pub(super) evicted: Counter,
+    /// Number of connections that were evicted because they made the least progress.
+    pub(super) evicted_stalled: Counter,
+    /// Number of connections that were closed because a budget of bytes in flight was short.
+    pub(super) evicted_holding: Counter,
     table: Mutex<Table>,
 }
 
@@ -80,13 +96,92 @@ struct Entry {
     networks: [Option<IpNet>; 3],
 }
 
-/// State that a connection shares with the table.
+/// State that a connection shares with the table. Times are in microseconds since the table was created.
 #[derive(Debug)]
 struct ConnectionStatus {
-    /// Since when the connection only waits for a request, in microseconds since the table was created; else `BUSY`.
+    account: Account,
+    /// Since when the connection only waits for a request; else `BUSY`.
     waits_since: AtomicU64,
-    /// Whether it must close because a new connection has its place.
-    is_evicted: AtomicBool,
+    /// When the measured progress of a busy connection began.
+    progress_since: AtomicU64,
+    /// Bytes read and written since then.
+    progress_bytes: AtomicU64,
+    /// Whether it must close, as `Eviction as u8`.
+    eviction: AtomicU8,
+}
+
+/// Whether a connection must close.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Eviction {
+    None = 0,
+    /// It was idle: a request that has arrived meanwhile is answered.
+    Idle = 1,
+    /// At once.
+    Abort = 2,
+}
+
+/// How a connection stands in an eviction: the first is evicted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Standing {
+    /// It has only waited for a request for [`GRACE`] or longer.
+    Idle { since: u64 },
+    /// Its request or response has made less progress than [`RATE_MIN`] bytes per second, for [`GRACE`] or longer.
+    Stalled { rate: u64, since: u64 },
+    /// It has only waited for a request for a shorter time.
+    New { since: u64 },
+}
+
+impl ConnectionStatus {
+    /// Returns how the connection stands at `now`; `None` if it makes progress.
+    fn standing(&self, now: u64) -> Option<Standing> {
+        let waits_since = self.waits_since.load(Relaxed);
+        if waits_since == BUSY {
+            let progress = self.progress(now);
+            let is_stalled = progress.elapsed >= micros(GRACE) && progress.is_slow();
+            return is_stalled.then(|| Standing::Stalled {
+                rate: progress.rate(),
+                since: now - progress.elapsed,
+            });
+        }
+        let since = waits_since;
+        if now.saturating_sub(since) >= micros(GRACE) {
+            Some(Standing::Idle { since })
+        } else {
+            Some(Standing::New { since })
+        }
+    }
+
+    /// Returns the progress of a busy connection until `now`.
+    fn progress(&self, now: u64) -> Progress {
+        Progress {
+            elapsed: now.saturating_sub(self.progress_since.load(Relaxed)),
+            bytes: self.progress_bytes.load(Relaxed),
+        }
+    }
+}
+
+/// Bytes that a busy connection has moved, and the time in microseconds that it has taken.
+#[derive(Clone, Copy, Debug)]
+struct Progress {
+    elapsed: u64,
+    bytes: u64,
+}
+
+impl Progress {
+    /// Returns the bytes per second.
+    fn rate(self) -> u64 {
+        self.bytes.saturating_mul(1_000_000) / self.elapsed.max(1)
+    }
+
+    fn is_slow(self) -> bool {
+        self.rate() < u64::from(RATE_MIN)
+    }
+
+    /// Returns the microseconds in which `held` bytes move at this rate.
+    fn time_for(self, held: u64) -> u64 {
+        let time = u128::from(held) * u128::from(self.elapsed) / u128::from(self.bytes + 1);
+        u64::try_from(time).unwrap_or(u64::MAX)
+    }
 }
 
 /// The value of `waits_since` of a connection that does not wait for a request.
@@ -106,25 +201,30 @@ pub(super) enum Leave {
     Drain,
     /// A new connection has its place.
     Evicted,
+    /// A new connection has its place, or the bytes that it holds are needed; it must close at once.
+    Aborted,
 }
 
 impl Connections {
     /// Creates an empty table with these limits.
-    pub(super) fn new(limits: &Limits, proxies: Proxies) -> Connections {
+    pub(super) fn new(limits: &Limits, proxies: Proxies, budgets: Arc<Budgets>) -> Connections {
         Connections {
             draining: AtomicBool::new(false),
             ended: Notify::new(),
             max: limits.connections,
             per_address_max: limits.connections_per_address,
             proxies,
+            budgets,
             began: clock::instant(),
             evicted: Counter::default(),
+            evicted_stalled: Counter::default(),
+            evicted_holding: Counter::default(),
             table: Mutex::default(),
         }
     }
 
     /// Adds a connection from `peer`; returns also the limit that was reached if another connection was evicted. Fails
-    /// with the limit if none of the sample waits for a request, or [`CLOSING_MAX`] evicted ones are not closed yet.
+    /// with the limit if all of the sample make progress, or [`CLOSING_MAX`] evicted ones are not closed yet.
     pub(super) fn admit(
         self: &Arc<Self>,
         peer: IpAddr,
@@ -141,20 +241,26 @@ impl Connections {
             (share.saturating_mul(SITE_SHARES), LimitReached::Address),
             (self.max, LimitReached::All),
         ];
+        let now = micros(self.began.elapsed());
         let mut table = self.lock();
         let mut closed_for = None;
         for (network, (max, limit)) in networks.into_iter().zip(limits) {
             if let Some(network) = network
                 && table.open(network) >= max as usize
             {
-                table.evict(network).ok_or(limit)?;
-                self.evicted.inc();
+                match table.evict(network, now).ok_or(limit)? {
+                    Eviction::Abort => self.evicted_stalled.inc(),
+                    Eviction::None | Eviction::Idle => self.evicted.inc(),
+                };
                 closed_for = Some(limit);
             }
         }
         let status = Arc::new(ConnectionStatus {
-            waits_since: AtomicU64::new(micros(self.began.elapsed())),
-            is_evicted: AtomicBool::new(false),
+            account: self.budgets.account(self.proxies.limited(peer)),
+            waits_since: AtomicU64::new(now),
+            progress_since: AtomicU64::new(now),
+            progress_bytes: AtomicU64::new(0),
+            eviction: AtomicU8::new(Eviction::None as u8),
         });
         let key = table.insert(Entry {
             status: Arc::clone(&status),
@@ -165,8 +271,50 @@ impl Connections {
             connections: Arc::clone(self),
             key,
             status,
+            peer,
+            measured_from: Cell::new(0),
         };
         Ok((permit, closed_for))
+    }
+
+    /// Closes connections until the budgets have room again: those that would hold their bytes longest at their present
+    /// rate, of those below [`RATE_MIN`]; if a budget is used up, of all that have been busy for [`GRACE`].
+    pub(super) fn relieve(&self) {
+        let now = micros(self.began.elapsed());
+        let is_used_up = self.budgets.is_used_up();
+        let mut excess = self.budgets.excess();
+        let table = self.lock();
+        let mut holders: Vec<(Reverse<u64>, u64)> = Vec::new();
+        for (key, entry) in &table.entries {
+            let status = &entry.status;
+            let held = status.account.held();
+            let is_busy = status.waits_since.load(Relaxed) == BUSY;
+            let progress = status.progress(now);
+            if held > 0
+                && is_busy
+                && progress.elapsed >= micros(GRACE)
+                && (is_used_up || progress.is_slow())
+                && status.eviction.load(SeqCst) == Eviction::None as u8
+            {
+                holders.push((Reverse(progress.time_for(held)), *key));
+            }
+        }
+        holders.sort_unstable();
+        for (_, key) in holders {
+            if excess == 0 {
+                break;
+            }
+            if let Some(entry) = table.entries.get(&key) {
+                excess = excess.saturating_sub(entry.status.account.held());
+                entry.abort();
+                self.evicted_holding.inc();
+            }
+        }
+    }
+
+    /// Waits until a budget of bytes in flight is short.
+    pub(super) async fn pressed(&self) {
+        self.budgets.pressed().await;
     }
 
     /// Returns the number of open connections.
@@ -227,35 +375,49 @@ impl Table {
         Some(entry)
     }
 
-    /// Closes the connection of `network` that has been idle longest, of a sample; `None` if none is idle. Its place in
-    /// the table is free at once.
-    fn evict(&mut self, network: IpNet) -> Option<()> {
+    /// Closes the connection of `network` whose [`Standing`] is first, of a sample; `None` if all make progress. Its
+    /// place in the table is free at once.
+    fn evict(&mut self, network: IpNet, now: u64) -> Option<Eviction> {
         if self.closing >= CLOSING_MAX {
             return None;
         }
-        let key = self.longest_waiting(network)?;
+        let (standing, key) = self.first_in_sample(network, now)?;
         let entry = self.remove(key)?;
         self.closing += 1;
-        entry.status.is_evicted.store(true, SeqCst);
-        if let Some(waker) = entry.waker {
-            waker.wake();
+        if let Standing::Stalled { .. } = standing {
+            entry.abort();
+            return Some(Eviction::Abort);
         }
-        Some(())
+        entry.evict(Eviction::Idle);
+        Some(Eviction::Idle)
     }
 
-    /// Returns the connection that has waited longest for a request, of the next [`SAMPLE`] ones of `network`.
-    fn longest_waiting(&mut self, network: IpNet) -> Option<u64> {
+    /// Returns the connection whose [`Standing`] is first, of the next [`SAMPLE`] ones of `network`.
+    fn first_in_sample(&mut self, network: IpNet, now: u64) -> Option<(Standing, u64)> {
         let from = self.sample_from;
         let keys = self.networks.get(&network)?;
         let keys = keys.range(from..).chain(keys.range(..from));
         let sample: Vec<u64> = keys.take(SAMPLE).copied().collect();
         self.sample_from = sample.last()?.wrapping_add(1);
-        let since = |key| {
+        let standings = sample.iter().filter_map(|key| {
             let entry = self.entries.get(key)?;
-            Some((entry.status.waits_since.load(Relaxed), *key))
-        };
-        let (since, key) = sample.iter().filter_map(since).min()?;
-        (since != BUSY).then_some(key)
+            Some((entry.status.standing(now)?, *key))
+        });
+        standings.min()
+    }
+}
+
+impl Entry {
+    /// Makes the connection close at once.
+    fn abort(&self) {
+        self.evict(Eviction::Abort);
+    }
+
+    fn evict(&self, eviction: Eviction) {
+        self.status.eviction.store(eviction as u8, SeqCst);
+        if let Some(waker) = &self.waker {
+            waker.wake_by_ref();
+        }
     }
 }
 
@@ -265,9 +427,25 @@ pub(super) struct ConnectionPermit {
     connections: Arc<Connections>,
     key: u64,
     status: Arc<ConnectionStatus>,
+    peer: IpAddr,
+    /// Bytes that the connection had moved when the measured progress began.
+    measured_from: Cell<u64>,
 }
 
 impl ConnectionPermit {
+    /// Returns the address of the peer.
+    pub(super) fn address(&self) -> IpAddr {
+        self.peer
+    }
+
+    /// Returns the peer of the connection, with its account.
+    pub(super) fn peer(&self) -> Peer {
+        Peer {
+            address: self.peer,
+            account: self.status.account.clone(),
+        }
+    }
+
     /// Waits for `event`; `None` if the connection is evicted before, or the server stops and the event does not follow
     /// within `farewell`. After the first call, the current task is woken when the connection must close.
     pub(super) async fn unless_leaving<T>(
@@ -286,7 +464,7 @@ impl ConnectionPermit {
             biased;
             leave = leaving => {
                 let farewell = match leave {
-                    Leave::Evicted => Duration::ZERO,
+                    Leave::Evicted | Leave::Aborted => Duration::ZERO,
                     Leave::Drain => farewell,
                 };
                 timeout(farewell, event).await.ok()
@@ -297,24 +475,48 @@ impl ConnectionPermit {
 
     /// Returns why the connection must close, if it must.
     pub(super) fn leave(&self) -> Option<Leave> {
-        if self.status.is_evicted.load(SeqCst) {
+        let eviction = self.status.eviction.load(SeqCst);
+        if eviction == Eviction::Abort as u8 {
+            return Some(Leave::Aborted);
+        }
+        if eviction == Eviction::Idle as u8 {
             return Some(Leave::Evicted);
         }
         let is_draining = self.connections.draining.load(SeqCst);
         is_draining.then_some(Leave::Drain)
     }
 
-    /// Records since when the connection has been idle; `None` while a request or a response is in progress.
-    pub(super) fn note_waiting(&self, since: Option<Instant>) {
-        let since = since.map_or(BUSY, |since| micros(since - self.connections.began));
+    /// Tells whether a new connection has the place of this one, or what it holds is needed.
+    pub(super) fn is_evicted(&self) -> bool {
+        self.status.eviction.load(SeqCst) != Eviction::None as u8
+    }
+
+    /// Records that the connection has been idle since this time.
+    pub(super) fn note_waiting(&self, since: Instant) {
+        let since = micros(since - self.connections.began);
         self.status.waits_since.store(since, Relaxed);
+    }
+
+    /// Records that a request or a response is in progress, and how many bytes the connection has moved until `now`.
+    pub(super) fn note_busy(&self, now: Instant, moved_bytes: u64) {
+        let status = &self.status;
+        let now = micros(now - self.connections.began);
+        let was_busy = status.waits_since.swap(BUSY, Relaxed) == BUSY;
+        if was_busy && status.progress(now).elapsed < micros(PROGRESS_WINDOW) {
+            let bytes = moved_bytes - self.measured_from.get();
+            status.progress_bytes.store(bytes, Relaxed);
+            return;
+        }
+        self.measured_from.set(moved_bytes);
+        status.progress_since.store(now, Relaxed);
+        status.progress_bytes.store(0, Relaxed);
     }
 }
 
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut table = self.connections.lock();
-        // An evicted connection has been removed already.
+        // A connection whose place was taken has been removed already.
         if table.remove(self.key).is_none() {
             table.closing = table.closing.saturating_sub(1);
         }

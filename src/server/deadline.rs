@@ -27,12 +27,13 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::clock;
 use super::config::Limits;
 use super::connections::{ConnectionPermit, Leave};
+use crate::limits::{Account, ENCODED_OUTPUT_BYTES, Share, UNREAD_OUTPUT_BYTES};
 
 /// How long a peer may take to close its side of a connection that we are closing.
 const CLOSING: Duration = Duration::from_secs(5);
 
 /// Average rate in bytes per second at which a peer must read pending output.
-const RATE_MIN: u32 = 4 << 10;
+pub(super) const RATE_MIN: u32 = 4 << 10;
 
 /// How many times [`Limits::rate_time`] a peer can be ahead of the minimum rate. Our choice: clients that limit their
 /// own rate read a megabyte at once and then nothing for minutes; without a limit a peer could stall for ever after it.
@@ -43,6 +44,8 @@ const CREDIT_MAX: u32 = 5;
 pub(super) struct ConnectionState {
     /// Whether the connection uses HTTP/2; false until the protocol is detected.
     pub(super) is_http2: Cell<bool>,
+    /// Whether the connection uses TLS.
+    pub(super) is_tls: Cell<bool>,
     /// The time of the current poll: the clock is read once per poll.
     pub(super) now: Cell<Instant>,
     /// When a byte last moved in either direction.
@@ -55,6 +58,8 @@ pub(super) struct ConnectionState {
     closing_since: Cell<Option<Instant>>,
     /// Bytes that the kernel has accepted.
     written: Cell<u64>,
+    /// Bytes that were read.
+    read: Cell<u64>,
     /// Handlers that have not answered yet.
     handling: Cell<u32>,
     /// Responses whose body hyper still holds; counted on HTTP/2 only.
@@ -74,6 +79,7 @@ impl ConnectionState {
     pub(super) fn new(accepted: Instant) -> ConnectionState {
         ConnectionState {
             is_http2: Cell::default(),
+            is_tls: Cell::default(),
             now: Cell::new(accepted),
             last_io: Cell::new(accepted),
             last_answer: Cell::new(accepted),
@@ -81,6 +87,7 @@ impl ConnectionState {
             head_since: Cell::new(Some(accepted)),
             closing_since: Cell::default(),
             written: Cell::default(),
+            read: Cell::default(),
             handling: Cell::default(),
             sending: Cell::default(),
             is_leaving: Cell::default(),
@@ -90,10 +97,11 @@ impl ConnectionState {
         }
     }
 
-    /// Records that bytes, or the end of the stream, have been read.
-    pub(super) fn note_read(&self) {
+    /// Records that `bytes` bytes, or with 0 the end of the stream, have been read.
+    pub(super) fn note_read(&self, bytes: usize) {
         let now = self.now.get();
         self.last_io.set(now);
+        self.read.update(|sum| sum + bytes as u64);
         // While a handler runs, the bytes are its body or pipelined requests, which have other deadlines. HTTP/2 frames
         // may come at any time: only the first request has a head timeout, later ones the idle timeout.
         let may_be_head = !self.is_http2.get() && self.handling.get() == 0;
@@ -135,6 +143,11 @@ impl ConnectionState {
     pub(super) fn note_closing(&self) {
         let since = self.closing_since.get().unwrap_or(self.now.get());
         self.closing_since.set(Some(since));
+    }
+
+    /// Returns the number of bytes moved in both directions.
+    fn moved_bytes(&self) -> u64 {
+        self.read.get() + self.written.get()
     }
 
     /// Returns since when the connection has only waited for a request head; `None` while a request or a response is in
@@ -204,12 +217,17 @@ pub(super) enum Ending {
     SlowReader,
     /// No progress while a request or the close is in progress: a reset.
     Stalled,
+    /// Its place, or what it holds, is needed: a reset.
+    Evicted,
 }
 
 /// Enforces the deadline of a connection, and observes shutdown.
 pub(super) struct ConnectionDeadline {
     pub(super) state: Rc<ConnectionState>,
     pub(super) permit: ConnectionPermit,
+    account: Account,
+    /// The share of output that the peer does not read, while there is some.
+    unread_output: Option<Share>,
     limits: Arc<Limits>,
     timer: Pin<Box<Sleep>>,
     /// The time that the timer is set to, if any.
@@ -231,6 +249,8 @@ impl ConnectionDeadline {
     ) -> ConnectionDeadline {
         ConnectionDeadline {
             state: Rc::new(ConnectionState::new(accepted)),
+            account: permit.peer().account,
+            unread_output: None,
             permit,
             limits,
             timer: Box::pin(sleep_until(accepted)),
@@ -251,7 +271,10 @@ impl ConnectionDeadline {
     /// and end after the current one.
     pub(super) fn poll(&mut self, context: &mut Context<'_>) -> Poll<Result<(), Ending>> {
         let waits_since = self.state.waits_since();
-        self.permit.note_waiting(waits_since);
+        self.note_progress(waits_since);
+        if self.permit.leave() == Some(Leave::Aborted) {
+            return Poll::Ready(Err(Ending::Evicted));
+        }
         loop {
             let (mut until, mut ending) = self.state.deadline(&self.limits);
             if let Some(leave_at) = self.leave_at(waits_since.is_some())
@@ -277,6 +300,24 @@ impl ConnectionDeadline {
             }
             self.tick();
             self.set_timer(until, context);
+        }
+    }
+
+    /// Records the progress of the connection in the table, and counts output that the peer does not read.
+    fn note_progress(&mut self, waits_since: Option<Instant>) {
+        let state = &self.state;
+        match waits_since {
+            Some(since) => self.permit.note_waiting(since),
+            None => self.permit.note_busy(state.now.get(), state.moved_bytes()),
+        }
+        if !state.is_blocked.get() {
+            self.unread_output = None;
+        } else if self.unread_output.is_none() {
+            let mut bytes = UNREAD_OUTPUT_BYTES;
+            if state.is_http2.get() || state.is_tls.get() {
+                bytes += ENCODED_OUTPUT_BYTES;
+            }
+            self.unread_output = Some(self.account.hold_output(bytes));
         }
     }
 

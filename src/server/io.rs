@@ -159,9 +159,10 @@ impl<S: Stream> AsyncRead for Replaced<S> {
         context: &mut Context<'_>,
         buffer: &mut ReadBuf<'_>,
     ) -> Poll<io::Result<()>> {
+        let before = buffer.filled().len();
         let polled = Pin::new(&mut self.stream).poll_read(context, buffer);
         if polled.is_ready() {
-            self.state.note_read();
+            self.state.note_read(buffer.filled().len() - before);
         }
         polled
     }

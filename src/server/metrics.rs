@@ -66,7 +66,8 @@ impl Counters {
     /// Counts a connection that ended by a deadline, unless it was idle.
     pub(super) fn count_ending(&self, ending: Ending) {
         let counter = match ending {
-            Ending::Idle => return,
+            // The table of connections counts evictions.
+            Ending::Idle | Ending::Evicted => return,
             Ending::HeadTimeout => &self.head_timeouts,
             Ending::SlowReader => &self.slow_readers,
             Ending::Stalled => &self.stalls,
@@ -176,6 +177,8 @@ impl MetricSources {
             ("slow_reader", counters.slow_readers.get()),
             ("stalled", counters.stalls.get()),
             ("evicted", connections.evicted.get()),
+            ("evicted_stalled", connections.evicted_stalled.get()),
+            ("evicted_holding", connections.evicted_holding.get()),
         ];
         out.gauge("reviewd_connections", connections.open())?;
         out.gauge("reviewd_connections_limit", connections.max)?;
@@ -183,6 +186,15 @@ impl MetricSources {
         out.counters("reviewd_connections_refused", "reason", refused)?;
         out.counter("reviewd_accept_errors", counters.accept_errors.get())?;
         out.counters("reviewd_connections_cut", "reason", cut)?;
+        let budgets = &self.app.budgets;
+        let in_flight = [
+            ("responses", budgets.held()),
+            ("sockets", budgets.held_by_sockets()),
+        ];
+        out.gauges("reviewd_in_flight_bytes", "held_by", in_flight)?;
+        let process_bytes = budgets.limits().process_bytes;
+        out.gauge("reviewd_in_flight_bytes_limit", process_bytes)?;
+        out.counters("reviewd_budget_refused", "budget", budgets.refused())?;
         if let Some(certificate) = &self.certificate {
             let name = "reviewd_tls_certificate_expiry_timestamp_seconds";
             out.gauge(name, unsigned(certificate.ends().unix()))?;
@@ -318,6 +330,21 @@ impl Encoder<'_> {
         encode_counter(&mut self.family(name, MetricType::Counter)?, value)
     }
 
+    /// Writes a gauge for each value of a label.
+    fn gauges<'v>(
+        &mut self,
+        name: &'static str,
+        label: &str,
+        values: impl IntoIterator<Item = (&'v str, u64)>,
+    ) -> fmt::Result {
+        let mut family = self.family(name, MetricType::Gauge)?;
+        for (value, amount) in values {
+            let labels = [(label, value)];
+            family.encode_family(&labels)?.encode_gauge(&amount)?;
+        }
+        Ok(())
+    }
+
     /// Writes a counter of time, in seconds.
     fn seconds(&mut self, name: &'static str, value_ns: u64) -> fmt::Result {
         encode_counter(
@@ -372,6 +399,11 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_connections_refused" => "Connections closed at once, by reason.",
         "reviewd_accept_errors" => "Failed accepts, for example without free descriptors.",
         "reviewd_connections_cut" => "Connections closed by a timeout or by eviction, by reason.",
+        "reviewd_in_flight_bytes" => {
+            "Bytes held by unfinished responses and request bodies, and by output that peers do not read."
+        }
+        "reviewd_in_flight_bytes_limit" => "Most bytes that each of them may hold.",
+        "reviewd_budget_refused" => "Requests refused because a budget had no room (503).",
         "reviewd_tls_certificate_expiry_timestamp_seconds" => "Expiry of the certificate.",
         "reviewd_dataset" => "The dataset that is served.",
         "reviewd_dataset_reviews" => "Published reviews.",

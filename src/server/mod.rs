@@ -36,6 +36,7 @@ use std::sync::Arc;
 use tracing::{info, warn};
 
 use crate::http::{self, AppState, ServedState};
+use crate::limits::BudgetLimits;
 use crate::mcp;
 
 pub use config::{Config, DataSource, Limits, TlsFiles};
@@ -95,6 +96,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         &config,
         acceptor,
         Arc::clone(&counters),
+        Arc::clone(&app.budgets),
         (&app.readiness, ""),
     );
     let group = group.map_err(StartError::Threads)?;
@@ -153,21 +155,49 @@ fn make_app(
         logs_requests: config.logs_requests,
         cache_control: config.cache_control.clone(),
         rates: config.limits.rates,
+        budgets: BudgetLimits {
+            process_bytes: in_flight_bytes(config),
+            client_bytes: config.client_memory,
+        },
         proxies: config.proxies.clone(),
         limits: config.limits.requests.clone(),
     };
     Ok(Arc::new(AppState::new(settings, served)?))
 }
 
-/// Warns of a public address that other machines cannot use, or that seems to be that of an unconfigured proxy.
+/// Returns the budget of bytes in flight, as configured or by the memory of the process.
+fn in_flight_bytes(config: &Config) -> u64 {
+    let default = process::in_flight_memory;
+    config.in_flight_memory.unwrap_or_else(default)
+}
+
+/// Warns of a public address that other machines cannot use, or that seems to be that of an unconfigured proxy, and
+/// tells which clients have no limits of their own.
 fn warn_of_addresses(config: &Config, address: SocketAddr) {
     if config.base_url.is_none() && !address.ip().is_loopback() {
         warn!(%address, "without --base-url the documents name the listening address, which others cannot use");
     }
-    if config.seems_proxied(address) {
+    if address.ip().is_loopback() {
+        tell_of_exempt_clients(config, address);
+    } else if config.seems_proxied(address) {
         warn!(
             "the public address seems to be that of a proxy which --trusted-proxy does not name: all its clients count \
              as one for --hub-rate, --read-rate, --mcp-rate and --address-connections"
         );
+    }
+}
+
+/// Tells that clients on this machine have no limits of their own, unless a proxy is configured; as a warning if there
+/// seems to be one.
+fn tell_of_exempt_clients(config: &Config, address: SocketAddr) {
+    if !config.proxies.networks.is_empty() {
+        return;
+    }
+    let text = "requests from this machine have no rates and no memory budget of a client: if a proxy on it passes \
+                requests on, --trusted-proxy has to name it, so that each client has its own";
+    if config.seems_proxied(address) {
+        warn!("{text}");
+    } else {
+        info!("{text}");
     }
 }

@@ -1,9 +1,12 @@
 //! Limits and usage of this process: memory, file descriptors, processor time.
 
 use std::fs;
+use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::warn;
+
+use crate::limits;
 
 /// The unit of times in `/proc`: a hundredth of a second on every Linux.
 const TICK_NS: u64 = 10_000_000;
@@ -100,18 +103,53 @@ fn index_bytes(text_bytes: u64, memory_bytes: Option<u64>) -> u64 {
     wanted.min(most).max(INDEX_BYTES_MIN)
 }
 
-/// Returns the memory in bytes of the machine, or the limit of its container or service if that is lower.
+/// Returns the default budget of bytes in flight: an eighth of the memory that this process may use, at least that of a
+/// client.
+#[must_use]
+pub fn in_flight_memory() -> u64 {
+    // Without /proc a gigabyte is assumed.
+    let memory = memory_bytes().unwrap_or(1 << 30);
+    (memory / limits::PROCESS_PART).max(limits::CLIENT_BYTES)
+}
+
+/// Returns the memory in bytes that this process may use: that of the machine, or the limit of its container, of its
+/// service or of the process (`ulimit -v`, `ulimit -d`), whichever is lowest.
 fn memory_bytes() -> Option<u64> {
     let machine = fs::read_to_string("/proc/meminfo").ok();
     let machine = machine.as_deref().and_then(parse_meminfo);
-    let own = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let own = own.lines().find_map(|line| line.strip_prefix("0::"));
-    let limits = [Some("/"), own].into_iter().flatten().filter_map(|group| {
-        let path = format!("/sys/fs/cgroup{}/memory.max", group.trim_end_matches('/'));
+    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
+    let limits = cgroup_files(&groups).into_iter().filter_map(|path| {
         // "max" if there is no limit.
         fs::read_to_string(path).ok()?.trim().parse().ok()
     });
-    limits.chain(machine).min()
+    let own = [Resource::As, Resource::Data].map(|resource| getrlimit(resource).current);
+    let own = own.into_iter().flatten();
+    limits.chain(own).chain(machine).min()
+}
+
+/// Returns the files that may have the limit of memory, from `/proc/self/cgroup`: those of the process's group and of
+/// each group above it, by version 2 (whose line begins with `0::`) and by version 1. In a container the path may be
+/// that on the host, so the root of the mount is read, too.
+fn cgroup_files(groups: &str) -> Vec<String> {
+    let mut files = Vec::new();
+    for line in groups.lines() {
+        let mut fields = line.splitn(3, ':').skip(1);
+        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+            continue;
+        };
+        let (root, name) = if controllers.is_empty() {
+            ("/sys/fs/cgroup", "memory.max")
+        } else if controllers.split(',').any(|name| name == "memory") {
+            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
+        } else {
+            continue;
+        };
+        for group in Path::new(path).ancestors() {
+            let group = group.to_string_lossy();
+            files.push(format!("{root}{}/{name}", group.trim_end_matches('/')));
+        }
+    }
+    files
 }
 
 /// Returns the total of `/proc/meminfo`, in bytes.
@@ -155,6 +193,21 @@ mod tests {
         ] {
             assert_eq!(index_bytes(texts, machine), expected, "{texts} {machine:?}");
         }
+    }
+
+    #[test]
+    fn the_limits_of_all_groups_above_are_read() {
+        let groups = "4:memory:/a/b\n3:cpuset:/a\n0::/s.slice/r.service\n";
+        let expected = [
+            "/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/a/memory.limit_in_bytes",
+            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
+            "/sys/fs/cgroup/s.slice/r.service/memory.max",
+            "/sys/fs/cgroup/s.slice/memory.max",
+            "/sys/fs/cgroup/memory.max",
+        ];
+        assert_eq!(cgroup_files(groups), expected);
+        assert_eq!(cgroup_files("\nx\n1:\n"), [""; 0]);
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::convert::Infallible;
 use std::future::poll_fn;
-use std::net::SocketAddr;
+use std::net::IpAddr;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::{Pin, pin};
 use std::rc::Rc;
@@ -11,14 +11,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use hyper::header::{CONNECTION, HeaderValue, STRICT_TRANSPORT_SECURITY};
 use hyper::service::{Service, service_fn};
 use hyper::{Request, Response};
 use tracing::error;
 
-use crate::http::{self, AppState, Body, HttpError, close};
+use crate::http::{self, AppState, Body, BodySlice, HttpError, Peer, close};
+use crate::limits::Share;
 
 use super::clock;
 use super::deadline::ConnectionState;
@@ -34,7 +34,7 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
     fn handle(
         &self,
         request: Request<Incoming>,
-        peer: SocketAddr,
+        peer: &Peer,
         began: Instant,
     ) -> impl Future<Output = Response<Body>>;
 
@@ -43,7 +43,7 @@ pub(super) trait Handler: Clone + Send + Sync + 'static {
 
     /// Records that the connection of `peer` answered with `error` without a call of `handle`: to an invalid request, or
     /// after a timeout.
-    fn refused(&self, _peer: SocketAddr, _error: HttpError) {}
+    fn refused(&self, _peer: IpAddr, _error: HttpError) {}
 }
 
 /// The service of the public listener.
@@ -51,7 +51,7 @@ impl Handler for Arc<AppState> {
     async fn handle(
         &self,
         request: Request<Incoming>,
-        peer: SocketAddr,
+        peer: &Peer,
         began: Instant,
     ) -> Response<Body> {
         http::handle(self, request, peer, began).await
@@ -62,8 +62,8 @@ impl Handler for Arc<AppState> {
         http::internal_error()
     }
 
-    fn refused(&self, peer: SocketAddr, error: HttpError) {
-        http::record_refusal(self, peer.ip(), error);
+    fn refused(&self, peer: IpAddr, error: HttpError) {
+        http::record_refusal(self, peer, error);
     }
 }
 
@@ -71,7 +71,7 @@ impl Handler for Arc<AppState> {
 #[derive(Debug)]
 pub(super) struct Link<H> {
     pub(super) handler: H,
-    pub(super) peer: SocketAddr,
+    pub(super) peer: Peer,
     pub(super) state: Rc<ConnectionState>,
     /// Number of further requests; the connection is closed after the last.
     pub(super) requests_left: Cell<u32>,
@@ -90,14 +90,21 @@ impl<H: Handler> Link<H> {
             link.requests_left.update(|left| left.saturating_sub(1));
             let is_last = link.requests_left.get() == 0;
             link.state.note_request();
+            let share = link.hold_stream();
             let handling = Handling(Rc::clone(&link));
             async move {
                 let link = &handling.0;
                 let began = link.begin().await;
                 let response = link.handle(request, began).await;
-                Ok(link.finish(response, is_last))
+                Ok(link.finish(response, share, is_last))
             }
         })
+    }
+
+    /// Counts a stream of HTTP/2, whose memory cannot be refused; on HTTP/1.1 it is that of the connection.
+    fn hold_stream(&self) -> Option<Share> {
+        let is_http2 = self.state.is_http2.get();
+        is_http2.then(|| self.peer.account.hold_stream())
     }
 
     /// Yields to other connections if this one has used up its time, and returns the time of the request.
@@ -118,7 +125,7 @@ impl<H: Handler> Link<H> {
 
     async fn handle(&self, request: Request<Incoming>, began: Instant) -> Response<Body> {
         // A panic leaves no inconsistent state: shared state is atomic, or replaced as a whole.
-        let mut response = pin!(async { self.handler.handle(request, self.peer, began).await });
+        let mut response = pin!(async { self.handler.handle(request, &self.peer, began).await });
         poll_fn(|context| {
             let polled = catch_unwind(AssertUnwindSafe(|| response.as_mut().poll(context)));
             polled.unwrap_or_else(|panic| {
@@ -133,7 +140,12 @@ impl<H: Handler> Link<H> {
     }
 
     /// Adds common headers; closes the connection if this is the last response or has `Connection: close`.
-    fn finish(&self, mut response: Response<Body>, is_last: bool) -> Response<Tracked> {
+    fn finish(
+        &self,
+        mut response: Response<Body>,
+        share: Option<Share>,
+        is_last: bool,
+    ) -> Response<Tracked> {
         let state = &self.state;
         if is_last || state.is_leaving.get() {
             close(&mut response);
@@ -155,7 +167,11 @@ impl<H: Handler> Link<H> {
             state.note_body();
             state_of = Some(Rc::clone(state));
         }
-        response.map(|body| Tracked { body, state_of })
+        response.map(|body| Tracked {
+            body,
+            state_of,
+            _share: share,
+        })
     }
 }
 
@@ -175,6 +191,8 @@ pub(super) struct Tracked {
     body: Body,
     /// Set only on HTTP/2.
     state_of: Option<Rc<ConnectionState>>,
+    /// The share of the stream.
+    _share: Option<Share>,
 }
 
 impl Drop for Tracked {
@@ -186,13 +204,13 @@ impl Drop for Tracked {
 }
 
 impl HttpBody for Tracked {
-    type Data = Bytes;
+    type Data = BodySlice;
     type Error = Infallible;
 
     fn poll_frame(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
-    ) -> Poll<Option<Result<Frame<Bytes>, Infallible>>> {
+    ) -> Poll<Option<Result<Frame<BodySlice>, Infallible>>> {
         Pin::new(&mut self.body).poll_frame(context)
     }
 

@@ -6,7 +6,7 @@
 mod http1;
 mod http2;
 mod measured;
-mod other_clients;
+pub(crate) mod other_clients;
 
 use std::io::{self, ErrorKind, Read};
 use std::net::{IpAddr, SocketAddr, TcpStream};

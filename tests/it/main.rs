@@ -8,6 +8,7 @@
 mod access_log;
 mod attacks;
 mod bodies;
+mod budgets;
 mod check;
 mod commands;
 mod conditional;

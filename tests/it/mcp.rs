@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Fields, Response, Server, program, service};
+use crate::support::{Fields, Response, Server, program, proxy, service};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
 
@@ -173,11 +173,11 @@ fn failures_of_a_remote_server_are_an_error_for_each_request() {
     let absent = over_stdio(&["--url", "http://127.0.0.1:1"], &[ping()]);
     assert_eq!(absent[0]["id"], 2);
     assert_eq!(absent[0]["error"]["code"], -32_603);
-    let limited = Server::start_with(|config| {
+    let limited = Server::start_behind_proxy(|config| {
         config.limits.requests.mcp_body_bytes = 4_096;
         config.limits.rates.mcp = 3;
     });
-    let address = format!("http://{}", limited.address());
+    let address = format!("http://{}", proxy::start(limited.address()));
     let large = request("ping", json!({"padding": "x".repeat(5_000)}));
     // Three messages use up the rate limit, and the next would have to wait for 20 seconds more than once.
     let batch = json!([ping(), notification(), ping()]);
@@ -194,8 +194,8 @@ fn failures_of_a_remote_server_are_an_error_for_each_request() {
 fn a_used_up_rate_limit_is_waited_for_or_answered_with_the_id() {
     // After the first 60 messages one per second is allowed, and after the first one per minute.
     for (rate, messages, is_refused) in [(60, 61, false), (1, 2, true)] {
-        let limited = Server::start_with(|config| config.limits.rates.mcp = rate);
-        let address = format!("http://{}", limited.address());
+        let limited = Server::start_behind_proxy(|config| config.limits.rates.mcp = rate);
+        let address = format!("http://{}", proxy::start(limited.address()));
         let answers = over_stdio(&["--url", &address], &vec![ping(); messages]);
         let last = &answers[messages - 1];
         assert_eq!(last["id"], 2, "{last}");

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use reviewd::server::{Config, DataSource};
 
 use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::proxy::CLIENT;
 use crate::support::{Connection, Server, get, send, wait_until};
 
 pub(crate) const ANY_PORT: &str = "127.0.0.1:0";
@@ -75,17 +76,21 @@ fn metrics_are_openmetrics_and_requests_make_no_new_lines() {
 
 #[test]
 fn requests_are_counted_by_address_and_status() {
-    let server = observed_with(|config| config.limits.rates.reads = 8);
-    let etag = server.get("/reviews.json").etag().to_owned();
-    let again = server.get_with("/reviews.json", &[("If-None-Match", &etag)]);
+    let server = observed_with(|config| {
+        config.limits.rates.reads = 8;
+        config.proxies.networks = vec!["127.0.0.0/8".parse().unwrap()];
+    });
+    let get = |target| server.get_with(target, &[CLIENT]);
+    let etag = get("/reviews.json").etag().to_owned();
+    let again = server.get_with("/reviews.json", &[CLIENT, ("If-None-Match", &etag)]);
     assert_eq!(again.status, 304);
-    let length = server.get("/api/reviews/search?limit=1").body.len();
-    server.get("/api/reviews/search?limit=0");
-    server.get("/api/reviews/nobody");
-    server.get("/nowhere/at/all");
-    assert_eq!(server.send("HEAD", "/feed.xml", &[]).status, 200);
+    let length = get("/api/reviews/search?limit=1").body.len();
+    get("/api/reviews/search?limit=0");
+    get("/api/reviews/nobody");
+    get("/nowhere/at/all");
+    assert_eq!(server.send("HEAD", "/feed.xml", &[CLIENT]).status, 200);
     for status in [200, 429] {
-        assert_eq!(server.get("/badge.svg").status, status);
+        assert_eq!(get("/badge.svg").status, status);
     }
     // A request over the rate limit is counted with its route; a HEAD sends no body.
     assert_samples(

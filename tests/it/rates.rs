@@ -1,7 +1,7 @@
 //! Rate limits per client, also behind proxies, and connection limits per address, tested from several local addresses.
 
-use reviewd::http::Proxies;
-
+use crate::support::program::command;
+use crate::support::proxy::CLIENT;
 use crate::support::{Connection, PING, Program, Response, Server, connect_from};
 
 /// Asserts the status of a response, and the remaining quota of `scope` that it announces.
@@ -14,54 +14,57 @@ fn assert_left(response: &Response, status: u16, scope: &str, left: u32) {
 
 #[test]
 fn the_fourth_of_three_allowed_reads_is_429_with_retry_after() {
-    let server = Server::start_with(|config| config.limits.rates.reads = 3);
+    let server = Server::start_behind_proxy(|config| config.limits.rates.reads = 3);
     let mut connection = server.connect();
     for (path, status, left) in [
         ("/reviews.json", 200, 2),
         ("/nowhere", 404, 1),
         ("/feed.xml", 200, 0),
     ] {
-        let response = connection.get(path);
+        let response = connection.send("GET", path, &[CLIENT]);
         assert_left(&response, status, "reads", left);
         let policy = response.field("ratelimit-policy");
         assert_eq!(policy, Some("\"reads\";q=3;w=60"));
     }
-    let response = connection.get("/reviews.json");
+    let response = connection.send("GET", "/reviews.json", &[CLIENT]);
     response.assert_error(429, "too_many_requests");
     let wait_s: u64 = response.field("retry-after").unwrap().parse().unwrap();
     assert!((1..=20).contains(&wait_s), "{wait_s}");
     let limit = format!("\"reads\";r=0;t={wait_s}");
     assert_eq!(response.field("ratelimit"), Some(&*limit));
     // The connection stays open, and a HEAD gets the same status.
-    assert_eq!(connection.send("HEAD", "/reviews.json", &[]).status, 429);
+    let head = connection.send("HEAD", "/reviews.json", &[CLIENT]);
+    assert_eq!(head.status, 429);
     // Probes, preflights and other parts of the service are not counted as reads.
     let preflight = [
+        CLIENT,
         ("Origin", "https://elsewhere.example"),
         ("Access-Control-Request-Method", "GET"),
     ];
     for (method, path, fields, status) in [
-        ("GET", "/healthz", &[][..], 200),
-        ("GET", "/readyz", &[], 200),
+        ("GET", "/healthz", &[CLIENT][..], 200),
+        ("GET", "/readyz", &[CLIENT], 200),
         ("OPTIONS", "/feed.xml", &preflight, 204),
     ] {
         let response = connection.send(method, path, fields);
         let found = (response.status, response.field("ratelimit"));
         assert_eq!(found, (status, None), "{path}");
     }
-    assert_eq!(connection.send("OPTIONS", "/feed.xml", &[]).status, 429);
-    assert_eq!(server.post_mcp(&[], PING).status, 200);
+    let options = connection.send("OPTIONS", "/feed.xml", &[CLIENT]);
+    assert_eq!(options.status, 429);
+    assert_eq!(server.post_mcp(&[CLIENT], PING).status, 200);
 }
 
 #[test]
 fn an_mcp_message_over_the_limit_is_429_with_a_json_rpc_error_that_a_page_can_read() {
-    let page = [("Origin", "http://localhost:3000")];
-    let server = Server::start_with(|config| config.limits.rates.mcp = 2);
+    let page = [("Origin", "http://localhost:3000"), CLIENT];
+    let server = Server::start_behind_proxy(|config| config.limits.rates.mcp = 2);
     for _ in 0..3 {
-        let preflight = [page[0], ("Access-Control-Request-Method", "POST")];
+        let preflight = [page[0], CLIENT, ("Access-Control-Request-Method", "POST")];
         let free = server.send("OPTIONS", "/mcp", &preflight);
         assert_eq!((free.status, free.field("ratelimit")), (204, None));
         // A page with a refused origin does not use up its visitor's quota.
-        let foreign = server.post_mcp(&[("Origin", "https://elsewhere.example")], PING);
+        let foreign = server.post_mcp(&[("Origin", "https://elsewhere.example"), CLIENT], PING);
         assert_eq!((foreign.status, foreign.field("ratelimit")), (403, None));
     }
     for left in [1, 0] {
@@ -79,19 +82,14 @@ fn an_mcp_message_over_the_limit_is_429_with_a_json_rpc_error_that_a_page_can_re
     assert_eq!(names, Some(exposed));
     // An OPTIONS request that is not a preflight counts, and an escaped path has the same limit.
     for (method, path) in [("OPTIONS", "/mcp"), ("POST", "/%6Dcp")] {
-        assert_eq!(server.send(method, path, &[]).status, 429);
+        assert_eq!(server.send(method, path, &[CLIENT]).status, 429);
     }
     assert_eq!(server.get("/reviews.json").status, 200);
 }
 
 #[test]
 fn the_hub_counts_every_method_of_the_client_that_the_proxy_names() {
-    let server = Server::start_with(|config| {
-        config.proxies = Proxies {
-            networks: vec!["127.0.0.0/8".parse().unwrap()],
-        };
-        config.limits.rates.hub = 2;
-    });
+    let server = Server::start_behind_proxy(|config| config.limits.rates.hub = 2);
     let ask = |method: &str, client: &str| {
         let fields = [("X-Forwarded-For", client)];
         server.send(method, "/api/websub/hub", &fields).status
@@ -101,6 +99,19 @@ fn the_hub_counts_every_method_of_the_client_that_the_proxy_names() {
     assert_eq!([ask("GET", one), ask("POST", one)], [405, 415]);
     assert_eq!([ask("DELETE", one), ask("POST", one)], [429, 429]);
     assert_eq!(ask("POST", other), 415);
+}
+
+#[test]
+fn loopback_and_a_proxy_that_names_no_client_have_no_rate() {
+    let alone = Server::start_with(|config| config.limits.rates.reads = 1);
+    let behind = Server::start_behind_proxy(|config| config.limits.rates.reads = 1);
+    for server in [alone, behind] {
+        for _ in 0..3 {
+            let response = server.get("/reviews.json");
+            assert_eq!(response.status, 200);
+            assert_eq!(response.field("ratelimit"), None);
+        }
+    }
 }
 
 #[test]
@@ -124,15 +135,54 @@ fn connections_are_limited_per_address() {
 }
 
 #[test]
-fn a_possibly_missing_trusted_proxy_is_logged_at_startup() {
-    let public = ["--base-url", "https://reviews.example"];
+fn a_loopback_listener_without_a_trusted_proxy_says_so_once_at_startup() {
+    let public = ["--base-url", "https://reviews.test"];
+    let line = "have no rates and no memory budget of a client";
+    for (arguments, level) in [
+        (&[][..], Some("INFO")),
+        (&public, Some("WARN")),
+        (
+            &[public[0], public[1], "--trusted-proxy", "127.0.0.1,::1"],
+            None,
+        ),
+    ] {
+        let program = Program::serve(arguments);
+        assert_eq!(program.has_seen(line), level.is_some(), "{arguments:?}");
+        if let Some(level) = level {
+            let told = program.seen(line);
+            assert!(told.contains(level), "{told}");
+        }
+    }
+}
+
+#[test]
+fn a_proxy_on_another_machine_that_is_not_trusted_is_logged_at_startup() {
     for (more, is_told) in [
         (&[][..], true),
-        (&["--trusted-proxy", "127.0.0.1,::1"], false),
-        (&["--hub-rate", "0", "--address-connections", "0"], false),
+        (&["--trusted-proxy", "10.0.0.0/8"], false),
+        (
+            &[
+                "--hub-rate",
+                "0",
+                "--address-connections",
+                "0",
+                "--read-rate",
+                "0",
+                "--mcp-rate",
+                "0",
+            ],
+            false,
+        ),
     ] {
-        let program = Program::serve(&[&public, more].concat());
+        let mut command = command();
+        command.args(["serve", "--listen", "0.0.0.0:0", "--log-format", "json"]);
+        command
+            .args(["--base-url", "https://reviews.test"])
+            .args(more);
+        let program = Program::spawn(command);
         let line = "which --trusted-proxy does not name";
         assert_eq!(program.has_seen(line), is_told, "{more:?}");
+        let line = "have no rates and no memory budget of a client";
+        assert!(!program.has_seen(line), "{more:?}");
     }
 }

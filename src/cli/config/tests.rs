@@ -30,6 +30,8 @@ const BOUNDS: &[[&str; 5]] = &[
 const REFUSED: &[(&str, &str)] = &[
     ("--poll", "soon|1|-1s"),
     ("--search-memory", "-1|1KB|1.5GiB"),
+    ("--in-flight-memory", "0|1048575|1KB"),
+    ("--client-memory", "-1|1KB"),
     ("--listen", "8080|localhost:8080|127.0.0.1:65536"),
     ("--base-url", "reviews.example|ftp://a.example|https://"),
     ("--base-url", "https://a.example/path|https://a.example?x"),

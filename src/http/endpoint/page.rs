@@ -128,7 +128,7 @@ fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> 
                 Page::Widget => pages.widget(raw, &query, scratch),
                 _ => pages.search(&query, scratch),
             };
-            Reply::Serve(representation, Body::full(html.into()))
+            Reply::Serve(representation, Body::made(html.into_bytes()))
         })
     })
 }

@@ -11,7 +11,9 @@ use crate::http::app_state::AppState;
 use crate::http::body::{self, Body};
 use crate::http::error::HttpError;
 use crate::http::reply::{self, RETRY_AFTER_S};
+use crate::http::router;
 use crate::hub::{Refusal, request};
+use crate::limits::Account;
 use crate::mcp::{self, Field, Form, Head};
 
 /// Reads the form and submits it to the hub: 202 once the request is on disk.
@@ -19,6 +21,7 @@ pub(crate) async fn hub(
     app: &AppState,
     parts: &Parts,
     body: &mut Incoming,
+    account: &Account,
 ) -> (Response<Body>, bool) {
     let refuse = |refusal| (reply::render_hub(Err(refusal)), false);
     if body::is_encoded(&parts.headers) {
@@ -33,11 +36,19 @@ pub(crate) async fn hub(
     if let Err(refusal) = request::check_media_type(media_type) {
         return refuse(refusal);
     }
-    let form = match body::collect(body, app.limits.hub_body_bytes, app.limits.body_time).await {
+    let bytes_max = app.limits.hub_body_bytes;
+    let collected = body::collect(
+        body,
+        bytes_max,
+        app.limits.body_time,
+        account,
+        head_bytes(parts),
+    );
+    let form = match collected.await {
         Ok(form) => form,
         Err(error) => return (reply::render_error_line(&error), false),
     };
-    let result = match (app.hub(), request::parse(media_type, &form)) {
+    let result = match (app.hub(), request::parse(media_type, &form.bytes)) {
         (None, _) => {
             let reason = "the hub is not running".to_owned();
             Err(Refusal::unavailable(reason, RETRY_AFTER_S))
@@ -54,6 +65,7 @@ pub(crate) async fn mcp(
     app: &AppState,
     parts: &Parts,
     body: &mut Incoming,
+    account: &Account,
     exceeded: impl FnOnce() -> Option<HttpError>,
 ) -> (mcp::Reply, bool) {
     let head = mcp_head(parts);
@@ -70,19 +82,37 @@ pub(crate) async fn mcp(
     if let Some(reply) = refused {
         return (mcp::Reply { origin, ..reply }, false);
     }
-    let collected = body::collect(body, app.limits.mcp_body_bytes, app.limits.body_time).await;
+    let bytes_max = app.limits.mcp_body_bytes;
+    let collected = body::collect(
+        body,
+        bytes_max,
+        app.limits.body_time,
+        account,
+        head_bytes(parts),
+    );
+    let collected = collected.await;
     let reply = match &collected {
         Ok(message) => {
             let served = app.served.load();
-            app.mcp.handle(&served.catalog, &head, origin, message)
+            app.mcp
+                .handle(&served.catalog, &head, origin, &message.bytes)
         }
         Err(error) => mcp::Reply::refuse(match error {
             HttpError::BodyBytes(bytes_max) => mcp::Refusal::TooLarge(*bytes_max),
             HttpError::BodyTime(_) => mcp::Refusal::TooSlow,
+            HttpError::Busy(_) => mcp::Refusal::Busy,
             _ => mcp::Refusal::BrokenBody,
         }),
     };
     (mcp::Reply { origin, ..reply }, collected.is_ok())
+}
+
+/// Returns the approximate memory of a request's head in bytes: names, values, and an entry of the map for each.
+fn head_bytes(parts: &Parts) -> usize {
+    const ENTRY_BYTES: usize = 128;
+    let fields = parts.headers.iter();
+    let fields = fields.map(|(name, value)| name.as_str().len() + value.len() + ENTRY_BYTES);
+    fields.sum::<usize>() + router::target_length(&parts.uri)
 }
 
 /// Returns the parts of a request's head that the protocol uses.

@@ -69,13 +69,13 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
                 representation.link =
                     Some(next_link(&snapshot.base_url, head.query, &frame.cursor));
             }
-            Reply::Serve(representation, Body::full(join(snapshot, &page, frame)))
+            Reply::Serve(representation, Body::made(join(snapshot, &page, frame)))
         })
     })
 }
 
 /// Joins the stored bytes of the page's reviews, in one allocation of the exact size, which becomes the body.
-fn join(snapshot: &Snapshot, page: &Page, frame: &Frame) -> Bytes {
+fn join(snapshot: &Snapshot, page: &Page, frame: &Frame) -> Vec<u8> {
     // A comma after each run but the last.
     let reviews: usize = snapshot.runs(&page.rows).map(|run| run.len() + 1).sum();
     let length = frame.head.len() + reviews.saturating_sub(1) + frame.tail.len();
@@ -88,7 +88,7 @@ fn join(snapshot: &Snapshot, page: &Page, frame: &Frame) -> Bytes {
         body.extend_from_slice(run);
     }
     body.extend_from_slice(&frame.tail);
-    Bytes::from(body)
+    body
 }
 
 /// Returns the Link header of the next page: the public address with the same query and the next cursor.

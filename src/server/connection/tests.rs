@@ -2,16 +2,16 @@
 
 use std::future::{Future, pending, ready};
 use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpStream};
+use std::net::TcpStream;
 use std::sync::{Arc, Mutex};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use bytes::Bytes;
 use hyper::body::Incoming;
 use hyper::{Request, Response};
 
-use crate::http::{self, Body};
+use crate::http::{self, Body, Peer};
+use crate::limits::{BudgetLimits, Budgets};
 use crate::server::config::{Config, Limits};
 use crate::server::connection::PING_INTERVAL;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
@@ -27,7 +27,7 @@ const DEADLINE: Duration = Duration::from_secs(20);
 #[test]
 fn a_request_that_hyper_has_forgotten_is_answered() {
     // This handler does not read the body, does not close the connection, and drops the request when it answers.
-    let large = |_| ready(Response::new(Body::full(Bytes::from(vec![b'x'; LARGE]))));
+    let large = |_| ready(Response::new(Body::made(vec![b'x'; LARGE])));
     let listeners = Served::start(large, |limits| {
         // No deadline wakes the connection within the test.
         limits.stall_time = DEADLINE * 2;
@@ -140,12 +140,7 @@ where
     F: Fn(Request<Incoming>) -> A + Clone + Send + Sync + 'static,
     A: Future<Output = Response<Body>>,
 {
-    async fn handle(
-        &self,
-        request: Request<Incoming>,
-        _: SocketAddr,
-        _: Instant,
-    ) -> Response<Body> {
+    async fn handle(&self, request: Request<Incoming>, _: &Peer, _: Instant) -> Response<Body> {
         (self.0)(request).await
     }
 
@@ -171,8 +166,19 @@ impl Served {
         socket.set_send_buffer_size(64 << 10).unwrap();
         let listener = listener::listen("--listen", config.listen, socket).unwrap();
         let threads = (&Arc::default(), "");
-        let listeners =
-            ListenerGroup::start(listener, By(handler), &config, None, counters, threads);
+        let budgets = Budgets::new(BudgetLimits {
+            process_bytes: 64 << 20,
+            client_bytes: 0,
+        });
+        let listeners = ListenerGroup::start(
+            listener,
+            By(handler),
+            &config,
+            None,
+            counters,
+            budgets,
+            threads,
+        );
         Served(listeners.unwrap())
     }
 

@@ -1,6 +1,7 @@
 //! Both sides of the limits, and which connection is evicted.
 
 use super::*;
+use crate::limits::BudgetLimits;
 
 fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
     let limits = crate::server::config::Limits {
@@ -11,13 +12,20 @@ fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
     let proxies = Proxies {
         networks: vec!["10.0.0.0/8".parse().unwrap()],
     };
-    Arc::new(Connections::new(&limits, proxies))
+    Arc::new(Connections::new(&limits, proxies, budgets()))
+}
+
+fn budgets() -> Arc<Budgets> {
+    Budgets::new(BudgetLimits {
+        process_bytes: 1_000,
+        client_bytes: 0,
+    })
 }
 
 /// Admits a connection with a request in progress, which is never closed for another one.
 fn busy(table: &Arc<Connections>, address: &str) -> Result<ConnectionPermit, LimitReached> {
     let (permit, _) = table.admit(address.parse().expect(address))?;
-    permit.note_waiting(None);
+    permit.note_busy(table.began, 0);
     Ok(permit)
 }
 
@@ -55,7 +63,7 @@ fn one_of_the_next_32_is_closed_and_the_next_sample_begins_after_them() {
             let (permit, _) = table.admit([192, 0, 2, 1].into()).unwrap();
             // A connection with a higher number has waited longer.
             let since = Duration::from_secs(SAMPLE as u64 * 2 - number);
-            permit.note_waiting(Some(table.began + since));
+            permit.note_waiting(table.began + since);
             permit
         })
         .collect();

@@ -7,6 +7,7 @@ use tokio::time::timeout;
 
 use super::*;
 use crate::http::Proxies;
+use crate::limits::{BudgetLimits, Budgets};
 use crate::server::connections::Connections;
 
 const WINDOW: Duration = Duration::from_secs(10);
@@ -44,7 +45,7 @@ impl Bench {
     /// A request that arrives at `now` and is answered at once.
     fn exchange(&self, now: Duration) {
         let state = self.at(now);
-        state.note_read();
+        state.note_read(1);
         state.note_request();
         state.note_answer();
         state.note_written(500);
@@ -60,9 +61,9 @@ fn s(seconds: u64) -> Duration {
 fn a_handler_may_run_as_long_as_bytes_come_and_a_stall_after_that() {
     let bench = Bench::new();
     let state = bench.at(s(1));
-    state.note_read();
+    state.note_read(1);
     state.note_request();
-    bench.at(s(15)).note_read();
+    bench.at(s(15)).note_read(1);
     bench.assert_ends(s(35), Ending::Stalled);
 }
 
@@ -112,7 +113,7 @@ fn pings_do_not_keep_an_http2_connection_without_requests() {
     bench.exchange(s(3));
     for second in (5..60).step_by(5) {
         let state = bench.at(s(second));
-        state.note_read();
+        state.note_read(1);
         state.note_written(17);
     }
     bench.assert_ends(s(63), Ending::Idle);
@@ -121,7 +122,7 @@ fn pings_do_not_keep_an_http2_connection_without_requests() {
 /// A request arrives at `now`, and its response does not fit into the socket.
 fn owe(bench: &Bench, now: Duration) {
     let state = bench.at(now);
-    state.note_read();
+    state.note_read(1);
     state.note_request();
     state.note_answer();
     state.note_written(131_072);
@@ -137,7 +138,11 @@ async fn a_deadline_comes_also_to_a_task_that_had_used_up_its_budget() {
     let proxies = Proxies {
         networks: Vec::new(),
     };
-    let table = Arc::new(Connections::new(&limits, proxies));
+    let budgets = Budgets::new(BudgetLimits {
+        process_bytes: 1 << 20,
+        client_bytes: 0,
+    });
+    let table = Arc::new(Connections::new(&limits, proxies, budgets));
     let (permit, _) = table.admit([127, 0, 0, 1].into()).expect("a permit");
     let mut deadline = ConnectionDeadline::new(clock::instant(), limits, s(1), permit);
     let mut polls = 0;

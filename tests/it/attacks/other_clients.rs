@@ -23,7 +23,7 @@ const PAUSE: Duration = Duration::from_millis(2);
 
 /// Runs `work` while another client sends requests, and returns the sorted latencies of that client; five failed
 /// requests in a row fail the test.
-pub(super) fn during<T>(server: SocketAddr, work: impl FnOnce() -> T) -> (Vec<Duration>, T) {
+pub(crate) fn during<T>(server: SocketAddr, work: impl FnOnce() -> T) -> (Vec<Duration>, T) {
     let stop = AtomicBool::new(false);
     thread::scope(|scope| {
         let reader = scope.spawn(|| read(server, &stop));

@@ -100,6 +100,21 @@ impl<S: Read + Write> Frames<S> {
         self.send(kind::HEADERS, END_HEADERS | END_STREAM, stream, &block);
     }
 
+    /// Sends a GET for `path` on `stream`, as a proxy that names the client.
+    pub(crate) fn try_get_for(&mut self, client: &str, stream: u32, path: &str) -> io::Result<()> {
+        let mut block = self.get_block(path);
+        block.extend(literal("x-forwarded-for", client));
+        self.try_send(kind::HEADERS, END_HEADERS | END_STREAM, stream, &block)
+    }
+
+    /// Sends a POST of a JSON message to `/mcp` on `stream`.
+    pub(crate) fn try_post_mcp(&mut self, stream: u32, message: &str) -> io::Result<()> {
+        let mut block = self.post_block("/mcp");
+        block.extend(literal("content-type", "application/json"));
+        self.try_send(kind::HEADERS, END_HEADERS, stream, &block)?;
+        self.try_send(kind::DATA, END_STREAM, stream, message.as_bytes())
+    }
+
     /// Returns the header block of a POST.
     pub(crate) fn post_block(&self, path: &str) -> Vec<u8> {
         let mut block = self.get_block(path);
@@ -183,6 +198,18 @@ impl<S: Read + Write> Frames<S> {
             }
         }
     }
+}
+
+/// Returns a literal field without indexing (RFC 7541 §6.2.2).
+pub(crate) fn literal(name: &str, value: &str) -> Vec<u8> {
+    let mut field = vec![0];
+    for text in [name, value] {
+        let length = u8::try_from(text.len()).expect("a text is short");
+        assert!(length < 127, "one byte tells the length");
+        field.push(length);
+        field.extend_from_slice(text.as_bytes());
+    }
+    field
 }
 
 /// Returns the bytes of a frame.

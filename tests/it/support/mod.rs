@@ -8,6 +8,7 @@ pub(crate) mod load;
 pub(crate) mod mount;
 pub(crate) mod postgres;
 pub(crate) mod program;
+pub(crate) mod proxy;
 pub(crate) mod server;
 
 use std::path::{Path, PathBuf};

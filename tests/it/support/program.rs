@@ -116,8 +116,13 @@ impl Program {
 
     /// Starts `reviewd serve` with at most `descriptors` open files, and waits until it serves.
     pub(crate) fn serve_with_descriptors(descriptors: u32, arguments: &[&str]) -> Program {
+        Program::serve_with_limit(&format!("-n {descriptors}"), arguments)
+    }
+
+    /// Starts `reviewd serve` with a limit of the shell's `ulimit`, and waits until it serves.
+    pub(crate) fn serve_with_limit(limit: &str, arguments: &[&str]) -> Program {
         let mut shell = Command::new("sh");
-        let script = format!("ulimit -n {descriptors} && exec \"$@\"");
+        let script = format!("ulimit {limit} && exec \"$@\"");
         shell.args(["-c", &script, "sh"]).arg(path()).arg("serve");
         shell.args(LISTEN).args(arguments).stdin(Stdio::null());
         Program::spawn(shell)

@@ -84,6 +84,14 @@ impl Server {
         Server { running }
     }
 
+    /// Starts a server with a changed configuration, to which this machine is a proxy of clients.
+    pub(crate) fn start_behind_proxy(change: impl FnOnce(&mut Config)) -> Server {
+        Server::start_with(|config| {
+            config.proxies.networks = vec!["127.0.0.0/8".parse().unwrap()];
+            change(config);
+        })
+    }
+
     /// Publishes `snapshot`.
     pub(crate) fn publish(&self, snapshot: &Arc<Snapshot>) {
         let state = ServedState::new(Arc::clone(snapshot)).expect("the base URL fits a header");

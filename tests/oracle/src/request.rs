@@ -2,7 +2,7 @@
 
 use std::convert::Infallible;
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr};
 use std::sync::LazyLock;
 use std::task::{Context, Poll, Waker};
 use std::time::Instant;
@@ -16,7 +16,7 @@ use tokio::runtime::{Builder, Runtime};
 use super::service;
 
 /// The address of the client, which the service trusts as a proxy.
-const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::LOCALHOST), 80);
+const PEER: IpAddr = IpAddr::V4(Ipv4Addr::LOCALHOST);
 
 /// Sends `data` to the service with the sample, on one HTTP/1.1 connection, and checks that each response has an
 /// expected status, a Date, and as many bytes as its Content-Length, and that there are not more responses than requests.
@@ -70,7 +70,8 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
     let mut builder = http1::Builder::new();
     builder.half_close(true);
     let service = service_fn(|request| async move {
-        let response = handle(&APP, request, PEER, Instant::now());
+        let peer = APP.peer(PEER);
+        let response = handle(&APP, request, &peer, Instant::now());
         Ok::<_, Infallible>(response.await)
     });
     let mut connection = Box::pin(builder.serve_connection(io, service));

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use reviewd::dataset;
 use reviewd::http::{AppState, Proxies, Rates, ServedState, Settings};
+use reviewd::limits::{BudgetLimits, CLIENT_BYTES};
 use reviewd::mcp;
 use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
@@ -55,6 +56,10 @@ pub fn settings() -> Settings {
             reads: 0,
             mcp: 0,
             hub: 0,
+        },
+        budgets: BudgetLimits {
+            process_bytes: 64 << 20,
+            client_bytes: CLIENT_BYTES,
         },
         proxies: Proxies {
             networks: Vec::new(),

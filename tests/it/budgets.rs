@@ -1,0 +1,215 @@
+//! Budgets of bytes in flight: what one client, and all clients together, can make the process hold.
+
+use reviewd::server::{Config, DataSource};
+
+use crate::attacks::other_clients;
+use crate::support::dataset::{DataDir, large_reviews_json};
+use crate::support::frames::{Frames, kind};
+use crate::support::{Connection, Program, Response, Server, wait_until};
+
+/// A search whose response is half a megabyte of [`large`] reviews.
+const SEARCH: &str = "/api/reviews/search?limit=100";
+
+/// SETTINGS_INITIAL_WINDOW_SIZE of 0: the server may send no byte of a body.
+const SHUT: (u16, u32) = (4, 0);
+
+const ONE: &str = "192.0.2.1";
+const OTHER: &str = "192.0.2.2";
+
+fn large() -> DataDir {
+    let data = DataDir::empty();
+    data.write("reviews.json", &large_reviews_json("2026-01-01T00:00:00Z"));
+    data
+}
+
+/// Starts a server on `data` to which this machine is a proxy of clients.
+fn serve(data: &DataDir, change: impl FnOnce(&mut Config)) -> Server {
+    Server::start_behind_proxy(|config| {
+        config.data = DataSource::Directory(data.path().to_owned());
+        change(config);
+    })
+}
+
+fn search_for(server: &Server, client: &str) -> Response {
+    server.get_with(SEARCH, &[("X-Forwarded-For", client)])
+}
+
+/// Sends this many searches of a client and reads none of the responses.
+fn hold(server: &Server, client: &str, searches: u32) -> Frames {
+    let mut frames = Frames::open(server.address(), &[SHUT]);
+    for stream in (0..searches).map(|number| 1 + 2 * number) {
+        frames.try_get_for(client, stream, SEARCH).unwrap();
+        frames.wait_for(kind::HEADERS);
+    }
+    frames
+}
+
+fn assert_busy(response: &Response) {
+    response.assert_error(503, "unavailable");
+    assert_eq!(response.field("retry-after"), Some("10"));
+}
+
+#[test]
+fn a_client_holds_its_budget_of_responses_and_not_one_more() {
+    let data = large();
+    // The length of one response.
+    let length = serve(&data, |_| {}).get(SEARCH).body.len() as u64;
+    let server = serve(&data, |config| config.client_memory = 3 * length);
+    let held = hold(&server, ONE, 2);
+    assert_eq!(search_for(&server, ONE).status, 200);
+    let third = hold(&server, ONE, 1);
+    assert_busy(&search_for(&server, ONE));
+    // Stored documents and other clients are served.
+    let stored = server.get_with("/reviews.json", &[("X-Forwarded-For", ONE)]);
+    assert_eq!(stored.status, 200);
+    assert_eq!(search_for(&server, OTHER).status, 200);
+    drop(third);
+    wait_until("the bytes of a closed connection are given back", || {
+        search_for(&server, ONE).status == 200
+    });
+    drop(held);
+}
+
+#[test]
+fn bytes_count_until_the_last_is_taken_by_the_socket() {
+    let data = large();
+    let length = serve(&data, |_| {}).get(SEARCH).body.len() as u64;
+    let server = serve(&data, |config| config.client_memory = length);
+    let mut frames = hold(&server, ONE, 1);
+    assert_busy(&search_for(&server, ONE));
+    // All but the last byte.
+    let window = u32::try_from(length - 1).unwrap().to_be_bytes();
+    frames.send(kind::WINDOW_UPDATE, 0, 0, &window);
+    frames.send(kind::WINDOW_UPDATE, 0, 1, &window);
+    let mut received = 0;
+    while received < length - 1 {
+        received += frames.wait_for(kind::DATA).payload.len() as u64;
+    }
+    assert_busy(&search_for(&server, ONE));
+    frames.send(kind::WINDOW_UPDATE, 0, 1, &1_u32.to_be_bytes());
+    frames.send(kind::WINDOW_UPDATE, 0, 0, &1_u32.to_be_bytes());
+    wait_until("the bytes are given back", || {
+        search_for(&server, ONE).status == 200
+    });
+}
+
+#[test]
+fn one_response_larger_than_the_budget_is_served_if_the_client_holds_no_other() {
+    let data = large();
+    let server = serve(&data, |config| config.client_memory = 8 << 10);
+    assert_eq!(search_for(&server, ONE).status, 200);
+    let held = hold(&server, ONE, 1);
+    let small = server.get_with("/api/reviews/search?limit=1", &[("X-Forwarded-For", ONE)]);
+    assert_busy(&small);
+    drop(held);
+}
+
+#[test]
+fn request_bodies_count_and_a_message_without_room_gets_503() {
+    let data = large();
+    let server = serve(&data, |config| config.client_memory = 1 << 20);
+    let fields = [
+        ("Content-Type", "application/json"),
+        ("X-Forwarded-For", ONE),
+    ];
+    let part = vec![b' '; 600 << 10];
+    let begin = || {
+        let mut connection = server.connect();
+        let head = connection.head("POST", "/mcp", &fields, 1 << 20);
+        connection.write(head.as_bytes());
+        // The server may refuse before it has read everything.
+        let _closed = connection.try_write(&part);
+        connection
+    };
+    let held = begin();
+    let mut refused = None;
+    wait_until("a second message is refused", || {
+        let response = begin().try_response("POST");
+        refused = response.ok();
+        refused.is_some()
+    });
+    let refused = refused.expect("it was refused");
+    assert_eq!(refused.status, 503);
+    assert_eq!(refused.field("retry-after"), Some("10"));
+    assert_eq!(refused.json()["error"]["code"], -32_600);
+    drop(held);
+}
+
+#[test]
+fn a_client_on_loopback_has_the_budget_of_the_process() {
+    let data = large();
+    let server = serve(&data, |config| {
+        config.client_memory = 1;
+        config.proxies.networks.clear();
+    });
+    let mut frames = Frames::open(server.address(), &[SHUT]);
+    for stream in [1, 3, 5] {
+        frames.get(stream, SEARCH);
+        frames.wait_for(kind::HEADERS);
+    }
+    assert_eq!(server.get(SEARCH).status, 200);
+}
+
+#[test]
+fn if_the_budget_of_the_process_is_short_the_connection_that_holds_most_is_closed() {
+    let data = large();
+    let length = serve(&data, |_| {}).get(SEARCH).body.len() as u64;
+    let server = serve(&data, |config| {
+        config.client_memory = 0;
+        config.in_flight_memory = Some(16 * length);
+    });
+    // More than three quarters together.
+    let mut most = hold(&server, OTHER, 11);
+    let mut little = hold(&server, ONE, 2);
+    // The server closes it.
+    while most.next().is_some() {}
+    assert_eq!(search_for(&server, OTHER).status, 200);
+    // The other connection is still served.
+    little.try_get_for(ONE, 5, "/healthz").unwrap();
+    little.wait_for(kind::HEADERS);
+}
+
+#[test]
+fn clients_that_read_nothing_cannot_end_the_process_by_its_memory() {
+    let data = large();
+    let directory = data.path().to_str().unwrap();
+    // In kilobytes: 384 MiB of data, of which the program and its stacks have 280.
+    let program = Program::serve_with_limit("-d 393216", &["--data", directory]);
+    let address = program.address();
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_reviews","arguments":{"limit":100}}}"#;
+    let batch = format!("[{}]", [call; 3].join(","));
+    let (times, held) = other_clients::during(address, || {
+        let mut held = Vec::new();
+        for number in 0..60 {
+            let mut frames = Frames::open(address, &[SHUT]);
+            for stream in (0..16).map(|number| 1 + 2 * number) {
+                // The server may close the connection meanwhile.
+                let _closed = if number % 2 == 0 {
+                    frames.try_get_for(ONE, stream, SEARCH)
+                } else {
+                    frames.try_post_mcp(stream, &batch)
+                };
+            }
+            held.push(frames);
+        }
+        for frames in &mut held {
+            read_heads(frames, 16);
+        }
+        held
+    });
+    assert!(!times.is_empty());
+    drop(held);
+    Connection::kept(address);
+    program.stop();
+}
+
+/// Reads frames until this many responses have begun, or the connection ends.
+fn read_heads(frames: &mut Frames, mut responses: u32) {
+    while responses > 0 {
+        match frames.next() {
+            Some(frame) if frame.kind == kind::HEADERS => responses -= 1,
+            Some(_) => {}
+            None => return,
+        }
+    }
+}
