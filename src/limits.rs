@@ -44,6 +44,10 @@ pub const UNREAD_OUTPUT_BYTES: u64 = 128 << 10;
 /// The same for the buffers of TLS and of HTTP/2 in the process.
 pub const ENCODED_OUTPUT_BYTES: u64 = 64 << 10;
 
+/// Average rate in bytes per second at which a peer must read pending output, and below which a connection makes no
+/// progress.
+pub const RATE_MIN: u32 = 4 << 10;
+
 /// The settings of the budgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BudgetLimits {

@@ -27,9 +27,8 @@ use tokio::time::{Instant, timeout};
 
 use super::clock::{self, micros};
 use super::config::Limits;
-use super::deadline::RATE_MIN;
 use crate::http::{Peer, Proxies};
-use crate::limits::{Account, Budgets, SITE_SHARES};
+use crate::limits::{Account, Budgets, RATE_MIN, SITE_SHARES};
 use crate::wire::network::networks_of_client;
 
 /// The key of all connections, IPv4 and IPv6.

@@ -27,13 +27,10 @@ use tokio::time::{Instant, Sleep, sleep_until};
 use super::clock;
 use super::config::Limits;
 use super::connections::{ConnectionPermit, Leave};
-use crate::limits::{Account, ENCODED_OUTPUT_BYTES, Share, UNREAD_OUTPUT_BYTES};
+use crate::limits::{Account, ENCODED_OUTPUT_BYTES, RATE_MIN, Share, UNREAD_OUTPUT_BYTES};
 
 /// How long a peer may take to close its side of a connection that we are closing.
 const CLOSING: Duration = Duration::from_secs(5);
-
-/// Average rate in bytes per second at which a peer must read pending output.
-pub(super) const RATE_MIN: u32 = 4 << 10;
 
 /// How many times [`Limits::rate_time`] a peer can be ahead of the minimum rate. Our choice: clients that limit their
 /// own rate read a megabyte at once and then nothing for minutes; without a limit a peer could stall for ever after it.
