@@ -89,6 +89,7 @@ impl Reply<'_> {
             Reply::NotModified(_)
             | Reply::State { .. }
             | Reply::Options { .. }
+            | Reply::SeeOther(_)
             | Reply::Refuse(_) => 0,
         }
     }
