@@ -11,17 +11,17 @@
 //! | module | turns what into what | may import |
 //! |---|---|---|
 //! | [`wire`] | bytes into values and back: dates, forms, JSON, entity-tags; no clock | nothing of ours |
+//! | [`hub`] | WebSub requests and changed topics into stored state, and that into deliveries | wire |
 //! | [`model`] | only types: review, rating, row, business, taxonomy, dataset | wire |
 //! | [`dataset`] | the operator's files into a checked [`model::Dataset`], and that into documents | wire, model |
 //! | [`import`] | exports of other services into reviews in the operator's files | wire, model, dataset |
 //! | [`insights`] | reviews and taxonomy into counts, sentiment and evidence for each aspect | wire, model, dataset |
 //! | [`search`] | parameters into a filter, reviews into an index, both into rows | wire, model, dataset |
-//! | [`snapshot`] | dataset, insights and index into one immutable [`snapshot::Snapshot`] | wire, model, dataset, insights, search |
+//! | [`snapshot`] | dataset, insights and index into one immutable [`snapshot::Snapshot`] | wire, hub, model, dataset, insights, search |
 //! | [`pages`] | a snapshot into pages, badge, widget, OpenAPI, linked data | wire, model, search, snapshot |
 //! | [`mcp`] | JSON-RPC requests into responses | wire, model, search, snapshot |
 //! | [`clock`] | the system's time into a value | wire |
 //! | [`limits`] | sizes of responses and bodies in flight into shares of budgets, or refusals | wire |
-//! | [`hub`] | WebSub requests and changed topics into stored state, and that into deliveries | wire, snapshot, clock |
 //! | [`http`] | requests into responses: router, endpoints, every status and header name | all of the above |
 //! | [`server`] | sockets and signals into requests, reloads and shutdown | all of the above |
 //! | [`cli`] | arguments and environment into one configuration and one command | everything |
@@ -68,7 +68,6 @@
 pub mod cli;
 pub mod clock;
 pub mod http;
-pub mod hub;
 pub mod insights;
 pub mod limits;
 pub mod mcp;
@@ -81,3 +80,4 @@ pub use reviewd_data::{dataset, model};
 pub use reviewd_wire as wire;
 #[cfg(feature = "import")]
 pub use reviews_import as import;
+pub use websub_hub as hub;

@@ -20,6 +20,7 @@ use bytes::Bytes;
 
 use crate::dataset::mentions::comparable;
 use crate::dataset::publish;
+use crate::hub::Topic;
 use crate::insights;
 use crate::model::insights::Insights;
 use crate::model::site::Site;
@@ -97,21 +98,6 @@ pub struct Facts {
     modified: Vec<Date>,
     offsets: Vec<u64>,
     since: SinceTable,
-}
-
-/// A document that the hub sends to its subscribers.
-#[derive(Clone, Debug)]
-pub struct Topic {
-    /// The path below the public address.
-    pub path: &'static str,
-    /// The Content-Type of its notifications.
-    pub media_type: &'static str,
-    /// The full content, shared with the snapshot.
-    pub body: Bytes,
-    /// SHA-256 of `body`.
-    pub digest: [u8; 32],
-    /// The dataset's `updated_at`; decides which of two contents is newer.
-    pub updated_at: Timestamp,
 }
 
 impl Snapshot {

@@ -36,6 +36,11 @@ const CRATES: &[Krate] = &[
         name: "reviews_import",
         module: Some("import"),
     },
+    Krate {
+        folder: "crates/websub-hub/src/",
+        name: "websub_hub",
+        module: Some("hub"),
+    },
 ];
 
 /// One product file.

@@ -11,12 +11,12 @@ use std::thread;
 use std::time::Duration;
 
 use bytes::Bytes;
+use reviewd::hub::Topic;
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::store::{Listed, Store, Tombstone};
 use reviewd::hub::subscription::RemovalReason;
 use reviewd::hub::{Hub, HubSettings, Lanes, Outside};
 use reviewd::hub::{Refusal, StoreLocation, UnixMillis, request};
-use reviewd::snapshot::Topic;
 use reviewd::wire::date::Timestamp;
 use sha2::Digest;
 

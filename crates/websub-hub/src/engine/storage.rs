@@ -7,10 +7,10 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info, warn};
 
 use super::Engine;
+use crate::hub::Topic;
 use crate::hub::UnixMillis;
 use crate::hub::store::{DbError, Store, StoreError, TopicVersion};
 use crate::hub::subscription::RemovalReason;
-use crate::snapshot::Topic;
 
 /// The delivery role: whether this process has it, when to request it and when to give it up.
 pub(super) struct Role {

@@ -10,12 +10,12 @@ use arc_swap::ArcSwap;
 use super::UnixMillis;
 use super::store::Counts;
 use super::subscription::{AttemptResult, RemovalReason};
-use crate::snapshot::Topic;
+use crate::hub::Topic;
 
 #[derive(Debug, Default)]
 pub(super) struct Shared {
     /// Topics that the thread has not taken yet.
-    pub(super) next_topics: Mutex<Option<[Topic; 3]>>,
+    pub(super) next_topics: Mutex<Option<Vec<Topic>>>,
     pub(super) health: ArcSwap<Health>,
     pub(super) stats: Stats,
 }

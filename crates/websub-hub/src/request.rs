@@ -10,8 +10,8 @@ use hmac::{Hmac, KeyInit, Mac};
 use sha2::Sha256;
 
 use super::callback::{Callback, normalize};
-use crate::wire::form;
-use crate::wire::text::{hex, quote};
+use reviewd_wire::form;
+use reviewd_wire::text::{hex, quote};
 
 /// The action that a subscriber requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -154,7 +154,7 @@ impl Refusal {
     }
 
     /// Refuses the body's media type or coding because of the header `field`.
-    pub(crate) fn media_type(field: &str, what: impl fmt::Display) -> Refusal {
+    pub fn media_type(field: &str, what: impl fmt::Display) -> Refusal {
         Refusal {
             kind: RefusalKind::MediaType,
             ..Refusal::field(field, what)
@@ -171,7 +171,7 @@ impl Refusal {
     }
 
     /// Refuses because the hub as a whole is full or cannot write.
-    pub(crate) fn unavailable(reason: String, retry_after_s: u32) -> Refusal {
+    pub fn unavailable(reason: String, retry_after_s: u32) -> Refusal {
         Refusal {
             kind: RefusalKind::Unavailable,
             reason,

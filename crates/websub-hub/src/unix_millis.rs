@@ -4,7 +4,7 @@ use std::time::Duration;
 
 /// A point in time in milliseconds since 1970-01-01T00:00:00Z.
 ///
-/// Finer than [`Timestamp`](crate::wire::date::Timestamp), because retries and deadlines can be shorter than a second.
+/// Finer than [`Timestamp`](reviewd_wire::date::Timestamp), because retries and deadlines can be shorter than a second.
 /// Arithmetic saturates, so a wrong clock cannot cause a panic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct UnixMillis(i64);

@@ -27,7 +27,7 @@ use super::store::{Accept, QuotaExceeded, Store};
 use super::subscription::RemovalReason;
 use super::transport::{CaError, client_config};
 use super::{Refusal, UnixMillis};
-use crate::snapshot::Topic;
+use crate::hub::Topic;
 
 /// A message to the thread.
 #[derive(Debug)]

@@ -6,8 +6,8 @@ use std::net::IpAddr;
 use ureq::http::Uri;
 use url::Host;
 
-use crate::wire::form::unescape;
-use crate::wire::text::{push_percent, quote};
+use reviewd_wire::form::unescape;
+use reviewd_wire::text::{push_percent, quote};
 
 /// The https URL of a subscriber, with its host and port for the limits and the guard.
 ///

@@ -9,7 +9,7 @@ use std::net::{IpAddr, Ipv4Addr};
 use url::Host;
 
 use super::Callback;
-use crate::wire::network::IpNet;
+use ipnet::IpNet;
 
 /// The rules for callbacks.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -247,7 +247,7 @@ fn a_denial_is_sent_again_for_a_day_unless_it_arrives() {
 fn a_file_of_an_earlier_version_is_taken_to_this_one() {
     let temp = tempfile::tempdir().unwrap();
     let file = rusqlite::Connection::open(temp.path().join(FILE_NAME)).unwrap();
-    let sql = include_str!("../../../../tests/fixtures/hub/sqlite-1.sql");
+    let sql = include_str!("../../../../../tests/fixtures/hub/sqlite-1.sql");
     file.execute_batch(sql).unwrap();
     drop(file);
     let mut store = open(temp.path()).unwrap();

@@ -176,7 +176,7 @@ pub enum DbError {
 
 impl StoreError {
     /// Tells whether the error may end without the operator: when another process is done, or the database is back.
-    pub(in crate::hub) fn may_pass(&self) -> bool {
+    pub(crate) fn may_pass(&self) -> bool {
         matches!(self.cause, DbError::Busy | DbError::Unreachable(_))
     }
 }

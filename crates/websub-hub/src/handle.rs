@@ -15,8 +15,8 @@ use super::shared::{Health, OnHealth, Shared, Stats};
 use super::store::Accept;
 use super::transport::CaError;
 use super::{Callback, HubRequest, Refusal};
-use crate::snapshot::Topic;
-use crate::wire::text::quote;
+use crate::hub::Topic;
+use reviewd_wire::text::quote;
 
 /// The running hub; cheap to clone. When the last clone is dropped, it stops without waiting.
 #[derive(Clone)]
@@ -48,7 +48,7 @@ impl Hub {
         base_url: &str,
         settings: HubSettings,
         outside: Outside,
-        topics: [Topic; 3],
+        topics: impl IntoIterator<Item = Topic>,
         on_health: impl Fn(&Health) + Send + Sync + 'static,
     ) -> Result<(Hub, impl FnOnce() + Send + 'static), CaError> {
         let (sender, messages) = sync_channel(MESSAGES_MAX);
@@ -62,6 +62,7 @@ impl Hub {
             sender.clone(),
             on_health,
         )?;
+        let topics: Vec<Topic> = topics.into_iter().collect();
         let url = |topic: &Topic| format!("{base_url}{}", topic.path);
         let hub = Hub {
             inner: Arc::new(Inner {
@@ -133,10 +134,10 @@ impl Hub {
         Ok(())
     }
 
-    /// Publishes the topics of a new snapshot; those with a new digest will be delivered. Returns at once.
-    pub fn publish(&self, topics: [Topic; 3]) {
+    /// Publishes the present content of all topics; those with a new digest will be delivered. Returns at once.
+    pub fn publish(&self, topics: impl IntoIterator<Item = Topic>) {
         let next = self.inner.shared.next_topics.lock();
-        *next.unwrap_or_else(PoisonError::into_inner) = Some(topics);
+        *next.unwrap_or_else(PoisonError::into_inner) = Some(topics.into_iter().collect());
         // If the queue is full, its messages wake the thread as well.
         let _awake = self.inner.sender.try_send(Message::Wake);
     }

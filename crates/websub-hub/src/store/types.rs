@@ -12,7 +12,7 @@ use crate::hub::subscription::{
     AttemptResult, DeliveryResult, LastAttempt, RemovalReason, Subscription,
 };
 use crate::hub::{Callback, UnixMillis};
-use crate::wire::date::Timestamp;
+use reviewd_wire::date::Timestamp;
 
 /// The content of a topic.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -20,8 +20,8 @@ use super::subscription::{AttemptResult, Failure};
 use super::transport::HttpsConnector;
 use super::{Callback, HubSettings};
 use crate::clock;
-use crate::snapshot::Topic;
-use crate::wire::date::parse_http_date;
+use crate::hub::Topic;
+use reviewd_wire::date::parse_http_date;
 
 /// The job of an exchange's thread.
 #[derive(Debug)]
