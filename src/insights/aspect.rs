@@ -160,5 +160,11 @@ impl Phrases {
     }
 }
 
+/// Whether opinions of this language are listed. English ones are few, as the text model reads English.
+pub(super) fn has_opinions(lang: Lang) -> bool {
+    let mut lines = include_str!("opinions.txt").lines();
+    lines.any(|line| line.starts_with(lang.code()))
+}
+
 /// Fewest letters of a stem that is searched for in compounds.
 const PART_CHARS_MIN: usize = 4;

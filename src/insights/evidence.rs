@@ -7,11 +7,13 @@
 //! negative = text(negative) - tilt / 2
 //! neutral  = text(neutral)  + neutral(stars)
 //! positive = text(positive) + tilt / 2
-//! tilt     = own stars of the sentence + 1.25 x opinion of the phrase + stars(rating)
+//! tilt     = own stars of the sentence + 1.25 x opinion of the phrase + tilt(stars)
 //! ```
 //!
-//! The largest sum decides, but praise and complaint must exceed the others by a margin (`CLEAR`). Otherwise the
-//! mention counts and is listed as neutral.
+//! The largest sum decides, but praise and complaint must exceed the others by a margin, which is larger for a complaint
+//! in a review of five stars. Otherwise the mention counts and is listed as neutral.
+//!
+//! The constants of each star are fitted by `tests/fixtures/polarity/fit.py`, on labelled sentences and cross-validated.
 
 use std::ops::Range;
 
@@ -20,11 +22,40 @@ use super::text_model::{Sentence, UNIT, WEIGHTS, Weights};
 use crate::model::Rating;
 use crate::model::insights::Polarity;
 
+/// Margin of praise over complaint from one to five stars, in [`UNIT`]s; from `fit.py`.
+const TILT_BY_STARS: [i32; 5] = [-95, -47, -10, 48, 104];
+/// Added to the neutral sum of an English mention, from one to five stars; from `fit.py`.
+const NEUTRAL_BY_STARS: [i32; 5] = [-37, -51, -50, -43, -24];
+/// The same if there are no stars, as neutral mentions are more frequent in the training data than in reviews.
+const NEUTRAL: i32 = -40;
+/// The neutral sum in languages with a list of opinions or learned words, where no model detects neutral sentences. It
+/// is somewhat less than one listed opinion; two or four stars alone do not reach it.
+const NEUTRAL_WORDS: i32 = 32;
+/// Evidence of a phrase that is itself an opinion.
+pub(super) const OPINION: i32 = 80;
+/// Least margin of praise and complaint.
+const CLEAR: i32 = 8;
+/// The same for a complaint in a review of five stars, where one mention in twenty is a complaint: from the curve of
+/// precision and recall that `fit.py` prints.
+const CLEAR_COMPLAINT_AT_FIVE: i32 = 24;
+
+/// The evidence that a language has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Reader {
+    /// The text model.
+    English,
+    /// A list of opinions, or words learned from the stars of the dataset's own reviews.
+    Words,
+    /// Only emoji and the stars, which therefore decide at two and four stars, too.
+    #[default]
+    Stars,
+}
+
 /// Properties of a mention other than its sentence.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Context {
-    /// Whether the text model supports the language.
-    pub is_english: bool,
+    /// The evidence that the language of the sentence has.
+    pub reader: Reader,
     /// The stars of the review.
     pub rating: Option<Rating>,
     /// Sign of the phrase if it is itself an opinion ("late", "on time").
@@ -33,35 +64,33 @@ pub struct Context {
     pub own: i32,
 }
 
+/// The classification of a mention.
+#[derive(Clone, Copy, Debug)]
+pub struct Judgement {
+    /// The class of the largest sum if that is clear, else neutral.
+    pub polarity: Polarity,
+    /// By how much the largest sum exceeds the next, in [`UNIT`]s.
+    pub margin: i32,
+}
+
 impl Sentence {
-    /// Classifies the mention in the bytes `target` of the sentence, or the whole sentence: returns the polarity and
-    /// the margin of the largest sum, in [`UNIT`]s. Without stars no minimum margin applies.
-    pub fn judge(&self, target: Option<&Range<usize>>, context: &Context) -> (Polarity, i32) {
+    /// Classifies the mention in the bytes `target` of the sentence, or the whole sentence. Without stars no minimum
+    /// margin applies.
+    pub fn judge(&self, target: Option<&Range<usize>>, context: &Context) -> Judgement {
         let [negative, neutral, positive] = self.text(target, context);
-        let stars = context.rating.map(Rating::stars);
         let tilt = context.tilt();
-        let shift = match stars {
-            _ if !context.is_english => NEUTRAL_UNREAD,
-            None => NEUTRAL,
-            Some(3) => NEUTRAL_AT_THREE,
-            Some(_) => NEUTRAL_RATED,
-        };
         let mut sums = [
             (negative - tilt / 2, Polarity::Negative),
             (positive + tilt / 2, Polarity::Positive),
-            (neutral + shift, Polarity::Neutral),
+            (neutral + context.neutral(), Polarity::Neutral),
         ];
         // The sort is stable and neutral comes last, so neutral wins a tie.
         sums.sort_by_key(|(sum, _)| *sum);
         let [_, (next, _), (largest, best)] = sums;
         let margin = largest - next;
-        let clear = match (best, stars) {
-            (_, None) => 0,
-            (Polarity::Negative, Some(5)) => CLEAR_AT_FIVE,
-            _ => CLEAR,
-        };
-        let is_clear = margin >= clear;
-        (if is_clear { best } else { Polarity::Neutral }, margin)
+        let is_clear = margin >= context.margin_min(best);
+        let polarity = if is_clear { best } else { Polarity::Neutral };
+        Judgement { polarity, margin }
     }
 
     /// Returns the margin of praise over complaint in the mention, or in the whole sentence, in [`UNIT`]s.
@@ -72,7 +101,7 @@ impl Sentence {
 
     /// Returns the evidence of the text for each class, about the mention or about the whole sentence.
     fn text(&self, target: Option<&Range<usize>>, context: &Context) -> Weights {
-        if !context.is_english {
+        if context.reader != Reader::English {
             let mut items = self.words.items.iter();
             let item = target.and_then(|range| items.find(|item| item.end > range.start));
             let near = item.map_or(0, |item| self.valence(|one| one.clause == item.clause));
@@ -104,17 +133,31 @@ impl Context {
     fn tilt(&self) -> i32 {
         self.own + i32::from(self.opinion) * OPINION + stars(self.rating)
     }
+
+    /// Added to the neutral sum.
+    fn neutral(&self) -> i32 {
+        match (self.reader, self.rating) {
+            (Reader::English, Some(rating)) => NEUTRAL_BY_STARS[usize::from(rating.stars()) - 1],
+            (Reader::English, None) => NEUTRAL,
+            (Reader::Words, _) => NEUTRAL_WORDS,
+            (Reader::Stars, _) => 0,
+        }
+    }
+
+    /// The least margin with which a mention is listed as `polarity`.
+    fn margin_min(&self, polarity: Polarity) -> i32 {
+        match (polarity, self.rating.map(Rating::stars)) {
+            (_, None) => 0,
+            (Polarity::Negative, Some(5)) => CLEAR_COMPLAINT_AT_FIVE,
+            _ => CLEAR,
+        }
+    }
 }
 
 /// The evidence of the stars about a mention, in [`UNIT`]s; 0 without a rating.
 pub(super) fn stars(rating: Option<Rating>) -> i32 {
-    rating.map_or(0, |rating| STARS[usize::from(rating.stars()) - 1])
+    rating.map_or(0, |rating| TILT_BY_STARS[usize::from(rating.stars()) - 1])
 }
-
-/// Low stars weigh less than high ones, as an unhappy customer praises more often than a happy one complains. These are
-/// about the lowest weights with which the formula is right at least as often as the stars alone on each fixture.
-/// Mentions there follow the stars more closely than in most reviews.
-const STARS: [i32; 5] = [-112, -32, 0, 32, 144];
 
 /// Sentiment of a whole review, from -1 to 1 in ten-thousandths: twice the probability of praise, minus 1. Its log-odds
 /// are `stars + 0.6 x mean of the sentences + own stars`. The stars add -3, -2, 0, 1.5 or 3, the rest at most 3.5: so
@@ -141,21 +184,3 @@ pub(super) fn sign(score: i32) -> Polarity {
         _ => Polarity::Neutral,
     }
 }
-
-/// Added to the neutral sum if there are no stars, as neutral mentions are more frequent in the training data than in
-/// reviews. On the development sets, with 4 to 25 % neutral, the mean of accuracy and macro-F1 is flat from -40 to -24.
-const NEUTRAL: i32 = -24;
-/// The same for an English review of three stars, which is neither good nor bad; chosen on the fixtures.
-const NEUTRAL_AT_THREE: i32 = 52;
-/// The same for an English review of other stars, which has few neutral mentions; chosen on the fixtures.
-const NEUTRAL_RATED: i32 = -192;
-/// The neutral sum in other languages, where no model detects neutral sentences; praise or complaint must exceed it.
-/// It was best on 122 mentions of German and Spanish reviews that were labelled for this choice, and is about the value
-/// of one listed opinion. Two or four stars alone do not reach it.
-const NEUTRAL_UNREAD: i32 = 40;
-/// Evidence of a phrase that is itself an opinion.
-pub(super) const OPINION: i32 = 80;
-/// Least margin of praise and complaint. With it, nine of ten complaints that are found in the fixtures are right.
-const CLEAR: i32 = 8;
-/// The same for a complaint in a review of five stars.
-const CLEAR_AT_FIVE: i32 = 64;

@@ -34,8 +34,9 @@ use crate::model::insights::{
 };
 use crate::model::{Dataset, Row};
 use crate::wire::text::hex;
-use evidence::sign;
-use read::Derived;
+use aspect::has_opinions;
+use evidence::{Reader, sign};
+use read::{Derived, Known};
 pub use totals::interval as share_interval;
 use totals::rounded;
 
@@ -43,7 +44,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-8";
+const MODEL: &str = "reviewd-evidence-9";
 
 /// The insights as published bytes and as a parsed value.
 #[derive(Clone, Debug)]
@@ -168,15 +169,10 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
             *counts.entry(*lang).or_default() += 1;
         }
     }
-    let language = |(lang, reviews): (Option<Lang>, u64)| {
-        let text = (lang == Some(Lang::Eng)).then_some("text_model");
-        let own = derived.known[&lang].own.as_ref().map(|_| "own_stars");
-        let evidence = [text, own, Some("stars")].into_iter().flatten();
-        LanguageCoverage {
-            language: lang.map_or("und", |lang| lang.code()).to_owned(),
-            reviews,
-            evidence: evidence.map(str::to_owned).collect(),
-        }
+    let language = |(lang, reviews): (Option<Lang>, u64)| LanguageCoverage {
+        language: lang.map_or("und", |lang| lang.code()).to_owned(),
+        reviews,
+        evidence: evidence_kinds(lang, &derived.known[&lang]),
     };
     let mut languages: Vec<LanguageCoverage> = counts.into_iter().map(language).collect();
     languages.sort_by_key(|one| (Reverse(one.reviews), one.language.clone()));
@@ -191,6 +187,21 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
         languages,
         ..Coverage::default()
     }
+}
+
+/// The kinds of evidence used for a language.
+fn evidence_kinds(lang: Option<Lang>, known: &Known) -> Vec<String> {
+    let mut kinds = Vec::new();
+    if known.reader == Reader::English {
+        kinds.push("text_model".to_owned());
+    } else if lang.is_some_and(has_opinions) {
+        kinds.push("opinions".to_owned());
+    }
+    if known.own.is_some() {
+        kinds.push("own_stars".to_owned());
+    }
+    kinds.push("stars".to_owned());
+    kinds
 }
 
 fn per_review(dataset: &Dataset, derived: &Derived) -> BTreeMap<String, ReviewInsights> {

@@ -32,7 +32,18 @@ struct Gram {
 }
 
 /// Sum of the weights of the known grams of a text, and their number.
-pub(super) type OwnSum = (f32, usize);
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct OwnSum {
+    weight: f32,
+    grams: usize,
+}
+
+impl OwnSum {
+    pub(super) fn add(&mut self, other: OwnSum) {
+        self.weight += other.weight;
+        self.grams += other.grams;
+    }
+}
 
 /// A review to train on.
 struct Example {
@@ -105,15 +116,19 @@ impl OwnStars {
 
     /// Adds up the weights of the grams of `words`, in the model that was trained without `row`.
     pub(super) fn sum(&self, row: usize, words: &Words) -> OwnSum {
-        let grams = grams(words).into_iter();
-        let known = grams.filter_map(|key| self.grams.get(&key));
-        let add = |sum: OwnSum, gram: &Gram| (sum.0 + gram.weights[row % FOLDS], sum.1 + 1);
-        known.fold((0.0, 0), add)
+        let mut sum = OwnSum::default();
+        for key in grams(words) {
+            if let Some(gram) = self.grams.get(&key) {
+                sum.weight += gram.weights[row % FOLDS];
+                sum.grams += 1;
+            }
+        }
+        sum
     }
 
     /// The log-odds of high stars for a text with this sum, in [`UNIT`]s; 0 if no gram is known.
-    pub(super) fn log_odds(&self, (weight, count): OwnSum) -> i32 {
-        let odds = weight / norm(count) * self.trust;
+    pub(super) fn log_odds(&self, sum: OwnSum) -> i32 {
+        let odds = sum.weight / norm(sum.grams) * self.trust;
         (odds.clamp(-ODDS_MAX, ODDS_MAX) * UNIT as f32).round() as i32
     }
 

@@ -6,8 +6,8 @@ use std::ops::Range;
 
 use whatlang::Lang;
 
-use super::aspect::Phrases;
-use super::evidence::{Context, review_score};
+use super::aspect::{Phrases, has_opinions};
+use super::evidence::{Context, Judgement, Reader, review_score};
 use super::language::detect_all;
 use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
 use super::text_model::Sentence;
@@ -36,6 +36,7 @@ pub(super) struct Mention {
 
 /// Derived data about a language.
 pub(super) struct Known {
+    pub(super) reader: Reader,
     pub(super) phrases: Phrases,
     /// The model trained on the stars of its reviews, if there are enough.
     pub(super) own: Option<OwnStars>,
@@ -72,7 +73,13 @@ impl Derived {
             let of_language = reviews.filter(|(row, _)| languages[*row] == lang && lang.is_some());
             let phrases = Phrases::new(&dataset.taxonomy.aspects, lang);
             let own = OwnStars::learn(of_language);
-            known.insert(lang, Known { phrases, own });
+            let reader = reader(lang, own.is_some());
+            let of_lang = Known {
+                reader,
+                phrases,
+                own,
+            };
+            known.insert(lang, of_lang);
         }
         let rows = languages.len();
         let parts = over_chunks(rows, threads, |chunk| {
@@ -108,32 +115,31 @@ impl Derived {
         row: usize,
         review: &Review,
         lang: Option<Lang>,
-        Known { phrases, own }: &Known,
+        known: &Known,
     ) {
-        let own_odds = |sum| own.as_ref().map_or(0, |own| own.log_odds(sum));
         // Without a rating, as the score of the review adds the stars separately.
-        let mut of_text = Context {
-            is_english: lang == Some(Lang::Eng),
+        let of_text = Context {
+            reader: known.reader,
             ..Context::default()
         };
-        let (mut own_sum, mut tilts) = (OwnSum::default(), Vec::new());
+        let mut own_sum = OwnSum::default();
+        let mut tilts = Vec::new();
         for range in sentences(&review.text) {
             let start = range.start;
             sentence.read(&review.text[range]);
             if let Some(lang) = lang {
                 count(&mut self.phrases, row as u32, review, lang, &sentence.words);
             }
-            let of_own = own.as_ref().map(|own| own.sum(row, &sentence.words));
-            let of_sentence = of_own.unwrap_or_default();
-            own_sum = (own_sum.0 + of_sentence.0, own_sum.1 + of_sentence.1);
-            for found in phrases.find(&mut sentence.words) {
+            let of_sentence = known.own_sum(row, sentence);
+            own_sum.add(of_sentence);
+            for found in known.phrases.find(&mut sentence.words) {
                 let context = Context {
                     rating: Some(review.rating),
                     opinion: found.opinion,
-                    own: own_odds(of_sentence),
+                    own: known.own_odds(of_sentence),
                     ..of_text
                 };
-                let (polarity, margin) = sentence.judge(Some(&found.range), &context);
+                let Judgement { polarity, margin } = sentence.judge(Some(&found.range), &context);
                 self.mentions.push(Mention {
                     row: row as u32,
                     aspect: found.aspect,
@@ -148,18 +154,49 @@ impl Derived {
                 tilts.push(sentence.tilt(None, &of_text));
             }
         }
-        let translation = review.translation.as_ref().filter(|_| !of_text.is_english);
-        if let Some(translation) = translation {
-            of_text.is_english = true;
-            let sentences = sentences(translation).take(SENTENCES_MAX);
-            let tilt = |range| {
-                sentence.read(&translation[range]);
-                sentence.tilt(None, &of_text)
-            };
-            tilts = sentences.map(tilt).collect();
+        if let Some(translation) = &review.translation
+            && known.reader != Reader::English
+        {
+            tilts = translation_tilts(sentence, translation);
         }
         let mean = tilts.iter().sum::<i32>() / tilts.len().max(1) as i32;
-        let score = review_score(review.rating, mean, own_odds(own_sum));
-        self.scores.push(score);
+        let own = known.own_odds(own_sum);
+        self.scores.push(review_score(review.rating, mean, own));
     }
+}
+
+impl Known {
+    /// The sum of the learned weights of a sentence of the review of `row`; empty if nothing was learned.
+    fn own_sum(&self, row: usize, sentence: &Sentence) -> OwnSum {
+        let own = self.own.as_ref();
+        own.map_or_else(OwnSum::default, |own| own.sum(row, &sentence.words))
+    }
+
+    fn own_odds(&self, sum: OwnSum) -> i32 {
+        self.own.as_ref().map_or(0, |own| own.log_odds(sum))
+    }
+}
+
+/// The evidence of a language, whose own stars have been learned or not.
+fn reader(lang: Option<Lang>, has_own_stars: bool) -> Reader {
+    match lang {
+        Some(Lang::Eng) => Reader::English,
+        Some(lang) if has_opinions(lang) => Reader::Words,
+        _ if has_own_stars => Reader::Words,
+        _ => Reader::Stars,
+    }
+}
+
+/// The margins of praise over complaint of the sentences of an English translation.
+fn translation_tilts(sentence: &mut Sentence, translation: &str) -> Vec<i32> {
+    let english = Context {
+        reader: Reader::English,
+        ..Context::default()
+    };
+    let mut tilts = Vec::new();
+    for range in sentences(translation).take(SENTENCES_MAX) {
+        sentence.read(&translation[range]);
+        tilts.push(sentence.tilt(None, &english));
+    }
+    tilts
 }

@@ -165,7 +165,7 @@ fn edge_data_make_sense() {
 }
 
 #[test]
-fn two_and_four_stars_alone_decide_no_mention() {
+fn stars_decide_where_a_language_has_no_other_evidence() {
     let text = "Daarna ging het in de eerste week over de prijs.";
     let mut dataset = dataset_of(&[1, 2, 4, 5].map(|stars| (stars, text)));
     dataset.taxonomy.aspects = vec![concept("price", &["prijs"])];
@@ -173,7 +173,7 @@ fn two_and_four_stars_alone_decide_no_mention() {
     let price = aspect(&value, "price");
     let counts = ["positive", "neutral", "negative"];
     let counts = counts.map(|sign| count(&price[format!("{sign}_count")]));
-    assert_eq!(counts, [1, 2, 1]);
+    assert_eq!(counts, [2, 0, 2]);
 }
 
 #[test]
@@ -195,6 +195,121 @@ fn all_five_stars_have_no_critical_quote_without_a_clear_complaint() {
     assert!(count(&aspect(&value, "staff")["negative_count"]) > 0);
     let mut topics = list(&value["topics"]).iter();
     assert!(topics.all(|topic| topic["polarity"] == "positive"));
+}
+
+/// The polarities of all mentions of `phrases` in these reviews, which are English.
+fn polarities(reviews: &[(u8, String)], phrases: &[&str]) -> Vec<Polarity> {
+    let mut dataset = dataset_of(reviews);
+    for review in &mut dataset.reviews {
+        review.language = Some("en".to_owned());
+    }
+    dataset.taxonomy.aspects = vec![concept("subject", phrases)];
+    let mut polarities = Vec::new();
+    for aspect in derived(&dataset, 1).insights.aspects {
+        let evidence = aspect.evidence.into_iter().flatten();
+        polarities.extend(evidence.map(|one| one.polarity));
+    }
+    polarities
+}
+
+fn count_of(polarities: &[Polarity], wanted: Polarity) -> usize {
+    polarities.iter().filter(|one| **one == wanted).count()
+}
+
+#[test]
+fn what_a_trade_deals_with_is_no_complaint() {
+    let nouns = [
+        "emergency",
+        "criminal",
+        "death",
+        "dispute",
+        "debt",
+        "pain",
+        "injury",
+        "accident",
+        "damage",
+        "leak",
+        "fire",
+        "funeral",
+        "depression",
+        "cancer",
+        "crime",
+        "lawsuit",
+        "fraud",
+        "arrest",
+        "trauma",
+        "violence",
+    ];
+    let frames = [
+        "I came to them about the {}.",
+        "They have handled {} cases since 1998.",
+        "The {} was in October, and we called them the next day.",
+        "We talked about my brother's {} on the phone.",
+    ];
+    let mut reviews = Vec::new();
+    for noun in nouns {
+        reviews.extend(frames.map(|frame| (4, frame.replace("{}", noun))));
+    }
+    let found = polarities(&reviews, &nouns);
+    assert_eq!(found.len(), 80);
+    let critical = count_of(&found, Polarity::Negative);
+    assert!(critical <= 4, "{critical} of 80");
+}
+
+/// Plain statements about a trade, and the phrase that each of them mentions.
+const PLAIN: [(&str, &str); 20] = [
+    ("Mr. Okafor is my criminal defense attorney.", "attorney"),
+    (
+        "They represented us after a car accident on I-80.",
+        "accident",
+    ),
+    (
+        "We went to them about a boundary dispute with our neighbor.",
+        "dispute",
+    ),
+    (
+        "The probate of my mother's estate was handled here.",
+        "probate",
+    ),
+    ("My hearing was on the ninth of May.", "hearing"),
+    ("It was an emergency.", "emergency"),
+    ("They dried out the water damage in two days.", "damage"),
+    ("We had a new shower room installed.", "shower room"),
+    ("Our water heater failed last winter.", "water heater"),
+    ("Two men replaced the gutters on both sides.", "gutters"),
+    ("I have had pain in my knee since the fall.", "pain"),
+    ("She treats my husband for depression.", "depression"),
+    ("The dentist pulled one wisdom tooth.", "tooth"),
+    ("I come here for my allergy shots.", "shots"),
+    ("We had the fish and a glass of white wine.", "fish"),
+    ("Our room was on the third floor.", "room"),
+    ("The shop is next to the post office.", "shop"),
+    ("I ordered a pair of running shoes for my son.", "shoes"),
+    ("They changed the brake pads and the oil.", "brake pads"),
+    ("The course has eight units and a test.", "course"),
+];
+
+#[test]
+fn plain_statements_are_not_critical_at_four_and_five_stars() {
+    let phrases = PLAIN.map(|(_, phrase)| phrase);
+    for stars in [4, 5] {
+        let reviews = PLAIN.map(|(text, _)| (stars, text.to_owned()));
+        let found = polarities(&reviews, &phrases);
+        assert_eq!(found.len(), PLAIN.len());
+        let critical = count_of(&found, Polarity::Negative);
+        assert!(critical <= 1, "{critical} of 20 at {stars} stars");
+    }
+}
+
+#[test]
+fn plain_statements_are_neutral_at_any_stars() {
+    let phrases = PLAIN.map(|(_, phrase)| phrase);
+    for stars in 1..=5 {
+        let reviews = PLAIN.map(|(text, _)| (stars, text.to_owned()));
+        let found = polarities(&reviews, &phrases);
+        let neutral = count_of(&found, Polarity::Neutral);
+        assert!(neutral >= 15, "{neutral} of 20 at {stars} stars");
+    }
 }
 
 #[test]
@@ -305,8 +420,8 @@ fn german(count: usize) -> Vec<(u8, String)> {
 #[test]
 fn a_language_with_200_reviews_learns_from_its_own_stars() {
     for (reviews, evidence) in [
-        (199, json!(["stars"])),
-        (200, json!(["own_stars", "stars"])),
+        (199, json!(["opinions", "stars"])),
+        (200, json!(["opinions", "own_stars", "stars"])),
     ] {
         let value = parsed(&dataset_of(&german(reviews)));
         let expected = json!([{"language": "deu", "reviews": reviews, "evidence": evidence}]);

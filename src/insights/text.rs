@@ -180,6 +180,7 @@ static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
                 "clause" => entry.is_clause = true,
                 "phrase" => entry.is_phrase = true,
                 "elides" => entry.elides = true,
+                "subject" => entry.valence = None,
                 tenths => entry.valence = tenths.parse().ok(),
             }
         }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
 use reviewd::dataset::{decode, embedded};
-use reviewd::insights::evidence::Context;
+use reviewd::insights::evidence::{Context, Reader};
 use reviewd::insights::share_interval;
 use reviewd::insights::text_model::Sentence;
 use reviewd::model::Rating;
@@ -80,11 +80,11 @@ fn baseline(name: &str, table: &Table) -> Baseline {
 fn product(judge: &mut Sentence, case: &Case, has_stars: bool) -> usize {
     judge.read(&case.text);
     let context = Context {
-        is_english: true,
+        reader: Reader::English,
         rating: Rating::new(case.rating.unwrap_or(3)).filter(|_| has_stars),
         ..Context::default()
     };
-    judge.judge(case.target().as_ref(), &context).0 as usize
+    judge.judge(case.target().as_ref(), &context).polarity as usize
 }
 
 fn sign(compound: f64) -> usize {
@@ -143,12 +143,18 @@ fn figure(set: &str, cases: &[Case], has_stars: bool) -> Figure {
 fn measured() -> Vec<Figure> {
     let mut figures = Vec::new();
     for (name, set) in [
-        ("practice.jsonl", "345 mentions about a law practice"),
-        ("home-services.jsonl", "56 mentions about home services"),
-        ("mixed.jsonl", "411 mentions of mixed reviews of six trades"),
+        ("practice.jsonl", "mentions about a law practice"),
+        ("home-services.jsonl", "mentions about home services"),
+        ("mixed.jsonl", "mentions of mixed reviews of six trades"),
     ] {
         let set = format!("{set}, of this project, used to choose the weight of stars");
-        figures.extend([true, false].map(|has_stars| figure(&set, &fixture(name), has_stars)));
+        let cases = fixture(name);
+        let mut rated = cases.clone();
+        rated.retain(|case| case.rating.is_some());
+        for (cases, has_stars) in [(&rated, true), (&cases, false)] {
+            let set = format!("{} {set}", cases.len());
+            figures.push(figure(&set, cases, has_stars));
+        }
     }
     for (file, what) in [("test.jsonl", "held out"), (DEVELOPMENT, "development")] {
         for (set, mut cases) in external(file) {

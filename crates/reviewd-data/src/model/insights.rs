@@ -137,7 +137,7 @@ pub struct LanguageCoverage {
     pub language: String,
     /// Reviews with text.
     pub reviews: u64,
-    /// Some of `text_model`, `own_stars` and `stars`.
+    /// Some of `text_model`, `opinions`, `own_stars` and `stars`.
     pub evidence: Vec<String>,
 }
 
