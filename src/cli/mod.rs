@@ -113,7 +113,7 @@ Exit status:
   1   healthcheck: not healthy             73  init: the directory has data files
   64  wrong flags                          74  reading or writing failed
   65  errors in data files or sources      78  a setting is wrong
-  66  no data files, or no subscription";
+  66  no data files, or no subscription    70  a thread panicked";
 
 const SERVE_AFTER_HELP: &str = "\
 Times are whole numbers with ms, s, m, h or d; sizes with KiB, MiB or GiB.

@@ -24,6 +24,7 @@ use super::exit::{Failure, Status};
 /// Serves until a signal; prints a welcome on a terminal, or if `reviewd` was started without arguments.
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     let _last_lines = set_up_logs(args)?;
+    server::end_process_on_panic();
     let config = Config {
         inherited: inherited()?,
         ..args.config()?

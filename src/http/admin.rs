@@ -40,8 +40,11 @@ pub(crate) fn handle(
             healthy: true,
             body: metrics().into(),
         },
-        "/healthz" => state::health(),
-        "/readyz" => state::ready(app, &app.current(), true),
+        "/healthz" => state::health(app),
+        "/readyz" => {
+            let query = request.uri().query().unwrap_or_default();
+            state::ready(app, &app.current(), query, true)
+        }
         _ => Reply::Refuse(HttpError::UnknownPath),
     };
     let is_metrics = path == "/metrics" && matches!(reply, Reply::State { .. });

@@ -8,8 +8,9 @@ use hyper::header::HeaderValue;
 
 use super::client::{Peer, Proxies};
 use super::host::OwnAuthority;
+use super::liveness::Liveness;
 use super::rate_limit::{RateLimitScope, RateLimitStatus, RateLimiter};
-use super::readiness::Readiness;
+use super::readiness::{Readiness, Reason};
 use super::request_metrics::RequestMetrics;
 use super::served_state::ServedState;
 use super::settings::{Limits, Settings, SettingsError};
@@ -18,12 +19,17 @@ use crate::hub::Hub;
 use crate::limits::Budgets;
 use crate::mcp;
 
+/// The code on `/readyz` of insights that are still to be derived.
+pub(super) const INSIGHTS_PENDING: &str = "insights_pending";
+
 /// The state that all requests share.
 pub struct AppState {
     /// What is served now; a request loads it once.
     pub(crate) served: ArcSwap<ServedState>,
     /// Whether traffic should be sent here, and the reasons if not.
     pub readiness: Arc<Readiness>,
+    /// The long-lived threads, and whether they make progress.
+    pub liveness: Arc<Liveness>,
     /// Request counters.
     pub traffic: RequestMetrics,
     pub(crate) limits: Limits,
@@ -55,6 +61,7 @@ impl AppState {
         Ok(AppState {
             served: ArcSwap::from_pointee(served),
             readiness: Arc::default(),
+            liveness: Arc::default(),
             traffic: RequestMetrics::default(),
             limits: settings.limits,
             proxies: settings.proxies,
@@ -102,6 +109,16 @@ impl AppState {
             address,
             account: self.budgets.account(self.proxies.limited(address)),
         }
+    }
+
+    /// Returns the reasons that `/readyz` reports while `served` is served, oldest first.
+    pub(crate) fn reasons(&self, served: &ServedState) -> Vec<Reason> {
+        let mut reasons = self.readiness.reasons().to_vec();
+        if served.snapshot().insights().is_none() {
+            let message = "the insights are being derived; until then requests for them get 503";
+            reasons.push(Reason::new(INSIGHTS_PENDING, message));
+        }
+        reasons
     }
 
     /// Takes one token of `scope` for `client`, which is called only if there is a limit; `None` if there is none, or

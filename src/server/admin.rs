@@ -17,6 +17,7 @@ use super::config::{Config, Limits};
 use super::listener::ListenerGroup;
 use super::metrics::{Counters, MetricSources};
 use super::service::Handler;
+use super::threads::ThreadStarter;
 
 /// Concurrent connections of the administrator: a few scrapers and probes.
 const CONNECTIONS_MAX: u32 = 32;
@@ -58,11 +59,12 @@ pub(super) fn start(
     };
     // Not the counters of public connections; these are not published.
     let counters = Arc::<Counters>::default();
-    let readiness = Arc::clone(&sources.app.readiness);
     // Its own, so that metrics are sent when those of the clients are used up.
     let budgets = Budgets::new(sources.app.budgets.limits());
-    let threads = (&readiness, "admin-");
-    let group = ListenerGroup::start(listener, sources, &config, None, counters, budgets, threads);
+    let threads = ThreadStarter::new(&sources.app, "admin-");
+    let group = ListenerGroup::start(
+        listener, sources, &config, None, counters, budgets, &threads,
+    );
     let group = group.map_err(StartError::Threads)?;
     info!(address = %group.address, "metrics and health are served to the administrator");
     Ok(group)

@@ -51,6 +51,13 @@ pub enum ReadCause {
     System(io::Error),
 }
 
+impl ReadCause {
+    /// Whether the reason may pass without a change of the file.
+    pub(super) fn may_pass(&self) -> bool {
+        matches!(self, ReadCause::System(_) | ReadCause::Changing)
+    }
+}
+
 /// Reads a consistent set of the files of `directory`. Links in the path are resolved once, so all files are from the
 /// same directory.
 ///
@@ -182,6 +189,11 @@ impl Stamps {
         let youngest = ages.filter_map(|age_ms| u64::try_from(age_ms).ok()).min()?;
         let left = QUIET.saturating_sub(Duration::from_millis(youngest));
         (!left.is_zero()).then_some(left)
+    }
+
+    /// Returns the size of all files together.
+    pub(super) fn bytes(&self) -> u64 {
+        self.files.iter().flatten().map(|stamp| stamp.length).sum()
     }
 
     /// Returns whether the directory has `reviews.json`, the only required file.

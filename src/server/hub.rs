@@ -1,12 +1,14 @@
 //! Starts the hub, and reports its health on `/readyz`.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use tracing::warn;
 
+use super::StartError;
 use super::config::Config;
-use super::{StartError, threads};
-use crate::http::{AppState, Readiness, Reason};
+use super::threads::ThreadStarter;
+use crate::clock;
+use crate::http::{AppState, Heartbeat, Readiness, Reason};
 use crate::hub::{Health, Hub, Outside};
 
 /// Starts the hub if it is enabled and subscribers can use the public address.
@@ -32,14 +34,26 @@ pub(super) fn start(
             report(&app.readiness, health);
         }
     };
-    let (hub, work) = Hub::start(
-        &app.base_url,
-        settings,
-        Outside::system(),
-        topics,
-        on_health,
-    )?;
-    threads::spawn(&app.readiness, "hub", work).map_err(StartError::Threads)?;
+    // Set before the thread runs.
+    let heartbeat = Arc::new(OnceLock::<Heartbeat>::new());
+    let reporting = Arc::clone(&heartbeat);
+    let outside = Outside {
+        // The hub reads the clock in each turn of its loop, at least every half second.
+        unix_ms: Box::new(move || {
+            if let Some(heartbeat) = reporting.get() {
+                heartbeat.report();
+            }
+            clock::unix_ms()
+        }),
+        ..Outside::system()
+    };
+    let (hub, work) = Hub::start(&app.base_url, settings, outside, topics, on_health)?;
+    let threads = ThreadStarter::new(app, "");
+    let thread = threads.spawn("hub", move |own| {
+        heartbeat.get_or_init(|| own.clone());
+        work();
+    });
+    thread.map_err(StartError::Threads)?;
     app.set_hub(hub);
     Ok(())
 }

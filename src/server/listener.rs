@@ -29,8 +29,8 @@ use super::connection::Protocols;
 use super::connections::{ConnectionPermit, Connections, LimitReached};
 use super::metrics::Counters;
 use super::service::Handler;
-use super::{StartError, clock, threads};
-use crate::http::Readiness;
+use super::threads::{ThreadStarter, keep_reporting};
+use super::{StartError, clock};
 use crate::limits::Budgets;
 
 /// Connections that the kernel queues until they are accepted; it may cut this to `net.core.somaxconn`.
@@ -125,7 +125,7 @@ pub(super) struct ListenerGroup {
 }
 
 impl ListenerGroup {
-    /// Starts to serve `listener` with `handler`, under TLS if `tls` is given, on threads named with `prefix`.
+    /// Starts to serve `listener` with `handler`, under TLS if `tls` is given.
     pub(super) fn start<H: Handler>(
         listener: TcpListener,
         handler: H,
@@ -133,7 +133,7 @@ impl ListenerGroup {
         tls: Option<TlsAcceptor>,
         counters: Arc<Counters>,
         budgets: Arc<Budgets>,
-        (readiness, prefix): (&Arc<Readiness>, &str),
+        threads: &ThreadStarter,
     ) -> io::Result<ListenerGroup> {
         let address = listener.local_addr()?;
         let connections = Arc::new(Connections::new(
@@ -142,7 +142,7 @@ impl ListenerGroup {
             budgets,
         ));
         let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
-        let start = |number| Worker::start(readiness, &format!("{prefix}serve-{number}"));
+        let start = |number| Worker::start(threads, &format!("serve-{number}"));
         let workers = (0..config.threads.get()).map(start);
         let workers = workers.collect::<io::Result<Vec<Worker>>>()?;
         let runtime = runtime::Builder::new_current_thread()
@@ -160,8 +160,14 @@ impl ListenerGroup {
             accept_logged: None,
             limit_logged: [None; 2],
         };
-        let thread = threads::spawn(readiness, &format!("{prefix}accept"), move || {
-            runtime.block_on(acceptor.run(listener))
+        let thread = threads.spawn("accept", move |heartbeat| {
+            runtime.block_on(async {
+                tokio::select! {
+                    biased;
+                    clean = acceptor.run(listener) => clean,
+                    never = keep_reporting(heartbeat) => match never {},
+                }
+            })
         })?;
         Ok(ListenerGroup {
             address,
@@ -346,17 +352,22 @@ struct Worker {
 }
 
 impl Worker {
-    fn start(readiness: &Arc<Readiness>, name: &str) -> io::Result<Worker> {
+    fn start(threads: &ThreadStarter, name: &str) -> io::Result<Worker> {
         let (started, starting) = std::sync::mpsc::sync_channel(1);
         let (stop, stopped) = oneshot::channel();
         // A local runtime cannot be moved to its thread, so the thread creates it.
-        let thread = threads::spawn(readiness, name, move || {
+        let thread = threads.spawn(name, move |heartbeat| {
             let runtime = LocalRuntime::new();
             let handle = runtime.as_ref().map(|runtime| runtime.handle().clone());
             // The receiver waits for this message.
             let _received = started.send(handle.map_err(|error| io::Error::from(error.kind())));
             if let Ok(runtime) = runtime {
-                let _dropped = runtime.block_on(stopped);
+                runtime.block_on(async {
+                    tokio::select! {
+                        _dropped = stopped => {}
+                        never = keep_reporting(heartbeat) => match never {},
+                    }
+                });
             }
         })?;
         let runtime = starting.recv().map_err(io::Error::other)?;

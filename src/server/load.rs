@@ -64,9 +64,20 @@ pub enum LoadError {
 }
 
 impl LoadError {
-    /// Returns whether the files were being written, so that reading again later may succeed.
-    pub(super) fn is_transient(&self) -> bool {
+    /// Whether the files were being written, so that they have to be read again.
+    pub(super) fn is_of_changing_files(&self) -> bool {
         matches!(self, LoadError::Read(error) if matches!(error.cause, ReadCause::Changing))
+    }
+
+    /// Whether the reason is not the content of the files, so that it may pass without a change of them: no free file
+    /// descriptor, memory or thread, or a disk that fails.
+    pub(super) fn may_pass(&self) -> bool {
+        match self {
+            LoadError::Read(error) => error.cause.may_pass(),
+            // A build panics if the system refuses a thread.
+            LoadError::Panic => true,
+            LoadError::Data(_) | LoadError::Settings(_) => false,
+        }
     }
 }
 
@@ -89,6 +100,16 @@ impl Loader {
             DataSource::Directory(directory) => Some(directory),
             DataSource::Sample => None,
         }
+    }
+
+    /// Returns the state of the files when they were last read or found missing.
+    pub(super) fn seen(&self) -> Stamps {
+        self.seen
+    }
+
+    /// Returns the size of all files.
+    pub(super) fn file_bytes(&self) -> u64 {
+        self.seen.bytes()
     }
 
     /// Tells whether the files have changed since [`Loader::wait_until_written`].
@@ -141,7 +162,9 @@ impl Loader {
                 true
             });
             match self.decode() {
-                Err(error) if error.is_transient() && began.elapsed() < WRITTEN_WAIT_MAX => {
+                Err(error)
+                    if error.is_of_changing_files() && began.elapsed() < WRITTEN_WAIT_MAX =>
+                {
                     info!("waiting for the data files to be written");
                     self.forget();
                 }

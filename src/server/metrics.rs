@@ -218,15 +218,18 @@ impl MetricSources {
     }
 
     fn readiness(&self, out: &mut Encoder<'_>) -> fmt::Result {
-        let reasons = self.app.readiness.reasons();
+        let reasons = self.app.reasons(&self.app.current());
         let ready = !reasons.iter().any(|reason| reason.blocking);
         out.gauge("reviewd_ready", ready)?;
         let mut family = out.family("reviewd_ready_reason", MetricType::Gauge)?;
-        for reason in reasons.iter() {
+        for reason in &reasons {
             let labels = [("code", reason.code)];
             family.encode_family(&labels)?.encode_gauge(&1_u64)?;
         }
-        Ok(())
+        out.gauge(
+            "reviewd_threads_hung",
+            self.app.liveness.hung().len() as u64,
+        )
     }
 
     fn process(&self, out: &mut Encoder<'_>) -> fmt::Result {
@@ -411,6 +414,7 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_reloads" => "Reloads, by outcome.",
         "reviewd_ready" => "1 if traffic should be sent here, as /readyz says.",
         "reviewd_ready_reason" => "1 for each reason that /readyz lists.",
+        "reviewd_threads_hung" => "Threads that have not reported for 30 seconds.",
         "reviewd_hub_store" => "The type of the hub's store: a directory, or a database.",
         "reviewd_hub_store_usable" => "1 if the hub can read and write its state.",
         "reviewd_hub_delivering" => {

@@ -2,9 +2,10 @@
 //!
 //! [`start`] is the entry point, for the program and for all tests over a socket. The threads by name: `accept` accepts
 //! connections and waits for shutdown, `serve-N` serve them; `admin-accept` and `admin-serve-0` do the same for the
-//! administrator. `signals` receives signals, and `log` writes the logs. At low priority, `reload` reads
-//! changed files, builds the served state, and then derives the warnings and insights of a large dataset, and `compress`
-//! creates compressed variants. `hub` and its workers belong to the hub.
+//! administrator. `signals` receives signals, and `watch` looks for changed files and certificates. At low priority,
+//! `reload` reads changed files, builds the served state, and then derives the insights and warnings of a large dataset,
+//! and `compress` creates compressed variants. `hub` and its workers belong to the hub. `watchdog` looks whether all of
+//! these report, except `compress` and `log`, which writes the logs.
 
 mod admin;
 mod certificate;
@@ -23,12 +24,15 @@ pub mod logs;
 mod metrics;
 pub mod process;
 mod reload;
+mod retry;
 mod running;
 mod service;
 mod start_error;
 mod systemd;
 mod threads;
 mod tls;
+mod watch;
+mod watchdog;
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -44,6 +48,7 @@ pub use load::LoadError;
 pub use metrics::Counters;
 pub use running::{Running, Signals};
 pub use start_error::StartError;
+pub use threads::end_process_on_panic;
 pub use tls::TlsError;
 
 use listener::ListenerGroup;
@@ -51,6 +56,7 @@ use load::Loader;
 use metrics::MetricSources;
 use reload::Reloader;
 use running::Parts;
+use threads::ThreadStarter;
 use tls::CertificateReloader;
 
 /// Starts a server; when it returns, the first request can be sent. If `signals` are given, SIGTERM and SIGINT are
@@ -97,7 +103,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         acceptor,
         Arc::clone(&counters),
         Arc::clone(&app.budgets),
-        (&app.readiness, ""),
+        &ThreadStarter::new(&app, ""),
     );
     let group = group.map_err(StartError::Threads)?;
     hub::start(&config, &app, is_public)?;
@@ -120,6 +126,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let start_admin = |listener| admin::start(listener, &config, sources);
     let admin = admin_listener.map(start_admin).transpose()?;
 
+    watchdog::start(&app).map_err(StartError::Threads)?;
     systemd::ready();
     let elapsed_ms = crate::clock::unix_ms() - started_ms;
     let served = app.current();

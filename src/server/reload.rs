@@ -1,36 +1,41 @@
 //! Reload: a changed dataset replaces the current one whole, or not at all.
 //!
-//! One thread does all of it. It compares the state of the files with that of the last look, every `--poll` and at SIGHUP.
-//! The operating system reports nothing: six calls of `stat` each time cost microseconds, and they also see changes on
-//! network file systems and a directory that is replaced by a symbolic link.
+//! One thread does all of it, at low priority, when [`watch`](super::watch) tells it that the files have changed. While it
+//! derives the insights of a large dataset, a change ends the derivation. What fails for a reason that may pass is tried
+//! again.
 
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::AtomicBool;
-use std::sync::atomic::Ordering::SeqCst;
-use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::sync::mpsc::Receiver;
 use std::thread::{self, JoinHandle};
 use std::time::Duration;
 
-use tracing::{error, info, warn};
+use tracing::{debug, error, info, warn};
 
 use crate::dataset::Problem;
-use crate::http::{AppState, Reason, ServedState};
+use crate::http::{AppState, Heartbeat, REPORT_INTERVAL, Reason, ServedState};
 use crate::hub::priority::{Priority, lower_priority};
 use crate::wire::date::Timestamp;
 
 use super::config::Config;
 use super::load::{Deferred, LoadError, Loader};
 use super::metrics::{Counters, ReloadOutcome};
+use super::retry::Retry;
+use super::threads::ThreadStarter;
 use super::tls::CertificateReloader;
-use super::{clock, systemd, threads};
-
-/// How often the certificate is looked at whatever `--poll` is: tools that renew one send no SIGHUP.
-const CERTIFICATE_POLL: Duration = Duration::from_secs(60);
+use super::watch::{ReloadChannels, ReloadOrders, ReloadTrigger, Watcher};
+use super::{clock, systemd};
 
 /// How long a state that was replaced waits for the requests that began with it; the last of those left then frees it.
 const REQUESTS_WAIT_MAX: Duration = Duration::from_secs(2);
+
+/// How often to check whether a date that was in the future has been reached.
+const DATE_INTERVAL: Duration = Duration::from_millis(250);
+
+/// Bytes of the files for which the watchdog allows one second more without a report, 1 MiB: parsing and rendering do
+/// not report. Our choice: twenty times what they take on an idle machine.
+const BYTES_PER_SECOND: u64 = 1 << 20;
 
 /// The code of a refused reload on `/readyz`.
 const REFUSED: &str = "reload_failed";
@@ -38,15 +43,16 @@ const REFUSED: &str = "reload_failed";
 /// The code of missing files on `/readyz`.
 const GONE: &str = "data_missing";
 
-/// The thread that reloads.
+/// The threads that watch and reload.
 #[derive(Debug)]
 pub(super) struct Reloader {
     pub(super) trigger: ReloadTrigger,
-    thread: JoinHandle<()>,
+    threads: [JoinHandle<()>; 2],
 }
 
 impl Reloader {
-    /// Begins to look for changes of the files that `loader` has read.
+    /// Begins to look for changes of the files that `loader` has read; `deferred` is what the start of a large dataset
+    /// left for later.
     pub(super) fn start(
         config: &Config,
         app: Arc<AppState>,
@@ -55,140 +61,182 @@ impl Reloader {
         counters: Arc<Counters>,
         tls: Option<CertificateReloader>,
     ) -> io::Result<Reloader> {
-        let (trigger, requests) = ReloadTrigger::new();
-        let poll = Some(config.poll).filter(|poll| !poll.is_zero());
-        let state = State {
-            trigger: trigger.clone(),
-            app,
-            loader,
-            poll: poll.unwrap_or(Duration::MAX),
-            due: None,
-            counters,
+        let ReloadChannels {
+            trigger,
+            requests,
+            orders,
+            wakes,
+        } = ReloadChannels::open();
+        let threads = ThreadStarter::new(&app, "");
+        let watcher = Watcher {
+            directory: loader.directory().map(ToOwned::to_owned),
+            poll: config.poll,
+            seen: loader.seen(),
+            orders: Arc::clone(&orders),
+            readiness: Arc::clone(&app.readiness),
             tls,
         };
-        let readiness = Arc::clone(&state.app.readiness);
-        let thread = threads::spawn(&readiness, "reload", move || state.run(&requests, deferred))?;
-        Ok(Reloader { trigger, thread })
+        let watch = move |heartbeat: &Heartbeat| watcher.run(&requests, heartbeat);
+        let watch = threads.spawn("watch", watch)?;
+        let reload = move |heartbeat: &Heartbeat| {
+            let worker = ReloadWorker {
+                app,
+                loader,
+                orders,
+                heartbeat: heartbeat.clone(),
+                deferred: deferred.map(Box::new),
+                due: None,
+                retry: Retry::default(),
+                failure: None,
+                counters,
+            };
+            worker.run(&wakes);
+        };
+        let reload = threads.spawn("reload", reload)?;
+        Ok(Reloader {
+            trigger,
+            threads: [watch, reload],
+        })
     }
 
-    /// Ends the thread, after the reload that is under way.
+    /// Ends the threads, after the reload that is under way.
     pub(super) fn stop(self) {
         self.trigger.stop();
-        // The thread has logged its panic.
-        let _panic = self.thread.join();
+        for thread in self.threads {
+            // The thread has logged its panic.
+            let _panic = thread.join();
+        }
     }
 }
 
-/// What the thread owns.
-struct State {
+/// The state of the reloading thread.
+struct ReloadWorker {
     app: Arc<AppState>,
     loader: Loader,
-    trigger: ReloadTrigger,
-    poll: Duration,
+    orders: Arc<ReloadOrders>,
+    heartbeat: Heartbeat,
+    /// What the insights of the dataset that is served are still to be derived from.
+    deferred: Option<Box<Deferred>>,
     /// When files that were refused for their date alone are to be read again.
     due: Option<Timestamp>,
+    /// When to try again after a failure that may pass.
+    retry: Retry,
+    /// The message of the last failure, which is logged once.
+    failure: Option<String>,
     counters: Arc<Counters>,
-    tls: Option<CertificateReloader>,
 }
 
 /// What came of a reload that was not refused.
 enum ReloadResult {
-    /// The state that is no longer served, and what the insights of a large dataset are still to be derived from.
-    Replaced(Arc<ServedState>, Option<Box<Deferred>>),
+    /// The state that is no longer served.
+    Replaced(Arc<ServedState>),
     /// The content of the files is unchanged.
     Same,
     /// The files were changed while they were read, or the server stops.
     Incomplete,
 }
 
-impl State {
-    /// Looks for changes until the server stops; `deferred` is what the start of a large dataset left for later.
-    fn run(mut self, requests: &Receiver<()>, deferred: Option<Deferred>) {
+impl ReloadWorker {
+    /// Reloads and derives until the server stops.
+    fn run(mut self, wakes: &Receiver<()>) {
         // Requests come before a build.
         lower_priority(Priority::Lower);
         self.after_publishing(None);
-        if let Some(deferred) = deferred {
-            self.finish(&deferred);
-        }
-        let mut looked = clock::instant();
         loop {
-            let wait = self.poll.saturating_sub(looked.elapsed());
-            let request = requests.recv_timeout(wait.min(CERTIFICATE_POLL));
-            let is_requested = request.is_ok();
-            if self.trigger.is_stopping() {
+            let seconds = self.loader.file_bytes() / BYTES_PER_SECOND;
+            self.heartbeat.allow(Duration::from_secs(seconds));
+            self.derive_insights();
+            let _timeout = wakes.recv_timeout(self.wait());
+            if self.orders.is_stopping() {
                 return;
             }
+            let is_requested = self.orders.take();
             if is_requested {
                 systemd::reloading();
             }
-            if is_requested || looked.elapsed() >= self.poll {
-                self.look(is_requested);
-                looked = clock::instant();
-            }
-            if let Some(tls) = &mut self.tls {
-                tls.look(&self.app.readiness, is_requested);
-            }
-            // A request since then is taken in the next iteration.
+            self.check_files(is_requested);
             if is_requested {
                 systemd::ready();
             }
         }
     }
 
-    /// Logs the warnings of a large dataset that is served already, derives its insights and serves them. Until then
-    /// `/insights.json` is that of the dataset before, or answers 503 after a start; changed files wait.
-    fn finish(&self, deferred: &Deferred) {
-        let began = clock::instant();
-        let derive = || {
-            deferred.log_warnings();
-            if deferred.has_insights() {
-                return Ok(None);
-            }
-            let whole = deferred.whole(&|| self.trigger.is_stopping());
-            let served = whole.map(|whole| ServedState::new(Arc::new(whole)));
-            Ok(served.transpose()?)
+    /// Returns how long to wait for orders.
+    fn wait(&self) -> Duration {
+        let retry = self.retry.time_left(clock::instant());
+        let date = self.due.map(|_| DATE_INTERVAL);
+        let times = [retry, date].into_iter().flatten();
+        times.fold(REPORT_INTERVAL, Duration::min)
+    }
+
+    /// Derives the insights of a large dataset that is served already, serves them, and logs the warnings. Until then
+    /// `/insights.json` is that of the dataset before, or answers 503 after a start. A change of the files ends this;
+    /// then nothing is lost, and it begins again if they do not replace the dataset.
+    fn derive_insights(&mut self) {
+        let Some(deferred) = self.deferred.take() else {
+            return;
         };
-        let derived = catch_unwind(AssertUnwindSafe(derive));
+        let began = clock::instant();
+        let derived = catch_unwind(AssertUnwindSafe(|| self.derive(&deferred)));
         match derived.unwrap_or(Err(LoadError::Panic)) {
-            Err(error) => error!(%error, "the insights cannot be derived"),
-            // They are there, or the server stops.
-            Ok(None) => {}
             Ok(Some(served)) => {
                 let previous = self.app.publish(served);
                 let elapsed_ms = clock::elapsed_ms(began);
                 info!(elapsed_ms, "the insights are served");
                 compress(&self.app, self.app.current(), Some(previous));
+                deferred.log_warnings();
             }
+            Ok(None) if deferred.has_insights() => deferred.log_warnings(),
+            Ok(None) => self.deferred = Some(deferred),
+            Err(error) => self.log_rejection(&error),
         }
     }
 
+    /// Returns the state with the insights of `deferred`; `None` if they are there, or if the files change.
+    fn derive(&self, deferred: &Deferred) -> Result<Option<ServedState>, LoadError> {
+        if deferred.has_insights() {
+            return Ok(None);
+        }
+        let whole = deferred.whole(&|| {
+            self.heartbeat.report();
+            self.orders.is_outdated()
+        });
+        let served = whole.map(|whole| ServedState::new(Arc::new(whole)));
+        Ok(served.transpose()?)
+    }
+
     /// Reads the files if they have changed or a reload was requested, once they are written.
-    fn look(&mut self, requested: bool) {
+    fn check_files(&mut self, is_requested: bool) {
         let is_due = self.due.is_some_and(|due| due <= crate::clock::now());
-        let is_wanted = requested || is_due || self.loader.has_changed();
+        let is_retry = self.retry.is_due(clock::instant());
+        let is_wanted = is_requested || is_due || is_retry || self.loader.has_changed();
         if self.loader.directory().is_none() || !is_wanted {
             return;
         }
         self.due = None;
-        let trigger = &self.trigger;
+        let (orders, heartbeat) = (&self.orders, &self.heartbeat);
         let has_reviews = self.loader.wait_until_written(clock::instant(), |time| {
+            heartbeat.report();
             thread::sleep(time);
-            !trigger.is_stopping()
+            !orders.is_stopping()
         });
-        match has_reviews {
-            _ if self.trigger.is_stopping() => {}
-            true => self.reload(),
-            false => self.miss(),
+        if self.orders.is_stopping() {
+            return;
+        }
+        if has_reviews {
+            self.reload();
+        } else {
+            self.report_missing();
         }
     }
 
     /// Reports that the files are gone; what is served stays.
-    fn miss(&self) {
+    fn report_missing(&mut self) {
         let message = "the data directory has no reviews.json; the previous data is still served";
         warn!(directory = ?self.loader.directory(), "{message}");
         self.record(ReloadOutcome::Gone);
         // What was wrong with files that are gone no longer matters.
-        self.app.readiness.withdraw(REFUSED);
+        self.clear_failure();
         self.app.readiness.report(&Reason::new(GONE, message));
     }
 
@@ -196,77 +244,99 @@ impl State {
     fn reload(&mut self) {
         let began = clock::instant();
         // A panic leaves nothing half done: the state is swapped in one step.
-        let result = catch_unwind(AssertUnwindSafe(|| self.attempt()));
+        let result = catch_unwind(AssertUnwindSafe(|| self.build_and_swap()));
         let elapsed_ms = clock::elapsed_ms(began);
         let result = match result.unwrap_or(Err(LoadError::Panic)) {
             Ok(result) => result,
-            Err(error) => return self.refuse(&error),
+            Err(error) => return self.log_rejection(&error),
         };
         if let ReloadResult::Incomplete = result {
             // Read again, once they are written.
             self.loader.forget();
-            return self.trigger.request();
+            return self.orders.announce_change();
         }
-        self.app.readiness.withdraw(REFUSED);
+        self.clear_failure();
         self.app.readiness.withdraw(GONE);
-        if let ReloadResult::Replaced(previous, deferred) = result {
+        if let ReloadResult::Replaced(previous) = result {
             self.record(ReloadOutcome::Replaced);
             let served = self.app.current();
             let snapshot = served.snapshot();
             let (version, reviews) = (snapshot.version(), snapshot.len());
             info!(elapsed_ms, version, reviews, "a changed dataset is served");
             self.after_publishing(Some(previous));
-            if let Some(deferred) = deferred {
-                self.finish(&deferred);
-            }
         } else {
             self.record(ReloadOutcome::Same);
             info!(elapsed_ms, "the content of the data files is unchanged");
         }
     }
 
-    /// Reads and checks the files, builds the new state and puts it in place of the old one. A large dataset is served with
-    /// the insights of the one before, until its own are derived.
-    fn attempt(&mut self) -> Result<ReloadResult, LoadError> {
+    /// Reads and checks the files, builds the new state and puts it in place of the old one. A large dataset is served
+    /// with the insights of the one before, until its own are derived.
+    fn build_and_swap(&mut self) -> Result<ReloadResult, LoadError> {
         let decoded = match self.loader.decode() {
-            Err(error) if error.is_transient() => return Ok(ReloadResult::Incomplete),
+            Err(error) if error.is_of_changing_files() => return Ok(ReloadResult::Incomplete),
             decoded => decoded?,
         };
+        self.heartbeat.report();
         let current = self.app.current();
-        // Insights that could not be derived are tried again.
         let served = current.snapshot();
-        if decoded.dataset.digest == served.digest && served.has_own_insights() {
+        // Insights that could not be derived are tried again.
+        let has_insights = served.has_own_insights() || self.deferred.is_some();
+        if decoded.dataset.digest == served.digest && has_insights {
             return Ok(ReloadResult::Same);
         }
-        let stopping = || self.trigger.is_stopping();
-        let built = self.loader.build(decoded, Some(served), &stopping)?;
+        // The insights of the dataset that is replaced are no longer wanted, and its texts take memory.
+        self.deferred = None;
+        let (orders, heartbeat) = (&self.orders, &self.heartbeat);
+        let built = self.loader.build(decoded, Some(served), &|| {
+            heartbeat.report();
+            orders.is_stopping()
+        })?;
         let Some((served, deferred)) = built else {
             return Ok(ReloadResult::Incomplete);
         };
-        let deferred = deferred.map(Box::new);
-        Ok(ReloadResult::Replaced(self.app.publish(served), deferred))
+        self.deferred = deferred.map(Box::new);
+        Ok(ReloadResult::Replaced(self.app.publish(served)))
     }
 
-    /// Logs each problem, and reports them on `/readyz`.
-    fn refuse(&mut self, error: &LoadError) {
+    /// Logs each problem, and reports them on `/readyz`. If the reason may pass, schedules another try.
+    fn log_rejection(&mut self, error: &LoadError) {
         self.record(ReloadOutcome::Refused);
-        let (message, problems) = match error {
-            LoadError::Data(problems) => {
-                self.due = self.loader.time_to_come();
-                let plural = if problems.total == 1 { "" } else { "s" };
-                let message = format!("the changed dataset has {} problem{plural}", problems.total);
-                (message, &problems.kept[..])
-            }
-            error => (error.to_string(), &[][..]),
-        };
+        let mut problems = &[][..];
+        let mut message = error.to_string();
+        if let LoadError::Data(data) = error {
+            self.due = self.loader.time_to_come();
+            problems = &data.kept[..];
+            let plural = if data.total == 1 { "" } else { "s" };
+            message = format!("the changed dataset has {} problem{plural}", data.total);
+        }
+        if error.may_pass() {
+            self.retry.schedule(clock::instant());
+            message += "; it is tried again";
+        } else {
+            self.retry.cancel();
+        }
         for problem in problems {
             error!(%problem, "a data file is rejected");
         }
-        error!("{message}; the previous data is still served");
+        let is_new = self.failure.as_ref() != Some(&message);
+        if is_new || !problems.is_empty() {
+            error!("{message}; the previous data is still served");
+        } else {
+            debug!("{message}; the previous data is still served");
+        }
         self.app.readiness.report(&Reason {
             details: problems.iter().map(without_value).collect(),
-            ..Reason::new(REFUSED, message)
+            ..Reason::new(REFUSED, message.clone())
         });
+        self.failure = Some(message);
+    }
+
+    /// Forgets the last failure.
+    fn clear_failure(&mut self) {
+        self.retry.cancel();
+        self.failure = None;
+        self.app.readiness.withdraw(REFUSED);
     }
 
     fn record(&self, outcome: ReloadOutcome) {
@@ -318,42 +388,6 @@ fn drop_when_unshared<T>(shared: Arc<T>, wait_max: Duration, cancelled: impl Fn(
     let began = clock::instant();
     while Arc::strong_count(&shared) > 1 && began.elapsed() < wait_max && !cancelled() {
         thread::sleep(Duration::from_millis(10));
-    }
-}
-
-/// Requests a reload, or the end of the reloading thread. All clones speak to the same thread.
-#[derive(Clone, Debug)]
-pub(super) struct ReloadTrigger {
-    /// A channel with room for one request: requests that come before the next reload begins lead to one reload.
-    requests: SyncSender<()>,
-    is_stopping: Arc<AtomicBool>,
-}
-
-impl ReloadTrigger {
-    /// Returns a trigger, and what it wakes.
-    fn new() -> (ReloadTrigger, Receiver<()>) {
-        let (requests, receiver) = sync_channel(1);
-        let is_stopping = Arc::default();
-        let trigger = ReloadTrigger {
-            requests,
-            is_stopping,
-        };
-        (trigger, receiver)
-    }
-
-    /// Requests that the files are read even if they look unchanged.
-    pub(super) fn request(&self) {
-        let _full = self.requests.try_send(());
-    }
-
-    /// Ends the thread.
-    pub(super) fn stop(&self) {
-        self.is_stopping.store(true, SeqCst);
-        self.request();
-    }
-
-    fn is_stopping(&self) -> bool {
-        self.is_stopping.load(SeqCst)
     }
 }
 

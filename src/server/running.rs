@@ -4,21 +4,22 @@
 use std::future::poll_fn;
 use std::io;
 use std::net::SocketAddr;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::task::Poll;
 use std::time::Duration;
 
 use tokio::runtime::{self, Runtime};
 use tokio::signal::unix::{Signal, SignalKind, signal};
+use tokio::time::timeout;
 use tracing::info;
 
-use crate::http::{AppState, Reason};
+use crate::http::{AppState, REPORT_INTERVAL, Reason};
 
 use super::listener::{ListenerGroup, ShutdownPhase, set_phase};
 use super::metrics::Counters;
 use super::reload::Reloader;
-use super::{log_writer, systemd, threads};
+use super::threads::ThreadStarter;
+use super::{log_writer, systemd};
 
 /// A running server; dropping it stops it at once.
 pub struct Running {
@@ -89,32 +90,31 @@ impl Running {
         let reload = self.parts().reloader.trigger.clone();
         let app = Arc::clone(&self.app);
         // A separate thread, so that a second signal is received during the shutdown; it ends with the process.
-        threads::spawn(&self.app.readiness, "signals", move || {
-            let obey = |order| match order {
-                Order::Reload | Order::Reopen => {
-                    log_writer::reopen();
-                    if order == Order::Reload {
+        let threads = ThreadStarter::new(&self.app, "");
+        threads.spawn("signals", move |heartbeat| {
+            loop {
+                heartbeat.report();
+                let Some(caught) = signals.next() else {
+                    continue;
+                };
+                match caught.order {
+                    Order::Reload => {
+                        log_writer::reopen();
                         reload.request();
                     }
-                }
-                Order::Stop if *phase.borrow() == ShutdownPhase::Serve => {
-                    systemd::stopping();
-                    report_draining(&app);
-                    set_phase(&phase, ShutdownPhase::Drain);
-                }
-                Order::Stop => {
-                    set_phase(&phase, ShutdownPhase::Quit);
-                    app.hub().inspect(|hub| hub.shutdown_now());
-                }
-            };
-            loop {
-                let (order, text) = signals.next();
-                // After a panic the next signal must still work, because SIGTERM stays caught.
-                if catch_unwind(AssertUnwindSafe(|| obey(order))).is_err() {
-                    threads::report(&app.readiness, "signals");
+                    Order::Reopen => log_writer::reopen(),
+                    Order::Stop if *phase.borrow() == ShutdownPhase::Serve => {
+                        systemd::stopping();
+                        report_draining(&app);
+                        set_phase(&phase, ShutdownPhase::Drain);
+                    }
+                    Order::Stop => {
+                        set_phase(&phase, ShutdownPhase::Quit);
+                        app.hub().inspect(|hub| hub.shutdown_now());
+                    }
                 }
                 // Logged afterwards, so that a log cannot delay it.
-                info!("{text}");
+                info!("{}", caught.text);
             }
         })?;
         self.end(None).map(drop)
@@ -174,8 +174,15 @@ fn report_draining(app: &AppState) {
 #[derive(Debug)]
 pub struct Signals {
     runtime: Runtime,
-    /// Each signal with its order and its log message.
-    caught: Vec<(Signal, Order, &'static str)>,
+    streams: Vec<(Signal, CaughtSignal)>,
+}
+
+/// A signal, as the server obeys it.
+#[derive(Clone, Copy, Debug)]
+struct CaughtSignal {
+    order: Order,
+    /// The log message.
+    text: &'static str,
 }
 
 /// The order that a signal gives.
@@ -198,7 +205,7 @@ impl Signals {
         let mut builder = runtime::Builder::new_current_thread();
         let mut signals = Signals {
             runtime: builder.enable_all().build()?,
-            caught: Vec::new(),
+            streams: Vec::new(),
         };
         let reading = "SIGHUP: reloading the data";
         let reopening = "SIGUSR1: reopening the access log";
@@ -216,20 +223,23 @@ impl Signals {
 
     fn catch(&mut self, kind: SignalKind, order: Order, text: &'static str) -> io::Result<()> {
         let _inside = self.runtime.enter();
-        self.caught.push((signal(kind)?, order, text));
+        let caught = CaughtSignal { order, text };
+        self.streams.push((signal(kind)?, caught));
         Ok(())
     }
 
-    /// Waits for the next signal; returns its order and log message.
-    fn next(&mut self) -> (Order, &'static str) {
-        let caught = &mut self.caught;
-        self.runtime.block_on(poll_fn(|context| {
-            for (signal, order, text) in &mut *caught {
+    /// Waits for the next signal, for at most [`REPORT_INTERVAL`].
+    fn next(&mut self) -> Option<CaughtSignal> {
+        let streams = &mut self.streams;
+        let next = poll_fn(|context| {
+            for (signal, caught) in &mut *streams {
                 if signal.poll_recv(context).is_ready() {
-                    return Poll::Ready((*order, *text));
+                    return Poll::Ready(*caught);
                 }
             }
             Poll::Pending
-        }))
+        });
+        let next = async { timeout(REPORT_INTERVAL, next).await.ok() };
+        self.runtime.block_on(next)
     }
 }

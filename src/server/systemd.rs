@@ -1,5 +1,7 @@
 //! Notifies the service manager of start, reload and stop (sd_notify(3)), if `NOTIFY_SOCKET` is set in the environment.
 
+use std::time::Duration;
+
 use sd_notify::NotifyState;
 use tracing::warn;
 
@@ -15,6 +17,18 @@ pub(super) fn ready() {
 pub(super) fn reloading() {
     if let Ok(now) = NotifyState::monotonic_usec_now() {
         send(&[NotifyState::Reloading, now]);
+    }
+}
+
+/// Returns how long the service manager waits for the next [`alive`]; `None` if it does not wait (`WATCHDOG_USEC`).
+pub(super) fn watchdog_time() -> Option<Duration> {
+    sd_notify::watchdog_enabled()
+}
+
+/// Reports that the process works.
+pub(super) fn alive() {
+    if watchdog_time().is_some() {
+        send(&[NotifyState::Watchdog]);
     }
 }
 

@@ -1,62 +1,153 @@
-//! Threads that the server needs while it runs: if one panics, `/readyz` fails and names it.
+//! The threads that a server needs for as long as it runs. The watchdog learns of one that hangs.
 //!
-//! The standard library prints the panic itself. The thread is not restarted, because its state is unknown: the service
-//! manager or orchestrator must replace a process that is not ready.
+//! If one panics, the program ends with exit status 70, and the service manager or orchestrator starts it again: the
+//! state of the thread is unknown, so it cannot be started again within the process. A server that is part of another
+//! program does not end that; its `/readyz` fails and names the thread.
 
+use std::convert::Infallible;
 use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::process;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::thread::{self, JoinHandle};
 
+use tokio::time::sleep;
 use tracing::error;
 
-use crate::http::{Readiness, Reason};
+use super::logs;
+use crate::http::{AppState, Heartbeat, Liveness, REPORT_INTERVAL, Readiness, Reason};
+
+/// The exit status after a panic: EX_SOFTWARE of sysexits.h.
+const PANIC_STATUS: i32 = 70;
 
 /// The code on `/readyz` of a thread that has panicked.
 const PANICKED: &str = "thread_panicked";
 
-/// Starts the thread `name`; reports its panic to `readiness`.
-pub(super) fn spawn<T: Send + 'static>(
-    readiness: &Arc<Readiness>,
-    name: &str,
-    body: impl FnOnce() -> T + Send + 'static,
-) -> io::Result<JoinHandle<T>> {
-    let (readiness, own_name) = (Arc::clone(readiness), name.to_owned());
-    let thread = thread::Builder::new().name(name.to_owned());
-    thread.spawn(move || {
-        // Unwind safe: the values that the thread owned are not used again.
-        catch_unwind(AssertUnwindSafe(body)).unwrap_or_else(|panic| {
-            report(&readiness, &own_name);
-            resume_unwind(panic)
-        })
-    })
+/// Whether a panic of a needed thread ends the process.
+static ENDS_PROCESS: AtomicBool = AtomicBool::new(false);
+
+/// From now on a panic of a thread that a server needs ends this process with status 70. Only the program calls this: a
+/// library must not end the process.
+pub fn end_process_on_panic() {
+    ENDS_PROCESS.store(true, Relaxed);
 }
 
-/// Reports a panic of the thread `name` in the log and on `/readyz`, which shows only the last such thread.
-pub(super) fn report(readiness: &Readiness, name: &str) {
-    let message = format!(
-        "the thread {name} has panicked, which is an error in reviewd; restart the process"
-    );
+/// Starts threads, each watched under a name with the prefix.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ThreadStarter {
+    readiness: Arc<Readiness>,
+    liveness: Arc<Liveness>,
+    prefix: &'static str,
+}
+
+impl ThreadStarter {
+    /// Starts threads of the server with the state `app`.
+    pub(super) fn new(app: &AppState, prefix: &'static str) -> ThreadStarter {
+        ThreadStarter {
+            readiness: Arc::clone(&app.readiness),
+            liveness: Arc::clone(&app.liveness),
+            prefix,
+        }
+    }
+
+    /// Starts the thread `name`. `body` gets its heartbeat, and has to report.
+    pub(super) fn spawn<T: Send + 'static>(
+        &self,
+        name: &str,
+        body: impl FnOnce(&Heartbeat) -> T + Send + 'static,
+    ) -> io::Result<JoinHandle<T>> {
+        let name = format!("{}{name}", self.prefix);
+        let readiness = Arc::clone(&self.readiness);
+        let heartbeat = self.liveness.watch(&name);
+        let own = heartbeat.clone();
+        let thread = thread::Builder::new().name(name.clone());
+        let spawned = thread.spawn(move || {
+            // Unwind safe: the values that the thread owned are not used again.
+            let result = catch_unwind(AssertUnwindSafe(|| body(&own)));
+            own.end();
+            result.unwrap_or_else(|panic| {
+                report_panic(&readiness, &name);
+                resume_unwind(panic)
+            })
+        });
+        if spawned.is_err() {
+            heartbeat.end();
+        }
+        spawned
+    }
+}
+
+/// Reports a panic of the thread `name`, and ends the program. `/readyz` shows only the last such thread.
+fn report_panic(readiness: &Readiness, name: &str) {
+    let message = format!("the thread {name} has panicked, which is an error in reviewd");
     error!("{message}");
     readiness.report(&Reason::new(PANICKED, message).blocking());
+    if ENDS_PROCESS.load(Relaxed) {
+        logs::flush();
+        process::exit(PANIC_STATUS);
+    }
+}
+
+/// Reports the progress of a thread that runs an asynchronous runtime, for as long as the runtime polls this.
+pub(super) async fn keep_reporting(heartbeat: &Heartbeat) -> Infallible {
+    loop {
+        heartbeat.report();
+        sleep(REPORT_INTERVAL).await;
+    }
 }
 
 #[cfg(test)]
 mod tests {
+    use std::env;
+    use std::process::Command;
+
     use super::*;
+
+    /// Set in the process that is to end.
+    const ENDING: &str = "REVIEWD_TEST_ENDING";
+
+    fn starter(readiness: &Arc<Readiness>) -> ThreadStarter {
+        ThreadStarter {
+            readiness: Arc::clone(readiness),
+            liveness: Arc::default(),
+            prefix: "admin-",
+        }
+    }
 
     #[test]
     fn a_thread_that_panics_is_named_and_one_that_ends_is_not() {
         let readiness = Arc::new(Readiness::default());
-        let ended = spawn(&readiness, "ends", || 7).unwrap();
+        let starter = starter(&readiness);
+        let ended = starter.spawn("ends", |_| 7).unwrap();
         assert_eq!(ended.join().unwrap(), 7);
         assert!(readiness.reasons().is_empty());
-        let panic = || -> () { panic!("on purpose") };
-        let panics = spawn(&readiness, "admin-accept", panic).unwrap();
+        let panic = |_: &Heartbeat| -> () { panic!("on purpose") };
+        let panics = starter.spawn("accept", panic).unwrap();
         assert!(panics.join().is_err());
         let reason = &readiness.reasons()[0];
-        assert!(reason.blocking && reason.code == PANICKED);
+        assert_eq!(reason.code, PANICKED);
+        assert!(reason.blocking);
         let said = "the thread admin-accept has panicked";
         assert!(reason.message.contains(said));
+    }
+
+    /// The test starts itself again as the process that ends.
+    #[test]
+    fn a_panic_of_a_needed_thread_ends_the_program_with_70() {
+        if env::var_os(ENDING).is_some() {
+            end_process_on_panic();
+            let panic = |_: &Heartbeat| -> () { panic!("on purpose") };
+            let panics = starter(&Arc::default()).spawn("accept", panic).unwrap();
+            let _never = panics.join();
+            return;
+        }
+        let own = env::current_exe().unwrap();
+        let name = "server::threads::tests::a_panic_of_a_needed_thread_ends_the_program_with_70";
+        let ended = Command::new(own)
+            .args(["--exact", name])
+            .env(ENDING, "1")
+            .output();
+        assert_eq!(ended.unwrap().status.code(), Some(70));
     }
 }

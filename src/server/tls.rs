@@ -18,8 +18,10 @@ use tokio_rustls::TlsAcceptor;
 use tracing::{error, info};
 
 use super::certificate::parse_validity;
+use super::clock::instant;
 use super::config::TlsFiles;
 use super::files::{ReadCause, Stamp, read_file};
+use super::retry::Retry;
 use crate::clock;
 use crate::http::{Readiness, Reason};
 use crate::wire::date::Timestamp;
@@ -47,6 +49,8 @@ pub struct TlsError {
     flag: &'static str,
     path: PathBuf,
     what: String,
+    /// Whether the reason may pass without a change of the file.
+    may_pass: bool,
 }
 
 /// The certificate and key of the next handshake.
@@ -73,7 +77,7 @@ impl ResolvesServerCert for CertificateResolver {
     }
 }
 
-/// Reloads the pair when its files change; owned by the reload thread.
+/// Reloads the pair when its files change; owned by the thread that watches.
 pub(super) struct CertificateReloader {
     files: TlsFiles,
     pub(super) resolver: Arc<CertificateResolver>,
@@ -82,6 +86,8 @@ pub(super) struct CertificateReloader {
     has_logged_expiry: bool,
     /// The state of the files when they were last read.
     seen: [Option<Stamp>; 2],
+    /// When to read them again after a failure that may pass.
+    retry: Retry,
 }
 
 /// Returns the state of both files, which shows a change.
@@ -116,13 +122,14 @@ impl CertificateReloader {
             acceptor: TlsAcceptor::from(Arc::new(config)),
             has_logged_expiry: false,
             seen,
+            retry: Retry::default(),
         })
     }
 
     /// Reads the pair if its files have changed or a reload was requested, and reports faults to `readiness` and the log.
     pub(super) fn look(&mut self, readiness: &Readiness, requested: bool) {
         let stamps = stamps(&self.files);
-        if stamps != self.seen || requested {
+        if stamps != self.seen || requested || self.retry.is_due(instant()) {
             self.seen = stamps;
             self.renew(readiness);
         }
@@ -146,6 +153,7 @@ impl CertificateReloader {
                     info!("a changed certificate is served");
                 }
                 self.has_logged_expiry = false;
+                self.retry.cancel();
                 readiness.withdraw(REFUSED);
                 readiness.withdraw(EXPIRED);
             }
@@ -153,7 +161,13 @@ impl CertificateReloader {
             Err(error) => {
                 error!("{error}; the previous certificate is still served");
                 // `/readyz` is public, so without the path.
-                let message = format!("{}: {}", error.flag, error.what);
+                let mut message = format!("{}: {}", error.flag, error.what);
+                if error.may_pass {
+                    self.retry.schedule(instant());
+                    message += "; it is tried again";
+                } else {
+                    self.retry.cancel();
+                }
                 readiness.report(&Reason::new(REFUSED, message));
             }
         }
@@ -165,6 +179,15 @@ fn fail(flag: &'static str, path: &Path, what: String) -> TlsError {
         flag,
         path: path.to_owned(),
         what,
+        may_pass: false,
+    }
+}
+
+/// Returns the error of a file that cannot be read.
+fn fail_to_read(flag: &'static str, path: &Path, cause: &ReadCause) -> TlsError {
+    TlsError {
+        may_pass: cause.may_pass(),
+        ..fail(flag, path, cause.to_string())
     }
 }
 
@@ -176,7 +199,8 @@ fn read_pair(
 ) -> Result<Pair, TlsError> {
     let wrong_certificate = |what: String| fail(CERT_FLAG, &files.certificate, what);
     let wrong_key = |what: String| fail(KEY_FLAG, &files.key, what);
-    let pem = read(&files.certificate).map_err(wrong_certificate)?;
+    let pem = read(&files.certificate)
+        .map_err(|cause| fail_to_read(CERT_FLAG, &files.certificate, &cause))?;
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)
         .collect::<Result<_, _>>()
         .map_err(|error| wrong_certificate(format!("is not PEM: {error}")))?;
@@ -185,7 +209,7 @@ fn read_pair(
         return Err(wrong_certificate(what.to_owned()));
     };
     let ends = check_validity(own, now).map_err(wrong_certificate)?;
-    let pem = read(&files.key).map_err(wrong_key)?;
+    let pem = read(&files.key).map_err(|cause| fail_to_read(KEY_FLAG, &files.key, &cause))?;
     let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| {
         wrong_key("contains no unencrypted private key (PEM, BEGIN PRIVATE KEY)".to_owned())
     })?;
@@ -219,8 +243,7 @@ fn check_validity(own: &CertificateDer<'_>, now: Timestamp) -> Result<Timestamp,
     Ok(ends)
 }
 
-fn read(path: &Path) -> Result<Vec<u8>, String> {
-    let bytes = read_file(path, FILE_BYTES_MAX);
-    let bytes = bytes.and_then(|bytes| bytes.ok_or(ReadCause::Missing));
-    bytes.map_err(|cause| cause.to_string())
+fn read(path: &Path) -> Result<Vec<u8>, ReadCause> {
+    let bytes = read_file(path, FILE_BYTES_MAX)?;
+    bytes.ok_or(ReadCause::Missing)
 }

@@ -120,3 +120,27 @@ fn without_descriptors_open_connections_are_served_and_new_ones_wait() {
     // Connections queued in the kernel are accepted, found closed, and free descriptors for this one.
     assert_eq!(get(program.address(), "/reviews.json", &[]).status, 200);
 }
+
+/// The connections of this test take all descriptors, so the changed file cannot be opened.
+#[test]
+fn data_that_cannot_be_read_without_descriptors_are_served_once_there_are_some() {
+    let data = DataDir::with_reviews(1, DATE);
+    let flags = "--threads 1 --no-hub --poll 100ms";
+    let flags: Vec<&str> = flags.split(' ').collect();
+    let folder = ["--data", data.path().to_str().unwrap()];
+    let program = Program::serve_with_descriptors(64, &[&flags[..], &folder].concat());
+    let mut first = Connection::kept(program.address());
+    let crowd = [(); 80].map(|()| Connection::open(program.address()));
+    program.wait_for_log("a connection could not be accepted");
+    data.write("reviews.json", &reviews_json(2, "2026-01-02T00:00:00Z"));
+    wait_until("the reason is named", || {
+        let readiness = first.get("/readyz");
+        readiness.text().contains("Too many open files")
+            && readiness.text().contains("it is tried again")
+    });
+    drop(crowd);
+    wait_until("the new data are served", || {
+        first.get("/readyz").json()["review_count"] == 2
+    });
+    assert!(!first.get("/readyz").text().contains("reload_failed"));
+}

@@ -92,6 +92,69 @@ fn a_page_without_insights_has_other_validators_than_the_one_with_them() {
 }
 
 #[test]
+fn readiness_names_pending_insights_and_waits_for_them_on_request() {
+    let (server, snapshot) = early();
+    let pending = server.get("/readyz");
+    assert_eq!(pending.status, 200);
+    let reason = &pending.json()["reasons"][0];
+    assert_eq!(reason["code"], "insights_pending");
+    assert_eq!(reason["blocking"], false);
+    for (target, status) in [
+        ("/readyz?insights", 503),
+        ("/readyz?a=b&insights=1", 503),
+        ("/readyz?insight", 200),
+    ] {
+        assert_eq!(server.get(target).status, status, "{target}");
+    }
+    derive(&server, &snapshot, &sample());
+    let ready = server.get("/readyz?insights");
+    assert_eq!(ready.status, 200);
+    assert_eq!(ready.json()["reasons"], json!([]));
+}
+
+#[test]
+fn changed_reviews_do_not_wait_for_the_insights_of_the_reviews_before() {
+    let data = DataDir::empty();
+    // Deriving the insights of these texts takes much longer than all else.
+    let long = "The staff were kind and the fees were fair, but the wait was long. ".repeat(40);
+    let write = |count: usize, date: &str| {
+        let text = reviews_json(count, date);
+        let large = text.replace(" of this practice.", &format!(". {long}"));
+        data.write("reviews.json", &large);
+    };
+    write(600, "2026-01-01T00:00:00Z");
+    let server = Server::start_on(data.path());
+    for count in [601, 602] {
+        assert_eq!(server.get("/insights.json").status, 503, "{count}");
+        write(count, &format!("2026-01-02T00:00:{}Z", count - 590));
+        wait_until("the changed reviews are served", || {
+            server.get("/readyz").json()["review_count"] == count
+        });
+    }
+    assert_eq!(server.get("/insights.json").status, 503);
+    assert_eq!(server.get("/readyz?insights").status, 503);
+}
+
+#[test]
+fn insights_are_derived_after_a_change_that_is_refused() {
+    let data = DataDir::empty();
+    let long = format!("Kind. {}", "* ".repeat(30_000));
+    let text = reviews_json(20, "2026-01-01T00:00:00Z");
+    data.write(
+        "reviews.json",
+        &text.replace(" of this practice.", &format!(". {long}")),
+    );
+    let server = Server::start_on(data.path());
+    data.write("reviews.json", "{");
+    wait_until("the change is refused", || {
+        server.get("/readyz").text().contains("reload_failed")
+    });
+    wait_until("the insights are derived", || {
+        server.get("/insights.json").status == 200
+    });
+}
+
+#[test]
 fn a_large_dataset_gets_its_insights_after_the_start() {
     let data = DataDir::empty();
     // 20 texts of 60 KB exceed the limit of insights derived at startup; texts without words are analysed fast.

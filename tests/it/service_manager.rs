@@ -1,11 +1,17 @@
-//! Notifications to the service manager, and restarts on an inherited socket.
+//! Notifications to the service manager, restarts on an inherited socket, and the watchdog.
 
 use std::net::TcpListener;
 use std::os::unix::net::UnixDatagram;
+use std::path::PathBuf;
+use std::process::Command;
+use std::time::Duration;
+
+use nix::sys::ptrace;
+use nix::sys::wait::{WaitPidFlag, waitpid};
 
 use crate::support::dataset::{DataDir, reviews_json};
 use crate::support::program::{LISTEN, command, serve_on};
-use crate::support::{DEADLINE, Load, Program, get};
+use crate::support::{DEADLINE, Load, Program, get, wait_until};
 
 /// A service manager that receives the notifications of `sd_notify`.
 struct Manager {
@@ -29,11 +35,35 @@ impl Manager {
         text.trim_end().to_owned()
     }
 
+    /// Receives and drops what was sent until now; otherwise the sender waits.
+    fn drain(&self) {
+        self.socket.set_nonblocking(true).unwrap();
+        while self.socket.recv(&mut [0; 256]).is_ok() {}
+        self.socket.set_nonblocking(false).unwrap();
+    }
+
+    /// Asserts that nothing is heard for three seconds, after what was sent before.
+    fn assert_silent(&self) {
+        self.drain();
+        let three_seconds = Some(Duration::from_secs(3));
+        self.socket.set_read_timeout(three_seconds).unwrap();
+        assert!(self.socket.recv(&mut [0; 256]).is_err());
+        self.socket.set_read_timeout(Some(DEADLINE)).unwrap();
+    }
+
     /// Starts the program, which checks the files as often as `poll` says.
     fn start(&self, data: &DataDir, poll: &str) -> Program {
+        self.start_with(data, |command| {
+            command.args(["--poll", poll]);
+        })
+    }
+
+    /// Starts the program with a changed command line or environment.
+    fn start_with(&self, data: &DataDir, change: impl FnOnce(&mut Command)) -> Program {
         let mut command = command();
-        command.arg("serve").args(LISTEN).args(["--poll", poll]);
+        command.arg("serve").args(LISTEN);
         command.arg("--data").arg(data.path());
+        change(&mut command);
         command.env("NOTIFY_SOCKET", self.directory.path().join("notify"));
         let program = Program::spawn(command);
         assert_eq!(self.heard(), "READY=1");
@@ -133,4 +163,74 @@ fn a_restart_on_an_inherited_socket_loses_no_request() {
     let _last = serve_on(&listener, &[]);
     load.wait_for(50);
     assert_eq!(load.end(), [] as [String; 0]);
+}
+
+/// A thread of another process that is stopped, as if it hung.
+struct StoppedThread(nix::unistd::Pid);
+
+impl StoppedThread {
+    /// Stops the thread `name` of `program`; only that one.
+    fn stop(program: &Program, name: &str) -> StoppedThread {
+        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.id())).unwrap();
+        let mut tasks = tasks.map(|task| task.unwrap().path());
+        let is_named = |task: &PathBuf| {
+            let found = std::fs::read_to_string(task.join("comm")).unwrap();
+            found.trim_end() == name
+        };
+        let task = tasks.find(is_named).expect(name);
+        let id = task.file_name().unwrap().to_str().unwrap();
+        let thread = nix::unistd::Pid::from_raw(id.parse().unwrap());
+        ptrace::seize(thread, ptrace::Options::empty()).unwrap();
+        ptrace::interrupt(thread).unwrap();
+        waitpid(thread, Some(WaitPidFlag::__WALL)).unwrap();
+        StoppedThread(thread)
+    }
+}
+
+/// Lets it continue; otherwise the process could not end.
+impl Drop for StoppedThread {
+    fn drop(&mut self) {
+        let _ended = ptrace::detach(self.0, None);
+    }
+}
+
+#[test]
+fn threads_that_hang_are_named_by_the_health_check_and_stop_the_watchdog() {
+    let manager = Manager::new();
+    let data = DataDir::with_reviews(1, "2026-01-01T00:00:00Z");
+    let program = manager.start_with(&data, |command| {
+        command.args(["--threads", "2", "--admin-listen", "127.0.0.1:0"]);
+        command.env("WATCHDOG_USEC", "1000000");
+    });
+    assert_eq!(manager.heard(), "WATCHDOG=1");
+    let admin = program.seen("to the administrator");
+    let admin: serde_json::Value = serde_json::from_str(admin).unwrap();
+    let admin = admin["address"].as_str().unwrap().parse().unwrap();
+    assert_eq!(get(admin, "/healthz", &[]).json()["status"], "ok");
+    let names = "accept hub reload serve-0 serve-1 signals watch";
+    let stopped: Vec<_> = names
+        .split(' ')
+        .map(|name| StoppedThread::stop(&program, name))
+        .collect();
+    wait_until("all are named", || {
+        manager.drain();
+        let health = get(admin, "/healthz", &[]).json();
+        let hung = health["threads"].as_array().cloned().unwrap_or_default();
+        let mut hung: Vec<_> = hung.iter().filter_map(|name| name.as_str()).collect();
+        hung.sort_unstable();
+        hung.join(" ") == names
+    });
+    assert_eq!(get(admin, "/healthz", &[]).status, 503);
+    wait_until("traffic goes elsewhere", || {
+        manager.drain();
+        let readiness = get(admin, "/readyz", &[]);
+        readiness.status == 503 && readiness.text().contains("thread_hung")
+    });
+    manager.assert_silent();
+    drop(stopped);
+    wait_until("it is healthy again", || {
+        get(admin, "/healthz", &[]).status == 200
+    });
+    assert_eq!(manager.heard(), "WATCHDOG=1");
+    program.stop();
 }

@@ -42,8 +42,8 @@ pub(crate) fn read<'s>(
         Route::Review(id) => review(served, id, head),
         Route::ReviewPage(id) => page::review(served, id, head),
         Route::SitemapPart(number) => page::sitemap_part(served, number, head),
-        Route::Health => state::health(),
-        Route::Ready => state::ready(app, served, false),
+        Route::Health => state::health(app),
+        Route::Ready => state::ready(app, served, head.query, false),
         // The router never returns `Action::Read` for these two.
         Route::Hub | Route::Mcp => Reply::Refuse(HttpError::Method(matched.row.methods)),
     }

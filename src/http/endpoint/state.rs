@@ -3,22 +3,38 @@
 use bytes::Bytes;
 use serde_json::json;
 
-use crate::http::app_state::AppState;
+use crate::http::app_state::{AppState, INSIGHTS_PENDING};
 use crate::http::reply::Reply;
 use crate::http::served_state::ServedState;
 
-/// Always answers "ok": a process that answers is alive.
-pub(crate) fn health() -> Reply<'static> {
+/// Answers "ok", or 503 with the names of the threads that hang: then the process has to be replaced.
+pub(crate) fn health(app: &AppState) -> Reply<'static> {
+    let hung = app.liveness.hung();
+    let healthy = hung.is_empty();
+    let body = match healthy {
+        true => json!({"status": "ok"}),
+        false => json!({"status": "hung", "threads": hung}),
+    };
     Reply::State {
-        healthy: true,
-        body: Bytes::from_static(b"{\"status\":\"ok\"}"),
+        healthy,
+        body: Bytes::from(body.to_string()),
     }
 }
 
 /// Answers with readiness, the version that is served, the state of the hub, and all reasons; internal details of
-/// reasons are included only if `is_admin`.
-pub(crate) fn ready<'s>(app: &AppState, served: &ServedState, is_admin: bool) -> Reply<'s> {
-    let reasons = app.readiness.reasons();
+/// reasons are included only if `is_admin`. With `insights` in the `query`, insights that are still to be derived are a
+/// reason to send traffic elsewhere.
+pub(crate) fn ready<'s>(
+    app: &AppState,
+    served: &ServedState,
+    query: &str,
+    is_admin: bool,
+) -> Reply<'s> {
+    let needs_insights = query.split('&').any(is_insights);
+    let mut reasons = app.reasons(served);
+    for reason in &mut reasons {
+        reason.blocking |= needs_insights && reason.code == INSIGHTS_PENDING;
+    }
     let healthy = !reasons.iter().any(|reason| reason.blocking);
     let snapshot = served.snapshot();
     // The list of reasons says why the hub is not usable.
@@ -52,4 +68,9 @@ pub(crate) fn ready<'s>(app: &AppState, served: &ServedState, is_admin: bool) ->
         healthy,
         body: Bytes::from(body.to_string()),
     }
+}
+
+/// Whether a parameter is `insights`, with any value.
+fn is_insights(parameter: &str) -> bool {
+    parameter.split('=').next() == Some("insights")
 }

@@ -17,6 +17,7 @@ use crate::server::connection::PING_INTERVAL;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
 use crate::server::metrics::Counters;
 use crate::server::service::Handler;
+use crate::server::threads::ThreadStarter;
 
 /// The size of a response that the kernel does not accept in one piece.
 const LARGE: usize = 200_000;
@@ -165,7 +166,7 @@ impl Served {
         // With a small send buffer the server has to wait for its clients.
         socket.set_send_buffer_size(64 << 10).unwrap();
         let listener = listener::listen("--listen", config.listen, socket).unwrap();
-        let threads = (&Arc::default(), "");
+        let threads = ThreadStarter::default();
         let budgets = Budgets::new(BudgetLimits {
             process_bytes: 64 << 20,
             client_bytes: 0,
@@ -177,7 +178,7 @@ impl Served {
             None,
             counters,
             budgets,
-            threads,
+            &threads,
         );
         Served(listeners.unwrap())
     }

@@ -1,0 +1,171 @@
+//! Watches the operator's files, the certificate, and requests to reload, on a thread that neither reads nor derives
+//! anything, so that no work on older data delays it. Reloads are made by another thread ([`reload`](super::reload)).
+//!
+//! The thread compares the state of the files with that of the last look, every `--poll` and at SIGHUP. The operating
+//! system reports nothing: six calls of `stat` each time cost microseconds, and they also see changes on network file
+//! systems and a directory that is replaced by a symbolic link.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
+use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
+use std::time::Duration;
+
+use super::clock;
+use super::files::Stamps;
+use super::tls::CertificateReloader;
+use crate::http::{Heartbeat, REPORT_INTERVAL, Readiness};
+
+/// Requests a reload, or the end of the threads that watch and reload. All clones speak to the same threads.
+#[derive(Clone, Debug)]
+pub(super) struct ReloadTrigger {
+    /// Has room for one request: those that come before the next look lead to one reload.
+    requests: SyncSender<()>,
+    orders: Arc<ReloadOrders>,
+}
+
+impl ReloadTrigger {
+    /// Requests that the files are read even if they look unchanged.
+    pub(super) fn request(&self) {
+        let _full = self.requests.try_send(());
+    }
+
+    /// Ends both threads.
+    pub(super) fn stop(&self) {
+        self.orders.is_stopping.store(true, SeqCst);
+        self.request();
+        self.orders.wake();
+    }
+}
+
+/// The ends of the channels between the trigger and the two threads.
+pub(super) struct ReloadChannels {
+    pub(super) trigger: ReloadTrigger,
+    /// Received by the watching thread.
+    pub(super) requests: Receiver<()>,
+    pub(super) orders: Arc<ReloadOrders>,
+    /// Received by the reloading thread.
+    pub(super) wakes: Receiver<()>,
+}
+
+impl ReloadChannels {
+    /// Opens the channels.
+    pub(super) fn open() -> ReloadChannels {
+        let (sender, requests) = sync_channel(1);
+        let (wake, wakes) = sync_channel(1);
+        let orders = Arc::new(ReloadOrders {
+            wake,
+            has_news: AtomicBool::new(false),
+            is_requested: AtomicBool::new(false),
+            is_stopping: AtomicBool::new(false),
+        });
+        let trigger = ReloadTrigger {
+            requests: sender,
+            orders: Arc::clone(&orders),
+        };
+        ReloadChannels {
+            trigger,
+            requests,
+            orders,
+            wakes,
+        }
+    }
+}
+
+/// What the watching thread tells the reloading one.
+#[derive(Debug)]
+pub(super) struct ReloadOrders {
+    /// Has room for one message, which wakes the thread.
+    wake: SyncSender<()>,
+    /// The files may have changed, or a reload was requested, since the thread last took its orders.
+    has_news: AtomicBool,
+    is_requested: AtomicBool,
+    is_stopping: AtomicBool,
+}
+
+impl ReloadOrders {
+    /// Announces that the files have changed.
+    pub(super) fn announce_change(&self) {
+        self.has_news.store(true, SeqCst);
+        self.wake();
+    }
+
+    /// Requests a reload.
+    fn request(&self) {
+        self.is_requested.store(true, SeqCst);
+        self.announce_change();
+    }
+
+    fn wake(&self) {
+        let _is_awake = self.wake.try_send(());
+    }
+
+    /// Takes the orders; returns whether a reload is requested.
+    pub(super) fn take(&self) -> bool {
+        self.has_news.store(false, SeqCst);
+        self.is_requested.swap(false, SeqCst)
+    }
+
+    /// Whether work on the data that are served has become useless.
+    pub(super) fn is_outdated(&self) -> bool {
+        self.has_news.load(SeqCst) || self.is_stopping()
+    }
+
+    pub(super) fn is_stopping(&self) -> bool {
+        self.is_stopping.load(SeqCst)
+    }
+}
+
+/// The state of the watching thread.
+pub(super) struct Watcher {
+    /// `None` for the embedded sample, which does not change.
+    pub(super) directory: Option<PathBuf>,
+    /// How often to look at the files; zero means never.
+    pub(super) poll: Duration,
+    /// The state of the files at the last look.
+    pub(super) seen: Stamps,
+    pub(super) orders: Arc<ReloadOrders>,
+    pub(super) readiness: Arc<Readiness>,
+    pub(super) tls: Option<CertificateReloader>,
+}
+
+impl Watcher {
+    /// Watches until the server stops.
+    pub(super) fn run(mut self, requests: &Receiver<()>, heartbeat: &Heartbeat) {
+        let poll = Some(self.poll).filter(|poll| !poll.is_zero());
+        let poll = poll.unwrap_or(Duration::MAX);
+        let mut looked = clock::instant();
+        loop {
+            heartbeat.report();
+            let wait = poll.saturating_sub(looked.elapsed());
+            let is_requested = requests.recv_timeout(wait.min(REPORT_INTERVAL)).is_ok();
+            if self.orders.is_stopping() {
+                return;
+            }
+            if looked.elapsed() >= poll {
+                looked = clock::instant();
+                self.look();
+            }
+            // Tools that renew a certificate send no SIGHUP, so it is looked at whatever `--poll` is.
+            if let Some(tls) = &mut self.tls {
+                tls.look(&self.readiness, is_requested);
+            }
+            if is_requested {
+                self.orders.request();
+            }
+        }
+    }
+
+    /// Announces changed files.
+    fn look(&mut self) {
+        let Some(directory) = &self.directory else {
+            return;
+        };
+        let stamps = Stamps::of(directory);
+        if stamps != self.seen {
+            self.seen = stamps;
+            self.orders.announce_change();
+        }
+    }
+}
