@@ -4,7 +4,7 @@
 //! `REVIEWD_BENCH_REVIEWS` sets the number of reviews (default 10,000 and 100,000, or 1,000 as a test).
 
 #[path = "../../examples/generate/recombine.rs"]
-mod recombine;
+pub(crate) mod recombine;
 
 #[path = "files.rs"]
 mod files;
@@ -73,7 +73,7 @@ pub(crate) fn options(memory_bytes: u64) -> IndexOptions {
 }
 
 /// The kinds of searches that cost differently.
-pub(crate) const CLASSES: [&str; 16] = [
+pub(crate) const CLASSES: [&str; 17] = [
     "one letter",
     "two letters",
     "common word",
@@ -90,6 +90,7 @@ pub(crate) const CLASSES: [&str; 16] = [
     "one word",
     "three letters",
     "sixteen words",
+    "quoted phrase",
 ];
 
 /// A search of a class, as a query string.
@@ -169,6 +170,10 @@ impl<'d> Searches<'d> {
                 let words = self.words(3);
                 let letters = words.split(' ').map(|word| word.chars().take(1).collect());
                 pairs.push(("words", letters.collect::<Vec<String>>().join(" ")));
+            }
+            "quoted phrase" => {
+                let phrase = self.needle("phrase").replace('"', "");
+                pairs.push(("words", format!("\"{phrase}\"")));
             }
             text => pairs.push(("query", self.needle(text))),
         }

@@ -9,6 +9,7 @@ use super::completion;
 use super::jsonrpc::{Call, METHOD_NOT_FOUND, Request, RpcError, open_object, push_answer_head};
 use super::prompts;
 use super::protocol::{Era, Revision};
+use super::request_work::RequestWork;
 use super::resources;
 use super::tools;
 use crate::wire::text::cut;
@@ -28,11 +29,12 @@ pub(super) fn dispatch(
     catalog: &Catalog,
     era: Era,
     request: &Request<'_>,
+    work: &mut RequestWork,
     out: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
     let start = out.len();
     push_answer_head(out, request.id);
-    if let Err(error) = push_result(catalog, era, &request.call, out) {
+    if let Err(error) = push_result(catalog, era, &request.call, work, out) {
         out.truncate(start);
         return Err(error);
     }
@@ -53,10 +55,11 @@ fn push_result(
     catalog: &Catalog,
     era: Era,
     call: &Call<'_>,
+    work: &mut RequestWork,
     out: &mut Vec<u8>,
 ) -> Result<(), RpcError> {
     match (era, call.method) {
-        (_, "tools/call") => return tools::call(catalog, call, out),
+        (_, "tools/call") => return tools::call(catalog, call, work, out),
         (_, "tools/list") => return list(&catalog.tools_list, call, out),
         (_, "resources/list") => return list(&catalog.resources_list, call, out),
         (_, "resources/templates/list") => return list(&catalog.templates_list, call, out),
@@ -64,7 +67,7 @@ fn push_result(
             resources::read(&catalog.snapshot, &catalog.business, era, call, out)?;
         }
         (_, "prompts/list") => return list(&catalog.prompts_list, call, out),
-        (_, "prompts/get") => out.extend(open_object(prompts::get(catalog, call)?)),
+        (_, "prompts/get") => out.extend(open_object(prompts::get(catalog, call, work)?)),
         (_, "completion/complete") => out.extend(open_object(completion::complete(catalog, call)?)),
         (Era::Handshake, "ping") => out.push(b'{'),
         (Era::Stateless, "server/discover") => out.extend_from_slice(&catalog.discovery),

@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::catalog::Catalog;
 use super::jsonrpc::{Call, RpcError};
+use super::request_work::RequestWork;
 use super::tools::Members;
 use super::tools::arguments::Arguments;
 use crate::search::issue::Issues;
@@ -11,15 +12,19 @@ use crate::search::query::Parameter;
 use crate::wire::text::cut;
 
 /// Returns the result of `prompts/get`.
-pub(super) fn get(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
+pub(super) fn get(
+    catalog: &Catalog,
+    call: &Call<'_>,
+    work: &mut RequestWork,
+) -> Result<Value, RpcError> {
     let Some(name) = call.text("name") else {
         return Err(RpcError::params("params.name must be the name of a prompt"));
     };
     let none = Members::new();
     let members = call.arguments()?.unwrap_or(&none);
     let prompt = match name {
-        "summarize_reviews" => summarize(catalog, members),
-        "compare_services" => compare(catalog, members),
+        "summarize_reviews" => summarize(catalog, members, work),
+        "compare_services" => compare(catalog, members, work),
         "draft_reply" => draft_reply(catalog, members),
         _ => {
             let message = format!("unknown prompt {:?}", cut(name));
@@ -29,16 +34,26 @@ pub(super) fn get(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError>
     prompt.map_err(|issues| RpcError::params(issues.to_string()))
 }
 
-fn summarize(catalog: &Catalog, members: &Members) -> Result<Value, Issues> {
+fn summarize(
+    catalog: &Catalog,
+    members: &Members,
+    work: &mut RequestWork,
+) -> Result<Value, Issues> {
     let names = ["since", "service", "technician", "aspect"];
     let mut arguments = Arguments::new(members, &names);
     let values = names.map(|name| arguments.optional_text(name));
     let [since, service, technician, aspect] = values;
     arguments.date("since", since);
-    arguments.named(catalog, "service", Parameter::MentionsService, service);
+    arguments.named(
+        catalog,
+        "service",
+        Parameter::MentionsService,
+        service,
+        work,
+    );
     let parameter = Parameter::MentionsTechnician;
-    arguments.named(catalog, "technician", parameter, technician);
-    arguments.named(catalog, "aspect", Parameter::Aspect, aspect);
+    arguments.named(catalog, "technician", parameter, technician, work);
+    arguments.named(catalog, "aspect", Parameter::Aspect, aspect, work);
     arguments.finish()?;
     let mut text = String::from(
         "Summarize what the customer reviews say. Take the figures from get_rating_summary and get_insights, and \
@@ -62,12 +77,12 @@ fn summarize(catalog: &Catalog, members: &Members) -> Result<Value, Issues> {
     Ok(json!({"description": "A summary of the reviews", "messages": [message(text)]}))
 }
 
-fn compare(catalog: &Catalog, members: &Members) -> Result<Value, Issues> {
+fn compare(catalog: &Catalog, members: &Members, work: &mut RequestWork) -> Result<Value, Issues> {
     let names = ["first", "second"];
     let mut arguments = Arguments::new(members, &names);
     let [first, second] = names.map(|name| {
         let service = arguments.text(name, "must be the name of a service");
-        arguments.named(catalog, name, Parameter::MentionsService, service);
+        arguments.named(catalog, name, Parameter::MentionsService, service, work);
         service
     });
     arguments.finish()?;

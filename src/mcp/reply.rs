@@ -122,8 +122,10 @@ pub(crate) enum Refusal {
     Busy,
 }
 
-const TOO_MANY: &str = "too many requests from this address: retry after the time in Retry-After";
 const BUSY: &str = "too many responses are unfinished: retry after the time in Retry-After";
+/// The message of a request over its rate limit.
+pub(super) const TOO_MANY: &str =
+    "too many requests from this address: retry after the time in Retry-After";
 /// Methods of the address, for `Allow` and preflights.
 pub const METHODS: &str = "POST, DELETE, OPTIONS";
 /// Request headers that pages may send, for preflights.

@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::batch::Batch;
 use super::catalog::Catalog;
 use super::dispatch;
 use super::guard::{Guard, Origin};
@@ -12,6 +13,7 @@ use super::jsonrpc::{
 };
 use super::protocol::{Era, Revision};
 use super::reply::{Refusal, Reply};
+use super::request_work::RequestWork;
 use super::session::{EndedSessions, SessionId};
 use super::stateless;
 use super::tools::ToolCalls;
@@ -28,6 +30,15 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Largest message in bytes, 1 MiB by default; a larger one gets 413.
     pub body_bytes_max: usize,
+}
+
+/// A request whose body has been read: answered, or a batch whose messages are still to be answered.
+#[derive(Debug)]
+pub enum Begun {
+    /// The complete reply.
+    Answered(Reply),
+    /// To be answered by [`Batch::answer_next`] until it is empty, then [`Batch::finish`].
+    Batch(Batch),
 }
 
 /// The MCP server: it lives as long as the process, and gets the catalog with each request.
@@ -65,19 +76,39 @@ impl Server {
         self.guard.check(head).map_err(|error| Reply::error(&error))
     }
 
-    /// Answers a request to `/mcp`; `origin` is the result of [`Server::check_origin`]. The only state that is kept is
-    /// the list of ended sessions.
+    /// Answers a request to `/mcp` at once; `origin` is the result of [`Server::check_origin`]. The only state that is
+    /// kept is the list of ended sessions.
     #[must_use]
     pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, origin: Origin, body: &[u8]) -> Reply {
-        let reply = match head.method {
-            b"DELETE" => self.delete(head),
-            b"OPTIONS" => Reply::preflight(),
+        let mut batch = match self.begin(catalog, head, origin, body) {
+            Begun::Answered(reply) => return reply,
+            Begun::Batch(batch) => batch,
+        };
+        while !batch.is_empty() {
+            batch.answer_next(self, catalog, Some(head), true);
+        }
+        batch.finish()
+    }
+
+    /// Answers a request to `/mcp` as [`Server::handle`] does, unless it is a batch, which the caller has answered
+    /// message by message.
+    #[must_use]
+    pub fn begin(&self, catalog: &Catalog, head: &Head<'_>, origin: Origin, body: &[u8]) -> Begun {
+        let begun = match head.method {
+            b"DELETE" => Begun::Answered(self.delete(head)),
+            b"OPTIONS" => Begun::Answered(Reply::preflight()),
             _ => match self.refuse_head(head) {
-                Some(reply) => reply,
+                Some(reply) => Begun::Answered(reply),
                 None => self.post(catalog, head, body),
             },
         };
-        Reply { origin, ..reply }
+        match begun {
+            Begun::Answered(reply) => Begun::Answered(Reply { origin, ..reply }),
+            Begun::Batch(mut batch) => {
+                batch.origin = origin;
+                Begun::Batch(batch)
+            }
+        }
     }
 
     /// Rejects a request whose head is already invalid, as [`Server::handle`] would with the body.
@@ -104,32 +135,46 @@ impl Server {
         let mut out = Vec::new();
         match json::parse(line) {
             Err(error) => drop(refuse_unreadable(line, error, &mut out)),
-            Ok(Value::Array(messages)) => {
-                self.batch(catalog, None, *revision, &messages, &mut out);
-            }
+            Ok(Value::Array(messages)) => match Batch::new(messages, *revision) {
+                Err(error) => drop(refuse(&mut out, None, &error)),
+                Ok(mut batch) => {
+                    while !batch.is_empty() {
+                        batch.answer_next(self, catalog, None, true);
+                    }
+                    out = batch.into_responses();
+                }
+            },
             Ok(message) => {
-                let (_, negotiated) = self.answer(catalog, None, &message, &mut out);
+                let work = &mut RequestWork::new();
+                let (_, negotiated) = self.answer(catalog, None, &message, work, &mut out);
                 *revision = negotiated.unwrap_or(*revision);
             }
         }
         (!out.is_empty()).then_some(out)
     }
 
-    fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Reply {
+    fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Begun {
         if body.len() > self.body_bytes_max {
-            return Reply::refuse(Refusal::TooLarge(self.body_bytes_max));
+            return Begun::Answered(Reply::refuse(Refusal::TooLarge(self.body_bytes_max)));
         }
         let mut out = Vec::new();
         let mut negotiated = None;
         let status = match json::parse(body) {
             Err(error) => refuse_unreadable(body, error, &mut out),
-            Ok(Value::Array(messages)) => match self.revision(head) {
-                Ok(revision) => self.batch(catalog, Some(head), revision, &messages, &mut out),
-                Err(error) => refuse(&mut out, None, &error),
-            },
+            Ok(Value::Array(messages)) => {
+                let revision = self.revision(head);
+                match revision.and_then(|revision| Batch::new(messages, revision)) {
+                    Ok(mut batch) => {
+                        batch.form = head.form;
+                        return Begun::Batch(batch);
+                    }
+                    Err(error) => refuse(&mut out, None, &error),
+                }
+            }
             Ok(message) => {
                 let status;
-                (status, negotiated) = self.answer(catalog, Some(head), &message, &mut out);
+                let work = &mut RequestWork::new();
+                (status, negotiated) = self.answer(catalog, Some(head), &message, work, &mut out);
                 status
             }
         };
@@ -139,22 +184,23 @@ impl Server {
             true => Reply::empty(202),
             false => Reply::json(status, out).framed(head.form),
         };
-        Reply { session, ..reply }
+        Begun::Answered(Reply { session, ..reply })
     }
 
     /// Appends the response to one message, if it gets one; returns its status, and the revision that a handshake
     /// negotiated.
-    fn answer(
+    pub(super) fn answer(
         &self,
         catalog: &Catalog,
         head: Option<&Head<'_>>,
         message: &Value,
+        work: &mut RequestWork,
         out: &mut Vec<u8>,
     ) -> (u16, Option<Revision>) {
         let (id, answered) = match read(message) {
             Err((id, error)) => (id, Err(error)),
             Ok(Message::Request(request)) => {
-                let answered = self.request(catalog, head, &request, out);
+                let answered = self.request(catalog, head, &request, work, out);
                 (Some(request.id), answered)
             }
             Ok(message) => {
@@ -166,50 +212,6 @@ impl Server {
             Ok(negotiated) => (200, negotiated),
             Err(error) => (refuse(out, id, &error), None),
         }
-    }
-
-    /// Answers several messages at once, which only 2025-03-26 allows; returns the status.
-    fn batch(
-        &self,
-        catalog: &Catalog,
-        head: Option<&Head<'_>>,
-        revision: Revision,
-        messages: &[Value],
-        out: &mut Vec<u8>,
-    ) -> u16 {
-        if revision != Revision::R2025_03_26 {
-            let message = "a message must be an object: only 2025-03-26 supports batches";
-            return refuse(out, None, &bad_request(message));
-        }
-        if !(1..=BATCH_MAX).contains(&messages.len()) {
-            let message = "a batch must have 1 to 32 messages";
-            return refuse(out, None, &bad_request(message));
-        }
-        for message in messages {
-            let start = out.len();
-            out.push(if start == 0 { b'[' } else { b',' });
-            let refusal = match read(message) {
-                Ok(Message::Request(Request { id, call })) if call.method == "initialize" => {
-                    Some((id, "initialize must not be part of a batch"))
-                }
-                Ok(Message::Request(Request { id, .. })) if start > BATCH_BYTES_MAX => Some((
-                    id,
-                    "the responses to this batch are too large: send this request separately",
-                )),
-                _ => None,
-            };
-            match refusal {
-                Some((id, message)) => push_error(out, Some(id), &RpcError::invalid(message)),
-                None => drop(self.answer(catalog, head, message, out)),
-            }
-            if out.len() == start + 1 {
-                out.truncate(start);
-            }
-        }
-        if !out.is_empty() {
-            out.push(b']');
-        }
-        200
     }
 
     /// Checks a message that gets no response.
@@ -234,6 +236,7 @@ impl Server {
         catalog: &Catalog,
         head: Option<&Head<'_>>,
         request: &Request<'_>,
+        work: &mut RequestWork,
         out: &mut Vec<u8>,
     ) -> Result<Option<Revision>, RpcError> {
         let call = &request.call;
@@ -257,7 +260,7 @@ impl Server {
             Era::Handshake
         };
         self.calls.count(call);
-        dispatch::dispatch(catalog, era, request, out).map(|()| None)
+        dispatch::dispatch(catalog, era, request, work, out).map(|()| None)
     }
 
     /// Checks version and session of a request after the handshake, and returns the revision it belongs to.
@@ -308,7 +311,8 @@ impl Server {
     }
 }
 
-fn bad_request(message: &'static str) -> RpcError {
+/// Returns an error with HTTP status 400.
+pub(super) fn bad_request(message: &'static str) -> RpcError {
     RpcError::invalid(message).with_status(400)
 }
 
@@ -329,10 +333,6 @@ fn refuse_unreadable(body: &[u8], error: JsonError, out: &mut Vec<u8>) -> u16 {
 
 const VERSION_MESSAGE: &str = "MCP-Protocol-Version must be one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 \
 and 2026-07-28, sent once";
-/// Largest number of messages in a batch; larger batches are rejected.
-const BATCH_MAX: usize = 32;
-/// Bytes of responses after which the rest of a batch is rejected, so that one request cannot produce a gigabyte.
-const BATCH_BYTES_MAX: usize = 1 << 20;
 
 #[cfg(test)]
 mod tests;

@@ -19,6 +19,7 @@ use crate::search::hints::{Hint, hints};
 use crate::search::issue::{Issue, Issues};
 use crate::search::query::{self, Buffers, Parameter};
 use crate::search::run;
+use crate::search::work::Work;
 
 /// A valid query of a search page or of the widget.
 pub(crate) struct PageQuery<'b> {
@@ -65,7 +66,7 @@ impl Pages {
         let index = &self.snapshot.index;
         let page = run::run(index, query, scratch);
         let hints = match page.matched {
-            0 => hints(index, query, scratch),
+            0 => hints(index, query, scratch, &mut Work::for_hints()),
             _ => Vec::new(),
         };
         let filter = &query.filter;
@@ -146,7 +147,10 @@ impl Pages {
 
     /// Returns the aspect with a folded name.
     fn aspect(&self, folded: &str) -> Option<&Aspect> {
-        let id = self.snapshot.index.resolve(Parameter::Aspect, folded)?;
+        let id = self
+            .snapshot
+            .index
+            .resolve(Parameter::Aspect, folded, &mut Work::new(0))?;
         let id = id.ok()?;
         let mut aspects = mentioned(self.snapshot.insights_value()).into_iter();
         aspects.find(|aspect| aspect.id == id)

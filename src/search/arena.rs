@@ -6,10 +6,11 @@ use crate::search::fold::fold_into;
 use memchr::memchr;
 
 /// The folded texts of all reviews, row after row: [`START`] and the text, then [`START`] and each word of it that
-/// follows a character other than a space, then [`START`] and [`END`]; an empty text is [`END`] alone.
+/// follows a character other than a space, then [`START`] and [`END`]; an empty text is [`END`] alone. A word that
+/// follows a character other than a space and the [`COMMON_SIGNS`] comes last, and [`RARE`] and [`START`] precede it.
 ///
 /// So every word is preceded by a space or by [`START`], and two needles find all its occurrences. UTF-8 text contains
-/// neither mark, so no match spans two reviews, and the words listed after a text add no matches to it.
+/// none of the marks, so no match spans two reviews, and the words listed after a text add no matches to it.
 #[derive(Clone, Debug)]
 pub(super) struct Arena {
     /// The texts, then [`PADDING`] bytes.
@@ -20,6 +21,13 @@ pub(super) struct Arena {
 
 /// Precedes each text that is not empty, and each word after a character other than a space; follows the last one.
 pub(super) const START: u8 = 0xfe;
+
+/// Precedes the [`START`] of a word after a rare sign.
+pub(super) const RARE: u8 = 0xfd;
+
+/// The signs after which most words stand that follow no space. A phrase is looked up after each of them; only few of
+/// the listed words follow another sign.
+pub(super) const COMMON_SIGNS: [u8; 9] = *b"'\"-.,!/(\n";
 
 /// Ends each text.
 pub(super) const END: u8 = 0xff;
@@ -43,11 +51,7 @@ impl Arena {
             folded.clear();
             fold_into(&review.text, &mut folded);
             if !folded.is_empty() {
-                for word in std::iter::once(&*folded).chain(words_after_signs(&folded)) {
-                    arena.bytes.push(START);
-                    arena.bytes.extend_from_slice(word.as_bytes());
-                }
-                arena.bytes.push(START);
+                arena.push_text(&folded);
             }
             arena.bytes.push(END);
         }
@@ -55,6 +59,28 @@ impl Arena {
         arena.bytes.extend_from_slice(&[END; PADDING]);
         arena.bytes.shrink_to_fit();
         arena
+    }
+
+    /// Appends a text, and the words of it that follow a character other than a space.
+    fn push_text(&mut self, folded: &str) {
+        self.push_marked(&[START], folded);
+        for listed in words_after_signs(folded) {
+            if is_common(listed.sign) {
+                self.push_marked(&[START], listed.word);
+            }
+        }
+        self.bytes.push(START);
+        for listed in words_after_signs(folded) {
+            if !is_common(listed.sign) {
+                self.push_marked(&[RARE, START], listed.word);
+                self.bytes.push(START);
+            }
+        }
+    }
+
+    fn push_marked(&mut self, mark: &[u8], text: &str) {
+        self.bytes.extend_from_slice(mark);
+        self.bytes.extend_from_slice(text.as_bytes());
     }
 
     /// Returns the number of texts.
@@ -73,4 +99,9 @@ impl Arena {
         let text = self.row(row).get(1..).unwrap_or_default();
         &text[..memchr(START, text).unwrap_or(text.len())]
     }
+}
+
+/// Tells whether `sign` is one of the [`COMMON_SIGNS`].
+fn is_common(sign: char) -> bool {
+    u8::try_from(sign).is_ok_and(|sign| COMMON_SIGNS.contains(&sign))
 }

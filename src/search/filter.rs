@@ -358,14 +358,25 @@ pub fn is_of_word(character: char) -> bool {
             || CanonicalCombiningClassMapBorrowed::new().get_u8(character) != 0)
 }
 
+/// A word that follows a character other than a space.
+pub(super) struct WordAfterSign<'t> {
+    /// The character before the word.
+    pub(super) sign: char,
+    /// The listed part of the word.
+    pub(super) word: &'t str,
+}
+
 /// Returns the words of a folded `text` that follow a character other than a space. The index lists them after the
 /// text, each cut by [`listed_part`]; the list is at most three times as long as the text.
-pub(super) fn words_after_signs(text: &str) -> impl Iterator<Item = &str> {
+pub(super) fn words_after_signs(text: &str) -> impl Iterator<Item = WordAfterSign<'_>> {
     let mut before = ' ';
     text.char_indices().filter_map(move |(at, character)| {
-        let last = std::mem::replace(&mut before, character);
-        let is_listed = last != ' ' && !is_of_word(last) && is_of_word(character);
-        is_listed.then(|| listed_part(&text[at..]))
+        let sign = std::mem::replace(&mut before, character);
+        if sign == ' ' || is_of_word(sign) || !is_of_word(character) {
+            return None;
+        }
+        let word = listed_part(&text[at..]);
+        Some(WordAfterSign { sign, word })
     })
 }
 

@@ -1,10 +1,11 @@
 //! Hints for a search without results: unknown names, and what similar searches would find. Each filter and word of the
-//! request costs a search, and each word that no review has up to four more: at most a hundred.
+//! request costs a search, and each word that no review has up to four more, as long as work is left.
 
 use super::filter::{Filter, Query, RatingSet, Sort, Term, Words};
 use super::index::Index;
 use super::query::Parameter;
-use super::run::{Page, Scratch, run};
+use super::run::{Page, Scratch, run_within};
+use super::work::Work;
 use crate::wire::json::{Array, Object, push_strings};
 use crate::wire::text::{LANGUAGES, cut};
 
@@ -22,15 +23,20 @@ pub struct Hint<'i> {
 }
 
 /// Returns hints for `query`, which found nothing: names that are unknown or ambiguous, filters without which it finds
-/// reviews, and how many reviews each word alone finds, or its beginning if the word finds none. Costs at most a
-/// hundred searches.
-pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> Vec<Hint<'i>> {
+/// reviews, and how many reviews each word alone finds, or its beginning if the word finds none. Those for which no
+/// `work` is left are missing.
+pub fn hints<'i>(
+    index: &'i Index,
+    query: &Query<'_>,
+    scratch: &mut Scratch,
+    work: &mut Work,
+) -> Vec<Hint<'i>> {
     let filter = query.filter;
     let mut hints = Vec::new();
     let language = filter.language.map(|tag| (Parameter::Language, tag));
     let source = filter.source.map(|source| (Parameter::Source, source));
     for (parameter, name) in filter.names().chain(language).chain(source) {
-        if let Some(Err(wrong)) = index.resolve(parameter, name) {
+        if let Some(Err(wrong)) = index.resolve(parameter, name, work) {
             let (name, problem) = (cut(name), wrong.problem);
             hints.push(Hint {
                 parameter,
@@ -43,7 +49,11 @@ pub fn hints<'i>(index: &'i Index, query: &Query<'_>, scratch: &mut Scratch) -> 
     let has_wrong_name = !hints.is_empty();
     // Adds how many reviews another search finds, and tells whether it finds any; if not, only if `is_always`.
     let mut suggest = |parameter, filter: Filter<'_>, is_always, before: &str, after| {
-        let matched = run(index, &Query::new(filter, Sort::Newest, 1), scratch).matched;
+        let query = Query::new(filter, Sort::Newest, 1);
+        let Some(page) = run_within(index, &query, scratch, work) else {
+            return false;
+        };
+        let matched = page.matched;
         if matched > 0 || is_always {
             let reviews = if matched == 1 { "review" } else { "reviews" };
             hints.push(Hint {
@@ -107,11 +117,16 @@ fn only_words(words: &str) -> Filter<'_> {
 ///
 /// Words of names and phrases of aspects come first, then the others, rarest first; each is kept if a review matches.
 /// Each of the first four words starts one such selection, and the largest wins. Function words such as "would" are
-/// left out. Excluded words and all other filters stay. `None` if no word is left. Costs at most 150 searches.
-pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Option<(String, Page)> {
+/// left out. Excluded words and all other filters stay. `None` if no word is left, or no `work` for the selection.
+pub fn closest(
+    index: &Index,
+    query: &Query<'_>,
+    scratch: &mut Scratch,
+    work: &mut Work,
+) -> Option<(String, Page)> {
     let asked = query.filter.words;
     let (wanted, excluded) = terms(Some(asked.or_else(|| Words::parse(query.filter.text?))?));
-    let mut search = |terms: &[Term<'_>], limit: u8| -> Option<Page> {
+    let mut search = |terms: &[Term<'_>], limit: u8, work: &mut Work| -> Option<Page> {
         let words = join(terms);
         let filter = Filter {
             text: asked.and(query.filter.text),
@@ -119,7 +134,8 @@ pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Optio
             ..query.filter
         };
         let query = Query::new(filter, query.sort, limit);
-        Some(run(index, &query, scratch)).filter(|page| page.matched > 0)
+        let page = run_within(index, &query, scratch, work)?;
+        Some(page).filter(|page| page.matched > 0)
     };
     let has = |language: &str, term: &Term<'_>| language.split(' ').any(|word| word == term.text);
     let languages = LANGUAGES.lines().rev();
@@ -128,9 +144,9 @@ pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Optio
     let told = wanted.iter().filter(|term| !has(language, term));
     let found = told.filter_map(|term| {
         spellings(*term).find_map(|term| {
-            let matched = search(&[&excluded[..], &[term]].concat(), 1)?.matched;
+            let matched = search(&[&excluded[..], &[term]].concat(), 1, work)?.matched;
             let aspects = index.aspects.as_ref();
-            let is_of_aspect = aspects.is_some_and(|aspects| aspects.has_word(term.text));
+            let is_of_aspect = aspects.is_some_and(|aspects| aspects.has_word(term.text, work));
             Some((!is_of_aspect, matched, term))
         })
     });
@@ -141,7 +157,7 @@ pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Optio
         let mut kept = [&excluded[..], &[*first]].concat();
         for (.., term) in found.iter().filter(|(.., term)| term != first) {
             kept.push(*term);
-            if search(&kept, 1).is_none() {
+            if search(&kept, 1, work).is_none() {
                 kept.pop();
             }
         }
@@ -150,7 +166,7 @@ pub fn closest(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Optio
         }
     }
     found.first()?;
-    let page = search(&closest, query.limit)?;
+    let page = search(&closest, query.limit, work)?;
     Some((join(&closest), page))
 }
 

@@ -9,6 +9,7 @@ use crate::search::query::Parameter;
 use crate::search::rows::{RowSet, insert, words_for};
 pub use crate::search::tree::IndexOptions;
 use crate::search::tree::{Tree, build_within};
+use crate::search::work::Work;
 use crate::wire::date::Date;
 use std::ops::Deref;
 use std::sync::Arc;
@@ -107,18 +108,19 @@ impl Index {
     /// other parameters, and for aspects until the insights are derived.
     ///
     /// # Errors
-    /// An unknown or ambiguous name. Unknown ones are compared with at most 2,000 others.
+    /// An unknown or ambiguous name. Unknown ones are compared with at most 2,000 others, as long as `work` is left.
     pub fn resolve(
         &self,
         parameter: Parameter,
         folded: &str,
+        work: &mut Work,
     ) -> Option<Result<&str, WrongName<'_>>> {
         match parameter {
-            Parameter::MentionsTechnician => Some(self.technicians.resolve(folded)),
-            Parameter::MentionsService => Some(self.services.resolve(folded)),
-            Parameter::Aspect => Some(self.aspects.as_ref()?.resolve(folded)),
-            Parameter::Language => Some(self.languages.resolve(folded)),
-            Parameter::Source => Some(self.sources.resolve(folded)),
+            Parameter::MentionsTechnician => Some(self.technicians.resolve(folded, work)),
+            Parameter::MentionsService => Some(self.services.resolve(folded, work)),
+            Parameter::Aspect => Some(self.aspects.as_ref()?.resolve(folded, work)),
+            Parameter::Language => Some(self.languages.resolve(folded, work)),
+            Parameter::Source => Some(self.sources.resolve(folded, work)),
             _ => None,
         }
     }

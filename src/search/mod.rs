@@ -13,6 +13,7 @@ mod rows;
 pub mod run;
 mod terms;
 mod tree;
+pub mod work;
 
 pub use tree::Tuning;
 

@@ -4,6 +4,7 @@ use crate::model::insights::{Aspect, Polarity};
 use crate::model::{Review, Row, Taxonomy};
 use crate::search::fold::fold;
 use crate::search::rows::RowSet;
+use crate::search::work::{NAME, Work};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Why a name does not identify an entry.
@@ -115,37 +116,43 @@ impl Names {
     }
 
     /// Returns the rows of the folded `name`, or of the only entry that it is a part of.
-    pub(super) fn rows(&self, name: &str) -> Option<&RowSet> {
-        let part = || match self.entries_with(name)[..] {
+    pub(super) fn rows(&self, name: &str, work: &mut Work) -> Option<&RowSet> {
+        if let Some(rows) = self.rows_of_whole(name) {
+            return Some(rows);
+        }
+        match self.entries_with(name, work)[..] {
             [entry] => Some(&self.entries[entry as usize].1),
             _ => None,
-        };
-        self.rows_of_whole(name).or_else(part)
+        }
     }
 
     /// Returns the entry that the folded `name` identifies: by its whole name (the first entry if several share it), or
-    /// by words of its names in any order. Linear in the number of names; spelling is compared with the first 2,000.
+    /// by words of its names in any order. Linear in the number of names; spelling is compared with the first 2,000, as
+    /// long as `work` is left.
     ///
     /// # Errors
     /// No entry, or several.
-    pub(super) fn resolve(&self, name: &str) -> Result<&str, WrongName<'_>> {
+    pub(super) fn resolve(&self, name: &str, work: &mut Work) -> Result<&str, WrongName<'_>> {
         let published = |entry: &u32| &*self.entries[*entry as usize].0;
         if let Some(entry) = self.key(name).and_then(|key| key.entries.first()) {
             return Ok(published(entry));
         }
-        let found = self.entries_with(name);
+        let found = self.entries_with(name, work);
         if let [entry] = &found[..] {
             return Ok(published(entry));
         }
         let is_unknown = found.is_empty();
         let entries = if is_unknown {
-            self.nearest(name)
+            self.nearest(name, work)
         } else {
             found
         };
         let names: Vec<&str> = entries.iter().take(NAMES_MAX).map(published).collect();
         let problem = match (is_unknown, names.is_empty()) {
-            (true, true) => "is unknown: no review has a value".to_owned(),
+            (true, true) if self.entries.is_empty() => {
+                "is unknown: no review has a value".to_owned()
+            }
+            (true, true) => "is unknown".to_owned(),
             (true, false) => format!("is unknown; the nearest: {}", names.join(", ")),
             (false, _) => format!("may mean {}", names.join(" or ")),
         };
@@ -158,7 +165,8 @@ impl Names {
     }
 
     /// Returns the entries with a name that contains all words of `name`, or else all except its titles, ascending.
-    fn entries_with(&self, name: &str) -> Vec<u32> {
+    fn entries_with(&self, name: &str, work: &mut Work) -> Vec<u32> {
+        work.spend(self.keys.len() as u64 * NAME);
         let all = words(name).collect();
         let untitled = words(name).filter(is_no_title).collect();
         let mut found = BTreeSet::new();
@@ -174,13 +182,17 @@ impl Names {
     }
 
     /// Returns the entries whose name or a word of it is most similar to `name` or a word of that; only those from
-    /// [`LIKENESS_MIN`] on, if there are any.
-    fn nearest(&self, name: &str) -> Vec<u32> {
+    /// [`LIKENESS_MIN`] on, if there are any. None if `work` does not suffice to compare all.
+    fn nearest(&self, name: &str, work: &mut Work) -> Vec<u32> {
         let asked: String = name.chars().take(NAME_CHARS_COMPARED).collect();
         let asked: Vec<&str> = parts(&asked).take(PARTS_COMPARED).collect();
         let mut near: Vec<(f64, u32)> = Vec::new();
         let keys = self.keys.iter().filter(|key| !key.folded.is_empty());
         for key in keys.take(NAMES_COMPARED) {
+            if work.is_spent() {
+                return Vec::new();
+            }
+            work.spend(likeness_work(&asked, &key.folded));
             let pairs =
                 parts(&key.folded).flat_map(|part| asked.iter().map(move |asked| (*asked, part)));
             let likeness = pairs.map(|(asked, part)| strsim::jaro_winkler(asked, part));
@@ -199,6 +211,13 @@ impl Names {
         }
         entries
     }
+}
+
+/// Returns the work to compare the parts of two names: each character of one with each of the other, for the whole name
+/// and again for its words.
+fn likeness_work(asked: &[&str], name: &str) -> u64 {
+    let asked: usize = asked.iter().map(|part| part.len()).sum();
+    NAME + (asked * name.len()) as u64
 }
 
 /// Limits of the comparison with an unknown name, which bound the time of a hint.
@@ -259,19 +278,24 @@ impl Aspects {
     }
 
     /// Returns the aspect that the folded `name` identifies, as [`Names::resolve`] does.
-    pub(super) fn resolve(&self, name: &str) -> Result<&str, WrongName<'_>> {
-        self.0[0].resolve(name)
+    pub(super) fn resolve(&self, name: &str, work: &mut Work) -> Result<&str, WrongName<'_>> {
+        self.0[0].resolve(name, work)
     }
 
     /// Tells whether the name or a phrase of an aspect has the folded `word`.
-    pub(super) fn has_word(&self, word: &str) -> bool {
-        !self.0[0].entries_with(word).is_empty()
+    pub(super) fn has_word(&self, word: &str, work: &mut Work) -> bool {
+        !self.0[0].entries_with(word, work).is_empty()
     }
 
     /// Returns the rows that mention the folded `aspect`, or any, with `polarity`, or any.
-    pub(super) fn rows(&self, aspect: Option<&str>, polarity: Option<Polarity>) -> Option<&RowSet> {
+    pub(super) fn rows(
+        &self,
+        aspect: Option<&str>,
+        polarity: Option<Polarity>,
+        work: &mut Work,
+    ) -> Option<&RowSet> {
         let names = &self.0[polarity.map_or(0, |polarity| polarity as usize + 1)];
-        names.rows(aspect.unwrap_or(ANY))
+        names.rows(aspect.unwrap_or(ANY), work)
     }
 }
 

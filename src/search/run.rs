@@ -12,6 +12,7 @@ use crate::search::rows::{
 };
 use crate::search::terms::{Candidates, Memory, TermLookup};
 use crate::search::tree::Postings;
+use crate::search::work::{ROW, Work};
 use arrayvec::{ArrayString, ArrayVec};
 use std::cmp::Ordering;
 use std::ops::Range;
@@ -29,6 +30,28 @@ pub struct Page {
 
 /// Runs `query` with an exact count; allocates nothing once the buffers of `scratch` are large enough.
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
+    scratch.terms.work = Work::default();
+    find_page(index, query, scratch)
+}
+
+/// Runs `query` like [`run`], and takes what it costs from `work`; `None` if that does not suffice. The search stops
+/// soon after it has spent what was left.
+pub fn run_within(
+    index: &Index,
+    query: &Query<'_>,
+    scratch: &mut Scratch,
+    work: &mut Work,
+) -> Option<Page> {
+    if work.is_spent() {
+        return None;
+    }
+    scratch.terms.work = Work::new(work.left());
+    let page = find_page(index, query, scratch);
+    work.spend(scratch.spent());
+    if work.is_spent() { None } else { Some(page) }
+}
+
+fn find_page(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
     let runs = runs(index, query);
     // One more row than the limit shows whether another page follows.
@@ -144,6 +167,13 @@ pub struct Scratch {
     terms: Memory,
 }
 
+impl Scratch {
+    /// Returns the work of the last search.
+    pub fn spent(&self) -> u64 {
+        self.terms.work.spent()
+    }
+}
+
 /// Rows in one of three forms.
 #[derive(Debug)]
 enum Rows<'s> {
@@ -199,7 +229,7 @@ fn select<'s>(
     } = scratch;
     candidates.rows.clear();
     let mut plan = Plan::default();
-    if !plan.fill(index, &query.filter, terms) {
+    if !plan.fill(index, &query.filter, terms) || terms.work.is_spent() {
         return (0, Rows::List(&[]));
     }
     match (plan.only_postings(index), &index.tree) {
@@ -220,11 +250,15 @@ fn select<'s>(
         _ => {}
     }
     if plan.terms.is_empty() && plan.lists.is_empty() {
+        terms
+            .work
+            .spend(words_for(index.len()) as u64 * plan.bitmaps.len() as u64 / 2);
         let matched = plan.count_bitmaps(index.len());
         return (matched, Rows::Bitmaps(plan.range, plan.bitmaps));
     }
     if plan.collect(index, candidates, bits, terms) {
         let matched = candidates.rows.len() as u32;
+        terms.work.spend(u64::from(matched) * ROW);
         return (matched, Rows::List(&candidates.rows));
     }
     plan.intersect(index, candidates, bits, terms);
@@ -244,12 +278,20 @@ impl<'s> Plan<'s> {
         }
         self.range = start..end;
         let (aspect, polarity) = (filter.aspect, filter.polarity);
-        let aspects = || index.aspects.as_ref()?.rows(aspect, polarity);
+        let aspects = index
+            .aspects
+            .as_ref()
+            .filter(|_| filter.needs_insights())
+            .and_then(|aspects| aspects.rows(aspect, polarity, &mut memory.work));
         let replies = |has_reply: bool| Some(&index.replies[usize::from(has_reply)]);
         let columns: [Option<Option<&RowSet>>; COLUMNS] = [
-            filter.technician.map(|name| index.technicians.rows(name)),
-            filter.service.map(|name| index.services.rows(name)),
-            filter.needs_insights().then(aspects),
+            filter
+                .technician
+                .map(|name| index.technicians.rows(name, &mut memory.work)),
+            filter
+                .service
+                .map(|name| index.services.rows(name, &mut memory.work)),
+            filter.needs_insights().then_some(aspects),
             filter.has_reply.map(replies),
             filter
                 .language
@@ -365,6 +407,7 @@ impl<'s> Plan<'s> {
         }
         let mut lists: ArrayVec<Walk<'_>, COLUMNS> =
             self.lists.iter().map(|list| Walk::new(list)).collect();
+        memory.work.spend(rows.len() as u64 * ROW);
         rows.retain(|row| {
             self.range.contains(row)
                 && self.bitmaps.iter().all(|words| has(words, *row))
@@ -374,14 +417,17 @@ impl<'s> Plan<'s> {
         candidates.open.clear();
         candidates.open.resize(candidates.rows.len(), open);
         for (number, term) in self.terms.iter().enumerate() {
+            if memory.work.is_spent() {
+                return true;
+            }
             if known != Some(number) {
                 term.narrow_candidates(index, candidates, 1 << number, memory);
             }
         }
         for term in &self.terms {
-            term.narrow_by_parts(index, candidates);
+            term.narrow_by_parts(index, candidates, &mut memory.work);
         }
-        candidates.verify_texts(index, &self.terms);
+        candidates.verify_texts(index, &self.terms, &mut memory.work);
         true
     }
 
@@ -419,7 +465,13 @@ impl<'s> Plan<'s> {
         bits[to + 1..].fill(0);
         bits[from] &= mask(&self.range, from);
         bits[to] &= mask(&self.range, to);
+        memory
+            .work
+            .spend(bits.len() as u64 * (2 + self.bitmaps.len() as u64));
         for (number, term) in self.terms.iter().enumerate().skip(first) {
+            if memory.work.is_spent() {
+                return;
+            }
             term.narrow_bits(tree, bits, 1 << number, memory);
         }
         candidates.verify_bits(index, &self.terms, bits, memory);

@@ -1,14 +1,17 @@
 //! Looks up a term of `query` or `words` in the tree, and narrows the rows selected so far.
 //!
 //! A word is two needles: the word after a space, and after [`START`]. The tree returns the rows of a needle, or a
-//! superset no larger than a leaf; uncertain rows are verified in the texts. A phrase must end at the end of a word, so
-//! each of its needles is looked up with every byte that may follow a word.
+//! superset no larger than a leaf; uncertain rows are verified in the texts. A phrase (any term with a sign in it) that
+//! few reviews contain is one needle, whose rows are verified. A common phrase is looked up after a space, after
+//! [`START`] and after each of the [`COMMON_SIGNS`]; after other signs, its first word is. It must end at the end of a
+//! word, so each of its needles is looked up with every character that may follow a word.
 
-use crate::search::arena::START;
+use crate::search::arena::{COMMON_SIGNS, RARE, START};
 use crate::search::filter::{Term, is_of_word, listed_part};
 use crate::search::index::Index;
 use crate::search::rows::{Walk, has, insert, remove, rows_of, unpack, words_for};
 use crate::search::tree::{Postings, Tree};
+use crate::search::work::{LOOKUP, ROW, TEXT, TEXT_BYTES, Work};
 use crate::wire::text::truncate;
 use arrayvec::ArrayVec;
 use memchr::memmem::Finder;
@@ -20,6 +23,20 @@ pub(super) struct TermLookup<'t, 'q> {
     finder: Finder<'q>,
     /// The tree's results; together they contain all rows of the term.
     needles: ArrayVec<Needle<'t>, 3>,
+    after_signs: AfterSigns,
+}
+
+/// Lookups of a common phrase after the [`COMMON_SIGNS`]; those of a needle are small enough to be repeated.
+#[derive(Clone, Copy, Default)]
+struct AfterSigns {
+    /// A bit for each sign after which the phrase may occur.
+    signs: u16,
+    /// The sum of [`Postings::rows_max`].
+    rows_max: u32,
+    /// The sum of [`Postings::steps`].
+    steps: u32,
+    /// Whether a lookup leads to an inner node.
+    has_inner: bool,
 }
 
 /// A spelling of a term in the arena.
@@ -57,6 +74,8 @@ pub(super) struct Memory {
     marks: Vec<u64>,
     /// Rows of a bitmap whose texts still have to be searched, each with the bit of the term to search for.
     open: Vec<(u32, u32)>,
+    /// The work of the search.
+    pub(super) work: Work,
 }
 
 /// Lists with more than one row in this many become a bitmap; each row of a shorter list is looked up in the selection.
@@ -69,55 +88,124 @@ const STEPS_PER_OPEN_TEXT: u32 = 96;
 impl<'t, 'q> TermLookup<'t, 'q> {
     /// Looks up the needles of `term`; without a tree there are no results.
     pub(super) fn new(index: &'t Index, term: Term<'q>, memory: &mut Memory) -> Self {
-        let mut needles = ArrayVec::new();
-        let text = term.text.as_bytes();
-        let mut find = |before: &'static [u8], text: &[u8], after: &[u8], is_whole: bool| {
-            let needle = join(&mut memory.needle, &[before, text, after]);
-            let found = index.tree.as_ref().and_then(|tree| tree.find(needle));
-            needles.extend(found.map(|(postings, exact)| Needle {
-                before,
-                postings,
-                exact: exact && is_whole,
-            }));
-        };
-        if term.begins_word {
-            find(b" ", text, b"", true);
-            find(&[START], text, b"", true);
-            // After a sign, only a part of the term may be listed.
-            let part = listed_part(term.text);
-            let rest = &term.text[part.len()..];
-            if let Some(next) = rest.chars().next() {
-                let after: &[u8] = if is_of_word(next) { b"" } else { &[START] };
-                find(&[START], part.as_bytes(), after, false);
-            }
-        } else {
-            find(b"", text, b"", true);
-        }
-        TermLookup {
+        let mut lookup = TermLookup {
             term,
             finder: Finder::new(term.text),
-            needles,
+            needles: ArrayVec::new(),
+            after_signs: AfterSigns::default(),
+        };
+        let Some(tree) = &index.tree else {
+            return lookup;
+        };
+        let text = term.text.as_bytes();
+        if !term.begins_word {
+            lookup.find(tree, b"", text, b"", memory);
+        } else if listed_part(term.text).len() == text.len() {
+            lookup.find(tree, b" ", text, b"", memory);
+            lookup.find(tree, &[START], text, b"", memory);
+        } else {
+            lookup.find_phrase(tree, memory);
+        }
+        lookup
+    }
+
+    /// Looks up a term that begins as a word and has a sign in it.
+    fn find_phrase(&mut self, tree: &'t Tree, memory: &mut Memory) {
+        let text = self.term.text;
+        memory.work.spend(LOOKUP * (1 + COMMON_SIGNS.len() as u64));
+        let Some((postings, is_exact)) = tree.find(text.as_bytes()) else {
+            return;
+        };
+        if !is_exact || is_leaf(postings) {
+            self.needles.push(Needle {
+                before: b"",
+                postings,
+                exact: false,
+            });
+            return;
+        }
+        self.find(tree, b" ", text.as_bytes(), b"", memory);
+        self.find(tree, &[START], text.as_bytes(), b"", memory);
+        // After a rare sign, only the first word is listed.
+        let part = listed_part(text);
+        let is_cut = text[part.len()..].starts_with(is_of_word);
+        let after: &[u8] = if is_cut { b"" } else { &[START] };
+        self.find(tree, &[RARE, START], part.as_bytes(), after, memory);
+        for (number, sign) in COMMON_SIGNS.iter().enumerate() {
+            let needle = join(&mut memory.needle, &[&[*sign], text.as_bytes()]);
+            if let Some((postings, _)) = tree.find(needle) {
+                let known = &mut self.after_signs;
+                known.signs |= 1 << number;
+                known.rows_max = known.rows_max.saturating_add(postings.rows_max());
+                known.steps = known.steps.saturating_add(postings.steps());
+                known.has_inner |= !is_leaf(postings);
+            }
+        }
+    }
+
+    /// Looks up `part`, which is the term or a part of it, between `before` and `after`.
+    fn find(
+        &mut self,
+        tree: &'t Tree,
+        before: &'static [u8],
+        part: &[u8],
+        after: &[u8],
+        memory: &mut Memory,
+    ) {
+        memory.work.spend(LOOKUP);
+        let needle = join(&mut memory.needle, &[before, part, after]);
+        if let Some((postings, is_exact)) = tree.find(needle) {
+            self.needles.push(Needle {
+                before,
+                postings,
+                exact: is_exact && part.len() == self.term.text.len(),
+            });
         }
     }
 
     /// Returns an upper bound of the number of rows that contain the term.
     pub(super) fn rows_max(&self) -> u32 {
-        self.sum(Postings::rows_max)
+        let needles = self.needles.iter();
+        needles.fold(self.after_signs.rows_max, |sum, needle| {
+            sum.saturating_add(needle.postings.rows_max())
+        })
+    }
+
+    /// Returns roughly how many rows must be decoded to get all rows of the term.
+    fn steps(&self) -> u32 {
+        let needles = self.needles.iter();
+        needles.fold(self.after_signs.steps, |sum, needle| {
+            sum.saturating_add(needle.postings.steps())
+        })
+    }
+
+    /// Returns the work to decode all rows of the term, of which the ends of phrases are looked up anew.
+    fn work(&self) -> u64 {
+        let inner = |needle: &&Needle<'_>| needle.exact && !is_leaf(needle.postings);
+        let inner = self.needles.iter().filter(inner).count() as u64;
+        let ends = if self.term.ends_word {
+            (inner + u64::from(self.after_signs.signs.count_ones())) * ENDS_LOOKED_UP
+        } else {
+            0
+        };
+        ends * LOOKUP + u64::from(self.steps()) * ROW
     }
 
     /// Tells whether no text contains the term.
     pub(super) fn is_nowhere(&self, index: &Index) -> bool {
-        index.tree.is_some() && self.needles.is_empty()
+        index.tree.is_some() && self.needles.is_empty() && self.after_signs.signs == 0
     }
 
     /// Tells whether all needles lead to leaves.
     pub(super) fn is_leaf(&self) -> bool {
-        self.needles.iter().all(|needle| is_leaf(needle.postings))
+        !self.after_signs.has_inner && self.needles.iter().all(|needle| is_leaf(needle.postings))
     }
 
     /// Tells whether the tree alone determines the rows of the term.
     pub(super) fn is_certain(&self) -> bool {
-        !self.term.ends_word && self.needles.iter().all(|needle| needle.exact)
+        !self.term.ends_word
+            && self.after_signs.signs == 0
+            && self.needles.iter().all(|needle| needle.exact)
     }
 
     /// Returns the rows of the term if one needle has all of them.
@@ -128,11 +216,6 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         }
     }
 
-    fn sum(&self, cost: fn(Postings<'t>) -> u32) -> u32 {
-        let needles = self.needles.iter();
-        needles.fold(0, |sum, needle| sum.saturating_add(cost(needle.postings)))
-    }
-
     /// Calls `each` with the postings of the term, and whether their rows certainly contain it.
     fn each_postings(
         &self,
@@ -140,28 +223,65 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         buffer: &mut Vec<u8>,
         mut each: impl FnMut(Postings<'t>, bool),
     ) {
-        for known in &self.needles {
-            if !self.term.ends_word || !known.exact || is_leaf(known.postings) {
-                each(known.postings, known.exact && !self.term.ends_word);
+        for needle in &self.needles {
+            self.each_of_needle(tree, *needle, needle.before, buffer, &mut each);
+        }
+        for (number, sign) in COMMON_SIGNS.iter().enumerate() {
+            if self.after_signs.signs >> number & 1 == 0 {
                 continue;
             }
-            let needle = join(buffer, &[known.before, self.term.text.as_bytes()]);
-            let signs = (0..0x80_u8).filter(|byte| !byte.is_ascii_alphanumeric());
-            // A non-ASCII byte alone does not tell whether a word ends.
-            for next in signs.chain([START]).chain(0xc2..=0xf4) {
-                needle.push(next);
+            let before = std::slice::from_ref(sign);
+            let found = tree.find(join(buffer, &[before, self.term.text.as_bytes()]));
+            if let Some((postings, exact)) = found {
+                let needle = Needle {
+                    before: b"",
+                    postings,
+                    exact,
+                };
+                self.each_of_needle(tree, needle, before, buffer, &mut each);
+            }
+        }
+    }
+
+    /// Does the same for one needle, the term after `before`.
+    fn each_of_needle(
+        &self,
+        tree: &'t Tree,
+        found: Needle<'t>,
+        before: &[u8],
+        buffer: &mut Vec<u8>,
+        each: &mut impl FnMut(Postings<'t>, bool),
+    ) {
+        if !self.term.ends_word || !found.exact || is_leaf(found.postings) {
+            return each(found.postings, found.exact && !self.term.ends_word);
+        }
+        let needle = join(buffer, &[before, self.term.text.as_bytes()]);
+        let after = tree.bytes_after(needle);
+        if after.is_empty() {
+            // The tree ends here, at its greatest depth.
+            return each(found.postings, false);
+        }
+        for next in after {
+            if next.is_ascii_alphanumeric() {
+                continue;
+            }
+            needle.push(*next);
+            if next.is_ascii() || *next == START {
                 if let Some((postings, exact)) = tree.find(needle) {
                     // A word listed after a text may be cut off after 29 to 32 bytes, where no word ends.
-                    let is_end = next < 0x80 || next == START && self.term.text.len() < 29;
+                    let is_end = *next != START || self.term.text.len() < 29;
                     each(postings, exact && is_end);
                 }
-                needle.pop();
+            } else {
+                each_end(tree, needle, needle.len() - 1, each);
             }
+            needle.pop();
         }
     }
 
     /// Adds all rows that may contain the term to the empty `bits`; uncertain ones go to `memory.open` with `bit`.
     pub(super) fn mark(&self, tree: &'t Tree, bits: &mut [u64], bit: u32, memory: &mut Memory) {
+        memory.work.spend(self.work() + bits.len() as u64);
         let possible = &mut memory.possible;
         possible.clear();
         let mut push = |kept: Postings<'_>| kept.each_row(|row| possible.push(row));
@@ -187,12 +307,13 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         bit: u32,
         memory: &mut Memory,
     ) {
-        let steps = self.sum(Postings::steps);
+        let steps = self.steps();
         let all = 0..bits.len() as u32 * 64;
         let texts_max = (steps / STEPS_PER_OPEN_TEXT) as usize;
         if rows_of(&[bits], all.clone()).nth(texts_max).is_none() {
             return rows_of(&[bits], all).for_each(|row| memory.open.push((row, bit)));
         }
+        memory.work.spend(self.work() + 3 * bits.len() as u64);
         let (hits, possible, marks) = (&mut memory.hits, &mut memory.possible, &mut memory.marks);
         hits.clear();
         possible.clear();
@@ -250,11 +371,12 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory: &mut Memory,
     ) {
         let texts = candidates.rows.len() as u32;
-        let steps = self.sum(Postings::steps);
+        let steps = self.steps();
         let is_costly = steps > texts.saturating_mul(STEPS_PER_TEXT);
         let Some(tree) = index.tree.as_ref().filter(|_| !is_costly) else {
             return candidates.open.iter_mut().for_each(|open| *open |= bit);
         };
+        memory.work.spend(self.work());
         candidates.begin_marks(steps);
         self.each_postings(tree, &mut memory.needle, |postings, is_certain| {
             candidates.mark(tree, postings, if is_certain { CERTAIN } else { POSSIBLE });
@@ -279,7 +401,8 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory: &mut Memory,
     ) {
         let Some(tree) = &index.tree else { return };
-        let steps = self.sum(Postings::steps);
+        memory.work.spend(self.work());
+        let steps = self.steps();
         let is_list = |needle: &Needle<'_>| !matches!(needle.postings, Postings::FromLeaves(_));
         if steps > SORTED_MAX && !(self.has_one_needle() && self.needles.iter().all(is_list)) {
             bits.clear();
@@ -300,12 +423,19 @@ impl<'t, 'q> TermLookup<'t, 'q> {
 
     /// Tells whether the rows of the term are those of one needle, so that all are certain, or none.
     pub(super) fn has_one_needle(&self) -> bool {
-        self.needles.len() == 1 && (!self.term.ends_word || self.is_leaf())
+        self.needles.len() == 1
+            && self.after_signs.signs == 0
+            && (!self.term.ends_word || self.is_leaf())
     }
 
     /// Keeps the `candidates` that the postings of other parts of the needle also contain, if the first lookup covered
     /// only the needle's beginning. They still must be verified.
-    pub(super) fn narrow_by_parts(&self, index: &'t Index, candidates: &mut Candidates) {
+    pub(super) fn narrow_by_parts(
+        &self,
+        index: &'t Index,
+        candidates: &mut Candidates,
+        work: &mut Work,
+    ) {
         let (Some(tree), [needle]) = (&index.tree, &self.needles[..]) else {
             return;
         };
@@ -319,12 +449,14 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             if start == 0 || before <= CANDIDATES_FEW {
                 continue;
             }
+            work.spend(LOOKUP);
             let Some((postings, _)) = tree.find(&text.as_bytes()[start..]) else {
                 return candidates.clear();
             };
             if postings.steps() as usize > before * STEPS_PER_CANDIDATE {
                 continue;
             }
+            work.spend(u64::from(postings.steps()) * ROW);
             candidates.begin_marks(postings.steps());
             candidates.mark(tree, postings, CERTAIN);
             candidates.retain(|_, mark| mark > 0);
@@ -348,6 +480,9 @@ impl<'t, 'q> TermLookup<'t, 'q> {
     }
 }
 
+/// Most characters that follow a common phrase, about.
+const ENDS_LOOKED_UP: u64 = 32;
+
 /// Marks of a candidate: whether it possibly or certainly contains the term.
 const POSSIBLE: u8 = 1;
 const CERTAIN: u8 = 2;
@@ -365,8 +500,13 @@ const CANDIDATES_FEW: usize = 12;
 const STEPS_PER_CANDIDATE: usize = 16;
 
 impl Candidates {
-    /// Keeps the candidates whose texts contain the `terms` that are still open.
-    pub(super) fn verify_texts(&mut self, index: &Index, terms: &[TermLookup<'_, '_>]) {
+    /// Keeps the candidates whose texts contain the `terms` that are still open; stops if all `work` is spent.
+    pub(super) fn verify_texts(
+        &mut self,
+        index: &Index,
+        terms: &[TermLookup<'_, '_>],
+        work: &mut Work,
+    ) {
         let Candidates { rows, open, .. } = self;
         let mut kept = 0;
         for start in (0..rows.len()).step_by(TEXTS_AHEAD) {
@@ -377,8 +517,15 @@ impl Candidates {
                 text.take(TEXT_AHEAD_BYTES).step_by(64)
             });
             black_box(lines.fold(0, |all, byte| all ^ byte));
+            if work.is_spent() {
+                break;
+            }
             for at in block {
                 let (row, open) = (rows[at], open[at]);
+                if open != 0 {
+                    let bytes = index.arena.row(row).len() as u64;
+                    work.spend(TEXT + u64::from(open.count_ones()) * bytes / TEXT_BYTES);
+                }
                 let mut asked = (0..).zip(terms).filter(|(bit, _)| open >> bit & 1 == 1);
                 if asked.all(|(_, term)| term.occurs_in(index, row) != term.term.is_excluded) {
                     rows[kept] = row;
@@ -408,7 +555,7 @@ impl Candidates {
                 .push(of_row.iter().fold(0, |all, (_, bit)| all | bit));
         }
         memory.open.clear();
-        self.verify_texts(index, terms);
+        self.verify_texts(index, terms, &mut memory.work);
         self.rows.iter().for_each(|row| insert(bits, *row));
     }
 
@@ -478,6 +625,34 @@ const TEXTS_AHEAD: usize = 16;
 
 /// Bytes of each text that are prefetched, by cache lines; most texts are shorter.
 const TEXT_AHEAD_BYTES: usize = 1024;
+
+/// Calls `each` with the postings of `needle`, whose bytes from `start` are a character after a word, or the first
+/// bytes of one; and whether their rows certainly contain the word's end.
+fn each_end<'t>(
+    tree: &'t Tree,
+    needle: &mut Vec<u8>,
+    start: usize,
+    each: &mut impl FnMut(Postings<'t>, bool),
+) {
+    let Some((postings, is_exact)) = tree.find(needle) else {
+        return;
+    };
+    if let Ok(character) = str::from_utf8(&needle[start..]) {
+        if !character.starts_with(is_of_word) {
+            each(postings, is_exact);
+        }
+        return;
+    }
+    let after = tree.bytes_after(needle);
+    if !is_exact || is_leaf(postings) || after.is_empty() {
+        return each(postings, false);
+    }
+    for next in after {
+        needle.push(*next);
+        each_end(tree, needle, start, each);
+        needle.pop();
+    }
+}
 
 fn is_leaf(postings: Postings<'_>) -> bool {
     matches!(postings, Postings::List(_, None))

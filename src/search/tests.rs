@@ -5,11 +5,12 @@ use std::num::NonZeroUsize;
 use crate::model::{Rating, Review, Taxonomy, Technician};
 use crate::search::Tuning;
 use crate::search::arena::Arena;
-use crate::search::hints::hints;
+use crate::search::hints::{closest, hints};
 use crate::search::index::{Index, IndexOptions};
 use crate::search::query::{Buffers, Parameter, parse_query};
-use crate::search::run::Scratch;
+use crate::search::run::{Scratch, run, run_within};
 use crate::search::tree::build_within;
+use crate::search::work::Work;
 use crate::wire::date::Date;
 
 /// A dataset of the given texts, newest first, with various days and ratings.
@@ -100,7 +101,7 @@ fn index() -> Index {
 fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
     let index = index();
     let resolve = |name| {
-        let found = index.resolve(Parameter::MentionsTechnician, name);
+        let found = index.resolve(Parameter::MentionsTechnician, name, &mut Work::for_hints());
         found.expect("people have names")
     };
     let wrong = |name| resolve(name).expect_err("no person has this name");
@@ -121,7 +122,10 @@ fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
     }
     // No name is similar, so the first ones are listed.
     assert_eq!(wrong("...").names.len(), 3);
-    assert_eq!(index.resolve(Parameter::Query, "okafor"), None);
+    assert_eq!(
+        index.resolve(Parameter::Query, "okafor", &mut Work::for_hints()),
+        None
+    );
 }
 
 #[test]
@@ -179,8 +183,65 @@ fn an_empty_result_tells_what_empties_it() {
     ] {
         let mut buffers = Buffers::default();
         let query = parse_query(raw.as_bytes(), &mut buffers).expect("it is right");
-        let hints = hints(&index, &query, &mut Scratch::default());
+        let hints = hints(
+            &index,
+            &query,
+            &mut Scratch::default(),
+            &mut Work::for_hints(),
+        );
         let messages = hints.iter().map(|hint| &*hint.message);
         assert_eq!(messages.collect::<Vec<_>>(), expected, "{raw}");
     }
+}
+
+#[test]
+fn a_search_that_costs_more_than_its_work_has_no_result() {
+    let index = index();
+    let mut buffers = Buffers::default();
+    let query = parse_query(b"words=%22missed+a+filing%22+deadline", &mut buffers);
+    let query = query.expect("it is right");
+    let mut scratch = Scratch::default();
+    assert_eq!(run(&index, &query, &mut scratch).matched, 1);
+    let cost = scratch.spent();
+    for (units, is_enough) in [(0, false), (1, false), (cost, false), (cost + 1, true)] {
+        let mut work = Work::new(units);
+        let page = run_within(&index, &query, &mut scratch, &mut work);
+        assert_eq!(page.is_some(), is_enough, "{units} of {cost}");
+        assert_eq!(work.is_spent(), !is_enough, "{units} of {cost}");
+    }
+}
+
+#[test]
+fn hints_and_similar_names_end_with_their_work() {
+    let index = index();
+    let mut buffers = Buffers::default();
+    let raw = b"words=rude+espanol&mentions_technician=okafr&max_rating=5";
+    let query = parse_query(raw, &mut buffers).expect("it is right");
+    let hints_within = |units| {
+        let mut work = Work::new(units);
+        hints(&index, &query, &mut Scratch::default(), &mut work)
+    };
+    let all = hints_within(Work::HINTS_MAX);
+    assert_eq!(all.len(), 3);
+    let none = hints_within(0);
+    assert_eq!(none.len(), 1);
+    assert_eq!(none[0].message, "mentions_technician \"okafr\" is unknown");
+}
+
+#[test]
+fn an_empty_result_costs_at_most_two_milliseconds_of_hints() {
+    let words = (0..4_000).map(|number| format!("w{number} {} common", number % 7));
+    let index = Index::build(&reviews(words), &Taxonomy::default(), &options(1));
+    let raw = format!("words={}zq", "common+-".repeat(15));
+    let mut buffers = Buffers::default();
+    let query = parse_query(raw.as_bytes(), &mut buffers).expect("it is right");
+    let mut scratch = Scratch::default();
+    let mut work = Work::for_hints();
+    for _ in 0..1_000 {
+        hints(&index, &query, &mut scratch, &mut work);
+        closest(&index, &query, &mut scratch, &mut work);
+    }
+    assert!(work.is_spent());
+    // The last search ends within one of its steps.
+    assert!(work.spent() < Work::HINTS_MAX + Work::HINTS_MAX / 4);
 }

@@ -88,6 +88,33 @@ fn an_mcp_message_over_the_limit_is_429_with_a_json_rpc_error_that_a_page_can_re
 }
 
 #[test]
+fn every_message_of_a_batch_counts_and_those_over_the_limit_are_refused_one_by_one() {
+    let server = Server::start_with(|config| {
+        config.proxies = Proxies {
+            networks: vec!["127.0.0.0/8".parse().unwrap()],
+        };
+        config.limits.rates.mcp = 4;
+    });
+    let client = [("X-Forwarded-For", "192.0.2.1")];
+    let batch = format!("[{PING},{PING},{PING}]");
+    let first = server.post_mcp(&client, &batch);
+    assert_left(&first, 200, "mcp", 1);
+    let second = server.post_mcp(&client, &batch);
+    assert_left(&second, 200, "mcp", 0);
+    let refused = |response: &Response| -> Vec<bool> {
+        let answers = response.json();
+        let answers = answers.as_array().expect("an array").iter();
+        answers.map(|one| one["error"].is_object()).collect()
+    };
+    assert_eq!(refused(&first), [false; 3]);
+    assert_eq!(refused(&second), [false, true, true]);
+    let message = &second.json()[1]["error"]["message"];
+    let message = message.as_str().expect("a message");
+    assert!(message.contains("too many requests"), "{message}");
+    assert_eq!(server.post_mcp(&client, &batch).status, 429);
+}
+
+#[test]
 fn the_hub_counts_every_method_of_the_client_that_the_proxy_names() {
     let server = Server::start_behind_proxy(|config| config.limits.rates.hub = 2);
     let ask = |method: &str, client: &str| {

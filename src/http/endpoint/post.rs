@@ -60,13 +60,14 @@ pub(crate) async fn hub(
 }
 
 /// Reads a message and answers it. `exceeded` counts the request against its rate limit, if its origin is allowed: so a
-/// page of another origin cannot use up the quota of its visitors.
+/// page of another origin cannot use up the quota of its visitors. It is called again for each further message of a
+/// batch, and other requests are served in between.
 pub(crate) async fn mcp(
     app: &AppState,
     parts: &Parts,
     body: &mut Incoming,
     account: &Account,
-    exceeded: impl FnOnce() -> Option<HttpError>,
+    mut exceeded: impl FnMut() -> Option<HttpError>,
 ) -> (mcp::Reply, bool) {
     let head = mcp_head(parts);
     let origin = match app.mcp.check_origin(&head) {
@@ -93,9 +94,22 @@ pub(crate) async fn mcp(
     let collected = collected.await;
     let reply = match &collected {
         Ok(message) => {
-            let served = app.served.load();
-            app.mcp
-                .handle(&served.catalog, &head, origin, &message.bytes)
+            let served = app.served.load_full();
+            match app
+                .mcp
+                .begin(&served.catalog, &head, origin, &message.bytes)
+            {
+                mcp::Begun::Answered(reply) => reply,
+                mcp::Begun::Batch(mut batch) => {
+                    batch.answer_next(&app.mcp, &served.catalog, Some(&head), true);
+                    while !batch.is_empty() {
+                        tokio::task::yield_now().await;
+                        let is_permitted = exceeded().is_none();
+                        batch.answer_next(&app.mcp, &served.catalog, Some(&head), is_permitted);
+                    }
+                    batch.finish()
+                }
+            }
         }
         Err(error) => mcp::Reply::refuse(match error {
             HttpError::BodyBytes(bytes_max) => mcp::Refusal::TooLarge(*bytes_max),

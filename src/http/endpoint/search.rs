@@ -16,6 +16,7 @@ use crate::search::envelope::Frame;
 use crate::search::hints::hints;
 use crate::search::query::{self, Buffers};
 use crate::search::run::{self, Page};
+use crate::search::work::Work;
 use crate::snapshot::Snapshot;
 use crate::wire::form;
 
@@ -63,7 +64,7 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
                 query.ignored,
             );
             if page.matched == 0 {
-                frame.add_hints(&hints(&snapshot.index, &query, run));
+                frame.add_hints(&hints(&snapshot.index, &query, run, &mut Work::for_hints()));
             }
             if !frame.cursor.is_empty() {
                 representation.link =

@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::Members;
 use crate::mcp::catalog::{Catalog, Named};
+use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::NOT_READY;
 use crate::model::Row;
 use crate::search::fold::fold;
@@ -92,12 +93,16 @@ impl<'v> Arguments<'v> {
         name: &'static str,
         parameter: Parameter,
         given: &str,
+        work: &mut RequestWork,
     ) -> Option<&'c Named> {
         let entries = catalog.names(parameter);
         let folded = fold(given);
         // The index does not know phrases of services, nor aspects that were not measured.
         let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
-        let resolved = catalog.snapshot.index.resolve(parameter, &folded);
+        let resolved = catalog
+            .snapshot
+            .index
+            .resolve(parameter, &folded, &mut work.hints);
         let found = whole.or_else(|| {
             let part = resolved.as_ref()?.as_ref().ok()?;
             entries.iter().find(|entry| entry.name == *part)

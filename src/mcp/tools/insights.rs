@@ -6,6 +6,7 @@ use super::Members;
 use super::arguments::Arguments;
 use super::lookup::{StoredReview, find};
 use crate::mcp::catalog::{Catalog, SECTIONS};
+use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::fit;
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::issue::Issues;
@@ -14,7 +15,11 @@ use crate::wire::sentence::sentences;
 use crate::wire::text::truncate;
 
 /// Returns a summary of the insights, or the requested sections.
-pub(super) fn get_insights(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn get_insights(
+    catalog: &Catalog,
+    members: &Members,
+    _work: &mut RequestWork,
+) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["sections"]);
     let sections = arguments.words("sections", &SECTIONS);
     arguments.finish()?;
@@ -32,11 +37,12 @@ pub(super) fn get_insights(catalog: &Catalog, members: &Members) -> Result<Vec<u
 pub(super) fn get_aspect_sentiment(
     catalog: &Catalog,
     members: &Members,
+    work: &mut RequestWork,
 ) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["aspect", "polarity"]);
     let polarities = arguments.words("polarity", &Polarity::ALL.map(Polarity::word));
     let what = "must be the id, the label or a phrase of an aspect";
-    let named = find(catalog, arguments, "aspect", Parameter::Aspect, what)?;
+    let named = find(catalog, arguments, "aspect", Parameter::Aspect, what, work)?;
     let insights = catalog.snapshot.insights_value();
     let measured = insights.and_then(|insights| {
         let mut aspects = insights.aspects.iter();

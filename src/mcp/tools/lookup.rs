@@ -8,6 +8,7 @@ use super::arguments::Arguments;
 use crate::mcp::catalog::{Catalog, Named, rating_figures};
 use crate::mcp::jsonrpc::open_object;
 use crate::mcp::lean::push_lean;
+use crate::mcp::request_work::RequestWork;
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::issue::Issues;
@@ -16,13 +17,21 @@ use crate::search::run::{Page, Scratch, run};
 use crate::snapshot::Snapshot;
 
 /// Returns one complete review.
-pub(super) fn get_review(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn get_review(
+    catalog: &Catalog,
+    members: &Members,
+    _work: &mut RequestWork,
+) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
     Ok(catalog.snapshot.review(row).to_vec())
 }
 
 /// Returns one review in the format of the `fetch` tool of ChatGPT connectors.
-pub(super) fn fetch(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn fetch(
+    catalog: &Catalog,
+    members: &Members,
+    _work: &mut RequestWork,
+) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
     let review = StoredReview::read(&catalog.snapshot, row);
     let document = json!({
@@ -71,21 +80,29 @@ fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
 }
 
 /// Returns the role of a person and the figures of the reviews that mention this person.
-pub(super) fn get_technician(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn get_technician(
+    catalog: &Catalog,
+    members: &Members,
+    work: &mut RequestWork,
+) -> Result<Vec<u8>, Issues> {
     let arguments = Arguments::new(members, &["name"]);
     let parameter = Parameter::MentionsTechnician;
     let what = "must be the name of a person, or a part of it";
-    let person = find(catalog, arguments, "name", parameter, what)?;
-    Ok(mentioned(catalog, "technician", person, parameter))
+    let person = find(catalog, arguments, "name", parameter, what, work)?;
+    Ok(mentioned(catalog, "technician", person, parameter, work))
 }
 
 /// Returns the description of a service and the figures of the reviews that mention it.
-pub(super) fn get_service(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn get_service(
+    catalog: &Catalog,
+    members: &Members,
+    work: &mut RequestWork,
+) -> Result<Vec<u8>, Issues> {
     let arguments = Arguments::new(members, &["service"]);
     let parameter = Parameter::MentionsService;
     let what = "must be the id or label of a service, or a part of it";
-    let service = find(catalog, arguments, "service", parameter, what)?;
-    Ok(mentioned(catalog, "service", service, parameter))
+    let service = find(catalog, arguments, "service", parameter, what, work)?;
+    Ok(mentioned(catalog, "service", service, parameter, work))
 }
 
 /// Reads the last argument of a tool, which names a person, service or aspect.
@@ -95,21 +112,30 @@ pub(super) fn find<'c>(
     argument: &'static str,
     parameter: Parameter,
     what: &'static str,
+    work: &mut RequestWork,
 ) -> Result<&'c Named, Issues> {
     let name = arguments.text(argument, what);
-    let found = arguments.named(catalog, argument, parameter, name);
+    let found = arguments.named(catalog, argument, parameter, name, work);
     arguments.finish()?;
     found.ok_or_else(Issues::default)
 }
 
 /// Returns the entry with the number, ratings and dates of the reviews that mention it, and the newest three.
-fn mentioned(catalog: &Catalog, key: &str, entry: &Named, parameter: Parameter) -> Vec<u8> {
+fn mentioned(
+    catalog: &Catalog,
+    key: &str,
+    entry: &Named,
+    parameter: Parameter,
+    work: &mut RequestWork,
+) -> Vec<u8> {
     let snapshot = &catalog.snapshot;
     let mut scratch = Scratch::default();
     let mut search = |ratings, sort, limit| -> Page {
         let filter = entry.filter(parameter);
         let query = Query::new(Filter { ratings, ..filter }, sort, limit);
-        run(&snapshot.index, &query, &mut scratch)
+        let page = run(&snapshot.index, &query, &mut scratch);
+        work.total.spend(scratch.spent());
+        page
     };
     let newest = search(RatingSet::ALL, Sort::Newest, NEWEST_MAX);
     let oldest = search(RatingSet::ALL, Sort::Oldest, 1);

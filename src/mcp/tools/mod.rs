@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::catalog::Catalog;
 use super::jsonrpc::{Call, RpcError};
+use super::request_work::RequestWork;
 use super::result::{NOT_READY, push_error, push_refusal, push_result};
 use crate::search::issue::Issues;
 use crate::wire::text::cut;
@@ -30,7 +31,7 @@ enum Answer {
     /// With a result prepared in the catalog; the tool takes no arguments.
     Ready(fn(&Catalog) -> &[u8]),
     /// With one JSON object, or all issues of the arguments.
-    Object(fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>),
+    Object(fn(&Catalog, &Members, &mut RequestWork) -> Result<Vec<u8>, Issues>),
 }
 
 /// Every tool in the order of `tools/list`, and how its calls are answered.
@@ -84,7 +85,12 @@ impl ToolCalls {
 ///
 /// An unknown tool, or arguments that are not an object, give a JSON-RPC error; an invalid argument gives a result with
 /// `isError`, which clients show to the model.
-pub(super) fn call(catalog: &Catalog, call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcError> {
+pub(super) fn call(
+    catalog: &Catalog,
+    call: &Call<'_>,
+    work: &mut RequestWork,
+    out: &mut Vec<u8>,
+) -> Result<(), RpcError> {
     let Some(name) = call.text("name") else {
         return Err(RpcError::params("params.name must be the name of a tool"));
     };
@@ -103,7 +109,7 @@ pub(super) fn call(catalog: &Catalog, call: &Call<'_>, out: &mut Vec<u8>) -> Res
             let nothing = Arguments::new(members, &[]).finish();
             nothing.map(|()| out.extend_from_slice(result(catalog)))
         }
-        Answer::Object(tool) => tool(catalog, members).map(|json| push_result(out, &json)),
+        Answer::Object(tool) => tool(catalog, members, work).map(|json| push_result(out, &json)),
     };
     if let Err(issues) = answered {
         push_refusal(out, &issues);

@@ -9,6 +9,7 @@ use super::arguments::{Arguments, unknown};
 use super::lookup::StoredReview;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
+use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY};
 use crate::model::Row;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, push_head, push_tail};
@@ -21,7 +22,11 @@ use crate::search::run::{Page, Scratch, cursor_at, run};
 use crate::wire::json::{Object, push_string};
 
 /// Runs a search with the same parameters as REST.
-pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn search_reviews(
+    catalog: &Catalog,
+    members: &Members,
+    work: &mut RequestWork,
+) -> Result<Vec<u8>, Issues> {
     MEMORY.with_borrow_mut(|(buffers, scratch)| {
         let mut builder = Builder::new(buffers);
         for (name, value) in members {
@@ -33,15 +38,16 @@ pub(super) fn search_reviews(catalog: &Catalog, members: &Members) -> Result<Vec
             }
         }
         let query = builder.finish()?;
-        check_names(catalog, &query)?;
+        check_names(catalog, &query, work)?;
         let index = &catalog.snapshot.index;
         let mut page = run(index, &query, scratch);
+        work.total.spend(scratch.spent());
         if page.matched > 0 {
             return Ok(render(catalog, &page, &query));
         }
         // Nothing matches: list reviews that contain some of the words, and suggest what to try.
-        let closest = closest(index, &query, scratch);
-        let hints = hints(index, &query, scratch);
+        let hints = hints(index, &query, scratch, &mut work.hints);
+        let closest = closest(index, &query, scratch, &mut work.hints);
         let hint = advise(catalog, &query, &hints, closest.as_ref());
         if let Some((_, found)) = &closest {
             page.rows.clone_from(&found.rows);
@@ -105,13 +111,17 @@ fn advise(
 
 /// Rejects names that match no person, service or aspect, or several of them, with suggestions; and aspects and
 /// polarities while the insights are not ready.
-fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
+fn check_names(catalog: &Catalog, query: &Query<'_>, work: &mut RequestWork) -> Result<(), Issues> {
     let mut issues = Issues::default();
     let is_early = catalog.snapshot.insights().is_none();
     let polarity = query.filter.polarity.filter(|_| is_early);
     let polarity = polarity.map(|polarity| (Parameter::Polarity, polarity.word()));
     for (parameter, name) in query.filter.names().chain(polarity) {
-        let problem = match catalog.snapshot.index.resolve(parameter, name) {
+        let problem = match catalog
+            .snapshot
+            .index
+            .resolve(parameter, name, &mut work.hints)
+        {
             Some(Ok(_)) => continue,
             Some(Err(wrong)) => wrong.problem,
             // Aspects and polarities have no rows yet.
@@ -124,7 +134,11 @@ fn check_names(catalog: &Catalog, query: &Query<'_>) -> Result<(), Issues> {
 }
 
 /// Returns the reviews of a day and later, newest first.
-pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn list_reviews_since(
+    catalog: &Catalog,
+    members: &Members,
+    work: &mut RequestWork,
+) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["date", "limit", "cursor"]);
     let date = arguments.text("date", "must be a string of the form YYYY-MM-DD");
     let since = arguments.date("date", date);
@@ -138,13 +152,18 @@ pub(super) fn list_reviews_since(catalog: &Catalog, members: &Members) -> Result
         let mut query = builder.finish()?;
         query.filter.since = since;
         let page = run(&catalog.snapshot.index, &query, scratch);
+        work.total.spend(scratch.spent());
         Ok(render(catalog, &page, &query))
     })
 }
 
 /// Returns ids, titles and URLs of the ten newest reviews that contain the words, in the format of the `search` tool of
 /// ChatGPT connectors. If none contains all words, finds as many words as occur together, and lists them in the titles.
-pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Issues> {
+pub(super) fn search(
+    catalog: &Catalog,
+    members: &Members,
+    work: &mut RequestWork,
+) -> Result<Vec<u8>, Issues> {
     let mut arguments = Arguments::new(members, &["query"]);
     let given = arguments.text("query", "must be the words to search for");
     let folded = fold(given);
@@ -162,9 +181,10 @@ pub(super) fn search(catalog: &Catalog, members: &Members) -> Result<Vec<u8>, Is
     let query = Query::new(filter, Sort::Newest, RESULTS_MAX);
     MEMORY.with_borrow_mut(|(_, scratch)| {
         let mut page = run(index, &query, scratch);
+        work.total.spend(scratch.spent());
         let mut note = String::new();
         if page.matched == 0
-            && let Some((words, closest)) = closest(index, &query, scratch)
+            && let Some((words, closest)) = closest(index, &query, scratch, &mut work.hints)
         {
             page = closest;
             note = format!(" (not all words, only {words:?})");

@@ -10,6 +10,7 @@ use super::{Members, TOOLS, get_technician, search_reviews};
 use crate::dataset::sample;
 use crate::mcp::Origin;
 use crate::mcp::catalog::Catalog;
+use crate::mcp::request_work::RequestWork;
 use crate::mcp::tests::{
     answer, ask, call, catalog, catalog_of, code, meta, request, server, with,
 };
@@ -179,7 +180,8 @@ fn a_page_that_would_be_too_long_ends_early_and_goes_on_without_gap_or_repetitio
     arguments.insert("limit".to_owned(), json!(100));
     let mut seen = Vec::new();
     loop {
-        let page = search_reviews(&catalog, &arguments).expect("it is right");
+        let page =
+            search_reviews(&catalog, &arguments, &mut RequestWork::new()).expect("it is right");
         assert!(page.len() < 50_000);
         let page: Value = serde_json::from_slice(&page).expect("JSON");
         let reviews = list(&page["reviews"]);
@@ -343,7 +345,8 @@ fn names_that_only_the_business_lists_are_known_and_are_not_parts_of_others() {
     let catalog = Catalog::new(Arc::new(snapshot));
     let call = |catalog: &Catalog, tool: Tool, name: &str, value: &str| {
         let members = Members::from_iter([(name.to_owned(), json!(value))]);
-        let answer = tool(catalog, &members).map_err(|issues| issues.to_string())?;
+        let answer = tool(catalog, &members, &mut RequestWork::new())
+            .map_err(|issues| issues.to_string())?;
         Ok::<Value, String>(serde_json::from_slice(&answer).expect("JSON"))
     };
     let whole =
@@ -372,7 +375,7 @@ fn names_that_only_the_business_lists_are_known_and_are_not_parts_of_others() {
     );
 }
 
-type Tool = fn(&Catalog, &Members) -> Result<Vec<u8>, Issues>;
+type Tool = fn(&Catalog, &Members, &mut RequestWork) -> Result<Vec<u8>, Issues>;
 
 /// A tool, its arguments, and the beginning of the refusal.
 const REFUSED: &str = r#"
@@ -412,7 +415,8 @@ fn a_search_by_aspect_or_polarity_is_refused_until_the_insights_are_ready() {
     let catalog = Catalog::new(Arc::new(snapshot.expect("nothing cancels it")));
     let search = |name: &str, value: &str| {
         let members = Members::from_iter([(name.to_owned(), json!(value))]);
-        search_reviews(&catalog, &members).map_err(|issues| issues.to_string())
+        search_reviews(&catalog, &members, &mut RequestWork::new())
+            .map_err(|issues| issues.to_string())
     };
     for (name, value) in [("aspect", "fees"), ("polarity", "negative")] {
         let refused = search(name, value).expect_err("there are no insights");

@@ -166,6 +166,34 @@ impl Tree {
         }
     }
 
+    /// Returns the bytes that may follow `needle`, as far as the tree knows them: none if it is not in an inner node.
+    pub(crate) fn bytes_after(&self, needle: &[u8]) -> &[u8] {
+        let mut rest = needle;
+        let mut node = self.nodes.first();
+        while let Some((edge, children)) = node.and_then(|node| self.labels_of(node)) {
+            if let Some(after) = edge.strip_prefix(rest) {
+                // Only one byte follows within an edge.
+                return after.get(..1).unwrap_or(children);
+            }
+            let Some((label, after)) = rest.strip_prefix(edge).and_then(|rest| rest.split_first())
+            else {
+                break;
+            };
+            rest = after;
+            node =
+                memchr::memchr(*label, children).and_then(|child| self.inner_child(node?, child));
+        }
+        &[]
+    }
+
+    /// Returns the child of `node` with this number, if it is an inner node.
+    fn inner_child(&self, node: &Node, child: usize) -> Option<&Node> {
+        if child >= usize::from(node.inner_len) {
+            return None;
+        }
+        self.nodes.get(node.inner as usize + child)
+    }
+
     /// Returns the rows of a node.
     fn postings<'t>(&'t self, node: &'t Node) -> Option<Postings<'t>> {
         Some(match node.set {

@@ -349,7 +349,7 @@ const NAMES: &str = "oses|family law|divorce|law: family|fees|billing|staff|.|an
 /// Pieces of texts: letters that fold, combining marks, and sequences that must stay whole.
 const PIECES: &str = "a|b|ab|aa|e|E\u{301}|é|\u{301}|ß|ẞ|ss|İ|ı|i|I|Σ|ς|σ|K|한|\u{1112}\u{1161}\u{11ab}|👩\u{200d}👩|👩|🏽|日本|本|\
     ǆ|Ǆ|\n| ||aaaaaaaa| a|-b|'|\u{2019}|\u{a0}|\u{201c}|\u{2014}|ø|Ł|1|\u{303}|й|\u{306}|. |क्या|\
-    abaababaabaababaababaabaababaabaab";
+    abaababaabaababaababaabaababaabaab|*a b|🏽a b|'a b|b a ";
 
 /// Parameters besides `sort` and `limit`, with values to choose from, some more often than others.
 const PARAMETERS: [(&str, &str); 19] = [

@@ -1,0 +1,191 @@
+//! A batch: several messages in one request, which only 2025-03-26 allows. They are answered one by one, so that the
+//! caller can take a token of its rate limit for each, and yield to other requests in between.
+
+use serde_json::Value;
+
+use super::catalog::Catalog;
+use super::guard::Origin;
+use super::head::{Form, Head};
+use super::jsonrpc::{Message, Request, RpcError, push_error, read};
+use super::protocol::Revision;
+use super::reply::{Reply, TOO_MANY};
+use super::request_work::RequestWork;
+use super::server::{Server, bad_request};
+
+/// Largest number of messages in a batch; larger batches are rejected.
+const MESSAGES_MAX: usize = 32;
+
+/// Bytes of responses after which the rest of a batch is rejected, so that one request cannot produce a gigabyte.
+const RESPONSES_BYTES_MAX: usize = 1 << 20;
+
+/// A batch that is being answered.
+#[derive(Debug)]
+pub struct Batch {
+    messages: std::vec::IntoIter<Value>,
+    /// The responses so far: empty, or an array without its closing bracket.
+    out: Vec<u8>,
+    work: RequestWork,
+    pub(super) form: Form,
+    pub(super) origin: Origin,
+}
+
+impl Batch {
+    /// Begins a batch of a client that speaks `revision`.
+    ///
+    /// # Errors
+    /// The revision has no batches, or there are no messages or more than 32.
+    pub(super) fn new(messages: Vec<Value>, revision: Revision) -> Result<Batch, RpcError> {
+        if revision != Revision::R2025_03_26 {
+            let message = "a message must be an object: only 2025-03-26 supports batches";
+            return Err(bad_request(message));
+        }
+        if !(1..=MESSAGES_MAX).contains(&messages.len()) {
+            return Err(bad_request("a batch must have 1 to 32 messages"));
+        }
+        Ok(Batch {
+            messages: messages.into_iter(),
+            out: Vec::new(),
+            work: RequestWork::new(),
+            form: Form::Json,
+            origin: Origin::Absent,
+        })
+    }
+
+    /// Returns the number of messages that are still to be answered.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.messages.len()
+    }
+
+    /// Tells whether every message is answered.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.messages.len() == 0
+    }
+
+    /// Answers the next message, if there is one; with an error if it is not permitted by the client's rate limit.
+    pub fn answer_next(
+        &mut self,
+        server: &Server,
+        catalog: &Catalog,
+        head: Option<&Head<'_>>,
+        is_permitted: bool,
+    ) {
+        let Some(message) = self.messages.next() else {
+            return;
+        };
+        let start = self.out.len();
+        self.out.push(if start == 0 { b'[' } else { b',' });
+        match read(&message) {
+            Ok(Message::Request(request)) => match self.refusal(&request, is_permitted) {
+                Some(text) => push_error(&mut self.out, Some(request.id), &RpcError::invalid(text)),
+                None => self.answer(server, catalog, head, &message),
+            },
+            _ => self.answer(server, catalog, head, &message),
+        }
+        if self.out.len() == start + 1 {
+            self.out.truncate(start);
+        }
+    }
+
+    /// Returns why a request of the batch is not answered, if so.
+    fn refusal(&self, request: &Request<'_>, is_permitted: bool) -> Option<&'static str> {
+        if request.call.method == "initialize" {
+            return Some("initialize must not be part of a batch");
+        }
+        if !is_permitted {
+            return Some(TOO_MANY);
+        }
+        if self.out.len() > RESPONSES_BYTES_MAX {
+            return Some("the responses to this batch are too large: send this request separately");
+        }
+        if self.work.total.is_spent() {
+            return Some("the searches of this batch take too long: send this request separately");
+        }
+        None
+    }
+
+    fn answer(
+        &mut self,
+        server: &Server,
+        catalog: &Catalog,
+        head: Option<&Head<'_>>,
+        message: &Value,
+    ) {
+        // The status of a batch is 200 whatever the answers are, and none of them negotiates a revision.
+        let _answered = server.answer(catalog, head, message, &mut self.work, &mut self.out);
+    }
+
+    /// Returns the responses; empty if no message gets one.
+    pub(super) fn into_responses(mut self) -> Vec<u8> {
+        if !self.out.is_empty() {
+            self.out.push(b']');
+        }
+        self.out
+    }
+
+    /// Returns the reply with the responses so far.
+    #[must_use]
+    pub fn finish(self) -> Reply {
+        let form = self.form;
+        let origin = self.origin;
+        let responses = self.into_responses();
+        let reply = if responses.is_empty() {
+            Reply::empty(202)
+        } else {
+            Reply::json(200, responses).framed(form)
+        };
+        Reply { origin, ..reply }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::mcp::tests::{catalog, server};
+    use crate::search::work::Work;
+
+    /// A batch of two searches and a notification.
+    fn batch() -> Batch {
+        let call = |id: u32| {
+            json!({
+                "jsonrpc": "2.0",
+                "id": id,
+                "method": "tools/call",
+                "params": {"name": "search_reviews", "arguments": {"words": "fees"}},
+            })
+        };
+        let notification = json!({"jsonrpc": "2.0", "method": "notifications/initialized"});
+        let messages = vec![call(1), notification, call(2)];
+        Batch::new(messages, Revision::R2025_03_26).expect("three messages are allowed")
+    }
+
+    /// Answers all messages; those after the first are permitted or not. Returns the errors of both calls.
+    fn errors(mut batch: Batch, is_permitted: bool) -> [Option<String>; 2] {
+        batch.answer_next(&server(), catalog(), None, true);
+        while !batch.is_empty() {
+            batch.answer_next(&server(), catalog(), None, is_permitted);
+        }
+        let answers: Value = serde_json::from_slice(&batch.finish().body).expect("JSON");
+        assert_eq!(answers.as_array().map(Vec::len), Some(2));
+        [0, 1].map(|at| answers[at]["error"]["message"].as_str().map(str::to_owned))
+    }
+
+    #[test]
+    fn a_call_over_the_rate_limit_is_refused_and_the_calls_before_it_are_answered() {
+        assert_eq!(errors(batch(), true), [None, None]);
+        assert_eq!(errors(batch(), false), [None, Some(TOO_MANY.to_owned())]);
+    }
+
+    #[test]
+    fn searches_after_the_work_of_a_batch_is_spent_are_refused() {
+        let mut dear = batch();
+        dear.work.total = Work::new(1);
+        let [first, second] = errors(dear, true);
+        assert_eq!(first, None);
+        let message = second.expect("the first call has spent all work");
+        assert!(message.contains("take too long"), "{message}");
+    }
+}
