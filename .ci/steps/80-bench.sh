@@ -4,8 +4,8 @@
 compgen -G 'benches/*.rs' >/dev/null || skip "there are no benches yet"
 # Their times do not matter here, so they are built like the tests, and nothing is built twice.
 cargo bench --quiet --locked --profile dev -- --test
-# These two are not part of a plain `cargo bench`.
-cargo bench --quiet --locked --profile dev --bench fanout --bench search_random -- --test
+# These are not part of a plain `cargo bench`.
+cargo bench --quiet --locked --profile dev --bench dearest --bench fanout --bench search_random -- --test
 # The plots match the data.
 if command -v python3 >/dev/null; then python3 benches/plot.py --check; fi
 # The lock files of comparisons and fuzz targets must be up to date, or these do not build.
