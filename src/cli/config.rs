@@ -168,10 +168,10 @@ pub struct ServeArgs {
     #[arg(long, value_name = "SIZE", default_value = "8MiB", value_parser = parse_size)]
     client_memory: u64,
     /// Requests for pages and documents per minute from one client address, then 429; 0 means no limit
-    #[arg(long, value_name = "COUNT", default_value = "0", value_parser = number(0, RATE_MAX))]
+    #[arg(long, value_name = "COUNT", default_value = "6000", value_parser = number(0, RATE_MAX))]
     read_rate: u32,
-    /// Requests to /mcp per minute from one client address, then 429; 0 means no limit
-    #[arg(long, value_name = "COUNT", default_value = "0", value_parser = number(0, RATE_MAX))]
+    /// Requests to /mcp per minute from one client address, each message of a batch counted, then 429; 0 means no limit
+    #[arg(long, value_name = "COUNT", default_value = "1200", value_parser = number(0, RATE_MAX))]
     mcp_rate: u32,
     /// Time for which an idle connection stays open; longer than that of a load balancer in front
     #[arg(long, value_name = "TIME", default_value = "60s", value_parser = time("100ms", "24h"))]

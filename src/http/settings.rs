@@ -30,9 +30,9 @@ pub struct Settings {
 /// Requests per minute that one client (IPv6: its /64) may send; 0 means no limit. Further requests get 429.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Rates {
-    /// All other paths except `/healthz` and `/readyz`; no limit by default.
+    /// All other paths except `/healthz` and `/readyz`; 6,000 by default.
     pub reads: u32,
-    /// `/mcp`; no limit by default.
+    /// `/mcp`, each message of a batch counted; 1,200 by default.
     pub mcp: u32,
     /// The hub; 60 by default.
     pub hub: u32,

@@ -143,8 +143,8 @@ impl Default for Limits {
             connections: 10_000,
             connections_per_address: 256,
             rates: http::Rates {
-                reads: 0,
-                mcp: 0,
+                reads: 6_000,
+                mcp: 1_200,
                 hub: 60,
             },
             connection_requests: 10_000,

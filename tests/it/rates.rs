@@ -2,7 +2,8 @@
 
 use crate::support::program::command;
 use crate::support::proxy::CLIENT;
-use crate::support::{Connection, PING, Program, Response, Server, connect_from};
+use crate::support::{Connection, PING, Program, Response, Server};
+use crate::support::{connect_from, get, post_mcp};
 
 /// Asserts the status of a response, and the remaining quota of `scope` that it announces.
 fn assert_left(response: &Response, status: u16, scope: &str, left: u32) {
@@ -89,13 +90,8 @@ fn an_mcp_message_over_the_limit_is_429_with_a_json_rpc_error_that_a_page_can_re
 
 #[test]
 fn every_message_of_a_batch_counts_and_those_over_the_limit_are_refused_one_by_one() {
-    let server = Server::start_with(|config| {
-        config.proxies = Proxies {
-            networks: vec!["127.0.0.0/8".parse().unwrap()],
-        };
-        config.limits.rates.mcp = 4;
-    });
-    let client = [("X-Forwarded-For", "192.0.2.1")];
+    let server = Server::start_behind_proxy(|config| config.limits.rates.mcp = 4);
+    let client = [CLIENT];
     let batch = format!("[{PING},{PING},{PING}]");
     let first = server.post_mcp(&client, &batch);
     assert_left(&first, 200, "mcp", 1);
@@ -212,4 +208,19 @@ fn a_proxy_on_another_machine_that_is_not_trusted_is_logged_at_startup() {
         let line = "have no rates and no memory budget of a client";
         assert!(!program.has_seen(line), "{more:?}");
     }
+}
+
+#[test]
+fn the_default_limits_are_far_above_honest_load_and_apply_to_each_client() {
+    let program = Program::serve(&["--trusted-proxy", "127.0.0.1", "--no-hub"]);
+    let address = program.address();
+    let client = [("X-Forwarded-For", "192.0.2.7")];
+    let other = [("X-Forwarded-For", "192.0.2.8")];
+    assert_left(&get(address, "/reviews.json", &client), 200, "reads", 5_999);
+    assert_left(&get(address, "/feed.xml", &client), 200, "reads", 5_998);
+    assert_left(&get(address, "/feed.xml", &other), 200, "reads", 5_999);
+    assert_left(&post_mcp(address, &client, PING), 200, "mcp", 1_199);
+    // A proxy that names no client has no limit.
+    let unnamed = get(address, "/feed.xml", &[]);
+    assert_eq!(unnamed.field("ratelimit"), None);
 }
