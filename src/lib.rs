@@ -11,12 +11,13 @@
 //! | module | turns what into what | may import |
 //! |---|---|---|
 //! | [`wire`] | bytes into values and back: dates, forms, JSON, entity-tags; no clock | nothing of ours |
+//! | [`substring_index`] | texts into exact counts and rows of any substring or word; no reviews, no parameters | nothing of ours |
 //! | [`hub`] | WebSub requests and changed topics into stored state, and that into deliveries | wire |
 //! | [`model`] | only types: review, rating, row, business, taxonomy, dataset | wire |
-//! | [`dataset`] | the operator's files into a checked [`model::Dataset`], and that into documents | wire, model |
+//! | [`dataset`] | the operator's files into a checked [`model::Dataset`], and that into documents | wire, substring_index, model |
 //! | [`import`] | exports of other services into reviews in the operator's files | wire, model, dataset |
 //! | [`insights`] | reviews and taxonomy into counts, sentiment and evidence for each aspect | wire, model, dataset |
-//! | [`search`] | parameters into a filter, reviews into an index, both into rows | wire, model, dataset |
+//! | [`search`] | parameters into a filter, reviews into an index, both into rows | wire, substring_index, model, dataset |
 //! | [`snapshot`] | dataset, insights and index into one immutable [`snapshot::Snapshot`] | wire, hub, model, dataset, insights, search |
 //! | [`pages`] | a snapshot into pages, badge, widget, OpenAPI, linked data | wire, model, search, snapshot |
 //! | [`mcp`] | JSON-RPC requests into responses | wire, model, search, snapshot |
@@ -80,4 +81,5 @@ pub use reviewd_data::{dataset, model};
 pub use reviewd_wire as wire;
 #[cfg(feature = "import")]
 pub use reviews_import as import;
+pub use substring_index;
 pub use websub_hub as hub;

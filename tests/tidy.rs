@@ -22,7 +22,16 @@ const MAY_NAME_HYPER: &[&str] = &["http", "server"];
 
 /// The modules that get bytes and the time as arguments: they open no file and no socket, and read no environment.
 const WITHOUT_IO: &[&str] = &[
-    "wire", "model", "dataset", "import", "insights", "search", "snapshot", "mcp", "pages",
+    "wire",
+    "substring_index",
+    "model",
+    "dataset",
+    "import",
+    "insights",
+    "search",
+    "snapshot",
+    "mcp",
+    "pages",
 ];
 
 /// Files of the hub with the same restriction: its rules.

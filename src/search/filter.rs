@@ -6,12 +6,13 @@ use std::fmt;
 use arrayvec::{ArrayString, ArrayVec};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
 use crate::dataset::is_id;
 use crate::model::Rating;
 use crate::model::insights::Polarity;
 use crate::wire::date::Date;
+pub use substring_index::words::is_of_word;
+pub(super) use substring_index::words::{WORD_BYTES_MAX, listed_part};
 
 /// A validated search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -226,9 +227,6 @@ pub const TERMS_MAX: usize = 16;
 /// Punctuation that is ignored around an unquoted word.
 const SIGNS: &str = "?!.,;:()&/-¿¡…";
 
-/// A word of at most this many bytes must match at the start of a word; the index lists no more bytes of each word.
-pub(super) const WORD_BYTES_MAX: usize = 32;
-
 /// The terms of `words` that must or must not occur in a text: a folded text of at most [`TERMS_MAX`] terms.
 ///
 /// A word matches at the start of a word, so `miss` finds "missed" but not "dismiss". A quoted phrase matches whole
@@ -343,51 +341,4 @@ fn last_character(text: &[u8]) -> Option<char> {
 fn first_character(text: &[u8]) -> Option<char> {
     let text = &text[..text.len().min(4)];
     text.utf8_chunks().next()?.valid().chars().next()
-}
-
-/// Tells whether the folded `character` is part of a word: a letter, digit or mark of a script that separates words.
-pub fn is_of_word(character: char) -> bool {
-    if character.is_ascii() {
-        return character.is_ascii_alphanumeric();
-    }
-    let is_without_spaces = matches!(character,
-        '\u{e00}'..='\u{eff}' | '\u{1000}'..='\u{109f}' | '\u{1780}'..='\u{17ff}' | '\u{2e80}'..='\u{9fff}'
-            | '\u{f900}'..='\u{faff}' | '\u{ff66}'..='\u{ff9f}' | '\u{20000}'..='\u{3ffff}');
-    !is_without_spaces
-        && (character.is_alphanumeric()
-            || CanonicalCombiningClassMapBorrowed::new().get_u8(character) != 0)
-}
-
-/// A word that follows a character other than a space.
-pub(super) struct WordAfterSign<'t> {
-    /// The character before the word.
-    pub(super) sign: char,
-    /// The listed part of the word.
-    pub(super) word: &'t str,
-}
-
-/// Returns the words of a folded `text` that follow a character other than a space. The index lists them after the
-/// text, each cut by [`listed_part`]; the list is at most three times as long as the text.
-pub(super) fn words_after_signs(text: &str) -> impl Iterator<Item = WordAfterSign<'_>> {
-    let mut before = ' ';
-    text.char_indices().filter_map(move |(at, character)| {
-        let sign = std::mem::replace(&mut before, character);
-        if sign == ' ' || is_of_word(sign) || !is_of_word(character) {
-            return None;
-        }
-        let word = listed_part(&text[at..]);
-        Some(WordAfterSign { sign, word })
-    })
-}
-
-/// Returns the listed part of the word at the beginning of `text`: its letters and digits, and one apostrophe with the
-/// letters and digits after it; at most [`WORD_BYTES_MAX`] bytes of whole characters.
-pub(super) fn listed_part(text: &str) -> &str {
-    let mut apostrophes = 0;
-    let end = text.char_indices().find(|(at, character)| {
-        apostrophes += usize::from(*character == '\'');
-        let goes_on = is_of_word(*character) || (*character == '\'' && apostrophes == 1);
-        !goes_on || at + character.len_utf8() > WORD_BYTES_MAX
-    });
-    &text[..end.map_or(text.len(), |(at, _)| at)]
 }

@@ -1,4 +1,4 @@
-//! Case and accent folding of texts and needles (`wire::fold`, also used for names of the dataset), and the mapping of
+//! Case and accent folding of texts and needles (`substring_index::fold`, also used for names of the dataset), and the mapping of
 //! matches back to the original text.
 
 use std::ops::Range;
@@ -6,8 +6,8 @@ use std::ops::Range;
 use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
 use super::filter::Term;
-pub use crate::wire::fold::{fold, fold_into};
 use crate::wire::text::truncate;
+pub use substring_index::fold::{fold, fold_into};
 
 /// Returns the ranges of `terms` in the first `bytes_max` bytes of the original `text`: the first `count_max` matches
 /// of each, ascending; overlapping ranges are merged. A term that ends beyond `bytes_max` is not found.

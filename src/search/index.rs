@@ -52,7 +52,7 @@ impl Index {
         options: &IndexOptions,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Index> {
-        let arena = Arena::build(reviews);
+        let arena = Arena::build(reviews.iter().map(|review| review.text.as_str()));
         let tree = build_within(&arena, options, cancelled);
         if cancelled() {
             return None;

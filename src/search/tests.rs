@@ -48,7 +48,7 @@ fn the_size_of_the_tree_does_not_depend_on_the_number_of_threads() {
     let reviews = reviews(
         (0..3_000).map(|number| format!("Great. Großartig {} {}", number % 14, number * number)),
     );
-    let arena = Arena::build(&reviews);
+    let arena = Arena::build(reviews.iter().map(|review| review.text.as_str()));
     let tuning = Tuning {
         leaf_rows_max: 40,
         bitmap_rows_min: 24,

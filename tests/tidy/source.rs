@@ -37,6 +37,11 @@ const CRATES: &[Krate] = &[
         module: Some("import"),
     },
     Krate {
+        folder: "crates/substring-index/src/",
+        name: "substring_index",
+        module: Some("substring_index"),
+    },
+    Krate {
         folder: "crates/websub-hub/src/",
         name: "websub_hub",
         module: Some("hub"),

@@ -27,7 +27,6 @@
 pub mod conditional;
 pub mod date;
 pub mod etag;
-pub mod fold;
 pub mod form;
 pub mod forwarded;
 pub mod json;

@@ -10,7 +10,7 @@ use super::lines;
 use super::service::sample;
 use reviewd::insights::document;
 use reviewd::model::{Concept, Dataset, Rating, Review, Taxonomy};
-use reviewd::wire::fold::fold_into;
+use substring_index::fold::fold_into;
 
 /// Checks the document derived from `data`, whose lines are reviews: the first byte is the rating, the rest the text.
 ///

@@ -11,8 +11,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use aho_corasick::{AhoCorasick, BuildError};
 
 use crate::model::{Concept, Taxonomy, Technician};
-use reviewd_wire::fold::fold_into;
 use reviewd_wire::text::quote;
+use substring_index::fold::fold_into;
 
 #[cfg(test)]
 mod tests;

@@ -1,4 +1,4 @@
-//! Pruned suffix tree over all folded texts: it is cut off where a gram (a byte string) occurs in few reviews.
+//! Pruned suffix tree over all folded texts: it is cut off where a gram (a byte string) occurs in few texts.
 //!
 //! A leaf stores the rows in which its gram occurs. An inner node stores their exact number, and the rows themselves as
 //! a bitmap if there are many, or as a list if collecting them from the leaves below would take long. A needle that
@@ -9,9 +9,9 @@
 mod build;
 mod grow;
 
-pub(crate) use build::build_within;
+pub use build::build_within;
 
-use crate::search::rows::{insert, rows_of, unpack};
+use crate::rows::{insert, rows_of, unpack};
 use std::num::NonZeroUsize;
 
 /// Limits and tuning of the build of an index.
@@ -25,12 +25,23 @@ pub struct IndexOptions {
     pub tuning: Option<Tuning>,
 }
 
+impl Default for IndexOptions {
+    /// The finest tree, without a limit of memory, built by one thread.
+    fn default() -> IndexOptions {
+        IndexOptions {
+            memory_bytes: u64::MAX,
+            threads: NonZeroUsize::MIN,
+            tuning: None,
+        }
+    }
+}
+
 /// Where the tree is cut off, and what its nodes store. Never affects results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Tuning {
-    /// A gram that occurs in at most this many reviews is a leaf; at least 1.
+    /// A gram that occurs in at most this many texts is a leaf; at least 1.
     pub leaf_rows_max: u32,
-    /// A gram that occurs in at least this many reviews has a bitmap.
+    /// A gram that occurs in at least this many texts has a bitmap.
     pub bitmap_rows_min: u32,
     /// A gram without a bitmap has its own list if collecting its rows would take more steps than this.
     pub union_steps_max: u32,
@@ -38,7 +49,7 @@ pub struct Tuning {
 
 /// The tree of an arena; node 0 is the root.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Tree {
+pub struct Tree {
     nodes: Vec<Node>,
     /// For each node the bytes of its edge, which follow its label at every position of the gram; then the next byte of
     /// each child, inner nodes before leaves. So a step down the tree reads two memory locations, not three.
@@ -52,12 +63,12 @@ pub(crate) struct Tree {
     bitmaps: Vec<Box<[u64]>>,
 }
 
-/// A gram that occurs in more reviews than a leaf may hold.
+/// A gram that occurs in more texts than a leaf may hold.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Node {
-    /// How many reviews the gram occurs in.
+pub struct Node {
+    /// How many texts the gram occurs in.
     count: u32,
-    /// How many rows are decoded to collect its reviews; 0 with a bitmap.
+    /// How many rows are decoded to collect its texts; 0 with a bitmap.
     steps: u32,
     set: Set,
     /// Start of its edge in [`Tree::labels`]; the labels of its children follow.
@@ -90,9 +101,9 @@ enum Set {
     List(u32),
 }
 
-/// The reviews in which a gram occurs.
+/// The texts in which a gram occurs.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Postings<'t> {
+pub enum Postings<'t> {
     /// A packed list, and its number of rows if it belongs to an inner node.
     List(&'t [u8], Option<u32>),
     /// A bitmap, and its number of rows.
@@ -103,7 +114,7 @@ pub(crate) enum Postings<'t> {
 
 impl Postings<'_> {
     /// Returns an upper bound of the number of rows; for a leaf, derived from its bytes.
-    pub(crate) fn rows_max(self) -> u32 {
+    pub fn rows_max(self) -> u32 {
         match self {
             Postings::List(packed, count) => count.unwrap_or(packed.len() as u32),
             Postings::Bitmap(_, count) => count,
@@ -112,7 +123,7 @@ impl Postings<'_> {
     }
 
     /// Returns roughly how many rows must be decoded to get all rows.
-    pub(crate) fn steps(self) -> u32 {
+    pub fn steps(self) -> u32 {
         match self {
             Postings::List(..) => self.rows_max(),
             Postings::Bitmap(..) => 0,
@@ -121,7 +132,7 @@ impl Postings<'_> {
     }
 
     /// Calls `each` with the rows of a list or a bitmap, ascending.
-    pub(crate) fn each_row(self, mut each: impl FnMut(u32)) {
+    pub fn each_row(self, mut each: impl FnMut(u32)) {
         match self {
             Postings::List(packed, _) => unpack(packed, |row| {
                 each(row);
@@ -136,9 +147,9 @@ impl Postings<'_> {
 }
 
 impl Tree {
-    /// Looks up `needle`, which is not empty and valid UTF-8. Returns the reviews that may contain it, and whether all
-    /// of them certainly do; `None` if no review contains it.
-    pub(crate) fn find(&self, needle: &[u8]) -> Option<(Postings<'_>, bool)> {
+    /// Looks up `needle`, which is not empty and valid UTF-8. Returns the texts that may contain it, and whether all
+    /// of them certainly do; `None` if no text contains it.
+    pub fn find(&self, needle: &[u8]) -> Option<(Postings<'_>, bool)> {
         let mut node = self.nodes.first()?;
         let mut rest = needle;
         loop {
@@ -167,7 +178,7 @@ impl Tree {
     }
 
     /// Returns the bytes that may follow `needle`, as far as the tree knows them: none if it is not in an inner node.
-    pub(crate) fn bytes_after(&self, needle: &[u8]) -> &[u8] {
+    pub fn bytes_after(&self, needle: &[u8]) -> &[u8] {
         let mut rest = needle;
         let mut node = self.nodes.first();
         while let Some((edge, children)) = node.and_then(|node| self.labels_of(node)) {
@@ -225,7 +236,7 @@ impl Tree {
     }
 
     /// Returns the packed first rows of `node`, [`HEAD_ROWS`] of them; empty if they are not stored.
-    pub(crate) fn head(&self, node: &Node) -> &[u8] {
+    pub fn head(&self, node: &Node) -> &[u8] {
         let end_of_leaves = node.leaves as usize + usize::from(node.leaf_len);
         let start = self.leaves.get(end_of_leaves);
         let lists = start.and_then(|start| self.lists.get(*start as usize..));
@@ -235,7 +246,7 @@ impl Tree {
     }
 
     /// Adds the rows of `postings` to the bitmap `bits`, in as many steps as [`Postings::steps`] says.
-    pub(crate) fn mark(&self, postings: Postings<'_>, bits: &mut [u64]) {
+    pub fn mark(&self, postings: Postings<'_>, bits: &mut [u64]) {
         self.each_kept(postings, &mut |kept| match kept {
             Postings::Bitmap(words, _) => {
                 let both = bits.iter_mut().zip(words);
@@ -246,11 +257,7 @@ impl Tree {
     }
 
     /// Calls `each` with the lists and bitmaps that together contain the rows of `postings`.
-    pub(crate) fn each_kept<'t>(
-        &'t self,
-        postings: Postings<'t>,
-        each: &mut impl FnMut(Postings<'t>),
-    ) {
+    pub fn each_kept<'t>(&'t self, postings: Postings<'t>, each: &mut impl FnMut(Postings<'t>)) {
         let Postings::FromLeaves(node) = postings else {
             return each(postings);
         };
@@ -267,7 +274,7 @@ impl Tree {
     }
 
     /// Returns the size of the tree in bytes.
-    pub(crate) fn memory(&self) -> u64 {
+    pub fn memory(&self) -> u64 {
         let bitmaps: usize = self.bitmaps.iter().map(|words| words.len() * 8).sum();
         let rest = self.nodes.len() * size_of::<Node>()
             + self.labels.len()

@@ -1,55 +1,57 @@
 //! All folded texts in one buffer, with marks at the start of words.
 
-use crate::model::Review;
-use crate::search::filter::words_after_signs;
-use crate::search::fold::fold_into;
 use memchr::memchr;
 
-/// The folded texts of all reviews, row after row: [`START`] and the text, then [`START`] and each word of it that
+use crate::fold::fold_into;
+use crate::words::words_after_signs;
+
+/// All folded texts, row after row: [`START`] and the text, then [`START`] and each word of it that
 /// follows a character other than a space, then [`START`] and [`END`]; an empty text is [`END`] alone. A word that
 /// follows a character other than a space and the [`COMMON_SIGNS`] comes last, and [`RARE`] and [`START`] precede it.
 ///
 /// So every word is preceded by a space or by [`START`], and two needles find all its occurrences. UTF-8 text contains
-/// none of the marks, so no match spans two reviews, and the words listed after a text add no matches to it.
+/// none of the marks, so no match spans two texts, and the words listed after a text add no matches to it.
 #[derive(Clone, Debug)]
-pub(super) struct Arena {
+pub struct Arena {
     /// The texts, then [`PADDING`] bytes.
-    pub(super) bytes: Vec<u8>,
+    pub bytes: Vec<u8>,
     /// Where each row's text starts, and one entry past the last.
-    pub(super) starts: Vec<u64>,
+    pub starts: Vec<u64>,
 }
 
 /// Precedes each text that is not empty, and each word after a character other than a space; follows the last one.
-pub(super) const START: u8 = 0xfe;
+pub const START: u8 = 0xfe;
 
 /// Precedes the [`START`] of a word after a rare sign.
-pub(super) const RARE: u8 = 0xfd;
+pub const RARE: u8 = 0xfd;
 
 /// The signs after which most words stand that follow no space. A phrase is looked up after each of them; only few of
 /// the listed words follow another sign.
-pub(super) const COMMON_SIGNS: [u8; 9] = *b"'\"-.,!/(\n";
+pub const COMMON_SIGNS: [u8; 9] = *b"'\"-.,!/(\n";
 
 /// Ends each text.
-pub(super) const END: u8 = 0xff;
+pub const END: u8 = 0xff;
 
 /// Bytes of `END` after the last text, so that eight bytes can be read from any position of a text.
 const PADDING: usize = 8;
 
 impl Arena {
-    /// Folds the texts of `reviews`.
-    pub(super) fn build(reviews: &[Review]) -> Arena {
-        // In most languages the listed words are a twentieth of the text.
-        let room = |review: &Review| review.text.len() + review.text.len() / 8 + 3;
-        let room = reviews.iter().map(room).sum::<usize>() + PADDING;
+    /// Folds `texts`; the first is row 0.
+    pub fn build<'t>(texts: impl ExactSizeIterator<Item = &'t str> + Clone) -> Arena {
+        let mut bytes_max = PADDING;
+        for text in texts.clone() {
+            // In most languages the listed words are a twentieth of the text.
+            bytes_max += text.len() + text.len() / 8 + 3;
+        }
         let mut arena = Arena {
-            bytes: Vec::with_capacity(room),
-            starts: Vec::with_capacity(reviews.len() + 1),
+            bytes: Vec::with_capacity(bytes_max),
+            starts: Vec::with_capacity(texts.len() + 1),
         };
         let mut folded = String::new();
-        for review in reviews {
+        for text in texts {
             arena.starts.push(arena.bytes.len() as u64);
             folded.clear();
-            fold_into(&review.text, &mut folded);
+            fold_into(text, &mut folded);
             if !folded.is_empty() {
                 arena.push_text(&folded);
             }
@@ -84,18 +86,18 @@ impl Arena {
     }
 
     /// Returns the number of texts.
-    pub(super) fn rows(&self) -> u32 {
+    pub fn rows(&self) -> u32 {
         (self.starts.len() - 1) as u32
     }
 
     /// Returns the folded text of `row`, which is below [`Arena::rows`], with its marks and the words listed after it.
-    pub(super) fn row(&self, row: u32) -> &[u8] {
+    pub fn row(&self, row: u32) -> &[u8] {
         let row = row as usize;
         &self.bytes[self.starts[row] as usize..self.starts[row + 1] as usize - 1]
     }
 
     /// Returns the folded text of `row`, which is below [`Arena::rows`].
-    pub(super) fn text(&self, row: u32) -> &[u8] {
+    pub fn text(&self, row: u32) -> &[u8] {
         let text = self.row(row).get(1..).unwrap_or_default();
         &text[..memchr(START, text).unwrap_or(text.len())]
     }

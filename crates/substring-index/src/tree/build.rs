@@ -3,8 +3,8 @@
 
 use super::grow::{GRAM_BYTES_MAX, Grower, SuffixPos, key};
 use super::{IndexOptions, Node, Postings, Set, Tree, Tuning};
-use crate::search::arena::{Arena, END};
-use crate::search::rows::{count_common, words_for};
+use crate::arena::{Arena, END};
+use crate::rows::{count_common, words_for};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -14,7 +14,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 ///
 /// A step that is unlikely to fit is skipped: its size is estimated from the bytes of text. A step that is tried is
 /// aborted as soon as it exceeds the limit.
-pub(crate) fn build_within(
+pub fn build_within(
     arena: &Arena,
     options: &IndexOptions,
     cancelled: &(dyn Fn() -> bool + Sync),
@@ -34,9 +34,9 @@ pub(crate) fn build_within(
     tunings.find_map(|tuning| build_tree(arena, tuning, options, cancelled))
 }
 
-/// A tuning relative to the number of reviews. Limits, each as one review in this many: rows of a leaf, with their
+/// A tuning relative to the number of texts. Limits, each as one text in this many: rows of a leaf, with their
 /// minimum, and rows from which there is a bitmap. Then steps of a union, and the bytes of the tree for each byte of
-/// ordinary folded text, measured on 200,000 and a million reviews.
+/// ordinary folded text, measured on 200,000 and a million texts.
 type Step = (u32, u32, u32, u32, f64);
 
 /// From the fastest to the smallest, which is nearly an index of bigrams and trigrams.

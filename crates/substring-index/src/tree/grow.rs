@@ -1,8 +1,8 @@
 //! Builds the subtree below one short gram, by radix sort of all its positions.
 
 use super::{HEAD_ROWS, Node, Postings, Set, Tree, Tuning};
-use crate::search::arena::END;
-use crate::search::rows::{insert, pack, rows_of};
+use crate::arena::END;
+use crate::rows::{insert, pack, rows_of};
 
 /// The longest gram of a node, in bytes. Longer needles that still have many candidates are searched in the
 /// texts; such needles occur only in equal or generated texts, and the bound keeps their trees small.
@@ -15,7 +15,7 @@ pub(super) struct SuffixPos {
     pub(super) key: u64,
     /// Where the gram begins in the arena.
     pub(super) position: u32,
-    /// The row of the review at this position.
+    /// The row of the text at this position.
     pub(super) row: u32,
 }
 
@@ -87,9 +87,9 @@ impl<'a> Grower<'a> {
         self.grow(node, suffixes, spare, depth, count, (Set::FromLeaves, 0));
     }
 
-    /// Builds node `node` from all `suffixes` that begin with its gram, in arena order; they are in `count` reviews.
+    /// Builds node `node` from all `suffixes` that begin with its gram, in arena order; they are in `count` texts.
     ///
-    /// `above` is its parent's set and number of reviews; `spare` is as long as `suffixes`; both are overwritten. A
+    /// `above` is its parent's set and number of texts; `spare` is as long as `suffixes`; both are overwritten. A
     /// node reads its positions once for each eight bytes of its edge, and twice to sort them.
     fn grow(
         &mut self,

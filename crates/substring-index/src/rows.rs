@@ -3,26 +3,26 @@
 use std::ops::Range;
 
 /// How many bitmap words hold one bit for each of `rows` rows.
-pub(super) fn words_for(rows: u32) -> usize {
+pub fn words_for(rows: u32) -> usize {
     (rows as usize).div_ceil(64)
 }
 
 /// Tells whether `row` is in the bitmap `words`; rows past its end are not.
-pub(super) fn has(words: &[u64], row: u32) -> bool {
+pub fn has(words: &[u64], row: u32) -> bool {
     words
         .get((row / 64) as usize)
         .is_some_and(|word| word >> (row % 64) & 1 == 1)
 }
 
 /// Adds `row` to the bitmap `words`; rows past its end are left out.
-pub(super) fn insert(words: &mut [u64], row: u32) {
+pub fn insert(words: &mut [u64], row: u32) {
     if let Some(word) = words.get_mut((row / 64) as usize) {
         *word |= 1 << (row % 64);
     }
 }
 
 /// Removes `row` from the bitmap `words`, which contains it.
-pub(super) fn remove(words: &mut [u64], row: u32) {
+pub fn remove(words: &mut [u64], row: u32) {
     if let Some(word) = words.get_mut((row / 64) as usize) {
         *word &= !(1 << (row % 64));
     }
@@ -30,7 +30,7 @@ pub(super) fn remove(words: &mut [u64], row: u32) {
 
 /// An immutable set of rows with its size: a bitmap if it is large, else a sorted list.
 #[derive(Clone, Debug)]
-pub(super) enum RowSet {
+pub enum RowSet {
     /// One bit for each row, and how many are set.
     Bitmap(Box<[u64]>, u32),
     /// Ascending rows.
@@ -43,7 +43,7 @@ impl RowSet {
     const BITMAP_FROM_ONE_IN: u32 = 512;
 
     /// Creates the set of the ascending `list`, out of `rows` rows.
-    pub(super) fn new(list: Vec<u32>, rows: u32) -> RowSet {
+    pub fn new(list: Vec<u32>, rows: u32) -> RowSet {
         let count = list.len() as u32;
         if count < (rows / RowSet::BITMAP_FROM_ONE_IN).max(1) {
             return RowSet::List(list.into());
@@ -57,7 +57,7 @@ impl RowSet {
 }
 
 /// Appends ascending, distinct `rows` to `out`: the first row, then the differences, each as a varint of 7-bit groups.
-pub(super) fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
+pub fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     let mut last = 0;
     for row in rows {
         let mut delta = row - last;
@@ -71,12 +71,12 @@ pub(super) fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
 }
 
 /// Returns the number of rows in `packed` without decoding them: only the last byte of each row lacks the top bit.
-pub(super) fn packed_count(packed: &[u8]) -> u32 {
+pub fn packed_count(packed: &[u8]) -> u32 {
     packed.iter().map(|byte| u32::from(*byte < 0x80)).sum()
 }
 
 /// Calls `each` for the rows in `packed`, ascending, until it returns `false`.
-pub(super) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
+pub fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
     let mut row = 0_u32;
     let mut rest = packed.iter();
     while let Some(first) = rest.next() {
@@ -94,7 +94,7 @@ pub(super) fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
 }
 
 /// Returns the rows of `range` that are in all of `bitmaps`, ascending.
-pub(super) fn rows_of(bitmaps: &[&[u64]], range: Range<u32>) -> impl Iterator<Item = u32> {
+pub fn rows_of(bitmaps: &[&[u64]], range: Range<u32>) -> impl Iterator<Item = u32> {
     let (first, last) = ((range.start / 64) as usize, words_for(range.end));
     (first..last).flat_map(move |index| {
         bits_of(word_of(bitmaps, &range, index)).map(move |bit| index as u32 * 64 + bit)
@@ -102,10 +102,7 @@ pub(super) fn rows_of(bitmaps: &[&[u64]], range: Range<u32>) -> impl Iterator<It
 }
 
 /// Returns the rows of `range` that are in all of `bitmaps`, descending.
-pub(super) fn rows_of_backwards(
-    bitmaps: &[&[u64]],
-    range: Range<u32>,
-) -> impl Iterator<Item = u32> {
+pub fn rows_of_backwards(bitmaps: &[&[u64]], range: Range<u32>) -> impl Iterator<Item = u32> {
     let (first, last) = ((range.start / 64) as usize, words_for(range.end));
     (first..last).rev().flat_map(move |index| {
         let turned = word_of(bitmaps, &range, index).reverse_bits();
@@ -114,7 +111,7 @@ pub(super) fn rows_of_backwards(
 }
 
 /// Returns the bits of word `index` of all `bitmaps` that stand for rows of `range`.
-pub(super) fn word_of(bitmaps: &[&[u64]], range: &Range<u32>, index: usize) -> u64 {
+pub fn word_of(bitmaps: &[&[u64]], range: &Range<u32>, index: usize) -> u64 {
     bitmaps.iter().fold(mask(range, index), |word, words| {
         word & words.get(index).copied().unwrap_or(0)
     })
@@ -130,7 +127,7 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
 }
 
 /// Returns the bits of word `index` of a bitmap that stand for rows of `range`.
-pub(super) fn mask(range: &Range<u32>, index: usize) -> u64 {
+pub fn mask(range: &Range<u32>, index: usize) -> u64 {
     let first = index as u64 * 64;
     let below = |row: u32| match u64::from(row).saturating_sub(first) {
         bits @ 0..64 => (1_u64 << bits) - 1,
@@ -140,19 +137,19 @@ pub(super) fn mask(range: &Range<u32>, index: usize) -> u64 {
 }
 
 /// Finds rows in an ascending list; the queries must be ascending too.
-pub(super) struct Walk<'r> {
+pub struct Walk<'r> {
     rows: &'r [u32],
     at: usize,
 }
 
 impl<'r> Walk<'r> {
     /// Starts at the first of `rows`.
-    pub(super) fn new(rows: &'r [u32]) -> Walk<'r> {
+    pub fn new(rows: &'r [u32]) -> Walk<'r> {
         Walk { rows, at: 0 }
     }
 
     /// Returns the position of `row`, which is not less than that of the previous call.
-    pub(super) fn find(&mut self, row: u32) -> Option<usize> {
+    pub fn find(&mut self, row: u32) -> Option<usize> {
         if self.rows.get(self.at).is_some_and(|known| *known < row) {
             let rest = &self.rows[self.at..];
             let mut bound = 1;
@@ -169,7 +166,7 @@ impl<'r> Walk<'r> {
 
 /// Counts the rows that are in all of `bitmaps`, which are equally long. Carry-save adders combine eight words before
 /// bits are counted, since a build for all x86-64 machines lacks the popcount instruction; lanes use vector registers.
-pub(super) fn count_common(bitmaps: &[&[u64]]) -> u32 {
+pub fn count_common(bitmaps: &[&[u64]]) -> u32 {
     let len = bitmaps.iter().map(|words| words.len()).min().unwrap_or(0);
     let [mut ones, mut twos, mut fours, mut block @ ..] = [[0; LANES]; 3 + 8];
     let (mut eights, mut at) = (0, 0);
