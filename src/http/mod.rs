@@ -15,6 +15,7 @@ mod app_state;
 mod arena;
 mod body;
 mod client;
+mod date;
 mod endpoint;
 mod error;
 mod head;

@@ -7,13 +7,12 @@ use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
 use super::body::Body;
+use super::date::HttpDate;
 use super::error::HttpError;
 use super::rate_limit::{RateLimitStatus, WINDOW};
-use crate::clock;
 use crate::hub::{Refusal, RefusalKind};
 use crate::mcp;
 use crate::pages::{self, Policy};
-use crate::wire::date::Timestamp;
 use crate::wire::negotiate::Coding;
 
 /// The result of an endpoint, before it is encoded as a response.
@@ -45,7 +44,7 @@ pub(crate) struct Representation<'s> {
     pub(crate) media_type: &'s HeaderValue,
     pub(crate) etag: Cow<'s, HeaderValue>,
     /// Last-Modified, if the date of the dataset identifies this content.
-    pub(crate) last_modified: Option<&'s HeaderValue>,
+    pub(crate) last_modified: Option<&'s HttpDate>,
     /// Content-Encoding, unless it is identity.
     pub(crate) coding: Coding,
     pub(crate) link: Option<HeaderValue>,
@@ -103,8 +102,9 @@ pub(crate) fn render(
 ) -> Response<Body> {
     headers.clear();
     put_any_origin(&mut headers);
-    let (status, body) = fill(reply, &mut headers, cache_control);
-    response(status, headers, body)
+    let date = HttpDate::now();
+    let (status, body) = fill(reply, &mut headers, cache_control, &date);
+    response(status, headers, body, date)
 }
 
 /// Adds the fields of `reply`; returns its status and body.
@@ -112,6 +112,7 @@ fn fill(
     reply: Reply<'_>,
     headers: &mut HeaderMap,
     cache_control: &HeaderValue,
+    date: &HttpDate,
 ) -> (StatusCode, Body) {
     match reply {
         Reply::Serve(mut representation, body) => {
@@ -126,12 +127,12 @@ fn fill(
             if let Some(policy) = representation.policy {
                 put_policy(headers, policy);
             }
-            put_validators(headers, representation, cache_control);
+            put_validators(headers, representation, cache_control, date);
             headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF.clone());
             (StatusCode::OK, body)
         }
         Reply::NotModified(representation) => {
-            put_validators(headers, representation, cache_control);
+            put_validators(headers, representation, cache_control, date);
             (StatusCode::NOT_MODIFIED, Body::default())
         }
         Reply::SeeOther(location) => {
@@ -181,11 +182,18 @@ fn put_any_origin(headers: &mut HeaderMap) {
 /// Encodes `reply` without CORS headers.
 pub(crate) fn render_private(reply: Reply<'_>) -> Response<Body> {
     let mut headers = HeaderMap::new();
-    let (status, body) = fill(reply, &mut headers, &NO_STORE);
-    response(status, headers, body)
+    let date = HttpDate::now();
+    let (status, body) = fill(reply, &mut headers, &NO_STORE, &date);
+    response(status, headers, body, date)
 }
 
-fn response(status: StatusCode, headers: HeaderMap, body: Body) -> Response<Body> {
+fn response(
+    status: StatusCode,
+    mut headers: HeaderMap,
+    body: Body,
+    date: HttpDate,
+) -> Response<Body> {
+    headers.insert(header::DATE, date.value);
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -210,10 +218,7 @@ pub(crate) fn protocol_error(error: HttpError) -> Vec<u8> {
         out.extend_from_slice(value.as_bytes());
         out.extend_from_slice(b"\r\n");
     }
-    let date = Timestamp::from_unix(clock::unix_s()).render_http();
-    out.extend_from_slice(format!("content-length: {}\r\ndate: ", body.length()).as_bytes());
-    out.extend_from_slice(date.as_bytes());
-    out.extend_from_slice(b"\r\n\r\n");
+    out.extend_from_slice(format!("content-length: {}\r\n\r\n", body.length()).as_bytes());
     for slice in body.slices() {
         out.extend_from_slice(slice);
     }
@@ -225,6 +230,7 @@ fn put_validators(
     headers: &mut HeaderMap,
     representation: Representation<'_>,
     cache_control: &HeaderValue,
+    date: &HttpDate,
 ) {
     let vary = representation.vary.value();
     headers.insert(header::ETAG, representation.etag.into_owned());
@@ -237,7 +243,12 @@ fn put_validators(
         None => HeaderValue::from_static("no-cache"),
     };
     if let Some(last_modified) = representation.last_modified {
-        headers.insert(header::LAST_MODIFIED, last_modified.clone());
+        // Never later than Date, even if the clock was set back (RFC 9110 §8.8.2.1).
+        let shown = match last_modified.time > date.time {
+            true => &date.value,
+            false => &last_modified.value,
+        };
+        headers.insert(header::LAST_MODIFIED, shown.clone());
     }
     headers.insert(header::CACHE_CONTROL, cache_control);
     headers.insert(header::VARY, vary);
@@ -326,7 +337,8 @@ fn render_line(status: StatusCode, line: &str) -> Response<Body> {
     put_any_origin(&mut headers);
     let plain = HeaderValue::from_static("text/plain; charset=utf-8");
     put_unstored(&mut headers, plain);
-    response(status, headers, Body::full(format!("{line}\n").into()))
+    let body = Body::full(format!("{line}\n").into());
+    response(status, headers, body, HttpDate::now())
 }
 
 /// Encodes the response of `/mcp`, reusing the request's `headers`; their Origin is echoed if it is allowed.
@@ -364,7 +376,7 @@ pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<
     }
     // `mcp` uses only statuses from 100 to 999.
     let status = StatusCode::from_u16(reply.status).unwrap_or(StatusCode::OK);
-    response(status, headers, Body::made(reply.body))
+    response(status, headers, Body::made(reply.body), HttpDate::now())
 }
 
 /// Adds RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), and Retry-After if the limit is

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use hyper::header::HeaderValue;
 
+use super::date::HttpDate;
 use super::head::{Field, RequestHead};
 use super::reply::{Representation, Vary};
 use super::router::Document;
@@ -28,7 +29,7 @@ pub struct ServedState {
     /// Indexed by `Page as usize`.
     prepared_pages: Vec<PreparedDocument>,
     /// `Last-Modified` of the documents that depend only on the dataset.
-    pub(crate) last_modified: HeaderValue,
+    pub(crate) last_modified: HttpDate,
     search_tags: QueryTags,
     /// Tags of searches by aspect or polarity, which also depend on the insights.
     insights_tags: QueryTags,
@@ -79,7 +80,7 @@ impl ServedState {
         Ok(ServedState {
             documents,
             prepared_pages,
-            last_modified: shared(snapshot.updated_at.render_http().as_bytes())?,
+            last_modified: HttpDate::new(snapshot.updated_at),
             search_tags: QueryTags::new(&[&snapshot.digest, version]),
             insights_tags: QueryTags::new(&[&snapshot.digest, version, carried]),
             snapshot,
@@ -96,7 +97,7 @@ impl ServedState {
 
     /// Returns the date of the dataset, or `None` for content that shows insights while those of this dataset are not
     /// derived: deriving them changes the content, but not the date.
-    pub(crate) fn last_modified_if_made_of(&self, insights: bool) -> Option<&HeaderValue> {
+    pub(crate) fn last_modified_if_made_of(&self, insights: bool) -> Option<&HttpDate> {
         let is_whole = !insights || self.snapshot.has_own_insights();
         is_whole.then_some(&self.last_modified)
     }
@@ -140,7 +141,7 @@ impl ServedState {
         &self,
         query: &[u8],
         needs_insights: bool,
-    ) -> (EntityTag, Option<&HeaderValue>) {
+    ) -> (EntityTag, Option<&HttpDate>) {
         let tags = match needs_insights {
             true => &self.insights_tags,
             false => &self.search_tags,

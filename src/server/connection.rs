@@ -114,7 +114,8 @@ impl<H: Handler> Protocols<H> {
             // `ConnectionDeadline` replaces hyper's timer, which would be set for every request.
             .header_read_timeout(None)
             .pipeline_flush(false)
-            .auto_date_header(true);
+            // `http` writes it.
+            .auto_date_header(false);
         let mut http2 = http2::Builder::new(LocalExecutor);
         http2
             .timer(TokioTimer::new())
@@ -127,7 +128,8 @@ impl<H: Handler> Protocols<H> {
             .max_header_list_size(HEAD_BYTES_MAX)
             .keep_alive_interval(PING_INTERVAL)
             .keep_alive_timeout(PING_TIMEOUT)
-            .auto_date_header(true);
+            // `http` writes it.
+            .auto_date_header(false);
         Protocols {
             handler,
             limits: Arc::new(config.limits.clone()),

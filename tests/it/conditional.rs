@@ -1,7 +1,12 @@
 //! Conditional requests (RFC 9110 §13) on each kind of resource with validators. The rules themselves are tested by
 //! `check_conditional` of the oracle.
 
-use crate::support::{Fields, service};
+use std::sync::Arc;
+
+use reviewd::snapshot::Snapshot;
+use reviewd::wire::date::{Timestamp, parse_http_date};
+
+use crate::support::{Fields, Server, service};
 
 /// One of each kind: stored, negotiated, sliced, search, single review, rendered.
 const ADDRESSES: [&str; 6] = [
@@ -80,5 +85,27 @@ fn probes_and_errors_ignore_conditions() {
             let reply = service().get_with(address, &fields);
             assert_eq!(reply.status, status, "{address} {fields:?}");
         }
+    }
+}
+
+/// The data were written by a clock that was ahead (RFC 9110 §8.8.2.1).
+#[test]
+fn last_modified_is_never_later_than_date() {
+    let server = Server::start();
+    let mut dataset = oracle::service::sample();
+    dataset.updated_at = Timestamp::from_unix(reviewd::clock::unix_s() + 3_600);
+    let settings = oracle::service::snapshot_settings();
+    server.publish(&Arc::new(Snapshot::build(dataset, &settings)));
+    for target in ["/reviews.json", "/", "/api/reviews/search?query=will"] {
+        let reply = server.get(target);
+        let [date, last_modified] = ["date", "last-modified"].map(|name| {
+            let text = reply.field(name).expect(name);
+            parse_http_date(text.as_bytes()).expect(name)
+        });
+        assert!(last_modified <= date, "{target}: {reply:?}");
+        let etag = [("If-None-Match", reply.etag())];
+        let again = server.get_with(target, &etag);
+        assert_eq!(again.status, 304, "{target}");
+        assert!(again.field("last-modified").is_some());
     }
 }

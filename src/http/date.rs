@@ -1,0 +1,64 @@
+//! The date of a response, as a header value.
+//!
+//! hyper also writes `Date`, but from a cache that it refreshes only when the clock has moved forward: after the clock was
+//! set back, the field would stay the same until that time is reached again.
+
+use std::cell::RefCell;
+
+use bytes::Bytes;
+use hyper::header::HeaderValue;
+
+use crate::clock;
+use crate::wire::date::Timestamp;
+
+/// A time in whole seconds, and its header value.
+#[derive(Clone, Debug)]
+pub(crate) struct HttpDate {
+    pub(crate) time: Timestamp,
+    pub(crate) value: HeaderValue,
+}
+
+impl HttpDate {
+    /// Renders `time`; clones of the value only increment a reference count.
+    pub(crate) fn new(time: Timestamp) -> HttpDate {
+        let text = Bytes::from(time.render_http());
+        let value = HeaderValue::from_maybe_shared(text).expect("a date is visible ASCII");
+        // The first clone allocates the reference count of the buffer, so it is done here and not by a request.
+        drop(value.clone());
+        HttpDate { time, value }
+    }
+
+    /// Returns the present time; each thread renders it once a second.
+    pub(crate) fn now() -> HttpDate {
+        thread_local! {
+            static RENDERED: RefCell<HttpDate> = RefCell::new(HttpDate::new(Timestamp::from_unix(0)));
+        }
+        let now = Timestamp::from_unix(clock::unix_s());
+        RENDERED.with_borrow_mut(|rendered| rendered.at(now).clone())
+    }
+
+    /// Returns this, rendered again if its time is not `now`, earlier or later.
+    fn at(&mut self, now: Timestamp) -> &HttpDate {
+        if self.time != now {
+            *self = HttpDate::new(now);
+        }
+        self
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_date_follows_a_clock_that_is_set_back() {
+        let mut date = HttpDate::new(Timestamp::from_unix(0));
+        for (unix_s, expected) in [
+            (1_800_000_000, "Fri, 15 Jan 2027 08:00:00 GMT"),
+            (1_700_000_000, "Tue, 14 Nov 2023 22:13:20 GMT"),
+            (1_700_000_001, "Tue, 14 Nov 2023 22:13:21 GMT"),
+        ] {
+            assert_eq!(date.at(Timestamp::from_unix(unix_s)).value, expected);
+        }
+    }
+}
