@@ -18,8 +18,8 @@ use tracing::Level;
 
 use super::exit::{Failure, Status};
 use super::values::{
-    RATE_MAX, Secret, number, parse_base_url, parse_header_value, parse_host, parse_origin,
-    parse_size, parse_time, time,
+    RATE_MAX, Secret, number, parse_base_url, parse_header_value, parse_host, parse_listen,
+    parse_origin, parse_size, parse_time, time,
 };
 use crate::http::{Proxies, Rates};
 use crate::hub::guard::{Guard, Ports};
@@ -63,8 +63,9 @@ pub struct ServeArgs {
     /// five times the size of the texts, at least 128MiB, at most a quarter of the memory]
     #[arg(long, value_name = "SIZE", value_parser = parse_size)]
     search_memory: Option<u64>,
-    /// Address and port to listen on; port 0 takes any free one
-    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080")]
+    /// Address and port to listen on; a port alone means this machine only, and `:8080` all addresses; port 0 takes any
+    /// free one
+    #[arg(long, value_name = "ADDRESS:PORT", default_value = "127.0.0.1:8080", value_parser = parse_listen)]
     listen: SocketAddr,
     /// Public address of the service, such as https://reviews.example [default: the listening address]
     #[arg(long, value_name = "URL", value_parser = parse_base_url)]
@@ -139,7 +140,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "TIME", default_value = "8s", value_parser = time("0", "1h"))]
     drain_time: Duration,
     /// Second address, with /metrics, /healthz and /readyz; keep it private
-    #[arg(long, value_name = "ADDRESS:PORT")]
+    #[arg(long, value_name = "ADDRESS:PORT", value_parser = parse_listen)]
     admin_listen: Option<SocketAddr>,
     /// Access log, one JSON line for each request; `-` is standard output; SIGHUP and SIGUSR1 open the file again
     #[arg(long, value_name = "FILE")]

@@ -278,6 +278,34 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     })
 }
 
+/// Returns a warning for each variable of the environment that looks like one of ours and is none, such as a misspelt one.
+fn unknown_variables() -> Vec<String> {
+    let mut known = HashSet::new();
+    for command in command().get_subcommands() {
+        let variables = command.get_arguments().filter_map(clap::Arg::get_env);
+        known.extend(variables.map(|name| name.to_string_lossy().into_owned()));
+    }
+    let set = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
+    let mut warnings = Vec::new();
+    for name in set.filter(|name| name.starts_with("REVIEWD_") && !known.contains(name)) {
+        // Kubernetes sets these for a service that is called reviewd.
+        if name.starts_with("REVIEWD_PORT") || name.starts_with("REVIEWD_SERVICE_") {
+            continue;
+        }
+        let edits = known
+            .iter()
+            .map(|known| (strsim::levenshtein(&name, known), known));
+        let nearest = edits.min().filter(|(edits, _)| *edits <= 2);
+        let hint =
+            nearest.map_or_else(String::new, |(_, known)| format!("; did you mean {known}?"));
+        warnings.push(format!(
+            "the environment variable {name} is not known{hint}"
+        ));
+    }
+    warnings.sort();
+    warnings
+}
+
 /// Parses a command line and the variables of its flags.
 fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
     // An empty variable counts as unset: container settings often contain some.

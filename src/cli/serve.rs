@@ -25,6 +25,9 @@ use super::exit::{Failure, Status};
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     let _last_lines = set_up_logs(args)?;
     server::end_process_on_panic();
+    for warning in super::unknown_variables() {
+        warn!("{warning}");
+    }
     let config = Config {
         inherited: inherited()?,
         ..args.config()?
@@ -34,6 +37,9 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     {
         let message = format!("--data {}: there is no such directory", directory.display());
         return Err(Failure::new(Status::NoInput, message));
+    }
+    if let Some(directory) = &config.state {
+        remove_drafts(directory);
     }
     if let Some(hub) = &config.hub {
         check_location(&hub.place, &config)?;
@@ -135,6 +141,34 @@ fn check_state(directory: &Path) -> Result<(), Failure> {
     }
     restrict_access(directory);
     Ok(())
+}
+
+/// Removes the temporary files of processes that were killed while they wrote: `content-date.PID.new` and
+/// `writable.PID`. A process with the same id is this one, or it runs in another container with another directory.
+fn remove_drafts(directory: &Path) {
+    let Ok(entries) = fs::read_dir(directory) else {
+        return;
+    };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Some(owner) = name.to_str().and_then(draft_owner) else {
+            continue;
+        };
+        let is_alive = owner != std::process::id() && Path::new(&format!("/proc/{owner}")).exists();
+        if !is_alive && let Err(error) = fs::remove_file(entry.path()) {
+            warn!(file = %entry.path().display(), %error, "a temporary file of a killed process cannot be removed");
+        }
+    }
+}
+
+/// Returns the id of the process that wrote a temporary file of this name.
+fn draft_owner(name: &str) -> Option<u32> {
+    let draft = name.strip_prefix("content-date.");
+    let draft = draft.and_then(|rest| rest.strip_suffix(".new"));
+    draft
+        .or_else(|| name.strip_prefix("writable."))?
+        .parse()
+        .ok()
 }
 
 /// Whether a state directory that cannot be written may be writable later, with the same settings.

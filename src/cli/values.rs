@@ -1,6 +1,7 @@
 //! Values of flags: times and sizes with their units, addresses, secrets, choices, and text for headers. Each parser's
 //! error is one line, to which clap adds the flag and its value.
 
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::time::Duration;
 
 use clap::builder::RangedI64ValueParser;
@@ -89,6 +90,25 @@ fn parse_scaled(text: &str, units: &[(&str, u64)]) -> Option<u64> {
     let (digits, unit) = text.split_at(end.unwrap_or(text.len()));
     let (_, scale) = units.iter().find(|(name, _)| *name == unit)?;
     digits.parse::<u64>().ok()?.checked_mul(*scale)
+}
+
+/// Parses an address to listen on: `ADDRESS:PORT`; `PORT` or `localhost:PORT` for this machine only; `:PORT` for all
+/// addresses, of IPv4 and IPv6.
+pub(super) fn parse_listen(text: &str) -> Result<SocketAddr, String> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let (host, port) = text.rsplit_once(':').unwrap_or(("localhost", text));
+    let port = port.parse::<u16>().ok();
+    let ip = match host {
+        "localhost" => Some(IpAddr::from(Ipv4Addr::LOCALHOST)),
+        "" => Some(IpAddr::from(Ipv6Addr::UNSPECIFIED)),
+        _ => None,
+    };
+    match (ip, port) {
+        (Some(ip), Some(port)) => Ok(SocketAddr::new(ip, port)),
+        _ => Err("must be ADDRESS:PORT with an IP address, localhost:PORT, :PORT for all addresses, or PORT".to_owned()),
+    }
 }
 
 /// Parses an `http` or `https` URL.

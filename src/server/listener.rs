@@ -10,12 +10,13 @@
 
 use std::convert::Infallible;
 use std::io;
-use std::net::{SocketAddr, TcpListener, TcpStream};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener, TcpStream};
 use std::pin::pin;
 use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
+use rustix::io::Errno;
 use socket2::{Domain, Protocol, Socket, Type};
 use tokio::runtime::{self, LocalRuntime};
 use tokio::sync::{oneshot, watch};
@@ -65,7 +66,7 @@ pub(super) enum ShutdownPhase {
 
 /// Binds `address`, the value of `flag`, without listening: a port in use is reported before the dataset is read.
 pub(super) fn bind(flag: &'static str, address: SocketAddr) -> Result<Socket, StartError> {
-    let bind = || {
+    let bind = |address: SocketAddr| {
         let domain = Domain::for_address(address);
         let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
         // A restart must not wait for the last connections of the previous process.
@@ -78,7 +79,23 @@ pub(super) fn bind(flag: &'static str, address: SocketAddr) -> Result<Socket, St
         socket.bind(&address.into())?;
         Ok(socket)
     };
-    bind().map_err(|cause| StartError::listen(flag, address, cause))
+    let bound = match bind(address) {
+        // All addresses of a machine without IPv6 are those of IPv4.
+        Err(error) if address.is_ipv6() && address.ip().is_unspecified() && has_no_ipv6(&error) => {
+            bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())))
+        }
+        bound => bound,
+    };
+    bound.map_err(|cause| StartError::listen(flag, address, cause))
+}
+
+/// Whether the system has no IPv6, or it is disabled.
+fn has_no_ipv6(error: &io::Error) -> bool {
+    let missing = [Errno::AFNOSUPPORT, Errno::ADDRNOTAVAIL];
+    let code = error.raw_os_error();
+    missing
+        .iter()
+        .any(|errno| code == Some(errno.raw_os_error()))
 }
 
 /// Returns the inherited socket, or else binds the public address.

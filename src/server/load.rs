@@ -1,7 +1,7 @@
 //! Builds the served state from the operator's files: reads, checks, dates and builds. Runs at the start and at every
 //! reload, never on a thread that serves.
 
-use std::fs::{self, DirBuilder, OpenOptions};
+use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Write};
 use std::num::NonZeroUsize;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
@@ -360,7 +360,12 @@ impl ContentDate {
         let mut file = options.open(&draft)?;
         writeln!(file, "{} {}", self.date, self.digest)?;
         file.sync_all()?;
-        fs::rename(&draft, path)
+        fs::rename(&draft, path)?;
+        // Until then a power failure may undo the rename.
+        match path.parent() {
+            Some(directory) => File::open(directory)?.sync_all(),
+            None => Ok(()),
+        }
     }
 }
 

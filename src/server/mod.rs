@@ -76,6 +76,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let address = bound.unwrap_or(config.listen);
     let bind_admin = |address| listener::bind("--admin-listen", address);
     let admin_socket = config.admin_listen.map(bind_admin).transpose()?;
+    refuse_placeholder(&config, address)?;
     warn_of_addresses(&config, address);
 
     let is_public = config.base_url.is_some() || address.ip().is_loopback();
@@ -176,6 +177,19 @@ fn make_app(
 fn in_flight_bytes(config: &Config) -> u64 {
     let default = process::in_flight_memory;
     config.in_flight_memory.unwrap_or_else(default)
+}
+
+/// Refuses a public address under `.example` (RFC 6761 §6.5) on a listener that other machines can reach: subscribers and
+/// feed readers would store links that never work.
+fn refuse_placeholder(config: &Config, address: SocketAddr) -> Result<(), StartError> {
+    let base_url = config.base_url.as_deref().unwrap_or_default();
+    let (_, authority) = base_url.split_once("://").unwrap_or_default();
+    let (host, _) = authority.split_once(':').unwrap_or((authority, ""));
+    let is_placeholder = host == "example" || host.ends_with(".example");
+    if is_placeholder && !address.ip().is_loopback() {
+        return Err(StartError::Placeholder(base_url.to_owned()));
+    }
+    Ok(())
 }
 
 /// Warns of a public address that other machines cannot use, or that seems to be that of an unconfigured proxy, and

@@ -23,6 +23,11 @@ pub enum StartError {
         /// The system's error.
         cause: io::Error,
     },
+    /// The public address is the placeholder of the documentation.
+    #[error(
+        "--base-url {0}: names under .example are placeholders; set the public address of your service (REVIEWD_BASE_URL)"
+    )]
+    Placeholder(String),
     /// The data files cannot be served.
     #[error(transparent)]
     Load(#[from] LoadError),

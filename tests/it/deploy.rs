@@ -96,6 +96,20 @@ fn a_terminating_pod_still_listens_for_some_seconds() {
     }
 }
 
+/// Copied as they are, they would publish links that never work.
+#[test]
+fn no_shipped_file_sets_a_placeholder_as_public_address() {
+    for (path, text) in files_below("deploy") {
+        let lines = text.lines().map(str::trim);
+        let live = lines.filter(|line| !line.starts_with('#') && !line.contains("\"url\""));
+        for line in live {
+            let is_placeholder = line.contains("://") && line.contains(".example");
+            let is_secret = line.contains("postgres://");
+            assert!(!is_placeholder || is_secret, "{}: {line}", path.display());
+        }
+    }
+}
+
 #[test]
 fn units_and_containers_set_only_variables_that_exist() {
     let settings = run(&["config", "--json"]).json(0);

@@ -1,14 +1,14 @@
 //! Invalid settings: each is refused with one line that names the flag and its value, and with status 64, 66, 69 or 78.
 
-use std::net::{TcpListener, TcpStream, UdpSocket};
+use std::net::{SocketAddr, TcpListener, TcpStream, UdpSocket};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::Program;
-use crate::support::program::{Ended, activated, command, run};
+use crate::support::program::{Ended, LISTEN, activated, command, run};
+use crate::support::{Program, get};
 
 /// Checks status and output of a failed start, and returns its only line.
 #[track_caller]
@@ -163,4 +163,92 @@ pub(crate) fn assert_state_is_refused(path: &Path) {
     );
     let line = format!("reviewd: cannot write to the state directory {path} (--state)");
     assert!(said.starts_with(&line), "{said}");
+}
+
+/// Subscribers and feed readers would store links that never work.
+#[test]
+fn a_placeholder_as_public_address_is_refused_unless_only_this_machine_can_connect() {
+    for (listen, base_url) in [
+        ("0.0.0.0:0", "https://reviews.example"),
+        (":0", "https://reviews.example:8443"),
+    ] {
+        let arguments = [
+            "serve",
+            "--no-hub",
+            "--listen",
+            listen,
+            "--base-url",
+            base_url,
+        ];
+        let said = one_line(
+            run(&[&arguments[..], &["--log-level", "error"]].concat()),
+            78,
+        );
+        assert!(
+            said.contains("--base-url") && said.contains(base_url),
+            "{said}"
+        );
+    }
+    let arguments = ["--no-hub", "--base-url", "https://reviews.example"];
+    Program::serve(&arguments).stop();
+}
+
+#[test]
+fn a_port_alone_listens_on_loopback_and_one_after_a_colon_on_all_addresses() {
+    for (listen, is_public) in [("0", false), ("localhost:0", false), (":0", true)] {
+        let mut command = command();
+        command.args([
+            "serve",
+            "--no-hub",
+            "--log-format",
+            "json",
+            "--listen",
+            listen,
+        ]);
+        let program = Program::spawn(command);
+        let ip = program.address().ip();
+        assert_eq!(ip.is_loopback(), !is_public, "{ip}");
+        assert_eq!(ip.is_unspecified(), is_public, "{ip}");
+        let local = SocketAddr::from(([127, 0, 0, 1], program.address().port()));
+        assert_eq!(get(local, "/healthz", &[]).status, 200);
+    }
+}
+
+#[test]
+fn variables_that_do_not_exist_are_named_in_a_warning() {
+    let mut command = command();
+    command.args(["serve", "--no-hub"]).args(LISTEN);
+    command.env("REVIEWD_BASEURL", "https://brightsmile.test");
+    command.env("REVIEWD_PORT_80_TCP_ADDR", "10.0.0.1");
+    command.env("REVIEWD_IMPORT_STRICT", "true");
+    let program = Program::spawn(command);
+    let warning = program.seen("REVIEWD_BASEURL");
+    assert!(warning.contains("\"WARN\""), "{warning}");
+    assert!(
+        warning.contains("did you mean REVIEWD_BASE_URL?"),
+        "{warning}"
+    );
+    // Kubernetes sets the first, and `import` reads the second.
+    assert!(!program.has_seen("REVIEWD_PORT"));
+    assert!(!program.has_seen("REVIEWD_IMPORT"));
+}
+
+#[test]
+fn temporary_files_of_killed_processes_are_removed_at_the_next_start() {
+    let state = tempfile::tempdir().unwrap();
+    let path = |name: &str| state.path().join(name);
+    // No process has this id (the limit is 4,194,304), and this process is alive.
+    let dead = ["content-date.4194305.new", "writable.4194305"];
+    let alive = format!("content-date.{}.new", std::process::id());
+    let others = ["content-date.bak.new", "notes.new", &alive];
+    for name in dead.iter().chain(&others) {
+        std::fs::write(path(name), "").unwrap();
+    }
+    Program::serve(&["--state", state.path().to_str().unwrap()]).stop();
+    for name in dead {
+        assert!(!path(name).exists(), "{name}");
+    }
+    for name in others {
+        assert!(path(name).exists(), "{name}");
+    }
 }

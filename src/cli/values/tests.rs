@@ -1,6 +1,6 @@
 //! The parsed values; values that flags refuse are tested with the flags.
 
-use super::{parse_base_url, parse_host, parse_size, parse_time};
+use super::{parse_base_url, parse_host, parse_listen, parse_size, parse_time};
 use std::time::Duration;
 
 #[test]
@@ -41,5 +41,30 @@ fn addresses_and_hosts_are_in_lower_case_without_the_usual_port() {
         ("[::1]:80", "[::1]"),
     ] {
         assert_eq!(parse_host(text).as_deref(), Ok(host));
+    }
+}
+
+#[test]
+fn a_port_alone_is_on_loopback_and_one_after_a_colon_on_all_addresses() {
+    for (text, address) in [
+        ("8080", "127.0.0.1:8080"),
+        ("localhost:0", "127.0.0.1:0"),
+        (":8080", "[::]:8080"),
+        ("[::1]:80", "[::1]:80"),
+        ("192.0.2.1:65535", "192.0.2.1:65535"),
+    ] {
+        assert_eq!(parse_listen(text), Ok(address.parse().unwrap()), "{text}");
+    }
+    for text in [
+        "",
+        ":",
+        "localhost",
+        "65536",
+        ":65536",
+        "a.example:80",
+        "127.0.0.1",
+        "-1",
+    ] {
+        assert!(parse_listen(text).is_err(), "{text}");
     }
 }
