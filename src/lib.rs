@@ -48,8 +48,8 @@
 //! them, and builds a `snapshot` (`dataset::publish`, `snapshot::resource`, `insights`, `search::index`, `search::tree` and
 //! its `build`, `pages`), which replaces `http::served_state` in `http::app_state`; after an error the old one stays.
 //! `server::reload` then calls `hub::handle`, which sends the new topics to the hub's thread (`hub::engine` with `storage`
-//! and `exchanges`). That thread stores their digests (`hub::store` with `maintenance`, `connection`, `sqlite`), claims
-//! pending deliveries (`in_flight`, `deliveries`, `rows`), sends them (`hub::client`, `resolve`, `transport`), and records
+//! and `attempts`). That thread stores their digests (`hub::store` with `maintenance`, `connection`, `sqlite`), claims
+//! pending deliveries (`scheduler`, `deliveries`, `rows`), sends them (`hub::client`, `resolve`, `transport`), and records
 //! the results (`subscription`). Pending deliveries are state on disk, so a crash loses none.
 //!
 //! # Invariants

@@ -38,6 +38,7 @@ const WITHOUT_IO: &[&str] = &[
 const HUB_RULES: &[&str] = &[
     "crates/websub-hub/src/callback",
     "crates/websub-hub/src/request",
+    "crates/websub-hub/src/scheduler",
     "crates/websub-hub/src/subscription",
     "crates/websub-hub/src/unix_millis",
 ];

@@ -1,8 +1,9 @@
-//! `reviewd hub`: lists, shows, removes, retries and copies subscriptions.
+//! `reviewd hub`: lists, shows, removes, retries and copies subscriptions, and lists and removes requests.
 //!
 //! It uses the state directory or the database directly, without a running service; a running one applies changes
 //! within a second. Secrets, and the queries of callbacks, which are often capabilities, are never printed.
 
+use std::cmp::Reverse;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
@@ -13,8 +14,8 @@ use super::exit::{Failure, Status, print};
 use super::values::{OutputFormat, Secret};
 use crate::clock;
 use crate::hub::store::{
-    AdminCommand, DbError, FILE_NAME, Listed, Store, StoreError, TOMBSTONES_MAX, Tombstone,
-    WaitingRequest,
+    AdminCommand, DbError, FILE_NAME, Listed, Rejection, Store, StoreError, TOMBSTONES_MAX,
+    Tombstone, WaitingRequest,
 };
 use crate::hub::subscription::Phase;
 use crate::hub::{StoreLocation, UnixMillis};
@@ -38,23 +39,40 @@ pub(super) struct HubArgs {
 #[derive(Subcommand)]
 enum Action {
     /// List the subscriptions, by id
-    List {
-        /// List those that ended instead, the latest first
-        #[arg(long)]
-        removed: bool,
-        /// List the requests that wait for verification instead, the oldest first
-        #[arg(long, conflicts_with = "removed")]
-        requests: bool,
-    },
+    List(ListArgs),
     /// Show one subscription
     Show(One),
-    /// End one subscription, and notify the subscriber
-    Remove(One),
+    /// End one subscription, and notify the subscriber; or remove a request that waits for verification
+    Remove(RemoveArgs),
     /// Deliver pending content of a subscription now, without waiting for its next attempt
     Retry(One),
     /// Copy the subscriptions of the state directory into the database (--store); if both have a subscription, the
     /// later state is kept, so copying again is harmless
     Copy,
+}
+
+/// What to list.
+#[derive(Args)]
+struct ListArgs {
+    /// List what ended instead, the latest first: subscriptions, and requests that were never confirmed
+    #[arg(long)]
+    removed: bool,
+    /// List the requests that wait for verification instead, the oldest first
+    #[arg(long, conflicts_with = "removed")]
+    requests: bool,
+    /// List only those whose callback has this host
+    #[arg(long, value_name = "NAME")]
+    host: Option<String>,
+}
+
+/// What to remove.
+#[derive(Args)]
+struct RemoveArgs {
+    /// Its id, as `list` prints it
+    id: i64,
+    /// Remove the request with this id, as `list --requests` prints it
+    #[arg(long)]
+    request: bool,
 }
 
 /// One subscription.
@@ -74,32 +92,13 @@ struct One {
 pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let location = store_location(args.store.as_ref(), &args.state)?;
     let store = &mut open(&location)?;
-    let (json, text) = match args.action {
+    let (json, text) = match &args.action {
         Action::Copy => copy(&location, store, &args.state)?,
-        Action::List { removed: true, .. } => {
-            let (rows, text) = table(&store.tombstones(TOMBSTONES_MAX)?, removed_row);
-            (json!({"removed": rows}), text)
-        }
-        Action::List { requests: true, .. } => {
-            let (rows, text) = table(&store.requests(usize::MAX)?, request_row);
-            (json!({"requests": rows}), text)
-        }
-        Action::List { .. } => {
-            let (rows, text) = table(&store.list(0, usize::MAX)?, subscription_row);
-            (json!({"subscriptions": rows}), text)
-        }
-        Action::Show(One { id }) => {
-            let found = store.list(id.saturating_sub(1), 1)?;
-            let Some(listed) = found.iter().find(|listed| listed.id == id) else {
-                return Err(unknown(store, id));
-            };
-            let row = subscription_row(listed);
-            let lines = cells(&row).map(|(name, value)| format!("{name}\t{value}\n"));
-            let text = lines.collect();
-            (row, text)
-        }
-        Action::Remove(One { id }) => apply(store, id, AdminCommand::Remove)?,
-        Action::Retry(One { id }) => apply(store, id, AdminCommand::Retry)?,
+        Action::List(list_args) => list(store, list_args)?,
+        Action::Show(One { id }) => show(store, *id)?,
+        Action::Remove(RemoveArgs { id, request: true }) => remove_request(store, *id)?,
+        Action::Remove(RemoveArgs { id, .. }) => apply(store, *id, AdminCommand::Remove)?,
+        Action::Retry(One { id }) => apply(store, *id, AdminCommand::Retry)?,
     };
     let out = match args.format {
         OutputFormat::Text => text,
@@ -117,6 +116,62 @@ fn open(location: &StoreLocation) -> Result<Store, Failure> {
         return Err(Failure::new(Status::NoInput, message));
     }
     Ok(location.open()?)
+}
+
+/// Returns a list as JSON and as a table.
+fn list(store: &mut Store, args: &ListArgs) -> Result<(Value, String), Failure> {
+    // Hosts are stored in lower case.
+    let host = args.host.as_ref().map(|host| host.to_ascii_lowercase());
+    let host = host.as_deref();
+    if args.removed {
+        let mut ended: Vec<(i64, Value)> = Vec::new();
+        for stone in store.tombstones(host, TOMBSTONES_MAX)? {
+            ended.push((stone.at.as_ms(), removed_row(&stone)));
+        }
+        for rejection in store.rejections(host, TOMBSTONES_MAX)? {
+            ended.push((rejection.at.as_ms(), rejected_row(&rejection)));
+        }
+        ended.sort_by_key(|(at, _)| Reverse(*at));
+        let rows: Vec<Value> = ended.into_iter().map(|(_, row)| row).collect();
+        let text = table(&rows);
+        return Ok((json!({"removed": rows}), text));
+    }
+    if args.requests {
+        let requests = store.requests(host, usize::MAX)?;
+        let rows: Vec<Value> = requests.iter().map(request_row).collect();
+        let text = table(&rows);
+        return Ok((json!({"requests": rows}), text));
+    }
+    let subscriptions = match host {
+        Some(host) => store.list_host(host)?,
+        None => store.list(0, usize::MAX)?,
+    };
+    let rows: Vec<Value> = subscriptions.iter().map(subscription_row).collect();
+    let text = table(&rows);
+    Ok((json!({"subscriptions": rows}), text))
+}
+
+/// Returns a subscription as JSON and as lines.
+fn show(store: &mut Store, id: i64) -> Result<(Value, String), Failure> {
+    let found = store.list(id.saturating_sub(1), 1)?;
+    let Some(listed) = found.iter().find(|listed| listed.id == id) else {
+        return Err(unknown(store, id));
+    };
+    let row = subscription_row(listed);
+    let lines = cells(&row).map(|(name, value)| format!("{name}\t{value}\n"));
+    let text = lines.collect();
+    Ok((row, text))
+}
+
+/// Removes a pending request; returns the result as JSON and as a sentence.
+fn remove_request(store: &mut Store, id: i64) -> Result<(Value, String), Failure> {
+    if store.remove_request(id, now())?.is_none() {
+        let message =
+            format!("there is no pending request {id}; `reviewd hub list --requests` lists them");
+        return Err(Failure::new(Status::NoInput, message));
+    }
+    let text = format!("request {id} is removed\n");
+    Ok((json!({"id": id, "done": "removed"}), text))
 }
 
 /// Copies the state directory into `store`; fails while a service delivers from that directory.
@@ -162,19 +217,44 @@ fn apply(store: &mut Store, id: i64, command: AdminCommand) -> Result<(Value, St
 fn removed_row(stone: &Tombstone) -> Value {
     let last = stone.last.as_ref();
     json!({
+        "what": "subscription",
         "id": stone.id,
         "host": stone.host,
         "topic": stone.topic,
         "ended_at": time(stone.at),
         "reason": stone.removal.as_str(),
-        "last_status": last.map(|last| last.answer.to_string()),
+        "last_status": last.map(|last| last.result.to_string()),
         "last_at": last.map(|last| time(last.at)),
         "created_at": time(stone.created_at),
     })
 }
 
+fn rejected_row(rejection: &Rejection) -> Value {
+    let last = rejection.last.as_ref();
+    json!({
+        "what": rejection.mode.as_str(),
+        "id": null,
+        "host": rejection.host,
+        "topic": rejection.topic,
+        "ended_at": time(rejection.at),
+        "reason": rejection.reason.as_str(),
+        "last_status": last.map(|last| last.result.to_string()),
+        "last_at": last.map(|last| time(last.at)),
+        "created_at": time(rejection.accepted_at),
+        "attempts": rejection.attempts,
+    })
+}
+
 fn request_row(request: &WaitingRequest) -> Value {
-    let (state, last) = (&request.state, request.state.last.as_ref());
+    let state = &request.state;
+    let last = state.last.as_ref();
+    let next_attempt = if state.claimed {
+        "under way".to_owned()
+    } else if state.next_at <= now() {
+        "now".to_owned()
+    } else {
+        time(state.next_at)
+    };
     json!({
         "id": request.id,
         "mode": request.mode.as_str(),
@@ -182,8 +262,10 @@ fn request_row(request: &WaitingRequest) -> Value {
         "topic": request.topic,
         "accepted_at": time(state.created_at),
         "attempts": state.attempt,
-        "last_status": last.map(|last| last.answer.to_string()),
+        "last_status": last.map(|last| last.result.to_string()),
         "last_at": last.map(|last| time(last.at)),
+        "next_attempt": next_attempt,
+        "renewal": request.is_renewal,
     })
 }
 
@@ -207,33 +289,38 @@ fn subscription_row(listed: &Listed) -> Value {
         "lease_end": time(state.lease_end),
         "undelivered": listed.is_undelivered,
         "failures": state.failures,
-        "last_status": last.map(|last| last.answer.to_string()),
+        "last_status": last.map(|last| last.result.to_string()),
         "last_at": last.map(|last| time(last.at)),
+        "next_attempt": next_attempt,
         "callback": listed.callback.without_query(),
         "signed": state.secret.is_some(),
         "created_at": time(state.created_at),
         "verified_at": time(state.verified_at),
         "lease_seconds": lease_s,
-        "next_attempt": next_attempt,
         "elapsed_ms": state.elapsed_ms,
+        "acknowledged_at": state.acknowledged_at.map(time),
     })
 }
 
-/// Returns a JSON object for each item, and the items as a text table: a line of names, then a line for each item with
-/// its first [`COLUMNS`] members. Without items the text is empty.
-fn table<T>(items: &[T], row: impl Fn(&T) -> Value) -> (Vec<Value>, String) {
-    let rows: Vec<Value> = items.iter().map(row).collect();
-    let line = |cells: Vec<String>| cells.join("\t") + "\n";
-    let names = |row| cells(row).map(|(name, _)| name.clone());
-    let values = |row| cells(row).map(|(_, value)| value);
-    let heading = rows
-        .first()
-        .map(|row| line(names(row).take(COLUMNS).collect()));
-    let lines = rows
-        .iter()
-        .map(|row| line(values(row).take(COLUMNS).collect()));
-    let text = heading.into_iter().chain(lines).collect();
-    (rows, text)
+/// Returns rows as a text table: a line of names, then a line for each row with its first [`COLUMNS`] members. Without
+/// rows the text is empty.
+fn table(rows: &[Value]) -> String {
+    let mut text = String::new();
+    let Some(first) = rows.first() else {
+        return text;
+    };
+    let names = cells(first).map(|(name, _)| name.clone()).take(COLUMNS);
+    push_line(&mut text, names.collect());
+    for row in rows {
+        let values = cells(row).map(|(_, value)| value).take(COLUMNS);
+        push_line(&mut text, values.collect());
+    }
+    text
+}
+
+fn push_line(text: &mut String, cells: Vec<String>) {
+    text.push_str(&cells.join("\t"));
+    text.push('\n');
 }
 
 /// Returns the members of a row, with their values as text for people.
@@ -260,14 +347,14 @@ fn now() -> UnixMillis {
 
 /// Returns the failure for an unknown subscription: the id is unknown, or when and why the subscription ended.
 fn unknown(store: &mut Store, id: i64) -> Failure {
-    let stones = store.tombstones(TOMBSTONES_MAX).unwrap_or_default();
+    let stones = store.tombstones(None, TOMBSTONES_MAX).unwrap_or_default();
     let message = match stones.iter().find(|stone| stone.id == id) {
         None => format!("there is no subscription {id}; `reviewd hub list` lists them"),
         Some(stone) => {
             let (host, reason, at) = (&stone.host, stone.removal.as_str(), time(stone.at));
             let last = match &stone.last {
                 None => "never".to_owned(),
-                Some(last) => format!("{} at {}", last.answer, time(last.at)),
+                Some(last) => format!("{} at {}", last.result, time(last.at)),
             };
             format!("subscription {id} of {host} ended at {at}: {reason} (last attempt: {last})")
         }
@@ -289,4 +376,4 @@ impl From<StoreError> for Failure {
 }
 
 /// Number of members of each row in a text list; JSON has all of them.
-const COLUMNS: usize = 8;
+const COLUMNS: usize = 9;

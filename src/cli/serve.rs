@@ -45,7 +45,7 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
         check_location(&hub.place, &config)?;
     }
     let mut signals = Signals::install().map_err(StartError::Signals)?;
-    let requests = config.hub.as_ref().map_or(0, |hub| hub.lanes.sockets());
+    let requests = config.hub.as_ref().map_or(0, |hub| hub.sockets());
     process::allow_connections(config.limits.connections, requests);
     let running = server::start(config.clone(), Some(&mut signals))?;
     if is_bare || io::stdout().is_terminal() {

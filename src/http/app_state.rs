@@ -1,6 +1,6 @@
 //! The state that all requests share: the served documents, the settings, rate limits, metrics, readiness and the hub.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, Ipv6Addr};
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -21,6 +21,8 @@ use crate::mcp;
 
 /// The code on `/readyz` of insights that are still to be derived.
 pub(super) const INSIGHTS_PENDING: &str = "insights_pending";
+/// How many times as many requests to the hub as one address an IPv6 /48 may send. Our choice: as for connections.
+const NETWORK_SHARE: u32 = 4;
 
 /// The state that all requests share.
 pub struct AppState {
@@ -37,6 +39,8 @@ pub struct AppState {
     /// Indexed by `RateLimitScope as usize`.
     rates: [RateLimiter; 3],
     pub(crate) budgets: Arc<Budgets>,
+    /// Requests to the hub from one IPv6 /48, which may have [`NETWORK_SHARE`] times as many as an address.
+    hub_networks: RateLimiter,
     pub(crate) cache_control: HeaderValue,
     pub(crate) mcp: mcp::Server,
     /// Empty if the hub is not served; its route then answers 503.
@@ -71,6 +75,11 @@ impl AppState {
                 RateLimiter::new("hub", settings.rates.hub, began),
             ],
             budgets: Budgets::new(settings.budgets),
+            hub_networks: RateLimiter::new(
+                "hub",
+                settings.rates.hub.saturating_mul(NETWORK_SHARE),
+                began,
+            ),
             cache_control,
             mcp: mcp::Server::new(settings.mcp),
             hub: OnceLock::new(),
@@ -122,18 +131,47 @@ impl AppState {
     }
 
     /// Takes one token of `scope` for `client`, which is called only if there is a limit; `None` if there is none, or
-    /// none for this client.
+    /// none for this client. The hub also counts by IPv6 /48, because a network has 65,536 addresses that would be
+    /// counted apart.
     pub(crate) fn take(
         &self,
         scope: RateLimitScope,
         client: impl FnOnce() -> IpAddr,
     ) -> Option<RateLimitStatus> {
-        let request = || Some((self.proxies.limited(client())?, clock::instant()));
-        self.rates[scope as usize].take(request)
+        let mut network = None;
+        let request = || {
+            let client = self.proxies.limited(client())?;
+            let now = clock::instant();
+            network = ipv6_network(client).map(|network| (network, now));
+            Some((client, now))
+        };
+        let status = self.rates[scope as usize].take(request)?;
+        if scope == RateLimitScope::Hub
+            && !status.is_exceeded
+            && let Some(of_network) = self.hub_networks.take(|| network)
+            && of_network.is_exceeded
+        {
+            return Some(of_network);
+        }
+        Some(status)
     }
 
     /// Returns the name of each rate limit, and the number of requests that it has refused.
     pub(crate) fn rate_limited(&self) -> [(&'static str, u64); 3] {
-        self.rates.each_ref().map(RateLimiter::refused)
+        let mut refused = self.rates.each_ref().map(RateLimiter::refused);
+        let (_, of_networks) = self.hub_networks.refused();
+        refused[RateLimitScope::Hub as usize].1 += of_networks;
+        refused
+    }
+}
+
+/// Returns the first address of a client's IPv6 /48; `None` for IPv4.
+fn ipv6_network(client: IpAddr) -> Option<IpAddr> {
+    match client.to_canonical() {
+        IpAddr::V4(_) => None,
+        IpAddr::V6(address) => {
+            let [first, second, third, ..] = address.segments();
+            Some(Ipv6Addr::new(first, second, third, 0, 0, 0, 0, 0).into())
+        }
     }
 }

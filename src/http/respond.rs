@@ -318,7 +318,10 @@ async fn respond_to_body(
         }
         _ => match exceeded() {
             Some(error) => (reply::render_error_line(&error), false),
-            None => endpoint::hub(app, &parts, body, &account).await,
+            None => {
+                let client = app.proxies.client_of(&head);
+                endpoint::hub(app, &parts, body, &account, client).await
+            }
         },
     };
     if is_http1 && (chunked || (has_body && !is_read)) {

@@ -68,9 +68,12 @@ fn report(readiness: &Readiness, health: &Health) {
     };
     let message = "most callback hosts cannot be reached; failed deliveries do not count";
     let paused = Reason::new("hub_paused", message);
+    let message = "this machine has no core for deliveries; those that time out do not count";
+    let lagging = Reason::new("hub_lagging", message);
     for (reason, is_present) in [
         (store, health.store_error.is_some()),
         (paused, health.paused),
+        (lagging, health.lagging),
     ] {
         if is_present {
             readiness.report(&reason);

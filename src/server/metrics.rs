@@ -272,6 +272,7 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
     out.gauge("reviewd_hub_store_usable", health.store_error.is_none())?;
     out.gauge("reviewd_hub_delivering", health.delivering)?;
     out.gauge("reviewd_hub_paused", health.paused)?;
+    out.gauge("reviewd_hub_lagging", health.lagging)?;
     out.gauge(
         "reviewd_hub_subscriptions",
         stats.subscriptions.load(Relaxed),
@@ -422,6 +423,9 @@ fn help(name: &str) -> Option<&'static str> {
         }
         "reviewd_hub_paused" => {
             "1 while most hosts cannot be reached, so failed deliveries do not count."
+        }
+        "reviewd_hub_lagging" => {
+            "1 while attempts are late because this machine has no core for them."
         }
         "reviewd_hub_subscriptions" => "Active subscriptions.",
         "reviewd_hub_pending" => "Requests that wait for verification.",

@@ -138,6 +138,20 @@ fn loopback_and_a_proxy_that_names_no_client_have_no_rate() {
 }
 
 #[test]
+fn the_hub_also_counts_by_ipv6_network() {
+    let server = Server::start_behind_proxy(|config| config.limits.rates.hub = 2);
+    let ask = |network: &str, number: usize| {
+        let client = format!("{network}:{number}::1");
+        let fields = [("X-Forwarded-For", client.as_str())];
+        server.send("GET", "/api/websub/hub", &fields).status
+    };
+    // Eight requests of a /48 are permitted, whatever their /64.
+    let statuses: Vec<u16> = (1..=9).map(|number| ask("2001:db8:7", number)).collect();
+    assert_eq!(statuses[7..], [405, 429]);
+    assert_eq!(ask("2001:db8:8", 1), 405);
+}
+
+#[test]
 fn connections_are_limited_per_address() {
     let server = Server::start_with(|config| config.limits.connections_per_address = 2);
     let [mut first, mut second] = [server.kept(), server.kept()];

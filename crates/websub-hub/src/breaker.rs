@@ -4,7 +4,8 @@
 //! If most hosts are unreachable (no name, no route, connect timeout) or time out while receiving a body, no failure
 //! counts against a subscriber, and deliveries are retried within a minute. An open breaker holds no delivery back, so
 //! unreachable hosts delay no others. A refused connection, a failed handshake or an error status proves that the
-//! network works. Only deliveries to active subscriptions count: any client can choose the hosts of verifications.
+//! network works. Only deliveries to subscribers that have acknowledged one lately are evidence: any client can choose
+//! the hosts of verifications and of new subscriptions.
 
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
@@ -17,8 +18,18 @@ pub(super) struct Breaker {
 }
 
 impl Breaker {
-    /// Records an attempt. Returns true if it failed because of our own network.
-    pub(super) fn record(&mut self, host: &str, is_reached: bool, now: Instant) -> bool {
+    /// Records an attempt; `is_evidence` tells whether the subscriber has acknowledged a delivery lately. Returns true if
+    /// it failed because of our own network.
+    pub(super) fn record(
+        &mut self,
+        host: &str,
+        is_evidence: bool,
+        is_reached: bool,
+        now: Instant,
+    ) -> bool {
+        if !is_evidence {
+            return !is_reached && self.is_open(now);
+        }
         self.seen.retain(|(known, ..)| known != host);
         if self.seen.len() >= HOSTS_MAX {
             self.seen.pop_front();
@@ -55,7 +66,7 @@ mod tests {
         let (mut breaker, began) = (Breaker::default(), Instant::now());
         for (host, s, is_reached, is_ours) in attempts {
             let at = began + Duration::from_secs(*s);
-            let found = breaker.record(host, *is_reached, at);
+            let found = breaker.record(host, true, *is_reached, at);
             assert_eq!(found, *is_ours, "{host} at {s}");
             assert!(!breaker.is_open(at + WINDOW));
         }
@@ -77,6 +88,20 @@ mod tests {
             ("c", 120, true, false),
             ("a", 121, false, false),
         ]);
+    }
+
+    #[test]
+    fn hosts_that_have_acknowledged_nothing_lately_are_no_evidence() {
+        let mut breaker = Breaker::default();
+        let now = Instant::now();
+        for number in 0..2_500 {
+            let host = format!("h{number}.example");
+            assert!(!breaker.record(&host, false, false, now), "{host}");
+        }
+        for host in ["a", "b", "c"] {
+            breaker.record(host, true, false, now);
+        }
+        assert!(breaker.record("h1.example", false, false, now));
     }
 
     #[test]

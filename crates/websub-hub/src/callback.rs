@@ -83,6 +83,12 @@ impl Callback {
         self.port
     }
 
+    /// Returns host and port, `host:port`: what the limits for a callback host count by.
+    #[must_use]
+    pub fn authority(&self) -> String {
+        format!("{}:{}", self.host, self.port)
+    }
+
     /// Returns the URL with `pairs` appended to its own query, which stays as it is (WebSub §5.1.1, §5.3).
     #[must_use]
     pub fn with_query(&self, pairs: &[(&str, &str)]) -> String {
@@ -121,16 +127,38 @@ impl fmt::Debug for Callback {
     }
 }
 
-/// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets without a zone. A name is
-/// checked later, by its lookup: the guard checks all its addresses.
+/// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets without a zone.
 fn parse_host(text: &str) -> Result<Host, String> {
-    let address = text.trim_matches(['[', ']']).parse();
-    match (address, text.starts_with('[')) {
-        (Ok(IpAddr::V4(address)), false) => Ok(Host::Ipv4(address)),
-        (Ok(IpAddr::V6(address)), true) => Ok(Host::Ipv6(address)),
-        (_, true) => Err(format!("host {} is not an IPv6 address", quote(text))),
-        (_, false) => Ok(Host::Domain(text.to_ascii_lowercase())),
+    if text.is_empty() {
+        return Err("must have a host".to_owned());
     }
+    if text.starts_with('[') {
+        let address = text.trim_matches(['[', ']']).parse();
+        return match address {
+            Ok(IpAddr::V6(address)) => Ok(Host::Ipv6(address)),
+            _ => Err(format!("host {} is not an IPv6 address", quote(text))),
+        };
+    }
+    if let Ok(address) = text.parse() {
+        return Ok(Host::Ipv4(address));
+    }
+    if !is_name(text) {
+        return Err(format!("host {} is not a name", quote(text)));
+    }
+    Ok(Host::Domain(text.to_ascii_lowercase()))
+}
+
+/// Tells whether `text` can be a name of a host (RFC 1123 §2.1): labels of letters, digits and hyphens, separated by
+/// dots. Underscores are permitted, because such names exist.
+fn is_name(text: &str) -> bool {
+    let name = text.strip_suffix('.').unwrap_or(text);
+    if name.len() > NAME_BYTES {
+        return false;
+    }
+    name.split('.').all(|label| {
+        let is_permitted = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
+        (1..=LABEL_BYTES).contains(&label.len()) && label.bytes().all(is_permitted)
+    })
 }
 
 /// Decodes percent-escaped unreserved characters (`/%66eed.xml` is `/feed.xml`, RFC 3986 §6.2.2.2) and leaves every
@@ -172,6 +200,10 @@ fn is_unreserved(byte: u8) -> bool {
 /// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times the
 /// longest callbacks of public subscribers, and short enough for a log line.
 const URI_BYTES: usize = 2048;
+
+/// Longest name of a host, and longest of its labels, in bytes (RFC 1035 §2.3.4).
+const NAME_BYTES: usize = 253;
+const LABEL_BYTES: usize = 63;
 
 /// The default port of https.
 const HTTPS_PORT: u16 = 443;

@@ -6,7 +6,7 @@
 use std::io::Read;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::AtomicU64;
 use std::time::Duration;
 
 use base64::Engine as _;
@@ -17,13 +17,13 @@ use ureq::{Agent, Body, SendBody};
 use super::resolve::{GuardedResolver, NoConnection};
 use super::store::{DenialNotice, Listed, WaitingRequest};
 use super::subscription::{AttemptResult, Failure};
-use super::transport::HttpsConnector;
+use super::transport::{HttpsConnector, count_progress_in};
 use super::{Callback, HubSettings};
 use crate::clock;
 use crate::hub::Topic;
 use reviewd_wire::date::parse_http_date;
 
-/// The job of an exchange's thread.
+/// The job of an attempt's thread.
 #[derive(Debug)]
 pub(super) enum Job {
     Verify(WaitingRequest),
@@ -41,13 +41,22 @@ impl Job {
         };
         (topic, callback.host().to_string())
     }
+
+    /// Returns host and port of the callback.
+    pub(super) fn authority(&self) -> String {
+        match self {
+            Job::Verify(asked) => asked.callback.authority(),
+            Job::Deliver(listed, _) => listed.callback.authority(),
+            Job::Deny(notice) => notice.callback.authority(),
+        }
+    }
 }
 
-/// The result of one exchange.
+/// What came of one attempt.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Attempt {
     /// The status or the failure; `None` if nothing was sent, for a reason on our side.
-    pub(super) answer: Option<AttemptResult>,
+    pub(super) result: Option<AttemptResult>,
     /// `Retry-After` of a 429 or 503.
     pub(super) retry_after: Option<Duration>,
     /// Whether the host was reached and received the request in time, whatever its response.
@@ -59,7 +68,7 @@ pub(super) struct Attempt {
 impl Attempt {
     /// Nothing was sent, for a reason on our side.
     pub(super) const DEFERRED: Attempt = Attempt {
-        answer: None,
+        result: None,
         retry_after: None,
         is_reached: false,
         confirmed: false,
@@ -67,14 +76,14 @@ impl Attempt {
 
     fn failed(failure: Failure, is_reached: bool) -> Attempt {
         Attempt {
-            answer: Some(AttemptResult::Failed(failure)),
+            result: Some(AttemptResult::Failed(failure)),
             is_reached,
             ..Attempt::DEFERRED
         }
     }
 }
 
-/// The client that all exchanges share; cheap to clone.
+/// The client that all attempts share; cheap to clone.
 #[derive(Clone, Debug)]
 pub(super) struct Client {
     agent: Agent,
@@ -120,7 +129,7 @@ impl Client {
         }
     }
 
-    /// Cancels all exchanges in progress; they end soon after.
+    /// Cancels all attempts in progress; they end soon after.
     pub(super) fn cut(&mut self) {
         let connector = HttpsConnector(Arc::clone(&self.tls));
         let config = self.agent.config().clone();
@@ -128,26 +137,32 @@ impl Client {
         std::mem::replace(&mut self.agent, next).shutdown();
     }
 
-    /// Runs the job, and adds the bytes read from its body to `sent`. A panic ends it with [`Failure::Internal`].
-    pub(super) fn run(&self, job: &Job, sent: &AtomicU64) -> Attempt {
-        let exchange = AssertUnwindSafe(|| match job {
+    /// Runs the job, and counts the bytes of its connection in `progress`. A panic ends it with [`Failure::Internal`].
+    pub(super) fn run(&self, job: &Job, progress: &Arc<AtomicU64>) -> Attempt {
+        count_progress_in(progress);
+        let run = AssertUnwindSafe(|| match job {
             Job::Verify(asked) => self.verify(asked),
-            Job::Deliver(listed, topic) => self.deliver(listed, topic, sent),
-            Job::Deny(notice) => {
-                let reason = notice.removal.reason().unwrap_or("the subscription ended");
-                let pairs = [
-                    ("hub.mode", "denied"),
-                    ("hub.topic", &notice.topic),
-                    ("hub.reason", reason),
-                ];
-                let response = self.get(&notice.callback, &pairs);
-                response.map_or_else(|failure| failure, |response| answered(&response))
-            }
+            Job::Deliver(listed, topic) => self.deliver(listed, topic),
+            Job::Deny(notice) => self.deny(notice),
         });
-        catch_unwind(exchange).unwrap_or_else(|_| {
-            tracing::error!("an exchange with a subscriber panicked, which is an error in reviewd");
+        catch_unwind(run).unwrap_or_else(|_| {
+            tracing::error!("an attempt panicked, which is an error in reviewd");
             Attempt::failed(Failure::Internal, true)
         })
+    }
+
+    /// Tells a subscriber that its subscription has ended, and why.
+    fn deny(&self, notice: &DenialNotice) -> Attempt {
+        let reason = notice.removal.reason().unwrap_or("the subscription ended");
+        let pairs = [
+            ("hub.mode", "denied"),
+            ("hub.topic", &notice.topic),
+            ("hub.reason", reason),
+        ];
+        match self.get(&notice.callback, &pairs) {
+            Ok(response) => answered(&response),
+            Err(failure) => failure,
+        }
     }
 
     /// Verifies a request at its callback. Only a 2xx whose body is exactly the challenge confirms it; of the body at
@@ -189,7 +204,7 @@ impl Client {
     /// Delivers content by POST with Content-Length; reads only the head of the response. The timeout limits the
     /// lookup, each wait for free space in the send buffer, and the wait for the response after the body;
     /// [`delivery_timeout`] limits the whole delivery.
-    fn deliver(&self, listed: &Listed, topic: &Topic, sent: &AtomicU64) -> Attempt {
+    fn deliver(&self, listed: &Listed, topic: &Topic) -> Attempt {
         let (body, patience) = (&topic.body, self.timeout);
         let (url, hub_url) = (&listed.topic, &self.hub_url);
         // The topic comes first, because some subscribers read only one entry.
@@ -209,14 +224,14 @@ impl Client {
             .timeout_resolve(Some(patience))
             .timeout_per_write(Some(patience))
             .timeout_recv_response(Some(patience));
-        let mut left = Counted { rest: body, sent };
-        match request.build().send(SendBody::from_reader(&mut left)) {
+        let mut rest: &[u8] = body;
+        match request.build().send(SendBody::from_reader(&mut rest)) {
             Ok(response) => answered(&response),
             Err(error) => {
-                let mut exchange = failure(&error);
-                let is_late = exchange.answer == Some(AttemptResult::Failed(Failure::Timeout));
-                exchange.is_reached &= !is_late || left.rest.is_empty();
-                exchange
+                let mut attempt = failure(&error);
+                let is_late = attempt.result == Some(AttemptResult::Failed(Failure::Timeout));
+                attempt.is_reached &= !is_late || rest.is_empty();
+                attempt
             }
         }
     }
@@ -235,7 +250,7 @@ fn answered(response: &Response<Body>) -> Attempt {
     let wish = response.headers().get("retry-after");
     let wish = wish.filter(|_| matches!(status, 429 | 503));
     Attempt {
-        answer: Some(AttemptResult::Status(status)),
+        result: Some(AttemptResult::Status(status)),
         retry_after: wish.and_then(|value| parse_retry_after(value.as_bytes())),
         is_reached: true,
         confirmed: false,
@@ -253,7 +268,7 @@ fn parse_retry_after(value: &[u8]) -> Option<Duration> {
     Some(Duration::from_secs(wait_s))
 }
 
-/// Converts an error of ureq to the result of an exchange.
+/// Converts an error of ureq to an attempt.
 fn failure(error: &ureq::Error) -> Attempt {
     let failure = match error {
         ureq::Error::Other(other) => match other.downcast_ref() {
@@ -280,21 +295,6 @@ fn failure(error: &ureq::Error) -> Attempt {
     Attempt::failed(failure, true)
 }
 
-/// The unsent rest of a body; counts the bytes that are read from it.
-struct Counted<'a> {
-    rest: &'a [u8],
-    sent: &'a AtomicU64,
-}
-
-impl Read for Counted<'_> {
-    fn read(&mut self, bytes: &mut [u8]) -> std::io::Result<usize> {
-        let count = self.rest.read(bytes)?;
-        let more = u64::try_from(count).unwrap_or(u64::MAX);
-        self.sent.fetch_add(more, Ordering::Relaxed);
-        Ok(count)
-    }
-}
-
 /// Returns the time limit of a delivery: `base`, plus a second for every 32 KiB, at most 15 min. Our choice: a third of
 /// the share of each of 64 deliveries on a 50 Mbit/s link, so that only very slow subscribers exceed the limit.
 fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
@@ -315,7 +315,7 @@ const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
 /// Largest head of a response.
 const HEADER_BYTES: usize = 16 * 1024;
 
-/// Size of each of a connection's two buffers: an eighth of ureq's default, because hundreds of exchanges run at once.
+/// Size of each of a connection's two buffers: an eighth of ureq's default, because hundreds of attempts run at once.
 const BUFFER_BYTES: usize = 16 * 1024;
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
-//! The hub's thread, the only owner of the store. It receives requests, finished exchanges and changed topics as
-//! messages, stores each batch in a few transactions, and then replies. It claims due exchanges and runs each on a
-//! thread of its own (`exchanges`), so it never waits for a subscriber.
+//! The hub's thread, the only owner of the store. It receives requests, ended attempts and changed topics as messages,
+//! stores each batch in a few transactions, and then replies. It starts due attempts on threads of a pool (`attempts`),
+//! so it never waits for a subscriber.
+//!
+//! The thread reads the clock twice for each batch, in [`Engine::run`]; every rule gets the time as an argument.
 
-mod exchanges;
+mod attempts;
 mod storage;
+mod time;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering::Relaxed;
@@ -14,36 +17,58 @@ use std::time::{Duration, Instant};
 use tokio::sync::oneshot;
 use tracing::{info, warn};
 
-use self::exchanges::FinishedExchange;
-use self::storage::Role;
+use self::attempts::{AttemptRecord, Attempts, EndedAttempt};
+use self::storage::Storage;
+use self::time::{ClockWatch, Now};
 use super::breaker::Breaker;
-use super::client::{Attempt, Client, Job};
-use super::in_flight::{InFlight, YOUNG};
+use super::client::Client;
 use super::priority::{Priority, lower_priority};
 use super::resolve::GuardedResolver;
 use super::settings::{HubSettings, Outside};
 use super::shared::{Health, OnHealth, Shared};
-use super::store::{Accept, QuotaExceeded, Store};
+use super::store::{Accept, QuotaExceeded, TopicVersion};
 use super::subscription::RemovalReason;
 use super::transport::{CaError, client_config};
 use super::{Refusal, UnixMillis};
 use crate::hub::Topic;
 
+/// Messages in a batch; limits the size of a transaction.
+const BATCH_MAX: usize = 512;
+
+/// Longest wait for a message, after which the store is polled for due retries, leases and other processes' work.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Shortest wait, while attempts wait in a queue.
+const TICK_MIN: Duration = Duration::from_millis(5);
+
+/// How often expired leases are ended.
+const SWEEP_EVERY: Duration = Duration::from_secs(1);
+
+/// How long the tombstone of an ended subscription, or of a request, is kept.
+const TOMBSTONE_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
+
+/// How often the gauges are updated, by a scan of all subscriptions.
+const COUNT_EVERY: Duration = Duration::from_secs(10);
+
+/// How long the health tells of an attempt that was late because of this machine.
+const LAG_SHOWN: Duration = Duration::from_secs(60);
+
+/// Lookups for each attempt: the system's resolver may take three times as long as an attempt waits for it.
+const LOOKUPS_PER_ATTEMPT: usize = 3;
+
+/// Seconds in Retry-After while too many verifications are pending.
+const VERIFIED_S: u32 = 30;
+
+/// Seconds in Retry-After while there are too many subscriptions: leases end, but not soon.
+const LEASE_S: u32 = 3_600;
+
 /// A message to the thread.
 #[derive(Debug)]
 pub(super) enum Message {
     /// A request to store, and the channel for the result.
-    Submit {
-        accept: Accept,
-        reply: oneshot::Sender<Result<(), Refusal>>,
-    },
-    /// An exchange ended.
-    Ended {
-        number: u64,
-        job: Arc<Job>,
-        exchange: Attempt,
-        elapsed: Duration,
-    },
+    Submit(Submission),
+    /// An attempt ended.
+    Ended(EndedAttempt),
     /// Topics may have changed.
     Wake,
     /// Stop, at the latest at `until`.
@@ -53,20 +78,25 @@ pub(super) enum Message {
     },
 }
 
+/// A request to store, and the channel for the result.
+#[derive(Debug)]
+pub(super) struct Submission {
+    pub(super) accept: Accept,
+    pub(super) reply: oneshot::Sender<Result<(), Refusal>>,
+}
+
 /// The thread's state.
 pub(super) struct Engine {
     base_url: String,
     settings: HubSettings,
     shared: Arc<Shared>,
-    sender: SyncSender<Message>,
     on_health: OnHealth,
-    client: Client,
-    store: Option<Store>,
-    role: Role,
-    /// When to use the store again after an error.
-    open_at: Instant,
     health: Health,
-    in_flight: InFlight,
+    /// The wall clock.
+    unix_ms: Box<dyn Fn() -> i64 + Send>,
+    clock: ClockWatch,
+    storage: Storage,
+    attempts: Attempts,
     breaker: Breaker,
     /// The current content of each topic, by its URL.
     contents: BTreeMap<String, Topic>,
@@ -74,16 +104,19 @@ pub(super) struct Engine {
     unpublished: bool,
     /// When a topic last got new content, or when this process started.
     published_at: UnixMillis,
-    /// Finished exchanges that are not stored yet.
-    ended: Vec<FinishedExchange>,
-    /// The wall clock; `anchor` is its last reading.
-    unix_ms: Box<dyn Fn() -> i64 + Send>,
-    anchor: (Instant, i64),
+    /// Ended attempts that are not stored yet.
+    ended: Vec<AttemptRecord>,
+    /// When an attempt was last late because of this machine.
+    lagged_at: Option<Instant>,
     sweep_at: Instant,
     count_at: Instant,
-    /// Verifications that were deferred since the pending requests were last counted.
-    deferred: u64,
-    stopping: Option<(Instant, Vec<SyncSender<bool>>)>,
+    stopping: Option<Stopping>,
+}
+
+/// A requested stop.
+struct Stopping {
+    until: Instant,
+    waiting: Vec<SyncSender<bool>>,
 }
 
 impl Engine {
@@ -95,44 +128,36 @@ impl Engine {
         sender: SyncSender<Message>,
         on_health: OnHealth,
     ) -> Result<Engine, CaError> {
-        let lanes = settings.lanes;
         let tls = client_config(settings.ca_file.as_deref())?;
         let guard = settings.guard.clone();
-        let resolver = GuardedResolver::new(outside.lookup, guard, lanes.sockets());
+        let lookups_max = settings.sockets() * LOOKUPS_PER_ATTEMPT;
+        let resolver = GuardedResolver::new(outside.lookup, guard, lookups_max);
         let client = Client::new(base_url, tls, resolver, &settings);
         let now = Instant::now();
-        let now_ms = (outside.unix_ms)();
+        let unix_ms = (outside.unix_ms)();
         Ok(Engine {
             base_url: base_url.to_owned(),
             shared,
-            sender,
             on_health,
-            client,
-            store: None,
-            role: Role {
-                is_ours: false,
-                ask_at: now,
-                yield_at: now,
-            },
-            open_at: now,
             health: Health::default(),
-            in_flight: InFlight::new(lanes, now),
+            unix_ms: outside.unix_ms,
+            clock: ClockWatch::new(now, unix_ms),
+            storage: Storage::new(settings.place.clone(), now),
+            attempts: Attempts::new(client, sender, &settings, now),
             breaker: Breaker::default(),
             contents: BTreeMap::new(),
             unpublished: false,
-            published_at: UnixMillis::new(now_ms),
+            published_at: UnixMillis::new(unix_ms),
             ended: Vec::new(),
-            anchor: (now, now_ms),
-            unix_ms: outside.unix_ms,
+            lagged_at: None,
             sweep_at: now,
             count_at: now,
-            deferred: 0,
             stopping: None,
             settings,
         })
     }
 
-    /// Processes messages until a `Stop`, and then until all exchanges have ended or its deadline has passed.
+    /// Processes messages until a `Stop`, and then until all attempts have ended or its deadline has passed.
     pub(super) fn run(mut self, messages: &Receiver<Message>) {
         lower_priority(Priority::Low);
         let mut wait = Duration::ZERO;
@@ -140,160 +165,292 @@ impl Engine {
             // This thread keeps a sender too, so the channel never closes.
             let mut batch = Vec::from_iter(messages.recv_timeout(wait));
             batch.extend(messages.try_iter().take(BATCH_MAX - batch.len()));
-            let more = self.process_batch(batch);
-            let is_over = self.stopping.as_ref().is_some_and(|(until, _)| {
-                (self.in_flight.len() == 0 && self.ended.is_empty()) || Instant::now() >= *until
-            });
-            if is_over {
+            let now = self.read_clock();
+            self.process(batch, now);
+            // Storing may have taken long: leases may have ended, or retries become due.
+            let now = self.read_clock();
+            self.start_attempts(now);
+            self.storage.yield_role(
+                self.attempts.running() == 0 && self.ended.is_empty(),
+                self.unpublished,
+                now.instant,
+            );
+            self.run_maintenance(now);
+            self.report_health(now.instant);
+            if self.is_over(now.instant) {
                 return self.close();
             }
-            wait = match self.in_flight.len() {
-                _ if more => TICK_BUSY,
-                0 => TICK,
-                // An exchange may cease to be young, and free its place in the lane.
-                _ => YOUNG / 2,
-            };
+            wait = self
+                .attempts
+                .until_change(now.instant)
+                .clamp(TICK_MIN, TICK);
         }
     }
 
-    /// Processes a batch. Returns true if due exchanges may be waiting for a free place in a lane.
-    fn process_batch(&mut self, batch: Vec<Message>) -> bool {
-        let now = self.moment();
+    /// Reads the clocks. If the wall clock has jumped, shifts all stored times: leases are durations.
+    fn read_clock(&mut self) -> Now {
+        let (instant, unix_ms) = (Instant::now(), (self.unix_ms)());
+        if let Some(jump_ms) = self.clock.observe(instant, unix_ms)
+            && self.storage.is_delivering()
+        {
+            warn!(jump_ms, "the clock jumped: shifting leases and retries");
+            if self.storage.write(|store| store.shift(jump_ms)).is_none() {
+                // Retried with the next batch, until the store can be written.
+                self.clock.forget(jump_ms);
+            }
+        }
+        Now {
+            instant,
+            unix: UnixMillis::new(unix_ms),
+        }
+    }
+
+    /// Processes a batch of messages, and stores their effects.
+    fn process(&mut self, batch: Vec<Message>, now: Now) {
         self.take_topics();
         self.open(now);
-        let mut accepts = Vec::new();
+        let mut submissions = Vec::new();
         for message in batch {
             match message {
-                Message::Submit { accept, reply } if self.stopping.is_none() => {
-                    accepts.push((accept, reply));
+                Message::Submit(submission) if self.stopping.is_none() => {
+                    submissions.push(submission);
                 }
-                // The client may have disconnected.
-                Message::Submit { reply, .. } => {
-                    drop(reply.send(Err(Refusal::busy("the hub is stopping"))))
+                Message::Submit(Submission { reply, .. }) => {
+                    // The client may have disconnected.
+                    let _gone = reply.send(Err(Refusal::busy("the hub is stopping")));
                 }
-                Message::Ended {
-                    number,
-                    job,
-                    exchange,
-                    elapsed,
-                } => {
-                    self.in_flight.end(number);
-                    self.take_end(job, &exchange, elapsed, now);
-                }
+                Message::Ended(ended) => self.end_attempt(ended, now),
                 Message::Wake => {}
                 Message::Stop { until, done } => {
-                    let (by, waiting) = self.stopping.get_or_insert((until, Vec::new()));
-                    *by = until.min(*by);
-                    waiting.extend(done);
+                    let stopping = self.stopping.get_or_insert(Stopping {
+                        until,
+                        waiting: Vec::new(),
+                    });
+                    stopping.until = until.min(stopping.until);
+                    stopping.waiting.extend(done);
                 }
             }
         }
         self.publish(now);
-        self.accept(accepts, now);
-        self.record(now);
-        let is_behind = self.store.as_ref().is_some_and(|store| store.is_behind);
-        let may_begin = self.role.may_deliver(is_behind, Instant::now()) && self.stopping.is_none();
-        let more = may_begin && self.ended.is_empty() && self.dispatch(now);
-        self.yield_role();
-        self.run_maintenance(now);
-        self.report_health();
-        more
+        self.accept(submissions, now.unix);
+        self.record(now.unix);
+        if self.storage.has_lost_role() {
+            self.attempts.cut();
+        }
     }
 
-    /// Returns the wall-clock time. If the clock has jumped, shifts all stored times: leases are durations.
-    fn moment(&mut self) -> UnixMillis {
-        let (began, was_ms) = self.anchor;
-        let instant = Instant::now();
-        let elapsed = instant.saturating_duration_since(began);
-        let expected = UnixMillis::new(was_ms).plus(elapsed);
-        let now_ms = (self.unix_ms)();
-        let jump_ms = now_ms.saturating_sub(expected.as_ms());
-        self.anchor = (instant, now_ms);
-        if jump_ms.abs() >= JUMP_MS && self.role.is_ours {
-            warn!(jump_ms, "the clock jumped: shifting leases and retries");
-            if self.write_store(|store| store.shift(jump_ms)).is_none() {
-                // Retried with the next batch, until the store can be written.
-                self.anchor.1 = now_ms.saturating_sub(jump_ms);
-            }
+    /// Opens the store and takes the delivery role, if not done yet. Waits until all attempts of an earlier role have
+    /// ended, so that none runs twice.
+    fn open(&mut self, now: Now) {
+        if self.storage.open(now.instant) {
+            // The store may have an older state: a backup, or a standby that lacks the last changes.
+            self.unpublished = true;
         }
-        UnixMillis::new(now_ms)
+        let may_ask = self.stopping.is_none() && self.attempts.running() == 0;
+        if !may_ask || !self.storage.try_take_role(now.instant) {
+            return;
+        }
+        // Stores the results of earlier attempts; `recover` releases the other claims.
+        self.record(now.unix);
+        if self
+            .storage
+            .write(|store| store.recover(now.unix))
+            .is_some()
+        {
+            info!(state = %self.settings.place, "the hub delivers");
+            self.storage.begin_role();
+            self.attempts.scan_now();
+        }
     }
 
     /// Takes the topics that the service has published since the last batch.
     fn take_topics(&mut self) {
         let next = self.shared.next_topics.lock();
         let next = next.unwrap_or_else(PoisonError::into_inner).take();
-        if let Some(topics) = next {
-            let url = |topic: &Topic| format!("{}{}", self.base_url, topic.path);
-            let contents = topics.into_iter().map(|topic| (url(&topic), topic));
-            self.contents = contents.collect();
-            self.unpublished = true;
+        let Some(topics) = next else {
+            return;
+        };
+        self.contents.clear();
+        for topic in topics {
+            self.contents
+                .insert(format!("{}{}", self.base_url, topic.path), topic);
+        }
+        self.unpublished = true;
+    }
+
+    /// Publishes the topics that are served; after a failure it is retried later.
+    fn publish(&mut self, now: Now) {
+        let may_publish = self.storage.is_delivering() || self.settings.place.is_shared();
+        if !self.unpublished || !may_publish || !self.storage.may_try(now.instant) {
+            return;
+        }
+        let mut versions = Vec::new();
+        for (url, topic) in &self.contents {
+            versions.push(TopicVersion {
+                url: url.clone(),
+                digest: topic.digest,
+                dated: topic.updated_at,
+            });
+        }
+        let published = self
+            .storage
+            .write(|store| store.publish(&versions, now.unix));
+        let Some(published) = published else {
+            return;
+        };
+        self.unpublished = false;
+        self.attempts.scan_now();
+        if !published.changed.is_empty() {
+            self.published_at = now.unix;
+        }
+        for topic in &published.changed {
+            info!(topic, "the topic has new content");
+        }
+        for topic in &published.older {
+            warn!(
+                topic,
+                "the topic keeps the content of another replica, because the content served here is not newer"
+            );
+        }
+        let subscriptions = published.withdrawn;
+        if subscriptions > 0 {
+            let stats = &self.shared.stats;
+            stats.count_removals(RemovalReason::TopicWithdrawn, subscriptions);
+            warn!(
+                subscriptions,
+                "subscriptions to topics that are no longer served are removed: has --base-url changed?"
+            );
         }
     }
 
     /// Stores the requests, all in one transaction, and replies to them.
-    fn accept(
-        &mut self,
-        messages: Vec<(Accept, oneshot::Sender<Result<(), Refusal>>)>,
-        now: UnixMillis,
-    ) {
-        if messages.is_empty() {
+    fn accept(&mut self, submissions: Vec<Submission>, now: UnixMillis) {
+        if submissions.is_empty() {
             return;
         }
-        let (accepts, replies): (Vec<Accept>, Vec<_>) = messages.into_iter().unzip();
+        let mut accepts = Vec::with_capacity(submissions.len());
+        let mut replies = Vec::with_capacity(submissions.len());
+        for Submission { accept, reply } in submissions {
+            accepts.push(accept);
+            replies.push(reply);
+        }
         let quotas = self.settings.quotas;
-        let answers = self.write_store(|store| store.accept(&accepts, &quotas, now));
+        let results = self
+            .storage
+            .write(|store| store.accept(&accepts, &quotas, now));
+        self.attempts.scan_requests_soon();
         for (index, reply) in replies.into_iter().enumerate() {
-            let answer = match answers.as_ref().and_then(|answers| answers.get(index)) {
-                Some(answer) => answer.map_err(refuse),
+            let result = match results.as_ref().and_then(|results| results.get(index)) {
+                Some(result) => result.map_err(quota_refusal),
                 None => Err(Refusal::busy("the hub cannot store requests at present")),
             };
             // The client may have disconnected; its request stays stored.
-            let _gone = reply.send(answer);
+            let _gone = reply.send(result);
         }
     }
 
-    /// Periodically ends leases, drops tombstones and updates the gauges.
-    fn run_maintenance(&mut self, now: UnixMillis) {
-        let instant = Instant::now();
-        let under_way = self.in_flight.len().try_into().unwrap_or(u64::MAX);
-        self.shared.stats.in_flight.store(under_way, Relaxed);
-        if self.health.store_error.is_some() && instant >= self.open_at {
+    /// Starts due verifications, denials and deliveries.
+    fn start_attempts(&mut self, now: Now) {
+        self.attempts.observe_progress(now.instant);
+        let may_start = self.stopping.is_none() && self.ended.is_empty();
+        if !may_start || !self.storage.may_deliver(now.instant) {
+            return;
+        }
+        let mut not_run = self.attempts.start_verifications(&mut self.storage, now);
+        if !self.unpublished {
+            let deliveries = &mut self.attempts;
+            not_run.extend(deliveries.start_deliveries(&mut self.storage, &self.contents, now));
+        }
+        for ended in not_run {
+            self.end_attempt(ended, now);
+        }
+    }
+
+    /// Periodically ends subscriptions, drops tombstones and updates the gauges.
+    fn run_maintenance(&mut self, now: Now) {
+        let running = self.attempts.running().try_into().unwrap_or(u64::MAX);
+        self.shared.stats.in_flight.store(running, Relaxed);
+        if self.storage.has_error() && self.storage.may_try(now.instant) {
             // A write without requests shows whether the error persists.
             let quotas = self.settings.quotas;
-            let _error_is_recorded = self.write_store(|store| store.accept(&[], &quotas, now));
+            let _error_is_recorded = self
+                .storage
+                .write(|store| store.accept(&[], &quotas, now.unix));
         }
-        if self.role.is_ours && instant >= self.sweep_at {
-            self.sweep_at = instant + SWEEP_EVERY;
-            let swept = self.with_store(|store| store.sweep(TOMBSTONE_AGE, now));
-            let swept = swept.unwrap_or_default();
-            for reason in &swept {
-                self.shared.stats.count_removals(*reason, 1);
-            }
-            let is_lease = |reason: &&RemovalReason| **reason == RemovalReason::LeaseEnded;
-            let subscriptions = swept.iter().filter(is_lease).count();
-            if subscriptions > 0 {
-                info!(subscriptions, "leases ended");
-            }
+        if self.storage.is_delivering() && now.instant >= self.sweep_at {
+            self.sweep_at = now.instant + SWEEP_EVERY;
+            self.sweep(now.unix);
         }
-        if instant >= self.count_at {
-            let counted = self.with_store(|store| store.counts(now));
+        if now.instant >= self.count_at {
+            let began = Instant::now();
+            let counted = self.storage.read(|store| store.counts(now.unix));
             // Counting millions of subscriptions is slow, so it takes at most 1/50 of this thread's time.
-            self.count_at = Instant::now() + COUNT_EVERY.max(instant.elapsed() * 50);
+            self.count_at = now.instant + COUNT_EVERY.max(began.elapsed() * 50);
             if let Some(counts) = counted {
-                self.deferred = 0;
                 // Deliveries of new content are due since it was published.
                 self.shared.stats.set_counts(&counts, self.published_at);
             }
         }
     }
 
-    /// Cancels running exchanges, closes the store, which gives the role back, and then reports completion.
+    fn sweep(&mut self, now: UnixMillis) {
+        let swept = self.storage.read(|store| store.sweep(TOMBSTONE_AGE, now));
+        let swept = swept.unwrap_or_default();
+        for reason in &swept {
+            self.shared.stats.count_removals(*reason, 1);
+        }
+        for (ended, message) in [
+            (RemovalReason::LeaseEnded, "leases ended"),
+            (
+                RemovalReason::NeverAcknowledged,
+                "subscriptions are removed that have never acknowledged a delivery, and were owed one for three days",
+            ),
+        ] {
+            let subscriptions = swept.iter().filter(|reason| **reason == ended).count();
+            if subscriptions > 0 {
+                info!(subscriptions, "{message}");
+            }
+        }
+    }
+
+    fn report_health(&mut self, now: Instant) {
+        let was = self.health.clone();
+        self.storage.report(&mut self.health);
+        self.health.paused = self.breaker.is_open(now);
+        let is_recent = |at: Instant| now.saturating_duration_since(at) < LAG_SHOWN;
+        self.health.lagging = self.lagged_at.is_some_and(is_recent);
+        match (was.paused, self.health.paused) {
+            (false, true) => warn!(
+                "most callback hosts cannot be reached, so our own network may be at fault: failed deliveries do not count until most can be reached"
+            ),
+            (true, false) => info!("most callback hosts can be reached again"),
+            _ => {}
+        }
+        match (was.lagging, self.health.lagging) {
+            (false, true) => warn!(
+                "deliveries or verifications are late because this machine has no core for them: those that time out do not count"
+            ),
+            (true, false) => info!("this machine has time for deliveries again"),
+            _ => {}
+        }
+        if **self.shared.health.load() != self.health {
+            self.shared.health.store(Arc::new(self.health.clone()));
+            (self.on_health)(&self.health);
+        }
+    }
+
+    fn is_over(&self, now: Instant) -> bool {
+        let is_idle = self.attempts.running() == 0 && self.ended.is_empty();
+        let stopping = self.stopping.as_ref();
+        stopping.is_some_and(|stopping| is_idle || now >= stopping.until)
+    }
+
+    /// Cancels running attempts, closes the store, which gives the role back, and then reports completion.
     fn close(mut self) {
-        let clean = self.in_flight.len() == 0;
-        self.client.cut();
-        drop(self.store);
-        for done in self.stopping.into_iter().flat_map(|(_, waiting)| waiting) {
+        let clean = self.attempts.running() == 0;
+        self.attempts.cut();
+        drop(self.storage);
+        for done in self.stopping.into_iter().flat_map(|stop| stop.waiting) {
             // The caller may not have waited.
             let _gone = done.try_send(clean);
         }
@@ -301,10 +458,12 @@ impl Engine {
 }
 
 /// Returns the refusal of a request that exceeds a quota.
-fn refuse(exceeded: QuotaExceeded) -> Refusal {
+fn quota_refusal(exceeded: QuotaExceeded) -> Refusal {
     match exceeded {
         QuotaExceeded::Requests(_) => Refusal::unavailable(exceeded.to_string(), VERIFIED_S),
-        QuotaExceeded::RequestsOfHost(_) => Refusal::too_many(exceeded, VERIFIED_S),
+        QuotaExceeded::RequestsOfHost(_) | QuotaExceeded::RequestsOfAddress(_) => {
+            Refusal::too_many(exceeded, VERIFIED_S)
+        }
         QuotaExceeded::Subscriptions(_) => Refusal::unavailable(exceeded.to_string(), LEASE_S),
         QuotaExceeded::SubscriptionsOfHost(_) => Refusal::too_many(exceeded, LEASE_S),
     }
@@ -316,30 +475,3 @@ fn jitter() -> u16 {
     let _predictable = getrandom::fill(&mut bytes);
     u16::from_ne_bytes(bytes)
 }
-
-/// Messages in a batch; limits the size of a transaction.
-const BATCH_MAX: usize = 512;
-
-/// Longest wait for a message, after which the store is polled for due retries, leases and other processes' work.
-const TICK: Duration = Duration::from_millis(500);
-
-/// The same while due exchanges wait for a place in a lane.
-const TICK_BUSY: Duration = Duration::from_millis(20);
-
-/// Difference between wall clock and monotonic clock, from one batch to the next, that counts as a jump.
-const JUMP_MS: i64 = 5_000;
-
-/// How often expired leases are ended.
-const SWEEP_EVERY: Duration = Duration::from_secs(1);
-
-/// How long the tombstone of an ended subscription is kept.
-const TOMBSTONE_AGE: Duration = Duration::from_secs(30 * 24 * 60 * 60);
-
-/// How often the gauges are updated, by a scan of all subscriptions.
-const COUNT_EVERY: Duration = Duration::from_secs(10);
-
-/// Seconds in Retry-After while too many verifications are pending.
-const VERIFIED_S: u32 = 30;
-
-/// Seconds in Retry-After while there are too many subscriptions: leases end, but not soon.
-const LEASE_S: u32 = 3_600;

@@ -1,7 +1,8 @@
 //! The hub's public interface: submit requests, publish topics, read health and metrics, shut down.
 
 use std::collections::hash_map::DefaultHasher;
-use std::hash::{Hash, Hasher};
+use std::hash::{BuildHasher, Hash, Hasher, RandomState};
+use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::sync::mpsc::{SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, PoisonError};
@@ -9,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::engine::{Engine, Message};
+use super::engine::{Engine, Message, Submission};
 use super::settings::{HubSettings, Outside};
 use super::shared::{Health, OnHealth, Shared, Stats};
 use super::store::Accept;
@@ -32,6 +33,8 @@ struct Inner {
     topics: Vec<String>,
     sender: SyncSender<Message>,
     shared: Arc<Shared>,
+    /// Random, so that addresses cannot be found again from the numbers in the store.
+    asker_keys: RandomState,
 }
 
 impl Hub {
@@ -71,20 +74,22 @@ impl Hub {
                 topics: topics.iter().map(url).collect(),
                 sender,
                 shared,
+                asker_keys: RandomState::new(),
             }),
         };
         hub.publish(topics);
         Ok((hub, move || engine.run(&messages)))
     }
 
-    /// Accepts a request: returns once it is on disk. Cancel safe: the request is stored completely or not at all.
+    /// Accepts a request from the address `client`: returns once it is on disk. Cancel safe: the request is stored
+    /// completely or not at all. Requests from one address, or from one IPv6 network (a /48), share a turn.
     ///
     /// # Errors
     /// [`RefusalKind::TooMany`](crate::hub::RefusalKind::TooMany) if the callback host has used up its quota, `Field`
     /// for an unknown topic or a callback that is not permitted, `Unavailable` if the hub is full, stopping, or cannot
     /// write.
-    pub async fn submit(&self, request: HubRequest) -> Result<(), Refusal> {
-        let result = self.try_submit(request).await;
+    pub async fn submit(&self, request: HubRequest, client: IpAddr) -> Result<(), Refusal> {
+        let result = self.try_submit(request, client).await;
         let counter = match &result {
             Ok(()) => &self.stats().accepted,
             Err(_) => &self.stats().refused,
@@ -93,7 +98,7 @@ impl Hub {
         result
     }
 
-    async fn try_submit(&self, request: HubRequest) -> Result<(), Refusal> {
+    async fn try_submit(&self, request: HubRequest, client: IpAddr) -> Result<(), Refusal> {
         let Inner {
             topics,
             settings,
@@ -109,8 +114,12 @@ impl Hub {
         let jitter = lease_jitter(&request);
         let lease_s = settings.leases.grant(request.lease_asked_s, jitter);
         let (reply, answer) = oneshot::channel();
-        let accept = Accept { request, lease_s };
-        match sender.try_send(Message::Submit { accept, reply }) {
+        let accept = Accept {
+            request,
+            lease_s,
+            asker: self.asker(client),
+        };
+        match sender.try_send(Message::Submit(Submission { accept, reply })) {
             Ok(()) => {}
             Err(TrySendError::Full(_)) => return Err(Refusal::busy("the hub is busy")),
             Err(TrySendError::Disconnected(_)) => return Err(Refusal::busy("the hub is stopping")),
@@ -120,6 +129,16 @@ impl Hub {
             // The request may still be stored; then the callback is verified, which does no harm.
             Err(_) => Err(Refusal::busy("the hub's store did not respond in time")),
         }
+    }
+
+    /// Returns a number that stands for an address; the address itself is not stored.
+    fn asker(&self, client: IpAddr) -> i64 {
+        let network = match client.to_canonical() {
+            IpAddr::V4(address) => u64::from(address.to_bits()),
+            // The first 48 bits; never one of the small numbers above.
+            IpAddr::V6(address) => (address.to_bits() >> 80) as u64 | 1 << 63,
+        };
+        self.inner.asker_keys.hash_one(network).cast_signed()
     }
 
     fn check_callback(&self, callback: &Callback) -> Result<(), Refusal> {

@@ -6,12 +6,13 @@
 //!
 //! [`request`] parses a form into a [`HubRequest`] or a [`Refusal`]. [`subscription`] is the state machine of one pair
 //! of callback and topic. [`store`] persists the state, in a file or in a database that replicas share, before the hub
-//! acknowledges a change. These modules use neither sockets nor the clock: callers pass `now` as a [`UnixMillis`].
+//! acknowledges a change. [`scheduler`] decides which attempts start next. These modules use neither sockets nor the
+//! clock: callers pass `now`.
 //!
-//! [`Hub`] is the handle. One thread owns the store and makes all decisions (`engine`). Each exchange with a callback
-//! runs on a thread of its own, which never serves requests: `client` sends, `resolve` and [`guard`] choose the
-//! address, `transport` connects. [`in_flight`] limits the number of exchanges, and `breaker` distinguishes failures of
-//! our own network from failures of callbacks.
+//! [`Hub`] is the handle. One thread owns the store and makes all decisions (`engine`). Each attempt to reach a callback
+//! runs on a thread of a `pool`, which never serves requests: `client` sends, `resolve` and [`guard`] choose the
+//! address, `transport` connects. `breaker` distinguishes failures of our own network from failures of callbacks, and
+//! `cpu_wait` delays of our own machine.
 //!
 //! ```
 //! use std::time::Duration;
@@ -45,7 +46,8 @@
 //! let form = b"hub.mode=subscribe&hub.topic=https%3A%2F%2Fnews.example%2Ffeed.xml\
 //!     &hub.callback=https%3A%2F%2F127.0.0.1%2Fpush";
 //! let request = request::parse(Some(b"application/x-www-form-urlencoded"), form)?;
-//! let refusal = hub.submit(request).await.unwrap_err(); // an address of a private network
+//! let client = [192, 0, 2, 1].into(); // the address that asked
+//! let refusal = hub.submit(request, client).await.unwrap_err(); // an address of a private network
 //! assert!(refusal.reason.starts_with("hub.callback: "));
 //!
 //! hub.publish([feed("<feed>news</feed>", 2)]); // subscribers are told
@@ -64,13 +66,15 @@ mod breaker;
 mod callback;
 mod client;
 mod clock;
+mod cpu_wait;
 mod engine;
 pub mod guard;
 mod handle;
-pub mod in_flight;
+mod pool;
 pub mod priority;
 pub mod request;
 mod resolve;
+pub mod scheduler;
 mod settings;
 mod shared;
 pub mod store;
@@ -82,7 +86,8 @@ mod unix_millis;
 pub use callback::Callback;
 pub use handle::Hub;
 pub use request::{HubRequest, Mode, Refusal, RefusalKind, Secret};
-pub use settings::{HubSettings, Lanes, Outside};
+pub use scheduler::AttemptLimits;
+pub use settings::{HubSettings, Outside};
 pub use shared::{Health, Stats};
 pub use store::StoreLocation;
 pub use topic::Topic;

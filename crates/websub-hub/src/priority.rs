@@ -10,12 +10,11 @@ use tracing::debug;
 /// changes the thread's share of a busy core by about a quarter.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Priority {
-    /// For a single thread that requests sometimes wait for: gets a quarter of a contended core.
+    /// For the hub: one thread gets a quarter of a core that another process keeps busy, so that deliveries meet their
+    /// deadlines. With 10 it would be a tenth.
     Low = 5,
     /// For background work that may take long, but must make progress.
     Lower = 10,
-    /// For many threads: 64 of them together leave a serving thread half of a contended core.
-    Lowest = 19,
 }
 
 /// Lowers the priority of the calling thread, and so of the threads that it starts; never raises it. Does nothing
@@ -44,11 +43,11 @@ mod tests {
         let niceness = || getpriority_process(None).expect("every thread has one");
         let before = niceness();
         let after = std::thread::spawn(move || {
-            lower_priority(Priority::Lowest);
+            lower_priority(Priority::Lower);
             lower_priority(Priority::Low);
             niceness()
         });
-        assert_eq!(after.join().expect("no panic"), 19);
+        assert_eq!(after.join().expect("no panic"), 10);
         assert_eq!(niceness(), before);
     }
 }

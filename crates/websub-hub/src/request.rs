@@ -254,8 +254,11 @@ fn parse_mode(value: &str) -> Result<Mode, Refusal> {
 }
 
 /// Parses decimal digits with a value of 1 or more. A value beyond `u64` counts as its maximum, since the lease policy
-/// clamps it anyway.
+/// clamps it anyway. An empty one counts as none.
 fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
+    if is_empty(body, LEASE) {
+        return Ok(None);
+    }
     let Some(value) = optional(body, LEASE)? else {
         return Ok(None);
     };
@@ -270,9 +273,9 @@ fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
     }
 }
 
-/// Parses the secret. An empty one counts as none, because HTML forms send fields that were left empty.
+/// Parses the secret. An empty one counts as none.
 fn parse_secret(body: &[u8]) -> Result<Option<Secret>, Refusal> {
-    if raw_values(body, SECRET).eq([b""]) {
+    if is_empty(body, SECRET) {
         return Ok(None);
     }
     let Some(value) = optional(body, SECRET)? else {
@@ -282,6 +285,11 @@ fn parse_secret(body: &[u8]) -> Result<Option<Secret>, Refusal> {
     let what = format!("must be less than {SECRET_BYTES} bytes, not {bytes}");
     let secret = Secret::new(value);
     secret.map(Some).ok_or_else(|| Refusal::field(SECRET, what))
+}
+
+/// Tells whether a field is given once and empty: HTML forms send fields that were left empty.
+fn is_empty(body: &[u8], field: &str) -> bool {
+    raw_values(body, field).eq([b""])
 }
 
 /// Seconds after which a client may retry at a busy hub.

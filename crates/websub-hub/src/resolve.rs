@@ -1,22 +1,22 @@
 //! Resolves names to addresses that the guard permits.
 //!
 //! The system's resolver cannot be interrupted, and a lookup may take half a minute. So each lookup runs on a thread of
-//! its own, which is abandoned at its time limit. Abandoned lookups count: there are never more lookups than exchanges.
+//! its own, from a pool, which is abandoned at its time limit. Abandoned lookups count: there are never more lookups than
+//! attempts.
 
 use std::fmt;
 use std::io;
 use std::net::{IpAddr, SocketAddr, ToSocketAddrs};
 use std::sync::Arc;
 use std::sync::mpsc::sync_channel;
-use std::thread;
 use std::time::Duration;
 
-use tokio::sync::Semaphore;
 use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
 use super::guard::{Guard, bare};
+use super::pool::ThreadPool;
 use super::subscription::Failure;
 
 /// Returns the addresses of a name; blocking.
@@ -52,8 +52,8 @@ impl From<NoConnection> for ureq::Error {
 pub(super) struct GuardedResolver {
     lookup: Lookup,
     guard: Guard,
-    /// A permit for each lookup in progress, including abandoned ones.
-    permits: Arc<Semaphore>,
+    /// A thread for each lookup in progress, including abandoned ones.
+    pool: ThreadPool,
 }
 
 impl GuardedResolver {
@@ -62,7 +62,7 @@ impl GuardedResolver {
         GuardedResolver {
             lookup,
             guard,
-            permits: Arc::new(Semaphore::new(lookups_max)),
+            pool: ThreadPool::new("hub-lookup", lookups_max),
         }
     }
 
@@ -90,18 +90,13 @@ impl GuardedResolver {
     }
 
     fn look_up(&self, host: &str, time_max: Duration) -> Result<Vec<IpAddr>, NoConnection> {
-        let permit = Arc::clone(&self.permits).try_acquire_owned();
-        let permit = permit.map_err(|_| NoConnection::Deferred)?;
         let (lookup, host) = (Arc::clone(&self.lookup), host.to_owned());
         let (answer, answered) = sync_channel(1);
-        let run = move || {
-            let _permit = permit;
-            // Fails if the exchange no longer waits.
+        let started = self.pool.run(move || {
+            // Fails if the attempt no longer waits.
             let _given_up = answer.try_send(lookup(&host));
-        };
-        let builder = thread::Builder::new().name("hub-lookup".to_owned());
-        let spawned = builder.stack_size(STACK_BYTES).spawn(run);
-        spawned.map_err(|_| NoConnection::Deferred)?;
+        });
+        started.map_err(|_| NoConnection::Deferred)?;
         match answered.recv_timeout(time_max) {
             Ok(Ok(addresses)) => Ok(addresses),
             _ => Err(Failure::Resolve.into()),
@@ -134,9 +129,6 @@ impl fmt::Debug for GuardedResolver {
     }
 }
 
-/// The stack size of a thread: enough for TLS and HTTP in a build without optimization; only pages in use cost memory.
-pub(super) const STACK_BYTES: usize = 512 * 1024;
-
 /// How many addresses of a name are tried.
 const ADDRESSES_MAX: usize = 4;
 
@@ -145,6 +137,7 @@ mod tests {
     use super::*;
     use crate::hub::guard::Ports;
     use std::sync::{Mutex, PoisonError};
+    use std::thread;
     use std::time::Instant;
 
     const LONG: Duration = Duration::from_secs(10);
@@ -183,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn a_lookup_that_hangs_ends_in_time_and_holds_its_permit() {
+    fn a_lookup_that_hangs_ends_in_time_and_holds_its_thread() {
         let (end, ends) = sync_channel::<()>(0);
         let ends = Mutex::new(ends);
         let lookup = move |host: &str| {
@@ -202,7 +195,7 @@ mod tests {
         assert_eq!(next(), Err(NoConnection::Deferred));
         drop(end);
         while next().is_err() {
-            assert!(began.elapsed() < LONG, "the permit comes back");
+            assert!(began.elapsed() < LONG, "the thread comes back");
             thread::yield_now();
         }
     }

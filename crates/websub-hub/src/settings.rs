@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use super::guard::Guard;
 use super::resolve::{Lookup, look_up};
+use super::scheduler::AttemptLimits;
 use crate::clock;
 use crate::hub::StoreLocation;
 use crate::hub::store::Quotas;
@@ -30,17 +31,26 @@ pub struct HubSettings {
     pub guard: Guard,
     /// A PEM file of authorities trusted in addition to the public ones.
     pub ca_file: Option<PathBuf>,
-    /// Limits of concurrent exchanges.
-    pub lanes: Lanes,
+    /// Limits of concurrent deliveries.
+    pub deliveries: AttemptLimits,
+    /// Limits of concurrent verifications and denials.
+    pub verifications: AttemptLimits,
 }
 
 impl HubSettings {
+    /// Returns the largest number of open sockets of the hub: one for each attempt.
+    #[must_use]
+    pub fn sockets(&self) -> usize {
+        self.deliveries.threads + self.verifications.threads
+    }
+
     /// Returns the settings of a hub that stores its state at `place` and calls the callbacks that `guard` permits.
     ///
     /// Our choice of each number: leases from 5 minutes to 30 days, 10 days if none is requested (as WebSub
     /// recommends); three failures in a row remove a subscription, with delays of 1 and 15 minutes between them;
     /// `Retry-After` is honoured up to an hour; 100,000 subscriptions, 1,000 per callback host, and a hundredth of
-    /// these numbers of requests that wait for verification; 10 s for a request to a callback.
+    /// these numbers of requests that wait for verification; 10 s for a request to a callback; 1,024 deliveries and 512
+    /// verifications at a time, so that a quarter of each is enough for the hosts that hang at the same moment.
     #[must_use]
     pub fn new(place: StoreLocation, guard: Guard) -> HubSettings {
         const MINUTE: Duration = Duration::from_secs(60);
@@ -60,7 +70,14 @@ impl HubSettings {
             timeout: Duration::from_secs(10),
             guard,
             ca_file: None,
-            lanes: Lanes::default(),
+            deliveries: AttemptLimits {
+                threads: 1_024,
+                moving: 64,
+            },
+            verifications: AttemptLimits {
+                threads: 512,
+                moving: 64,
+            },
         }
     }
 }
@@ -83,53 +100,3 @@ impl Outside {
         }
     }
 }
-
-/// Limits of concurrent exchanges; each exchange has a thread until it ends.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Lanes {
-    /// Young deliveries in each of the lanes fast and slow. A delivery stays young while its body is sent at a
-    /// sufficient rate; one that hangs frees its place.
-    pub fast: usize,
-    /// Deliveries that hang, and those to subscribers whose last delivery failed or was slow, or that have had none
-    /// yet. The latter get at most half; the other half is for deliveries of the fast lane that begin to hang.
-    pub slow: usize,
-    /// Young verifications and denials; one that hangs frees its place.
-    pub verify: usize,
-    /// Young deliveries to one callback host, and as many young verifications and denials.
-    pub per_host: usize,
-}
-
-impl Default for Lanes {
-    fn default() -> Lanes {
-        Lanes {
-            fast: 64,
-            slow: 1024,
-            verify: 16,
-            per_host: 4,
-        }
-    }
-}
-
-impl Lanes {
-    /// Returns the largest number of concurrent deliveries in both lanes.
-    #[must_use]
-    pub fn deliveries(&self) -> usize {
-        self.fast + self.slow
-    }
-
-    /// Returns the largest number of concurrent verifications and denials, young or hanging.
-    #[must_use]
-    pub fn verify_threads(&self) -> usize {
-        self.verify * VERIFY_THREADS
-    }
-
-    /// Returns the largest number of open sockets of the hub: one for each exchange.
-    #[must_use]
-    pub fn sockets(&self) -> usize {
-        self.deliveries() + self.verify_threads()
-    }
-}
-
-/// Threads for each place of a verification. Our choice: a hundred callbacks that never respond delay one that does by
-/// a few seconds.
-const VERIFY_THREADS: usize = 8;

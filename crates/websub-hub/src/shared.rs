@@ -9,7 +9,7 @@ use arc_swap::ArcSwap;
 
 use super::UnixMillis;
 use super::store::Counts;
-use super::subscription::{AttemptResult, RemovalReason};
+use super::subscription::{AttemptResult, Failure, RemovalReason};
 use crate::hub::Topic;
 
 #[derive(Debug, Default)]
@@ -33,6 +33,8 @@ pub struct Health {
     pub delivering: bool,
     /// Whether most callback hosts were unreachable recently: then failed deliveries do not count.
     pub paused: bool,
+    /// Whether attempts were late recently because this machine has no core for them: they do not count either.
+    pub lagging: bool,
 }
 
 /// Called on the hub's thread whenever its health changes.
@@ -48,11 +50,11 @@ pub struct Stats {
     pub rejected: AtomicU64,
     pub delivered: AtomicU64,
     pub failed_status: AtomicU64,
-    /// Indexed like [`Failure::ALL`](super::subscription::Failure::ALL).
-    pub failed: [AtomicU64; 7],
+    /// Indexed like [`Failure::ALL`].
+    pub failed: [AtomicU64; Failure::ALL.len()],
     pub deferred: AtomicU64,
     /// Indexed like [`RemovalReason::ALL`].
-    pub removed: [AtomicU64; 6],
+    pub removed: [AtomicU64; RemovalReason::ALL.len()],
     pub delivered_ms: AtomicU64,
     pub subscriptions: AtomicU64,
     pub requests: AtomicU64,
@@ -65,8 +67,8 @@ pub struct Stats {
 
 impl Stats {
     /// Counts the end of a delivery; `None` if nothing was delivered for a reason on our side.
-    pub(super) fn count_end(&self, answer: Option<AttemptResult>, elapsed: Duration) {
-        let counter = match answer {
+    pub(super) fn count_end(&self, result: Option<AttemptResult>, elapsed: Duration) {
+        let counter = match result {
             None => &self.deferred,
             Some(AttemptResult::Failed(failure)) => &self.failed[failure as usize],
             Some(AttemptResult::Status(200..=299)) => {

@@ -30,11 +30,13 @@ use self::connection::Connection;
 pub use self::connection::{DbError, StoreError};
 #[cfg(feature = "postgres")]
 pub use self::postgres::Database;
+pub use self::requests::REJECTIONS_PER_HOST;
 pub use self::schema::SCHEMA_VERSION;
 pub use self::sqlite::FILE_NAME;
 pub use self::types::{
-    Accept, AdminCommand, Claim, CopyReport, Counts, DenialNotice, Lane, Listed, PublishResult,
-    QuotaExceeded, Quotas, Report, ReportEffect, Tombstone, TopicVersion, WaitingRequest,
+    Accept, AdminCommand, CopyReport, Counts, DenialNotice, Listed, PublishResult, QuotaExceeded,
+    Quotas, Rejection, RejectionReason, Report, ReportEffect, Tombstone, TopicVersion,
+    WaitingRequest,
 };
 use super::unix_millis::UnixMillis;
 
@@ -202,7 +204,7 @@ fn touch(db: &mut dyn Connection, now: UnixMillis) -> Result<(), DbError> {
     db.execute(sql, &[now.into()]).map(drop)
 }
 
-/// Largest number of tombstones and of denials; beyond it the oldest are deleted. Our choice: a few megabytes at most.
+/// Largest number of tombstones, of rejections and of denials; beyond it the oldest are deleted. Our choice: a few megabytes at most.
 pub const TOMBSTONES_MAX: usize = 10_000;
 
 /// How long the start waits for the database.

@@ -18,6 +18,7 @@
 //! | active | attempt failed, fewer than the limit | active | the next attempt is delayed |
 //! | active | attempt failed, the limit reached; or answered 410 | none | tombstone, denial |
 //! | active | lease checked after its end, no attempt in progress | none | tombstone |
+//! | active | no attempt acknowledged, three days after the first began | none | tombstone, denial |
 //! | active | topic withdrawn, or removed by the operator | none | tombstone, denial |
 //!
 //! A pair of callback and topic may have an active subscription and pending requests to renew or to end it: a request
@@ -34,6 +35,7 @@ use std::fmt;
 use std::time::Duration;
 
 use super::request::Secret;
+use super::scheduler::Rank;
 use super::unix_millis::UnixMillis;
 
 /// A subscription, without the pair of topic and callback that it belongs to.
@@ -57,6 +59,10 @@ pub struct Subscription {
     pub claimed: bool,
     /// Number of the last begun attempt; the result of any other is stale.
     pub attempt: u32,
+    /// When a delivery was last acknowledged.
+    pub acknowledged_at: Option<UnixMillis>,
+    /// When the first attempt began since then, if none was acknowledged.
+    pub owed_since: Option<UnixMillis>,
     /// How long the last attempt took.
     pub elapsed_ms: u32,
     /// When the subscription became active.
@@ -103,6 +109,8 @@ impl Subscription {
             next_at: UnixMillis::ZERO,
             claimed: false,
             attempt: 0,
+            acknowledged_at: None,
+            owed_since: None,
             elapsed_ms: 0,
             created_at: now,
             verified_at: now,
@@ -116,22 +124,22 @@ impl Subscription {
         self.attempt += 1;
     }
 
-    /// Records that the callback was not reached. No `answer` means that nothing was sent, for a reason on our side:
+    /// Records that the callback was not reached. No `result` means that nothing was sent, for a reason on our side:
     /// that does not count as an attempt, and is retried after a second. Returns false if there is no retry.
     pub(super) fn defer(
         &mut self,
-        answer: Option<AttemptResult>,
+        result: Option<AttemptResult>,
         delay: Duration,
         now: UnixMillis,
     ) -> bool {
         self.claimed = false;
-        let Some(answer) = answer else {
+        let Some(result) = result else {
             self.attempt = self.attempt.saturating_sub(1);
             self.next_at = now.plus(DEFERRED_DELAY);
             return true;
         };
         self.next_at = now.plus(delay);
-        self.last = Some(LastAttempt { at: now, answer });
+        self.last = Some(LastAttempt { at: now, result });
         self.attempt < UNREACHED_MAX
     }
 
@@ -167,9 +175,10 @@ impl Subscription {
     }
 
     /// Begins an attempt to deliver the content with this digest, before it is sent.
-    pub(super) fn begin(&mut self, digest: [u8; 32]) {
+    pub(super) fn begin(&mut self, digest: [u8; 32], now: UnixMillis) {
         self.digest = digest;
         self.acknowledged = false;
+        self.owed_since = self.owed_since.or(Some(now));
         self.claimed = true;
         self.attempt += 1;
     }
@@ -177,28 +186,33 @@ impl Subscription {
     /// Records the result of the attempt: 2xx acknowledges, 410 removes, any other status is a failure.
     pub(super) fn end(
         &mut self,
-        result: &DeliveryResult,
+        delivery: &DeliveryResult,
         policy: &Policy,
         now: UnixMillis,
     ) -> Option<RemovalReason> {
         self.claimed = false;
-        self.elapsed_ms = u32::try_from(result.elapsed.as_millis()).unwrap_or(u32::MAX);
-        let ended = result.answer.map(|answer| LastAttempt { at: now, answer });
-        self.last = ended.or(self.last.take());
+        self.elapsed_ms = u32::try_from(delivery.elapsed.as_millis()).unwrap_or(u32::MAX);
+        if let Some(result) = delivery.result {
+            self.last = Some(LastAttempt { at: now, result });
+        }
         let mut removal = None;
-        match result.answer {
-            None => self.next_at = now.plus(result.retry_after.unwrap_or(DEFERRED_DELAY)),
+        match delivery.result {
+            None => self.next_at = now.plus(delivery.retry_after.unwrap_or(DEFERRED_DELAY)),
             Some(AttemptResult::Status(410)) => removal = Some(RemovalReason::Gone),
-            Some(answer) if answer.is_success() => {
-                (self.acknowledged, self.failures) = (true, 0);
+            Some(result) if result.is_success() => {
+                self.acknowledged = true;
+                self.acknowledged_at = Some(now);
+                self.owed_since = None;
+                self.failures = 0;
                 self.next_at = UnixMillis::ZERO;
             }
             Some(_) => {
                 self.failures = self.failures.saturating_add(1);
-                let delay = policy.delay(self.failures, result.retry_after, result.jitter);
+                let delay = policy.delay(self.failures, delivery.retry_after, delivery.jitter);
                 self.next_at = now.plus(delay);
-                let is_last = self.failures >= policy.failures_max;
-                removal = is_last.then_some(RemovalReason::Failures);
+                if self.failures >= policy.failures_max {
+                    removal = Some(RemovalReason::Failures);
+                }
             }
         }
         match self.phase {
@@ -214,10 +228,20 @@ impl Subscription {
         }
     }
 
-    /// Returns why it ends now, if its lease is over and no attempt is in progress.
-    pub(super) fn check_lease(&self, now: UnixMillis) -> Option<RemovalReason> {
-        let is_over = now >= self.lease_end && !self.claimed;
-        is_over.then(|| self.removed(RemovalReason::LeaseEnded))
+    /// Returns why it ends now, unless an attempt is in progress: its lease is over, or it has owed an acknowledgement
+    /// for [`UNACKNOWLEDGED_MAX`] and has never sent one.
+    pub(super) fn check_end(&self, now: UnixMillis) -> Option<RemovalReason> {
+        if self.claimed {
+            return None;
+        }
+        if now >= self.lease_end {
+            return Some(self.removed(RemovalReason::LeaseEnded));
+        }
+        let owed_since = self.owed_since?;
+        if self.acknowledged_at.is_none() && owed_since.plus(UNACKNOWLEDGED_MAX) <= now {
+            return Some(self.removed(RemovalReason::NeverAcknowledged));
+        }
+        None
     }
 
     /// Returns the reason of a removal on our side: `removal`, unless the subscriber has already ended it.
@@ -239,10 +263,17 @@ impl Subscription {
         !(self.acknowledged && self.digest == *current)
     }
 
-    /// Tells whether deliveries use the slow lane: there was none yet, or the last attempt failed or was slow.
+    /// Returns the precedence of the next delivery.
     #[must_use]
-    pub fn is_slow(&self) -> bool {
-        self.attempt == 0 || self.failures > 0 || self.elapsed_ms >= SLOW_MS
+    pub fn rank(&self) -> Rank {
+        Rank::of(self.acknowledged_at.is_some(), !self.acknowledged)
+    }
+
+    /// Tells whether a delivery was acknowledged so lately that a failure to reach the host is evidence of a failure of
+    /// our own network.
+    pub(super) fn is_evidence(&self, now: UnixMillis) -> bool {
+        let is_recent = |at: UnixMillis| now <= at.plus(UNACKNOWLEDGED_MAX);
+        self.acknowledged_at.is_some_and(is_recent)
     }
 }
 
@@ -252,8 +283,8 @@ pub struct DeliveryResult {
     /// The number of the attempt.
     pub attempt: u32,
     /// `None` if nothing arrived, for a reason on our side, which is no failure.
-    pub answer: Option<AttemptResult>,
-    /// Delay of the next attempt: `Retry-After` of a 429 or 503, or our own delay if there is no answer.
+    pub result: Option<AttemptResult>,
+    /// Delay of the next attempt: `Retry-After` of a 429 or 503, or our own delay if there is no result.
     pub retry_after: Option<Duration>,
     /// How long the attempt took.
     pub elapsed: Duration,
@@ -267,10 +298,10 @@ pub struct LastAttempt {
     /// When it ended.
     pub at: UnixMillis,
     /// The result.
-    pub answer: AttemptResult,
+    pub result: AttemptResult,
 }
 
-/// The result of an HTTP exchange with a subscriber.
+/// The result of an attempt: of one HTTP request to a callback.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AttemptResult {
     /// A response with this status.
@@ -313,12 +344,14 @@ pub enum RemovalReason {
     TopicWithdrawn,
     /// The operator removed it.
     Operator,
+    /// It was owed a delivery for three days, and has never acknowledged one.
+    NeverAcknowledged,
 }
 
 impl RemovalReason {
     /// Every reason with its name in the store, in metrics and in `reviewd hub`, and with the `hub.reason` for the
     /// subscriber; `None` if the subscriber knows the reason: it has unsubscribed, or has let its lease end.
-    pub const ALL: [(RemovalReason, &str, Option<&str>); 6] = [
+    pub const ALL: [(RemovalReason, &str, Option<&str>); 7] = [
         (RemovalReason::Unsubscribed, "unsubscribed", None),
         (RemovalReason::LeaseEnded, "lease_ended", None),
         (
@@ -340,6 +373,11 @@ impl RemovalReason {
             RemovalReason::Operator,
             "operator",
             Some("the operator removed the subscription"),
+        ),
+        (
+            RemovalReason::NeverAcknowledged,
+            "never_acknowledged",
+            Some("no delivery was acknowledged for three days"),
         ),
     ];
 
@@ -481,8 +519,9 @@ pub const UNREACHED_MAX: u32 = 3;
 /// Largest reduction of a default lease, in percent.
 const LEASE_JITTER_PCT: u64 = 5;
 
-/// After an attempt that took at least this long, the next one uses the slow lane.
-const SLOW_MS: u32 = 1000;
+/// How long a subscription that never acknowledged a delivery may owe one, and how long an acknowledgement is evidence
+/// that a host can be reached. Our choice: a subscriber that fails over a weekend keeps its subscription.
+pub const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(3 * 24 * 60 * 60);
 
 /// The delay after an attempt that was not sent, for a reason on our side, unless its report has a delay.
 const DEFERRED_DELAY: Duration = Duration::from_secs(1);

@@ -1,11 +1,13 @@
-//! HTTPS connections to callbacks for ureq, which replace its own for two features: a limit for the kernel's send
-//! buffer, so that sent data is soon acknowledged, and our own TLS configuration, which trusts the public authorities
-//! and those in a file of the operator. A file that cannot be used completely is an error; ureq would silently skip an
+//! HTTPS connections to callbacks for ureq, which replace its own for three features: a limit for the kernel's send
+//! buffer, so that sent data is soon acknowledged; a count of the bytes of each attempt, by which the scheduler sees its
+//! progress; and our own TLS configuration, which trusts the public authorities and those in a file of the operator. A file that cannot be used completely is an error; ureq would silently skip an
 //! invalid certificate.
 
+use std::cell::RefCell;
 use std::io::{self, Read, Write};
 use std::net::{SocketAddr, TcpStream};
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Weak};
 use std::time::{Duration, Instant};
 
@@ -21,6 +23,16 @@ use ureq::unversioned::transport::{
 use super::guard::bare;
 use super::resolve::NoConnection;
 use super::subscription::Failure;
+
+thread_local! {
+    /// Counts the progress of the attempt that runs on this thread, in bytes. ureq has no argument for it.
+    static PROGRESS: RefCell<Arc<AtomicU64>> = RefCell::default();
+}
+
+/// Counts the progress of the connections that this thread makes from now on in `progress`.
+pub(super) fn count_progress_in(progress: &Arc<AtomicU64>) {
+    PROGRESS.set(Arc::clone(progress));
+}
 
 /// Connects to callbacks.
 #[derive(Debug)]
@@ -44,9 +56,15 @@ impl Connector for HttpsConnector {
         let name = ServerName::try_from(bare(host).to_owned())
             .map_err(|_| ureq::Error::Tls("not a name that a certificate can have"))?;
         let mut connection = ClientConnection::new(Arc::clone(&self.0), name)?;
-        let mut socket = Socket { stream, until };
+        let mut socket = Socket {
+            stream,
+            until,
+            progress: PROGRESS.with_borrow(Arc::clone),
+            weight: HANDSHAKE_WEIGHT,
+        };
         let shaken = connection.complete_io(&mut socket);
         shaken.map_err(|error| of_io(error, details.timeout))?;
+        socket.weight = 1;
         let config = details.config;
         Ok(Some(HttpsTransport {
             stream: StreamOwned::new(connection, socket),
@@ -98,6 +116,9 @@ fn of_io(error: io::Error, timeout: NextTimeout) -> ureq::Error {
 struct Socket {
     stream: Arc<TcpStream>,
     until: Instant,
+    /// Bytes read and written, each counted `weight` times.
+    progress: Arc<AtomicU64>,
+    weight: u64,
 }
 
 impl Socket {
@@ -123,7 +144,13 @@ impl Socket {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {
                     return Err(io::ErrorKind::TimedOut.into());
                 }
-                done => return done,
+                Ok(count) => {
+                    let bytes = u64::try_from(count).unwrap_or_default();
+                    self.progress
+                        .fetch_add(bytes * self.weight, Ordering::Relaxed);
+                    return Ok(count);
+                }
+                failed => return failed,
             }
         }
     }
@@ -248,6 +275,10 @@ pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<
     }
     Ok(())
 }
+
+/// How many times a byte of a handshake counts as progress. Our choice: a handshake of 3 KiB, which costs as much of a
+/// core as sending megabytes, is as much progress as a body at a sufficient rate.
+const HANDSHAKE_WEIGHT: u64 = 8;
 
 /// Largest number of TLS sessions kept for resumption; the oldest are dropped.
 const SESSIONS_MAX: usize = 1_024;

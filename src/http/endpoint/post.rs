@@ -2,6 +2,8 @@
 //! its protocol. Each also returns whether it has read the complete body; a request whose head is invalid is refused
 //! before a byte of its body is read.
 
+use std::net::IpAddr;
+
 use hyper::body::Incoming;
 use hyper::header::{self, HeaderName};
 use hyper::http::request::Parts;
@@ -16,12 +18,13 @@ use crate::hub::{Refusal, request};
 use crate::limits::Account;
 use crate::mcp::{self, Field, Form, Head};
 
-/// Reads the form and submits it to the hub: 202 once the request is on disk.
+/// Reads the form and submits it to the hub for the address `client`: 202 once the request is on disk.
 pub(crate) async fn hub(
     app: &AppState,
     parts: &Parts,
     body: &mut Incoming,
     account: &Account,
+    client: IpAddr,
 ) -> (Response<Body>, bool) {
     let refuse = |refusal| (reply::render_hub(Err(refusal)), false);
     if body::is_encoded(&parts.headers) {
@@ -53,7 +56,7 @@ pub(crate) async fn hub(
             let reason = "the hub is not running".to_owned();
             Err(Refusal::unavailable(reason, RETRY_AFTER_S))
         }
-        (Some(hub), Ok(request)) => hub.submit(request).await,
+        (Some(hub), Ok(request)) => hub.submit(request, client).await,
         (_, Err(refusal)) => Err(refusal),
     };
     (reply::render_hub(result), true)

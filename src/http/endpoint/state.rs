@@ -45,6 +45,7 @@ pub(crate) fn ready<'s>(
             "usable": health.is_open && health.store_error.is_none(),
             "delivering": health.delivering,
             "paused": health.paused,
+            "lagging": health.lagging,
         })
     });
     let reasons = reasons.iter().map(|reason| {

@@ -47,13 +47,18 @@ def subscribe_in(seconds):
 
 class Subscriber(http.server.BaseHTTPRequestHandler):
     def do_GET(self):
-        """The hub asks whether we asked: yes is its challenge, no is 404."""
+        """The hub asks whether we asked: yes is its challenge, no is 404; or it tells that a subscription has ended."""
         query = self.query()
         if query.get("key") == KEY and query.get("hub.mode") == "subscribe" and query.get("hub.topic") == TOPIC:
             lease = int(query["hub.lease_seconds"])
             print("subscribed for", lease, "seconds", flush=True)
             subscribe_in(lease / 2)
             self.answer(200, query["hub.challenge"])
+        elif query.get("key") == KEY and query.get("hub.mode") == "denied" and query.get("hub.topic") == TOPIC:
+            # The hub has ended the subscription: it is asked for another.
+            print("denied:", query.get("hub.reason", ""), flush=True)
+            subscribe_in(RETRY_S)
+            self.answer(200)
         else:
             print("refused:", query.get("hub.mode"), query.get("hub.topic"), query.get("hub.reason", ""), flush=True)
             self.answer(404)

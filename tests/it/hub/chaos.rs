@@ -44,6 +44,12 @@ pub(super) struct Replica {
     pub(super) program: Option<Program>,
 }
 
+/// A request that was answered 202. No two requests have the same lease, and later ones have a longer one.
+struct AcceptedRequest {
+    callback: String,
+    lease_s: u32,
+}
+
 /// Processes on one store, and their subscribers.
 pub(super) struct World {
     location: StoreLocation,
@@ -54,8 +60,8 @@ pub(super) struct World {
     /// The version of the newest content, which only some replicas have. It is stored in the date of the data, so that
     /// the data do not grow with the number of changes.
     version: usize,
-    /// Leases of the subscribe requests that were answered 202; no two requests have the same lease.
-    accepted: Vec<u32>,
+    /// The subscribe requests that were answered 202.
+    accepted: Vec<AcceptedRequest>,
     asked: u32,
     pub(super) kills: usize,
     pub(super) random: Random,
@@ -138,7 +144,7 @@ impl World {
         let number = self.random.below(self.replicas.len());
         let response = post(self.address(number), mode, &callback, lease_s);
         match response.status {
-            202 if mode == "subscribe" => self.accepted.push(lease_s),
+            202 if mode == "subscribe" => self.accepted.push(AcceptedRequest { callback, lease_s }),
             202 => {}
             503 if self.location.is_shared() => {
                 assert_eq!(response.field("retry-after"), Some("10"));
@@ -221,23 +227,29 @@ fn version_of(document: &[u8]) -> usize {
     usize::try_from(time.unix() - FIRST_S).unwrap()
 }
 
-/// Checks the guarantees: all requests with the leases `accepted` were verified, and all `active` callbacks have the
+/// Checks the guarantees: all requests that were `accepted` were verified, or later ones of the same pair, and all `active` callbacks have the
 /// content `last`. Returns the number of deliveries.
 fn check(
     subscribers: &[Subscriber],
-    accepted: &[u32],
+    accepted: &[AcceptedRequest],
     active: &HashSet<String>,
     last: usize,
 ) -> usize {
-    // Every request answered 202 was verified once, plus once for each crash during its verification.
-    let mut asked: HashMap<u32, usize> = HashMap::new();
-    for request in subscribers.iter().flat_map(Subscriber::verifications) {
-        let lease_s = request.query()["hub.lease_seconds"].parse().unwrap();
-        *asked.entry(lease_s).or_default() += 1;
+    // A request is verified once, plus once for each crash during its verification.
+    let mut verified: HashMap<(String, u32), usize> = HashMap::new();
+    for subscriber in subscribers {
+        for request in subscriber.verifications() {
+            let path = request.target.split('?').next().unwrap_or_default();
+            let lease_s = request.query()["hub.lease_seconds"].parse().unwrap();
+            let key = (subscriber.callback(path), lease_s);
+            *verified.entry(key).or_default() += 1;
+        }
     }
-    for lease_s in accepted {
-        let times = asked.get(lease_s);
-        assert!(matches!(times, Some(1..=5)), "request {lease_s}: {times:?}");
+    assert!(verified.values().all(|times| *times <= 5), "{verified:?}");
+    // While a request for an active subscription waits, a newer one replaces it.
+    for AcceptedRequest { callback, lease_s } in accepted {
+        let is_it = |(of, newer): &(String, u32)| of == callback && newer >= lease_s;
+        assert!(verified.keys().any(is_it), "request {lease_s}");
     }
     let mut deliveries = 0;
     for subscriber in subscribers {

@@ -107,7 +107,7 @@ fn one_deadline_covers_silent_and_slow_responses() {
         rig.change("2");
         rig.wait_failures(&callback, 1);
         let state = rig.listed(&callback).unwrap().state;
-        assert_eq!(state.last.unwrap().answer.to_string(), "timeout");
+        assert_eq!(state.last.unwrap().result.to_string(), "timeout");
         let elapsed_ms = state.elapsed_ms;
         assert!((900..3_000).contains(&elapsed_ms), "{elapsed_ms}");
     }

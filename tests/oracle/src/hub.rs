@@ -5,9 +5,7 @@ mod sequence;
 
 pub use sequence::{check_hub_sequence, check_shared_hub_sequence};
 
-use std::collections::HashMap;
-
-use reviewd::hub::store::{Accept, Claim};
+use reviewd::hub::store::Accept;
 use reviewd::hub::{Callback, HubRequest, Mode, Secret, request};
 
 use super::form::encode;
@@ -63,14 +61,9 @@ pub fn ask(mode: Mode, callback: &str, topic: &str, secret: Option<&str>, lease_
         lease_asked_s: None,
         secret: secret.and_then(|secret| Secret::new(secret.to_owned())),
     };
-    Accept { request, lease_s }
-}
-
-/// Returns a claim without limits.
-pub fn claim_all() -> Claim {
-    Claim {
-        limit: usize::MAX,
-        per_host: usize::MAX,
-        busy: HashMap::new(),
+    Accept {
+        request,
+        lease_s,
+        asker: 0,
     }
 }

@@ -74,6 +74,32 @@ fn hosts_that_are_neither_names_nor_addresses_are_refused() {
 }
 
 #[test]
+fn hosts_that_no_lookup_can_find_are_refused() {
+    let label = "x".repeat(64);
+    for host in [
+        "",
+        ".",
+        ".a.example",
+        "a..b.example",
+        "*.a.example",
+        "a.example,b.example",
+        "a$.example",
+        label.as_str(),
+    ] {
+        for port in ["", ":443"] {
+            refusal(&format!("https://{host}{port}/x"));
+        }
+    }
+    assert_eq!(refusal("https://:443/"), "must have a host");
+    let what = refusal("https://*.a.example/x");
+    assert_eq!(what, "host \"*.a.example\" is not a name");
+    let labels = [&label[..63]; 4].join(".");
+    parse(&format!("https://{}/", &labels[..253]));
+    refusal(&format!("https://{}/", &labels[..254]));
+    parse("https://a.example./");
+}
+
+#[test]
 fn a_callback_of_2048_bytes_is_taken_and_of_2049_refused() {
     let longest = format!("{:x<2048}", "https://a.example/");
     parse(&longest);

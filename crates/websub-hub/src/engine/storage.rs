@@ -1,189 +1,12 @@
-//! The hub's use of its store: opens and reopens it, takes and gives up the delivery role, publishes topics, and
-//! reports errors of the store.
+//! The engine's store: opened and reopened, with the delivery role, and with the error that keeps it from being used.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use tracing::{debug, error, info, warn};
+use tracing::{debug, error, info};
 
-use super::Engine;
-use crate::hub::Topic;
-use crate::hub::UnixMillis;
-use crate::hub::store::{DbError, Store, StoreError, TopicVersion};
-use crate::hub::subscription::RemovalReason;
-
-/// The delivery role: whether this process has it, when to request it and when to give it up.
-pub(super) struct Role {
-    /// Whether this process has the role; it keeps it at most while the store is open.
-    pub(super) is_ours: bool,
-    /// When to request the role next.
-    pub(super) ask_at: Instant,
-    /// When to give up the role, while the store has newer content than is served here. Otherwise it is postponed with
-    /// every batch.
-    pub(super) yield_at: Instant,
-}
-
-impl Role {
-    /// Tells whether this process has the role and is not about to give it up because its content `is_behind`.
-    pub(super) fn may_deliver(&self, is_behind: bool, now: Instant) -> bool {
-        self.is_ours && !(is_behind && now >= self.yield_at)
-    }
-}
-
-impl Engine {
-    /// Opens the store and takes the delivery role, if not done yet. Waits until all exchanges of an earlier role have
-    /// ended, so that none runs twice.
-    pub(super) fn open(&mut self, now: UnixMillis) {
-        if Instant::now() < self.open_at {
-            return;
-        }
-        if self.store.is_none() {
-            match self.settings.place.open() {
-                Ok(store) => {
-                    self.store = Some(store);
-                    // The store may have an older state: a backup, or a standby that lacks the last changes.
-                    self.unpublished = true;
-                }
-                Err(error) => return self.fail(error),
-            }
-        }
-        let may_ask = !self.role.is_ours && Instant::now() >= self.role.ask_at;
-        if !may_ask || self.stopping.is_some() || self.in_flight.len() > 0 {
-            return;
-        }
-        self.role.ask_at = Instant::now() + ROLE_WAIT;
-        if self.with_store(Store::try_take_role) != Some(true) {
-            return;
-        }
-        // Stores the results of earlier exchanges; `recover` releases the other claims.
-        self.record(now);
-        if self.write_store(|store| store.recover(now)).is_some() {
-            info!(state = %self.settings.place, "the hub delivers");
-            self.role.is_ours = true;
-        }
-    }
-
-    /// Publishes the topics that are served; after a failure it is retried later.
-    pub(super) fn publish(&mut self, now: UnixMillis) {
-        let may_try = self.health.store_error.is_none() || Instant::now() >= self.open_at;
-        let may_publish = self.role.is_ours || self.settings.place.is_shared();
-        if !(may_publish && may_try && self.unpublished) {
-            return;
-        }
-        let version = |(url, topic): (&String, &Topic)| TopicVersion {
-            url: url.clone(),
-            digest: topic.digest,
-            dated: topic.updated_at,
-        };
-        let versions: Vec<TopicVersion> = self.contents.iter().map(version).collect();
-        let Some(published) = self.write_store(|store| store.publish(&versions, now)) else {
-            return;
-        };
-        self.unpublished = false;
-        if !published.changed.is_empty() {
-            self.published_at = now;
-        }
-        for topic in &published.changed {
-            info!(topic, "the topic has new content");
-        }
-        for topic in &published.older {
-            warn!(
-                topic,
-                "the topic keeps the content of another replica, because the content served here is not newer"
-            );
-        }
-        let subscriptions = published.withdrawn;
-        if subscriptions > 0 {
-            let stats = &self.shared.stats;
-            stats.count_removals(RemovalReason::TopicWithdrawn, subscriptions);
-            warn!(
-                subscriptions,
-                "subscriptions to topics that are no longer served are removed: has --base-url changed?"
-            );
-        }
-    }
-
-    /// Offers the delivery role to replicas that serve the topics' current content, once all exchanges have ended. If
-    /// no replica takes it, the next offer is after [`YIELD_EVERY`], because verifications wait during an offer.
-    pub(super) fn yield_role(&mut self) {
-        let (now, role) = (Instant::now(), &mut self.role);
-        let is_behind = self.store.as_ref().is_some_and(|store| store.is_behind);
-        if !role.is_ours || !is_behind || self.unpublished {
-            role.yield_at = role.yield_at.max(now + BEHIND_MAX);
-        }
-        let is_idle = self.in_flight.len() == 0 && self.ended.is_empty();
-        let is_over = role.is_ours && now >= role.yield_at && is_idle;
-        if is_over && self.write_store(Store::give_up_role).is_some() {
-            debug!("other replicas have newer content; one of them may deliver");
-            self.role = Role {
-                is_ours: false,
-                ask_at: now + YIELD_TIME,
-                yield_at: now + YIELD_EVERY,
-            };
-        }
-    }
-
-    /// Writes to the store; `None` if it cannot be used, which is recorded and logged. A successful write clears an
-    /// earlier error.
-    pub(super) fn write_store<T>(
-        &mut self,
-        act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
-    ) -> Option<T> {
-        let value = self.with_store(act)?;
-        if self.health.store_error.take().is_some() {
-            info!("the hub's store can be used again");
-        }
-        Some(value)
-    }
-
-    /// Reads or writes the store; `None` if it cannot be used, which is recorded and logged.
-    pub(super) fn with_store<T>(
-        &mut self,
-        act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
-    ) -> Option<T> {
-        let result = act(self.store.as_mut()?);
-        result.map_err(|error| self.fail(error)).ok()
-    }
-
-    /// Records an error of the store. After an I/O error the file is closed and reopened, because the kernel may have
-    /// dropped data that the open file takes for written. This gives up the delivery role, which another process may
-    /// take, so running exchanges are cancelled.
-    fn fail(&mut self, error: StoreError) {
-        let text = error.to_string();
-        if self.health.store_error.as_ref() != Some(&text) {
-            error!(
-                "the hub's store cannot be used; requests to the hub are rejected until it can: {text}"
-            );
-        }
-        self.health.store_error = Some(text);
-        self.health.is_off = !self.health.is_open && !error.may_pass();
-        if !matches!(error.cause, DbError::DiskFull | DbError::Busy) {
-            self.store = None;
-            if std::mem::take(&mut self.role.is_ours) {
-                self.client.cut();
-            }
-        }
-        self.open_at = Instant::now() + OPEN_WAIT;
-    }
-
-    pub(super) fn report_health(&mut self) {
-        self.health.is_open |= self.store.is_some();
-        self.health.is_off &= !self.health.is_open;
-        self.health.delivering = self.role.is_ours;
-        let is_open = self.breaker.is_open(Instant::now());
-        match (is_open, std::mem::replace(&mut self.health.paused, is_open)) {
-            (true, false) => warn!(
-                "most callback hosts cannot be reached, so our own network may be at fault: failed deliveries do not count until most can be reached"
-            ),
-            (false, true) => info!("most callback hosts can be reached again"),
-            _ => {}
-        }
-        if **self.shared.health.load() != self.health {
-            self.shared.health.store(Arc::new(self.health.clone()));
-            (self.on_health)(&self.health);
-        }
-    }
-}
+use crate::hub::StoreLocation;
+use crate::hub::shared::Health;
+use crate::hub::store::{DbError, Store, StoreError};
 
 /// Delay before a store that could not be used is tried again.
 const OPEN_WAIT: Duration = Duration::from_secs(1);
@@ -198,6 +21,209 @@ const YIELD_EVERY: Duration = Duration::from_secs(30);
 
 /// Delay before the delivery role is requested again.
 const ROLE_WAIT: Duration = Duration::from_millis(500);
+
+/// The store and its state.
+pub(super) struct Storage {
+    location: StoreLocation,
+    store: Option<Store>,
+    role: Role,
+    /// When to use the store again after an error.
+    open_at: Instant,
+    /// Why the store cannot be used at present.
+    error: Option<String>,
+    was_opened: bool,
+    /// Whether the store was never opened, for a reason that only the operator can fix.
+    is_off: bool,
+    /// Whether the role was lost with the store since [`Storage::has_lost_role`] was called.
+    has_lost_role: bool,
+}
+
+/// The delivery role: whether this process has it, when to request it and when to give it up.
+struct Role {
+    /// Whether this process has the role; it keeps it at most while the store is open.
+    is_ours: bool,
+    /// When to request the role next.
+    ask_at: Instant,
+    /// When to give up the role, while the store has newer content than is served here. Otherwise it is postponed with
+    /// every batch.
+    yield_at: Instant,
+}
+
+impl Role {
+    /// Tells whether this process has the role and is not about to give it up because its content `is_behind`.
+    fn may_deliver(&self, is_behind: bool, now: Instant) -> bool {
+        self.is_ours && !(is_behind && now >= self.yield_at)
+    }
+}
+
+impl Storage {
+    pub(super) fn new(location: StoreLocation, now: Instant) -> Storage {
+        Storage {
+            location,
+            store: None,
+            role: Role {
+                is_ours: false,
+                ask_at: now,
+                yield_at: now,
+            },
+            open_at: now,
+            error: None,
+            was_opened: false,
+            is_off: false,
+            has_lost_role: false,
+        }
+    }
+
+    /// Opens the store if it is not open and it is time to try. Returns true if it was opened.
+    pub(super) fn open(&mut self, now: Instant) -> bool {
+        if self.store.is_some() || now < self.open_at {
+            return false;
+        }
+        match self.location.open() {
+            Ok(store) => {
+                self.store = Some(store);
+                self.was_opened = true;
+                true
+            }
+            Err(error) => {
+                self.fail(error);
+                false
+            }
+        }
+    }
+
+    /// Requests the delivery role, if this process does not have it and it is time to ask. Returns true if it was
+    /// granted; it begins with [`Storage::begin_role`].
+    pub(super) fn try_take_role(&mut self, now: Instant) -> bool {
+        if self.role.is_ours || now < self.role.ask_at || now < self.open_at {
+            return false;
+        }
+        self.role.ask_at = now + ROLE_WAIT;
+        self.read(Store::try_take_role) == Some(true)
+    }
+
+    pub(super) fn begin_role(&mut self) {
+        self.role.is_ours = true;
+    }
+
+    /// Tells whether this process has the delivery role.
+    pub(super) fn is_delivering(&self) -> bool {
+        self.role.is_ours
+    }
+
+    /// Tells whether deliveries may start.
+    pub(super) fn may_deliver(&self, now: Instant) -> bool {
+        self.role.may_deliver(self.is_behind(), now)
+    }
+
+    fn is_behind(&self) -> bool {
+        self.store.as_ref().is_some_and(|store| store.is_behind)
+    }
+
+    /// Offers the delivery role to replicas that serve the topics' current content, once the engine `is_idle`: no attempt
+    /// runs or is to be recorded. If no replica takes it, the next offer is after [`YIELD_EVERY`], because verifications
+    /// wait during an offer.
+    pub(super) fn yield_role(&mut self, is_idle: bool, unpublished: bool, now: Instant) {
+        if !self.role.is_ours || !self.is_behind() || unpublished {
+            self.role.yield_at = self.role.yield_at.max(now + BEHIND_MAX);
+        }
+        let is_over = self.role.is_ours && now >= self.role.yield_at && is_idle;
+        if is_over && self.write(Store::give_up_role).is_some() {
+            debug!("other replicas have newer content; one of them may deliver");
+            self.role = Role {
+                is_ours: false,
+                ask_at: now + YIELD_TIME,
+                yield_at: now + YIELD_EVERY,
+            };
+        }
+    }
+
+    /// Writes to the store; `None` if it cannot be used, which is recorded and logged. A successful write clears an
+    /// earlier error.
+    pub(super) fn write<T>(
+        &mut self,
+        act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
+    ) -> Option<T> {
+        let value = self.read(act)?;
+        if self.error.take().is_some() {
+            info!("the hub's store can be used again");
+        }
+        Some(value)
+    }
+
+    /// Writes to the store if `is_needed`; returns nothing if not, or if the store cannot be used.
+    pub(super) fn write_if<T>(
+        &mut self,
+        is_needed: bool,
+        act: impl FnOnce(&mut Store) -> Result<Vec<T>, StoreError>,
+    ) -> Vec<T> {
+        if !is_needed {
+            return Vec::new();
+        }
+        self.write(act).unwrap_or_default()
+    }
+
+    /// Reads or writes the store; `None` if it cannot be used, which is recorded and logged.
+    pub(super) fn read<T>(
+        &mut self,
+        act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
+    ) -> Option<T> {
+        match act(self.store.as_mut()?) {
+            Ok(value) => Some(value),
+            Err(error) => {
+                self.fail(error);
+                None
+            }
+        }
+    }
+
+    /// Tells whether the store is open.
+    pub(super) fn is_open(&self) -> bool {
+        self.store.is_some()
+    }
+
+    pub(super) fn has_error(&self) -> bool {
+        self.error.is_some()
+    }
+
+    /// Tells whether the store may be used: after an error, only from time to time.
+    pub(super) fn may_try(&self, now: Instant) -> bool {
+        self.error.is_none() || now >= self.open_at
+    }
+
+    /// Tells, once, whether the delivery role was lost with the store.
+    pub(super) fn has_lost_role(&mut self) -> bool {
+        std::mem::take(&mut self.has_lost_role)
+    }
+
+    /// Records an error of the store. After an I/O error the file is closed and reopened, because the kernel may have
+    /// dropped data that the open file takes for written. This gives up the delivery role, which another process may
+    /// take, so running attempts must be cancelled.
+    fn fail(&mut self, error: StoreError) {
+        let text = error.to_string();
+        if self.error.as_ref() != Some(&text) {
+            error!(
+                "the hub's store cannot be used; requests to the hub are rejected until it can: {text}"
+            );
+        }
+        self.error = Some(text);
+        self.is_off = !self.was_opened && !error.may_pass();
+        if !matches!(error.cause, DbError::DiskFull | DbError::Busy) {
+            self.store = None;
+            self.has_lost_role |= std::mem::take(&mut self.role.is_ours);
+        }
+        // The failed call may have taken long.
+        self.open_at = Instant::now() + OPEN_WAIT;
+    }
+
+    /// Sets the parts of the hub's health that the store decides.
+    pub(super) fn report(&self, health: &mut Health) {
+        health.is_open = self.was_opened;
+        health.is_off = self.is_off && !self.was_opened;
+        health.store_error.clone_from(&self.error);
+        health.delivering = self.role.is_ours;
+    }
+}
 
 #[cfg(test)]
 mod tests {

@@ -12,7 +12,7 @@ use super::{
     Tombstone, TopicVersion, rows, touch,
 };
 use crate::hub::UnixMillis;
-use crate::hub::subscription::{RemovalReason, VERIFICATIONS_MAX};
+use crate::hub::subscription::{RemovalReason, UNACKNOWLEDGED_MAX, VERIFICATIONS_MAX};
 
 impl Store {
     /// Checks that every topic in the store is of `origin` (scheme and authority); the error names both origins.
@@ -51,8 +51,9 @@ impl Store {
         Ok(published)
     }
 
-    /// Ends subscriptions whose lease is over, at most 1,000 at a time, except those with a pending renewal.
-    /// Deletes tombstones older than `tombstone_age`, and all but the newest [`TOMBSTONES_MAX`]. Returns why each
+    /// Ends subscriptions whose lease is over, except those with a pending renewal, and those that have never
+    /// acknowledged what they are owed for [`UNACKNOWLEDGED_MAX`]: at most 1,000 of each at a time. Deletes tombstones
+    /// and rejections older than `tombstone_age`, and all but the newest [`TOMBSTONES_MAX`]. Returns why each
     /// subscription ended, in the order of their ids.
     pub fn sweep(
         &mut self,
@@ -61,15 +62,28 @@ impl Store {
     ) -> Result<Vec<RemovalReason>, StoreError> {
         self.write(|db| {
             let mut over = rows::select(db, EXPIRED, &[now.into(), limit(SWEEP_MAX)])?;
+            let owed_since = now.minus(UNACKNOWLEDGED_MAX);
+            over.extend(rows::select(
+                db,
+                UNACKNOWLEDGED,
+                &[owed_since.into(), limit(SWEEP_MAX)],
+            )?);
             over.sort_unstable_by_key(|listed| listed.id);
-            let ended = rows::change(db, over, now, |one| one.state.check_lease(now))?;
+            over.dedup_by_key(|listed| listed.id);
+            let mut removals = Vec::new();
+            rows::change(db, over, now, |listed| {
+                let removal = listed.state.check_end(now);
+                removals.extend(removal);
+                removal
+            })?;
             let sql = "DELETE FROM tombstone WHERE at < $1 OR (at, id) <=
                  (SELECT at, id FROM tombstone ORDER BY at DESC, id DESC LIMIT 1 OFFSET $2)";
             let oldest = now.minus(tombstone_age);
             db.execute(sql, &[oldest.into(), limit(TOMBSTONES_MAX)])?;
+            db.execute("DELETE FROM rejection WHERE at < $1", &[oldest.into()])?;
             let sql = "UPDATE meta SET seen_at = $1 WHERE seen_at <= $2";
             db.execute(sql, &[now.into(), now.minus(SEEN_AGE).into()])?;
-            Ok(ended.into_iter().filter_map(|(_, why)| why).collect())
+            Ok(removals)
         })
     }
 
@@ -124,9 +138,20 @@ impl Store {
         self.read(|db| rows::select(db, clause, &[after.into(), limit(most)]))
     }
 
-    /// Lists at most `most` tombstones, newest first.
-    pub fn tombstones(&mut self, most: usize) -> Result<Vec<Tombstone>, StoreError> {
-        let sql = "SELECT * FROM tombstone ORDER BY at DESC, id DESC LIMIT $1";
+    /// Lists the subscriptions whose callback has this host, by id.
+    pub fn list_host(&mut self, host: &str) -> Result<Vec<Listed>, StoreError> {
+        let clause = "WHERE s.host = $1 ORDER BY s.id";
+        self.read(|db| rows::select(db, clause, &[text(host)]))
+    }
+
+    /// Lists at most `most` tombstones, of this host if one is given, newest first.
+    pub fn tombstones(
+        &mut self,
+        host: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<Tombstone>, StoreError> {
+        let sql = "SELECT * FROM tombstone WHERE ($1 = '' OR host = $1) ORDER BY at DESC, id DESC LIMIT $2";
+        let values = [text(host.unwrap_or_default()), limit(most)];
         let read = |row: &Row| {
             Ok(Tombstone {
                 id: row.get("id")?,
@@ -138,7 +163,7 @@ impl Store {
                 created_at: row.get("created_at")?,
             })
         };
-        self.read(|db| db.query(sql, &[limit(most)])?.iter().map(read).collect())
+        self.read(|db| db.query(sql, &values)?.iter().map(read).collect())
     }
 
     /// Applies the operator's command to a subscription and returns it; `None` if there is none with this id.
@@ -246,9 +271,11 @@ fn publish(
 fn shift(db: &mut dyn Connection, by_ms: i64) -> Result<(), DbError> {
     for sql in [
         "UPDATE meta SET seen_at = seen_at + $1",
-        "UPDATE request SET accepted_at = accepted_at + $1, next_at = next_at + $1",
+        "UPDATE request SET accepted_at = accepted_at + $1, next_at = next_at + $1, last_at = last_at + $1",
         "UPDATE subscription SET lease_end = lease_end + $1, next_at = next_at + $1, created_at = created_at + $1,
-         verified_at = verified_at + $1, last_at = last_at + $1",
+         verified_at = verified_at + $1, last_at = last_at + $1, acknowledged_at = acknowledged_at + $1,
+         owed_since = owed_since + $1",
+        "UPDATE rejection SET at = at + $1, last_at = last_at + $1, accepted_at = accepted_at + $1",
         "UPDATE notice SET since = since + $1, next_at = next_at + $1",
         "UPDATE tombstone SET at = at + $1, last_at = last_at + $1, created_at = created_at + $1",
     ] {
@@ -270,7 +297,11 @@ const EXPIRED: &str =
     "WHERE s.lease_end <= $1 AND s.claimed = 0 AND NOT EXISTS (SELECT 1 FROM request r
  WHERE r.callback = s.callback AND r.topic = t.url AND r.mode = 'subscribe') LIMIT $2";
 
-/// Leases ended by one sweep; limits the size of a transaction.
+/// Subscriptions that have never acknowledged a delivery, and owe one since `$1` or earlier; `$2` is the largest number.
+const UNACKNOWLEDGED: &str =
+    "WHERE s.known = 0 AND s.acknowledged = 0 AND s.owed_since <= $1 AND s.claimed = 0 LIMIT $2";
+
+/// Subscriptions ended by one sweep for one reason; limits the size of a transaction.
 const SWEEP_MAX: usize = 1_000;
 
 /// Largest difference by which the clock may be behind the last stored time without counting as set back.
@@ -283,30 +314,34 @@ const INSERT_TOPIC: &str =
     "INSERT INTO topic (url, digest, dated) VALUES ($1, $2, $3) ON CONFLICT (url) DO NOTHING";
 
 /// `$1` is the time.
-const SUBSCRIPTIONS: &str = "SELECT t.url, s.callback, s.host, s.secret, s.lease_s, s.lease_end, s.digest,
- s.acknowledged, s.failures, CASE s.claimed WHEN 1 THEN 0 ELSE s.next_at END, s.attempt, s.elapsed_ms, s.slow, s.created_at,
- s.verified_at, s.last_at, s.last_answer FROM subscription s JOIN topic t ON t.id = s.topic_id
- WHERE s.lease_end > $1 ORDER BY s.id";
+const SUBSCRIPTIONS: &str = "SELECT t.url, s.callback, s.host, s.authority, s.secret, s.lease_s, s.lease_end, s.digest,
+ s.acknowledged, s.acknowledged_at, s.known, s.owed_since, s.failures, CASE s.claimed WHEN 1 THEN 0 ELSE s.next_at END,
+ s.attempt, s.elapsed_ms, s.created_at, s.verified_at, s.last_at, s.last_result
+ FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.lease_end > $1 ORDER BY s.id";
 
 /// Inserts a subscription, or replaces an older state. The number of the attempt increases, so that the result of an
 /// attempt from before the copy is not recorded for the copied subscription.
-const INSERT_SUBSCRIPTION: &str = "INSERT INTO subscription (topic_id, callback, host, secret, lease_s, lease_end, digest,
- acknowledged, failures, next_at, attempt, elapsed_ms, slow, created_at, verified_at, last_at, last_answer, claimed)
- SELECT t.id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, 0 FROM topic t WHERE t.url = $1
+const INSERT_SUBSCRIPTION: &str = "INSERT INTO subscription (topic_id, callback, host, authority, secret, lease_s,
+ lease_end, digest, acknowledged, acknowledged_at, known, owed_since, failures, next_at, attempt, elapsed_ms, created_at,
+ verified_at, last_at, last_result, claimed)
+ SELECT t.id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, 0
+ FROM topic t WHERE t.url = $1
  ON CONFLICT (callback, topic_id) DO UPDATE SET secret = excluded.secret, lease_s = excluded.lease_s,
  lease_end = excluded.lease_end, digest = excluded.digest, acknowledged = excluded.acknowledged,
- failures = excluded.failures, next_at = excluded.next_at, elapsed_ms = excluded.elapsed_ms, slow = excluded.slow,
- verified_at = excluded.verified_at, last_at = excluded.last_at, last_answer = excluded.last_answer, claimed = 0,
+ acknowledged_at = excluded.acknowledged_at, known = excluded.known, owed_since = excluded.owed_since,
+ failures = excluded.failures, next_at = excluded.next_at, elapsed_ms = excluded.elapsed_ms,
+ verified_at = excluded.verified_at, last_at = excluded.last_at, last_result = excluded.last_result, claimed = 0,
  attempt = 1 + CASE WHEN excluded.attempt > subscription.attempt THEN excluded.attempt ELSE subscription.attempt END
  WHERE excluded.verified_at > subscription.verified_at
  OR excluded.verified_at = subscription.verified_at AND excluded.attempt > subscription.attempt";
 
-const REQUESTS: &str = "SELECT mode, topic, topic_given, callback, host, lease_s, secret, accepted_at, attempts, digest, next_at,
- last_answer FROM request ORDER BY id";
+const REQUESTS: &str = "SELECT mode, topic, topic_given, callback, host, authority, asker, renewal, lease_s, secret, digest,
+ accepted_at, attempts, next_at, last_at, last_result FROM request ORDER BY id";
 
-const INSERT_REQUEST: &str = "INSERT INTO request (mode, topic, topic_given, callback, host, lease_s, secret, accepted_at, attempts,
- digest, next_at, last_answer) SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12
- WHERE NOT EXISTS (SELECT 1 FROM request WHERE callback = $4 AND topic = $2 AND mode = $1 AND accepted_at = $8)";
+const INSERT_REQUEST: &str = "INSERT INTO request (mode, topic, topic_given, callback, host, authority, asker, renewal,
+ lease_s, secret, digest, accepted_at, attempts, next_at, last_at, last_result)
+ SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
+ WHERE NOT EXISTS (SELECT 1 FROM request WHERE callback = $4 AND topic = $2 AND mode = $1 AND accepted_at = $12)";
 
 const NOTICES: &str =
     "SELECT topic, callback, removal, since, next_at, attempts FROM notice ORDER BY id";

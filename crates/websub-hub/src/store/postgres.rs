@@ -40,7 +40,7 @@ pub(super) struct PostgresConnection {
 }
 
 impl PostgresConnection {
-    /// Connects within a bounded time, and migrates the schema to the version that this program needs.
+    /// Connects within a bounded time, and creates the schema if it is missing.
     ///
     /// # Errors
     /// [`DbError::Refused`] for an error that an operator must fix, `Unreachable` for one that may be temporary.
@@ -82,35 +82,28 @@ impl PostgresConnection {
         }
     }
 
-    /// Creates the tables or migrates those of an earlier version, and checks that they are writable.
+    /// Creates the tables if there are none, and checks their version and that they are writable.
     fn prepare(&mut self) -> Result<(), DbError> {
         self.script(SETTINGS)?;
         self.begin()?;
-        let version = "SELECT version FROM meta";
         let there = "SELECT to_regclass('reviewd.meta') IS NOT NULL AS is_there";
         let db: &mut dyn Connection = self;
-        let found: i64 = match db.query_one(there, &[])?.get("is_there")? {
-            true => db.query_one(version, &[])?.get("version")?,
-            false => 0,
-        };
-        let newest = SCHEMA_VERSION + VERSIONS_BEFORE;
-        if found > newest {
+        if !db.query_one(there, &[])?.get::<bool>("is_there")? {
+            db.script(SCHEMA)?;
+            db.script(&schema::in_postgres(schema::TABLES))?;
+            db.execute("UPDATE meta SET version = $1", &[SCHEMA_VERSION.into()])?;
+        }
+        let found: i64 = db
+            .query_one("SELECT version FROM meta", &[])?
+            .get("version")?;
+        if found > SCHEMA_VERSION {
             let what = format!(
-                "schema {found} is newer than this program's {newest}; use the version that created it"
+                "schema {found} is newer than this program's {SCHEMA_VERSION}; use the version that created it"
             );
             return Err(DbError::Refused(what));
         }
-        if found == 0 {
-            db.script(SCHEMA)?;
-        }
-        for sql in schema::statements(found - VERSIONS_BEFORE, schema::ONE_DELIVERER) {
-            db.script(&schema::in_postgres(sql))?;
-        }
-        if found == 0 {
-            db.script("ALTER TABLE meta ADD COLUMN version BIGINT")?;
-        }
         // Fails here, not later, if permissions are missing.
-        db.execute("UPDATE meta SET version = $1", &[newest.into()])?;
+        db.execute("UPDATE meta SET version = $1", &[SCHEMA_VERSION.into()])?;
         db.script("COMMIT")
     }
 
@@ -356,10 +349,12 @@ fn silence() -> DbError {
 
 /// The server's timeouts are shorter than ours, so its error names the cause, and it does not continue a statement
 /// whose caller has given up. Without `jit = off`, it compiles for 45 ms what runs in less than 1 ms. A host that loses
-/// power closes no connection: keepalives let the server notice, so that another replica can take over the role.
+/// power closes no connection: keepalives let the server notice, so that another replica can take over the role. While a
+/// response is not acknowledged, Linux sends no keepalives and repeats it for a quarter of an hour, so that has a time
+/// limit of its own, in milliseconds.
 const SETTINGS: &str = "SET search_path = reviewd; SET statement_timeout = '8s'; SET lock_timeout = '4s';
  SET idle_in_transaction_session_timeout = '20s'; SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2;
- SET tcp_keepalives_count = 3";
+ SET tcp_keepalives_count = 3; SET tcp_user_timeout = 10000";
 
 /// Creates the schema, unless an operator has created it.
 const SCHEMA: &str = "
@@ -367,9 +362,6 @@ DO $$ BEGIN
     IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'reviewd') THEN CREATE SCHEMA reviewd; END IF;
 END $$;
 ";
-
-/// Number of schema versions before the numbers became those of SQLite; none of them was released.
-const VERSIONS_BEFORE: i64 = 2;
 
 /// Time limit for one response.
 const ANSWER: Duration = Duration::from_secs(10);

@@ -1,20 +1,58 @@
 //! Pending requests, which wait for verification: loads them, changes them by the rules of [`Subscription`], and saves
-//! them. Also pending denials.
+//! them. Also what is kept of requests that ended without effect, and pending denials.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection::{Connection, DbError, Row, Value, limit, text};
+use super::connection::{Columns, Connection, DbError, Row, Value, limit, parameters, text};
 use super::{
-    Accept, Claim, DenialNotice, QuotaExceeded, Quotas, Report, ReportEffect, Store, StoreError,
-    WaitingRequest, rows, touch,
+    Accept, DenialNotice, QuotaExceeded, Quotas, Rejection, RejectionReason, Report, ReportEffect,
+    Store, StoreError, TOMBSTONES_MAX, WaitingRequest, rows, touch,
 };
 use crate::hub::UnixMillis;
 use crate::hub::request::Mode;
-use crate::hub::subscription::{RemovalReason, Subscription};
+use crate::hub::scheduler::{AttemptId, DueAttempt, Rank};
+use crate::hub::subscription::{LastAttempt, RemovalReason, Subscription};
+
+/// Rejections kept for one host; beyond it the oldest is deleted, so that requests for one host cannot displace those
+/// for all others.
+pub const REJECTIONS_PER_HOST: usize = 20;
+
+/// Age of a denial, counted from the end of its subscription, after which it is no longer sent.
+const NOTICE_AGE: Duration = Duration::from_secs(86_400);
+
+/// The counts for the quotas of a request: `$1` is its authority, `$2` its callback, `$3` its topic, `$4` its mode, `$5`
+/// its asker.
+/// `waiting_id` is the request of an active pair that a newer one replaces.
+const QUOTAS: &str = "SELECT (SELECT count(*) FROM request WHERE renewal = 0) AS waiting,
+ (SELECT count(*) FROM request WHERE renewal = 0 AND authority = $1) AS waiting_of_host,
+ (SELECT count(*) FROM request WHERE renewal = 0 AND asker = $5) AS waiting_of_asker,
+ (SELECT count(*) FROM request WHERE renewal = 0 AND mode = 'subscribe') AS asked,
+ (SELECT count(*) FROM request WHERE renewal = 0 AND mode = 'subscribe' AND authority = $1) AS asked_of_host,
+ (SELECT COALESCE(max(id), 0) FROM subscription) AS last_id,
+ (SELECT count(*) FROM subscription WHERE authority = $1) AS active_of_host,
+ (SELECT count(*) FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.callback = $2 AND t.url = $3) AS known,
+ (SELECT min(id) FROM request WHERE callback = $2 AND topic = $3 AND mode = $4 AND claimed = 0) AS waiting_id,
+ (SELECT digest FROM topic WHERE url = $3) AS digest";
+
+/// The number of requests that equal this one and were not tried yet: callback, topic, mode, topic as given, lease,
+/// secret.
+const SAME: &str = "SELECT count(*) AS same FROM request WHERE callback = $1 AND topic = $2 AND mode = $3
+ AND topic_given = $4 AND lease_s = $5 AND secret IS NOT DISTINCT FROM $6 AND claimed = 0 AND attempts = 0";
+
+const COUNT: &str = "SELECT count(*) AS active FROM subscription";
+
+/// Requests that may be verified at `$1`, at most `$2`, oldest first: at most one at a time for each pair of callback
+/// and topic.
+const DUE: &str = "SELECT r.id, r.authority, r.asker, r.renewal, r.attempts FROM request r
+ WHERE r.claimed = 0 AND r.next_at <= $1 AND NOT EXISTS
+ (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id)
+ ORDER BY r.renewal DESC, r.id LIMIT $2";
 
 impl Store {
-    /// Stores each request that exceeds no quota; one that equals a pending request is not stored again. The results
-    /// are in the order of the requests.
+    /// Stores each request that exceeds no quota. One for an active subscription is always stored; of those that wait,
+    /// the newest replaces the others of its mode. Any other that equals a pending request is not stored again. A
+    /// request that exceeds a quota is kept as a [`Rejection`]. The results are in the order of the requests.
     pub fn accept(
         &mut self,
         requests: &[Accept],
@@ -24,81 +62,147 @@ impl Store {
         self.write(|db| {
             touch(db, now)?;
             let mut active = None;
-            let one = |accept| accept_one(db, accept, quotas, &mut active, now);
-            requests.iter().map(one).collect()
+            let mut results = Vec::with_capacity(requests.len());
+            for accept in requests {
+                let result = accept_one(db, accept, quotas, &mut active, now)?;
+                if result.is_err() {
+                    reject_unstored(db, accept, now)?;
+                }
+                results.push(result);
+            }
+            Ok(results)
         })
     }
 
-    /// Claims requests for verification: renewals of active subscriptions first, then the oldest; at most one at a time
-    /// for each pair of callback and topic.
-    pub fn claim_requests(
+    /// Returns at most `most` verifications that are due, renewals first, then the oldest.
+    pub fn due_requests(
         &mut self,
-        claim: &Claim,
+        most: usize,
         now: UnixMillis,
-    ) -> Result<Vec<WaitingRequest>, StoreError> {
-        let (mut claim, mut ids) = (claim.clone(), Vec::new());
-        self.read(|db| claim.find(db, FIND, &[now.into()], &mut ids))?;
+    ) -> Result<Vec<DueAttempt>, StoreError> {
+        self.read(|db| {
+            let found = db.query(DUE, &[now.into(), limit(most)])?;
+            found.iter().map(read_due).collect()
+        })
+    }
+
+    /// Begins a verification of those of these requests that are still pending, and returns them.
+    pub fn begin_verifications(&mut self, ids: &[i64]) -> Result<Vec<WaitingRequest>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
         }
         self.write(|db| {
-            let mut claimed = Vec::with_capacity(ids.len());
-            for id in ids {
-                claimed.extend(load(db, id)?.filter(|request| !request.state.claimed));
-            }
-            for request in &mut claimed {
+            let all = parameters(1, ids.len());
+            let values: Vec<Value> = ids.iter().map(|id| (*id).into()).collect();
+            let mut begun = select(db, &format!("WHERE id IN ({all}) ORDER BY id"), &values)?;
+            begun.retain(|request| !request.state.claimed);
+            for request in &mut begun {
                 request.state.begin_verification();
                 save(db, request)?;
             }
-            Ok(claimed)
+            Ok(begun)
         })
     }
 
-    /// Lists at most `most` pending requests, oldest first.
-    pub fn requests(&mut self, most: usize) -> Result<Vec<WaitingRequest>, StoreError> {
-        self.read(|db| select(db, "ORDER BY r.id LIMIT $1", &[limit(most)]))
+    /// Lists at most `most` pending requests, for this host if one is given, oldest first.
+    pub fn requests(
+        &mut self,
+        host: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<WaitingRequest>, StoreError> {
+        let clause = "WHERE ($1 = '' OR host = $1) ORDER BY id LIMIT $2";
+        let values = [text(host.unwrap_or_default()), limit(most)];
+        self.read(|db| select(db, clause, &values))
     }
 
-    /// Claims denials that are due at `now`, oldest first. Until [`Store::end_notice`], each is due again after 1, 4
-    /// and 16 minutes and then every 60 minutes, until a day after its subscription ended. Our choice: a host that is
-    /// down for a night still gets its denial.
-    pub fn claim_notices(
+    /// Removes a pending request for the operator, and returns it; `None` if there is none with this id. The result of
+    /// a verification that is running is dropped.
+    pub fn remove_request(
+        &mut self,
+        id: i64,
+        now: UnixMillis,
+    ) -> Result<Option<WaitingRequest>, StoreError> {
+        self.write(|db| {
+            let Some(request) = load(db, id)? else {
+                return Ok(None);
+            };
+            reject(db, &request, RejectionReason::Operator, now)?;
+            Ok(Some(request))
+        })
+    }
+
+    /// Lists at most `most` requests that ended without effect, for this host if one is given, newest first.
+    pub fn rejections(
+        &mut self,
+        host: Option<&str>,
+        most: usize,
+    ) -> Result<Vec<Rejection>, StoreError> {
+        let sql = "SELECT * FROM rejection WHERE ($1 = '' OR host = $1) ORDER BY id DESC LIMIT $2";
+        let values = [text(host.unwrap_or_default()), limit(most)];
+        self.read(|db| db.query(sql, &values)?.iter().map(read_rejection).collect())
+    }
+
+    /// Returns at most `most` denials that are due at `now`, oldest first.
+    pub fn due_denials(
         &mut self,
         most: usize,
         now: UnixMillis,
+    ) -> Result<Vec<DueAttempt>, StoreError> {
+        let sql = "SELECT * FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2";
+        self.read(|db| {
+            let mut due = Vec::new();
+            for row in db.query(sql, &[now.into(), limit(most)])? {
+                let notice = read_notice(&row)?;
+                due.push(DueAttempt {
+                    id: AttemptId::Denial(notice.id),
+                    rank: Rank::NewRetry,
+                    authority: Arc::from(notice.callback.authority()),
+                    asker: None,
+                });
+            }
+            Ok(due)
+        })
+    }
+
+    /// Begins an attempt for those of these denials that are due at `now`, and returns them. Until
+    /// [`Store::end_denial`], each is due again after 1, 4 and 16 minutes and then every 60 minutes, until a day after
+    /// its subscription ended. Our choice: a host that is down for a night still gets its denial.
+    pub fn begin_denials(
+        &mut self,
+        ids: &[i64],
+        now: UnixMillis,
     ) -> Result<Vec<DenialNotice>, StoreError> {
-        let due = "SELECT id FROM notice WHERE next_at <= $1 LIMIT 1";
-        if most == 0 || self.read(|db| db.query(due, &[now.into()]))?.is_empty() {
+        if ids.is_empty() {
             return Ok(Vec::new());
         }
-        let read = |row: &Row| {
-            Ok(DenialNotice {
-                id: row.get("id")?,
-                topic: row.get("topic")?,
-                callback: rows::read_callback(row)?,
-                removal: row.parsed("removal", RemovalReason::from_name)?,
-            })
-        };
         self.write(|db| {
             let over = "DELETE FROM notice WHERE next_at <= $1 AND attempts > 0 AND since <= $2";
             db.execute(over, &[now.into(), now.minus(NOTICE_AGE).into()])?;
-            let claimed = db.query(CLAIM_NOTICES, &[now.into(), limit(most)])?;
-            let claimed: Result<Vec<_>, DbError> = claimed.iter().map(read).collect();
-            let mut claimed = claimed?;
-            claimed.sort_unstable_by_key(|notice| notice.id);
-            Ok(claimed)
+            let all = parameters(2, ids.len());
+            let sql = format!(
+                "UPDATE notice SET attempts = attempts + 1, next_at = $1 +
+                 CASE attempts WHEN 0 THEN 60000 WHEN 1 THEN 240000 WHEN 2 THEN 960000 ELSE 3600000 END
+                 WHERE next_at <= $1 AND id IN ({all}) RETURNING *"
+            );
+            let mut values: Vec<Value> = vec![now.into()];
+            values.extend(ids.iter().map(|id| Value::from(*id)));
+            let begun: Result<Vec<_>, DbError> =
+                db.query(&sql, &values)?.iter().map(read_notice).collect();
+            let mut begun = begun?;
+            begun.sort_unstable_by_key(|notice| notice.id);
+            Ok(begun)
         })
     }
 
     /// Ends a denial that has reached its callback.
-    pub fn end_notice(&mut self, id: i64) -> Result<(), StoreError> {
+    pub fn end_denial(&mut self, id: i64) -> Result<(), StoreError> {
         let sql = "DELETE FROM notice WHERE id = $1";
         self.write(|db| db.execute(sql, &[id.into()])).map(drop)
     }
 }
 
-/// Stores a request unless it exceeds a quota. Renewals and unsubscriptions do not count against the quotas of
-/// subscriptions.
+/// Stores a request unless it exceeds a quota. Renewals and unsubscriptions of active subscriptions count against no
+/// quota.
 ///
 /// `active` is the number of subscriptions, once it was counted, which no request of a batch changes. To count them is
 /// slow. Ids begin at 1 and are never reused, so the highest id is an upper bound of the number, and they are counted
@@ -110,37 +214,54 @@ fn accept_one(
     active: &mut Option<u64>,
     now: UnixMillis,
 ) -> Result<Result<(), QuotaExceeded>, DbError> {
-    use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
-    let Accept { request, lease_s } = accept;
-    let host = request.callback.host().to_string();
+    use QuotaExceeded::{
+        Requests, RequestsOfAddress, RequestsOfHost, Subscriptions, SubscriptionsOfHost,
+    };
+    let request = &accept.request;
+    let (callback, topic) = (text(request.callback.uri()), text(&request.topic));
+    let mode = text(request.mode.as_str());
     let secret = rows::secret_value(request.secret.as_ref());
-    let row = db.query_one(
-        QUOTAS,
-        &[
-            text(&host),
-            text(request.callback.uri()),
-            text(&request.topic),
-            text(request.mode.as_str()),
-            text(&request.topic_given),
-            (*lease_s).into(),
-            secret.clone(),
-        ],
-    )?;
-    if row.count("same")? > 0 {
+    let authority = text(request.callback.authority());
+    let counted = [
+        authority,
+        callback.clone(),
+        topic.clone(),
+        mode.clone(),
+        accept.asker.into(),
+    ];
+    let row = db.query_one(QUOTAS, &counted)?;
+    let is_renewal = row.count("known")? > 0;
+    let columns = request_columns(accept, is_renewal, row.get("digest")?, now);
+    if is_renewal {
+        return match row.get::<Option<i64>>("waiting_id")? {
+            // Keeps its turn, and is verified at once.
+            Some(id) => db.update("request", vec![(id, columns)]).map(Ok),
+            None => db.insert("request", columns).map(Ok),
+        };
+    }
+    let given = text(&request.topic_given);
+    let same = [callback, topic, mode, given, accept.lease_s.into(), secret];
+    if db.query_one(SAME, &same)?.count("same")? > 0 {
         return Ok(Ok(()));
     }
-    let is_new = request.mode == Mode::Subscribe && row.count("known")? == 0;
-    let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
-    let (waiting, waiting_of_host) = (row.count("waiting")?, row.count("waiting_of_host")?);
-    let asked = row.count("asked")?;
-    let is_full = |count: u64, most: u32| count >= u64::from(most);
+    let waiting = row.count("waiting")?;
+    let waiting_of_asker = row.count("waiting_of_asker")?;
     if is_full(waiting, quotas.requests) {
         return Ok(Err(Requests(quotas.requests)));
     }
-    if is_full(waiting_of_host, quotas.requests_per_host) {
+    if is_full(row.count("waiting_of_host")?, quotas.requests_per_host) {
         return Ok(Err(RequestsOfHost(quotas.requests_per_host)));
     }
-    if is_new && is_full(asked + row.count("last_id")?, quotas.subscriptions) {
+    // Half of the quota for the first address, and always something for the next one.
+    if is_full(waiting_of_asker + waiting, quotas.requests) {
+        let limit = u32::try_from(waiting_of_asker).unwrap_or(u32::MAX);
+        return Ok(Err(RequestsOfAddress(limit)));
+    }
+    if request.mode == Mode::Unsubscribe {
+        return db.insert("request", columns).map(Ok);
+    }
+    let asked = row.count("asked")?;
+    if is_full(asked + row.count("last_id")?, quotas.subscriptions) {
         let count = match *active {
             Some(count) => count,
             None => db.query_one(COUNT, &[])?.count("active")?,
@@ -150,27 +271,112 @@ fn accept_one(
             return Ok(Err(Subscriptions(quotas.subscriptions)));
         }
     }
-    if is_new && is_full(of_host, quotas.subscriptions_per_host) {
+    let of_host = row.count("active_of_host")? + row.count("asked_of_host")?;
+    if is_full(of_host, quotas.subscriptions_per_host) {
         return Ok(Err(SubscriptionsOfHost(quotas.subscriptions_per_host)));
     }
-    let values = vec![
+    db.insert("request", columns).map(Ok)
+}
+
+fn is_full(count: u64, most: u32) -> bool {
+    count >= u64::from(most)
+}
+
+/// Returns the columns of a request that was not tried yet.
+fn request_columns(
+    accept: &Accept,
+    is_renewal: bool,
+    digest: Option<Vec<u8>>,
+    now: UnixMillis,
+) -> Columns {
+    let request = &accept.request;
+    vec![
         ("mode", text(request.mode.as_str())),
         ("topic", text(&request.topic)),
         ("topic_given", text(&request.topic_given)),
         ("callback", text(request.callback.uri())),
-        ("host", text(host)),
-        ("lease_s", (*lease_s).into()),
-        ("secret", secret),
+        ("host", text(request.callback.host().to_string())),
+        ("authority", text(request.callback.authority())),
+        ("asker", accept.asker.into()),
+        ("renewal", is_renewal.into()),
+        ("lease_s", accept.lease_s.into()),
+        ("secret", rows::secret_value(request.secret.as_ref())),
+        ("digest", digest.unwrap_or_else(|| vec![0; 32]).into()),
         ("accepted_at", now.into()),
-        ("digest", row.get::<Option<Vec<u8>>>("digest")?.into()),
+        ("attempts", 0.into()),
+        ("next_at", 0.into()),
+        ("last_at", Value::Null),
+        ("last_result", Value::Null),
+    ]
+}
+
+/// Keeps a request that was not stored, because it exceeds a quota.
+fn reject_unstored(
+    db: &mut dyn Connection,
+    accept: &Accept,
+    now: UnixMillis,
+) -> Result<(), DbError> {
+    let request = &accept.request;
+    let rejection = vec![
+        ("mode", text(request.mode.as_str())),
+        ("topic", text(&request.topic)),
+        ("host", text(request.callback.host().to_string())),
+        ("reason", text(RejectionReason::Quota.as_str())),
+        ("at", now.into()),
+        ("attempts", 0.into()),
+        ("accepted_at", now.into()),
     ];
-    db.insert("request", values).map(Ok)
+    insert_rejection(db, rejection, &request.callback.host().to_string())
+}
+
+/// Deletes a request, and keeps why.
+fn reject(
+    db: &mut dyn Connection,
+    request: &WaitingRequest,
+    reason: RejectionReason,
+    now: UnixMillis,
+) -> Result<(), DbError> {
+    delete(db, request.id)?;
+    let last = request.state.last.as_ref();
+    let host = request.callback.host().to_string();
+    let rejection = vec![
+        ("mode", text(request.mode.as_str())),
+        ("topic", text(&request.topic)),
+        ("host", text(&host)),
+        ("reason", text(reason.as_str())),
+        ("at", now.into()),
+        ("attempts", request.state.attempt.into()),
+        ("last_at", last.map(|last| last.at).into()),
+        ("last_result", rows::result_value(last)),
+        ("accepted_at", request.state.created_at.into()),
+    ];
+    insert_rejection(db, rejection, &host)
+}
+
+/// Inserts a rejection, and deletes the oldest ones beyond the limits.
+fn insert_rejection(
+    db: &mut dyn Connection,
+    rejection: Columns,
+    host: &str,
+) -> Result<(), DbError> {
+    db.insert("rejection", rejection)?;
+    let of_host = "DELETE FROM rejection WHERE host = $1 AND id <=
+         (SELECT id FROM rejection WHERE host = $1 ORDER BY id DESC LIMIT 1 OFFSET $2)";
+    db.execute(of_host, &[text(host), limit(REJECTIONS_PER_HOST)])?;
+    let of_all = "DELETE FROM rejection WHERE id <= (SELECT max(id) FROM rejection) - $1";
+    db.execute(of_all, &[limit(TOMBSTONES_MAX)]).map(drop)
+}
+
+fn delete(db: &mut dyn Connection, id: i64) -> Result<(), DbError> {
+    let sql = "DELETE FROM request WHERE id = $1";
+    db.execute(sql, &[id.into()]).map(drop)
 }
 
 /// Stores the result of a verification: keeps the request for a retry, or deletes it and, if confirmed, applies it.
 pub(super) fn record(
     db: &mut dyn Connection,
     report: &Report,
+    quotas: &Quotas,
     now: UnixMillis,
 ) -> Result<ReportEffect, DbError> {
     let id = match *report {
@@ -180,21 +386,48 @@ pub(super) fn record(
     let Some(mut request) = load(db, id)?.filter(|request| request.state.claimed) else {
         return Ok(ReportEffect::Stale);
     };
-    if let Report::Unreached { answer, delay, .. } = *report
-        && request.state.defer(answer, delay, now)
-    {
-        save(db, &request)?;
-        return Ok(ReportEffect::Waiting);
-    }
-    db.execute("DELETE FROM request WHERE id = $1", &[id.into()])?;
     match *report {
+        Report::Delivered { .. } => Ok(ReportEffect::Stale),
+        Report::Unreached { result, delay, .. } => {
+            let may_retry = request.state.defer(result, delay, now);
+            if may_retry && (result.is_none() || has_capacity(db, &request, quotas)?) {
+                save(db, &request)?;
+                return Ok(ReportEffect::Waiting);
+            }
+            reject(db, &request, RejectionReason::Unreached, now)?;
+            Ok(ReportEffect::Rejected)
+        }
         Report::Verified {
             asked_at,
             confirmed: true,
             ..
-        } => confirm(db, request, asked_at, now),
-        _ => Ok(ReportEffect::Rejected),
+        } => {
+            delete(db, id)?;
+            confirm(db, request, asked_at, now)
+        }
+        Report::Verified { result, .. } => {
+            request.state.last = Some(LastAttempt { at: now, result });
+            reject(db, &request, RejectionReason::NotConfirmed, now)?;
+            Ok(ReportEffect::Rejected)
+        }
     }
+}
+
+/// Tells whether a request may wait for another attempt: it is for an active subscription, or at most half of both quotas
+/// is in use. Requests for unreachable hosts must not use up the quotas.
+fn has_capacity(
+    db: &mut dyn Connection,
+    request: &WaitingRequest,
+    quotas: &Quotas,
+) -> Result<bool, DbError> {
+    if request.is_renewal {
+        return Ok(true);
+    }
+    let sql = "SELECT (SELECT count(*) FROM request WHERE renewal = 0) AS waiting,
+         (SELECT count(*) FROM request WHERE renewal = 0 AND authority = $1) AS waiting_of_host";
+    let row = db.query_one(sql, &[text(request.callback.authority())])?;
+    Ok(row.count("waiting")? * 2 <= u64::from(quotas.requests)
+        && row.count("waiting_of_host")? * 2 <= u64::from(quotas.requests_per_host))
 }
 
 fn confirm(
@@ -230,6 +463,7 @@ fn confirm(
                 ("topic_id", known.get::<i64>("id")?.into()),
                 ("callback", text(callback.uri())),
                 ("host", text(callback.host().to_string())),
+                ("authority", text(callback.authority())),
                 ("created_at", state.created_at.into()),
             ]);
             db.insert("subscription", row)?;
@@ -241,31 +475,30 @@ fn confirm(
 }
 
 fn load(db: &mut dyn Connection, id: i64) -> Result<Option<WaitingRequest>, DbError> {
-    let found = select(db, "WHERE r.id = $1", &[id.into()])?;
+    let found = select(db, "WHERE id = $1", &[id.into()])?;
     Ok(found.into_iter().next())
 }
 
-/// Loads requests `r`. A request stored by an earlier version has no digest, and gets that of its topic.
 fn select(
     db: &mut dyn Connection,
     clause: &str,
     values: &[Value],
 ) -> Result<Vec<WaitingRequest>, DbError> {
-    let sql = format!(
-        "SELECT r.*, COALESCE(r.digest, t.digest) AS held FROM request r LEFT JOIN topic t ON t.url = r.topic {clause}"
-    );
+    let sql = format!("SELECT * FROM request {clause}");
     db.query(&sql, values)?.iter().map(read).collect()
 }
 
 fn read(row: &Row) -> Result<WaitingRequest, DbError> {
-    let (lease_s, accepted_at) = (row.get("lease_s")?, row.get("accepted_at")?);
-    let held = row.get::<Option<_>>("held")?.unwrap_or_default();
+    let lease_s = row.get("lease_s")?;
+    let secret = rows::read_secret(row)?;
+    let digest = row.get("digest")?;
+    let accepted_at = row.get("accepted_at")?;
     let state = Subscription {
         claimed: row.get("claimed")?,
         attempt: row.get("attempts")?,
         next_at: row.get("next_at")?,
-        last: rows::read_last(row, Some(accepted_at))?,
-        ..Subscription::request(lease_s, rows::read_secret(row)?, held, accepted_at)
+        last: rows::read_last(row, row.get("last_at")?)?,
+        ..Subscription::request(lease_s, secret, digest, accepted_at)
     };
     Ok(WaitingRequest {
         id: row.get("id")?,
@@ -274,44 +507,52 @@ fn read(row: &Row) -> Result<WaitingRequest, DbError> {
         topic_given: row.get("topic_given")?,
         callback: rows::read_callback(row)?,
         lease_s,
+        is_renewal: row.get("renewal")?,
         state,
+    })
+}
+
+fn read_due(row: &Row) -> Result<DueAttempt, DbError> {
+    Ok(DueAttempt {
+        id: AttemptId::Verification(row.get("id")?),
+        rank: Rank::of(row.get("renewal")?, row.get::<u32>("attempts")? > 0),
+        authority: Arc::from(row.get::<String>("authority")?),
+        asker: Some(row.get("asker")?),
+    })
+}
+
+fn read_notice(row: &Row) -> Result<DenialNotice, DbError> {
+    Ok(DenialNotice {
+        id: row.get("id")?,
+        topic: row.get("topic")?,
+        callback: rows::read_callback(row)?,
+        removal: row.parsed("removal", RemovalReason::from_name)?,
+    })
+}
+
+fn read_rejection(row: &Row) -> Result<Rejection, DbError> {
+    Ok(Rejection {
+        id: row.get("id")?,
+        mode: row.parsed("mode", Mode::from_name)?,
+        topic: row.get("topic")?,
+        host: row.get("host")?,
+        reason: row.parsed("reason", RejectionReason::from_name)?,
+        at: row.get("at")?,
+        attempts: row.get("attempts")?,
+        last: rows::read_last(row, row.get("last_at")?)?,
+        accepted_at: row.get("accepted_at")?,
     })
 }
 
 fn save(db: &mut dyn Connection, request: &WaitingRequest) -> Result<(), DbError> {
     let state = &request.state;
+    let last = state.last.as_ref();
     let changed = vec![
         ("claimed", state.claimed.into()),
         ("attempts", state.attempt.into()),
         ("next_at", state.next_at.into()),
-        ("last_answer", rows::answer_value(state.last.as_ref())),
+        ("last_at", last.map(|last| last.at).into()),
+        ("last_result", rows::result_value(last)),
     ];
     db.update("request", vec![(request.id, changed)])
 }
-
-/// The counts for the quotas of a request: `$1` is its host, `$2` its callback, `$3` its topic, `$4` to `$7` the rest.
-const QUOTAS: &str = "SELECT count(*) AS waiting, count(*) FILTER (WHERE host = $1) AS waiting_of_host,
- count(*) FILTER (WHERE mode = 'subscribe') AS asked, count(*) FILTER (WHERE mode = 'subscribe' AND host = $1) AS asked_of_host,
- count(*) FILTER (WHERE callback = $2 AND topic = $3 AND mode = $4 AND topic_given = $5 AND lease_s = $6
-  AND secret IS NOT DISTINCT FROM $7 AND claimed = 0 AND attempts = 0) AS same,
- (SELECT COALESCE(max(id), 0) FROM subscription) AS last_id,
- (SELECT count(*) FROM subscription WHERE host = $1) AS active_of_host,
- (SELECT count(*) FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.callback = $2 AND t.url = $3) AS known,
- (SELECT digest FROM topic WHERE url = $3) AS digest FROM request";
-
-const COUNT: &str = "SELECT count(*) AS active FROM subscription";
-
-/// `$1` is the time; [`Claim::find`] adds the excluded hosts and the limit.
-const FIND: &str = "SELECT r.host, r.id FROM request r
- WHERE r.claimed = 0 AND r.next_at <= $1 AND NOT EXISTS
- (SELECT 1 FROM request e WHERE e.callback = r.callback AND e.topic = r.topic AND e.id < r.id) AND HOSTS
- ORDER BY EXISTS (SELECT 1 FROM subscription s JOIN topic t ON t.id = s.topic_id
-  WHERE s.callback = r.callback AND t.url = r.topic) DESC, r.id";
-
-/// `$1` is the time, `$2` the largest number of denials.
-const CLAIM_NOTICES: &str = "UPDATE notice SET attempts = attempts + 1, next_at = $1 +
- CASE attempts WHEN 0 THEN 60000 WHEN 1 THEN 240000 WHEN 2 THEN 960000 ELSE 3600000 END
- WHERE id IN (SELECT id FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2) RETURNING *";
-
-/// Age of a denial, counted from the end of its subscription, after which it is no longer sent.
-const NOTICE_AGE: Duration = Duration::from_secs(86_400);

@@ -110,6 +110,8 @@ fn read(row: &Row) -> Result<Listed, DbError> {
         next_at: row.get("next_at")?,
         claimed: row.get("claimed")?,
         attempt: row.get("attempt")?,
+        acknowledged_at: row.get("acknowledged_at")?,
+        owed_since: row.get("owed_since")?,
         elapsed_ms: row.get("elapsed_ms")?,
         created_at: row.get("created_at")?,
         verified_at: row.get("verified_at")?,
@@ -137,12 +139,14 @@ pub(super) fn columns(state: &Subscription) -> Columns {
         ("lease_end", state.lease_end.into()),
         ("digest", state.digest.to_vec().into()),
         ("acknowledged", state.acknowledged.into()),
+        ("acknowledged_at", state.acknowledged_at.into()),
+        ("known", state.acknowledged_at.is_some().into()),
+        ("owed_since", state.owed_since.into()),
         ("failures", state.failures.into()),
         ("next_at", state.next_at.into()),
         ("claimed", state.claimed.into()),
         ("attempt", state.attempt.into()),
         ("elapsed_ms", state.elapsed_ms.into()),
-        ("slow", state.is_slow().into()),
         ("verified_at", state.verified_at.into()),
     ];
     columns.extend(last_columns(state));
@@ -153,12 +157,12 @@ fn last_columns(state: &Subscription) -> [(&'static str, Value); 2] {
     let last = state.last.as_ref();
     [
         ("last_at", last.map(|last| last.at).into()),
-        ("last_answer", answer_value(last)),
+        ("last_result", result_value(last)),
     ]
 }
 
-pub(super) fn answer_value(last: Option<&LastAttempt>) -> Value {
-    last.map(|last| last.answer.to_string()).into()
+pub(super) fn result_value(last: Option<&LastAttempt>) -> Value {
+    last.map(|last| last.result.to_string()).into()
 }
 
 pub(super) fn secret_value(secret: Option<&Secret>) -> Value {
@@ -177,9 +181,9 @@ pub(super) fn read_callback(row: &Row) -> Result<Callback, DbError> {
 
 /// Reads the result of a last attempt that ended at `at`.
 pub(super) fn read_last(row: &Row, at: Option<UnixMillis>) -> Result<Option<LastAttempt>, DbError> {
-    let answer = row.get::<Option<String>>("last_answer")?;
-    let answer = answer.and_then(|name| AttemptResult::from_name(&name));
+    let name = row.get::<Option<String>>("last_result")?;
+    let result = name.and_then(|name| AttemptResult::from_name(&name));
     Ok(at
-        .zip(answer)
-        .map(|(at, answer)| LastAttempt { at, answer }))
+        .zip(result)
+        .map(|(at, result)| LastAttempt { at, result }))
 }

@@ -36,7 +36,8 @@ impl SqliteConnection {
             .create(dir)
             .map_err(error_at(dir))?;
         let mark = fs::read(&lock_path).unwrap_or_default();
-        check_files(dir, &mark)?;
+        let is_used = !mark.is_empty();
+        check_files(dir, is_used)?;
         // SQLite gives its log the permissions of the file, so the file is created here first. An existing file must
         // not be opened here, because closing any descriptor of a file releases all locks of the process on it.
         if !path.exists() {
@@ -52,10 +53,10 @@ impl SqliteConnection {
             "PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL; PRAGMA secure_delete = ON;
              PRAGMA journal_size_limit = 16777216",
         )?;
-        if !mark.ends_with(LOG_MARK) {
+        if !is_used {
             // Marks the directory as used, with a log.
             let file = private().append(true).open(&opened.lock_path);
-            let written = file.and_then(|mut file| file.write_all(LOG_MARK));
+            let written = file.and_then(|mut file| file.write_all(USED_MARK));
             written.map_err(error_at(&opened.lock_path))?;
         }
         Ok(opened)
@@ -67,8 +68,7 @@ impl SqliteConnection {
         SqliteConnection::over(connection, PathBuf::new())
     }
 
-    /// Checks that the file is intact, empty or of reviewd, and not of a later version; creates its tables, or migrates
-    /// those of an earlier version.
+    /// Checks that the file is intact, empty or of reviewd, and of this version; creates its tables.
     fn over(
         connection: rusqlite::Connection,
         lock_path: PathBuf,
@@ -84,10 +84,8 @@ impl SqliteConnection {
             DbError::Io(what) => DbError::Corrupt(what),
             other => other,
         })?;
-        if version != SCHEMA_VERSION {
-            for sql in schema::statements(version, schema::DATED) {
-                db.script(sql)?;
-            }
+        if version == 0 {
+            db.script(schema::TABLES)?;
             db.script(&format!(
                 "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}"
             ))?;
@@ -220,21 +218,15 @@ fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
     Err(DbError::Foreign(what))
 }
 
-/// Refuses a truncated file, and a missing file or log of which the lock file has a mark. SQLite treats a very short
-/// file as new and a missing log as empty, so subscriptions would be lost without an error. Version 0.1.0 leaves
-/// another mark and no log.
-fn check_files(dir: &Path, mark: &[u8]) -> Result<(), DbError> {
-    let is_used = !mark.is_empty();
+/// Refuses a truncated file and, in a directory that was used before, a missing file or log. SQLite treats a very short
+/// file as new and a missing log as empty, so subscriptions would be lost without an error.
+fn check_files(dir: &Path, is_used: bool) -> Result<(), DbError> {
     let what = match fs::metadata(dir.join(FILE_NAME)).map(|metadata| metadata.len()) {
         Err(_) if is_used => "it is missing".to_owned(),
         Ok(length) if (length == 0 && is_used) || !length.is_multiple_of(PAGE_BYTES) => {
             format!("truncated: {length} bytes")
         }
-        Ok(_) if mark.ends_with(LOG_MARK) && !dir.join(LOG_NAME).exists() => {
-            format!(
-                "{LOG_NAME} is missing; if version 0.1.0 has run here since, remove {LOCK_NAME}"
-            )
-        }
+        Ok(_) if is_used && !dir.join(LOG_NAME).exists() => format!("{LOG_NAME} is missing"),
         _ => return Ok(()),
     };
     Err(DbError::Corrupt(what))
@@ -246,8 +238,8 @@ pub const FILE_NAME: &str = "hub.sqlite3";
 /// SQLite's write-ahead log of that file.
 const LOG_NAME: &str = "hub.sqlite3-wal";
 
-/// The last line of the lock file if the log is kept.
-const LOG_MARK: &[u8] =
+/// The content of the lock file of a directory that was used.
+const USED_MARK: &[u8] =
     b"the state is in hub.sqlite3 and hub.sqlite3-wal; this file is locked by the process that delivers\n";
 
 /// The file whose lock is the delivery role.

@@ -4,7 +4,6 @@
 
 #![expect(missing_docs, reason = "fields with clear names have no doc line")]
 
-use std::collections::HashMap;
 use std::time::Duration;
 
 use crate::hub::request::{HubRequest, Mode};
@@ -28,17 +27,22 @@ pub struct TopicVersion {
 pub struct Accept {
     pub request: HubRequest,
     pub lease_s: u32,
+    /// Stands for the address that the request came from; equal for equal addresses.
+    pub asker: i64,
 }
 
-/// Limits of the store. A request beyond a limit is refused; nothing stored is evicted for it.
+/// Limits of the store. A request beyond a limit is refused; nothing stored is evicted for it. Requests for active
+/// subscriptions do not count, and are always stored: one for each mode waits, and the newest replaces it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quotas {
+    /// Requests waiting for verification. Above half of it, and of `requests_per_host`, a verification that has failed
+    /// for a reason of the network is not tried again. One address that asks may have as many waiting as are free.
     pub requests: u32,
-    /// Requests waiting for verification, for one callback host.
+    /// Requests waiting for verification, for one callback host and port.
     pub requests_per_host: u32,
     /// All subscriptions, including pending ones.
     pub subscriptions: u32,
-    /// Subscriptions of one callback host, including pending ones.
+    /// Subscriptions of one callback host and port, including pending ones.
     pub subscriptions_per_host: u32,
 }
 
@@ -63,31 +67,12 @@ pub enum QuotaExceeded {
     Requests(u32),
     #[error("too many pending verifications for the callback's host (limit {0})")]
     RequestsOfHost(u32),
+    #[error("too many pending verifications for requests of your address (limit {0})")]
+    RequestsOfAddress(u32),
     #[error("too many subscriptions (limit {0})")]
     Subscriptions(u32),
     #[error("too many subscriptions for the callback's host (limit {0})")]
     SubscriptionsOfHost(u32),
-}
-
-/// The limits of one claim.
-#[derive(Clone, Debug)]
-pub struct Claim {
-    pub limit: usize,
-    /// Largest number of concurrent exchanges with one callback host.
-    pub per_host: usize,
-    /// Young exchanges in progress, by callback host.
-    pub busy: HashMap<String, usize>,
-}
-
-/// A class of exchanges with a limit of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Lane {
-    /// A delivery to a subscriber whose last delivery was fast and acknowledged.
-    Fast,
-    /// A delivery to a subscriber whose last delivery failed or was slow, or that has had none yet.
-    Slow,
-    /// A verification or a denial.
-    Ask,
 }
 
 /// A denial to be sent.
@@ -100,7 +85,7 @@ pub struct DenialNotice {
     pub removal: RemovalReason,
 }
 
-/// How an exchange ended.
+/// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Report {
     /// A verification ended, confirmed or not.
@@ -108,13 +93,14 @@ pub enum Report {
         id: i64,
         asked_at: UnixMillis,
         confirmed: bool,
+        result: AttemptResult,
     },
     /// A verification did not reach its callback, and is retried. After a network failure only if it had fewer than
-    /// [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX) attempts.
+    /// [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX) attempts, and the quotas permit it.
     Unreached {
         id: i64,
         /// `None` if nothing was sent, for a reason on our side.
-        answer: Option<AttemptResult>,
+        result: Option<AttemptResult>,
         delay: Duration,
     },
     /// An attempt to deliver ended.
@@ -200,6 +186,8 @@ pub struct WaitingRequest {
     pub topic_given: String,
     pub callback: Callback,
     pub lease_s: u32,
+    /// Whether it is for an active subscription.
+    pub is_renewal: bool,
     /// Pending: its attempts are verifications.
     pub state: Subscription,
 }
@@ -223,4 +211,52 @@ pub enum AdminCommand {
     Remove,
     /// Deliver undelivered content now.
     Retry,
+}
+
+/// A request that ended without effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Rejection {
+    /// The id of the rejection, not of a request.
+    pub id: i64,
+    pub mode: Mode,
+    pub topic: String,
+    pub host: String,
+    pub reason: RejectionReason,
+    pub at: UnixMillis,
+    pub attempts: u32,
+    pub last: Option<LastAttempt>,
+    pub accepted_at: UnixMillis,
+}
+
+/// Why a request ended without effect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum RejectionReason {
+    /// A quota was exceeded, so the client got an error.
+    Quota,
+    /// The callback did not confirm it.
+    NotConfirmed,
+    /// The callback was not reached.
+    Unreached,
+    /// The operator removed it.
+    Operator,
+}
+
+impl RejectionReason {
+    const ALL: [(RejectionReason, &str); 4] = [
+        (RejectionReason::Quota, "quota"),
+        (RejectionReason::NotConfirmed, "not_confirmed"),
+        (RejectionReason::Unreached, "unreached"),
+        (RejectionReason::Operator, "operator"),
+    ];
+
+    /// Returns its name in the store and in `reviewd hub`.
+    #[must_use]
+    pub fn as_str(self) -> &'static str {
+        RejectionReason::ALL[self as usize].1
+    }
+
+    pub(super) fn from_name(name: &str) -> Option<RejectionReason> {
+        let mut all = RejectionReason::ALL.into_iter();
+        all.find(|known| known.1 == name).map(|known| known.0)
+    }
 }

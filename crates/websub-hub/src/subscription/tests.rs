@@ -24,36 +24,32 @@ fn active() -> Subscription {
 }
 
 fn begun(mut state: Subscription, digest: [u8; 32]) -> Subscription {
-    state.begin(digest);
+    state.begin(digest, at(2000));
     state
 }
 
-fn end(state: &mut Subscription, answer: AttemptResult, now_ms: i64) -> Option<RemovalReason> {
-    let result = DeliveryResult {
+fn end(state: &mut Subscription, result: AttemptResult, now_ms: i64) -> Option<RemovalReason> {
+    let delivery = DeliveryResult {
         attempt: state.attempt,
-        answer: Some(answer),
+        result: Some(result),
         retry_after: None,
         elapsed: Duration::from_millis(5),
         jitter: 0,
     };
-    state.end(&result, &policy(), at(now_ms))
+    state.end(&delivery, &policy(), at(now_ms))
 }
 
 #[test]
 fn h44_nothing_is_due_from_the_end_of_the_lease_on() {
     assert!(active().is_due(&B, at(10_999)));
     assert!(!active().is_due(&B, at(11_000)));
-    assert_eq!(active().check_lease(at(10_999)), None);
+    assert_eq!(active().check_end(at(10_999)), None);
     let ended = Some(RemovalReason::LeaseEnded);
-    assert_eq!(active().check_lease(at(11_000)), ended);
+    assert_eq!(active().check_end(at(11_000)), ended);
     let mut late = begun(active(), B);
-    assert_eq!(
-        late.check_lease(at(12_000)),
-        None,
-        "an attempt is under way"
-    );
+    assert_eq!(late.check_end(at(12_000)), None, "an attempt is under way");
     assert_eq!(end(&mut late, AttemptResult::Status(500), 12_000), None);
-    assert_eq!(late.check_lease(at(12_000)), ended);
+    assert_eq!(late.check_end(at(12_000)), ended);
 }
 
 #[test]
@@ -128,4 +124,47 @@ fn names_are_read_back_and_stand_in_the_order_of_their_variants() {
     );
     assert_eq!(RemovalReason::from_name("no"), None);
     assert_eq!(AttemptResult::from_name("no"), None);
+}
+
+#[test]
+fn only_a_subscription_that_never_acknowledged_and_owes_a_delivery_ends_after_three_days() {
+    let lease_s = 3_000_000;
+    let day = 24 * 60 * 60 * 1000;
+    let three_days = at(2000 + 3 * day);
+    let fresh = request(None, lease_s).activate(at(1000), at(1500));
+    assert_eq!(fresh.check_end(three_days), None, "it is owed nothing");
+    let mut failing = begun(fresh.clone(), B);
+    assert_eq!(
+        failing.check_end(three_days),
+        None,
+        "an attempt is under way"
+    );
+    assert_eq!(end(&mut failing, AttemptResult::Status(500), 3000), None);
+    failing.begin(B, at(2000 + day));
+    assert_eq!(
+        end(&mut failing, AttemptResult::Status(500), 2000 + day),
+        None
+    );
+    assert_eq!(failing.check_end(at(2000 + 3 * day - 1)), None);
+    let ended = Some(RemovalReason::NeverAcknowledged);
+    assert_eq!(failing.check_end(three_days), ended);
+    let mut known = begun(fresh, B);
+    assert_eq!(end(&mut known, AttemptResult::Status(204), 3000), None);
+    let mut known = begun(known, A);
+    assert_eq!(end(&mut known, AttemptResult::Status(500), 4000), None);
+    assert_eq!(known.check_end(at(2000 + 9 * day)), None);
+}
+
+#[test]
+fn the_precedence_follows_the_last_attempt_and_any_acknowledgement() {
+    let mut state = active();
+    assert_eq!(state.rank(), Rank::NewFirst);
+    state.begin(B, at(2000));
+    assert_eq!(end(&mut state, AttemptResult::Status(500), 2000), None);
+    assert_eq!(state.rank(), Rank::NewRetry);
+    state.begin(B, at(2000));
+    assert_eq!(end(&mut state, AttemptResult::Status(200), 2000), None);
+    assert_eq!(state.rank(), Rank::KnownFirst);
+    state.begin(A, at(2000));
+    assert_eq!(state.rank(), Rank::KnownRetry);
 }

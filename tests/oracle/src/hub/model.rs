@@ -2,11 +2,14 @@
 //! states with the real store, which it checks. `recover` models the start after a crash.
 
 use std::cmp::Reverse;
+use std::collections::{BTreeSet, HashMap};
 use std::time::Duration;
 
+use reviewd::hub::scheduler::{AttemptId, DueAttempt, Rank};
 use reviewd::hub::store::{
-    Accept, AdminCommand, Claim, Counts, DenialNotice, Lane, Listed, PublishResult, QuotaExceeded,
-    Quotas, Report, ReportEffect, Tombstone, TopicVersion, WaitingRequest,
+    Accept, AdminCommand, Counts, DenialNotice, Listed, PublishResult, QuotaExceeded, Quotas,
+    REJECTIONS_PER_HOST, Rejection, RejectionReason, Report, ReportEffect, Tombstone, TopicVersion,
+    WaitingRequest,
 };
 use reviewd::hub::subscription::{
     AttemptResult, LastAttempt, Phase, Policy, RemovalReason, Subscription,
@@ -24,6 +27,10 @@ pub(super) struct Model {
     /// `list` fills in the fields that depend on the topic.
     subscriptions: Vec<Listed>,
     tombstones: Vec<Tombstone>,
+    rejections: Vec<Rejection>,
+    rejections_ever: i64,
+    /// The asker of each request, by its id.
+    askers: HashMap<i64, i64>,
     notices: Vec<Notice>,
     notices_ever: i64,
     requests_ever: i64,
@@ -85,53 +92,153 @@ impl Model {
         now: UnixMillis,
     ) -> Vec<Result<(), QuotaExceeded>> {
         self.seen_ms = now.as_ms();
-        let one = |Accept { request, lease_s }: &Accept| {
-            let digest = self.current(&request.topic).unwrap_or_default();
-            let waiting = WaitingRequest {
-                id: self.requests_ever + 1,
-                mode: request.mode,
-                topic: request.topic.clone(),
-                topic_given: request.topic_given.clone(),
-                callback: request.callback.clone(),
-                lease_s: *lease_s,
-                state: Subscription::request(*lease_s, request.secret.clone(), digest, now),
-            };
-            let joins = self.requests.iter().any(|other| {
+        let mut results = Vec::new();
+        for accept in requests {
+            let result = self.accept_one(accept, quotas, now);
+            if result.is_err() {
+                let request = &accept.request;
+                self.reject(
+                    (request.mode, &request.topic, &request.callback),
+                    RejectionReason::Quota,
+                    &Subscription::request(0, None, [0; 32], now),
+                    now,
+                );
+            }
+            results.push(result);
+        }
+        results
+    }
+
+    fn accept_one(
+        &mut self,
+        accept: &Accept,
+        quotas: &Quotas,
+        now: UnixMillis,
+    ) -> Result<(), QuotaExceeded> {
+        let Accept {
+            request,
+            lease_s,
+            asker,
+        } = accept;
+        let digest = self.current(&request.topic).unwrap_or_default();
+        let mut waiting = WaitingRequest {
+            id: self.requests_ever + 1,
+            mode: request.mode,
+            topic: request.topic.clone(),
+            topic_given: request.topic_given.clone(),
+            callback: request.callback.clone(),
+            lease_s: *lease_s,
+            is_renewal: self.find(&request.topic, &request.callback).is_some(),
+            state: Subscription::request(*lease_s, request.secret.clone(), digest, now),
+        };
+        let is_same_pair = |other: &&mut WaitingRequest| {
+            !other.state.claimed
+                && other.mode == waiting.mode
+                && (&other.topic, &other.callback) == (&waiting.topic, &waiting.callback)
+        };
+        let older = self.requests.iter_mut().find(is_same_pair);
+        if waiting.is_renewal
+            && let Some(older) = older
+        {
+            waiting.id = older.id;
+            self.askers.insert(waiting.id, *asker);
+            *older = waiting;
+            return Ok(());
+        }
+        let joins = !waiting.is_renewal
+            && self.requests.iter().any(|other| {
                 !other.state.claimed
                     && other.state.attempt == 0
                     && other.state.secret == waiting.state.secret
                     && (other.mode, other.lease_s) == (waiting.mode, waiting.lease_s)
                     && (&other.topic, &other.callback) == (&waiting.topic, &waiting.callback)
             });
-            if !joins {
-                self.check_quotas(&waiting, quotas)?;
-                self.requests_ever += 1;
-                self.requests.push(waiting);
-            }
-            Ok(())
-        };
-        requests.iter().map(one).collect()
+        if joins {
+            return Ok(());
+        }
+        if !waiting.is_renewal {
+            self.check_quotas(&waiting, *asker, quotas)?;
+        }
+        self.requests_ever += 1;
+        self.askers.insert(waiting.id, *asker);
+        self.requests.push(waiting);
+        Ok(())
     }
 
-    fn check_quotas(&self, request: &WaitingRequest, quotas: &Quotas) -> Result<(), QuotaExceeded> {
+    /// Keeps a request that ended without effect.
+    fn reject(
+        &mut self,
+        (mode, topic, callback): (Mode, &str, &Callback),
+        reason: RejectionReason,
+        state: &Subscription,
+        now: UnixMillis,
+    ) {
+        self.rejections_ever += 1;
+        let host = callback.host().to_string();
+        self.rejections.push(Rejection {
+            id: self.rejections_ever,
+            mode,
+            topic: topic.to_owned(),
+            host: host.clone(),
+            reason,
+            at: now,
+            attempts: state.attempt,
+            last: state.last.clone(),
+            accepted_at: state.created_at,
+        });
+        let is_of_host = |rejection: &Rejection| rejection.host == host;
+        if self.rejections.iter().filter(|one| is_of_host(one)).count() > REJECTIONS_PER_HOST {
+            let oldest = self.rejections.iter().position(is_of_host);
+            self.rejections.remove(oldest.expect("there are some"));
+        }
+    }
+
+    fn reject_request(&mut self, at: usize, reason: RejectionReason, now: UnixMillis) {
+        let request = self.requests.remove(at);
+        let what = (request.mode, request.topic.as_str(), &request.callback);
+        self.reject(what, reason, &request.state, now);
+    }
+
+    pub(super) fn rejections(&self) -> Vec<Rejection> {
+        self.rejections.iter().rev().cloned().collect()
+    }
+
+    pub(super) fn remove_request(&mut self, id: i64, now: UnixMillis) -> Option<WaitingRequest> {
+        let at = self.requests.iter().position(|one| one.id == id)?;
+        let request = self.requests[at].clone();
+        self.reject_request(at, RejectionReason::Operator, now);
+        Some(request)
+    }
+
+    fn check_quotas(
+        &self,
+        request: &WaitingRequest,
+        asker: i64,
+        quotas: &Quotas,
+    ) -> Result<(), QuotaExceeded> {
         use QuotaExceeded::{Requests, RequestsOfHost, Subscriptions, SubscriptionsOfHost};
         type Limit = fn(u32) -> QuotaExceeded;
         let check = |callbacks: &[&Callback], most: u32, exceeded: Limit, is_of_host: bool| {
-            let counts = |one: &&&Callback| !is_of_host || one.host() == request.callback.host();
+            let authority = request.callback.authority();
+            let counts = |one: &&&Callback| !is_of_host || one.authority() == authority;
             match callbacks.iter().filter(counts).count() < most as usize {
                 true => Ok(()),
                 false => Err(exceeded(most)),
             }
         };
-        let waiting: Vec<&Callback> = self.requests.iter().map(|one| &one.callback).collect();
+        let new = || self.requests.iter().filter(|one| !one.is_renewal);
+        let waiting: Vec<&Callback> = new().map(|one| &one.callback).collect();
         check(&waiting, quotas.requests, Requests, false)?;
         check(&waiting, quotas.requests_per_host, RequestsOfHost, true)?;
-        let is_known = self.find(&request.topic, &request.callback).is_some();
-        if request.mode == Mode::Unsubscribe || is_known {
+        let of_asker = new().filter(|one| self.askers[&one.id] == asker).count();
+        if of_asker + waiting.len() >= quotas.requests as usize {
+            return Err(QuotaExceeded::RequestsOfAddress(of_asker as u32));
+        }
+        if request.mode == Mode::Unsubscribe {
             return Ok(());
         }
         let asks = |one: &&WaitingRequest| one.mode == Mode::Subscribe;
-        let asked = self.requests.iter().filter(asks).map(|one| &one.callback);
+        let asked = new().filter(asks).map(|one| &one.callback);
         let active = self.subscriptions.iter().map(|listed| &listed.callback);
         let all: Vec<&Callback> = active.chain(asked).collect();
         check(&all, quotas.subscriptions, Subscriptions, false)?;
@@ -143,71 +250,100 @@ impl Model {
         )
     }
 
-    pub(super) fn claim_requests(&mut self, claim: &Claim, now: UnixMillis) -> Vec<WaitingRequest> {
-        let mut busy = claim.busy.clone();
-        let mut in_turn = self.requests.clone();
-        in_turn.sort_by_key(|one| (self.find(&one.topic, &one.callback).is_none(), one.id));
-        let mut found = Vec::new();
+    pub(super) fn due_requests(&self, most: usize, now: UnixMillis) -> Vec<DueAttempt> {
+        let mut in_turn: Vec<&WaitingRequest> = self.requests.iter().collect();
+        in_turn.sort_by_key(|one| (!one.is_renewal, one.id));
+        let mut due = Vec::new();
         for one in in_turn {
-            let is_of_pair = |other: &&mut WaitingRequest| {
+            let is_of_pair = |other: &&WaitingRequest| {
                 (&other.topic, &other.callback) == (&one.topic, &one.callback)
             };
-            let first = self.requests.iter_mut().find(is_of_pair).expect("known");
-            let state = &mut first.state;
-            let may = first.id == one.id && !state.claimed && state.next_at <= now;
-            let taken = busy.entry(one.callback.host().to_string()).or_default();
-            if may && found.len() < claim.limit && *taken < claim.per_host {
-                *taken += 1;
-                state.claimed = true;
-                state.attempt += 1;
-                found.push(first.clone());
+            let of_pair = self.requests.iter().filter(is_of_pair);
+            let is_first = of_pair.map(|other| other.id).min() == Some(one.id);
+            if is_first && !one.state.claimed && one.state.next_at <= now {
+                due.push(DueAttempt {
+                    id: AttemptId::Verification(one.id),
+                    rank: match (one.is_renewal, one.state.attempt) {
+                        (true, 0) => Rank::KnownFirst,
+                        (false, 0) => Rank::NewFirst,
+                        (true, _) => Rank::KnownRetry,
+                        (false, _) => Rank::NewRetry,
+                    },
+                    authority: one.callback.authority().into(),
+                    asker: Some(self.askers[&one.id]),
+                });
             }
         }
-        found
+        due.truncate(most);
+        due
     }
 
-    /// Begins the deliveries `ids`, which the real store has chosen. Asserts that all of them are due in the lane, and
-    /// that the claim has no capacity for any other due delivery.
-    pub(super) fn begin_deliveries(
-        &mut self,
-        lane: Lane,
-        claim: &Claim,
-        now: UnixMillis,
-        ids: &[i64],
-    ) -> Vec<Listed> {
-        let mut busy = claim.busy.clone();
-        let (mut begun, mut waiting) = (Vec::new(), Vec::new());
-        for mut listed in self.list() {
-            let state = &mut listed.state;
-            let is_slow = state.attempt == 0 || state.failures > 0 || state.elapsed_ms >= 1000;
-            let is_own =
-                |own: &TopicVersion| (&own.url, own.digest) == (&listed.topic, listed.current);
-            let is_due = listed.is_undelivered
-                && self.own.iter().any(is_own)
-                && is_slow == (lane == Lane::Slow)
-                && !state.claimed
-                && state.next_at <= now
-                && now < state.lease_end;
-            let host = listed.callback.host().to_string();
-            if ids.contains(&listed.id) {
-                assert!(is_due, "not due: {listed:?}");
-                *busy.entry(host).or_default() += 1;
-                state.digest = listed.current;
-                state.acknowledged = false;
-                state.claimed = true;
-                state.attempt += 1;
-                begun.push(listed);
-            } else if is_due {
-                waiting.push(host);
+    pub(super) fn begin_verifications(&mut self, ids: &[i64]) -> Vec<WaitingRequest> {
+        let mut begun = Vec::new();
+        for request in &mut self.requests {
+            if ids.contains(&request.id) && !request.state.claimed {
+                request.state.claimed = true;
+                request.state.attempt += 1;
+                begun.push(request.clone());
             }
         }
-        let is_full = |host| busy.get(host).is_some_and(|taken| *taken >= claim.per_host);
-        let has_no_room = begun.len() == claim.limit || waiting.iter().all(is_full);
-        assert!(has_no_room, "passed over: {waiting:?}");
-        assert!(begun.len() <= claim.limit && busy.values().all(|taken| *taken <= claim.per_host));
-        for listed in &begun {
+        begun
+    }
+
+    /// Asserts that `due` are the deliveries that are due, or at most `most` of the highest ranks.
+    pub(super) fn check_due_deliveries(&self, due: &[DueAttempt], most: usize, now: UnixMillis) {
+        let mut expected = BTreeSet::new();
+        for listed in self.list() {
+            if self.is_due(&listed, now) {
+                let state = &listed.state;
+                let rank = match (state.acknowledged_at, state.acknowledged) {
+                    (Some(_), true) => Rank::KnownFirst,
+                    (None, true) => Rank::NewFirst,
+                    (Some(_), false) => Rank::KnownRetry,
+                    (None, false) => Rank::NewRetry,
+                };
+                expected.insert((rank, listed.id, listed.callback.authority()));
+            }
+        }
+        assert_eq!(due.len(), expected.len().min(most), "{due:?}");
+        let lowest = due.iter().map(|one| one.rank).max();
+        for one in due {
+            let AttemptId::Delivery(id) = one.id else {
+                panic!("{one:?}");
+            };
+            let key = (one.rank, id, one.authority.to_string());
+            assert!(expected.remove(&key), "not due: {one:?}");
+        }
+        let passed_over = expected.first().map(|(rank, ..)| *rank);
+        assert!(passed_over.is_none_or(|rank| Some(rank) >= lowest));
+    }
+
+    fn is_due(&self, listed: &Listed, now: UnixMillis) -> bool {
+        let is_own = |own: &TopicVersion| (&own.url, own.digest) == (&listed.topic, listed.current);
+        let state = &listed.state;
+        listed.is_undelivered
+            && self.own.iter().any(is_own)
+            && !state.claimed
+            && state.next_at <= now
+            && now < state.lease_end
+    }
+
+    /// Begins those of these deliveries that are due.
+    pub(super) fn begin_deliveries(&mut self, ids: &[i64], now: UnixMillis) -> Vec<Listed> {
+        let mut begun = Vec::new();
+        for mut listed in self.list() {
+            if !ids.contains(&listed.id) || !self.is_due(&listed, now) {
+                continue;
+            }
+            let state = &mut listed.state;
+            state.digest = listed.current;
+            state.acknowledged = false;
+            state.owed_since = state.owed_since.or(Some(now));
+            state.claimed = true;
+            state.attempt += 1;
             let mut all = self.subscriptions.iter_mut();
             *all.find(|one| one.id == listed.id).expect("known") = listed.clone();
+            begun.push(listed);
         }
         begun
     }
@@ -216,15 +352,22 @@ impl Model {
         &mut self,
         reports: &[Report],
         policy: &Policy,
+        quotas: &Quotas,
         now: UnixMillis,
     ) -> Vec<ReportEffect> {
-        let one = |report| self.record_one(report, policy, now);
+        let one = |report| self.record_one(report, policy, quotas, now);
         reports.iter().map(one).collect()
     }
 
-    fn record_one(&mut self, report: &Report, policy: &Policy, now: UnixMillis) -> ReportEffect {
+    fn record_one(
+        &mut self,
+        report: &Report,
+        policy: &Policy,
+        quotas: &Quotas,
+        now: UnixMillis,
+    ) -> ReportEffect {
         let Report::Delivered { id, result } = report else {
-            return self.record_verification(report, now);
+            return self.record_verification(report, quotas, now);
         };
         let is_it = |listed: &&mut Listed| {
             let state = &listed.state;
@@ -236,10 +379,10 @@ impl Model {
         let state = &mut listed.state;
         state.claimed = false;
         state.elapsed_ms = result.elapsed.as_millis() as u32;
-        if let Some(answer) = result.answer {
-            state.last = Some(LastAttempt { at: now, answer });
+        if let Some(result) = result.result {
+            state.last = Some(LastAttempt { at: now, result });
         }
-        let removal = match result.answer {
+        let removal = match result.result {
             _ if state.phase == Phase::Unsubscribing => RemovalReason::Unsubscribed,
             None => {
                 state.next_at = moved(now, 1000);
@@ -247,6 +390,8 @@ impl Model {
             }
             Some(AttemptResult::Status(200..=299)) => {
                 state.acknowledged = true;
+                state.acknowledged_at = Some(now);
+                state.owed_since = None;
                 state.failures = 0;
                 state.next_at = UnixMillis::ZERO;
                 return ReportEffect::Kept;
@@ -273,7 +418,12 @@ impl Model {
         ReportEffect::Removed(removal)
     }
 
-    fn record_verification(&mut self, report: &Report, now: UnixMillis) -> ReportEffect {
+    fn record_verification(
+        &mut self,
+        report: &Report,
+        quotas: &Quotas,
+        now: UnixMillis,
+    ) -> ReportEffect {
         let (Report::Verified { id, .. }
         | Report::Unreached { id, .. }
         | Report::Delivered { id, .. }) = report;
@@ -283,7 +433,7 @@ impl Model {
         };
         let state = &mut self.requests[at].state;
         match *report {
-            Report::Unreached { answer: None, .. } => {
+            Report::Unreached { result: None, .. } => {
                 state.claimed = false;
                 state.attempt -= 1;
                 state.next_at = moved(now, 1000);
@@ -291,15 +441,17 @@ impl Model {
             }
             Report::Unreached {
                 delay,
-                answer: Some(answer),
+                result: Some(result),
                 ..
-            } if state.attempt < 3 => {
-                // The time of the attempt is not stored.
-                let at = state.created_at;
-                state.last = Some(LastAttempt { at, answer });
+            } => {
+                state.last = Some(LastAttempt { at: now, result });
                 state.claimed = false;
                 state.next_at = now.plus(delay);
-                ReportEffect::Waiting
+                if state.attempt < 3 && self.has_capacity(at, quotas) {
+                    return ReportEffect::Waiting;
+                }
+                self.reject_request(at, RejectionReason::Unreached, now);
+                ReportEffect::Rejected
             }
             Report::Verified {
                 asked_at,
@@ -309,11 +461,24 @@ impl Model {
                 let request = self.requests.remove(at);
                 self.confirm(request, asked_at, now)
             }
-            _ => {
-                self.requests.remove(at);
+            Report::Verified { result, .. } => {
+                state.last = Some(LastAttempt { at: now, result });
+                self.reject_request(at, RejectionReason::NotConfirmed, now);
                 ReportEffect::Rejected
             }
+            Report::Delivered { .. } => ReportEffect::Stale,
         }
+    }
+
+    /// Tells whether at most half of both quotas is in use, or the request is for an active subscription.
+    fn has_capacity(&self, at: usize, quotas: &Quotas) -> bool {
+        let request = &self.requests[at];
+        let new = || self.requests.iter().filter(|one| !one.is_renewal);
+        let authority = request.callback.authority();
+        let of_host = new().filter(|one| one.callback.authority() == authority);
+        request.is_renewal
+            || (new().count() * 2 <= quotas.requests as usize
+                && of_host.count() * 2 <= quotas.requests_per_host as usize)
     }
 
     fn confirm(
@@ -376,23 +541,39 @@ impl Model {
         }
     }
 
-    pub(super) fn claim_notices(&mut self, limit: usize, now: UnixMillis) -> Vec<DenialNotice> {
+    pub(super) fn due_denials(&self, most: usize, now: UnixMillis) -> Vec<DueAttempt> {
+        let due = self.notices.iter().filter(|notice| notice.next_at <= now);
+        let due = due.take(most).map(|notice| DueAttempt {
+            id: AttemptId::Denial(notice.denial.id),
+            rank: Rank::NewRetry,
+            authority: notice.denial.callback.authority().into(),
+            asker: None,
+        });
+        due.collect()
+    }
+
+    pub(super) fn begin_denials(&mut self, ids: &[i64], now: UnixMillis) -> Vec<DenialNotice> {
+        if ids.is_empty() {
+            return Vec::new();
+        }
         let day = Duration::from_secs(86_400);
         let due = |notice: &Notice| notice.next_at <= now;
         let is_over = |notice: &Notice| notice.attempts > 0 && notice.since <= now.minus(day);
         self.notices
             .retain(|notice| !(due(notice) && is_over(notice)));
-        let claimed = self.notices.iter_mut().filter(|notice| due(notice));
-        let claimed = claimed.take(limit).map(|notice| {
-            let minutes = [1, 4, 16].get(notice.attempts).unwrap_or(&60);
-            notice.next_at = moved(now, minutes * 60_000);
-            notice.attempts += 1;
-            notice.denial.clone()
-        });
-        claimed.collect()
+        let mut begun = Vec::new();
+        for notice in &mut self.notices {
+            if ids.contains(&notice.denial.id) && notice.next_at <= now {
+                let minutes = [1, 4, 16].get(notice.attempts).unwrap_or(&60);
+                notice.next_at = moved(now, minutes * 60_000);
+                notice.attempts += 1;
+                begun.push(notice.denial.clone());
+            }
+        }
+        begun
     }
 
-    pub(super) fn end_notice(&mut self, id: i64) {
+    pub(super) fn end_denial(&mut self, id: i64) {
         self.notices.retain(|notice| notice.denial.id != id);
     }
 
@@ -403,16 +584,33 @@ impl Model {
                     && (&one.topic, &one.callback) == (&listed.topic, &listed.callback)
             })
         };
-        let over = self.ids(|listed| {
-            listed.state.lease_end <= now && !listed.state.claimed && !is_asked(listed)
-        });
+        let three_days = Duration::from_secs(3 * 86_400);
+        let mut over: Vec<(i64, RemovalReason)> = Vec::new();
+        for listed in &self.subscriptions {
+            let state = &listed.state;
+            let owed_since = state.owed_since.filter(|_| state.acknowledged_at.is_none());
+            if state.claimed {
+            } else if state.lease_end <= now && !is_asked(listed) {
+                over.push((listed.id, RemovalReason::LeaseEnded));
+            } else if owed_since.is_some_and(|since| since.plus(three_days) <= now) {
+                let reason = match state.lease_end <= now {
+                    true => RemovalReason::LeaseEnded,
+                    false => RemovalReason::NeverAcknowledged,
+                };
+                over.push((listed.id, reason));
+            }
+        }
         let oldest = now.minus(tombstone_age);
         self.tombstones.retain(|stone| stone.at >= oldest);
+        self.rejections.retain(|one| one.at >= oldest);
         if self.seen_ms <= now.as_ms() - 60_000 {
             self.seen_ms = now.as_ms();
         }
-        let mut end = |id| self.end(id, RemovalReason::LeaseEnded, now);
-        over.into_iter().map(&mut end).collect()
+        let mut reasons = Vec::new();
+        for (id, reason) in over {
+            reasons.push(self.end(id, reason, now));
+        }
+        reasons
     }
 
     pub(super) fn recover(&mut self, now: UnixMillis) {
@@ -442,6 +640,12 @@ impl Model {
             all.extend([&mut state.lease_end, &mut state.next_at]);
             all.extend([&mut state.created_at, &mut state.verified_at]);
             all.extend(state.last.iter_mut().map(|last| &mut last.at));
+            all.extend(&mut state.acknowledged_at);
+            all.extend(&mut state.owed_since);
+        }
+        for rejection in &mut self.rejections {
+            all.extend([&mut rejection.at, &mut rejection.accepted_at]);
+            all.extend(rejection.last.iter_mut().map(|last| &mut last.at));
         }
         for notice in &mut self.notices {
             all.extend([&mut notice.since, &mut notice.next_at]);

@@ -5,11 +5,11 @@
 use std::collections::HashMap;
 use std::time::Duration;
 
+use super::ask;
 use super::model::{Model, moved};
-use super::{ask, claim_all};
+use reviewd::hub::scheduler::{AttemptId, DueAttempt};
 use reviewd::hub::store::{
-    AdminCommand, Claim, Lane, Listed, Quotas, Report, ReportEffect, Store, TopicVersion,
-    WaitingRequest,
+    AdminCommand, Listed, Quotas, Report, ReportEffect, Store, TopicVersion, WaitingRequest,
 };
 use reviewd::hub::subscription::{AttemptResult, DeliveryResult, Failure, Policy};
 use reviewd::hub::{Mode, UnixMillis};
@@ -80,15 +80,18 @@ impl Simulation {
             0 | 1 => self.ask(Mode::Subscribe, argument),
             2 => self.ask(Mode::Unsubscribe, argument),
             3 => {
-                let claimed = both!(self, claim_requests(&claim(argument), self.now));
-                self.verifications.extend(claimed);
+                let due = both!(self, due_requests(1 + argument % 9, self.now));
+                let ids = choose(&due, argument);
+                let begun = both!(self, begin_verifications(&ids));
+                self.verifications.extend(begun);
             }
             4 | 5 => self.answer_verification(argument),
             6 => self.change(argument),
-            7 | 8 => self.claim_deliveries(&claim(argument)),
+            7 | 8 => self.begin_deliveries(1 + argument % 9, argument),
             9 | 10 => self.answer_delivery(argument),
             11 => {
-                let ms = [1, 500, 1_000, 40_000, 400_000, 4_000_000][argument % 6];
+                let all_ms = [1, 500, 1_000, 40_000, 400_000, 4_000_000, 100_000_000];
+                let ms = all_ms[argument % all_ms.len()];
                 self.now = moved(self.now, ms);
             }
             12 => {
@@ -100,11 +103,17 @@ impl Simulation {
             13 => self.crash(argument),
             14 => {
                 both!(self, sweep(Duration::from_secs(3_600), self.now));
-                for notice in both!(self, claim_notices(argument % 3, self.now)) {
+                let due = both!(self, due_denials(argument % 3, self.now));
+                let ids = choose(&due, argument);
+                for denial in both!(self, begin_denials(&ids, self.now)) {
                     if argument < 64 {
-                        both!(self, end_notice(notice.id));
+                        both!(self, end_denial(denial.id));
                     }
                 }
+            }
+            _ if argument.is_multiple_of(8) => {
+                let id = (argument / 8 % 32) as i64;
+                both!(self, remove_request(id, self.now));
             }
             _ => {
                 let command = match argument.is_multiple_of(4) {
@@ -122,19 +131,15 @@ impl Simulation {
         let callback = format!("https://s{host}.example/{path}");
         let topic = topic(argument / 6 % 2);
         let secret = Some("key").filter(|_| argument / 12 % 2 == 1 && mode == Mode::Subscribe);
-        let lease_s = [30, 100_000, 100_000][argument / 24 % 3];
+        let lease_s = [30, 100_000, 1_000_000][argument / 24 % 3];
         // Unknown topics are refused before the request reaches the store.
         if self.model.current(&topic).is_none() {
             return;
         }
-        let quotas = Quotas {
-            requests: 6,
-            requests_per_host: 3,
-            subscriptions: 8,
-            subscriptions_per_host: 4,
-        };
-        let requests = [ask(mode, &callback, &topic, secret, lease_s)];
-        let _refused = both!(self, accept(&requests, &quotas, self.now));
+        let mut request = ask(mode, &callback, &topic, secret, lease_s);
+        request.asker = (argument % 5) as i64;
+        let requests = [request];
+        let _refused = both!(self, accept(&requests, &quotas(), self.now));
     }
 
     fn answer_verification(&mut self, argument: usize) {
@@ -146,16 +151,17 @@ impl Simulation {
         let reports = [match argument / 8 % 8 {
             kind @ 1..=2 => Report::Unreached {
                 id,
-                answer: (kind == 2).then_some(AttemptResult::Failed(Failure::Connect)),
+                result: Some(AttemptResult::Failed(Failure::Connect)).filter(|_| kind == 2),
                 delay: Duration::from_secs(argument as u64 % 4),
             },
             kind => Report::Verified {
                 id,
                 asked_at: self.now,
                 confirmed: kind != 0,
+                result: AttemptResult::Status(200),
             },
         }];
-        let recorded = both!(self, record(&reports, &policy(), self.now));
+        let recorded = both!(self, record(&reports, &policy(), &quotas(), self.now));
         if recorded == [ReportEffect::Activated] {
             // A new subscriber is assumed to have the content at the time of its request.
             let newest = self.model.list().pop().expect("it is there");
@@ -190,15 +196,14 @@ impl Simulation {
         });
     }
 
-    fn claim_deliveries(&mut self, claim: &Claim) {
-        for lane in [Lane::Fast, Lane::Slow] {
-            let claimed = self.real.claim_deliveries(lane, claim, self.now);
-            let claimed = claimed.expect("the store works");
-            let ids: Vec<i64> = claimed.iter().map(|listed| listed.id).collect();
-            let begun = self.model.begin_deliveries(lane, claim, self.now, &ids);
-            assert_eq!(claimed, begun);
-            self.deliveries.extend(claimed);
-        }
+    /// Begins some of at most `most` due deliveries.
+    fn begin_deliveries(&mut self, most: usize, argument: usize) {
+        let due = self.real.due_deliveries(most, self.now);
+        let due = due.expect("the store works");
+        self.model.check_due_deliveries(&due, most, self.now);
+        let ids = choose(&due, argument);
+        let begun = both!(self, begin_deliveries(&ids, self.now));
+        self.deliveries.extend(begun);
     }
 
     fn answer_delivery(&mut self, argument: usize) {
@@ -218,14 +223,14 @@ impl Simulation {
         }
         let result = DeliveryResult {
             attempt: delivery.state.attempt,
-            answer,
+            result: answer,
             retry_after: (kind == 6).then_some(Duration::from_secs(90)),
             elapsed: Duration::from_millis([3, 999, 1_000, 5_000][argument % 4]),
             jitter: u16::try_from(argument * 257).unwrap_or(u16::MAX),
         };
         let id = delivery.id;
         let reports = [Report::Delivered { id, result }];
-        both!(self, record(&reports, &policy(), self.now));
+        both!(self, record(&reports, &policy(), &quotas(), self.now));
     }
 
     /// The process crashes: exchanges in flight are lost, and the clock may have moved back meanwhile.
@@ -239,8 +244,9 @@ impl Simulation {
     fn compare(&mut self) {
         let (real, model) = (&mut self.real, &self.model);
         assert_eq!(real.list(0, 1_000), Ok(model.list()));
-        assert_eq!(real.requests(1_000), Ok(model.requests.clone()));
-        assert_eq!(real.tombstones(1_000), Ok(model.tombstones()));
+        assert_eq!(real.requests(None, 1_000), Ok(model.requests.clone()));
+        assert_eq!(real.tombstones(None, 1_000), Ok(model.tombstones()));
+        assert_eq!(real.rejections(None, 1_000), Ok(model.rejections()));
         assert_eq!(real.counts(self.now), Ok(model.counts(self.now)));
     }
 
@@ -251,7 +257,7 @@ impl Simulation {
         for listed in self.model.list() {
             both!(self, apply_admin(listed.id, AdminCommand::Retry, self.now));
         }
-        self.claim_deliveries(&claim_all());
+        self.begin_deliveries(1_000, usize::MAX);
         while !self.deliveries.is_empty() {
             self.answer_delivery(0);
         }
@@ -275,13 +281,30 @@ fn pair(listed: &Listed) -> (String, String) {
     (listed.topic.clone(), listed.callback.uri().to_owned())
 }
 
-/// Returns a claim of one to three, with at most one or two per host, one of which may have an exchange in flight.
-fn claim(argument: usize) -> Claim {
-    let host = format!("s{}.example", argument / 6 % 3);
-    Claim {
-        limit: 1 + argument % 3,
-        per_host: 1 + argument / 3 % 2,
-        busy: HashMap::from([(host, argument / 18 % 2)]),
+/// Returns the ids of some of these attempts: all for the largest argument. One more id may not be due.
+fn choose(due: &[DueAttempt], argument: usize) -> Vec<i64> {
+    let mut ids = Vec::new();
+    for (index, attempt) in due.iter().enumerate() {
+        let (AttemptId::Delivery(id) | AttemptId::Verification(id) | AttemptId::Denial(id)) =
+            attempt.id;
+        if argument >> (index % 8) & 1 == 1 {
+            ids.push(id);
+        }
+    }
+    if argument.is_multiple_of(7) {
+        ids.push((argument % 16) as i64);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    ids
+}
+
+fn quotas() -> Quotas {
+    Quotas {
+        requests: 8,
+        requests_per_host: 3,
+        subscriptions: 8,
+        subscriptions_per_host: 4,
     }
 }
 

@@ -4,8 +4,14 @@ use std::thread;
 
 use super::super::deliveries;
 use super::*;
-use crate::hub::store::{Accept, Quotas, Store, StoreError, TOMBSTONES_MAX};
+use crate::hub::scheduler::AttemptId;
+use crate::hub::store::{
+    Accept, QuotaExceeded, Quotas, REJECTIONS_PER_HOST, RejectionReason, Report, ReportEffect,
+    Store, StoreError, TOMBSTONES_MAX, TopicVersion,
+};
+use crate::hub::subscription::{AttemptResult, Failure, Policy};
 use crate::hub::{Callback, HubRequest, Mode, StoreLocation, UnixMillis};
+use reviewd_wire::date::Timestamp;
 
 fn at(ms: i64) -> UnixMillis {
     UnixMillis::new(1_800_000_000_000 + ms)
@@ -23,9 +29,10 @@ fn accept(store: &mut Store, numbers: std::ops::Range<usize>) -> Result<(), Stor
             secret: None,
         },
         lease_s: 600,
+        asker: 1,
     };
     let all: Vec<Accept> = numbers.map(one).collect();
-    let answers = store.accept(&all, &Quotas::new(100_000, 100_000), at(0))?;
+    let answers = store.accept(&all, &Quotas::new(1_000_000, 100_000), at(0))?;
     assert!(answers.iter().all(Result::is_ok));
     Ok(())
 }
@@ -44,7 +51,7 @@ fn stored(count: usize) -> (tempfile::TempDir, PathBuf, Store) {
 }
 
 fn waiting(store: &mut Store) -> usize {
-    store.requests(1_000).expect("listed").len()
+    store.requests(None, 1_000).expect("listed").len()
 }
 
 #[test]
@@ -99,7 +106,7 @@ fn a_damaged_cut_or_foreign_file_is_named_and_left_as_it_is() {
         ("CREATE TABLE theirs (x)", ": not a state file of reviewd"),
         (
             "PRAGMA application_id = 1920366436; PRAGMA user_version = 99",
-            ": schema 99 is newer than this program's 5",
+            ": schema 99 is newer than this program's 1",
         ),
     ] {
         fs::remove_file(&path).expect("removed");
@@ -121,9 +128,6 @@ fn a_file_or_log_that_is_missing_is_damage_where_there_was_one() {
     fs::remove_file(dir.join(LOG_NAME)).expect("removed");
     let error = open().expect_err("missing").to_string();
     assert!(error.contains("hub.sqlite3-wal is missing"), "{error}");
-    // Version 0.1.0 removes the log.
-    fs::write(dir.join(LOCK_NAME), "of version 0.1.0").expect("written");
-    assert_eq!((open(), open()), (Ok(1), Ok(1)));
     fs::remove_file(dir.join(FILE_NAME)).expect("removed");
     assert!(open().is_err_and(|error| matches!(error.cause, DbError::Corrupt(_))));
     assert!(!dir.join(FILE_NAME).exists());
@@ -172,13 +176,14 @@ fn a_full_or_read_only_disk_is_named_and_costs_nothing_that_was_promised() {
 #[test]
 fn what_is_due_is_found_by_index_and_not_by_scan() {
     let (_temp, _dir, mut store) = stored(0);
-    for sql in deliveries::QUERIES {
-        let sql = format!("EXPLAIN QUERY PLAN {sql} LIMIT $5").replace("HOSTS", "1 = 1");
+    for (_, sql) in deliveries::DUE {
+        let sql = format!("EXPLAIN QUERY PLAN {sql}");
         let values = [1, 0, 2, 4, 5].map(Value::Integer);
         let plan = store.connection.query(&sql, &values).expect("plan");
         let plan = format!("{plan:?}");
         let is_search = plan.contains("SEARCH subscription USING INDEX subscription_");
-        assert!(is_search && !plan.contains("SCAN"), "{plan}");
+        assert!(is_search, "{plan}");
+        assert!(!plan.contains("SCAN"), "{plan}");
     }
 }
 
@@ -194,7 +199,7 @@ fn the_newest_ten_thousand_tombstones_are_kept_and_the_oldest_is_dropped() {
         inserted.expect("inserted");
         let swept = store.sweep(Duration::from_secs(3_600), at(20_000));
         swept.expect("swept");
-        let kept = store.tombstones(usize::MAX).expect("tombstones");
+        let kept = store.tombstones(None, usize::MAX).expect("tombstones");
         assert_eq!(kept.len(), TOMBSTONES_MAX);
         assert_eq!(kept.last().map(|stone| stone.at), Some(at(oldest)));
     }
@@ -226,7 +231,15 @@ fn a_denial_is_sent_again_for_a_day_unless_it_arrives() {
          VALUES ('t', 'https://s.example/', 'gone', $1, $1, 0)";
     let add = |store: &mut Store| store.write(|db| db.execute(insert, &[at(0).into()]));
     add(&mut store).expect("inserted");
-    let claim = |store: &mut Store, ms| store.claim_notices(2, at(ms)).expect("claimed");
+    let claim = |store: &mut Store, ms| {
+        let due = store.due_denials(2, at(ms)).expect("due");
+        let ids = due.iter().map(|due| match due.id {
+            AttemptId::Denial(id) => id,
+            other => panic!("{other:?}"),
+        });
+        let ids: Vec<i64> = ids.collect();
+        store.begin_denials(&ids, at(ms)).expect("begun")
+    };
     let mut now = 0;
     for minutes in [1, 4, 16, 60, 60] {
         assert_eq!(claim(&mut store, now).len(), 1);
@@ -238,28 +251,178 @@ fn a_denial_is_sent_again_for_a_day_unless_it_arrives() {
     assert!(claim(&mut store, day * 2).is_empty());
     add(&mut store).expect("inserted");
     let told = claim(&mut store, day * 2);
-    store.end_notice(told[0].id).expect("ended");
+    store.end_denial(told[0].id).expect("ended");
     assert!(claim(&mut store, day * 3).is_empty());
 }
 
-/// The file was written by the first published version.
-#[test]
-fn a_file_of_an_earlier_version_is_taken_to_this_one() {
-    let temp = tempfile::tempdir().unwrap();
-    let file = rusqlite::Connection::open(temp.path().join(FILE_NAME)).unwrap();
-    let sql = include_str!("../../../../../tests/fixtures/hub/sqlite-1.sql");
-    file.execute_batch(sql).unwrap();
-    drop(file);
-    let mut store = open(temp.path()).unwrap();
-    let waiting = store.requests(10).unwrap();
-    assert_eq!((waiting.len(), &waiting[0].state.last), (1, &None));
-    let listed = store.list(0, 10).unwrap();
-    let [listed] = listed.as_slice() else {
-        panic!("{listed:?}");
+/// Requests for `https://victim.example:1/1` and so on, all for one topic.
+fn requests_of_one_host(numbers: std::ops::Range<usize>, port: u16) -> Vec<Accept> {
+    let mut all = Vec::new();
+    for number in numbers {
+        let callback = format!("https://victim.example:{port}/{number}");
+        all.push(accept_of(Mode::Subscribe, &callback, 600));
+    }
+    all
+}
+
+fn accept_of(mode: Mode, callback: &str, lease_s: u32) -> Accept {
+    Accept {
+        request: HubRequest {
+            mode,
+            topic_given: TOPIC.to_owned(),
+            topic: TOPIC.to_owned(),
+            callback: Callback::parse(callback).expect("URL"),
+            lease_asked_s: None,
+            secret: None,
+        },
+        lease_s,
+        asker: 1,
+    }
+}
+
+const TOPIC: &str = "https://r.example/feed.xml";
+
+/// Begins and confirms all pending verifications.
+fn confirm_all(store: &mut Store) {
+    let ids = waiting_ids(store);
+    let begun = store.begin_verifications(&ids).expect("begun");
+    let reports: Vec<Report> = begun
+        .iter()
+        .map(|request| Report::Verified {
+            id: request.id,
+            asked_at: at(0),
+            confirmed: true,
+            result: AttemptResult::Status(200),
+        })
+        .collect();
+    record(store, &reports);
+}
+
+fn record(store: &mut Store, reports: &[Report]) -> Vec<ReportEffect> {
+    let policy = Policy {
+        failures_max: 3,
+        retry_delays: vec![Duration::from_secs(60)],
+        retry_after_max: Duration::from_secs(60),
     };
-    assert_eq!((listed.is_undelivered, listed.state.attempt), (true, 7));
-    // That version deleted a denial when it sent it, so this one was never sent and is due, however old it is.
-    let told = store.claim_notices(10, at(0)).unwrap();
-    assert_eq!(told.len(), 1);
-    assert_eq!(store.tombstones(10).unwrap().len(), 1);
+    let quotas = Quotas::new(100_000, 1_000);
+    let effects = store.record(reports, &policy, &quotas, at(0));
+    effects.expect("recorded")
+}
+
+fn waiting_ids(store: &mut Store) -> Vec<i64> {
+    let waiting = store.requests(None, 1_000).expect("listed");
+    waiting.iter().map(|request| request.id).collect()
+}
+
+/// A store with one active subscription, of `https://victim.example/cb`.
+fn with_subscription() -> Store {
+    let mut store = Store::in_memory().expect("memory");
+    let version = TopicVersion {
+        url: TOPIC.to_owned(),
+        digest: [1; 32],
+        dated: Timestamp::from_unix(1),
+    };
+    store.publish(&[version], at(0)).expect("published");
+    let accept = accept_of(Mode::Subscribe, "https://victim.example/cb", 600);
+    let quotas = Quotas::new(100_000, 1_000);
+    let results = store.accept(&[accept], &quotas, at(0));
+    assert_eq!(results, Ok(vec![Ok(())]));
+    confirm_all(&mut store);
+    assert_eq!(store.list(0, 9).expect("listed").len(), 1);
+    store
+}
+
+#[test]
+fn an_active_pair_may_always_renew_and_leave_whatever_waits_for_its_host() {
+    let mut store = with_subscription();
+    let quotas = Quotas::new(100_000, 1_000);
+    let results = store.accept(&requests_of_one_host(0..11, 443), &quotas, at(0));
+    let results = results.expect("accepted");
+    let exceeded = Err(QuotaExceeded::RequestsOfHost(10));
+    assert_eq!(results[9..], [Ok(()), exceeded]);
+    for mode in [Mode::Subscribe, Mode::Unsubscribe] {
+        let accept = accept_of(mode, "https://victim.example/cb", 600);
+        let results = store.accept(&[accept], &quotas, at(0));
+        assert_eq!(results, Ok(vec![Ok(())]), "{mode:?}");
+    }
+    let results = store.accept(&requests_of_one_host(0..1, 8443), &quotas, at(0));
+    assert_eq!(results, Ok(vec![Ok(())]), "another port has its own quota");
+}
+
+#[test]
+fn of_the_requests_that_wait_for_an_active_pair_the_newest_of_each_mode_stays() {
+    let mut store = with_subscription();
+    let quotas = Quotas::new(100_000, 1_000);
+    let mut requests = Vec::new();
+    for lease_s in 1_000..1_100 {
+        requests.push(accept_of(
+            Mode::Subscribe,
+            "https://victim.example/cb",
+            lease_s,
+        ));
+    }
+    requests.push(accept_of(Mode::Unsubscribe, "https://victim.example/cb", 1));
+    let results = store.accept(&requests, &quotas, at(0)).expect("accepted");
+    assert!(results.iter().all(Result::is_ok));
+    let waiting = store.requests(None, 10).expect("listed");
+    let leases: Vec<u32> = waiting.iter().map(|request| request.lease_s).collect();
+    assert_eq!(leases, [1_099, 1]);
+}
+
+#[test]
+fn a_verification_that_failed_waits_for_another_only_below_half_of_a_quota() {
+    for (count, effect) in [(5, ReportEffect::Waiting), (6, ReportEffect::Rejected)] {
+        let mut store = with_subscription();
+        let quotas = Quotas::new(100_000, 1_000);
+        let results = store.accept(&requests_of_one_host(0..count, 443), &quotas, at(0));
+        assert!(results.is_ok());
+        let ids = waiting_ids(&mut store);
+        let begun = store.begin_verifications(&ids[..1]).expect("begun");
+        let report = Report::Unreached {
+            id: begun[0].id,
+            result: Some(AttemptResult::Failed(Failure::Connect)),
+            delay: Duration::from_secs(60),
+        };
+        assert_eq!(record(&mut store, &[report]), [effect], "{count}");
+    }
+}
+
+#[test]
+fn twenty_rejections_are_kept_for_a_host() {
+    let mut store = with_subscription();
+    let quotas = Quotas {
+        requests_per_host: 0,
+        ..Quotas::new(100_000, 1_000)
+    };
+    let refused = store.accept(&requests_of_one_host(0..30, 443), &quotas, at(0));
+    assert!(refused.is_ok());
+    let other = accept_of(Mode::Subscribe, "https://other.example/", 1);
+    assert!(store.accept(&[other], &quotas, at(1)).is_ok());
+    let of_host = store.rejections(Some("victim.example"), 100);
+    assert_eq!(of_host.expect("listed").len(), REJECTIONS_PER_HOST);
+    let all = store.rejections(None, 100).expect("listed");
+    assert_eq!(all.len(), REJECTIONS_PER_HOST + 1);
+    assert_eq!(all[0].reason, RejectionReason::Quota);
+}
+
+#[test]
+fn an_address_may_have_as_many_requests_waiting_as_are_free() {
+    let mut store = with_subscription();
+    let quotas = Quotas {
+        requests: 8,
+        ..Quotas::new(100_000, 1_000)
+    };
+    let mut accepted = Vec::new();
+    for asker in 1..=4 {
+        let mut requests = Vec::new();
+        for number in 0..8 {
+            let callback = format!("https://h{asker}-{number}.example/");
+            let mut accept = accept_of(Mode::Subscribe, &callback, 1);
+            accept.asker = asker;
+            requests.push(accept);
+        }
+        let results = store.accept(&requests, &quotas, at(0)).expect("accepted");
+        accepted.push(results.iter().filter(|result| result.is_ok()).count());
+    }
+    assert_eq!(accepted, [4, 2, 1, 1]);
 }

@@ -1,0 +1,491 @@
+//! The engine's attempts to reach callbacks: finds due ones in the store, starts those that the scheduler chooses on
+//! threads of a pool, and records their results in the store and the log.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering::Relaxed;
+use std::sync::mpsc::SyncSender;
+use std::time::{Duration, Instant};
+
+use tracing::{debug, error, info};
+
+use super::time::{Now, ScanSchedule};
+use super::{Engine, Message, Storage, jitter};
+use crate::hub::Topic;
+use crate::hub::UnixMillis;
+use crate::hub::client::{Attempt, Client, Job};
+use crate::hub::cpu_wait::cpu_wait;
+use crate::hub::pool::ThreadPool;
+use crate::hub::scheduler::{AttemptId, AttemptLimits, DueAttempt, Scheduler};
+use crate::hub::settings::HubSettings;
+use crate::hub::store::{DenialNotice, Report, ReportEffect, Store, StoreError};
+use crate::hub::subscription::{AttemptResult, DeliveryResult, Failure};
+
+/// The longest queue of deliveries, and of verifications and denials; what is due beyond it waits in the store. Our
+/// choice: as many as there are subscriptions by default, in some ten megabytes.
+const QUEUE_MAX: usize = 100_000;
+
+/// The longest delay before an attempt that did not reach its host is repeated without counting a failure.
+const REPEAT_DELAY_MAX: Duration = Duration::from_secs(60);
+
+/// Of the time of an attempt that timed out, the part spent waiting for a core from which it is our own fault.
+const OWN_LAG_PART: f64 = 0.25;
+
+/// An attempt that ended on its thread.
+#[derive(Debug)]
+pub(in crate::hub) struct EndedAttempt {
+    number: u64,
+    job: Arc<Job>,
+    attempt: Attempt,
+    elapsed: Duration,
+    /// How long its thread waited for a core.
+    cpu_wait: Duration,
+}
+
+impl EndedAttempt {
+    /// Tells whether it timed out because this machine had no core for it.
+    fn is_own_lag(&self) -> bool {
+        self.attempt.result == Some(AttemptResult::Failed(Failure::Timeout))
+            && self.cpu_wait.as_secs_f64() >= self.elapsed.as_secs_f64() * OWN_LAG_PART
+    }
+}
+
+/// The result of an attempt for the store, and its status for the log.
+pub(super) struct AttemptRecord {
+    job: Arc<Job>,
+    report: Report,
+    status: String,
+}
+
+/// Running and queued attempts.
+pub(super) struct Attempts {
+    client: Client,
+    pool: ThreadPool,
+    sender: SyncSender<Message>,
+    deliveries: AttemptGroup,
+    /// With denials.
+    verifications: AttemptGroup,
+}
+
+/// Attempts with limits of their own.
+struct AttemptGroup {
+    scheduler: Scheduler,
+    /// The bytes of each running attempt, by its number.
+    progress: HashMap<u64, Arc<AtomicU64>>,
+    scan: ScanSchedule,
+}
+
+impl AttemptGroup {
+    fn new(limits: AttemptLimits, now: Instant) -> AttemptGroup {
+        AttemptGroup {
+            scheduler: Scheduler::new(limits, now),
+            progress: HashMap::new(),
+            scan: ScanSchedule::new(now),
+        }
+    }
+
+    /// Replaces the queue by what `find` returns, if it is time to look, and starts as many attempts as may run. Returns
+    /// the number of each.
+    fn start(
+        &mut self,
+        storage: &mut Storage,
+        find: impl FnOnce(&mut Store) -> Result<Vec<DueAttempt>, StoreError>,
+        now: Instant,
+    ) -> HashMap<AttemptId, u64> {
+        if self.scan.is_due(now) {
+            let began = Instant::now();
+            let due = storage.read(find).unwrap_or_default();
+            self.scheduler.set_queue(due);
+            let took = began.elapsed();
+            self.scan.record(now + took, took);
+        }
+        let started = self.scheduler.start(now);
+        let numbers = started.iter().map(|started| (started.id, started.number));
+        numbers.collect()
+    }
+
+    fn observe_progress(&mut self, now: Instant) {
+        for (number, bytes) in &self.progress {
+            self.scheduler.progress(*number, bytes.load(Relaxed), now);
+        }
+    }
+
+    /// Returns the time until something may start without a message: a running attempt stalls, or a scan is due.
+    fn until_change(&self, now: Instant) -> Duration {
+        let until_scan = self.scan.until_due(now);
+        if self.scheduler.queued() == 0 {
+            return until_scan;
+        }
+        let until_stall = self.scheduler.until_stall(now);
+        until_stall.map_or(until_scan, |until_stall| until_stall.min(until_scan))
+    }
+}
+
+impl Attempts {
+    pub(super) fn new(
+        client: Client,
+        sender: SyncSender<Message>,
+        settings: &HubSettings,
+        now: Instant,
+    ) -> Attempts {
+        Attempts {
+            client,
+            pool: ThreadPool::new("hub-attempt", settings.sockets()),
+            sender,
+            deliveries: AttemptGroup::new(settings.deliveries, now),
+            verifications: AttemptGroup::new(settings.verifications, now),
+        }
+    }
+
+    /// Returns the number of running attempts.
+    pub(super) fn running(&self) -> usize {
+        self.deliveries.scheduler.running() + self.verifications.scheduler.running()
+    }
+
+    /// Cancels all running attempts; they end soon after.
+    pub(super) fn cut(&mut self) {
+        self.client.cut();
+    }
+
+    pub(super) fn scan_now(&mut self) {
+        self.deliveries.scan.now();
+        self.verifications.scan.now();
+    }
+
+    pub(super) fn scan_requests_soon(&mut self) {
+        self.verifications.scan.soon();
+    }
+
+    pub(super) fn observe_progress(&mut self, now: Instant) {
+        self.deliveries.observe_progress(now);
+        self.verifications.observe_progress(now);
+    }
+
+    /// Returns the time until something may start without a message.
+    pub(super) fn until_change(&self, now: Instant) -> Duration {
+        let deliveries = self.deliveries.until_change(now);
+        deliveries.min(self.verifications.until_change(now))
+    }
+
+    /// Starts due verifications and denials. Returns those for which there was no thread.
+    pub(super) fn start_verifications(
+        &mut self,
+        storage: &mut Storage,
+        now: Now,
+    ) -> Vec<EndedAttempt> {
+        let find = |store: &mut Store| {
+            let mut due = store.due_requests(QUEUE_MAX, now.unix)?;
+            due.extend(store.due_denials(QUEUE_MAX - due.len(), now.unix)?);
+            Ok(due)
+        };
+        let numbers = self.verifications.start(storage, find, now.instant);
+        let mut requests = Vec::new();
+        let mut denials = Vec::new();
+        for id in numbers.keys() {
+            match id {
+                AttemptId::Verification(id) => requests.push(*id),
+                AttemptId::Denial(id) => denials.push(*id),
+                AttemptId::Delivery(_) => {}
+            }
+        }
+        let mut jobs = Vec::with_capacity(numbers.len());
+        let begun = storage.write_if(!requests.is_empty(), |store| {
+            store.begin_verifications(&requests)
+        });
+        for request in begun {
+            jobs.push((AttemptId::Verification(request.id), Job::Verify(request)));
+        }
+        let begun = storage.write_if(!denials.is_empty(), |store| {
+            store.begin_denials(&denials, now.unix)
+        });
+        for denial in begun {
+            jobs.push((AttemptId::Denial(denial.id), Job::Deny(denial)));
+        }
+        self.run_all(jobs, numbers)
+    }
+
+    /// Starts due deliveries of `contents`. Returns those for which there was no thread.
+    pub(super) fn start_deliveries(
+        &mut self,
+        storage: &mut Storage,
+        contents: &BTreeMap<String, Topic>,
+        now: Now,
+    ) -> Vec<EndedAttempt> {
+        let find = |store: &mut Store| store.due_deliveries(QUEUE_MAX, now.unix);
+        let numbers = self.deliveries.start(storage, find, now.instant);
+        let mut ids = Vec::new();
+        for id in numbers.keys() {
+            if let AttemptId::Delivery(id) = id {
+                ids.push(*id);
+            }
+        }
+        let begun = storage.write_if(!ids.is_empty(), |store| {
+            store.begin_deliveries(&ids, now.unix)
+        });
+        let mut jobs = Vec::with_capacity(begun.len());
+        for listed in begun {
+            // `begin_deliveries` returns only topics whose stored digest is one that this process has published, so
+            // their content is in `contents`.
+            if let Some(topic) = contents.get(&listed.topic).cloned() {
+                let id = AttemptId::Delivery(listed.id);
+                jobs.push((id, Job::Deliver(listed, topic)));
+            }
+        }
+        self.run_all(jobs, numbers)
+    }
+
+    /// Runs these jobs, and ends the attempts of `numbers` that have no job: another process has changed the store.
+    fn run_all(
+        &mut self,
+        jobs: Vec<(AttemptId, Job)>,
+        mut numbers: HashMap<AttemptId, u64>,
+    ) -> Vec<EndedAttempt> {
+        let mut not_run = Vec::new();
+        for (id, job) in jobs {
+            if let Some(number) = numbers.remove(&id) {
+                not_run.extend(self.run(number, Arc::new(job)));
+            }
+        }
+        for (id, number) in numbers {
+            let group = match id {
+                AttemptId::Delivery(_) => &mut self.deliveries,
+                AttemptId::Verification(_) | AttemptId::Denial(_) => &mut self.verifications,
+            };
+            group.scheduler.cancel(number);
+        }
+        not_run
+    }
+
+    /// Runs an attempt on a thread of the pool; returns it as ended if the system refuses one.
+    fn run(&mut self, number: u64, job: Arc<Job>) -> Option<EndedAttempt> {
+        let progress = Arc::default();
+        let group = self.group(&job);
+        group.progress.insert(number, Arc::clone(&progress));
+        let client = self.client.clone();
+        let sender = self.sender.clone();
+        let task = Arc::clone(&job);
+        let started = self.pool.run(move || {
+            let began = Instant::now();
+            let waited_before = cpu_wait();
+            let attempt = client.run(&task, &progress);
+            let ended = EndedAttempt {
+                number,
+                job: task,
+                attempt,
+                elapsed: began.elapsed(),
+                cpu_wait: cpu_wait().saturating_sub(waited_before),
+            };
+            // After the hub's thread has ended, the result is not needed.
+            let _gone = sender.send(Message::Ended(ended));
+        });
+        if let Err(error) = started {
+            error!("deliveries and verifications are deferred: {error}");
+            return Some(EndedAttempt {
+                number,
+                job,
+                attempt: Attempt::DEFERRED,
+                elapsed: Duration::ZERO,
+                cpu_wait: Duration::ZERO,
+            });
+        }
+        None
+    }
+
+    fn finish(&mut self, ended: &EndedAttempt, now: Instant) {
+        let number = ended.number;
+        let group = self.group(&ended.job);
+        if let Some(progress) = group.progress.remove(&number) {
+            let bytes = progress.load(Relaxed);
+            group.scheduler.progress(number, bytes, now);
+        }
+        group
+            .scheduler
+            .finish(number, ended.elapsed, ended.cpu_wait, now);
+    }
+
+    fn group(&mut self, job: &Job) -> &mut AttemptGroup {
+        match job {
+            Job::Deliver(..) => &mut self.deliveries,
+            Job::Verify(_) | Job::Deny(_) => &mut self.verifications,
+        }
+    }
+}
+
+impl Engine {
+    /// Processes the end of an attempt: ends a denial at once, and queues other results for the store.
+    pub(super) fn end_attempt(&mut self, ended: EndedAttempt, now: Now) {
+        self.attempts.finish(&ended, now.instant);
+        let mut result = ended.attempt.result;
+        let mut status = result.map_or("deferred".to_owned(), |result| result.to_string());
+        let is_own_lag = ended.is_own_lag();
+        if is_own_lag {
+            self.lagged_at = Some(now.instant);
+            status.push_str(": this machine was busy");
+        }
+        let report = match &*ended.job {
+            Job::Deny(notice) => return self.end_denial(notice, result, &status),
+            Job::Verify(request) if result.is_none_or(AttemptResult::is_of_network) => {
+                Report::Unreached {
+                    id: request.id,
+                    result,
+                    delay: self.repeat_delay(),
+                }
+            }
+            Job::Verify(request) => {
+                let confirmed = ended.attempt.confirmed;
+                if result.is_some_and(AttemptResult::is_success) && !confirmed {
+                    status.push_str(" without the challenge");
+                }
+                Report::Verified {
+                    id: request.id,
+                    // The lease counts from the request that was confirmed.
+                    asked_at: now.unix.minus(ended.elapsed),
+                    confirmed,
+                    result: result.unwrap_or(AttemptResult::Failed(Failure::Internal)),
+                }
+            }
+            Job::Deliver(listed, _) => {
+                // What this machine does to itself is no failure of a subscriber. (A verification is repeated anyway.)
+                if is_own_lag {
+                    result = None;
+                }
+                // If most hosts are unreachable, our own network is at fault, and the failure does not count.
+                let is_own_network = result.is_some()
+                    && self.breaker.record(
+                        &ended.job.authority(),
+                        listed.state.is_evidence(now.unix),
+                        ended.attempt.is_reached,
+                        now.instant,
+                    );
+                if is_own_network {
+                    result = None;
+                }
+                self.shared.stats.count_end(result, ended.elapsed);
+                let mut retry_after = ended.attempt.retry_after;
+                if is_own_network || is_own_lag {
+                    retry_after = Some(self.repeat_delay());
+                }
+                Report::Delivered {
+                    id: listed.id,
+                    result: DeliveryResult {
+                        attempt: listed.state.attempt,
+                        result,
+                        retry_after,
+                        elapsed: ended.elapsed,
+                        jitter: jitter(),
+                    },
+                }
+            }
+        };
+        // An attempt that was cancelled with the loss of the role is no failure of its subscriber.
+        let has_status = matches!(ended.attempt.result, Some(AttemptResult::Status(_)));
+        if self.storage.is_delivering() || has_status {
+            self.ended.push(AttemptRecord {
+                job: ended.job,
+                report,
+                status,
+            });
+        }
+    }
+
+    /// Ends a denial that has reached its callback: any status shows that, except those of a proxy whose server is down
+    /// (502 to 504).
+    fn end_denial(&mut self, notice: &DenialNotice, result: Option<AttemptResult>, status: &str) {
+        let is_told = result.is_some_and(|result| {
+            !result.is_of_network() && !matches!(result, AttemptResult::Status(502..=504))
+        });
+        let (topic, callback_host) = (&notice.topic, notice.callback.host());
+        debug!(topic, %callback_host, status, is_told, "a denial was sent");
+        if is_told {
+            self.storage.write(|store| store.end_denial(notice.id));
+        }
+    }
+
+    /// Returns the delay before an attempt that did not reach its host is repeated without counting a failure: the
+    /// delay after a first failure, but at most a minute.
+    fn repeat_delay(&self) -> Duration {
+        let delay = self.settings.policy.delay(1, None, jitter());
+        delay.min(REPEAT_DELAY_MAX)
+    }
+
+    /// Stores the results of attempts in one transaction. If that fails, they stay queued, and no new attempt starts.
+    pub(super) fn record(&mut self, now: UnixMillis) {
+        if self.ended.is_empty() || !self.storage.is_open() {
+            return;
+        }
+        let reports = self.ended.iter().map(|ended| ended.report.clone());
+        let reports: Vec<Report> = reports.collect();
+        let policy = self.settings.policy.clone();
+        let quotas = self.settings.quotas;
+        let effects = self
+            .storage
+            .write(|store| store.record(&reports, &policy, &quotas, now));
+        let Some(effects) = effects else {
+            return;
+        };
+        for (ended, effect) in std::mem::take(&mut self.ended).into_iter().zip(effects) {
+            self.scan_after(&ended.job);
+            self.log(&ended, effect);
+        }
+    }
+
+    /// Asks for a scan of what may have become due with the end of an attempt: another request of the same pair, or
+    /// content that is newer than the one that was sent.
+    fn scan_after(&mut self, job: &Job) {
+        match job {
+            Job::Deliver(listed, sent) => {
+                let current = self.contents.get(&listed.topic);
+                if current.is_some_and(|current| current.digest != sent.digest) {
+                    self.attempts.deliveries.scan.soon();
+                }
+            }
+            Job::Verify(_) | Job::Deny(_) => self.attempts.verifications.scan.soon(),
+        }
+    }
+
+    /// Counts and logs the effect of an attempt.
+    fn log(&self, ended: &AttemptRecord, effect: ReportEffect) {
+        let stats = &self.shared.stats;
+        let (request, subscription) = match ended.report {
+            Report::Delivered { id, .. } => (None, Some(id)),
+            Report::Verified { id, .. } | Report::Unreached { id, .. } => (Some(id), None),
+        };
+        let ((topic, callback_host), status) = (ended.job.pair(), &ended.status);
+        let mut reason = None;
+        let message = match effect {
+            ReportEffect::Activated => "a subscription is active",
+            ReportEffect::Renewed => "a subscription is renewed",
+            ReportEffect::Leaving => {
+                "a subscription is removed when its running delivery has ended"
+            }
+            ReportEffect::Rejected => "a request was not confirmed",
+            ReportEffect::Removed(removal) => {
+                stats.count_removals(removal, 1);
+                reason = Some(removal.as_str());
+                "a subscription is removed"
+            }
+            ReportEffect::Waiting
+                if !matches!(ended.report, Report::Unreached { result: None, .. }) =>
+            {
+                "a callback could not be reached for its verification, which is retried"
+            }
+            ReportEffect::Waiting | ReportEffect::Stale | ReportEffect::Kept => {
+                debug!(
+                    subscription,
+                    request, topic, callback_host, status, "a delivery or verification ended"
+                );
+                return;
+            }
+        };
+        match (effect, &ended.report) {
+            (ReportEffect::Rejected, _) => stats.rejected.fetch_add(1, Relaxed),
+            (_, Report::Verified { .. }) => stats.confirmed.fetch_add(1, Relaxed),
+            _ => 0,
+        };
+        info!(
+            subscription,
+            request, topic, callback_host, reason, status, "{message}"
+        );
+    }
+}
