@@ -9,7 +9,6 @@
 //! duplicate key in an object is rejected; invalid values of a tool's arguments give a result with `isError`, which
 //! clients show to the model; `arguments` that are not an object give -32602. `tests.rs` lists requirements and tests.
 
-mod batch;
 mod catalog;
 mod completion;
 mod dispatch;
@@ -32,11 +31,11 @@ mod tools;
 #[cfg(test)]
 mod tests;
 
-pub use batch::Batch;
 pub use catalog::Catalog;
 pub use guard::Origin;
 pub use head::{Field, Form, Head};
 pub(crate) use reply::Refusal;
 pub use reply::{METHODS, REQUEST_HEADERS, Reply};
-pub use server::{Begun, Server, Settings};
+
+pub use server::{Batch, Begun, Server, Settings};
 pub use session::SessionId;

@@ -1,8 +1,10 @@
 //! Handles a request: checks origin and host, HTTP method, media type, message and era, then calls the JSON-RPC method.
 
+mod batch;
+
 use serde_json::Value;
 
-use super::batch::Batch;
+pub use self::batch::Batch;
 use super::catalog::Catalog;
 use super::dispatch;
 use super::guard::{Guard, Origin};

@@ -3,14 +3,14 @@
 
 use serde_json::Value;
 
-use super::catalog::Catalog;
-use super::guard::Origin;
-use super::head::{Form, Head};
-use super::jsonrpc::{Message, Request, RpcError, push_error, read};
-use super::protocol::Revision;
-use super::reply::{Reply, TOO_MANY};
-use super::request_work::RequestWork;
-use super::server::{Server, bad_request};
+use super::{Server, bad_request};
+use crate::mcp::catalog::Catalog;
+use crate::mcp::guard::Origin;
+use crate::mcp::head::{Form, Head};
+use crate::mcp::jsonrpc::{Message, Request, RpcError, push_error, read};
+use crate::mcp::protocol::Revision;
+use crate::mcp::reply::{Reply, TOO_MANY};
+use crate::mcp::request_work::RequestWork;
 
 /// Largest number of messages in a batch; larger batches are rejected.
 const MESSAGES_MAX: usize = 32;
