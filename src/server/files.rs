@@ -10,7 +10,7 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::dataset::{
-    CHECK, EDITORIAL, FILES, FileSpec, Files, IGNORED, INSIGHTS, REVIEWS, TAXONOMY,
+    CHECK, EDITORIAL, FILES, FileSpec, Files, IGNORED, INSIGHTS, REVIEWS, SITE, TAXONOMY,
 };
 use crate::wire::date::Timestamp;
 
@@ -98,6 +98,7 @@ fn read_once(named: &Path, found: &Path) -> Result<Files, ReadError> {
         insights: read(INSIGHTS)?,
         check: read(CHECK)?,
         ignored: read(IGNORED)?,
+        site: read(SITE)?,
         ..Files::default()
     })
 }
@@ -244,7 +245,7 @@ mod tests {
         assert_eq!(files.reviews.len(), 100);
         assert_eq!(files.editorial.as_deref(), Some(&b"e"[..]));
         assert_eq!(files.taxonomy, None);
-        let small = [TAXONOMY, EDITORIAL, CHECK, IGNORED].map(|file| (file, 16));
+        let small = [TAXONOMY, EDITORIAL, CHECK, IGNORED, SITE].map(|file| (file, 16));
         let large = [(INSIGHTS, 256), (REVIEWS, 1_024)];
         for (FileSpec { name, .. }, mib) in small.into_iter().chain(large) {
             // Sparse files; the largest ones are not read at their limit.

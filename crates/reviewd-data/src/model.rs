@@ -340,6 +340,8 @@ pub struct Editorial {
     pub pull_quote: Option<String>,
     /// Questions and answers with the reviews that support them.
     pub faq: Vec<Question>,
+    /// Ids of the reviews that are shown before the newest, in their order.
+    pub featured: Vec<String>,
 }
 
 /// A question, its answer, and the reviews that support it.

@@ -21,6 +21,9 @@ const REASON_CHARS_MAX: usize = 200;
 /// Largest count in an insights document: 2^53 - 1, up to which every JSON parser is exact.
 const COUNT_MAX: u64 = 9_007_199_254_740_991;
 
+/// Reviews that can be pinned. Our choice: more would push the newest ones off the first screens.
+const FEATURED_MAX: usize = 10;
+
 /// The message about an id of no published review.
 const NOT_PUBLISHED: &str = "is not the id of a published review";
 
@@ -81,9 +84,15 @@ pub(super) fn editorial(item: Item<'_>, published: Option<Published<'_, '_>>) ->
         }
         id
     };
+    let featured = |item: Item<'_>| {
+        let ids = item.each(FEATURED_MAX, review_id);
+        item.refuse_doubles("id", ids.iter());
+        ids
+    };
     item.object(|keys| Editorial {
         summary: keys.key("summary").optional(Text::Prose),
         pull_quote: keys.key("pull_quote").optional(Text::Prose),
+        featured: keys.given("featured").map(featured).unwrap_or_default(),
         faq: keys.key("faq").each(LIST_MAX, |item| {
             item.object(|keys| Question {
                 question: keys.key("question").string(Text::Prose),

@@ -12,6 +12,7 @@ pub mod mentions;
 mod problem;
 pub mod publish;
 mod reviews;
+mod site;
 mod trades;
 
 #[cfg(test)]
@@ -30,6 +31,7 @@ pub use lints::rules;
 pub use problem::{Problem, Problems, Warning};
 pub use reviews::MEDIA_MAX;
 pub use reviews::{KEYS_OPTIONAL, KEYS_REQUIRED, check_review, is_language_tag};
+pub use site::PAGE_LANGUAGES;
 pub use trades::{of_type as trade_of_type, type_in_words};
 
 use crate::model::site::Site;
@@ -46,7 +48,7 @@ pub const REVIEWS_MAX: usize = 10_000_000;
 /// Size of `reviews.json` above which it is refused: 1 GiB, some 1,500,000 reviews.
 pub const REVIEWS_BYTES_MAX: usize = 1 << 30;
 
-/// Size of `taxonomy.json`, `editorial.json`, `check.json` or `ignored.json` above which it is refused: 16 MiB.
+/// Size of `taxonomy.json`, `editorial.json`, `check.json`, `ignored.json` or `site.json` above which it is refused: 16 MiB.
 pub const LISTS_BYTES_MAX: usize = 16 << 20;
 
 /// Size of `insights.json` above which it is refused: 256 MiB.
@@ -64,9 +66,11 @@ pub const INSIGHTS: FileSpec = FileSpec::new("insights.json", INSIGHTS_BYTES_MAX
 pub const CHECK: FileSpec = FileSpec::new("check.json", LISTS_BYTES_MAX);
 /// `ignored.json`: permanently removed reviews.
 pub const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
+/// The look and the language of the pages.
+pub const SITE: FileSpec = FileSpec::new("site.json", LISTS_BYTES_MAX);
 
 /// All files of a data directory; only the first is required.
-pub const FILES: [FileSpec; 6] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED];
+pub const FILES: [FileSpec; 7] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED, SITE];
 
 /// The bytes of the operator's files, as they were read.
 #[derive(Clone, Debug, Default)]
@@ -83,6 +87,8 @@ pub struct Files {
     pub check: Option<Vec<u8>>,
     /// `ignored.json`: permanently removed reviews; ids and days are published.
     pub ignored: Option<Vec<u8>>,
+    /// `site.json`: the look and the language of the pages.
+    pub site: Option<Vec<u8>>,
     /// The newest modification time of the files that affect the published documents; `None` for files from memory.
     pub modified: Option<Timestamp>,
 }
@@ -103,6 +109,12 @@ impl Files {
                 hash.update((bytes.len() as u64).to_be_bytes());
                 hash.update(bytes);
             }
+        }
+        // Likewise without a site file; the name keeps it apart from the others.
+        if let Some(bytes) = &self.site {
+            hash.update(b"site");
+            hash.update((bytes.len() as u64).to_be_bytes());
+            hash.update(bytes);
         }
         hash.finalize().into()
     }
@@ -181,6 +193,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         companions::editorial(item, published)
     });
     companions::check_insights(&files.insights, published, &mut problems);
+    let site_file = json::read(SITE, &files.site, &mut problems, site::site);
     let suppressed = json::read(CHECK, &files.check, &mut problems, lints::suppressions);
     let Some(mut file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
@@ -208,8 +221,11 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         suppressed: suppressed.unwrap_or_default(),
         ignored_count: published_count - file.reviews.len(),
     };
+    let site_file = site_file.unwrap_or_default();
+    let by_type = trades::clientele(trades::of_type(&file.business.kind));
     let site = Site {
-        clientele: trades::clientele(trades::of_type(&file.business.kind)),
+        clientele: site_file.clientele.unwrap_or(by_type),
+        ..site_file.site
     };
     let dataset = Dataset {
         business: file.business,

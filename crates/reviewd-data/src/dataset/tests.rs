@@ -53,6 +53,15 @@ pub(super) fn without_positions(problems: &Problems) -> String {
     lines.join("\n")
 }
 
+/// The problems of a `site.json` beside valid files; "" if it is accepted.
+pub(super) fn problems_of_site(text: &str) -> String {
+    let files = Files {
+        site: Some(text.into()),
+        ..files(reviews_file(REVIEW))
+    };
+    outcome(files).err().unwrap_or_default()
+}
+
 /// The problems of a valid file after one replacement.
 fn problems_of(text: &str, part: &str, replacement: &str) -> String {
     let changed = text.replacen(part, replacement, 1);

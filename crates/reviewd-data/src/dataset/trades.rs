@@ -51,7 +51,7 @@ pub fn of_type(kind: &str) -> &'static str {
 /// Returns those whom a business of this trade serves.
 pub(super) fn clientele(trade: &str) -> Clientele {
     match trade {
-        "legal" | "professional" | "beauty" => Clientele::Client,
+        "legal" => Clientele::Client,
         "medical" => Clientele::Patient,
         "hotel" | "restaurant" => Clientele::Guest,
         "education" => Clientele::Student,

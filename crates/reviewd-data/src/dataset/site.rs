@@ -1,0 +1,139 @@
+//! `site.json`: the look and the language of the pages.
+
+use super::LIST_MAX;
+use super::json::{Item, Text};
+use super::trades::{TRADES, clientele};
+use crate::model::site::{Clientele, Color, Font, ReviewLink, Scheme, Site};
+
+/// Largest radius of corners in pixels.
+const RADIUS_MAX: u8 = 24;
+
+/// Reads the file; `None` for the trade if it names none.
+pub(super) fn site(item: Item<'_>) -> SiteFile {
+    item.object(|keys| SiteFile {
+        site: Site {
+            clientele: Clientele::default(),
+            language: keys.given("language").and_then(language),
+            accent: keys.given("accent").and_then(color),
+            scheme: keys.given("scheme").map(scheme).unwrap_or_default(),
+            radius: keys.given("radius").map(radius),
+            font: keys.given("font").map(font).unwrap_or_default(),
+            back_url: keys.given("back_url").map(|item| item.string(Text::Url)),
+            review_links: keys
+                .given("review_links")
+                .map(review_links)
+                .unwrap_or_default(),
+        },
+        clientele: keys.given("trade").and_then(trade),
+    })
+}
+
+/// The contents of the file.
+#[derive(Default)]
+pub(super) struct SiteFile {
+    pub(super) site: Site,
+    /// By the trade, if the file names one.
+    pub(super) clientele: Option<Clientele>,
+}
+
+fn language(item: Item<'_>) -> Option<String> {
+    let wanted = format!("a language of the pages: {}", PAGE_LANGUAGES.join(", "));
+    let known = |tag: &str| PAGE_LANGUAGES.contains(&tag).then(|| tag.to_owned());
+    item.text(wanted, known)
+}
+
+fn trade(item: Item<'_>) -> Option<Clientele> {
+    let names = TRADES.map(|(trade, _)| trade);
+    let wanted = format!("one of the trades: {}", names.join(", "));
+    let known = |name: &str| names.into_iter().find(|known| *known == name);
+    item.text(wanted, known).map(clientele)
+}
+
+fn color(item: Item<'_>) -> Option<Color> {
+    item.text("a color such as \"#1f5f58\"", Color::parse)
+}
+
+fn scheme(item: Item<'_>) -> Scheme {
+    let wanted = "one of auto, light, dark";
+    let known = |word: &str| Scheme::ALL.into_iter().find(|one| one.word() == word);
+    item.text(wanted, known).unwrap_or_default()
+}
+
+fn font(item: Item<'_>) -> Font {
+    let names = Font::ALL.map(Font::word);
+    let wanted = format!("one of {}", names.join(", "));
+    let known = |word: &str| Font::ALL.into_iter().find(|one| one.word() == word);
+    item.text(wanted, known).unwrap_or_default()
+}
+
+fn radius(item: Item<'_>) -> u8 {
+    let number = item.number(0.0..=f64::from(RADIUS_MAX));
+    let whole = number.as_u64().and_then(|number| u8::try_from(number).ok());
+    whole.unwrap_or_else(|| {
+        item.refuse("is not a whole number of pixels");
+        0
+    })
+}
+
+fn review_links(item: Item<'_>) -> Vec<ReviewLink> {
+    let links = item.each(LIST_MAX, |item| {
+        item.object(|keys| ReviewLink {
+            source: keys.key("source").string(Text::Name),
+            url: keys.key("url").string(Text::Url),
+        })
+    });
+    item.refuse_doubles("source", links.iter().map(|link| &link.source));
+    links
+}
+
+/// The languages in which the pages have words; a test of the pages compares the list with their message files.
+pub const PAGE_LANGUAGES: [&str; 5] = ["en", "de", "es", "fr", "ar"];
+
+#[cfg(test)]
+mod tests {
+    use crate::dataset::tests::problems_of_site;
+
+    #[test]
+    fn each_wrong_value_is_named() {
+        for (file, expected) in [
+            (
+                r#"{"accent": "teal"}"#,
+                "accent: \"teal\" is not a color such as",
+            ),
+            (
+                r#"{"radius": 25}"#,
+                "radius: 25 is not a number from 0 to 24",
+            ),
+            (r#"{"radius": 1.5}"#, "radius: 1.5 is not a whole number"),
+            (
+                r#"{"language": "tlh"}"#,
+                "language: \"tlh\" is not a language of the pages: en, de",
+            ),
+            (
+                r#"{"trade": "alchemy"}"#,
+                "trade: \"alchemy\" is not one of the trades: legal",
+            ),
+            (
+                r#"{"scheme": "sepia"}"#,
+                "scheme: \"sepia\" is not one of auto, light, dark",
+            ),
+            (
+                r#"{"font": "Papyrus"}"#,
+                "font: \"Papyrus\" is not one of mixed",
+            ),
+            (
+                r#"{"back_url": "javascript:x"}"#,
+                "back_url: \"javascript:x\" is not an absolute http",
+            ),
+            (r#"{"colour": "red"}"#, "colour: is not a known key"),
+            (
+                r#"{"review_links": [{"source": "a", "url": "x"}]}"#,
+                "review_links[0].url: \"x\" is not an absolute http",
+            ),
+        ] {
+            let problems = problems_of_site(file);
+            assert!(problems.contains(expected), "{file}: {problems}");
+        }
+        assert_eq!(problems_of_site(r#"{"accent": null, "radius": 24}"#), "");
+    }
+}
