@@ -27,6 +27,8 @@ pub(crate) enum Route<'a> {
     ReviewPage(&'a str),
     /// `/sitemaps/{number}`, with the number as received.
     SitemapPart(&'a str),
+    /// `/widget.json`, with the parameters of a search.
+    WidgetData,
     Health,
     Ready,
     Hub,
@@ -96,12 +98,12 @@ pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     document("/.well-known/ai-catalog.json", Document::AiCatalog),
     page("/", Page::Home),
     page("/page.css", Page::Stylesheet),
-    page("/page.js", Page::Script),
     page("/favicon.svg", Page::Favicon),
     page("/reviews.jsonld", Page::ReviewsJsonLd),
     page("/badge.svg", Page::Badge),
     page("/widget.html", Page::Widget),
     page("/widget.css", Page::WidgetStylesheet),
+    read("/widget.json", Route::WidgetData),
     page("/widget.js", Page::WidgetScript),
     read("/api/reviews/search", Route::Search),
     read("/api/reviews/since/{date}", Route::Since("")),

@@ -1,133 +1,253 @@
-//! `/` without parameters: the business, the insights, and the newest reviews.
+//! `/` without parameters: the business and its rating, sentences of customers, the newest reviews, what they are about,
+//! their number over time, and questions.
 
-use askama::Template;
+use std::collections::HashSet;
 
-use super::form::{Form, QueryParams};
-use super::layout::{Layout, rendered};
-use super::messages::{Language, Messages};
+use super::filters::{OrderEntry, orders};
+use super::form::QueryParams;
+use super::highlights::{Quotation, quote, voices};
+use super::layout::rendered;
+use super::list_page::{ListPage, Sections};
+use super::listing::{Listing, More, cards};
+use super::messages::Messages;
 use super::rating::{Chart, rounded};
-use super::review::{ReviewView, read_newest};
-use super::text::{count, counted, encoded, without_direction};
-use super::{Context, mentioned, text as filters};
-use crate::model::Question;
-use crate::model::insights::{Aspect, Quarter};
+use super::review::ReviewView;
+use super::text::{encoded, newest, without_direction};
+use super::{PageLanguage, Pages, mentioned};
+use crate::model::insights::{Aspect, Polarity};
+use crate::model::{Question, Row};
+use crate::search::filter::{Query, Sort};
+use crate::search::run::cursor_at;
 
-/// Reviews on the page.
+/// Reviews on the page, besides pinned ones.
 const NEWEST_MAX: u32 = 10;
 
+/// Reviews from which filters and the search are shown.
+pub(super) const TOOLS_FROM: u64 = 10;
+/// Reviews from which the mean and the distribution are shown.
+pub(super) const RATING_FROM: u64 = 3;
+
 /// Aspects shown at first; the others are in a `<details>` element.
-const ASPECTS_SHOWN: usize = 8;
+const ASPECTS_SHOWN: usize = 6;
+/// Mentions from which an aspect is shown.
+const MENTIONS_MIN: u64 = 3;
 
-pub(super) fn render(context: &Context<'_>) -> String {
-    let (snapshot, stats) = (context.snapshot, context.stats);
-    let given = QueryParams::default();
-    let text = |text: &Option<String>| text.clone().filter(|text| !text.trim().is_empty());
-    let description = without_direction(&snapshot.business.description);
-    let mut aspects = mentioned(context.insights).into_iter().map(AspectLine::of);
-    let reviews = counted(stats.count, "review", "reviews");
-    rendered(&Home {
-        layout: context.layout,
-        t: Language::DEFAULT.messages(),
-        title: format!("Reviews of {}", context.layout.title),
-        description: match stats.mean_short() {
-            Some(mean) => format!("{mean} of 5 stars from {reviews}. {description}"),
+/// Reviews that a question names.
+const EVIDENCE_SHOWN: usize = 8;
+
+impl Pages {
+    /// Renders the front page.
+    pub(crate) fn home(&self, language: PageLanguage) -> String {
+        let t = language.chosen.messages();
+        let snapshot = &self.snapshot;
+        let given = QueryParams::of_language(language);
+        let count = t.counted(&t.review_count, self.stats.count);
+        let description = without_direction(&snapshot.business.description);
+        let description = match self.stats.mean_tenths() {
+            Some(tenths) => {
+                let rating = t.stars_of_5.fill(&[("stars", &t.tenths(tenths))]);
+                format!("{rating}, {count}. {description}")
+            }
             None => description,
-        },
-        json_ld: context.json_ld,
-        form: Form::new(context.lists, &given),
-        summary: context.insights.and_then(|one| text(&one.summary)),
-        pull_quote: context.insights.and_then(|one| text(&one.pull_quote)),
-        aspects: aspects.by_ref().take(ASPECTS_SHOWN).collect(),
-        more_aspects: aspects.collect(),
-        chart: Chart::of(stats),
-        questions: context.insights.map_or(&[], |insights| &insights.faq),
-        reviews: read_newest(snapshot, NEWEST_MAX),
-        has_more: stats.count > u64::from(NEWEST_MAX),
-        all: reviews,
-        owner: &snapshot.business.name,
-    })
-}
-
-/// One aspect: counts of favorable and critical mentions, and the link to their reviews.
-struct AspectLine<'i> {
-    aspect: &'i Aspect,
-    href: String,
-    bar: Bar,
-    /// The newest quarters; empty if there are fewer than three.
-    quarters: &'i [Quarter],
-}
-
-/// Shares of favorable and critical mentions in percent, drawn from opposite ends.
-struct Bar {
-    positive: u64,
-    negative: u64,
-}
-
-impl<'i> AspectLine<'i> {
-    fn of(aspect: &'i Aspect) -> AspectLine<'i> {
-        let (positive, negative) = (aspect.positive_count, aspect.negative_count);
-        let all = positive + aspect.neutral_count + negative;
-        let quarters = &aspect.quarterly;
-        let first = match quarters.len() {
-            ..3 => quarters.len(),
-            count => count.saturating_sub(QUARTERS_SHOWN),
         };
+        rendered(&ListPage {
+            title: t.reviews_of.fill(&[("name", &self.layout.title)]),
+            description,
+            canonical: Some("/".to_owned()),
+            json_ld: Some(&self.json_ld),
+            listing: self.newest_listing(t, &given),
+            sections: self.sections(t),
+            ..self.list_page(t, language, &given)
+        })
+    }
+
+    /// Returns the newest reviews after the pinned ones.
+    fn newest_listing<'p>(&'p self, t: &'static Messages, given: &'p QueryParams) -> Listing<'p> {
+        let snapshot = &self.snapshot;
+        let mut rows: Vec<Row> = Vec::new();
+        for id in &snapshot.editorial.featured {
+            rows.extend(snapshot.index.row_of_id(id));
+        }
+        let pinned_count = rows.len();
+        for row in newest(snapshot, NEWEST_MAX) {
+            if !rows.contains(&row) {
+                rows.push(row);
+            }
+        }
+        let reviews = rows.iter().map(|row| ReviewView::read(snapshot, *row));
+        let last = Row(NEWEST_MAX - 1);
+        let left = self.stats.count.saturating_sub(u64::from(NEWEST_MAX));
+        let cursor = if left > 0 {
+            cursor_at(&snapshot.index, last, Sort::Newest)
+        } else {
+            None
+        };
+        let shown = rows.len() as u64;
+        Listing {
+            cards: cards(snapshot, t, reviews.collect(), pinned_count),
+            more: cursor.map(|cursor| More {
+                href: given.href(None, Some(&cursor.render())),
+                label: t.counted(&t.show_more, left.min(u64::from(Query::LIMIT_DEFAULT))),
+                shown: self.shown(t, shown),
+            }),
+            ..self.listing(t, given)
+        }
+    }
+
+    /// "10 of 207".
+    pub(super) fn shown(&self, t: &Messages, shown: u64) -> String {
+        let count = t.number(self.stats.count);
+        t.shown_of
+            .fill(&[("shown", &t.number(shown)), ("count", &count)])
+    }
+
+    /// Returns the list without reviews.
+    pub(super) fn listing<'p>(
+        &'p self,
+        t: &'static Messages,
+        given: &'p QueryParams,
+    ) -> Listing<'p> {
+        let has_tools = self.stats.count >= TOOLS_FROM;
+        let mut menus = Vec::new();
+        let mut order: Vec<OrderEntry> = Vec::new();
+        if has_tools {
+            menus = self.menus(t, given);
+            order = orders(t, given);
+        }
+        Listing {
+            cards: Vec::new(),
+            has_tools,
+            given,
+            chips: if has_tools {
+                self.chips(t, given, None)
+            } else {
+                Vec::new()
+            },
+            menus,
+            orders: order,
+            found: String::new(),
+            note: String::new(),
+            show_all: t.show_all.fill(&[("count", &t.number(self.stats.count))]),
+            more: None,
+            first: None,
+        }
+    }
+
+    /// Returns the sections around the list.
+    fn sections(&self, t: &'static Messages) -> Sections<'_> {
+        let snapshot = &self.snapshot;
+        let insights = snapshot.insights_value();
+        let mut aspects = mentioned(insights);
+        aspects.retain(|aspect| aspect.mention_count >= MENTIONS_MIN);
+        let is_many = self.stats.count >= RATING_FROM;
+        if !is_many {
+            aspects.clear();
+        }
+        let pull_quote = insights.and_then(|one| one.pull_quote.as_deref());
+        let pull_quote = pull_quote.filter(|quote| !quote.trim().is_empty());
+        let voices = if is_many {
+            voices(snapshot, &aspects, pull_quote)
+        } else {
+            Vec::new()
+        };
+        let most = aspects.first().map_or(0, |aspect| aspect.mention_count);
+        let lines = aspects
+            .iter()
+            .map(|aspect| self.aspect_line(t, aspect, most));
+        let mut lines: Vec<AspectLine<'_>> = lines.collect();
+        let further = lines.split_off(lines.len().min(ASPECTS_SHOWN));
+        let summary = insights.and_then(|one| one.summary.as_deref());
+        let is_own = insights.is_some_and(|one| one.method.summary == "editorial");
+        let questions = insights.map_or(&[][..], |insights| &insights.faq);
+        Sections {
+            voices,
+            summary: summary.filter(|summary| is_own && !summary.trim().is_empty()),
+            aspects: lines,
+            further_aspects: further,
+            chart: Chart::of(&self.stats, t, self.layout.updated),
+            questions: if is_many {
+                questions.iter().map(|one| self.answer(t, one)).collect()
+            } else {
+                Vec::new()
+            },
+        }
+    }
+
+    fn aspect_line<'p>(&'p self, t: &Messages, aspect: &'p Aspect, most: u64) -> AspectLine<'p> {
+        let percent = |count: u64| rounded(count, most, 1000).unwrap_or(0) as f64 / 10.0;
+        let mut authors = HashSet::new();
+        let mut quotations = Vec::new();
+        for side in [Polarity::Positive, Polarity::Negative] {
+            if let Some(quotation) = quote(&self.snapshot, aspect, side, &authors) {
+                authors.insert(quotation.review.author.clone());
+                quotations.push(quotation);
+            }
+        }
+        let positive = percent(aspect.positive_count);
+        let negative = percent(aspect.negative_count);
+        let all = percent(aspect.positive_count + aspect.neutral_count + aspect.negative_count);
         AspectLine {
-            aspect,
+            label: &aspect.label,
             href: encoded("/?aspect=", &aspect.id),
-            bar: Bar::of(positive, negative, all),
-            quarters: &quarters[first..],
+            mentions: t.counted(&t.mention_count, aspect.mention_count),
+            favorable: of_side(t, Polarity::Positive, aspect.positive_count),
+            neither: of_side(t, Polarity::Neutral, aspect.neutral_count),
+            critical: of_side(t, Polarity::Negative, aspect.negative_count),
+            all_width: all,
+            positive_width: positive,
+            negative_width: negative,
+            negative_start: all - negative,
+            quotations,
         }
     }
 
-    fn bars(&self) -> impl Iterator<Item = Bar> {
-        let quarters = self.quarters.iter();
-        quarters.map(|one| Bar::of(one.positive_count, one.negative_count, one.mention_count))
-    }
-
-    fn mentions(&self) -> String {
-        counted(self.aspect.mention_count, "mention", "mentions")
-    }
-
-    fn positive(&self) -> String {
-        count(self.aspect.positive_count)
-    }
-
-    fn negative(&self) -> String {
-        count(self.aspect.negative_count)
-    }
-}
-
-impl Bar {
-    fn of(positive: u64, negative: u64, all: u64) -> Bar {
-        let percent = |part: u64| rounded(part, all, 100).unwrap_or(0);
-        Bar {
-            positive: percent(positive),
-            negative: percent(negative),
+    fn answer<'p>(&'p self, t: &Messages, question: &'p Question) -> Answer<'p> {
+        let mut reviews = Vec::new();
+        for id in question.review_ids.iter().take(EVIDENCE_SHOWN) {
+            if let Some(row) = self.snapshot.index.row_of_id(id) {
+                reviews.push(ReviewView::read(&self.snapshot, row));
+            }
+        }
+        Answer {
+            question,
+            evidence: t.counted(&t.from_reviews, question.review_ids.len() as u64),
+            reviews,
         }
     }
 }
 
-/// Largest number of quarters in a drawing: the newest ones.
-const QUARTERS_SHOWN: usize = 12;
+/// "23 favorable"; "" if there is none.
+fn of_side(t: &Messages, side: Polarity, count: u64) -> String {
+    if count == 0 {
+        return String::new();
+    }
+    let pattern = match side {
+        Polarity::Positive => &t.favorable,
+        Polarity::Neutral => &t.neither,
+        Polarity::Negative => &t.critical,
+    };
+    pattern.fill(&[("count", &t.number(count))])
+}
 
-#[derive(Template)]
-#[template(path = "home.html")]
-struct Home<'p> {
-    layout: &'p Layout,
-    t: &'static Messages,
-    title: String,
-    description: String,
-    json_ld: &'p str,
-    form: Form<'p>,
-    summary: Option<String>,
-    pull_quote: Option<String>,
-    aspects: Vec<AspectLine<'p>>,
-    more_aspects: Vec<AspectLine<'p>>,
-    chart: Option<Chart>,
-    questions: &'p [Question],
-    reviews: Vec<ReviewView>,
-    has_more: bool,
-    all: String,
-    owner: &'p str,
+/// One aspect: its counts, its bar on the scale of all, and a quotation of each side.
+pub(super) struct AspectLine<'p> {
+    pub(super) label: &'p str,
+    pub(super) href: String,
+    pub(super) mentions: String,
+    pub(super) favorable: String,
+    pub(super) neither: String,
+    pub(super) critical: String,
+    /// Widths in percent of the longest bar.
+    pub(super) all_width: f64,
+    pub(super) positive_width: f64,
+    pub(super) negative_width: f64,
+    pub(super) negative_start: f64,
+    pub(super) quotations: Vec<Quotation>,
+}
+
+/// A question with its answer and reviews that support it.
+pub(super) struct Answer<'p> {
+    pub(super) question: &'p Question,
+    pub(super) evidence: String,
+    pub(super) reviews: Vec<ReviewView>,
 }

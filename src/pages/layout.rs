@@ -3,34 +3,36 @@
 use askama::Template;
 use sha2::{Digest, Sha256};
 
+use super::form::QueryParams;
 use super::messages::{Language, Messages};
-use super::rating::{RatingStats, rounded};
+use super::rating::RatingStats;
 use super::text::{
-    address_line, count, counted, day, link, mailbox, telephone, verification, verifier,
-    without_direction,
+    address_line, day, encoded, link, mailbox, telephone, verification, verifier, without_direction,
 };
-use super::{PageLanguage, Pages, text as filters};
-use crate::model::Business;
+use super::{PageLanguage, Pages, text as filters, theme};
+use crate::model::{Business, platform};
 use crate::snapshot::{Snapshot, Verifications};
 use crate::wire::date::Date;
 use crate::wire::text::hex;
 
-/// The styles of all pages.
+/// The styles of the documentation.
 pub(super) const STYLESHEET: &str = include_str!("assets/page.css");
-/// Updates search results without loading the page; the pages work without it.
-pub(super) const SCRIPT: &str = include_str!("assets/page.js");
 /// Copies and sends the examples of `/developers`; the page can be read without it.
 pub(super) const DEVELOPERS_SCRIPT: &str = include_str!("assets/developers.js");
 
 /// The styles of the pages in the languages of the visitors.
-pub(super) const SITE_STYLESHEET: &str = include_str!("assets/site.css");
+const SITE_STYLESHEET: &str = include_str!("assets/site.css");
 /// What these pages can do only with a script; they work without it.
 pub(super) const SITE_SCRIPT: &str = include_str!("assets/site.js");
 
 /// The common parts of the pages of one snapshot.
 #[derive(Debug)]
 pub(super) struct Layout {
+    /// The stylesheet with the owner's colors.
+    pub(super) site_stylesheet: String,
     pub(super) site_stylesheet_version: String,
+    /// The color schemes that the pages have.
+    pub(super) color_scheme: &'static str,
     pub(super) site_script_version: String,
     pub(super) disclaimer: Option<String>,
     /// The day of the dataset.
@@ -46,18 +48,19 @@ pub(super) struct Layout {
     pub(super) title: String,
     pub(super) base_url: String,
     pub(super) stylesheet_version: String,
-    pub(super) script_version: String,
     pub(super) developers_version: String,
     pub(super) masthead: String,
-    pub(super) rating: String,
     pub(super) footer: String,
 }
 
 impl Layout {
     pub(super) fn new(snapshot: &Snapshot, stats: &RatingStats) -> Layout {
         let business = &snapshot.business;
+        let stylesheet = theme::stylesheet(SITE_STYLESHEET, &snapshot.site);
         Layout {
-            site_stylesheet_version: version(SITE_STYLESHEET),
+            site_stylesheet_version: version(&stylesheet),
+            site_stylesheet: stylesheet,
+            color_scheme: theme::color_scheme(&snapshot.site),
             site_script_version: version(SITE_SCRIPT),
             disclaimer: snapshot.disclaimer.clone(),
             updated: snapshot.updated_at.date(),
@@ -69,10 +72,8 @@ impl Layout {
             title: without_direction(&business.name),
             base_url: snapshot.base_url.clone(),
             stylesheet_version: version(STYLESHEET),
-            script_version: version(SCRIPT),
             developers_version: version(DEVELOPERS_SCRIPT),
             masthead: rendered(&Masthead::of(business)),
-            rating: rendered(&RatingCard::of(stats)),
             footer: rendered(&Footer {
                 disclaimer: snapshot.disclaimer.as_deref(),
                 day: day(snapshot.updated_at.date()),
@@ -90,6 +91,8 @@ pub(super) struct Frame<'p> {
     t: &'static Messages,
     /// The query of links that keep a language which the visitor chose: "" or `?lang=de`.
     pub(super) lang: String,
+    /// The other parameters of the page's own query, for links to it in other languages: "" or `rating=5&`.
+    pub(super) query: String,
 }
 
 impl<'p> Frame<'p> {
@@ -102,7 +105,17 @@ impl<'p> Frame<'p> {
             layout,
             t: language.chosen.messages(),
             lang,
+            query: String::new(),
         }
+    }
+
+    /// Sets the parameters of the page's own query.
+    pub(super) fn with_query(mut self, given: &QueryParams) -> Frame<'p> {
+        for (name, value) in given.iter() {
+            self.query.push_str(&encoded(&format!("{name}="), value));
+            self.query.push('&');
+        }
+        self
     }
 
     /// Like `lang`, for links that have a query already.
@@ -147,6 +160,13 @@ impl<'p> Frame<'p> {
         }
         if self.layout.checks.other_count > 0 {
             checks.push(t.counted(&t.checked_by_others, self.layout.checks.other_count));
+        }
+        if self.layout.checks.account_count > 0 {
+            let names = self.layout.checks.account_platforms.iter();
+            let names = names.map(|by| platform(by).unwrap_or(by));
+            let names = names.collect::<Vec<_>>().join(", ");
+            let count = self.layout.checks.account_count;
+            checks.push(t.counted_with(&t.published_with_account, count, &[("name", &names)]));
         }
         checks
     }
@@ -196,42 +216,6 @@ impl<'b> Masthead<'b> {
 }
 
 #[derive(Template)]
-#[template(path = "rating.html")]
-struct RatingCard {
-    mean: Option<String>,
-    /// Width of the filled stars, from 0 to 120.
-    stars_width: u64,
-    count: String,
-    bars: Vec<StarBar>,
-}
-
-/// One line of the distribution.
-struct StarBar {
-    stars: usize,
-    count: String,
-    is_one: bool,
-    percent: u64,
-}
-
-impl RatingCard {
-    fn of(stats: &RatingStats) -> RatingCard {
-        let bar = |(at, amount): (usize, &u64)| StarBar {
-            stars: at + 1,
-            count: count(*amount),
-            is_one: *amount == 1,
-            percent: rounded(*amount, stats.count, 100).unwrap_or(0),
-        };
-        let bars = stats.distribution.iter().enumerate();
-        RatingCard {
-            mean: stats.mean_short(),
-            stars_width: stats.stars_width(),
-            count: counted(stats.count, "review", "reviews"),
-            bars: bars.rev().map(bar).collect(),
-        }
-    }
-}
-
-#[derive(Template)]
 #[template(path = "footer.html")]
 struct Footer<'s> {
     disclaimer: Option<&'s str>,
@@ -243,7 +227,8 @@ struct Footer<'s> {
 #[derive(Template)]
 #[template(path = "error.html")]
 struct ErrorPage<'p> {
-    layout: &'p Layout,
+    frame: Frame<'p>,
+    t: &'static Messages,
     title: String,
     status: u16,
     heading: &'p str,
@@ -253,8 +238,11 @@ struct ErrorPage<'p> {
 impl Pages {
     /// Renders an error page, in place of JSON: a heading, and a message in lower case without a full stop.
     pub(crate) fn error(&self, status: u16, heading: &str, message: &str) -> String {
+        // Errors have messages in English only.
+        let language = PageLanguage::of(Language::DEFAULT);
         rendered(&ErrorPage {
-            layout: &self.layout,
+            frame: Frame::new(&self.layout, language),
+            t: language.chosen.messages(),
             title: format!("{heading} – {}", self.layout.title),
             status,
             heading,

@@ -1,5 +1,5 @@
-//! HTML pages, badge, widget, linked data and the OpenAPI document, rendered once per snapshot. Only search pages and
-//! widgets with parameters are rendered per request.
+//! HTML pages, badge, widget, linked data and the OpenAPI document, rendered once per snapshot. Searches, pages of single
+//! reviews, widgets with parameters, and pages in another language than the owner's are rendered per request.
 //!
 //! `Page` lists all stored documents of this folder, and [`Pages`] holds their bytes. `layout` has the parts that all
 //! pages share. `api` has the OpenAPI document, from which the documentation is made as well. A search page is rendered
@@ -11,17 +11,23 @@
 mod api;
 mod developers;
 mod discovery;
+mod filters;
 mod form;
+mod highlights;
 mod home;
 mod json_ld;
 mod layout;
+mod list_page;
+mod listing;
 mod messages;
 mod permalink;
 mod rating;
 mod review;
 mod search;
 mod text;
+mod theme;
 mod widget;
+mod widget_data;
 
 #[cfg(test)]
 mod tests;
@@ -38,7 +44,6 @@ use crate::wire::form::pairs;
 use crate::wire::negotiate::choose_language;
 
 use api::Interface;
-use form::Lists;
 use layout::Layout;
 use rating::RatingStats;
 
@@ -51,7 +56,6 @@ pub(crate) enum Page {
     /// `/`, without parameters.
     Home,
     Stylesheet,
-    Script,
     SiteStylesheet,
     SiteScript,
     Favicon,
@@ -112,10 +116,9 @@ impl Policy {
 
 impl Page {
     /// Every document, in the order of the enum, with its Content-Type and its policy for browsers.
-    const TABLE: [(Page, &'static str, Policy); 20] = [
+    const TABLE: [(Page, &'static str, Policy); 19] = [
         (Page::Home, HTML, Policy::Page),
         (Page::Stylesheet, CSS, Policy::Shared),
-        (Page::Script, SCRIPT, Policy::Shared),
         (Page::SiteStylesheet, CSS, Policy::Shared),
         (Page::SiteScript, SCRIPT, Policy::Shared),
         (Page::Favicon, SVG, Policy::Drawing),
@@ -171,10 +174,9 @@ impl Page {
     fn render(self, context: &Context<'_>) -> Bytes {
         let base_url = &context.snapshot.base_url;
         match self {
-            Page::Home => home::render(context).into(),
+            Page::Home => context.home.to_owned().into(),
             Page::Stylesheet => layout::STYLESHEET.into(),
-            Page::Script => layout::SCRIPT.into(),
-            Page::SiteStylesheet => layout::SITE_STYLESHEET.into(),
+            Page::SiteStylesheet => context.layout.site_stylesheet.clone().into(),
             Page::SiteScript => layout::SITE_SCRIPT.into(),
             Page::Favicon => widget::FAVICON.into(),
             Page::ReviewsJsonLd => context.json_ld.to_owned().into(),
@@ -187,7 +189,7 @@ impl Page {
             Page::BadgeDark => widget::badge(context.stats, widget::DARK).into(),
             Page::Widget => widget::render_newest(context).into(),
             Page::WidgetStylesheet => widget::STYLESHEET.into(),
-            Page::WidgetScript => widget::SCRIPT.into(),
+            Page::WidgetScript => widget::script().into(),
             Page::Developers => developers::render(context).into(),
             Page::DevelopersScript => layout::DEVELOPERS_SCRIPT.into(),
             Page::OpenApi => context.interface.render().into(),
@@ -220,11 +222,11 @@ fn mentioned(insights: Option<&Insights>) -> Vec<&Aspect> {
 struct Context<'s> {
     snapshot: &'s Snapshot,
     stats: &'s RatingStats,
-    insights: Option<&'s Insights>,
-    lists: &'s Lists,
     layout: &'s Layout,
     json_ld: &'s str,
     interface: &'s Interface,
+    /// The front page in the default language.
+    home: &'s str,
 }
 
 /// The language of a page, and how it was chosen.
@@ -237,16 +239,37 @@ pub(crate) struct PageLanguage {
     pub(crate) is_negotiated: bool,
 }
 
-/// The stored documents of one snapshot, and the parts that search pages are rendered from.
+impl PageLanguage {
+    /// Returns a language that depends on nothing.
+    fn of(chosen: Language) -> PageLanguage {
+        PageLanguage {
+            chosen,
+            is_explicit: false,
+            is_negotiated: false,
+        }
+    }
+}
+
+/// A document that is rendered per request; the number is part of its entity-tag.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Rendered {
+    List = 0,
+    Widget = 1,
+    Review = 2,
+    SitemapPart = 3,
+    WidgetData = 4,
+}
+
+/// The stored documents of one snapshot, and the parts that pages are rendered from.
 #[derive(Debug)]
 pub struct Pages {
     snapshot: Arc<Snapshot>,
     /// Indexed by `Page as usize`.
     resources: Vec<Resource>,
     stats: RatingStats,
-    lists: Lists,
     layout: Layout,
-    search_tags: QueryTags,
+    json_ld: String,
+    tags: QueryTags,
 }
 
 impl Pages {
@@ -254,42 +277,68 @@ impl Pages {
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>) -> Pages {
         let stats = RatingStats::of(&snapshot);
-        let insights = snapshot.insights_value();
-        let lists = Lists::new(&snapshot, insights);
         let layout = Layout::new(&snapshot, &stats);
         let json_ld = json_ld::render(&snapshot, &stats);
-        let interface = Interface::new(&snapshot, insights);
-        let context = Context {
-            snapshot: &snapshot,
-            stats: &stats,
-            insights,
-            lists: &lists,
-            layout: &layout,
-            json_ld: &json_ld,
-            interface: &interface,
+        let mut pages = Pages {
+            stats,
+            layout,
+            json_ld,
+            snapshot,
+            resources: Vec::new(),
+            tags: QueryTags::new(&[]),
         };
-        let resource = |page: Page| {
+        pages.resources = pages.render_all();
+        pages.tags = pages.tags_of_all();
+        pages
+    }
+
+    fn render_all(&self) -> Vec<Resource> {
+        let snapshot = &self.snapshot;
+        let home = self.home(PageLanguage::of(self.default_language()));
+        let interface = Interface::new(snapshot, snapshot.insights_value());
+        let context = Context {
+            snapshot,
+            stats: &self.stats,
+            layout: &self.layout,
+            json_ld: &self.json_ld,
+            interface: &interface,
+            home: &home,
+        };
+        let resources = Page::all().map(|page| {
             let body = page.render(&context);
             Resource::new(body, page.media_type(), snapshot.updated_at)
-        };
-        let resources: Vec<Resource> = Page::all().map(resource).collect();
-        // The entity-tag of a search page covers everything it is rendered from: the front page for the shared parts,
-        // the insights for the evidence, and the version for the templates.
-        let derived: &[u8] = snapshot.insights().map_or(&[], |document| &document.digest);
-        let search_tags = QueryTags::new(&[
-            &snapshot.digest,
-            &resources[Page::Home as usize].digest,
+        });
+        resources.collect()
+    }
+
+    /// Returns the entity-tags of the documents that are rendered per request. They cover everything that such a
+    /// document is rendered from: the front page for the shared parts, the insights for the evidence, and the version
+    /// for the templates.
+    fn tags_of_all(&self) -> QueryTags {
+        let insights = self.snapshot.insights();
+        let derived: &[u8] = insights.map_or(&[], |document| &document.digest);
+        QueryTags::new(&[
+            &self.snapshot.digest,
+            &self.resources[Page::Home as usize].digest,
             derived,
             env!("CARGO_PKG_VERSION").as_bytes(),
-        ]);
-        Pages {
-            snapshot,
-            resources,
-            stats,
-            lists,
-            layout,
-            search_tags,
-        }
+        ])
+    }
+
+    /// Returns the language of pages for visitors who ask for none.
+    pub(crate) fn default_language(&self) -> Language {
+        self.owner_language().unwrap_or(Language::DEFAULT)
+    }
+
+    /// Returns the language that the owner has set.
+    fn owner_language(&self) -> Option<Language> {
+        let tag = self.snapshot.site.language.as_ref()?;
+        Language::of_tag(tag.as_bytes())
+    }
+
+    /// Tells whether the language of pages depends on Accept-Language.
+    pub(crate) fn is_negotiated(&self) -> bool {
+        self.owner_language().is_none()
     }
 
     pub(crate) fn resource(&self, page: Page) -> &Resource {
@@ -301,7 +350,6 @@ impl Pages {
     pub(crate) fn is_versioned(&self, page: Page, query: &str) -> bool {
         let version = match page {
             Page::Stylesheet => &self.layout.stylesheet_version,
-            Page::Script => &self.layout.script_version,
             Page::SiteStylesheet => &self.layout.site_stylesheet_version,
             Page::SiteScript => &self.layout.site_script_version,
             Page::DevelopersScript => &self.layout.developers_version,
@@ -310,25 +358,13 @@ impl Pages {
         query.strip_prefix("v=") == Some(version)
     }
 
-    /// Returns the entity-tag of `page` for `query`; it depends on the dataset, the templates and the query's bytes.
-    pub(crate) fn search_tag(&self, page: Page, query: &[u8]) -> EntityTag {
-        self.search_tags.tag(page as u8, query)
+    /// Returns the entity-tag of a document that is rendered per request, for the bytes of its query or its name.
+    pub(crate) fn tag(&self, kind: Rendered, language: Language, name: &[u8]) -> EntityTag {
+        let number = 16 * kind as u8 + language.number();
+        self.tags.tag(number, name)
     }
 
-    /// Returns the entity-tag of the page of the review with this id in a language.
-    pub(crate) fn review_page_tag(&self, id: &str, language: Language) -> EntityTag {
-        // Numbers from 128 are of these pages, lower ones of `search_tag`.
-        let number = 128 + language.number();
-        self.search_tags.tag(number, id.as_bytes())
-    }
-
-    /// Returns the entity-tag of a part of the sitemap.
-    pub(crate) fn sitemap_tag(&self, part: u32) -> EntityTag {
-        // Above the numbers of `review_page_tag`.
-        self.search_tags.tag(255, &part.to_be_bytes())
-    }
-
-    /// Chooses the language of a page: by `lang` in the query, else by the visitor's Accept-Language.
+    /// Chooses the language of a page: by `lang` in the query, else the owner's, else by the visitor's Accept-Language.
     pub(crate) fn language<'a>(
         &self,
         query: &[u8],
@@ -343,8 +379,12 @@ impl Pages {
                 is_negotiated: false,
             };
         }
+        if let Some(owner_language) = self.owner_language() {
+            return PageLanguage::of(owner_language);
+        }
+        let accepted = choose_language(accepted, Language::of_tag);
         PageLanguage {
-            chosen: choose_language(accepted, Language::of_tag).unwrap_or(Language::DEFAULT),
+            chosen: accepted.unwrap_or(Language::DEFAULT),
             is_explicit: false,
             is_negotiated: true,
         }

@@ -1,9 +1,9 @@
-//! Statistics of ratings, also over time, and their chart: a line for the means, columns for the numbers of reviews.
+//! Statistics of ratings, and the chart of the numbers of reviews over time.
 //! Horizontal positions are percentages, so the chart fills any width while its labels keep their size.
 
 use std::collections::BTreeMap;
 
-use super::text::{MONTHS, count};
+use super::messages::Messages;
 use crate::model::Row;
 use crate::snapshot::Snapshot;
 use crate::wire::date::Date;
@@ -64,7 +64,7 @@ impl RatingStats {
         rounded(self.sum, self.count, 10)
     }
 
-    /// Returns the mean with one decimal, such as `4.1`.
+    /// Returns the mean with one decimal, such as `4.1`, for documents in English.
     pub(super) fn mean_short(&self) -> Option<String> {
         let tenths = self.mean_tenths()?;
         Some(format!("{}.{}", tenths / 10, tenths % 10))
@@ -78,7 +78,10 @@ impl RatingStats {
 
 /// `sum / count` in units of `1 / parts`, halves rounded up; `None` if `count` is 0.
 pub(super) fn rounded(sum: u64, count: u64, parts: u64) -> Option<u64> {
-    (2 * parts * sum + count).checked_div(2 * count)
+    // Counts of an owner's own insights may be as large as 2^53.
+    let [sum, count, parts] = [sum, count, parts].map(u128::from);
+    let rounded = (2 * parts * sum + count).checked_div(2 * count)?;
+    u64::try_from(rounded).ok()
 }
 
 fn month(date: Date) -> u32 {
@@ -92,76 +95,138 @@ fn span_months(oldest: u32, newest: u32) -> u32 {
     [1, 3].into_iter().chain(years).find(fits).unwrap_or(12_000)
 }
 
-/// The chart; its numbers are also shown as a table.
+/// The chart: a column for each span, also without reviews, on one scale from zero; a table has the same numbers.
 pub(super) struct Chart {
-    /// Length of a span: "month", "quarter", "year" or years.
-    pub(super) span: String,
-    /// Stars with their vertical position.
-    pub(super) grid: Vec<(u8, f64)>,
-    /// Number of reviews: left edge, top, width and height of each column.
-    pub(super) columns: Vec<[f64; 4]>,
-    pub(super) means: Vec<Mean>,
-    pub(super) years: Vec<(f64, u32)>,
+    /// Length of a span and what the columns are.
+    pub(super) caption: String,
+    /// "The dashed column …"; "" if the last span is complete.
+    pub(super) running: String,
+    /// The range of the numbers, in words.
+    pub(super) range: String,
+    pub(super) grid: Vec<GridLine>,
+    pub(super) columns: Vec<Column>,
+    pub(super) years: Vec<YearLabel>,
 }
 
-/// The mean of a span with reviews, and its position.
-pub(super) struct Mean {
+/// A horizontal line with its number.
+pub(super) struct GridLine {
+    pub(super) number: String,
+    pub(super) y: f64,
+}
+
+/// The number of reviews of a span.
+pub(super) struct Column {
     pub(super) x: f64,
     pub(super) y: f64,
+    pub(super) width: f64,
+    pub(super) height: f64,
     pub(super) label: String,
-    pub(super) mean: f64,
     pub(super) count: String,
+    /// The span is not over at the date of the data.
+    pub(super) is_running: bool,
 }
 
-/// Vertical position of five stars and of one star, in pixels from the top.
-const TOP: f64 = 12.0;
-const BOTTOM: f64 = 124.0;
-/// Base line of the columns, and height of the highest, in pixels.
-const FLOOR: f64 = 176.0;
-const COLUMN_MAX: f64 = 34.0;
+/// A year with the position of its begin and of its label.
+pub(super) struct YearLabel {
+    pub(super) year: u32,
+    pub(super) x: f64,
+}
+
+/// Spans and reviews from which the chart tells something.
+const SPANS_MIN: u32 = 8;
+const REVIEWS_MIN: u64 = 20;
+
+/// Vertical position of the highest grid line and of zero, in pixels from the top.
+const TOP: f64 = 8.0;
+const FLOOR: f64 = 158.0;
 /// Left edge and width of the plot area, in percent of the drawing.
-const LEFT: f64 = 6.0;
+const LEFT: f64 = 7.0;
 const WIDTH: f64 = 93.0;
+/// Share of a span that its column takes.
+const COLUMN_SHARE: f64 = 0.72;
 /// Most year labels, so that they do not overlap on a phone.
 const LABELS_MAX: u32 = 8;
+/// Grid lines above zero, at most.
+const LINES_MAX: u64 = 4;
 
 impl Chart {
-    /// Draws the chart; `None` if fewer than two spans have reviews.
-    pub(super) fn of(stats: &RatingStats) -> Option<Chart> {
-        let (spans, months) = (&stats.spans, stats.span_months);
-        let (first, last) = (*spans.first_key_value()?.0, *spans.last_key_value()?.0);
-        let level = |stars: f64| BOTTOM - (stars - 1.0) / 4.0 * (BOTTOM - TOP);
+    /// Draws the chart; `None` with fewer than eight spans or twenty reviews. `today` is the date of the data.
+    pub(super) fn of(stats: &RatingStats, t: &Messages, today: Date) -> Option<Chart> {
+        let months = stats.span_months;
+        let first = *stats.spans.first_key_value()?.0;
+        let last = *stats.spans.last_key_value()?.0;
+        if last - first + 1 < SPANS_MIN || stats.count < REVIEWS_MIN {
+            return None;
+        }
         let step = WIDTH / f64::from(last - first + 1);
-        let x = |number: u32, part: f64| LEFT + step * (f64::from(number - first) + part);
-        let most = spans.values().map(|span| span.count).max()?;
-        let column = |(number, span): (&u32, &Span)| {
-            let height = (span.count as f64 / most as f64 * COLUMN_MAX).max(2.0);
-            [x(*number, 0.14), FLOOR - height, step * 0.72, height]
+        let most = stats.spans.values().map(|span| span.count).max()?;
+        let unit = grid_unit(most);
+        let top = most.div_ceil(unit) * unit;
+        let current = month(today) / months;
+        let mut columns = Vec::new();
+        for number in first..=last {
+            let count = stats.spans.get(&number).map_or(0, |span| span.count);
+            let height = count as f64 / top as f64 * (FLOOR - TOP);
+            columns.push(Column {
+                x: LEFT + step * (f64::from(number - first) + (1.0 - COLUMN_SHARE) / 2.0),
+                y: FLOOR - height,
+                width: step * COLUMN_SHARE,
+                height,
+                label: span_label(number, months, t),
+                count: t.number(count),
+                is_running: number == current,
+            });
+        }
+        let grid = (0..=top / unit).map(|line| GridLine {
+            number: t.number(line * unit),
+            y: FLOOR - (line * unit) as f64 / top as f64 * (FLOOR - TOP),
+        });
+        let years = years(first, last, months)
+            .into_iter()
+            .map(|(number, year)| YearLabel {
+                year,
+                x: LEFT + step * f64::from(number - first),
+            });
+        let least =
+            (first..=last).map(|number| stats.spans.get(&number).map_or(0, |span| span.count));
+        let least = least.min().unwrap_or(0);
+        let mut running = String::new();
+        if columns.last().is_some_and(|column| column.is_running) {
+            running = t.chart_running.fill(&[("day", &t.long_day(today))]);
+        }
+        let caption = match months {
+            1 => &t.chart_month,
+            3 => &t.chart_quarter,
+            12 => &t.chart_year,
+            _ => &t.chart_years,
         };
-        let mean = |(number, span): (&u32, &Span)| {
-            let mean = rounded(span.sum, span.count, 100)? as f64 / 100.0;
-            Some(Mean {
-                x: x(*number, 0.5),
-                y: level(mean),
-                label: span_label(*number, months),
-                mean,
-                count: count(span.count),
-            })
-        };
-        let years = years(first, last, months).into_iter();
-        let grid = (1..=5).map(|stars| (stars, level(f64::from(stars))));
-        (spans.len() >= 2).then(|| Chart {
-            span: match months {
-                1 => "month".to_owned(),
-                3 => "quarter".to_owned(),
-                12 => "year".to_owned(),
-                months => format!("{} years", months / 12),
-            },
+        Some(Chart {
+            caption: caption.clone(),
+            running,
+            range: t.chart_range.fill(&[
+                ("first", &columns[0].label),
+                ("last", &columns[columns.len() - 1].label),
+                ("least", &t.number(least)),
+                ("most", &t.number(most)),
+            ]),
             grid: grid.collect(),
-            columns: spans.iter().map(column).collect(),
-            means: spans.iter().filter_map(mean).collect(),
-            years: years.map(|(number, year)| (x(number, 0.0), year)).collect(),
+            years: years.collect(),
+            columns,
         })
+    }
+}
+
+/// Returns the distance of grid lines: 1, 2 or 5 times a power of ten.
+fn grid_unit(most: u64) -> u64 {
+    let mut power = 1;
+    loop {
+        for factor in [1, 2, 5] {
+            let unit = factor * power;
+            if most.div_ceil(unit) <= LINES_MAX {
+                return unit;
+            }
+        }
+        power *= 10;
     }
 }
 
@@ -183,20 +248,24 @@ fn years(first: u32, last: u32, span_months: u32) -> Vec<(u32, u32)> {
     years
 }
 
-fn span_label(number: u32, span_months: u32) -> String {
+fn span_label(number: u32, span_months: u32, t: &Messages) -> String {
     let month = number * span_months;
-    let (year, month) = (month / 12, (month % 12) as usize);
+    let year = month / 12;
+    let month = (month % 12) as usize;
+    let names = &t.months_short;
     match span_months {
-        1 => format!("{} {year}", MONTHS[month]),
-        3 => format!("{} to {} {year}", MONTHS[month], MONTHS[month + 2]),
+        1 => format!("{} {year}", names[month]),
+        3 => format!("{}–{} {year}", names[month], names[month + 2]),
         12 => year.to_string(),
-        months => format!("{year} to {}", year + months / 12 - 1),
+        months => format!("{year}–{}", year + months / 12 - 1),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::pages::messages::Language;
+    use crate::wire::date::parse_date;
 
     #[test]
     fn spans_grow_with_the_time_they_cover() {
@@ -208,24 +277,61 @@ mod tests {
         assert_eq!(span_months(0, 12 * 9_999), 12_000);
     }
 
+    /// Statistics of months with these numbers of reviews, from January 2000.
+    fn months_with(counts: &[u64]) -> RatingStats {
+        let mut spans = BTreeMap::new();
+        for (number, count) in (24_000..).zip(counts) {
+            if *count > 0 {
+                let span = Span {
+                    count: *count,
+                    sum: 5 * count,
+                };
+                spans.insert(number, span);
+            }
+        }
+        RatingStats {
+            count: counts.iter().sum(),
+            with_text: 0,
+            sum: 0,
+            distribution: [0; 5],
+            spans,
+            span_months: 1,
+        }
+    }
+
+    fn chart(counts: &[u64]) -> Option<Chart> {
+        let t = Language::DEFAULT.messages();
+        let today = parse_date(b"2000-08-15").expect("a day");
+        Chart::of(&months_with(counts), t, today)
+    }
+
     #[test]
-    fn one_span_is_no_chart_and_two_are() {
-        let chart = |spans: &[(u32, Span)]| {
-            Chart::of(&RatingStats {
-                count: 0,
-                with_text: 0,
-                sum: 0,
-                distribution: [0; 5],
-                spans: spans.iter().copied().collect(),
-                span_months: 1,
-            })
-        };
-        let span = |count, sum| Span { count, sum };
-        assert!(chart(&[]).is_none() && chart(&[(24_000, span(3, 12))]).is_none());
-        let chart = chart(&[(24_000, span(3, 12)), (24_002, span(1, 5))]);
-        let chart = chart.expect("two spans have reviews");
-        let labels: Vec<&str> = chart.means.iter().map(|mean| mean.label.as_str()).collect();
-        assert_eq!(labels, ["Jan 2000", "Mar 2000"]);
-        assert_eq!((chart.means[0].mean, chart.columns.len()), (4.0, 2));
+    fn a_chart_needs_eight_spans_and_twenty_reviews() {
+        assert!(chart(&[]).is_none());
+        assert!(chart(&[9, 0, 0, 0, 0, 0, 11]).is_none());
+        assert!(chart(&[9, 0, 0, 0, 0, 0, 0, 10]).is_none());
+        assert!(chart(&[9, 0, 0, 0, 0, 0, 0, 11]).is_some());
+    }
+
+    #[test]
+    fn spans_without_reviews_keep_their_columns_and_the_last_one_is_not_over() {
+        let chart = chart(&[9, 0, 0, 0, 0, 0, 0, 11]).expect("a chart");
+        let heights = chart.columns.iter().map(|column| column.height > 0.0);
+        let heights: Vec<bool> = heights.collect();
+        assert_eq!(
+            heights,
+            [true, false, false, false, false, false, false, true]
+        );
+        let running = chart.columns.iter().map(|column| column.is_running);
+        assert_eq!(running.filter(|is_running| *is_running).count(), 1);
+        assert_eq!(chart.columns[7].label, "Aug 2000");
+        let lines: Vec<&str> = chart.grid.iter().map(|line| &*line.number).collect();
+        assert_eq!(lines, ["0", "5", "10", "15"]);
+    }
+
+    #[test]
+    fn grid_lines_stand_at_round_numbers() {
+        let units = [1, 4, 5, 8, 9, 20, 21, 1_000].map(grid_unit);
+        assert_eq!(units, [1, 1, 2, 2, 5, 5, 10, 500]);
     }
 }

@@ -7,7 +7,7 @@ use std::ops::Range;
 use serde::Deserialize;
 
 use super::messages::Messages;
-use super::text::{encoded, link, newest, service_label, verifier};
+use super::text::{encoded, link, newest, service_label};
 use crate::model::{METHOD_ACCOUNT, Row, platform};
 use crate::search::filter::Term;
 use crate::search::fold::find_folded;
@@ -278,24 +278,6 @@ impl ReviewView {
         self.source_url.as_deref().and_then(link)
     }
 
-    /// The platform that published the review with an account, if it is not verified.
-    pub(super) fn account_platform(&self) -> Option<&str> {
-        let by = &self.verification.as_ref()?.by;
-        if self.is_verified {
-            return None;
-        }
-        Some(platform(by).unwrap_or(by))
-    }
-
-    /// The verifier, if it is not the business.
-    pub(super) fn verifier(&self) -> Option<String> {
-        let verification = self.verification.as_ref()?;
-        if !self.is_verified {
-            return None;
-        }
-        Some(verifier(&verification.by, verification.method.as_deref()))
-    }
-
     pub(super) fn standing(&self) -> Standing<'_> {
         let Some(verification) = &self.verification else {
             return Standing::Business;
@@ -351,6 +333,11 @@ impl ReviewView {
     /// The rest of the text; nothing if it is not cut.
     pub(super) fn rest(&self) -> impl Iterator<Item = Stretch<'_>> {
         self.text.stretches_of(self.cut..self.text.text.len())
+    }
+
+    /// Whether the text is cut.
+    pub(super) fn has_rest(&self) -> bool {
+        self.cut < self.text.text.len()
     }
 
     /// The first words, for places with one or two lines.

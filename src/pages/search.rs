@@ -1,22 +1,23 @@
-//! Search pages: the form with the given values, and one page of matching reviews.
+//! Search pages: one page of matching reviews, and the filters in use.
 //!
 //! In a search by aspect, the mentions behind its counts are highlighted as well as the search terms.
 
 use std::collections::HashMap;
 use std::ops::Range;
 
-use askama::Template;
-
-use super::form::{Form, QueryParams};
-use super::layout::{Layout, rendered};
-use super::messages::{Language, Messages};
-use super::review::{ReviewView, read_all};
-use super::text::{count, counted, service_label, without_direction};
-use super::{Page, Pages, mentioned, text as filters};
+use super::filters::{parameter_label, tone_label};
+use super::form::QueryParams;
+use super::layout::rendered;
+use super::list_page::{IssueLine, ListPage};
+use super::listing::{Listing, More, cards};
+use super::messages::Messages;
+use super::review::read_all;
+use super::text::without_direction;
+use super::{Page, PageLanguage, Pages, mentioned};
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::filter::{Query, Term, Words};
-use crate::search::hints::{Hint, hints};
-use crate::search::issue::{Issue, Issues};
+use crate::search::hints::hints;
+use crate::search::issue::Issues;
 use crate::search::query::{self, Buffers, Parameter};
 use crate::search::run;
 use crate::search::work::Work;
@@ -28,7 +29,7 @@ pub(crate) struct PageQuery<'b> {
 }
 
 impl PageQuery<'_> {
-    /// Returns whether no parameter was given, so that the stored page is the response.
+    /// Returns whether no parameter was given besides the language, so that the front page is the response.
     pub(crate) fn is_empty(&self) -> bool {
         self.given.is_empty()
     }
@@ -43,32 +44,52 @@ impl Pages {
     /// Parses the query string of a search page or of the widget, without its `?`.
     ///
     /// # Errors
-    /// The page that shows all issues; a search page also repeats the form.
+    /// The page that shows all issues; a search page also repeats the filters.
     pub(crate) fn parse<'b>(
         &self,
         page: Page,
         raw: &[u8],
+        language: PageLanguage,
         buffers: &'b mut Buffers,
     ) -> Result<PageQuery<'b>, String> {
-        let given = QueryParams::read(raw);
-        match query::parse_query(raw, buffers) {
-            Ok(query) => Ok(PageQuery { query, given }),
-            Err(issues) if page == Page::Widget => {
-                Err(self.widget_error(raw, issues.iter().map(ToString::to_string).collect()))
+        self.parse_query(raw, language, buffers).map_err(|issues| {
+            if page == Page::Widget {
+                return self.widget_error(raw, issues.iter().map(ToString::to_string).collect());
             }
-            Err(issues) => Err(self.search_error(&given, &issues)),
-        }
+            self.search_error(&QueryParams::read(raw, language), language, &issues)
+        })
+    }
+
+    /// Parses a query string.
+    ///
+    /// # Errors
+    /// All issues.
+    pub(crate) fn parse_query<'b>(
+        &self,
+        raw: &[u8],
+        language: PageLanguage,
+        buffers: &'b mut Buffers,
+    ) -> Result<PageQuery<'b>, Issues> {
+        let query = query::parse_query(raw, buffers)?;
+        let given = QueryParams::read(raw, language);
+        Ok(PageQuery { query, given })
     }
 
     /// Finds and renders one page of reviews.
-    pub(crate) fn search(&self, page_query: &PageQuery<'_>, scratch: &mut run::Scratch) -> String {
+    pub(crate) fn search(
+        &self,
+        page_query: &PageQuery<'_>,
+        language: PageLanguage,
+        scratch: &mut run::Scratch,
+    ) -> String {
         let PageQuery { query, given } = page_query;
+        let t = language.chosen.messages();
         let index = &self.snapshot.index;
         let page = run::run(index, query, scratch);
-        let hints = match page.matched {
-            0 => hints(index, query, scratch, &mut Work::for_hints()),
-            _ => Vec::new(),
-        };
+        let mut found_hints = Vec::new();
+        if page.matched == 0 {
+            found_hints = hints(index, query, scratch, &mut Work::for_hints());
+        }
         let filter = &query.filter;
         let aspect = filter.aspect.and_then(|name| self.aspect(name));
         let words = filter.words.iter().flat_map(Words::terms);
@@ -80,68 +101,69 @@ impl Pages {
             let of_review = evidence.entry(&one.review_id).or_default();
             of_review.push(one.start..one.end);
         }
-        let heading = match page.matched {
-            0 => "No review matches".to_owned(),
-            matched => counted(u64::from(matched), "review", "reviews"),
+        let found = match page.matched {
+            0 => t.no_match.clone(),
+            matched => t.counted(&t.found, u64::from(matched)),
         };
-        let chips = self.chips(given, aspect);
-        let canonical = canonical(given).filter(|_| page.matched > 0);
-        let description = match (&canonical, chips.first()) {
-            (Some(_), Some(Chip { label, value, .. })) => {
-                format!("{heading}, {label}: {}", without_direction(value))
-            }
-            _ => heading.clone(),
+        let chips = self.chips(t, given, aspect);
+        let used: Vec<&str> = chips
+            .iter()
+            .filter(|chip| chip.is_used)
+            .map(|chip| &*chip.label)
+            .collect();
+        let description = match &used[..] {
+            [] => found.clone(),
+            used => format!("{found}: {}", without_direction(&used.join(", "))),
         };
         let aspect = aspect.filter(|_| page.matched > 0);
-        rendered(&Results {
+        let reviews = read_all(&self.snapshot, &page.rows, &terms, &evidence);
+        let left = u64::from(page.matched).saturating_sub(page.rows.len() as u64);
+        let limit = u64::from(query.limit);
+        let is_first = query.cursor.is_none();
+        let more = page.next.map(|cursor| More {
+            href: given.href(None, Some(&cursor.render())),
+            label: t.counted(&t.show_more, left.min(limit)),
+            shown: if is_first {
+                shown_of(t, page.rows.len() as u64, u64::from(page.matched))
+            } else {
+                String::new()
+            },
+        });
+        rendered(&ListPage {
             title: format!("{description} – {}", self.layout.title),
             description,
-            canonical,
-            heading,
-            note: aspect.map(|aspect| note(aspect, filter.polarity)),
-            chips,
-            reviews: read_all(&self.snapshot, &page.rows, &terms, &evidence),
-            next: page
-                .next
-                .map(|cursor| given.href(None, Some(&cursor.render()))),
-            first: query.cursor.map(|_| given.href(None, None)),
-            hints: &hints,
-            ..self.results(given)
+            canonical: canonical(given).filter(|_| page.matched > 0),
+            listing: Listing {
+                cards: cards(&self.snapshot, t, reviews, 0),
+                chips,
+                found,
+                note: aspect.map_or_else(String::new, |aspect| note(t, aspect, filter.polarity)),
+                more,
+                first: query.cursor.map(|_| given.href(None, None)),
+                ..self.listing(t, given)
+            },
+            hints: &found_hints,
+            ..self.list_page(t, language, given)
         })
     }
 
-    /// A page without reviews.
-    fn results<'p>(&'p self, given: &'p QueryParams) -> Results<'p> {
-        Results {
-            layout: &self.layout,
-            t: Language::DEFAULT.messages(),
-            title: String::new(),
-            description: String::new(),
-            canonical: None,
-            form: Form::new(&self.lists, given),
-            heading: String::new(),
-            note: None,
-            chips: Vec::new(),
-            reviews: Vec::new(),
-            next: None,
-            first: None,
-            issues: Vec::new(),
-            hints: &[],
-            owner: &self.snapshot.business.name,
-        }
-    }
-
-    fn search_error(&self, given: &QueryParams, issues: &Issues) -> String {
-        let lines = issues.iter().map(|issue| IssueLine {
-            label: issue.path.as_deref().map(label).unwrap_or_default(),
-            issue,
+    fn search_error(&self, given: &QueryParams, language: PageLanguage, issues: &Issues) -> String {
+        let t = language.chosen.messages();
+        let lines = issues.iter().map(|issue| {
+            let name = issue.path.as_deref().unwrap_or_default();
+            IssueLine {
+                label: parameter_label(t, name),
+                issue,
+            }
         });
-        let heading = "This search is not valid";
-        rendered(&Results {
-            title: format!("{heading} – {}", self.layout.title),
-            heading: heading.to_owned(),
+        rendered(&ListPage {
+            title: format!("{} – {}", t.invalid_search, self.layout.title),
+            listing: Listing {
+                found: t.invalid_search.clone(),
+                ..self.listing(t, given)
+            },
             issues: lines.collect(),
-            ..self.results(given)
+            ..self.list_page(t, language, given)
         })
     }
 
@@ -155,70 +177,24 @@ impl Pages {
         let mut aspects = mentioned(self.snapshot.insights_value()).into_iter();
         aspects.find(|aspect| aspect.id == id)
     }
+}
 
-    /// Returns the filters of the search, each with the URL of the same search without it; `aspect` is that of the
-    /// search.
-    fn chips(&self, given: &QueryParams, aspect: Option<&Aspect>) -> Vec<Chip> {
-        let narrows = |(name, _): &(&str, &str)| !matches!(*name, "sort" | "limit" | "cursor");
-        let chips = given.iter().filter(narrows).map(|(name, value)| {
-            let value_label = match name {
-                "mentions_service" => service_label(&self.snapshot, value),
-                "aspect" => aspect.map_or(value, |aspect| &aspect.label),
-                "polarity" => Polarity::parse(value).map_or(value, |tone| tone_label(tone)),
-                _ => value,
-            };
-            Chip {
-                label: label(name),
-                value: value_label.to_owned(),
-                href: given.href(Some(name), None),
-            }
-        });
-        chips.collect()
-    }
+/// "20 of 57".
+fn shown_of(t: &Messages, shown: u64, all: u64) -> String {
+    let shown = t.number(shown);
+    let all = t.number(all);
+    t.shown_of.fill(&[("shown", &shown), ("count", &all)])
 }
 
 /// Parameters with indexable pages if used alone: the front page links to these pages.
-const INDEXED: [&str; 4] = ["aspect", "rating", "mentions_service", "sort"];
+const INDEXED: [&str; 5] = ["aspect", "rating", "source", "mentions_service", "sort"];
 
-/// Returns the URL under which search engines may index a search. Other searches are not indexed: there are too many
+/// Returns the path under which search engines may index a search. Other searches are not indexed: there are too many
 /// combinations of filters, and a page for free text would repeat any text that is put into a link.
 fn canonical(given: &QueryParams) -> Option<String> {
     let mut names = given.iter().map(|(name, _)| name);
     let is_indexed = INDEXED.contains(&names.next()?) && names.next().is_none();
     is_indexed.then(|| given.href(None, None))
-}
-
-/// Returns the label of a parameter in the form.
-fn label(name: &str) -> &'static str {
-    match name {
-        "rating" => "Stars",
-        "min_rating" => "At least (stars)",
-        "since" => "From",
-        "until" => "To",
-        "query" => "Exact text",
-        "words" => "Words",
-        "mentions_technician" => "Person",
-        "mentions_service" => "Service",
-        "limit" => "Reviews per page",
-        "sort" => "Order",
-        "cursor" => "Cursor",
-        "aspect" => "Aspect",
-        "polarity" => "Tone",
-        "max_rating" => "At most (stars)",
-        "has_reply" => "With a reply",
-        "language" => "Language",
-        "source" => "Source",
-        _ => "Address",
-    }
-}
-
-/// Returns the polarity as a word for readers.
-fn tone_label(polarity: Polarity) -> &'static str {
-    match polarity {
-        Polarity::Positive => "favorable",
-        Polarity::Neutral => "neutral or unclear",
-        Polarity::Negative => "critical",
-    }
 }
 
 /// Returns the stored mentions of an aspect, of one polarity if given.
@@ -228,50 +204,19 @@ fn evidence_of(aspect: &Aspect, polarity: Option<Polarity>) -> impl Iterator<Ite
 }
 
 /// Returns a sentence about the highlighted mentions of an aspect.
-fn note(aspect: &Aspect, polarity: Option<Polarity>) -> String {
-    let kept = evidence_of(aspect, polarity).count() as u64;
+fn note(t: &Messages, aspect: &Aspect, polarity: Option<Polarity>) -> String {
+    let marked = evidence_of(aspect, polarity).count() as u64;
     let all = aspect.count(polarity);
-    let tone = polarity.map_or_else(String::new, |polarity| format!("{} ", tone_label(polarity)));
-    let counted = counted(all, &format!("{tone}mention"), &format!("{tone}mentions"));
-    let marked = match kept < all {
-        true => {
-            let kept = count(kept);
-            format!("of which the newest and the clearest are marked, {kept} in total.")
-        }
-        false => "marked in their reviews.".to_owned(),
+    let sentence = if marked < all {
+        let all = t.number(all);
+        let marked = t.number(marked);
+        t.marked_some.fill(&[("count", &all), ("marked", &marked)])
+    } else {
+        t.counted(&t.marked, all)
     };
-    format!("{}: {counted}, {marked}", aspect.label)
-}
-
-struct Chip {
-    label: &'static str,
-    value: String,
-    href: String,
-}
-
-struct IssueLine<'i> {
-    label: &'static str,
-    issue: &'i Issue,
-}
-
-#[derive(Template)]
-#[template(path = "results.html")]
-struct Results<'p> {
-    layout: &'p Layout,
-    t: &'static Messages,
-    title: String,
-    /// The content of the page, in a few words.
-    description: String,
-    /// The URL under which search engines may index it; `None` if they must not.
-    canonical: Option<String>,
-    form: Form<'p>,
-    heading: String,
-    note: Option<String>,
-    chips: Vec<Chip>,
-    reviews: Vec<ReviewView>,
-    next: Option<String>,
-    first: Option<String>,
-    issues: Vec<IssueLine<'p>>,
-    hints: &'p [Hint<'p>],
-    owner: &'p str,
+    let label = &aspect.label;
+    match polarity {
+        Some(polarity) => format!("{label}, {}: {sentence}", tone_label(t, polarity.word())),
+        None => format!("{label}: {sentence}"),
+    }
 }

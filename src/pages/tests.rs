@@ -37,9 +37,10 @@ fn text(pages: &Pages, page: Page) -> String {
 /// Requests `/?query`; returns the page, or the error page.
 fn ask(pages: &Pages, query: &str) -> Result<String, String> {
     let mut buffers = Buffers::default();
-    let parsed = pages.parse(Page::Home, query.as_bytes(), &mut buffers)?;
+    let language = pages.language(query.as_bytes(), std::iter::empty());
+    let parsed = pages.parse(Page::Home, query.as_bytes(), language, &mut buffers)?;
     assert!(!parsed.is_empty(), "{query}");
-    Ok(pages.search(&parsed, &mut Scratch::default()))
+    Ok(pages.search(&parsed, language, &mut Scratch::default()))
 }
 
 /// Like [`dataset_of`], with `text` as the text of every review.
@@ -164,8 +165,8 @@ fn hostile_parameters_are_texts() {
 fn search_engines_may_index_what_the_front_page_leads_to_and_no_other_search() {
     let pages = sample();
     for (query, subject) in [
-        ("mentions_service=probate", "Service: "),
-        ("sort=newest", "207 reviews. Verified reviews of Thornquist"),
+        ("mentions_service=probate", "reviews match: Probate"),
+        ("sort=newest", "207 reviews match"),
     ] {
         let page = ask(&pages, query).expect("a page");
         let address = format!("https://reviews.example/?{query}");
@@ -187,7 +188,9 @@ fn without_reviews_there_is_no_rating_and_every_document_is_there() {
     let pages = pages(dataset_of("word", 0));
     let document: Value = serde_json::from_str(&text(&pages, Page::ReviewsJsonLd)).expect("JSON");
     assert!(document.get("aggregateRating").is_none() && document.get("review").is_none());
-    assert!(text(&pages, Page::Home).contains("No review has been published yet."));
+    let home = text(&pages, Page::Home);
+    assert!(home.contains("No reviews yet."));
+    assert!(!home.contains("class=\"stars large\""));
     assert!(text(&pages, Page::Badge).contains("No reviews yet"));
     assert!(text(&pages, Page::Widget).contains("No reviews to show."));
     let page = ask(&pages, "sort=newest").expect("a page");
@@ -208,13 +211,110 @@ fn marks_of_long_texts_end_where_the_page_has_spent_its_time() {
 }
 
 #[test]
-fn chips_take_one_filter_away_and_the_form_repeats_all() {
+fn chips_take_one_filter_away_and_the_search_repeats_all() {
     let query = "query=probate&rating=5&min_rating=4&mentions_service=probate&limit=7";
     let page = ask(&sample(), query).expect("a page");
-    let others = "/?rating=5&#38;min_rating=4&#38;mentions_service=probate&#38;limit=7#content";
-    assert!(page.contains(&format!("href=\"{others}\"")));
-    assert!(page.contains("name=\"query\" value=\"probate\""));
-    assert!(page.contains("<option value=\"5\" selected>"));
-    assert!(page.contains("<input type=\"hidden\" name=\"min_rating\" value=\"4\">"));
-    assert!(page.contains("<details open>"));
+    let others = "/?rating=5&#38;min_rating=4&#38;mentions_service=probate&#38;limit=7#reviews";
+    assert!(page.contains(&format!("href=\"{others}\" aria-current=\"true\"")));
+    for (name, value) in [("query", "probate"), ("min_rating", "4"), ("limit", "7")] {
+        let field = format!("<input type=\"hidden\" name=\"{name}\" value=\"{value}\">");
+        assert!(page.contains(&field), "{name}");
+    }
+}
+
+/// The front page of `count` reviews.
+fn home_of(count: usize) -> String {
+    text(&pages(dataset_of("A word.", count)), Page::Home)
+}
+
+#[test]
+fn few_reviews_have_no_mean_no_filters_and_no_chart() {
+    let (mean, distribution, tools) = ("class=\"number\"", "class=\"bars\"", "id=\"tools\"");
+    for (count, expected) in [
+        (0, [false, false, false]),
+        (1, [false, false, false]),
+        (2, [false, false, false]),
+        (3, [true, true, false]),
+        (9, [true, true, false]),
+        (10, [true, true, true]),
+    ] {
+        let home = home_of(count);
+        let found = [mean, distribution, tools].map(|part| home.contains(part));
+        assert_eq!(found, expected, "{count}");
+        assert!(!home.contains("class=\"chart\""), "{count}");
+    }
+}
+
+#[test]
+fn the_owner_sets_language_color_corners_and_links() {
+    let files = Files {
+        site: Some(
+            br##"{"language": "ar", "accent": "#ffd24a", "radius": 3, "scheme": "light", "back_url": "https://own.example/",
+            "review_links": [{"source": "google", "url": "https://g.example/write"}]}"##
+                .to_vec(),
+        ),
+        ..dataset_of("A word.", 12)
+    };
+    let pages = pages(files);
+    let home = text(&pages, Page::Home);
+    assert!(home.contains("<html lang=\"ar\" dir=\"rtl\">"));
+    assert!(home.contains("href=\"https://own.example/\""));
+    assert!(home.contains("href=\"https://g.example/write\""));
+    assert!(home.contains("<meta name=\"color-scheme\" content=\"light\">"));
+    let styles = text(&pages, Page::SiteStylesheet);
+    assert!(styles.contains("--radius: 3px;"));
+    assert!(
+        !styles.contains("--accent: #ffd24a"),
+        "too pale for a light page"
+    );
+    assert!(!styles.contains("prefers-color-scheme"));
+}
+
+#[test]
+fn pinned_reviews_come_first_and_once() {
+    let files = dataset_of("A word.", 20);
+    let editorial = files.editorial.as_ref().expect("a file");
+    let mut editorial: Value = serde_json::from_slice(editorial).expect("JSON");
+    editorial["featured"] = json!(["r3", "r19"]);
+    let files = Files {
+        editorial: Some(editorial.to_string().into_bytes()),
+        ..files
+    };
+    let home = text(&pages(files), Page::Home);
+    let ids: Vec<&str> = home
+        .split("<article class=\"review pair\" id=\"review-")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
+    assert_eq!(ids[..3], ["r3", "r19", "r9"]);
+    assert_eq!(ids.iter().filter(|id| **id == "r19").count(), 1);
+    assert_eq!(home.matches("class=\"pinned\"").count(), 2);
+}
+
+#[test]
+fn the_link_to_more_reviews_goes_on_after_the_last_one_shown() {
+    let pages = sample();
+    let home = text(&pages, Page::Home);
+    let (_, rest) = home.split_once("href=\"/?cursor=").expect("a link");
+    let cursor = rest.split('#').next().unwrap_or_default();
+    let next = ask(&pages, &format!("cursor={cursor}")).expect("a page");
+    let tenth = pages.snapshot.index.id(crate::model::Row(9));
+    let eleventh = pages.snapshot.index.id(crate::model::Row(10));
+    assert!(home.contains(&format!("id=\"review-{tenth}\"")));
+    assert!(next.contains(&format!("id=\"review-{eleventh}\"")));
+    assert!(!next.contains(&format!("id=\"review-{tenth}\"")));
+}
+
+#[test]
+fn every_language_renders_every_page() {
+    let pages = sample();
+    for language in crate::pages::Language::all() {
+        let query = format!("lang={}", language.code());
+        let chosen = pages.language(query.as_bytes(), std::iter::empty());
+        let home = pages.home(chosen);
+        assert!(home.contains(&format!("<html lang=\"{}\"", language.code())));
+        assert!(home.contains(&format!("?lang={}", language.code())));
+        let list = ask(&pages, &format!("rating=1&{query}")).expect("a page");
+        assert!(list.contains(&format!("&#38;lang={}#reviews", language.code())));
+    }
 }

@@ -17,11 +17,27 @@ use crate::wire::form::pairs;
 
 /// The styles of the framed page.
 pub(super) const STYLESHEET: &str = include_str!("assets/widget.css");
-pub(super) const SCRIPT: &str = include_str!("assets/widget.js");
+/// The custom element, and its styles.
+const SCRIPT: &str = include_str!("assets/widget.js");
+const ELEMENT_STYLESHEET: &str = include_str!("assets/widget-element.css");
 pub(super) const FAVICON: &str = include_str!("assets/favicon.svg");
 
 /// Default number of reviews in the frame.
 const NEWEST_MAX: u32 = 5;
+
+/// Returns the script of the custom element with its styles, without comments and indentation.
+pub(super) fn script() -> String {
+    let mut styles = String::with_capacity(ELEMENT_STYLESHEET.len());
+    let mut rest = ELEMENT_STYLESHEET;
+    while let Some((before, comment)) = rest.split_once("/*") {
+        styles.push_str(before);
+        rest = comment.split_once("*/").map_or("", |(_, after)| after);
+    }
+    styles.push_str(rest);
+    let lines = styles.lines().map(str::trim);
+    let lines: Vec<&str> = lines.filter(|line| !line.is_empty()).collect();
+    SCRIPT.replace("STYLESHEET", &lines.join("\n"))
+}
 
 /// Renders the frame without parameters.
 pub(super) fn render_newest(context: &Context<'_>) -> String {

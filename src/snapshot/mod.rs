@@ -9,6 +9,7 @@
 
 pub mod resource;
 mod since;
+mod tallies;
 mod verifications;
 
 use std::collections::HashSet;
@@ -33,6 +34,7 @@ use crate::wire::text::hex;
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
+pub use tallies::{Tallies, Tally};
 pub use verifications::Verifications;
 
 /// The settings of a snapshot; with the dataset they determine it.
@@ -91,6 +93,8 @@ pub struct Facts {
     pub with_text: u32,
     /// Number of reviews in the files that are not published because they are not verified.
     pub unverified_count: u32,
+    /// Counts of the published reviews, for filters.
+    pub tallies: Tallies,
     /// How the published reviews were verified.
     pub verifications: Verifications,
     version: String,
@@ -165,6 +169,7 @@ impl Snapshot {
             site: dataset.site.clone(),
             with_text: with_text.count() as u32,
             unverified_count: dataset.unverified_count,
+            tallies: Tallies::of(&dataset.reviews),
             verifications: Verifications::of(&dataset.reviews),
             version: hex(&digest[..4]),
             modified: dataset.reviews.iter().map(Review::modified).collect(),

@@ -36,7 +36,7 @@ fn a_search_page_shows_what_the_interface_finds() {
 #[test]
 fn assets_are_cached_forever_only_under_their_version() {
     let home = page("/");
-    for name in ["/page.css", "/page.js"] {
+    for name in ["/site.css", "/site.js"] {
         let loaded = home.split_once(&format!("\"{name}?v="));
         let (_, rest) = loaded.expect("the page loads it");
         let kept = "public, max-age=31536000, immutable";
@@ -150,4 +150,73 @@ fn the_page_of_a_review_is_confirmed_by_its_entity_tag() {
         again.field("vary"),
         Some("Accept-Encoding, Accept-Language")
     );
+}
+
+#[test]
+fn a_page_speaks_the_visitors_language() {
+    for (target, accepted, language) in [
+        ("/", "de-AT, en;q=0.5", "de"),
+        ("/", "tlh", "en"),
+        ("/?rating=5", "fr", "fr"),
+        ("/?lang=ar", "fr", "ar"),
+        ("/?lang=tlh", "es", "es"),
+    ] {
+        let reply = service()
+            .connect()
+            .send("GET", target, &[("Accept-Language", accepted)]);
+        assert_eq!(reply.status, 200, "{target}");
+        let is_negotiated = !target.contains("lang=ar");
+        let vary = if is_negotiated {
+            "Accept-Encoding, Accept-Language"
+        } else {
+            "Accept-Encoding"
+        };
+        assert_eq!(reply.field("vary"), Some(vary), "{target}");
+        let text = reply.text();
+        let html = format!("<html lang=\"{language}\"");
+        assert!(text.contains(&html), "{target} {accepted}");
+    }
+}
+
+#[test]
+fn languages_have_entity_tags_of_their_own() {
+    let tag = |accepted: &str| {
+        let fields = [("Accept-Language", accepted)];
+        let reply = service().connect().send("GET", "/?rating=5", &fields);
+        reply.etag().to_owned()
+    };
+    assert_ne!(tag("de"), tag("fr"));
+    assert_eq!(tag("de"), tag("de-CH"));
+    let fields = [("Accept-Language", "fr"), ("If-None-Match", &*tag("de"))];
+    let reply = service().connect().send("GET", "/?rating=5", &fields);
+    assert_eq!(reply.status, 200);
+}
+
+#[test]
+fn the_data_of_the_element_are_in_the_language_that_it_asks_for() {
+    let data = service()
+        .get("/widget.json?lang=de&limit=2&min_rating=4")
+        .json();
+    assert_eq!(data["words"]["language"], "de");
+    assert_eq!(data["mean"]["number"], "4,1");
+    assert_eq!(data["note"], "Hier ab 4 Sternen. Die Seite zeigt alle.");
+    assert_eq!(data["reviews"].as_array().map(Vec::len), Some(2));
+    let id = data["reviews"][0]["id"].as_str().expect("an id");
+    assert_eq!(
+        data["reviews"][0]["url"],
+        format!("{BASE_URL}/reviews/{id}")
+    );
+    let all = service().get("/widget.json?lang=de").json();
+    assert_eq!(all["note"], Value::Null);
+    assert_eq!(service().get("/widget.json?limit=0").status, 400);
+}
+
+#[test]
+fn the_script_of_the_element_is_small() {
+    let script = service().get("/widget.js");
+    service().wait_for_variants("/widget.js");
+    let fields = [("Accept-Encoding", "gzip")];
+    let packed = service().connect().send("GET", "/widget.js", &fields);
+    assert!(packed.body.len() <= 8 * 1024, "{} bytes", packed.body.len());
+    assert!(!script.text().contains("STYLESHEET"));
 }

@@ -41,6 +41,7 @@ pub(crate) fn read<'s>(
         Route::Since(date) => since::since(served, date, head),
         Route::Review(id) => review(served, id, head),
         Route::ReviewPage(id) => page::review(served, id, head),
+        Route::WidgetData => page::widget_data(served, head),
         Route::SitemapPart(number) => page::sitemap_part(served, number, head),
         Route::Health => state::health(app),
         Route::Ready => state::ready(app, served, head.query, false),

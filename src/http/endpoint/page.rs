@@ -11,7 +11,7 @@ use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation, Vary};
 use crate::http::served_state::ServedState;
-use crate::pages::{HTML, Page, Policy, theme};
+use crate::pages::{HTML, Language, Page, PageLanguage, Policy, Rendered, theme};
 use crate::search::query::Buffers;
 use crate::search::run::Scratch;
 
@@ -25,7 +25,8 @@ thread_local! {
 /// Answers with the stored document, or renders it for the query.
 pub(super) fn page<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
     match page {
-        Page::Home | Page::Widget if !head.query.is_empty() => rendered(served, page, head),
+        Page::Home => rendered(served, page, head),
+        Page::Widget if !head.query.is_empty() => rendered(served, page, head),
         Page::Badge => stored(served, badge(head.query), head),
         _ => stored(served, page, head),
     }
@@ -52,15 +53,11 @@ pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'
     let pages = &served.pages;
     let accepted = head.lines_from_last("accept-language");
     let language = pages.language(head.query.as_bytes(), accepted);
-    let tag = pages.review_page_tag(id, language.chosen);
+    let tag = pages.tag(Rendered::Review, language.chosen, id.as_bytes());
     let representation = Representation {
         media_type: &MEDIA_TYPE,
         policy: Some(Policy::Page),
-        vary: if language.is_negotiated {
-            Vary::Language
-        } else {
-            Vary::Coding
-        },
+        vary: vary(language),
         ..made(served, &tag)
     };
     head.evaluate(served, representation, |representation| {
@@ -84,7 +81,10 @@ pub(super) fn sitemap_part<'s>(
     let Some(part) = found else {
         return Reply::Refuse(HttpError::UnknownPath);
     };
-    let tag = served.pages.sitemap_tag(part);
+    let name = part.to_be_bytes();
+    let tag = served
+        .pages
+        .tag(Rendered::SitemapPart, Language::DEFAULT, &name);
     let representation = Representation {
         media_type: &XML,
         ..made(served, &tag)
@@ -95,13 +95,54 @@ pub(super) fn sitemap_part<'s>(
     })
 }
 
-/// Answers with a search page or a widget; searches only if the client's copy is not current.
-fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
+/// `/widget.json`: what the custom element shows; searches only if the client's copy is not current.
+pub(super) fn widget_data<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
+    let pages = &served.pages;
+    let raw = head.query.as_bytes();
+    let language = pages.language(raw, head.lines_from_last("accept-language"));
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
-        let (pages, raw) = (&served.pages, head.query.as_bytes());
+        let query = match pages.parse_query(raw, language, buffers) {
+            Ok(query) => query,
+            Err(issues) => return Reply::Refuse(HttpError::Issues(issues.render().into())),
+        };
+        if query.needs_insights() && served.snapshot().insights().is_none() {
+            return Reply::Refuse(INSIGHTS_NOT_READY);
+        }
+        let tag = pages.tag(Rendered::WidgetData, language.chosen, raw);
+        let representation = Representation {
+            last_modified: served.last_modified_if_made_of(query.needs_insights()),
+            vary: vary(language),
+            ..made(served, &tag)
+        };
+        head.evaluate(served, representation, |representation| {
+            let data = pages.widget_data(&query, language, scratch);
+            Reply::Serve(representation, Body::full(data.into()))
+        })
+    })
+}
+
+/// The fields of a request that a page in this language depends on.
+fn vary(language: PageLanguage) -> Vary {
+    if language.is_negotiated {
+        Vary::Language
+    } else {
+        Vary::Coding
+    }
+}
+
+/// Answers with the front page, a search page or a widget; searches only if the client's copy is not current.
+fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
+    let pages = &served.pages;
+    let raw = head.query.as_bytes();
+    let language = pages.language(raw, head.lines_from_last("accept-language"));
+    let is_default = !language.is_explicit && language.chosen == pages.default_language();
+    if page == Page::Home && raw.is_empty() && is_default {
+        return stored(served, page, head);
+    }
+    SCRATCH.with_borrow_mut(|(buffers, scratch)| {
         let refuse = |error, html: String| Reply::RefuseByPage(error, html.into(), page.policy());
-        let query = match pages.parse(page, raw, buffers) {
-            Ok(query) if page == Page::Home && query.is_empty() => {
+        let query = match pages.parse(page, raw, language, buffers) {
+            Ok(query) if page == Page::Home && query.is_empty() && is_default => {
                 return stored(served, page, head);
             }
             Ok(query) => query,
@@ -115,18 +156,24 @@ fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> 
             };
             return refuse(INSIGHTS_NOT_READY, html);
         }
-        let tag = pages.search_tag(page, raw);
+        let kind = match page {
+            Page::Widget => Rendered::Widget,
+            _ => Rendered::List,
+        };
+        let tag = pages.tag(kind, language.chosen, raw);
         let shows_insights = page.shows_insights() || query.needs_insights();
         let representation = Representation {
             media_type: &MEDIA_TYPE,
             policy: Some(page.policy()),
             last_modified: served.last_modified_if_made_of(shows_insights),
+            vary: vary(language),
             ..made(served, &tag)
         };
         head.evaluate(served, representation, |representation| {
             let html = match page {
                 Page::Widget => pages.widget(raw, &query, scratch),
-                _ => pages.search(&query, scratch),
+                _ if query.is_empty() => pages.home(language),
+                _ => pages.search(&query, language, scratch),
             };
             Reply::Serve(representation, Body::made(html.into_bytes()))
         })

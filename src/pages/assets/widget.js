@@ -1,105 +1,143 @@
-// <reviewd-reviews count="3" min-rating="4" service="probate"></reviewd-reviews>
-// Shows reviews on a page of another site: no frame, no cookie, nothing kept. The texts go in as texts, never as HTML.
+// <reviewd-reviews src="https://reviews.example" layout="list" count="3"><a href="https://reviews.example/">Our reviews</a></reviewd-reviews>
+// Shows reviews of the service in `src` on a page of another site: no frame, no cookie, nothing stored. Texts are inserted
+// as texts, never as HTML. The content of the element is shown until the reviews are there, and if they never come.
 (() => {
   'use strict';
-  const from = document.currentScript && new URL(document.currentScript.src).origin;
-  // The text takes the page's own color, so that it can be read wherever the page can.
-  const style = `:host{display:block;container-type:inline-size;--star:#b3730b;--off:#ddd8ce;
-font:1rem/1.55 system-ui,-apple-system,"Segoe UI",Roboto,"Helvetica Neue",Arial,sans-serif;overflow-wrap:anywhere}
-@media(prefers-color-scheme:dark){:host([theme=auto]){--star:#e9b04a;--off:#4a5359}}
-:host([theme=dark]){--star:#e9b04a;--off:#4a5359}
-p,ol,blockquote{margin:0;padding:0}ol{list-style:none}a{color:inherit}
-.mean{display:flex;flex-wrap:wrap;gap:.2rem .5rem;align-items:baseline;margin-bottom:.75rem}
-li{border-top:1px solid;border-color:color-mix(in srgb,currentColor 20%,transparent);padding:.75rem 0}
-.by,.note{font-size:.875rem;color:inherit;color:color-mix(in srgb,currentColor 85%,transparent)}
-.by{display:flex;flex-wrap:wrap;gap:.2rem .5rem}blockquote{margin-top:.3rem;white-space:pre-line}
-.stars{letter-spacing:.05em}.on{color:var(--star)}.off{color:var(--off)}`;
+  if (customElements.get('reviewd-reviews')) return;
+  const SVG = 'http://www.w3.org/2000/svg';
+  const LAYOUTS = ['list', 'grid', 'carousel', 'badge', 'wall'];
+  const PARAMETERS = { count: 'limit', 'min-rating': 'min_rating', service: 'mentions_service', source: 'source', sort: 'sort' };
+  const ROW = 'M12 2.2 14.6 9 21.9 9.4 16.3 14 18.1 21 12 17.1 5.9 21 7.7 14 2.1 9.4 9.4 9Z';
+  const ICONS = {
+    'i-check': 'M8 1.5a6.5 6.5 0 1 0 .01 0M5 8.2l2.1 2.1L11 6.2',
+    'i-open': 'M8 1.5a6.5 6.5 0 1 0 .01 0M5.5 8h5',
+    'i-map': 'M8 14.5s4.75-4.2 4.75-8a4.75 4.75 0 0 0-9.5 0c0 3.8 4.75 8 4.75 8zM8 4.9a1.6 1.6 0 1 0 .01 0',
+    'i-list': 'M6 4h8M6 8h8M6 12h8M2.2 4h.6M2.2 8h.6M2.2 12h.6',
+    'i-board': 'M2 3h12v8H7.5l-3 2.7V11H2z',
+    'i-own': 'M2 7.5l6-5 6 5M4 6.5v7h8v-7',
+    'i-page': 'M3.5 1.8h6l3 3v9.4h-9zM9 2v3.2h3.2',
+  };
+  const STYLE = `STYLESHEET`;
 
-  const make = (name, className, ...children) => {
+  const make = (name, options, ...children) => {
+    const { part, href, ...attributes } = options;
     const element = document.createElement(name);
-    if (className) element.className = className;
+    if (part) element.setAttribute('part', part);
+    if (href) {
+      element.href = href;
+      element.rel = 'noopener';
+    }
+    for (const [key, value] of Object.entries(attributes)) if (value) element.setAttribute(key, value);
+    element.append(...children.filter(Boolean));
+    return element;
+  };
+  const draw = (name, attributes, ...children) => {
+    const element = document.createElementNS(SVG, name);
+    for (const [key, value] of Object.entries(attributes)) element.setAttribute(key, value);
     element.append(...children);
     return element;
   };
-  const stars = (rating) => {
-    const whole = Math.max(0, Math.min(5, Math.round(rating)));
-    const row = make('span', 'stars', make('span', 'on', '★'.repeat(whole)), make('span', 'off', '★'.repeat(5 - whole)));
-    row.setAttribute('role', 'img');
-    row.setAttribute('aria-label', rating + ' of 5 stars');
-    return row;
+  const row = (name) => draw('g', { class: name }, ...[0, 24, 48, 72, 96].map((x) => draw('path', { d: ROW, transform: `translate(${x})` })));
+  const stars = (width, label) =>
+    draw('svg', { class: 'stars', viewBox: '0 0 120 24', role: 'img', 'aria-label': label }, row('off'), draw('svg', { width, height: 24 }, row('on')));
+  const icon = (name) => draw('svg', { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' }, draw('path', { d: ICONS[name] || ICONS['i-page'] }));
+
+  const textOf = (review, words) => {
+    if (!review.head) return null;
+    const first = make('p', {}, review.head, review.rest && make('span', { class: 'dots', 'aria-hidden': 'true' }, ' …'));
+    const text = make('div', { class: 'text', part: 'text', dir: 'auto', lang: review.language }, first);
+    if (review.rest) {
+      const summary = make('summary', { lang: words.language }, make('span', { class: 'closed' }, words.read_more), make('span', { class: 'open' }, words.read_less));
+      text.append(make('details', {}, summary, make('p', {}, review.rest)));
+    }
+    return text;
   };
-  const link = (href, text) => {
-    const anchor = make('a', '', text);
-    anchor.href = href;
-    anchor.rel = 'noopener';
-    return anchor;
+  const photoOf = (review) => {
+    const photo = review.photos[0];
+    return photo && make('a', { class: 'frame', href: review.url }, make('img', { class: 'photo', part: 'photo', src: photo.url, alt: photo.alt, width: 320, height: 240, loading: 'lazy' }));
+  };
+  const card = (review, data) => {
+    const avatar = review.avatar
+      ? make('img', { class: 'avatar', part: 'avatar', src: review.avatar, alt: '', width: 40, height: 40, loading: 'lazy' })
+      : make('span', { class: `avatar a${review.tint}`, part: 'avatar', 'aria-hidden': 'true' }, review.initials);
+    const date = review.day && make('a', { part: 'date', href: review.url }, make('time', { datetime: review.date }, review.day));
+    const by = make('div', { class: 'by' }, avatar, make('h3', { class: 'name', part: 'name' }, make('bdi', {}, review.author)),
+      make('div', { class: 'when' }, stars(review.rating * 24, review.stars), date));
+    const reply = review.reply && make('div', { class: 'reply', part: 'reply' }, make('b', {}, review.reply.from), make('span', { dir: 'auto' }, review.reply.text));
+    const from = make('div', { class: 'from' }, make('span', { part: 'source' }, icon(review.icon), make('bdi', {}, review.source)),
+      make('span', { part: 'verified' }, icon(review.is_confirmed ? 'i-check' : 'i-open'), make('bdi', {}, review.check)));
+    const photo = photoOf(review);
+    return make('li', {}, make('article', { class: photo ? 'review pictured' : 'review', part: 'review' }, by, photo, textOf(review, data.words), reply, from));
   };
 
   class Reviews extends HTMLElement {
-    static observedAttributes = ['count', 'min-rating', 'service', 'src'];
+    static observedAttributes = ['src', 'layout', 'lang', ...Object.keys(PARAMETERS)];
 
-    connectedCallback() { this.load(); }
+    connectedCallback() {
+      if (!this.shadowRoot) {
+        const root = this.attachShadow({ mode: 'open' });
+        const sheet = new CSSStyleSheet();
+        sheet.replaceSync(STYLE);
+        root.adoptedStyleSheets = [sheet];
+        root.append(document.createElement('slot'));
+      }
+      this.load();
+    }
 
     attributeChangedCallback() { if (this.isConnected && this.shadowRoot) this.load(); }
 
+    /** Loads the reviews. Space is reserved for as many cards as will come, so that the page below does not jump. */
     async load() {
-      const root = this.shadowRoot || this.attachShadow({ mode: 'open' });
-      if (!root.adoptedStyleSheets.length) {
-        const sheet = new CSSStyleSheet();
-        sheet.replaceSync(style);
-        root.adoptedStyleSheets = [sheet];
-      }
       const turn = (this.turn = (this.turn || 0) + 1);
-      const base = this.getAttribute('src') || from;
+      const layout = LAYOUTS.includes(this.getAttribute('layout')) ? this.getAttribute('layout') : 'list';
+      const box = make('div', { class: `box at-${layout}` });
+      const count = Math.min(Math.max(Number(this.getAttribute('count')) || 3, 1), 100);
       try {
-        const search = new URL('/api/reviews/search', base);
-        search.searchParams.set('limit', this.getAttribute('count') || '3');
-        for (const [attribute, parameter] of [['min-rating', 'min_rating'], ['service', 'mentions_service']]) {
+        if (!this.hasAttribute('src')) throw new Error('src is missing');
+        const target = new URL('/widget.json', this.getAttribute('src'));
+        const named = this.closest('[lang]');
+        const language = named ? named.getAttribute('lang') : '';
+        if (language) target.searchParams.set('lang', language);
+        target.searchParams.set('limit', layout === 'badge' ? 1 : count);
+        for (const [attribute, parameter] of Object.entries(PARAMETERS)) {
           const value = this.getAttribute(attribute);
-          if (value) search.searchParams.set(parameter, value);
+          if (value && parameter !== 'limit') target.searchParams.set(parameter, value);
         }
-        const [found, practice] = await Promise.all([search, new URL('/reviews.jsonld', base)].map(async (url) => {
-          const reply = await fetch(url, { credentials: 'omit' });
-          const body = await reply.json();
-          if (!reply.ok) throw new Error(body.message);
-          return body;
-        }));
-        if (turn === this.turn) this.render(root, base, found.reviews, practice);
+        if (!this.shadowRoot.querySelector('.box')) {
+          box.append(document.createElement('slot'), ...(layout === 'badge' ? [] : [make('div', { class: 'reserve', 'aria-hidden': 'true' }, ...Array.from({ length: count }, () => make('i', {})))]));
+          this.shadowRoot.replaceChildren(box);
+        }
+        const reply = await fetch(target, { credentials: 'omit' });
+        const data = await reply.json();
+        if (!reply.ok) throw new Error(data.message);
+        if (turn === this.turn) this.render(layout, data);
       } catch (error) {
         if (turn !== this.turn) return;
-        root.replaceChildren(make('p', 'note', 'The reviews cannot be shown: ' + error.message));
+        // The owner's link stays, without the reserved space.
+        this.shadowRoot.replaceChildren(document.createElement('slot'));
+        console.warn('reviewd-reviews:', error.message);
       }
     }
 
-    render(root, base, reviews, practice) {
-      const total = practice.aggregateRating;
-      const parts = [];
-      if (total) {
-        const mean = total.ratingValue.toFixed(1);
-        const all = total.ratingCount.toLocaleString('en') + (total.ratingCount === 1 ? ' review' : ' reviews');
-        parts.push(make('p', 'mean', make('strong', '', mean), stars(mean), link(new URL('/', base), all)));
+    render(layout, data) {
+      const box = make('div', { class: `box at-${layout}`, lang: data.words.language, dir: data.words.direction });
+      const mean = data.mean && make(layout === 'badge' ? 'b' : 'span', { class: 'mean', part: 'score', 'aria-hidden': 'true' }, data.mean.number);
+      const drawn = data.mean && stars(data.mean.width, data.mean.label);
+      if (layout === 'badge') {
+        const count = make('span', { class: 'count', part: 'count' }, data.count);
+        box.append(make('a', { class: 'badge', part: 'badge', href: data.url }, mean, drawn, count));
+      } else {
+        box.append(make('div', { class: 'head', part: 'header' }, mean, drawn, make('a', { part: 'count', href: data.url }, data.count)));
+        const list = make('ul', { class: 'reviews', part: 'list' }, ...data.reviews.map((review) => card(review, data)));
+        if (!data.reviews.length) box.append(make('p', { class: 'note', part: 'note' }, data.words.none));
+        else if (layout === 'carousel') box.append(make('div', { class: 'track', tabindex: '0', role: 'region', 'aria-label': data.words.reviews }, list));
+        else box.append(list);
+        box.append(make('p', { class: 'all' }, make('a', { part: 'all', href: data.url }, data.all)));
+        if (data.note) box.append(make('p', { class: 'note', part: 'note' }, data.note));
+        if (data.disclaimer) box.append(make('p', { class: 'note', part: 'note', dir: 'auto' }, data.disclaimer));
       }
-      const list = make('ol', '');
-      for (const review of reviews) {
-        const date = make('time', '', review.date);
-        date.dateTime = review.date;
-        const item = make('li', '', make('p', 'by', stars(review.rating), make('bdi', '', review.author), date));
-        if (review.text) {
-          const words = make('blockquote', '', review.text);
-          words.dir = 'auto';
-          item.append(words);
-        }
-        list.append(item);
-      }
-      parts.push(reviews.length ? list : make('p', 'note', 'No reviews to show.'));
-      const disclaimer = practice.subjectOf && practice.subjectOf.text;
-      if (disclaimer) {
-        const words = make('p', 'note', disclaimer);
-        words.dir = 'auto';
-        parts.push(words);
-      }
-      root.replaceChildren(...parts);
+      this.shadowRoot.replaceChildren(box);
     }
   }
-  if (!customElements.get('reviewd-reviews')) customElements.define('reviewd-reviews', Reviews);
+  customElements.define('reviewd-reviews', Reviews);
 })();

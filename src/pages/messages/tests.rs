@@ -51,7 +51,7 @@ fn every_file_has_every_message_with_its_placeholders() {
             let english = english.get(&key).expect("a key of the English file");
             if !matches!(
                 key.as_str(),
-                "direction" | "plural_rule" | "code" | "language" | "day" | "day_long"
+                "direction" | "grouping" | "plural_rule" | "code" | "language" | "day" | "day_long"
             ) {
                 assert_same(&path, english, &value);
             }
@@ -117,4 +117,27 @@ fn a_value_with_braces_is_not_filled_again() {
 fn a_tag_selects_its_primary_language() {
     assert_eq!(Language::of_tag(b"EN-gb"), Some(Language::DEFAULT));
     assert_eq!(Language::of_tag(b"tlh"), None);
+}
+
+#[test]
+fn the_languages_of_site_json_are_those_of_the_message_files() {
+    let codes: Vec<&str> = Language::all().map(Language::code).collect();
+    assert_eq!(codes, crate::dataset::PAGE_LANGUAGES);
+}
+
+#[test]
+fn dates_and_numbers_are_those_of_the_language() {
+    let date = crate::wire::date::parse_date(b"2026-03-04").expect("a day");
+    for (code, day, number, mean) in [
+        ("en", "4 Mar 2026", "12,345", "4.1"),
+        ("de", "4. März 2026", "12.345", "4,1"),
+        ("fr", "4 mars 2026", "12\u{202f}345", "4,1"),
+        ("es", "4 mar 2026", "12.345", "4,1"),
+        ("ar", "4 مارس 2026", "12,345", "4.1"),
+    ] {
+        let t = Language::of_tag(code.as_bytes()).expect(code).messages();
+        assert_eq!(t.short_day(date), day);
+        assert_eq!(t.number(12_345), number);
+        assert_eq!(t.tenths(41), mean);
+    }
 }

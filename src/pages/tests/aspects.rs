@@ -63,11 +63,12 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     );
     let heading = |query: &str| {
         let page = ask(&pages, query).expect("a page");
-        let (_, heading) = page.split_once("<h2 id=\"found\">").expect("a heading");
+        let found = "<p class=\"found\" id=\"found\" role=\"status\">";
+        let (_, heading) = page.split_once(found).expect("a number");
         heading.split_once('<').expect("its end").0.to_owned()
     };
     for query in "aspect=fees aspect=fees&rating=5 aspect=fees&query=late".split(' ') {
-        assert_eq!(heading(query), "300 reviews", "{query}");
+        assert_eq!(heading(query), "300 reviews match", "{query}");
     }
     assert_eq!(heading("aspect=fees&rating=1"), "No review matches");
     let page = ask(&pages, "aspect=fees").expect("a page");
@@ -78,7 +79,7 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
         let found = heading(&format!("aspect=fees&polarity={}", tone.word()));
         let expected = match reviews_of(fees, Some(tone)) {
             0 => "No review matches".to_owned(),
-            count => format!("{count} reviews"),
+            count => format!("{count} reviews match"),
         };
         assert_eq!(found, expected);
     }

@@ -126,7 +126,7 @@ fn search_page_and_widget_take_every_parameter_of_the_search() {
     let document = description(&sample());
     for (path, more) in [
         ("/api/reviews/search", None),
-        ("/", None),
+        ("/", Some("lang")),
         ("/widget.html", Some("theme")),
     ] {
         let listed = document["paths"][path]["get"]["parameters"].as_array();

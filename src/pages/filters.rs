@@ -1,0 +1,260 @@
+//! The filters of a list of reviews: chips of those in use, which remove them, and menus of those that would find
+//! something.
+
+use super::Pages;
+use super::form::QueryParams;
+use super::messages::{Language, Messages};
+use super::review::source_name;
+use super::text::service_label;
+use crate::model::insights::{Aspect, Polarity};
+
+/// Services in the menu; the others are found by the mentions in the cards and by searching.
+const SERVICES_SHOWN: usize = 12;
+
+/// A filter in use, or one that a click switches on.
+pub(super) struct Chip {
+    pub(super) label: String,
+    pub(super) href: String,
+    /// In use: the link removes it.
+    pub(super) is_used: bool,
+    pub(super) remove_label: String,
+}
+
+/// A filter with several values.
+pub(super) struct Menu {
+    pub(super) label: String,
+    pub(super) entries: Vec<MenuEntry>,
+}
+
+/// A value of a filter, and how many reviews have it.
+pub(super) struct MenuEntry {
+    pub(super) label: String,
+    /// The language of the label, if it is not that of the page.
+    pub(super) language: Option<&'static str>,
+    pub(super) count: String,
+    pub(super) href: String,
+}
+
+/// An order of the reviews.
+pub(super) struct OrderEntry {
+    pub(super) label: String,
+    pub(super) href: String,
+    pub(super) is_used: bool,
+}
+
+impl Pages {
+    /// Returns the chips of the filters in use, and the switches; `aspect` is that of the search.
+    pub(super) fn chips(
+        &self,
+        t: &Messages,
+        given: &QueryParams,
+        aspect: Option<&Aspect>,
+    ) -> Vec<Chip> {
+        let mut chips = Vec::new();
+        for (name, value) in given.iter() {
+            if !matches!(name, "sort" | "limit" | "cursor") {
+                let label = self.used_label(t, name, value, aspect);
+                chips.push(Chip {
+                    remove_label: t.remove_filter.fill(&[("filter", &label)]),
+                    label,
+                    href: given.href(Some(name), None),
+                    is_used: true,
+                });
+            }
+        }
+        let with_reply = self.snapshot.tallies.with_reply;
+        let is_dividing = with_reply > 0 && with_reply < self.stats.count;
+        if is_dividing && given.value("has_reply").is_empty() {
+            chips.push(Chip {
+                label: t.with_reply.clone(),
+                href: given.href_with("has_reply", "true"),
+                is_used: false,
+                remove_label: String::new(),
+            });
+        }
+        chips
+    }
+
+    /// Returns the words of a filter in use.
+    fn used_label(&self, t: &Messages, name: &str, value: &str, aspect: Option<&Aspect>) -> String {
+        match (name, value) {
+            ("rating", stars) => t.counted(&t.star_count, stars.parse().unwrap_or(0)),
+            ("has_reply", "true") => t.with_reply.clone(),
+            ("has_reply", _) => t.without_reply.clone(),
+            ("mentions_service", id) => service_label(&self.snapshot, id).to_owned(),
+            ("mentions_technician", person) => person.to_owned(),
+            ("aspect", id) => aspect.map_or(id, |aspect| &aspect.label).to_owned(),
+            ("polarity", tone) => tone_label(t, tone).to_owned(),
+            ("language", tag) => language_name(tag).to_owned(),
+            ("source", source) => source_name(source, t),
+            _ => format!("{}: {value}", parameter_label(t, name)),
+        }
+    }
+
+    /// Returns the menus of the filters that are not in use and have at least two values.
+    pub(super) fn menus(&self, t: &Messages, given: &QueryParams) -> Vec<Menu> {
+        let tallies = &self.snapshot.tallies;
+        let mut menus = Vec::new();
+        let mut stars = Vec::new();
+        for (at, count) in self.stats.distribution.iter().enumerate().rev() {
+            if *count > 0 {
+                let value = (at + 1).to_string();
+                let label = t.counted(&t.star_count, at as u64 + 1);
+                stars.push(entry(t, given, "rating", &value, label, *count));
+            }
+        }
+        push_menu(&mut menus, given, "rating", &t.stars, stars);
+        let mut languages = Vec::new();
+        for tally in &tallies.languages {
+            let label = language_name(&tally.value).to_owned();
+            let mut entry = entry(t, given, "language", &tally.value, label, tally.count);
+            entry.language = Language::of_tag(tally.value.as_bytes()).map(Language::code);
+            languages.push(entry);
+        }
+        push_menu(&mut menus, given, "language", &t.text_language, languages);
+        let mut sources = Vec::new();
+        for tally in &tallies.sources {
+            let label = source_name(&tally.value, t);
+            sources.push(entry(t, given, "source", &tally.value, label, tally.count));
+        }
+        push_menu(&mut menus, given, "source", &t.source, sources);
+        let mut services = Vec::new();
+        for tally in tallies.services.iter().take(SERVICES_SHOWN) {
+            let label = service_label(&self.snapshot, &tally.value).to_owned();
+            services.push(entry(
+                t,
+                given,
+                "mentions_service",
+                &tally.value,
+                label,
+                tally.count,
+            ));
+        }
+        push_menu(&mut menus, given, "mentions_service", &t.service, services);
+        menus
+    }
+}
+
+fn push_menu(
+    menus: &mut Vec<Menu>,
+    given: &QueryParams,
+    name: &str,
+    label: &str,
+    entries: Vec<MenuEntry>,
+) {
+    if entries.len() > 1 && given.value(name).is_empty() {
+        menus.push(Menu {
+            label: label.to_owned(),
+            entries,
+        });
+    }
+}
+
+fn entry(
+    t: &Messages,
+    given: &QueryParams,
+    name: &str,
+    value: &str,
+    label: String,
+    count: u64,
+) -> MenuEntry {
+    MenuEntry {
+        label,
+        language: None,
+        count: t.number(count),
+        href: given.href_with(name, value),
+    }
+}
+
+/// Returns the orders, the one in use among them.
+pub(super) fn orders(t: &Messages, given: &QueryParams) -> Vec<OrderEntry> {
+    let used = match given.value("sort") {
+        "" => "newest",
+        sort => sort,
+    };
+    let known = [
+        ("newest", &t.newest),
+        ("oldest", &t.oldest),
+        ("highest", &t.highest),
+        ("lowest", &t.lowest),
+    ];
+    let entries = known.into_iter().map(|(sort, label)| OrderEntry {
+        label: label.clone(),
+        href: given.href_with("sort", sort),
+        is_used: sort == used,
+    });
+    entries.collect()
+}
+
+/// Returns a tone as a word for readers.
+pub(super) fn tone_label<'t>(t: &'t Messages, tone: &'t str) -> &'t str {
+    match Polarity::parse(tone) {
+        Some(Polarity::Positive) => &t.tones.positive,
+        Some(Polarity::Neutral) => &t.tones.neutral,
+        Some(Polarity::Negative) => &t.tones.negative,
+        None => tone,
+    }
+}
+
+/// Returns the label of a parameter.
+pub(super) fn parameter_label<'t>(t: &'t Messages, name: &'t str) -> &'t str {
+    match name {
+        "rating" => &t.stars,
+        "min_rating" => &t.stars_at_least,
+        "max_rating" => &t.stars_at_most,
+        "since" => &t.since,
+        "until" => &t.until,
+        "query" => &t.exact_text,
+        "words" => &t.words,
+        "mentions_technician" => &t.person,
+        "mentions_service" => &t.service,
+        "sort" => &t.order,
+        "aspect" => &t.aspect,
+        "polarity" => &t.tone,
+        "has_reply" => &t.with_reply,
+        "language" => &t.text_language,
+        "location" => &t.location,
+        "source" => &t.source,
+        "verified_by" => &t.verified,
+        other => other,
+    }
+}
+
+/// Returns the own name of a language of texts, or its tag.
+fn language_name(tag: &str) -> &str {
+    let primary = tag.split('-').next().unwrap_or(tag);
+    if let Some(language) = Language::of_tag(primary.as_bytes()) {
+        return &language.messages().language;
+    }
+    let known = OTHER_LANGUAGES.iter().find(|(code, _)| *code == primary);
+    known.map_or(tag, |(_, name)| name)
+}
+
+/// Own names of languages that reviews are often written in, without a message file.
+const OTHER_LANGUAGES: &[(&str, &str)] = &[
+    ("cs", "Čeština"),
+    ("da", "Dansk"),
+    ("el", "Ελληνικά"),
+    ("fa", "فارسی"),
+    ("fi", "Suomi"),
+    ("he", "עברית"),
+    ("hi", "हिन्दी"),
+    ("hu", "Magyar"),
+    ("id", "Indonesia"),
+    ("it", "Italiano"),
+    ("ja", "日本語"),
+    ("ko", "한국어"),
+    ("nb", "Norsk"),
+    ("nl", "Nederlands"),
+    ("no", "Norsk"),
+    ("pl", "Polski"),
+    ("pt", "Português"),
+    ("ro", "Română"),
+    ("ru", "Русский"),
+    ("sv", "Svenska"),
+    ("th", "ไทย"),
+    ("tr", "Türkçe"),
+    ("uk", "Українська"),
+    ("vi", "Tiếng Việt"),
+    ("zh", "中文"),
+];

@@ -1,0 +1,127 @@
+//! A list of reviews: the cards and how wide each is, the filters, the order, and the way to more reviews.
+
+use super::filters::{Chip, Menu, OrderEntry};
+use super::form::QueryParams;
+use super::messages::Messages;
+use super::review::ReviewView;
+use crate::snapshot::Snapshot;
+
+/// Characters of a text from which a card takes the whole width.
+const WIDE_CHARS: usize = 400;
+
+/// The section with the reviews.
+pub(super) struct Listing<'p> {
+    pub(super) cards: Vec<Card>,
+    /// The filters, the order and the search are shown from ten reviews on.
+    pub(super) has_tools: bool,
+    pub(super) given: &'p QueryParams,
+    pub(super) chips: Vec<Chip>,
+    pub(super) menus: Vec<Menu>,
+    pub(super) orders: Vec<OrderEntry>,
+    /// How many reviews match; "" on the page of all.
+    pub(super) found: String,
+    pub(super) note: String,
+    /// The link to all reviews where none matches.
+    pub(super) show_all: String,
+    pub(super) more: Option<More>,
+    /// The first page of the same reviews.
+    pub(super) first: Option<String>,
+}
+
+/// The way to the next reviews.
+pub(super) struct More {
+    pub(super) href: String,
+    pub(super) label: String,
+    /// How many of all are shown.
+    pub(super) shown: String,
+}
+
+/// A review in the list.
+pub(super) struct Card {
+    pub(super) review: ReviewView,
+    pub(super) check: String,
+    pub(super) is_wide: bool,
+    pub(super) is_pinned: bool,
+}
+
+impl Card {
+    /// The class of the arrangement of a wide card.
+    pub(super) fn arrangement(&self) -> &'static str {
+        if !self.review.photos.is_empty() {
+            "review with-photos"
+        } else if self.review.owner_reply.is_some() {
+            "review pair"
+        } else {
+            "review"
+        }
+    }
+}
+
+/// Arranges `reviews` in cards, of which the first `pinned_count` are pinned.
+///
+/// Wide ones have photos, a reply or a long text; the others stand side by side in twos, and one that would stand alone
+/// is wide, so the order of the page is the order of reading.
+pub(super) fn cards(
+    snapshot: &Snapshot,
+    t: &Messages,
+    reviews: Vec<ReviewView>,
+    pinned_count: usize,
+) -> Vec<Card> {
+    let who = t.who(snapshot.site.clientele);
+    let is_few = snapshot.len() < 3;
+    let mut cards = Vec::with_capacity(reviews.len());
+    for (at, review) in reviews.into_iter().enumerate() {
+        let is_long = review.text.text.chars().count() > WIDE_CHARS;
+        let has_more = !review.photos.is_empty() || review.owner_reply.is_some();
+        cards.push(Card {
+            check: review.check(t, who, &snapshot.business.name),
+            is_wide: is_few || is_long || has_more,
+            is_pinned: at < pinned_count,
+            review,
+        });
+    }
+    widen_single_cards(&mut cards);
+    cards
+}
+
+/// Widens the last card of every odd run of narrow ones.
+fn widen_single_cards(cards: &mut [Card]) {
+    for run in cards.chunk_by_mut(|left, right| left.is_wide == right.is_wide) {
+        let is_odd = run.len() % 2 == 1;
+        if let Some(last) = run.last_mut().filter(|_| is_odd) {
+            last.is_wide = true;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_narrow_card_stands_alone() {
+        let cases = [
+            ("n", "w"),
+            ("nn", "nn"),
+            ("nnn", "nnw"),
+            ("nwn", "www"),
+            ("wnnw", "wnnw"),
+        ];
+        for (given, expected) in cases {
+            let mut cards = Vec::new();
+            for width in given.chars() {
+                cards.push(Card {
+                    review: ReviewView::default(),
+                    check: String::new(),
+                    is_wide: width == 'w',
+                    is_pinned: false,
+                });
+            }
+            widen_single_cards(&mut cards);
+            let widths = cards
+                .iter()
+                .map(|card| if card.is_wide { 'w' } else { 'n' });
+            assert_eq!(widths.collect::<String>(), expected, "{given}");
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! The owner's colors, corners and typefaces, as rules that follow the stylesheet.
+//!
+//! The accent is repaired: its lightness in OKLCH changes, and nothing else, until it has a contrast of 4.5 with the cards
+//! and the ground of the page (WCAG 2.2, 1.4.3), in the light scheme and in the dark one separately.
+
+use crate::model::site::{Color, Font, Scheme, Site};
+
+/// Least contrast of text.
+const CONTRAST_MIN: f64 = 4.5;
+
+/// Colors of the cards and the ground, as in the stylesheet.
+const LIGHT_GROUNDS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0xf6, 0xf6, 0xf3)];
+const DARK_GROUNDS: [Color; 2] = [rgb(0x19, 0x1e, 0x22), rgb(0x11, 0x14, 0x17)];
+
+/// Text on the accent: the one with more contrast is used.
+const INKS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0x0d, 0x1b, 0x19)];
+
+/// The condition of the dark colors in the stylesheet.
+const DARK_MEDIA: &str = "@media (prefers-color-scheme: dark)";
+
+const SYSTEM: &str = "system-ui, -apple-system, \"Segoe UI\", Roboto, \"Helvetica Neue\", \"Liberation Sans\", Arial, sans-serif";
+const SERIF: &str = "\"Iowan Old Style\", \"Palatino Linotype\", Palatino, \"URW Palladio L\", Georgia, \"Noto Serif\", serif";
+const HUMANIST: &str =
+    "Seravek, \"Gill Sans Nova\", Ubuntu, Calibri, \"DejaVu Sans\", source-sans-pro, sans-serif";
+const ROUNDED: &str = "ui-rounded, \"Hiragino Maru Gothic ProN\", Quicksand, Comfortaa, Manjari, \"Arial Rounded MT\", Calibri, sans-serif";
+
+/// Returns the stylesheet with the owner's choices.
+pub(super) fn stylesheet(base: &str, site: &Site) -> String {
+    let (media, only) = match site.scheme {
+        Scheme::Auto => (DARK_MEDIA, None),
+        Scheme::Light => ("@media not all", Some("light")),
+        Scheme::Dark => ("@media all", Some("dark")),
+    };
+    let mut sheet = base.replace(DARK_MEDIA, media);
+    if let Some(scheme) = only {
+        sheet.push_str(&format!(":root {{ color-scheme: {scheme}; }}\n"));
+    }
+    if let Some(accent) = site.accent {
+        // Not on paper, which has its own.
+        if site.scheme != Scheme::Dark {
+            let rule = accent_rule(accent, &LIGHT_GROUNDS, false);
+            sheet.push_str(&format!("@media screen {{ {rule} }}\n"));
+        }
+        if site.scheme != Scheme::Light {
+            let rule = accent_rule(accent, &DARK_GROUNDS, true);
+            sheet.push_str(&format!("{media} {{ @media screen {{ {rule} }} }}\n"));
+        }
+    }
+    if let Some(radius) = site.radius {
+        sheet.push_str(&format!(":root {{ --radius: {radius}px; }}\n"));
+    }
+    if let Some((text, display)) = stacks(site.font) {
+        sheet.push_str(&format!(
+            ":root {{ --font: {text}; --font-display: {display}; }}\n"
+        ));
+    }
+    sheet
+}
+
+/// The value of `<meta name="color-scheme">`.
+pub(super) fn color_scheme(site: &Site) -> &'static str {
+    match site.scheme {
+        Scheme::Auto => "light dark",
+        Scheme::Light => "light",
+        Scheme::Dark => "dark",
+    }
+}
+
+/// The typefaces of texts and of headings; `None` for those of the stylesheet.
+fn stacks(font: Font) -> Option<(&'static str, &'static str)> {
+    match font {
+        Font::Mixed => None,
+        Font::System => Some((SYSTEM, SYSTEM)),
+        Font::Serif => Some((SERIF, SERIF)),
+        Font::Humanist => Some((HUMANIST, HUMANIST)),
+        Font::Rounded => Some((ROUNDED, ROUNDED)),
+    }
+}
+
+fn accent_rule(accent: Color, grounds: &[Color; 2], is_dark: bool) -> String {
+    let accent = repaired(accent, grounds, is_dark);
+    let [light_ink, dark_ink] = INKS;
+    let ink = if contrast(light_ink, accent) >= contrast(dark_ink, accent) {
+        light_ink
+    } else {
+        dark_ink
+    };
+    let accent = hex_color(accent);
+    let ink = hex_color(ink);
+    format!(":root {{ --accent: {accent}; --accent-ink: {ink}; }}")
+}
+
+/// Returns the color itself if it has the contrast, else the nearest lightness that has it: darker on light grounds,
+/// lighter on dark ones.
+fn repaired(color: Color, grounds: &[Color; 2], is_dark: bool) -> Color {
+    if has_contrast(color, grounds) {
+        return color;
+    }
+    let mut color = Oklab::of(color);
+    // Black and white have enough contrast, so the search ends there at the latest.
+    let end = if is_dark { 1.0 } else { 0.0 };
+    let mut failing = color.lightness;
+    let mut passing = end;
+    for _ in 0..STEPS {
+        let middle = f64::midpoint(failing, passing);
+        color.lightness = middle;
+        if has_contrast(color.to_color(), grounds) {
+            passing = middle;
+        } else {
+            failing = middle;
+        }
+    }
+    color.lightness = passing;
+    let repaired = color.to_color();
+    if has_contrast(repaired, grounds) {
+        return repaired;
+    }
+    // A saturated color of this lightness is outside of sRGB, and was clipped.
+    if is_dark {
+        rgb(255, 255, 255)
+    } else {
+        rgb(0, 0, 0)
+    }
+}
+
+/// Halvings of the range of lightness: to a thousandth, less than one step of a channel.
+const STEPS: u32 = 12;
+
+fn has_contrast(color: Color, grounds: &[Color; 2]) -> bool {
+    grounds
+        .iter()
+        .all(|ground| contrast(color, *ground) >= CONTRAST_MIN)
+}
+
+/// The contrast ratio of WCAG 2.2.
+fn contrast(one: Color, other: Color) -> f64 {
+    let one = luminance(one) + 0.05;
+    let other = luminance(other) + 0.05;
+    one.max(other) / one.min(other)
+}
+
+fn luminance(color: Color) -> f64 {
+    let [red, green, blue] = linear(color);
+    0.2126 * red + 0.7152 * green + 0.0722 * blue
+}
+
+/// The channels as linear light, from 0 to 1.
+fn linear(color: Color) -> [f64; 3] {
+    [color.red, color.green, color.blue].map(|channel| {
+        let value = f64::from(channel) / 255.0;
+        if value <= 0.040_45 {
+            value / 12.92
+        } else {
+            ((value + 0.055) / 1.055).powf(2.4)
+        }
+    })
+}
+
+/// A channel from linear light; values outside of sRGB are clipped.
+fn channel(linear: f64) -> u8 {
+    let value = linear.clamp(0.0, 1.0);
+    let encoded = if value <= 0.003_130_8 {
+        value * 12.92
+    } else {
+        1.055 * value.powf(1.0 / 2.4) - 0.055
+    };
+    (encoded * 255.0).round() as u8
+}
+
+/// A color of OKLab (Björn Ottosson, 2020); hue and chroma of OKLCH are the direction and length of `a` and `b`.
+struct Oklab {
+    lightness: f64,
+    a: f64,
+    b: f64,
+}
+
+impl Oklab {
+    fn of(color: Color) -> Oklab {
+        let [red, green, blue] = linear(color);
+        let l = (0.412_221_47 * red + 0.536_332_54 * green + 0.051_445_99 * blue).cbrt();
+        let m = (0.211_903_5 * red + 0.680_699_55 * green + 0.107_396_96 * blue).cbrt();
+        let s = (0.088_302_46 * red + 0.281_718_84 * green + 0.629_978_7 * blue).cbrt();
+        Oklab {
+            lightness: 0.210_454_26 * l + 0.793_617_79 * m - 0.004_072_05 * s,
+            a: 1.977_998_5 * l - 2.428_592_2 * m + 0.450_593_7 * s,
+            b: 0.025_904_04 * l + 0.782_771_77 * m - 0.808_675_77 * s,
+        }
+    }
+
+    fn to_color(&self) -> Color {
+        let l = (self.lightness + 0.396_337_78 * self.a + 0.215_803_76 * self.b).powi(3);
+        let m = (self.lightness - 0.105_561_35 * self.a - 0.063_854_17 * self.b).powi(3);
+        let s = (self.lightness - 0.089_484_18 * self.a - 1.291_485_5 * self.b).powi(3);
+        Color {
+            red: channel(4.076_741_7 * l - 3.307_711_6 * m + 0.230_969_94 * s),
+            green: channel(-1.268_438 * l + 2.609_757_4 * m - 0.341_319_4 * s),
+            blue: channel(-0.004_196_09 * l - 0.703_418_6 * m + 1.707_614_7 * s),
+        }
+    }
+}
+
+const fn rgb(red: u8, green: u8, blue: u8) -> Color {
+    Color { red, green, blue }
+}
+
+fn hex_color(color: Color) -> String {
+    format!("#{:02x}{:02x}{:02x}", color.red, color.green, color.blue)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_accent_can_be_read_in_both_schemes() {
+        let steps = [0, 51, 102, 153, 204, 255];
+        for red in steps {
+            for green in steps {
+                for blue in steps {
+                    let accent = rgb(red, green, blue);
+                    let light = repaired(accent, &LIGHT_GROUNDS, false);
+                    let dark = repaired(accent, &DARK_GROUNDS, true);
+                    assert!(has_contrast(light, &LIGHT_GROUNDS), "{accent:?} {light:?}");
+                    assert!(has_contrast(dark, &DARK_GROUNDS), "{accent:?} {dark:?}");
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn an_accent_with_contrast_stays_and_another_keeps_its_hue() {
+        let teal = rgb(0x1f, 0x5f, 0x58);
+        assert_eq!(repaired(teal, &LIGHT_GROUNDS, false), teal);
+        let pale = Oklab::of(repaired(rgb(0xff, 0xd2, 0x4a), &LIGHT_GROUNDS, false));
+        let given = Oklab::of(rgb(0xff, 0xd2, 0x4a));
+        assert!(pale.lightness < given.lightness);
+        assert!((pale.b.atan2(pale.a) - given.b.atan2(given.a)).abs() < 0.2);
+    }
+
+    #[test]
+    fn oklab_of_red_is_that_of_its_author() {
+        let red = Oklab::of(rgb(255, 0, 0));
+        assert!((red.lightness - 0.628).abs() < 0.001, "{}", red.lightness);
+        assert!((red.a - 0.225).abs() < 0.001, "{}", red.a);
+        assert!((red.b - 0.126).abs() < 0.001, "{}", red.b);
+        assert_eq!(red.to_color(), rgb(255, 0, 0));
+    }
+
+    #[test]
+    fn an_owners_scheme_leaves_no_question_to_the_system() {
+        let base = "@media (prefers-color-scheme: dark) { :root { --x: 1; } }\n";
+        let site = |scheme| Site {
+            scheme,
+            ..Site::default()
+        };
+        assert_eq!(stylesheet(base, &site(Scheme::Auto)), base);
+        assert!(stylesheet(base, &site(Scheme::Light)).contains("@media not all {"));
+        assert!(stylesheet(base, &site(Scheme::Dark)).contains("@media all {"));
+    }
+}

@@ -1,0 +1,187 @@
+//! `/widget.json`: what the custom element shows, in one language, so that the script needs no words and no formats.
+
+use serde::Serialize;
+
+use super::home::RATING_FROM;
+use super::messages::Messages;
+use super::review::ReviewView;
+use super::search::PageQuery;
+use super::{PageLanguage, Pages};
+use crate::model::Rating;
+use crate::search::filter::RatingSet;
+use crate::search::run;
+
+/// Default number of reviews.
+const LIMIT_DEFAULT: u8 = 3;
+
+#[derive(Serialize)]
+struct WidgetData<'p> {
+    words: Words<'p>,
+    /// The page with all reviews.
+    url: String,
+    /// `None` with fewer than three reviews.
+    mean: Option<Mean>,
+    /// "207 reviews".
+    count: String,
+    /// The words of the link to all reviews.
+    all: String,
+    /// That not all are shown, if a least number of stars was asked for.
+    note: Option<String>,
+    disclaimer: Option<&'p str>,
+    reviews: Vec<Card<'p>>,
+}
+
+#[derive(Serialize)]
+struct Words<'p> {
+    language: &'p str,
+    direction: &'p str,
+    reviews: &'p str,
+    read_more: &'p str,
+    read_less: &'p str,
+    none: &'p str,
+}
+
+#[derive(Serialize)]
+struct Mean {
+    number: String,
+    label: String,
+    /// Width of the filled stars, from 0 to 120.
+    width: u64,
+}
+
+#[derive(Serialize)]
+struct Card<'p> {
+    id: &'p str,
+    url: String,
+    author: &'p str,
+    initials: String,
+    tint: u32,
+    avatar: Option<String>,
+    rating: u64,
+    stars: String,
+    date: &'p str,
+    day: String,
+    head: String,
+    rest: String,
+    language: Option<&'p str>,
+    source: String,
+    icon: &'p str,
+    check: String,
+    is_confirmed: bool,
+    reply: Option<ReplyCard<'p>>,
+    photos: Vec<PhotoCard>,
+}
+
+#[derive(Serialize)]
+struct ReplyCard<'p> {
+    from: String,
+    text: &'p str,
+}
+
+#[derive(Serialize)]
+struct PhotoCard {
+    url: String,
+    alt: String,
+}
+
+impl Pages {
+    /// Finds and renders the reviews of the custom element for a query.
+    pub(crate) fn widget_data(
+        &self,
+        page_query: &PageQuery<'_>,
+        language: PageLanguage,
+        scratch: &mut run::Scratch,
+    ) -> String {
+        let t = language.chosen.messages();
+        let mut query = page_query.query;
+        if page_query.given.value("limit").is_empty() {
+            query.limit = LIMIT_DEFAULT;
+        }
+        let page = run::run(&self.snapshot.index, &query, scratch);
+        let rows = page.rows.iter();
+        let reviews: Vec<ReviewView> = rows
+            .map(|row| ReviewView::read(&self.snapshot, *row))
+            .collect();
+        let count = self.stats.count;
+        let mut url = format!("{}/", self.snapshot.base_url);
+        if language.is_explicit {
+            url.push_str(&format!("?lang={}", t.code));
+        }
+        let least = (1..=5).filter_map(Rating::new);
+        let mut least = least.filter(|rating| query.filter.ratings.contains(*rating));
+        let least = least
+            .next()
+            .filter(|_| query.filter.ratings != RatingSet::ALL);
+        let data = WidgetData {
+            words: Words {
+                language: &t.code,
+                direction: t.dir(),
+                reviews: &t.reviews,
+                read_more: &t.read_more,
+                read_less: &t.read_less,
+                none: if count == 0 {
+                    &t.no_reviews
+                } else {
+                    &t.no_match
+                },
+            },
+            url,
+            mean: self.widget_mean(t),
+            count: t.counted(&t.review_count, count),
+            all: t.counted(&t.read_all, count),
+            note: least.map(|least| t.counted(&t.shown_here, u64::from(least.stars()))),
+            disclaimer: self.snapshot.disclaimer.as_deref(),
+            reviews: reviews.iter().map(|one| self.widget_card(t, one)).collect(),
+        };
+        serde_json::to_string(&data).expect("strings and numbers are JSON")
+    }
+
+    fn widget_mean(&self, t: &Messages) -> Option<Mean> {
+        if self.stats.count < RATING_FROM {
+            return None;
+        }
+        let number = t.tenths(self.stats.mean_tenths()?);
+        Some(Mean {
+            label: t.stars_of_5.fill(&[("stars", &number)]),
+            number,
+            width: self.stats.stars_width(),
+        })
+    }
+
+    fn widget_card<'p>(&'p self, t: &'p Messages, review: &'p ReviewView) -> Card<'p> {
+        let base_url = &self.snapshot.base_url;
+        let owner = &self.snapshot.business.name;
+        let who = t.who(self.snapshot.site.clientele);
+        let photos = review.photos.iter().map(|photo| PhotoCard {
+            url: format!("{base_url}{}", photo.thumbnail),
+            alt: review.photo_alt(photo, t),
+        });
+        Card {
+            id: &review.id,
+            url: format!("{base_url}/reviews/{}", review.id),
+            author: &review.author,
+            initials: review.initials(),
+            tint: review.tint(),
+            avatar: review
+                .avatar
+                .as_ref()
+                .map(|path| format!("{base_url}{path}")),
+            rating: review.rating,
+            stars: review.stars_label(t),
+            date: review.machine_date(),
+            day: review.day(t),
+            head: review.head().map(|one| one.text).collect(),
+            rest: review.rest().map(|one| one.text).collect(),
+            language: review.language.as_deref(),
+            source: review.source_name(t),
+            icon: review.icon(),
+            check: review.check(t, who, owner),
+            is_confirmed: review.is_confirmed(),
+            reply: review.owner_reply.as_ref().map(|reply| ReplyCard {
+                from: t.reply_from.fill(&[("name", owner)]),
+                text: &reply.text,
+            }),
+            photos: photos.collect(),
+        }
+    }
+}
