@@ -125,7 +125,7 @@ impl ServedState {
         representation.last_modified = self.last_modified_if_made_of(page.shows_insights());
         representation.policy = Some(page.policy());
         representation.is_immutable = self.pages.is_versioned(page, head.query);
-        if page == Page::Home && self.pages.is_negotiated() {
+        if matches!(page, Page::Home | Page::Widget) && self.pages.is_negotiated() {
             representation.vary = Vary::Language;
         }
         variant

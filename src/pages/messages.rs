@@ -15,6 +15,9 @@ const FILES: &[&str] = &[
     include_str!("messages/de.json"),
     include_str!("messages/es.json"),
     include_str!("messages/fr.json"),
+    include_str!("messages/it.json"),
+    include_str!("messages/nl.json"),
+    include_str!("messages/pt.json"),
     include_str!("messages/ar.json"),
 ];
 

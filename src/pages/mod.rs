@@ -227,6 +227,8 @@ struct Context<'s> {
     interface: &'s Interface,
     /// The front page in the default language.
     home: &'s str,
+    /// The words of the default language.
+    t: &'static messages::Messages,
 }
 
 /// The language of a page, and how it was chosen.
@@ -303,6 +305,7 @@ impl Pages {
             json_ld: &self.json_ld,
             interface: &interface,
             home: &home,
+            t: self.default_language().messages(),
         };
         let resources = Page::all().map(|page| {
             let body = page.render(&context);

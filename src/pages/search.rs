@@ -54,7 +54,8 @@ impl Pages {
     ) -> Result<PageQuery<'b>, String> {
         self.parse_query(raw, language, buffers).map_err(|issues| {
             if page == Page::Widget {
-                return self.widget_error(raw, issues.iter().map(ToString::to_string).collect());
+                let errors = issues.iter().map(ToString::to_string);
+                return self.widget_error(raw, language, errors.collect());
             }
             self.search_error(&QueryParams::read(raw, language), language, &issues)
         })

@@ -192,7 +192,7 @@ fn without_reviews_there_is_no_rating_and_every_document_is_there() {
     assert!(home.contains("No reviews yet."));
     assert!(!home.contains("class=\"stars large\""));
     assert!(text(&pages, Page::Badge).contains("No reviews yet"));
-    assert!(text(&pages, Page::Widget).contains("No reviews to show."));
+    assert!(text(&pages, Page::Widget).contains("No reviews yet."));
     let page = ask(&pages, "sort=newest").expect("a page");
     assert!(page.contains("No review matches"));
 }

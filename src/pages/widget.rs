@@ -4,12 +4,12 @@
 use askama::Template;
 
 use super::layout::rendered;
-use super::messages::{Language, Messages};
+use super::messages::Messages;
 use super::rating::RatingStats;
 use super::review::{ReviewView, read_newest};
 use super::search::PageQuery;
 use super::text::{counted, without_direction};
-use super::{Context, Pages, text as filters};
+use super::{Context, PageLanguage, Pages, text as filters};
 use crate::search::query::PAIRS_MAX;
 use crate::search::run;
 use crate::snapshot::Snapshot;
@@ -43,7 +43,7 @@ pub(super) fn script() -> String {
 pub(super) fn render_newest(context: &Context<'_>) -> String {
     rendered(&Widget {
         reviews: read_newest(context.snapshot, NEWEST_MAX),
-        ..Widget::of(context.snapshot, context.stats)
+        ..Widget::of(context.snapshot, context.stats, context.t)
     })
 }
 
@@ -53,6 +53,7 @@ impl Pages {
         &self,
         raw: &[u8],
         page_query: &PageQuery<'_>,
+        language: PageLanguage,
         scratch: &mut run::Scratch,
     ) -> String {
         let mut query = page_query.query;
@@ -65,16 +66,21 @@ impl Pages {
         rendered(&Widget {
             theme: theme(raw),
             reviews: reviews.collect(),
-            ..Widget::of(&self.snapshot, &self.stats)
+            ..Widget::of(&self.snapshot, &self.stats, language.chosen.messages())
         })
     }
 
     /// Renders the frame with one or more errors in place of the reviews.
-    pub(crate) fn widget_error(&self, raw: &[u8], errors: Vec<String>) -> String {
+    pub(crate) fn widget_error(
+        &self,
+        raw: &[u8],
+        language: PageLanguage,
+        errors: Vec<String>,
+    ) -> String {
         rendered(&Widget {
             theme: theme(raw),
             errors,
-            ..Widget::of(&self.snapshot, &self.stats)
+            ..Widget::of(&self.snapshot, &self.stats, language.chosen.messages())
         })
     }
 }
@@ -97,6 +103,7 @@ struct Widget<'p> {
     title: String,
     base_url: &'p str,
     mean: String,
+    mean_label: String,
     stars_width: u64,
     count: String,
     disclaimer: &'p str,
@@ -107,15 +114,20 @@ struct Widget<'p> {
 
 impl<'p> Widget<'p> {
     /// Fills in the values that do not depend on a request.
-    fn of(snapshot: &'p Snapshot, stats: &RatingStats) -> Widget<'p> {
+    fn of(snapshot: &'p Snapshot, stats: &RatingStats, t: &'static Messages) -> Widget<'p> {
+        let mean = stats.mean_tenths().map(|tenths| t.tenths(tenths));
+        let title = without_direction(&snapshot.business.name);
         Widget {
-            t: Language::DEFAULT.messages(),
+            t,
             name: &snapshot.business.name,
-            title: without_direction(&snapshot.business.name),
+            title: t.reviews_of.fill(&[("name", &title)]),
+            mean_label: mean
+                .as_ref()
+                .map_or_else(String::new, |mean| t.stars_of_5.fill(&[("stars", mean)])),
             base_url: &snapshot.base_url,
-            mean: stats.mean_short().unwrap_or_default(),
+            mean: mean.unwrap_or_default(),
             stars_width: stats.stars_width(),
-            count: counted(stats.count, "review", "reviews"),
+            count: t.counted(&t.review_count, stats.count),
             disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
             theme: None,
             reviews: Vec::new(),

@@ -60,7 +60,7 @@ fn the_widget_follows_its_query() {
         assert_eq!(text.matches("<time").count(), count, "{query}");
         assert!(text.contains(&format!("href=\"{BASE_URL}/\"")), "{query}");
         let chosen = theme.map_or(String::new(), |theme| format!(" data-theme=\"{theme}\""));
-        let html = format!("<html lang=\"en\"{chosen}>");
+        let html = format!("<html lang=\"en\" dir=\"ltr\"{chosen}>");
         assert!(text.contains(&html), "{query}");
         let scheme = format!("content=\"{}\"", theme.unwrap_or("light dark"));
         assert!(text.contains(&scheme), "{query}");

@@ -25,8 +25,7 @@ thread_local! {
 /// Answers with the stored document, or renders it for the query.
 pub(super) fn page<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
     match page {
-        Page::Home => rendered(served, page, head),
-        Page::Widget if !head.query.is_empty() => rendered(served, page, head),
+        Page::Home | Page::Widget => rendered(served, page, head),
         Page::Badge => stored(served, badge(head.query), head),
         _ => stored(served, page, head),
     }
@@ -136,7 +135,7 @@ fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> 
     let raw = head.query.as_bytes();
     let language = pages.language(raw, head.lines_from_last("accept-language"));
     let is_default = !language.is_explicit && language.chosen == pages.default_language();
-    if page == Page::Home && raw.is_empty() && is_default {
+    if raw.is_empty() && is_default {
         return stored(served, page, head);
     }
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
@@ -151,7 +150,7 @@ fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> 
         if query.needs_insights() && served.snapshot().insights().is_none() {
             let message = format!("{INSIGHTS_NOT_READY}; try again in a minute");
             let html = match page {
-                Page::Widget => pages.widget_error(raw, vec![message]),
+                Page::Widget => pages.widget_error(raw, language, vec![message]),
                 _ => pages.error(503, "Not available yet", &message),
             };
             return refuse(INSIGHTS_NOT_READY, html);
@@ -171,7 +170,7 @@ fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> 
         };
         head.evaluate(served, representation, |representation| {
             let html = match page {
-                Page::Widget => pages.widget(raw, &query, scratch),
+                Page::Widget => pages.widget(raw, &query, language, scratch),
                 _ if query.is_empty() => pages.home(language),
                 _ => pages.search(&query, language, scratch),
             };

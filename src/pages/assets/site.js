@@ -86,6 +86,8 @@
     if (isTyping) swap('order', fresh); else swap('tools', fresh);
     showAges(byId('results'));
     document.title = fresh.title;
+    const found = byId('found');
+    byId('status').textContent = found ? found.textContent : '';
     if (how) history[how + 'State'](null, '', url);
     shown = location.pathname + location.search;
     return true;

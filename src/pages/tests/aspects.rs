@@ -63,7 +63,7 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     );
     let heading = |query: &str| {
         let page = ask(&pages, query).expect("a page");
-        let found = "<p class=\"found\" id=\"found\" role=\"status\">";
+        let found = "<p class=\"found\" id=\"found\">";
         let (_, heading) = page.split_once(found).expect("a number");
         heading.split_once('<').expect("its end").0.to_owned()
     };

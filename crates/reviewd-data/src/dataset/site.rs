@@ -87,7 +87,7 @@ fn review_links(item: Item<'_>) -> Vec<ReviewLink> {
 }
 
 /// The languages in which the pages have words; a test of the pages compares the list with their message files.
-pub const PAGE_LANGUAGES: [&str; 5] = ["en", "de", "es", "fr", "ar"];
+pub const PAGE_LANGUAGES: [&str; 8] = ["en", "de", "es", "fr", "it", "nl", "pt", "ar"];
 
 #[cfg(test)]
 mod tests {
