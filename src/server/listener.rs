@@ -44,6 +44,11 @@ const BACKLOG: i32 = 4_096;
 /// more bytes only if less than half of this is unsent.
 const UNSENT_BYTES_MAX: u32 = 128 * 1024;
 
+/// Receive buffer of a socket (SO_RCVBUF; the kernel doubles it). Otherwise it would grow to `net.ipv4.tcp_rmem`, megabytes
+/// for a peer whose requests are not read because it does not read its responses. Request bodies are a megabyte at most,
+/// so a larger buffer would save them one round trip.
+const RECEIVE_BYTES: usize = 64 * 1024;
+
 /// Delay after a failed accept, so that a lack of descriptors does not cause a busy loop.
 const BACK_OFF: Duration = Duration::from_millis(100);
 
@@ -115,6 +120,7 @@ pub(super) fn bind_public(config: &Config) -> Result<Socket, StartError> {
 fn set_options(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
     socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+    socket.set_recv_buffer_size(RECEIVE_BYTES)?;
     socket.set_nonblocking(true)
 }
 
@@ -439,6 +445,7 @@ mod tests {
         let socket = SockRef::from(&accepted);
         assert!(socket.tcp_nodelay().unwrap());
         assert_eq!(socket.tcp_notsent_lowat().unwrap(), UNSENT_BYTES_MAX);
+        assert_eq!(socket.recv_buffer_size().unwrap(), 2 * RECEIVE_BYTES);
         // With this option, the kernel would count a peer that reads slowly as one that does not acknowledge.
         assert_eq!(socket.tcp_user_timeout().unwrap(), None);
     }
