@@ -167,10 +167,10 @@ impl Budgets {
         self.most_held().saturating_sub(self.high_water())
     }
 
-    /// Tells whether one of these budgets is used up.
+    /// Tells whether the process's budget is used up, so that requests are refused.
     #[must_use]
     pub fn is_used_up(&self) -> bool {
-        self.most_held() >= self.limits.process_bytes
+        self.held() >= self.limits.process_bytes
     }
 
     /// Waits until [`Budgets::excess`] is not 0.

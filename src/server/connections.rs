@@ -45,8 +45,16 @@ const CLOSING_MAX: u32 = 32;
 /// round trip.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Progress is measured from the start of a request, and again from the first event after this time, so that bytes of
-/// long ago do not count.
+/// How long a connection must have been busy before it is closed because it holds much. Our choice: shorter than [`GRACE`],
+/// as a client that reads its response has taken what fits into its window by then.
+const HOLDING_GRACE: Duration = Duration::from_millis(100);
+
+/// How long a connection may hold its bytes, at its present rate, while a budget is short. Our choice: the time for which a
+/// peer may read nothing while there is room.
+const HOLDING_MAX: Duration = Duration::from_secs(60);
+
+/// Progress is measured from the start of a request, again when its output is not read at once, and again from the first
+/// event after this time, so that bytes of long ago do not count.
 const PROGRESS_WINDOW: Duration = Duration::from_secs(10);
 
 /// All open connections. The table is locked when one opens or closes, when the server drains and when `/metrics` is
@@ -277,9 +285,13 @@ impl Connections {
     }
 
     /// Closes connections until the budgets have room again: those that would hold their bytes longest at their present
-    /// rate, of those below [`RATE_MIN`]; if a budget is used up, of all that have been busy for [`GRACE`].
+    /// rate, of those that have been busy for [`HOLDING_GRACE`] and would hold them for [`HOLDING_MAX`]; if the process's
+    /// budget is used up, also of all that have been busy for [`GRACE`].
     pub(super) fn relieve(&self) {
-        let now = micros(self.began.elapsed());
+        self.relieve_at(micros(self.began.elapsed()));
+    }
+
+    fn relieve_at(&self, now: u64) {
         let is_used_up = self.budgets.is_used_up();
         let mut excess = self.budgets.excess();
         let table = self.lock();
@@ -289,13 +301,14 @@ impl Connections {
             let held = status.account.held();
             let is_busy = status.waits_since.load(Relaxed) == BUSY;
             let progress = status.progress(now);
+            let time = progress.time_for(held);
+            let is_long = progress.elapsed >= micros(HOLDING_GRACE) && time >= micros(HOLDING_MAX);
             if held > 0
                 && is_busy
-                && progress.elapsed >= micros(GRACE)
-                && (is_used_up || progress.is_slow())
+                && (is_long || (is_used_up && progress.elapsed >= micros(GRACE)))
                 && status.eviction.load(SeqCst) == Eviction::None as u8
             {
-                holders.push((Reverse(progress.time_for(held)), *key));
+                holders.push((Reverse(time), *key));
             }
         }
         holders.sort_unstable();
@@ -506,9 +519,19 @@ impl ConnectionPermit {
             status.progress_bytes.store(bytes, Relaxed);
             return;
         }
+        self.measure_from(now, moved_bytes);
+    }
+
+    /// Records that the peer does not read all output at once. What its socket has taken before is no progress.
+    pub(super) fn note_blocked(&self, now: Instant, moved_bytes: u64) {
+        self.measure_from(micros(now - self.connections.began), moved_bytes);
+    }
+
+    /// Measures progress from `now` on.
+    fn measure_from(&self, now: u64, moved_bytes: u64) {
         self.measured_from.set(moved_bytes);
-        status.progress_since.store(now, Relaxed);
-        status.progress_bytes.store(0, Relaxed);
+        self.status.progress_since.store(now, Relaxed);
+        self.status.progress_bytes.store(0, Relaxed);
     }
 }
 

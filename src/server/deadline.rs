@@ -315,6 +315,8 @@ impl ConnectionDeadline {
                 bytes += ENCODED_OUTPUT_BYTES;
             }
             self.unread_output = Some(self.account.hold_output(bytes));
+            self.permit
+                .note_blocked(state.now.get(), state.moved_bytes());
         }
     }
 

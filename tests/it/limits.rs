@@ -1,10 +1,19 @@
 //! Limits of connections and heads, on both sides of each.
 
+use std::fs;
+use std::path::Path;
 use std::thread;
 use std::time::Duration;
 
+use reviewd::limits::{
+    CLIENT_BYTES, ENCODED_OUTPUT_BYTES, PROCESS_PART, SITE_SHARES, SMALL_BODY_BYTES, STREAM_BYTES,
+    UNREAD_OUTPUT_BYTES,
+};
+use reviewd::server::{DataSource, Limits};
+
+use crate::support::dataset::{DataDir, large_reviews_json};
 use crate::support::frames::{Frames, kind};
-use crate::support::{Connection, Program, Server, wait_until};
+use crate::support::{Connection, Program, Server, connect_narrow, wait_until};
 
 /// Waits until a new connection is answered: the server records the end of a request after it has sent the response.
 fn wait_until_answered(server: &Server) {
@@ -93,6 +102,77 @@ fn if_all_connections_are_busy_a_new_one_is_closed_at_once() {
     assert_eq!(busy[0].rest(), b"");
 }
 
+/// Waits until the server has evicted a connection that was busy.
+fn assert_gives_way(server: &Server, mut held: Vec<Connection>) {
+    // For each of them a new connection is served.
+    let _new: Vec<Connection> = held
+        .iter()
+        .map(|_| {
+            let mut new = None;
+            wait_until("a new connection is served", || {
+                let mut connection = server.connect();
+                let served = connection.try_get("/healthz", &[]);
+                new = Some(connection);
+                served.is_ok_and(|response| response.status == 200)
+            });
+            // Busy, so that it keeps its place.
+            let mut new = new.expect("it is served");
+            crate::shutdown::begin(&mut new);
+            new
+        })
+        .collect();
+    for connection in &mut held {
+        connection.rest();
+    }
+}
+
+#[test]
+fn connections_with_half_a_body_give_way_to_new_ones_after_a_second() {
+    let server = Server::start_with(|config| config.limits.connections = 4);
+    let mut held: Vec<Connection> = (0..4).map(|_| server.connect()).collect();
+    held.iter_mut().for_each(crate::shutdown::begin);
+    assert_eq!(server.connect().rest(), b"");
+    assert_gives_way(&server, held);
+}
+
+#[test]
+fn connections_with_unread_responses_give_way_to_new_ones_after_a_second() {
+    let server = Server::start_with(|config| config.limits.connections = 4);
+    let held = (0..4).map(|_| {
+        let mut connection = Connection::over(connect_narrow(server.address()));
+        let head = connection.head("GET", "/reviews.json", &[], 0);
+        connection.write(head.repeat(20).as_bytes());
+        connection
+    });
+    assert_gives_way(&server, held.collect());
+}
+
+#[test]
+fn a_connection_that_reads_its_response_keeps_its_place() {
+    let data = DataDir::empty();
+    data.write("reviews.json", &large_reviews_json("2026-01-01T00:00:00Z"));
+    let server = Server::start_with(|config| {
+        config.data = DataSource::Directory(data.path().to_owned());
+        config.limits.connections = 2;
+    });
+    let mut reader = Connection::over(connect_narrow(server.address()));
+    let mut stalled = server.connect();
+    crate::shutdown::begin(&mut stalled);
+    // Pipelined, so that it is never idle; each response is more than a megabyte.
+    let head = reader.head("GET", "/reviews.json", &[], 0);
+    reader.write(head.repeat(200).as_bytes());
+    assert_eq!(reader.response("GET").status, 200);
+    thread::scope(|scope| {
+        let new = scope.spawn(|| wait_until_answered(&server));
+        // The other connection gives way meanwhile.
+        while !new.is_finished() {
+            assert_eq!(reader.response("GET").status, 200);
+        }
+    });
+    // It is reset, and not answered with 408.
+    assert_eq!(stalled.rest(), b"HTTP/1.1 100 Continue\r\n\r\n");
+}
+
 /// The connection with the unfinished head is the older one.
 #[test]
 fn a_connection_with_an_unfinished_head_is_closed_for_a_new_one() {
@@ -137,4 +217,48 @@ fn the_response_arrives_although_the_refused_body_is_still_being_sent() {
     assert_eq!(error["code"], -32_600);
     let message = "the message must not be longer than 1048576 bytes";
     assert_eq!(error["message"], message);
+}
+
+/// docs/design/limits.md computes what all clients together can make the process hold.
+#[test]
+fn the_page_of_limits_names_the_defaults_and_tests_that_exist() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let page = fs::read_to_string(root.join("docs/design/limits.md")).unwrap();
+    let limits = Limits::default();
+    for text in [
+        format!("| connections | {},000 (", limits.connections / 1_000),
+        format!(
+            "| connections of a client | {} (",
+            limits.connections_per_address
+        ),
+        format!(
+            "| requests on a connection | {},000 |",
+            limits.connection_requests / 1_000
+        ),
+        format!("of them {} MiB for a client", CLIENT_BYTES >> 20),
+        format!(
+            "output that peers do not read: {} KiB of the kernel's memory",
+            UNREAD_OUTPUT_BYTES >> 10
+        ),
+        format!("and {} KiB of the process's on", ENCODED_OUTPUT_BYTES >> 10),
+        format!("(16 × {} KiB each", STREAM_BYTES >> 10),
+        format!("bodies of less than {} KiB", SMALL_BODY_BYTES >> 10),
+        format!("a /48 may hold {} times as much", words(SITE_SHARES)),
+    ] {
+        assert!(page.contains(&text), "{text}");
+    }
+    assert_eq!(PROCESS_PART, 8, "an eighth of the memory");
+    let rows = page.lines().filter(|line| line.starts_with("| "));
+    let tests = rows.filter_map(|row| row.rsplit('|').nth(1));
+    for name in tests.flat_map(|cell| cell.split('`').skip(1).step_by(2)) {
+        let is_there = [root.join(name), root.join("tests/it").join(name)]
+            .iter()
+            .any(|path| path.exists());
+        assert!(is_there || !name.ends_with(".rs"), "{name}");
+    }
+}
+
+/// Returns a small number as a word.
+fn words(number: u32) -> &'static str {
+    ["no", "one", "two", "three", "four"][number as usize]
 }

@@ -17,7 +17,7 @@ fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
 
 fn budgets() -> Arc<Budgets> {
     Budgets::new(BudgetLimits {
-        process_bytes: 1_000,
+        process_bytes: 1_000_000,
         client_bytes: 0,
     })
 }
@@ -101,4 +101,116 @@ fn nothing_is_remembered_of_who_has_gone() {
         drop(table.admit(IpAddr::V4(number.into())).unwrap());
     }
     assert!(table.lock().networks.is_empty() && table.lock().entries.is_empty());
+}
+
+/// A connection that has been busy since the table was created, and has moved `bytes` bytes since.
+fn moving(table: &Arc<Connections>, bytes: u64) -> ConnectionPermit {
+    let permit = busy(table, "192.0.2.1").unwrap();
+    permit.note_busy(table.began, bytes);
+    permit
+}
+
+/// Evicts a connection, as for a new one this many microseconds after the table was created.
+fn evict_at(table: &Arc<Connections>, now: u64) -> Option<Eviction> {
+    table.lock().evict(ALL, now)
+}
+
+#[test]
+fn a_connection_below_the_minimum_rate_for_a_second_is_evicted() {
+    let second = micros(GRACE);
+    let table = table(1, 0);
+    let slow = moving(&table, u64::from(RATE_MIN) - 1);
+    assert_eq!(evict_at(&table, second - 1), None);
+    assert_eq!(evict_at(&table, second), Some(Eviction::Abort));
+    assert_eq!(slow.leave(), Some(Leave::Aborted));
+}
+
+#[test]
+fn a_connection_at_the_minimum_rate_keeps_its_place() {
+    let table = table(1, 0);
+    let reader = moving(&table, u64::from(RATE_MIN));
+    assert_eq!(evict_at(&table, micros(GRACE)), None);
+    assert_eq!(reader.leave(), None);
+}
+
+#[test]
+fn the_least_progress_goes_first_after_idle_connections_and_before_new_ones() {
+    let table = table(9, 0);
+    let now = micros(PROGRESS_WINDOW);
+    let slower = moving(&table, 100);
+    let slow = moving(&table, 200);
+    let idle = busy(&table, "192.0.2.1").unwrap();
+    idle.note_waiting(table.began);
+    let new = busy(&table, "192.0.2.1").unwrap();
+    new.note_waiting(table.began + PROGRESS_WINDOW);
+    for (permit, leave) in [
+        (&idle, Leave::Evicted),
+        (&slower, Leave::Aborted),
+        (&slow, Leave::Aborted),
+        (&new, Leave::Evicted),
+    ] {
+        assert_eq!(permit.leave(), None);
+        evict_at(&table, now).expect("one has to go");
+        assert_eq!(permit.leave(), Some(leave));
+    }
+}
+
+#[test]
+fn bytes_of_the_last_window_do_not_count_as_progress() {
+    let table = table(1, 0);
+    let permit = moving(&table, 1 << 30);
+    permit.note_busy(table.began + PROGRESS_WINDOW, 1 << 30);
+    let second_later = micros(PROGRESS_WINDOW + GRACE);
+    assert_eq!(evict_at(&table, second_later), Some(Eviction::Abort));
+}
+
+#[test]
+fn what_the_socket_takes_before_it_blocks_is_no_progress() {
+    let table = table(1, 0);
+    let permit = moving(&table, 1 << 30);
+    permit.note_blocked(table.began, 1 << 30);
+    assert_eq!(evict_at(&table, micros(GRACE)), Some(Eviction::Abort));
+}
+
+/// Returns which connections are closed at `now`, if each has moved `bytes` and holds `held` of a budget of 1,000,000 bytes,
+/// of which 750,000 can be held without pressure.
+fn relieved(bytes: &[u64], held: &[u64], now: Duration) -> Vec<bool> {
+    let table = table(9, 0);
+    let mut permits = Vec::new();
+    let mut shares = Vec::new();
+    for (bytes, held) in bytes.iter().zip(held) {
+        let permit = moving(&table, *bytes);
+        shares.push(permit.peer().account.take(*held).unwrap());
+        permits.push(permit);
+    }
+    table.relieve_at(micros(now));
+    let is_closed = |permit: &ConnectionPermit| permit.leave() == Some(Leave::Aborted);
+    permits.iter().map(is_closed).collect()
+}
+
+#[test]
+fn the_connection_that_would_hold_its_bytes_longest_is_closed_if_a_budget_is_short() {
+    let held = [450_001, 300_000];
+    for now in [HOLDING_GRACE, GRACE] {
+        let without_pressure = relieved(&[0, 0], &[450_000, 300_000], now);
+        assert_eq!(without_pressure, [false, false]);
+        assert_eq!(relieved(&[0, 0], &held, now), [true, false]);
+        assert_eq!(relieved(&[9, 1], &held, now), [false, true]);
+    }
+    let early = HOLDING_GRACE - Duration::from_micros(1);
+    assert_eq!(relieved(&[0, 0], &held, early), [false, false]);
+}
+
+#[test]
+fn a_connection_that_needs_less_than_a_minute_is_closed_only_if_the_budget_is_used_up() {
+    // In the first second it has moved a sixtieth of what it holds, and one byte counts as moved in any case.
+    let held = 900_000;
+    assert_eq!(relieved(&[held / 60 - 1], &[held], GRACE), [true]);
+    assert_eq!(relieved(&[held / 60], &[held], GRACE), [false]);
+    assert_eq!(
+        relieved(&[held / 60, 0], &[held, 99_999], GRACE),
+        [false, true]
+    );
+    let used_up = relieved(&[50_000], &[1_000_000], GRACE);
+    assert_eq!(used_up, [true]);
 }
