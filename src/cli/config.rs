@@ -121,13 +121,13 @@ pub struct ServeArgs {
     /// Ports that callbacks may use
     #[arg(long, value_name = "RANGES", default_value = "443,8443,1024-", value_parser = Ports::parse)]
     callback_ports: Ports,
-    /// Requests to the hub per minute from one client address (IPv6: a /64), then 429; 0 means no limit
+    /// Requests to the hub per minute from one client address (IPv6: a /64; a /48 gets four times as many), then 429; 0 means no limit
     #[arg(long, value_name = "COUNT", default_value = "60", value_parser = number(0, RATE_MAX))]
     hub_rate: u32,
     /// Limit of subscriptions, then 503; a hundredth as many requests may wait for verification
     #[arg(long, value_name = "COUNT", default_value = "100000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
     subscriptions_max: u32,
-    /// Limit of subscriptions of one callback host, then 429; a hundredth as many requests may wait for verification
+    /// Limit of subscriptions of one callback host and port, then 429; a hundredth as many requests may wait for verification
     #[arg(long, value_name = "COUNT", default_value = "1000", value_parser = number(1, SUBSCRIPTIONS_MAX))]
     subscriptions_per_host: u32,
     /// Directory for data that must survive a restart, such as subscriptions; created with access for its owner only
