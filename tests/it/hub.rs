@@ -3,6 +3,7 @@
 
 mod adversary;
 pub(crate) mod authority;
+mod cable;
 mod chaos;
 mod clock;
 mod command;
