@@ -6,6 +6,8 @@
 //! which nothing has to resolve: resolution is the one part of a delivery that is not in the numbers. Every host has its
 //! own certificate, and every subscriber must receive, once, the bytes that the service serves.
 //!
+//! With `REVIEWD_BENCH_BUSY=yes` another process of ordinary priority keeps each core busy meanwhile: threads of this one.
+//!
 //! `cargo bench --bench fanout` measures 1,000 subscribers, `REVIEWD_BENCH_SUBSCRIBERS=1000,10000` other numbers; each
 //! takes up to two open files here and one in the service (`ulimit -n`). `REVIEWD_BENCH_REPLICAS=2` measures that many services on one
 //! PostgreSQL of the bench's own, which writes to the disk. With `--test` there are 20 subscribers.
@@ -155,6 +157,10 @@ fn measure(count: usize, is_hanging: bool) -> String {
     };
     let patience = PATIENCE + PATIENCE_EACH * u32::try_from(count).unwrap();
     let at_rest = search_while(address, || thread::sleep(REST));
+    let is_over = Arc::new(AtomicBool::new(false));
+    if std::env::var_os("REVIEWD_BENCH_BUSY").is_some() {
+        keep_cores_busy(&is_over);
+    }
     let (cpu_before_us, began) = (cpu_us(&programs), Instant::now());
     data.write("reviews.json", &reviews_json(51, "2026-01-02T00:00:00Z"));
     let delivering = search_while(address, || {
@@ -164,6 +170,7 @@ fn measure(count: usize, is_hanging: bool) -> String {
             thread::sleep(Duration::from_millis(10));
         }
     });
+    is_over.store(true, Relaxed);
     let cpu_us = cpu_us(&programs) - cpu_before_us;
     let served = Connection::open(address).get(TOPIC).body;
     let digest: [u8; 32] = Sha256::digest(&served).into();
@@ -188,6 +195,18 @@ fn measure(count: usize, is_hanging: bool) -> String {
         cpu_us / healthy as u64,
         peak / 1024
     )
+}
+
+/// Keeps each core busy until `is_over`.
+fn keep_cores_busy(is_over: &Arc<AtomicBool>) {
+    for _ in 0..thread::available_parallelism().map_or(1, usize::from) {
+        let is_over = Arc::clone(is_over);
+        thread::spawn(move || {
+            while !is_over.load(Relaxed) {
+                std::hint::spin_loop();
+            }
+        });
+    }
 }
 
 /// Searches every 10 ms on one connection while `wait` lasts; returns the percentiles of the times, which a client that

@@ -154,3 +154,53 @@ fn pending_requests_are_listed_with_their_last_status() {
         "{out}"
     );
 }
+
+#[test]
+fn a_request_is_listed_with_its_attempts_and_can_be_removed() {
+    let rig = Rig::start_with(|settings| {
+        settings.policy.retry_delays = vec![Duration::from_secs(3_600)];
+    });
+    rig.names.set("gone.sub.test", &[&[]]);
+    let callback = "https://gone.sub.test:4430/cb";
+    rig.subscribe_with(callback, &[]).unwrap();
+    let request =
+        || json(&rig, &["list", "--requests", "--host", "gone.sub.test"])["requests"][0].clone();
+    wait_until("it was tried", || request()["last_status"] == "resolve");
+    let tried = request();
+    assert_eq!(tried["attempts"], 1);
+    assert!(tried["last_at"].is_string(), "{tried}");
+    assert!(
+        tried["next_attempt"].as_str().unwrap().starts_with('2'),
+        "{tried}"
+    );
+    let other = json(&rig, &["list", "--requests", "--host", "other.sub.test"]);
+    assert_eq!(other["requests"], json!([]));
+    let id = tried["id"].to_string();
+    let said = hub(&rig, &["remove", &id, "--request"]).with(0);
+    assert_eq!(said, format!("request {id} is removed\n"));
+    let removed = json(&rig, &["list", "--removed", "--host", "GONE.sub.test"]);
+    assert_eq!(removed["removed"][0]["reason"], "operator");
+    assert_eq!(removed["removed"][0]["what"], "subscribe");
+    hub(&rig, &["remove", &id, "--request"]).with(66);
+}
+
+#[test]
+fn requests_that_were_refused_or_not_confirmed_can_be_looked_up_by_host() {
+    let rig = Rig::start_with(|settings| settings.quotas.requests_per_host = 1);
+    let silent = Subscriber::start(|_| Reply::status(404));
+    rig.subscribe_with(&silent.callback("/cb"), &[]).unwrap();
+    rig.wait_verified();
+    let removed = json(&rig, &["list", "--removed", "--host", "127.0.0.1"]);
+    let refused = &removed["removed"][0];
+    assert_eq!(refused["reason"], "not_confirmed");
+    assert_eq!(refused["last_status"], "404");
+    let hanging = Subscriber::start(|_| Reply::Silence(Duration::from_secs(60)));
+    rig.subscribe_with(&hanging.callback_at("slow.sub.test", "/1"), &[])
+        .unwrap();
+    rig.subscribe_with(&hanging.callback_at("slow.sub.test", "/2"), &[])
+        .unwrap_err();
+    let removed = json(&rig, &["list", "--removed", "--host", "slow.sub.test"]);
+    assert_eq!(removed["removed"][0]["reason"], "quota");
+    let subscriptions = json(&rig, &["list", "--host", "slow.sub.test"]);
+    assert_eq!(subscriptions["subscriptions"], json!([]));
+}

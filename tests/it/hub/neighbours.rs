@@ -5,11 +5,11 @@ use std::sync::atomic::Ordering::Relaxed;
 use std::time::{Duration, Instant};
 
 use reviewd::hub::HubSettings;
-use reviewd::hub::store::Listed;
+use reviewd::hub::store::{Listed, Quotas};
 
 use super::rig::{FEED, Rig};
 use super::subscriber::{Received, Reply, Subscriber};
-use crate::support::wait_until;
+use crate::support::{wait_until, wait_within};
 
 /// A timeout so long that a test that waits for it fails, even on a busy machine.
 const LONG: Duration = Duration::from_secs(120);
@@ -124,6 +124,64 @@ fn beside_a_thousand_verifications_that_hang_a_renewal_a_newcomer_and_an_unsubsc
     rig.ask("unsubscribe", FEED, &callback).unwrap();
     rig.wait_gone(&callback);
     assert_soon(began);
+}
+
+/// Honest subscribers that take a second and more to answer, beside newcomers that hang and whose retries are due. The
+/// figures are in the output; `REVIEWD_HUB_NEWCOMERS` sets the number of newcomers (40).
+#[test]
+fn new_content_reaches_slow_subscribers_beside_newcomers_that_hang() {
+    let newcomers = std::env::var("REVIEWD_HUB_NEWCOMERS").ok();
+    let newcomers: usize = newcomers.map_or(40, |text| text.parse().unwrap());
+    let rig = Rig::start_with(|settings| {
+        let defaults = HubSettings::new(settings.place.clone(), settings.guard.clone());
+        settings.deliveries = defaults.deliveries;
+        settings.verifications = defaults.verifications;
+        settings.quotas = Quotas::new(1_000_000, 1_000_000);
+        settings.timeout = Duration::from_secs(10);
+        settings.policy.failures_max = 100;
+        settings.policy.retry_delays = vec![Duration::from_secs(1)];
+    });
+    let honest = Subscriber::delivering(|_| {
+        std::thread::sleep(Duration::from_millis(1_200));
+        Reply::status(204)
+    });
+    for number in 0..20 {
+        let callback = honest.callback_at(&format!("good{number}.sub.test"), "/cb");
+        rig.subscribe_with(&callback, &[]).unwrap();
+    }
+    wait_until("active", || rig.list().len() == 20);
+    let mut contents = 1;
+    let mut deliver = || {
+        contents += 1;
+        let before = honest.deliveries().len();
+        let began = Instant::now();
+        rig.change(&contents.to_string());
+        wait_until("the honest ones", || {
+            honest.deliveries().len() >= before + 20
+        });
+        began.elapsed()
+    };
+    deliver();
+    rig.wait_settled();
+    let alone = deliver();
+    rig.wait_settled();
+    let hanging = Subscriber::delivering(|_| Reply::Silence(LONG));
+    for number in 0..newcomers {
+        let callback = hanging.callback_at(&format!("h{number}.sub.test"), "/cb");
+        rig.subscribe_with(&callback, &[]).unwrap();
+    }
+    wait_within(LONG * 5, "active", || rig.list().len() == 20 + newcomers);
+    let first = deliver();
+    wait_until("retries", || {
+        rig.list()
+            .iter()
+            .any(|one| one.state.attempt > 1 && one.state.failures > 0)
+    });
+    let second = deliver();
+    println!(
+        "{newcomers} newcomers that hang: alone {alone:?}, first change {first:?}, second {second:?}"
+    );
+    assert!(second < LONG / 4, "{second:?}");
 }
 
 #[test]
