@@ -8,6 +8,8 @@
 mod circles;
 #[path = "tidy/docs.rs"]
 mod docs;
+#[path = "tidy/names.rs"]
+mod names;
 #[path = "tidy/source.rs"]
 mod source;
 #[path = "tidy/words.rs"]
@@ -245,6 +247,15 @@ use crate::server; fn hidden() {}
     assert_eq!(date.module(), "wire");
     assert_eq!(date.module_path(), ["wire", "date"]);
     assert_eq!(date.imports(), [(1, "hub".to_owned())]);
+    let types = Source::of(
+        "src/pages/sample.rs",
+        "pub(super) struct One;\nenum Two<'a> {}\nimpl One { type Three = u8; }\ntype Four = u8;\n    struct Five {}",
+    );
+    let names = [(1, "One"), (2, "Two"), (4, "Four"), (5, "Five")];
+    assert_eq!(
+        types.types(),
+        names.map(|(line, name)| (line, name.to_owned()))
+    );
     let main = Source::of("src/main.rs", "fn main() { reviewd::cli::run() }");
     assert_eq!(main.imports(), [(1, "cli".to_owned())]);
 }

@@ -239,6 +239,24 @@ impl Source {
         starts.map(chain).collect()
     }
 
+    /// Every type that the file declares, with its line: structs, enums and traits anywhere, aliases outside of blocks.
+    pub(crate) fn types(&self) -> Vec<(usize, String)> {
+        let mut types = Vec::new();
+        for (number, line) in (1..).zip(self.code.lines()) {
+            let mut words = line.split_whitespace();
+            let mut keyword = words.next().unwrap_or_default();
+            if keyword == "pub" || keyword.starts_with("pub(") {
+                keyword = words.find(|word| !word.ends_with(')')).unwrap_or_default();
+            }
+            let is_alias = keyword == "type" && !line.starts_with(' ');
+            if is_alias || ["struct", "enum", "trait", "union"].contains(&keyword) {
+                let name = identifier(words.next().unwrap_or_default());
+                types.push((number, name.to_owned()));
+            }
+        }
+        types
+    }
+
     /// The lines that contain `word`, except as a part of a longer identifier.
     pub(crate) fn words(&self, word: &str) -> Vec<usize> {
         let ends = |at: &usize| {
