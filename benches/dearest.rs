@@ -245,7 +245,7 @@ impl Service {
         let mut dataset = service::sample();
         dataset.reviews = data.reviews;
         dataset.taxonomy = data.taxonomy;
-        let settings = snapshot::Settings {
+        let settings = snapshot::SnapshotSettings {
             base_url: service::BASE_URL.to_owned(),
             index: options(2_100 * size as u64),
         };

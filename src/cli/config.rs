@@ -18,7 +18,7 @@ use tracing::Level;
 
 use super::exit::{Failure, Status};
 use super::values::{
-    RATE_MAX, Secret, number, parse_base_url, parse_header_value, parse_host, parse_listen,
+    RATE_MAX, SecretFlag, number, parse_base_url, parse_header_value, parse_host, parse_listen,
     parse_origin, parse_size, parse_time, time,
 };
 use crate::http::{Proxies, Rates};
@@ -102,7 +102,7 @@ pub struct ServeArgs {
     /// PostgreSQL database that replicas share, postgres://USER:PASSWORD@HOST/NAME; set the variable instead of the flag
     /// if it has a password, as other users can see flags [default: a file in --state]
     #[arg(long, value_name = "URL", hide_env_values = true)]
-    store: Option<Secret>,
+    store: Option<SecretFlag>,
     /// Waits after the first failed delivery, the second, and so on, each plus up to 25 %; after one failure more in a
     /// row the subscription is removed
     #[arg(long, value_name = "TIMES", default_value = "1m,15m", value_delimiter = ',',
@@ -312,11 +312,11 @@ fn parse_in_flight_memory(text: &str) -> Result<u64, String> {
 /// 78 for a database address that cannot be used.
 #[cfg_attr(not(feature = "postgres"), expect(unused_variables))]
 pub(super) fn store_location(
-    store: Option<&Secret>,
+    store: Option<&SecretFlag>,
     state: &Path,
 ) -> Result<StoreLocation, Failure> {
     // An empty variable counts as unset.
-    let Some(Secret(address)) = store.filter(|store| !store.0.is_empty()) else {
+    let Some(SecretFlag(address)) = store.filter(|store| !store.0.is_empty()) else {
         return Ok(StoreLocation::Directory(state.to_owned()));
     };
     #[cfg(feature = "postgres")]

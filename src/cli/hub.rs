@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::config::store_location;
 use super::exit::{Failure, Status, print};
-use super::values::{OutputFormat, Secret};
+use super::values::{OutputFormat, SecretFlag};
 use crate::clock;
 use crate::hub::store::{
     AdminCommand, DbError, FILE_NAME, Listed, Rejection, Store, StoreError, TOMBSTONES_MAX,
@@ -27,7 +27,7 @@ pub(super) struct HubArgs {
     action: Action,
     /// The database that replicas share, instead of the state directory
     #[arg(long, global = true, value_name = "URL", hide_env_values = true)]
-    store: Option<Secret>,
+    store: Option<SecretFlag>,
     /// The state directory
     #[arg(long, global = true, value_name = "DIR", default_value = "state")]
     state: PathBuf,

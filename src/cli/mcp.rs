@@ -108,7 +108,7 @@ fn load(args: &McpArgs, directory: Option<&Path>) -> Result<Catalog, Failure> {
     };
     let reviews = decoded.dataset.reviews.iter();
     let text_bytes = reviews.map(|review| review.text.len() as u64).sum();
-    let settings = snapshot::Settings {
+    let settings = snapshot::SnapshotSettings {
         base_url: args.base_url.clone(),
         index: IndexOptions {
             memory_bytes: search_memory(text_bytes),

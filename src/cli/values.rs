@@ -44,11 +44,11 @@ pub(super) enum OutputFormat {
 /// A value that is never printed; it does not even implement `Debug`. It is validated after the command line was
 /// parsed, because clap prints the values that its parsers reject.
 #[derive(Clone)]
-pub(super) struct Secret(pub(super) String);
+pub(super) struct SecretFlag(pub(super) String);
 
-impl From<String> for Secret {
-    fn from(text: String) -> Secret {
-        Secret(text)
+impl From<String> for SecretFlag {
+    fn from(text: String) -> SecretFlag {
+        SecretFlag(text)
     }
 }
 

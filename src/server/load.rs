@@ -20,7 +20,7 @@ use crate::http::{ServedState, SettingsError};
 use crate::insights;
 use crate::model::Dataset;
 use crate::search::index::IndexOptions;
-use crate::snapshot::{Settings, Snapshot};
+use crate::snapshot::{Snapshot, SnapshotSettings};
 use crate::wire::date::{Timestamp, parse_timestamp};
 use crate::wire::text::hex;
 
@@ -190,7 +190,7 @@ impl Loader {
     ) -> Result<Option<(ServedState, Option<Deferred>)>, LoadError> {
         let text_bytes = text_bytes(&decoded.dataset);
         let memory = self.search_memory;
-        let settings = Settings {
+        let settings = SnapshotSettings {
             base_url: self.base_url.clone(),
             index: IndexOptions {
                 memory_bytes: memory.unwrap_or_else(|| process::search_memory(text_bytes)),

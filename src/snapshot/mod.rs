@@ -39,7 +39,7 @@ pub use verifications::Verifications;
 
 /// The settings of a snapshot; with the dataset they determine it.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct SnapshotSettings {
     /// The public address without a trailing slash, such as `https://reviews.example`.
     pub base_url: String,
     /// Memory and threads for the search index.
@@ -52,12 +52,12 @@ pub struct Snapshot {
     facts: Arc<Facts>,
     /// The search index.
     pub index: Index,
-    insights: Option<Arc<Derived>>,
+    insights: Option<Arc<DerivedInsights>>,
 }
 
 /// The insights, as a document and as a parsed value.
 #[derive(Debug)]
-struct Derived {
+struct DerivedInsights {
     document: Arc<Resource>,
     value: Insights,
     /// Whether they were derived from the previous dataset.
@@ -108,7 +108,7 @@ impl Snapshot {
     /// Builds everything that is served from `dataset`, including the insights: O(bytes of text), many seconds for
     /// 100,000 reviews, so not on request threads.
     #[must_use]
-    pub fn build(dataset: Dataset, settings: &Settings) -> Snapshot {
+    pub fn build(dataset: Dataset, settings: &SnapshotSettings) -> Snapshot {
         let snapshot = Snapshot::without_insights_unless(&dataset, settings, &|| false);
         let document = insights::document(&dataset, settings.index.threads, &|| false);
         let built = snapshot.zip(document);
@@ -125,7 +125,7 @@ impl Snapshot {
     #[must_use]
     pub fn without_insights_unless(
         dataset: &Dataset,
-        settings: &Settings,
+        settings: &SnapshotSettings,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Snapshot> {
         let resource = |body, media_type| Resource::new(body, media_type, dataset.updated_at);
@@ -257,7 +257,7 @@ impl Snapshot {
         Snapshot {
             facts: Arc::clone(&self.facts),
             index: self.index.with_aspects(&value, &self.taxonomy),
-            insights: Some(Arc::new(Derived {
+            insights: Some(Arc::new(DerivedInsights {
                 document,
                 value,
                 is_carried,
@@ -428,7 +428,7 @@ fn with_listed(taxonomy: &Taxonomy, business: &Business) -> Taxonomy {
 
 /// Runs `main` and `other` and returns both results; with several threads, `other` runs on its own thread.
 fn beside<T, U: Send>(
-    settings: &Settings,
+    settings: &SnapshotSettings,
     main: impl FnOnce() -> T,
     other: impl Fn() -> U + Sync,
 ) -> (T, U) {

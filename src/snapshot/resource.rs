@@ -58,7 +58,7 @@ impl Resource {
 
     /// Creates the missing variants; calls `cancelled` before each.
     pub fn compress(&self, cancelled: &impl Fn() -> bool) {
-        let encoders: [(_, Encoder); 2] = [(&self.gzip, gzip), (&self.brotli, brotli)];
+        let encoders: [(_, Compressor); 2] = [(&self.gzip, gzip), (&self.brotli, brotli)];
         for (variant, encoder) in encoders {
             if variant.get().is_none() && !cancelled() {
                 // A second thread waits for the first, as two snapshots may share a document that takes a minute.
@@ -68,11 +68,11 @@ impl Resource {
     }
 }
 
-type Encoder = fn(&[u8]) -> std::io::Result<Vec<u8>>;
+type Compressor = fn(&[u8]) -> std::io::Result<Vec<u8>>;
 
 /// Compresses `body`; `None` if the result is not smaller, or if the encoder fails, which only happens if memory is
 /// exhausted (the document is then sent uncompressed).
-fn smaller(body: &[u8], encoder: Encoder) -> Option<Bytes> {
+fn smaller(body: &[u8], encoder: Compressor) -> Option<Bytes> {
     if body.len() < COMPRESS_FROM_BYTES {
         return None;
     }

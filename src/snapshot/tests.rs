@@ -7,8 +7,8 @@ use crate::dataset::sample;
 use crate::wire::negotiate::Coding;
 
 /// A small index, built by one thread.
-pub(crate) fn settings() -> Settings {
-    Settings {
+pub(crate) fn settings() -> SnapshotSettings {
+    SnapshotSettings {
         base_url: "https://reviews.example".into(),
         index: IndexOptions {
             memory_bytes: 64 << 20,

@@ -7,7 +7,7 @@ use memchr::{memchr, memchr2};
 
 /// One `name=value` of a form, both still encoded; a piece without `=` is a name with an empty value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair<'a> {
+pub struct FormPair<'a> {
     /// The bytes before the first `=`.
     pub name: &'a [u8],
     /// The bytes after the first `=`, which may contain more `=`.
@@ -15,11 +15,11 @@ pub struct Pair<'a> {
 }
 
 /// Returns the pairs of `raw`, in order and still encoded, without allocating; empty pieces (`&&`) are skipped.
-pub fn pairs(raw: &[u8]) -> impl Iterator<Item = Pair<'_>> {
+pub fn pairs(raw: &[u8]) -> impl Iterator<Item = FormPair<'_>> {
     let pieces = raw.split(|byte| *byte == b'&');
     pieces.filter(|piece| !piece.is_empty()).map(|piece| {
         let end = memchr(b'=', piece).unwrap_or(piece.len());
-        Pair {
+        FormPair {
             name: &piece[..end],
             value: piece.get(end + 1..).unwrap_or_default(),
         }

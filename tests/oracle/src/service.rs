@@ -24,8 +24,8 @@ pub fn sample() -> Dataset {
 }
 
 /// Returns settings of a snapshot of a small dataset.
-pub fn snapshot_settings() -> snapshot::Settings {
-    snapshot::Settings {
+pub fn snapshot_settings() -> snapshot::SnapshotSettings {
+    snapshot::SnapshotSettings {
         base_url: BASE_URL.to_owned(),
         index: IndexOptions {
             memory_bytes: 64 << 20,

@@ -18,7 +18,7 @@ use reviewd_wire::text::quote;
 
 /// A rule of advertising.
 #[derive(Deserialize)]
-pub(super) struct Rule {
+pub(super) struct AdvertisingRule {
     /// The code of its warnings.
     pub(super) code: String,
     /// Description of the finding in warnings.
@@ -38,23 +38,23 @@ struct Case {
 }
 
 #[derive(Deserialize)]
-struct Table {
-    rules: Vec<Rule>,
-    patterns: BTreeMap<String, Pattern>,
+struct AdvertisingTable {
+    rules: Vec<AdvertisingRule>,
+    patterns: BTreeMap<String, AdvertisingPattern>,
 }
 
 #[derive(Deserialize)]
-struct Pattern {
+struct AdvertisingPattern {
     pattern: Vec<String>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: LazyLock<AdvertisingTable> = LazyLock::new(|| {
     let table = serde_json::from_str(include_str!("advertising/rules.json"));
     table.expect("the table of the rules is valid")
 });
 
 /// All rules, in the order of their warnings.
-pub(super) fn rules() -> &'static [Rule] {
+pub(super) fn rules() -> &'static [AdvertisingRule] {
     &TABLE.rules
 }
 
@@ -71,7 +71,7 @@ static PATTERNS: LazyLock<BTreeMap<&str, Regex>> = LazyLock::new(|| {
 
 /// A match of a rule.
 pub(super) struct Finding<'d> {
-    pub(super) rule: &'static Rule,
+    pub(super) rule: &'static AdvertisingRule,
     /// The review with the finding in its text or reply; `None` for the practice's own texts.
     pub(super) review: Option<&'d Review>,
     /// The matching words or sentence, quoted.
@@ -115,8 +115,13 @@ pub(super) fn findings<'d>(dataset: &'d Dataset) -> Vec<Finding<'d>> {
 }
 
 /// Applies the rules to a text with this number of stars (5 for the practice's own words); quotes one match per rule.
-fn find(text: &str, stars: u8, is_reply: bool) -> impl Iterator<Item = (&'static Rule, String)> {
-    let applies = move |rule: &&Rule| (is_reply || !rule.of_replies) && stars >= rule.stars_min;
+fn find(
+    text: &str,
+    stars: u8,
+    is_reply: bool,
+) -> impl Iterator<Item = (&'static AdvertisingRule, String)> {
+    let applies =
+        move |rule: &&AdvertisingRule| (is_reply || !rule.of_replies) && stars >= rule.stars_min;
     let rules = rules().iter().filter(applies);
     rules.filter_map(move |rule| {
         // Most texts do not match the first pattern of a case, so they are not split into sentences.

@@ -7,7 +7,7 @@ use std::fmt;
 use serde_json::json;
 
 use super::INSIGHTS;
-use super::json::{self, Check, Item, LIST_MAX, TIME, Text};
+use super::json::{self, Check, JsonItem, LIST_MAX, TIME, Text};
 use super::problem::{Problem, Problems};
 use super::trades::TRADES;
 use crate::model::insights::{Insights, Polarity};
@@ -28,7 +28,7 @@ const FEATURED_MAX: usize = 10;
 const NOT_PUBLISHED: &str = "is not the id of a published review";
 
 /// Reads `taxonomy.json`, and the trade that it extends; ids and labels are unique within each list, names of people too.
-pub(super) fn taxonomy(item: Item<'_>) -> (Taxonomy, Option<&'static str>) {
+pub(super) fn taxonomy(item: JsonItem<'_>) -> (Taxonomy, Option<&'static str>) {
     item.object(|keys| {
         let taxonomy = Taxonomy {
             aspects: concepts(keys.key("aspects")),
@@ -40,14 +40,14 @@ pub(super) fn taxonomy(item: Item<'_>) -> (Taxonomy, Option<&'static str>) {
     })
 }
 
-fn trade(item: Item<'_>) -> Option<&'static str> {
+fn trade(item: JsonItem<'_>) -> Option<&'static str> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the starter taxonomies: {}", names.join(", "));
     let known = |name: &str| names.into_iter().find(|known| *known == name);
     item.text(wanted, known)
 }
 
-fn concepts(item: Item<'_>) -> Vec<Concept> {
+fn concepts(item: JsonItem<'_>) -> Vec<Concept> {
     let concepts = item.each(LIST_MAX, |item| {
         item.object(|keys| Concept {
             id: keys.key("id").string(Text::Name),
@@ -60,7 +60,7 @@ fn concepts(item: Item<'_>) -> Vec<Concept> {
     concepts
 }
 
-fn technicians(item: Item<'_>) -> Vec<Technician> {
+fn technicians(item: JsonItem<'_>) -> Vec<Technician> {
     let people = item.each(LIST_MAX, |item| {
         item.object(|keys| Technician {
             name: keys.key("name").string(Text::Name),
@@ -72,19 +72,19 @@ fn technicians(item: Item<'_>) -> Vec<Technician> {
 }
 
 /// Finds a published review by its id.
-pub(super) type Published<'p, 'r> = &'p dyn Fn(&str) -> Option<&'r Review>;
+pub(super) type FindPublished<'p, 'r> = &'p dyn Fn(&str) -> Option<&'r Review>;
 
 /// Reads `editorial.json`; every review that an answer cites must be published, if the published reviews are known.
-pub(super) fn editorial(item: Item<'_>, published: Option<Published<'_, '_>>) -> Editorial {
+pub(super) fn editorial(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> Editorial {
     let is_missing = |id: &str| published.is_some_and(|published| published(id).is_none());
-    let review_id = |item: Item<'_>| {
+    let review_id = |item: JsonItem<'_>| {
         let id = item.string(Text::Name);
         if !id.is_empty() && is_missing(&id) {
             item.refuse(NOT_PUBLISHED);
         }
         id
     };
-    let featured = |item: Item<'_>| {
+    let featured = |item: JsonItem<'_>| {
         let ids = item.each(FEATURED_MAX, review_id);
         item.refuse_doubles("id", ids.iter());
         ids
@@ -108,7 +108,7 @@ pub(super) fn editorial(item: Item<'_>, published: Option<Published<'_, '_>>) ->
 /// have any value.
 pub(super) fn check_insights(
     given: &Option<Vec<u8>>,
-    published: Option<Published<'_, '_>>,
+    published: Option<FindPublished<'_, '_>>,
     problems: &mut Problems,
 ) {
     let is_json = json::read(INSIGHTS, given, problems, |_| ()).is_some();
@@ -170,7 +170,7 @@ fn check_values(insights: &Insights, check: &Check) {
     }
 }
 
-fn check_references(insights: &Insights, published: Published<'_, '_>, check: &Check) {
+fn check_references(insights: &Insights, published: FindPublished<'_, '_>, check: &Check) {
     let refer = |path: fmt::Arguments<'_>, id: &str| {
         let review = published(id);
         if review.is_none() {
@@ -210,7 +210,7 @@ pub fn render_ignored(list: &[RemovedReview]) -> String {
     format!("{:#}\n", json!({"ignored": list}))
 }
 
-pub(super) fn ignored(item: Item<'_>) -> Vec<RemovedReview> {
+pub(super) fn ignored(item: JsonItem<'_>) -> Vec<RemovedReview> {
     item.object(|keys| {
         keys.key("ignored").each(LIST_MAX, |item| {
             item.object(|keys| RemovedReview {

@@ -2,7 +2,7 @@
 //!
 //! Reading does not stop at an error: a method that cannot read its value records a problem with the value's path and
 //! returns a default, so that one pass finds every problem. The result is used only if no problem was recorded.
-//! An [`Object`] rejects unknown keys and duplicate keys.
+//! An [`JsonObject`] rejects unknown keys and duplicate keys.
 //!
 //! simd-json unescapes strings in place, so it gets a copy of the bytes. A file that it rejects is parsed again by
 //! serde_json, which reports the line and the reason. [`Problems::locate`] finds the positions of other problems.
@@ -65,7 +65,7 @@ pub(super) fn read<T>(
     file: FileSpec,
     bytes: &Option<impl AsRef<[u8]>>,
     problems: &mut Problems,
-    read: impl FnOnce(Item<'_>) -> T,
+    read: impl FnOnce(JsonItem<'_>) -> T,
 ) -> Option<T> {
     let (check, bytes) = (Check::new(file), bytes.as_ref()?.as_ref());
     let value = parse(bytes, &check, read);
@@ -74,8 +74,12 @@ pub(super) fn read<T>(
 }
 
 /// Reads a whole file by `read`; `None`, and a problem, if it is not JSON.
-pub(super) fn parse<T>(bytes: &[u8], check: &Check, read: impl FnOnce(Item<'_>) -> T) -> Option<T> {
-    let read = |nodes: &[Node<'_>]| read(Item::new(nodes, Path::Root, check));
+pub(super) fn parse<T>(
+    bytes: &[u8],
+    check: &Check,
+    read: impl FnOnce(JsonItem<'_>) -> T,
+) -> Option<T> {
+    let read = |nodes: &[Node<'_>]| read(JsonItem::new(nodes, JsonPath::Root, check));
     let is_small = bytes.len() <= check.file.bytes_max;
     let parsed = is_small.then(|| with_tape(&[bytes], read));
     let value = parsed.and_then(Result::ok);
@@ -102,7 +106,7 @@ pub(super) fn with_tape<T>(
 
 /// Records why a file cannot be read.
 fn diagnose(check: &Check, bytes: &[u8]) {
-    let refuse = |message: &str| check.refuse(Path::Root, None, message);
+    let refuse = |message: &str| check.refuse(JsonPath::Root, None, message);
     let refuse_at = |(line, column): (usize, usize), message: &str| {
         let path = format_args!("line {line}, column {column}");
         check.refuse(path, None, message);
@@ -201,24 +205,24 @@ impl Check {
 
 /// The path of a value in a file: a chain of borrowed steps, rendered only to report a problem.
 #[derive(Clone, Copy)]
-pub(super) enum Path<'a> {
+pub(super) enum JsonPath<'a> {
     /// The whole file.
     Root,
     /// A value of an object.
-    Key(&'a Path<'a>, &'a str),
+    Key(&'a JsonPath<'a>, &'a str),
     /// An entry of an array, counted from 0.
-    Index(&'a Path<'a>, usize),
+    Index(&'a JsonPath<'a>, usize),
 }
 
-impl fmt::Display for Path<'_> {
+impl fmt::Display for JsonPath<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Path::Root => Ok(()),
-            Path::Index(parent, index) => write!(f, "{parent}[{index}]"),
+            JsonPath::Root => Ok(()),
+            JsonPath::Index(parent, index) => write!(f, "{parent}[{index}]"),
             // A key that is not a plain word may have any characters, so it is quoted like a value.
-            Path::Key(parent, key) if !is_id(key) => write!(f, "{parent}[{}]", quote(key)),
-            Path::Key(Path::Root, key) => f.write_str(key),
-            Path::Key(parent, key) => write!(f, "{parent}.{key}"),
+            JsonPath::Key(parent, key) if !is_id(key) => write!(f, "{parent}[{}]", quote(key)),
+            JsonPath::Key(JsonPath::Root, key) => f.write_str(key),
+            JsonPath::Key(parent, key) => write!(f, "{parent}.{key}"),
         }
     }
 }
@@ -240,16 +244,16 @@ pub(super) enum Text {
 
 /// A value with its path; reading it records its problems.
 #[derive(Clone, Copy)]
-pub(super) struct Item<'a> {
+pub(super) struct JsonItem<'a> {
     /// The value, then its contents; empty within a value that was rejected already, so that no more is recorded.
     nodes: &'a [Node<'a>],
-    path: Path<'a>,
+    path: JsonPath<'a>,
     check: &'a Check,
 }
 
-impl<'a> Item<'a> {
-    pub(super) fn new(nodes: &'a [Node<'a>], path: Path<'a>, check: &'a Check) -> Item<'a> {
-        Item { nodes, path, check }
+impl<'a> JsonItem<'a> {
+    pub(super) fn new(nodes: &'a [Node<'a>], path: JsonPath<'a>, check: &'a Check) -> JsonItem<'a> {
+        JsonItem { nodes, path, check }
     }
 
     /// Records a problem of the value, and quotes the value.
@@ -266,7 +270,7 @@ impl<'a> Item<'a> {
     }
 
     /// Returns the item unless it is null.
-    pub(super) fn non_null(self) -> Option<Item<'a>> {
+    pub(super) fn non_null(self) -> Option<JsonItem<'a>> {
         let is_null = self.nodes.first() == Some(&Node::Static(StaticNode::Null));
         (!is_null).then_some(self)
     }
@@ -277,7 +281,7 @@ impl<'a> Item<'a> {
     }
 
     /// Reads an object with `read`, which requests each of its keys.
-    pub(super) fn object<T>(mut self, read: impl FnOnce(&mut Object<'_>) -> T) -> T {
+    pub(super) fn object<T>(mut self, read: impl FnOnce(&mut JsonObject<'_>) -> T) -> T {
         let mut unread = 0;
         if let Some(Node::Object { len, .. }) = self.nodes.first() {
             unread = *len;
@@ -285,7 +289,7 @@ impl<'a> Item<'a> {
             self.mismatch("an object");
             self.nodes = &[];
         }
-        let mut object = Object {
+        let mut object = JsonObject {
             item: &self,
             next: self.pairs(),
             asked: ArrayVec::new(),
@@ -297,19 +301,23 @@ impl<'a> Item<'a> {
     }
 
     /// Reads an array of any length: calls `read` with each entry; `first` is the index of the first entry in the file.
-    pub(super) fn list(self, first: usize, mut read: impl FnMut(Item<'_>)) {
+    pub(super) fn list(self, first: usize, mut read: impl FnMut(JsonItem<'_>)) {
         let Some((Node::Array { .. }, mut rest)) = self.nodes.split_first() else {
             return self.mismatch("an array");
         };
         let mut index = first;
         while let Some(nodes) = next_value(&mut rest) {
-            read(Item::new(nodes, Path::Index(&self.path, index), self.check));
+            read(JsonItem::new(
+                nodes,
+                JsonPath::Index(&self.path, index),
+                self.check,
+            ));
             index += 1;
         }
     }
 
     /// Reads an array of at most `max` entries.
-    pub(super) fn each<T>(self, max: usize, mut read: impl FnMut(Item<'_>) -> T) -> Vec<T> {
+    pub(super) fn each<T>(self, max: usize, mut read: impl FnMut(JsonItem<'_>) -> T) -> Vec<T> {
         let len = match self.nodes.first() {
             Some(Node::Array { len, .. }) => *len,
             _ => 0,
@@ -332,7 +340,7 @@ impl<'a> Item<'a> {
             let first = *seen.entry(comparable(value)).or_insert(index);
             if first < index {
                 let message = format_args!("is also the {key} of entry {first}");
-                let path = Path::Key(&Path::Index(&self.path, index), key);
+                let path = JsonPath::Key(&JsonPath::Index(&self.path, index), key);
                 self.check.refuse(path, Some(quote(value)), message);
             }
         }
@@ -443,8 +451,8 @@ impl<'a> Item<'a> {
 const KEYS_MAX: usize = 24;
 
 /// An object whose keys are read one by one.
-pub(super) struct Object<'a> {
-    item: &'a Item<'a>,
+pub(super) struct JsonObject<'a> {
+    item: &'a JsonItem<'a>,
     /// The nodes after the last key found.
     next: &'a [Node<'a>],
     asked: ArrayVec<&'static str, KEYS_MAX>,
@@ -452,11 +460,11 @@ pub(super) struct Object<'a> {
     unread: usize,
 }
 
-impl<'a> Object<'a> {
+impl<'a> JsonObject<'a> {
     /// The value of a required key.
-    pub(super) fn key(&mut self, key: &'static str) -> Item<'a> {
+    pub(super) fn key(&mut self, key: &'static str) -> JsonItem<'a> {
         let nodes = self.find(key).unwrap_or_default();
-        let item = Item::new(nodes, Path::Key(&self.item.path, key), self.item.check);
+        let item = JsonItem::new(nodes, JsonPath::Key(&self.item.path, key), self.item.check);
         if nodes.is_empty() && !self.item.nodes.is_empty() {
             item.refuse("is missing");
         }
@@ -464,15 +472,15 @@ impl<'a> Object<'a> {
     }
 
     /// The value of an optional key.
-    pub(super) fn optional_key(&mut self, key: &'static str) -> Option<Item<'a>> {
+    pub(super) fn optional_key(&mut self, key: &'static str) -> Option<JsonItem<'a>> {
         let nodes = self.find(key)?;
-        let path = Path::Key(&self.item.path, key);
-        Some(Item::new(nodes, path, self.item.check))
+        let path = JsonPath::Key(&self.item.path, key);
+        Some(JsonItem::new(nodes, path, self.item.check))
     }
 
     /// The value of an optional key that may also be null.
-    pub(super) fn given(&mut self, key: &'static str) -> Option<Item<'a>> {
-        self.optional_key(key).and_then(Item::non_null)
+    pub(super) fn given(&mut self, key: &'static str) -> Option<JsonItem<'a>> {
+        self.optional_key(key).and_then(JsonItem::non_null)
     }
 
     /// The value of the first `key`.
@@ -508,7 +516,7 @@ impl<'a> Object<'a> {
                 Some(name) => format!("is not a known key; did you mean \"{name}\"?"),
                 None => "is not a known key".to_owned(),
             };
-            let path = Path::Key(&self.item.path, key);
+            let path = JsonPath::Key(&self.item.path, key);
             self.item.check.refuse(path, None, message);
         }
     }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::advertising;
-use super::json::{FileSpec, Item, LIST_MAX, Object, Text};
+use super::json::{FileSpec, JsonItem, JsonObject, LIST_MAX, Text};
 use super::mentions::comparable;
 use super::problem::Warning;
 use super::{EDITORIAL, REVIEWS, TAXONOMY, trades};
@@ -148,8 +148,8 @@ pub(super) struct Lints {
 pub(super) type Suppression = (String, HashSet<String>);
 
 /// Reads `check.json`. Rules, reviews and paths that no longer exist are ignored.
-pub(super) fn suppressions(item: Item<'_>) -> Vec<Suppression> {
-    let suppression = |keys: &mut Object<'_>| {
+pub(super) fn suppressions(item: JsonItem<'_>) -> Vec<Suppression> {
+    let suppression = |keys: &mut JsonObject<'_>| {
         keys.key("reason").string(Text::Prose);
         let places = keys.optional_key("places");
         let places = places.map(|item| item.strings(Text::Name));

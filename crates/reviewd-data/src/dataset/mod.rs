@@ -36,7 +36,7 @@ pub use trades::{of_type as trade_of_type, type_in_words};
 
 use crate::model::site::Site;
 use crate::model::{Dataset, Review, sort_newest_first};
-use companions::Published;
+use companions::FindPublished;
 use json::Check;
 use lints::Lints;
 use mentions::Matcher;
@@ -165,7 +165,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         problems.push(|| Problem::of_file(TAXONOMY.name, message));
         std::mem::take(&mut problems)
     })?;
-    let options = reviews::Options {
+    let options = reviews::ReviewsOptions {
         matcher: &matcher,
         now,
         threads: if is_large { threads } else { NonZeroUsize::MIN },
@@ -188,7 +188,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         let review = by_id.get(id).map(|at| &all[*at]);
         review.filter(|review| review.is_published() && !ignored_ids.contains(id))
     };
-    let published: Option<Published<'_, '_>> = is_known.then_some(&published);
+    let published: Option<FindPublished<'_, '_>> = is_known.then_some(&published);
     let editorial = json::read(EDITORIAL, &files.editorial, &mut problems, |item| {
         companions::editorial(item, published)
     });

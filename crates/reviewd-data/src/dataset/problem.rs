@@ -100,7 +100,7 @@ impl Problems {
 }
 
 /// Members of an object or an array, by key or number.
-type Members<'t> = BTreeMap<String, &'t str>;
+type MembersByKey<'t> = BTreeMap<String, &'t str>;
 
 /// Returns the text of the innermost value on `path` such as `reviews[12].rating`; `known` caches the members of
 /// objects and arrays by the address of their text. A quoted key is never found, so the result is the object around
@@ -108,7 +108,7 @@ type Members<'t> = BTreeMap<String, &'t str>;
 fn find<'t>(
     text: &'t str,
     path: &str,
-    known: &mut HashMap<*const u8, Members<'t>>,
+    known: &mut HashMap<*const u8, MembersByKey<'t>>,
 ) -> Option<&'t str> {
     let mut found = None;
     for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
@@ -123,7 +123,7 @@ fn find<'t>(
     found
 }
 
-fn members_of(text: &str) -> Members<'_> {
+fn members_of(text: &str) -> MembersByKey<'_> {
     let object = serde_json::from_str::<BTreeMap<String, &RawValue>>(text).unwrap_or_default();
     let list = serde_json::from_str::<Vec<&RawValue>>(text).unwrap_or_default();
     let entries = (0..).map(|at: usize| at.to_string()).zip(list);

@@ -14,7 +14,9 @@ use serde_json::value::RawValue;
 use simd_json::Node;
 
 use super::chunks::over_chunks;
-use super::json::{self, Check, FileSpec, Item, LIST_MAX, Object, Path, TIME, Text, UNREADABLE};
+use super::json::{
+    self, Check, FileSpec, JsonItem, JsonObject, JsonPath, LIST_MAX, TIME, Text, UNREADABLE,
+};
 use super::mentions::{Matcher, comparable};
 use super::problem::Problems;
 use super::{REVIEWS, REVIEWS_BYTES_MAX, REVIEWS_MAX};
@@ -54,7 +56,7 @@ pub(super) struct ReviewsFile {
 
 /// How to decode the file.
 #[derive(Clone, Copy)]
-pub(super) struct Options<'m> {
+pub(super) struct ReviewsOptions<'m> {
     /// Finds mentions in the text of a review that lists none.
     pub(super) matcher: &'m Matcher,
     /// The current time; later dates are in the future.
@@ -64,23 +66,28 @@ pub(super) struct Options<'m> {
 }
 
 /// The path of the reviews.
-const LIST: Path<'_> = Path::Key(&Path::Root, "reviews");
+const LIST: JsonPath<'_> = JsonPath::Key(&JsonPath::Root, "reviews");
 
 /// The entries of the file; other keys are skipped.
 #[derive(Deserialize)]
-struct Entries<'b> {
+struct RawReviews<'b> {
     #[serde(borrow)]
     reviews: Vec<&'b RawValue>,
 }
 
 /// Parses the file and records its problems in `check`; `None` if not all reviews could be read.
-pub(super) fn decode(bytes: &[u8], options: Options<'_>, check: &Check) -> Option<ReviewsFile> {
+pub(super) fn decode(
+    bytes: &[u8],
+    options: ReviewsOptions<'_>,
+    check: &Check,
+) -> Option<ReviewsFile> {
     let is_small = bytes.len() <= REVIEWS.bytes_max;
     let entries = is_small.then(|| serde_json::from_slice(bytes));
-    if let Some(Ok(Entries { reviews: entries })) = entries {
+    if let Some(Ok(RawReviews { reviews: entries })) = entries {
         let range = range_of(bytes, &entries);
         let around = [&bytes[..range.start], &bytes[range.end..]];
-        let read_file = |nodes: &[Node<'_>]| file(Item::new(nodes, Path::Root, check), options.now);
+        let read_file =
+            |nodes: &[Node<'_>]| file(JsonItem::new(nodes, JsonPath::Root, check), options.now);
         if let Ok(mut content) = json::with_tape(&around, read_file) {
             content.reviews = read(bytes, &entries, options, check);
             return (content.reviews.len() == entries.len()).then_some(content);
@@ -88,7 +95,7 @@ pub(super) fn decode(bytes: &[u8], options: Options<'_>, check: &Check) -> Optio
     }
     json::parse(bytes, check, |item| file(item, options.now));
     if check.problems.borrow().is_empty() {
-        check.refuse(Path::Root, None, UNREADABLE);
+        check.refuse(JsonPath::Root, None, UNREADABLE);
     }
     None
 }
@@ -103,7 +110,7 @@ fn range_of(bytes: &[u8], entries: &[&RawValue]) -> std::ops::Range<usize> {
 }
 
 /// Reads the file's object without the entries of its reviews.
-fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
+fn file(item: JsonItem<'_>, now: Timestamp) -> ReviewsFile {
     item.object(|file| {
         let content = ReviewsFile {
             business: business(file.key("business")),
@@ -123,7 +130,7 @@ fn file(item: Item<'_>, now: Timestamp) -> ReviewsFile {
     })
 }
 
-fn business(item: Item<'_>) -> Business {
+fn business(item: JsonItem<'_>) -> Business {
     item.object(|keys| Business {
         name: keys.key("name").string(Text::Name),
         kind: keys.key("type").string(Text::Name),
@@ -147,7 +154,7 @@ fn business(item: Item<'_>) -> Business {
     })
 }
 
-fn address(item: Item<'_>) -> Address {
+fn address(item: JsonItem<'_>) -> Address {
     item.object(|keys| Address {
         street_address: keys.key("street_address").string(Text::Line),
         locality: keys.key("locality").string(Text::Line),
@@ -157,7 +164,7 @@ fn address(item: Item<'_>) -> Address {
     })
 }
 
-fn locations(item: Item<'_>) -> Vec<BusinessLocation> {
+fn locations(item: JsonItem<'_>) -> Vec<BusinessLocation> {
     let locations = item.each(LIST_MAX, |item| {
         item.object(|keys| BusinessLocation {
             id: keys.key("id").string(Text::Name),
@@ -169,7 +176,7 @@ fn locations(item: Item<'_>) -> Vec<BusinessLocation> {
     locations
 }
 
-fn services(item: Item<'_>) -> Vec<BusinessService> {
+fn services(item: JsonItem<'_>) -> Vec<BusinessService> {
     let services = item.each(LIST_MAX, |item| {
         item.object(|keys| BusinessService {
             id: keys.key("id").string(Text::Name),
@@ -180,7 +187,7 @@ fn services(item: Item<'_>) -> Vec<BusinessService> {
     services
 }
 
-fn technicians(item: Item<'_>) -> Vec<BusinessTechnician> {
+fn technicians(item: JsonItem<'_>) -> Vec<BusinessTechnician> {
     let people = item.each(LIST_MAX, |item| {
         item.object(|keys| BusinessTechnician {
             name: keys.key("name").string(Text::Name),
@@ -192,7 +199,12 @@ fn technicians(item: Item<'_>) -> Vec<BusinessTechnician> {
 }
 
 /// Reads the entries of the file.
-fn read(bytes: &[u8], entries: &[&RawValue], options: Options<'_>, check: &Check) -> Vec<Review> {
+fn read(
+    bytes: &[u8],
+    entries: &[&RawValue],
+    options: ReviewsOptions<'_>,
+    check: &Check,
+) -> Vec<Review> {
     let count = entries.len();
     if count > REVIEWS_MAX {
         let message = format!("has {count} entries, more than {REVIEWS_MAX}");
@@ -241,10 +253,10 @@ fn read_piece(
     first: usize,
     piece: &[&RawValue],
     check: &Check,
-    read: &mut dyn FnMut(Item<'_>),
+    read: &mut dyn FnMut(JsonItem<'_>),
 ) {
     let text = &bytes[range_of(bytes, piece)];
-    let list = |nodes: &[Node<'_>]| Item::new(nodes, LIST, check).list(first, &mut *read);
+    let list = |nodes: &[Node<'_>]| JsonItem::new(nodes, LIST, check).list(first, &mut *read);
     if json::with_tape(&[b"[", text, b"]"], list).is_ok() {
         return;
     }
@@ -252,7 +264,7 @@ fn read_piece(
         // It has a number or a lone surrogate that serde_json did not check.
         let error = json::syntax_error(entry.get().as_bytes());
         let message = error.map_or(UNREADABLE.to_owned(), |error| json::unreadable(&error));
-        return check.refuse(Path::Index(&LIST, first), None, message);
+        return check.refuse(JsonPath::Index(&LIST, first), None, message);
     }
     for (at, entry) in (first..).zip(piece.chunks(1)) {
         read_piece(bytes, at, entry, check, read);
@@ -287,7 +299,7 @@ pub fn check_review(review_json: &str) -> Problems {
 }
 
 /// Reads an entry; if it lists no mentions, they are found in its text.
-pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
+pub(super) fn review(entry: JsonItem<'_>, matcher: &Matcher) -> Review {
     entry.object(|keys| {
         let mut review = Review {
             id: keys.key("id").review_id(),
@@ -333,7 +345,7 @@ pub(super) fn review(entry: Item<'_>, matcher: &Matcher) -> Review {
 }
 
 /// Reads the mentions of people and services; a list that the entry lacks is found in the text.
-fn read_mentions(keys: &mut Object<'_>, matcher: &Matcher, review: &mut Review) {
+fn read_mentions(keys: &mut JsonObject<'_>, matcher: &Matcher, review: &mut Review) {
     let people = keys.optional_key("mentioned_technicians");
     let services = keys.optional_key("mentioned_services");
     let mut words = String::new();
@@ -350,22 +362,22 @@ fn read_mentions(keys: &mut Object<'_>, matcher: &Matcher, review: &mut Review) 
     };
 }
 
-fn name(item: Item<'_>) -> String {
+fn name(item: JsonItem<'_>) -> String {
     item.string(Text::Name)
 }
 
-fn words(item: Item<'_>) -> String {
+fn words(item: JsonItem<'_>) -> String {
     item.string(Text::Words)
 }
 
-fn owner_reply(item: Item<'_>) -> OwnerReply {
+fn owner_reply(item: JsonItem<'_>) -> OwnerReply {
     item.object(|keys| OwnerReply {
         text: keys.key("text").string(Text::Prose),
         date: keys.key("date").date(),
     })
 }
 
-fn verification_of(item: Item<'_>, verified: bool) -> Verification {
+fn verification_of(item: JsonItem<'_>, verified: bool) -> Verification {
     let verification = item.object(|keys| Verification {
         by: keys.key("by").string(Text::Name),
         method: keys.key("method").optional(Text::Name),
@@ -378,16 +390,16 @@ fn verification_of(item: Item<'_>, verified: bool) -> Verification {
     verification
 }
 
-fn language_tag(item: Item<'_>) -> Option<String> {
+fn language_tag(item: JsonItem<'_>) -> Option<String> {
     let wanted = "a language tag such as \"en\" or \"pt-BR\"";
     let tag = |text: &str| is_language_tag(text).then(|| text.to_owned());
     item.text(wanted, tag)
 }
 
-fn media(item: Item<'_>) -> Vec<Media> {
+fn media(item: JsonItem<'_>) -> Vec<Media> {
     let wanted = "a media type of an image, a video or a recording, such as \"image/jpeg\"";
     let media_type = |text: &str| is_media_type(text).then(|| text.to_owned());
-    let media_type = |item: Item<'_>| item.text(wanted, media_type).unwrap_or_default();
+    let media_type = |item: JsonItem<'_>| item.text(wanted, media_type).unwrap_or_default();
     item.each(MEDIA_MAX, |item| {
         item.object(|keys| Media {
             url: keys.key("url").string(Text::Url),
@@ -399,11 +411,11 @@ fn media(item: Item<'_>) -> Vec<Media> {
     })
 }
 
-fn url(item: Item<'_>) -> String {
+fn url(item: JsonItem<'_>) -> String {
     item.string(Text::Url)
 }
 
-fn date_precision(item: Item<'_>) -> Option<DatePrecision> {
+fn date_precision(item: JsonItem<'_>) -> Option<DatePrecision> {
     item.text("\"month\", \"year\" or \"unknown\"", |text| match text {
         "month" => Some(DatePrecision::Month),
         "year" => Some(DatePrecision::Year),
@@ -412,14 +424,14 @@ fn date_precision(item: Item<'_>) -> Option<DatePrecision> {
     })
 }
 
-fn original_rating(item: Item<'_>) -> OriginalRating {
+fn original_rating(item: JsonItem<'_>) -> OriginalRating {
     item.object(|keys| OriginalRating {
         value: keys.key("value").number(0.0..=ORIGINAL_BEST_MAX),
         best: keys.key("best").number(1.0..=ORIGINAL_BEST_MAX),
     })
 }
 
-fn time(item: Item<'_>) -> Option<Timestamp> {
+fn time(item: JsonItem<'_>) -> Option<Timestamp> {
     item.text(TIME, |text| parse_timestamp(text.as_bytes()))
 }
 

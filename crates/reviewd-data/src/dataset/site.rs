@@ -1,7 +1,7 @@
 //! `site.json`: the look and the language of the pages.
 
 use super::LIST_MAX;
-use super::json::{Item, Text};
+use super::json::{JsonItem, Text};
 use super::trades::{TRADES, clientele};
 use crate::model::site::{Clientele, Color, Font, ReviewLink, Scheme, Site};
 
@@ -9,7 +9,7 @@ use crate::model::site::{Clientele, Color, Font, ReviewLink, Scheme, Site};
 const RADIUS_MAX: u8 = 24;
 
 /// Reads the file; `None` for the trade if it names none.
-pub(super) fn site(item: Item<'_>) -> SiteFile {
+pub(super) fn site(item: JsonItem<'_>) -> SiteFile {
     item.object(|keys| SiteFile {
         site: Site {
             clientele: Clientele::default(),
@@ -36,37 +36,37 @@ pub(super) struct SiteFile {
     pub(super) clientele: Option<Clientele>,
 }
 
-fn language(item: Item<'_>) -> Option<String> {
+fn language(item: JsonItem<'_>) -> Option<String> {
     let wanted = format!("a language of the pages: {}", PAGE_LANGUAGES.join(", "));
     let known = |tag: &str| PAGE_LANGUAGES.contains(&tag).then(|| tag.to_owned());
     item.text(wanted, known)
 }
 
-fn trade(item: Item<'_>) -> Option<Clientele> {
+fn trade(item: JsonItem<'_>) -> Option<Clientele> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the trades: {}", names.join(", "));
     let known = |name: &str| names.into_iter().find(|known| *known == name);
     item.text(wanted, known).map(clientele)
 }
 
-fn color(item: Item<'_>) -> Option<Color> {
+fn color(item: JsonItem<'_>) -> Option<Color> {
     item.text("a color such as \"#1f5f58\"", Color::parse)
 }
 
-fn scheme(item: Item<'_>) -> Scheme {
+fn scheme(item: JsonItem<'_>) -> Scheme {
     let wanted = "one of auto, light, dark";
     let known = |word: &str| Scheme::ALL.into_iter().find(|one| one.word() == word);
     item.text(wanted, known).unwrap_or_default()
 }
 
-fn font(item: Item<'_>) -> Font {
+fn font(item: JsonItem<'_>) -> Font {
     let names = Font::ALL.map(Font::word);
     let wanted = format!("one of {}", names.join(", "));
     let known = |word: &str| Font::ALL.into_iter().find(|one| one.word() == word);
     item.text(wanted, known).unwrap_or_default()
 }
 
-fn radius(item: Item<'_>) -> u8 {
+fn radius(item: JsonItem<'_>) -> u8 {
     let number = item.number(0.0..=f64::from(RADIUS_MAX));
     let whole = number.as_u64().and_then(|number| u8::try_from(number).ok());
     whole.unwrap_or_else(|| {
@@ -75,7 +75,7 @@ fn radius(item: Item<'_>) -> u8 {
     })
 }
 
-fn review_links(item: Item<'_>) -> Vec<ReviewLink> {
+fn review_links(item: JsonItem<'_>) -> Vec<ReviewLink> {
     let links = item.each(LIST_MAX, |item| {
         item.object(|keys| ReviewLink {
             source: keys.key("source").string(Text::Name),
