@@ -2,14 +2,13 @@
 //!
 //! One message per line, as in the stdio transport; only responses are written to standard output.
 
-mod remote;
-
 use std::io::{self, BufRead, Read, Write};
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use clap::Args;
+use serde_json::{Value, json};
 
 use super::config::data_directory;
 use super::exit::{Failure, Status, tell};
@@ -27,14 +26,15 @@ use crate::snapshot::{self, Snapshot};
 /// Longest message in bytes; a longer one gets an error.
 const MESSAGE_BYTES_MAX: usize = 1 << 20;
 
+/// The error for a longer message; the code is that of an invalid request (JSON-RPC 2.0 §5.1).
+const TOO_LONG: &str = "a message must be at most 1048576 bytes";
+const INVALID_REQUEST: i32 = -32_600;
+
 /// Bytes of a too long message that are searched for its id; the rest of the line is skipped.
 const LINE_BYTES_MAX: usize = 16 << 20;
 
 #[derive(Args)]
 pub(super) struct McpArgs {
-    /// Public address of a running reviewd that answers, instead of data on this machine
-    #[arg(long, value_name = "URL", conflicts_with = "data", value_parser = parse_address)]
-    url: Option<String>,
     /// Directory with reviews.json and the files beside it [default: `data` if that directory exists, else a sample]
     #[arg(long, value_name = "DIR")]
     data: Option<PathBuf>,
@@ -43,27 +43,12 @@ pub(super) struct McpArgs {
     base_url: String,
 }
 
-/// Parses the address of a reviewd, with or without the path `/mcp`.
-fn parse_address(text: &str) -> Result<String, String> {
-    parse_base_url(text.strip_suffix("/mcp").unwrap_or(text))
-}
-
-/// Takes a line of standard input and returns the response, if there is one.
-type Answer<'a> = Box<dyn FnMut(&[u8]) -> Option<Vec<u8>> + 'a>;
-
-/// Answers messages until standard input ends: from another reviewd, or from the local files, which are reloaded when
-/// they have changed.
+/// Answers messages until standard input ends, from the local files, which are reloaded when they have changed.
 ///
 /// # Errors
 /// If the data cannot be used, or standard output is closed.
 pub(super) fn run(args: &McpArgs) -> Result<(), Failure> {
-    let answer: Answer<'_> = match &args.url {
-        Some(url) => {
-            let mut remote = remote::Remote::new(url);
-            Box::new(move |line| remote.answer(line))
-        }
-        None => Box::new(answer_here(args)?),
-    };
+    let answer = answer_here(args)?;
     let ended = converse(&mut io::stdin().lock(), &mut io::stdout().lock(), answer);
     ended.map_err(|error| Failure::new(Status::Io, error.to_string()))
 }
@@ -139,7 +124,7 @@ fn converse(
         let answered = match line.trim_ascii() {
             b"" => None,
             message if message.len() <= MESSAGE_BYTES_MAX => answer(message),
-            message => Some(remote::refuse_all(message, -32_600, TOO_LONG)),
+            message => Some(too_long_error(message)),
         };
         if let Some(mut answered) = answered {
             answered.push(b'\n');
@@ -151,7 +136,36 @@ fn converse(
     Ok(())
 }
 
-const TOO_LONG: &str = "a message must be at most 1048576 bytes";
+/// Renders the error for a message that is too long: for each of its requests, with their ids, or without an id if none
+/// can be read.
+fn too_long_error(line: &[u8]) -> Vec<u8> {
+    let message: Value = serde_json::from_slice(line).unwrap_or_default();
+    if let Value::Array(messages) = &message {
+        let errors: Vec<Value> = messages.iter().filter_map(error_of).collect();
+        if !errors.is_empty() {
+            return Value::Array(errors).to_string().into_bytes();
+        }
+    }
+    let error = error_of(&message).unwrap_or_else(|| error_with_id(&Value::Null));
+    error.to_string().into_bytes()
+}
+
+/// Returns the error for `message`; `None` if it is no request, which gets no response.
+fn error_of(message: &Value) -> Option<Value> {
+    if !message["method"].is_string() || message["id"].is_null() {
+        return None;
+    }
+    Some(error_with_id(&message["id"]))
+}
+
+fn error_with_id(id: &Value) -> Value {
+    let mut error =
+        json!({"jsonrpc": "2.0", "error": {"code": INVALID_REQUEST, "message": TOO_LONG}});
+    if !id.is_null() {
+        error["id"] = id.clone();
+    }
+    error
+}
 
 #[cfg(test)]
 mod tests {

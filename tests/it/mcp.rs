@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Fields, Response, Server, program, proxy, service};
+use crate::support::{Fields, Response, Server, program, service};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
 
@@ -146,9 +146,7 @@ fn over_stdio(arguments: &[&str], lines: &[Value]) -> Vec<Value> {
 }
 
 #[test]
-fn stdio_answers_the_same_with_local_data_and_with_a_remote_server() {
-    let server = Server::start_on(DATA.as_ref());
-    let base_url = format!("http://{}", server.address());
+fn stdio_answers_from_local_data_in_both_eras() {
     let unknown = request("resources/read", json!({"uri": "reviews://nothing é"}));
     let lines = [
         initialize(),
@@ -158,49 +156,12 @@ fn stdio_answers_the_same_with_local_data_and_with_a_remote_server() {
         stateless(request("tools/call", json!({"name": "get_faq"}))),
         stateless(unknown),
     ];
-    let local = over_stdio(&["--data", DATA, "--base-url", &base_url], &lines);
-    let remote = over_stdio(&["--url", &format!("{base_url}/mcp")], &lines);
+    let local = over_stdio(&["--data", DATA], &lines);
     assert_eq!(local.len(), 5);
     assert_eq!(local[1]["result"]["structuredContent"]["returned"], 2);
     assert_eq!(local[2]["error"]["code"], -32_002);
     assert_eq!(local[3]["result"]["resultType"], "complete");
     assert_eq!(local[4]["error"]["code"], -32_602);
-    assert_eq!(local, remote);
-}
-
-#[test]
-fn failures_of_a_remote_server_are_an_error_for_each_request() {
-    let absent = over_stdio(&["--url", "http://127.0.0.1:1"], &[ping()]);
-    assert_eq!(absent[0]["id"], 2);
-    assert_eq!(absent[0]["error"]["code"], -32_603);
-    let limited = Server::start_behind_proxy(|config| {
-        config.limits.requests.mcp_body_bytes = 4_096;
-        config.limits.rates.mcp = 3;
-    });
-    let address = format!("http://{}", proxy::start(limited.address()));
-    let large = request("ping", json!({"padding": "x".repeat(5_000)}));
-    // Three messages use up the rate limit, and the next would have to wait for 20 seconds more than once.
-    let batch = json!([ping(), notification(), ping()]);
-    let answers = over_stdio(&["--url", &address], &[large, batch, notification()]);
-    assert_eq!(answers.len(), 2);
-    assert_eq!(answers[0]["id"], 2);
-    assert_eq!(answers[0]["error"]["code"], -32_600);
-    let refused = answers[1].as_array().unwrap().iter();
-    let ids: Vec<&Value> = refused.map(|answer| &answer["id"]).collect();
-    assert_eq!(ids, [2, 2]);
-}
-
-#[test]
-fn a_used_up_rate_limit_is_waited_for_or_answered_with_the_id() {
-    // After the first 60 messages one per second is allowed, and after the first one per minute.
-    for (rate, messages, is_refused) in [(60, 61, false), (1, 2, true)] {
-        let limited = Server::start_behind_proxy(|config| config.limits.rates.mcp = rate);
-        let address = format!("http://{}", proxy::start(limited.address()));
-        let answers = over_stdio(&["--url", &address], &vec![ping(); messages]);
-        let last = &answers[messages - 1];
-        assert_eq!(last["id"], 2, "{last}");
-        assert_eq!(last["error"].is_object(), is_refused, "{last}");
-    }
 }
 
 #[test]

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use reviewd::server::{Config, DataSource};
 
+use crate::support::CLIENT;
 use crate::support::dataset::{DataDir, reviews_json};
-use crate::support::proxy::CLIENT;
 use crate::support::{Connection, Server, get, send, wait_until};
 
 pub(crate) const ANY_PORT: &str = "127.0.0.1:0";

@@ -1,7 +1,7 @@
 //! Rate limits per client, also behind proxies, and connection limits per address, tested from several local addresses.
 
+use crate::support::CLIENT;
 use crate::support::program::command;
-use crate::support::proxy::CLIENT;
 use crate::support::{Connection, PING, Program, Response, Server};
 use crate::support::{connect_from, get, post_mcp};
 

@@ -102,7 +102,10 @@ fn an_empty_variable_counts_as_unset_and_a_switch_accepts_common_boolean_words()
         assert!(line.ends_with(end), "{word}: {line}");
     }
     // The help names the variables; that of a flag that `serve` lacks includes the command's name.
-    for (command, variable) in [("serve", "REVIEWD_POLL"), ("mcp", "REVIEWD_MCP_URL")] {
+    for (command, variable) in [
+        ("serve", "REVIEWD_POLL"),
+        ("import", "REVIEWD_IMPORT_PRUNE"),
+    ] {
         let help = with(&[command, "--help"], "");
         assert!(help.contains(&format!("[env: {variable}=]")), "{help}");
     }

@@ -8,7 +8,6 @@ use super::source::sources;
 /// line.
 const SEVERAL_TYPES: &[&str] = &[
     "Action",
-    "Answer",
     "Attempt",
     "Columns",
     "Context",

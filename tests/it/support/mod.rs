@@ -8,7 +8,6 @@ pub(crate) mod load;
 pub(crate) mod mount;
 pub(crate) mod postgres;
 pub(crate) mod program;
-pub(crate) mod proxy;
 pub(crate) mod server;
 
 use std::path::{Path, PathBuf};
@@ -22,6 +21,9 @@ pub(crate) use load::Load;
 pub(crate) use mount::Mount;
 pub(crate) use program::Program;
 pub(crate) use server::{BASE_URL, Server, service};
+
+/// The header by which a proxy names a client to a server: loopback itself has no rates.
+pub(crate) const CLIENT: (&str, &str) = ("X-Forwarded-For", "192.0.2.1");
 
 /// How long a condition may take to become true; generous, because a passing test does not wait for it.
 pub(crate) const DEADLINE: Duration = Duration::from_secs(60);
