@@ -96,6 +96,19 @@ impl Folder {
         Ok(updated_at)
     }
 
+    /// Restores the previous `reviews.json`, with a new `updated_at`, which is returned. The present one becomes the backup,
+    /// so that a second call takes the first one back.
+    pub(super) fn restore(&self) -> Result<Timestamp, Failure> {
+        let backup = self.reviews_path()?.with_file_name(BACKUP);
+        let previous = fs::read_to_string(&backup).map_err(|error| {
+            let shown = backup.display();
+            let message = format!("{shown}: there is no previous file to restore: {error}");
+            Failure::new(Status::NoInput, message)
+        })?;
+        let merge = Merge::new(&previous).map_err(|error| Failure::new(Status::Data, error))?;
+        self.write(&merge, None)
+    }
+
     /// Returns the path of `reviews.json`, symbolic links resolved; fails if the file has changed since it was read.
     fn reviews_path(&self) -> Result<PathBuf, Failure> {
         let path = self.path.join(REVIEWS.name);

@@ -4,9 +4,10 @@
 use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
+use std::time::UNIX_EPOCH;
 
-use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+use clap::{Args, value_parser};
 use serde_json::Value;
 
 use super::exit::{Failure, Status, print};
@@ -15,17 +16,20 @@ use super::init::parse_name;
 use super::values::OutputFormat;
 use crate::clock;
 use crate::dataset::REVIEWS_BYTES_MAX;
+use crate::import::archive::{self, ArchivedFile};
 use crate::import::date::Order;
 use crate::import::{
-    Encoding, Field, ImportSource, Options, ReadError, Report, SourceFormat, SourceReport, Vouched,
-    formats, named, parse_mapping,
+    Encoding, ImportSource, Mapping, Options, PublishedIf, ReadError, Report, SourceFormat,
+    SourceReport, StatusOptions, Vouched, formats, named, parse_mapping, parse_published_if,
 };
+use crate::model::METHOD_ACCOUNT;
+use crate::wire::date::{Date, Timestamp, parse_date};
 use crate::wire::text::truncate;
 
 #[derive(Args)]
 pub(super) struct ImportArgs {
     /// Files, or - for standard input
-    #[arg(required = true, value_name = "SOURCE")]
+    #[arg(required_unless_present = "undo", value_name = "SOURCE")]
     sources: Vec<String>,
     /// Directory with the reviews.json to update
     #[arg(long, value_name = "DIR")]
@@ -33,9 +37,36 @@ pub(super) struct ImportArgs {
     /// Format of the sources [default: detected from their contents]
     #[arg(long, value_name = "FORMAT", value_parser = format_parser())]
     from: Option<&'static SourceFormat>,
-    /// Columns of fields that are not recognised by name: rating=Points,date=Posted on
-    #[arg(long, value_name = "FIELD=COLUMN,…", value_delimiter = ',', value_parser = parse_mapping)]
-    map: Vec<(Field, String)>,
+    /// Columns of fields that are not recognised by name: rating=Points,date=Posted on. May be repeated; a nested key of JSON is user.name
+    #[arg(long, value_name = "FIELD=COLUMN,…", value_parser = parse_mapping)]
+    map: Vec<Mapping>,
+    /// Path of the list of reviews in JSON, such as data.reviews [default: detected]
+    #[arg(long, value_name = "PATH")]
+    list: Option<String>,
+    /// Place whose reviews are imported, if the source has those of several
+    #[arg(long, value_name = "NAME")]
+    place: Option<String>,
+    /// Id of the location that the reviews are about, for a business with several
+    #[arg(long, value_name = "ID", value_parser = parse_name)]
+    location: Option<String>,
+    /// Column that says which reviews are published, and its values for that: Status=live,shown. May be repeated
+    #[arg(long, value_name = "COLUMN=VALUE,…", value_parser = parse_published_if)]
+    published_if: Vec<PublishedIf>,
+    /// Column that does not say which reviews are published. May be repeated
+    #[arg(long, value_name = "COLUMN")]
+    ignore: Vec<String>,
+    /// Import reviews although no column with their texts is found
+    #[arg(long)]
+    no_text: bool,
+    /// Give reviews without a date that of --as-of, or else of the file; pages show such dates as not known
+    #[arg(long)]
+    undated: bool,
+    /// Day on which the source was collected, for dates such as "9 months ago" [default: stated in the source, else the day of the file]
+    #[arg(long, value_name = "DATE", value_parser = parse_day)]
+    as_of: Option<Date>,
+    /// Best rating of the scale, such as 10 or 100; ratings are rounded to whole stars, and --scale 5 rounds half stars
+    #[arg(long, value_name = "BEST", value_parser = value_parser!(u32).range(2..=1_000))]
+    scale: Option<u32>,
     /// Order of day, month and year in numeric dates: dmy, mdy, ymd, or a pattern such as %d/%m/%Y [default: detected, where all dates of the file agree]
     #[arg(long, value_name = "ORDER", value_parser = Order::parse)]
     date_format: Option<Order>,
@@ -51,6 +82,12 @@ pub(super) struct ImportArgs {
     /// As --verified, and also for reviews that were imported before, even if `verified` was set to false by hand
     #[arg(long)]
     verify_existing: bool,
+    /// Publish reviews that are not verified as those of their platform, which published them with an account; pages and data say that they are not matched with a customer
+    #[arg(long, conflicts_with_all = ["verified", "verify_existing"])]
+    from_platform: bool,
+    /// Restore the file before the last import, verification or --undo, instead of importing
+    #[arg(long, conflicts_with = "sources")]
+    undo: bool,
     /// Show the result without writing it
     #[arg(long)]
     dry_run: bool,
@@ -78,39 +115,34 @@ fn parse_encoding(text: &str) -> Result<&'static Encoding, &'static str> {
     found.ok_or("is not a known encoding, such as utf-8, windows-1252 or utf-16le")
 }
 
+fn parse_day(text: &str) -> Result<Date, &'static str> {
+    parse_date(text.as_bytes()).map_err(|_| "is not a day such as 2026-03-04")
+}
+
 /// Reads the sources, merges them and writes the data directory; a dry run only reports the result.
 pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let wrong = |error: String| Failure::new(Status::Data, error);
-    for (at, (field, _)) in args.map.iter().enumerate() {
-        if args.map[..at].iter().any(|(known, _)| known == field) {
-            let message = format!("--map: {field} is given twice");
-            return Err(Failure::new(Status::Usage, message));
-        }
+    if args.undo {
+        return undo(args);
     }
-    let options = Options {
-        format: args.from,
-        mapping: args.map.clone(),
-        encoding: args.encoding,
-        order: args.date_format,
-        source: args.source.clone(),
-        vouched: match (args.verify_existing, args.verified) {
-            (true, _) => Vouched::All,
-            (false, true) => Vouched::New,
-            (false, false) => Vouched::Nothing,
-        },
-        today: clock::now().date(),
-    };
+    let options = options(args)?;
     let folder = Folder::open(&args.into, args.dry_run)?;
     let mut merge = folder.merge()?;
     merge.ignore(folder.ignored.clone().into_iter().map(|entry| entry.id));
     for name in &args.sources {
-        let bytes = read(name)?;
-        let name = if name == "-" { "standard input" } else { name };
-        let failed = |error: ReadError| wrong(format!("{name}: {error}; nothing was written"));
-        let source = ImportSource::open(name, &bytes, &options).map_err(failed)?;
-        merge.begin(&source);
-        for found in source.records() {
-            merge.take(found.map_err(failed)?, &source);
+        let source = read(name)?;
+        let options = Options {
+            file_date: source.date,
+            ..options.clone()
+        };
+        for file in source.unpack(&options)? {
+            let shown = &file.name;
+            let failed = |error: ReadError| wrong(format!("{shown}: {error}; nothing was written"));
+            let source = ImportSource::open(shown, &file.bytes, &options).map_err(failed)?;
+            merge.begin(&source);
+            for found in source.records() {
+                merge.take(found.map_err(failed)?, &source);
+            }
         }
     }
     if args.prune {
@@ -144,8 +176,85 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     Err(wrong(message))
 }
 
+/// Restores the previous file.
+fn undo(args: &ImportArgs) -> Result<(), Failure> {
+    let folder = Folder::open(&args.into, false)?;
+    let updated_at = folder.restore()?;
+    let file = args.into.join("reviews.json");
+    let report = format!(
+        "{}: restored, updated_at {updated_at}; {BACKUP} is the file of before, so --undo again takes this back\n",
+        file.display()
+    );
+    print(report.as_bytes())
+}
+
+/// Returns the settings of all sources.
+fn options(args: &ImportArgs) -> Result<Options, Failure> {
+    let mapping = args.map.concat();
+    for (at, one) in mapping.iter().enumerate() {
+        if mapping[..at].iter().any(|other| other.field == one.field) {
+            let message = format!("--map: {} is given twice", one.field);
+            return Err(Failure::new(Status::Usage, message));
+        }
+    }
+    let vouched = match (args.verify_existing, args.verified) {
+        (true, _) => Vouched::All,
+        (false, true) => Vouched::New,
+        (false, false) => Vouched::Nothing,
+    };
+    Ok(Options {
+        format: args.from,
+        mapping,
+        encoding: args.encoding,
+        order: args.date_format,
+        source: args.source.clone(),
+        vouched,
+        is_from_platform: args.from_platform,
+        list: args.list.clone(),
+        place: args.place.clone(),
+        location: args.location.clone(),
+        statuses: StatusOptions {
+            published_if: args.published_if.clone(),
+            ignored: args.ignore.clone(),
+        },
+        is_without_text: args.no_text,
+        is_undated: args.undated,
+        scale: args.scale,
+        as_of: args.as_of,
+        ..Options::new(clock::now().date())
+    })
+}
+
+/// A file that was named on the command line, or standard input.
+struct SourceFile {
+    name: String,
+    bytes: Vec<u8>,
+    /// The day of its last change.
+    date: Option<Date>,
+}
+
+impl SourceFile {
+    /// Returns the files with reviews if it is an archive, else the file itself.
+    fn unpack(self, options: &Options) -> Result<Vec<ArchivedFile>, Failure> {
+        let name = self.name;
+        if !archive::is_archive(&self.bytes) {
+            let bytes = self.bytes;
+            return Ok(vec![ArchivedFile { name, bytes }]);
+        }
+        let files = archive::unpack(&self.bytes, options.place.as_deref());
+        let mut files = files.map_err(|error| {
+            let message = format!("{name}: {error}; nothing was written");
+            Failure::new(Status::Data, message)
+        })?;
+        for file in &mut files {
+            file.name = format!("{name}/{}", file.name);
+        }
+        Ok(files)
+    }
+}
+
 /// Reads a file, or standard input (`-`), no larger than a data file may be.
-fn read(name: &str) -> Result<Vec<u8>, Failure> {
+fn read(name: &str) -> Result<SourceFile, Failure> {
     let failure = |status, message: &str| Failure::new(status, format!("{name}: {message}"));
     if name.starts_with("https://") || name.starts_with("http://") {
         let message = "URLs are not fetched: curl -fsS URL | reviewd import - --into DIR";
@@ -155,18 +264,33 @@ fn read(name: &str) -> Result<Vec<u8>, Failure> {
         let message = "is a directory: list the files in it";
         return Err(failure(Status::NoInput, message));
     }
-    let bytes = match name {
-        "-" => read_within(io::stdin(), REVIEWS_BYTES_MAX),
-        path => File::open(path).and_then(|file| read_within(file, REVIEWS_BYTES_MAX)),
+    let is_input = name == "-";
+    let bytes = match is_input {
+        true => read_within(io::stdin(), REVIEWS_BYTES_MAX),
+        false => File::open(name).and_then(|file| read_within(file, REVIEWS_BYTES_MAX)),
     };
-    bytes.map_err(|error| {
+    let bytes = bytes.map_err(|error| {
         let status = match error.kind() {
             io::ErrorKind::NotFound => Status::NoInput,
             io::ErrorKind::FileTooLarge => Status::Data,
             _ => Status::Io,
         };
         failure(status, &error.to_string())
+    })?;
+    Ok(SourceFile {
+        name: if is_input { "standard input" } else { name }.to_owned(),
+        bytes,
+        date: if is_input { None } else { date_of(name) },
     })
+}
+
+/// The day on which a file was last changed.
+fn date_of(name: &str) -> Option<Date> {
+    let modified = std::fs::metadata(name)
+        .and_then(|data| data.modified())
+        .ok()?;
+    let age = modified.duration_since(UNIX_EPOCH).ok()?;
+    Some(Timestamp::from_unix(i64::try_from(age.as_secs()).ok()?).date())
 }
 
 /// Reads at most `bytes_max` bytes; a longer input is an error.
@@ -208,7 +332,16 @@ fn render(report: &Report, into: &Path) -> String {
     }
     if !report.sample.is_empty() {
         lines.push("as they would be published:".to_owned());
-        lines.extend(report.sample.iter().flat_map(render_review));
+        for sample in &report.sample {
+            lines.push(format!("  {}:", sample.why));
+            lines.extend(render_review(&sample.review));
+        }
+    }
+    if report.replaced_count > 0 {
+        let count = report.replaced_count;
+        lines.push(format!(
+            "{count} of an earlier import replaced, which had no text or an approximate date"
+        ));
     }
     for (count, ids, what) in [
         (report.missing_count, &report.missing_ids, "kept"),
@@ -250,16 +383,20 @@ fn render_source(source: &SourceReport) -> Vec<String> {
         head += &format!(", dates {order}");
     }
     let mut lines = vec![head];
-    let columns = source.columns.iter();
-    let columns = columns.map(|(field, column)| format!("{field}={}", printable(column)));
-    for (what, names) in [
-        ("columns", columns.collect()),
-        ("not used", source.unused_columns.clone()),
-    ] {
-        if !names.is_empty() {
-            let names = names.join(", ").replace(char::is_control, " ");
-            lines.push(format!("  {what}: {names}"));
-        }
+    if !source.near_formats.is_empty() {
+        let near = source.near_formats.join(", ");
+        lines.push(format!("  resembles {near}, but lacks some of its columns"));
+    }
+    if !source.columns.is_empty() {
+        lines.push(format!("  {:20} column", "field"));
+    }
+    for (field, column) in &source.columns {
+        lines.push(format!("  {field:20} {}", printable(column)));
+    }
+    if !source.unused_columns.is_empty() {
+        let names = source.unused_columns.join(", ");
+        let names = names.replace(char::is_control, " ");
+        lines.push(format!("  {:20} {names}", "not used"));
     }
     let counts = [
         (source.added, "added"),
@@ -280,6 +417,7 @@ fn render_review(review: &Value) -> Vec<String> {
     let [date, author, source] = ["date", "author", "source"].map(|key| printable(&review[key]));
     let unpublished = match review["verified"].as_bool() {
         Some(true) => "",
+        _ if review["verification"]["method"] == METHOD_ACCOUNT => " (not matched with a customer)",
         Some(false) => " (not published: not verified, or hidden at its source)",
         None => " (not published: not verified)",
     };

@@ -1,6 +1,7 @@
 //! `reviewd import`: imports exports of platforms into a folder, which is then checked, served and searched.
 
 mod bounds;
+mod corrections;
 mod folder;
 mod forget;
 mod forms;

@@ -174,8 +174,36 @@ impl Verification {
 }
 
 /// Platforms that publish reviews, or verify them.
-const PLATFORMS: &str = "Avvo Facebook Google Judge.me Lawyers.com Loox Martindale Okendo Reviews.io Stamped Tripadvisor \
-Trustpilot Yelp Yotpo";
+const PLATFORMS: [&str; 28] = [
+    "Airbnb",
+    "App Store",
+    "Avvo",
+    "Bazaarvoice",
+    "Booking.com",
+    "Capterra",
+    "eKomi",
+    "Etsy",
+    "Expedia",
+    "Facebook",
+    "G2",
+    "Glassdoor",
+    "Google",
+    "Google Play",
+    "Judge.me",
+    "Lawyers.com",
+    "Loox",
+    "Martindale",
+    "Okendo",
+    "PowerReviews",
+    "ProvenExpert",
+    "Reviews.io",
+    "Stamped",
+    "Tripadvisor",
+    "Trusted Shops",
+    "Trustpilot",
+    "Yelp",
+    "Yotpo",
+];
 
 /// Returns the platform that `name` means, regardless of case, dots and blanks; `None` if it is not known.
 #[must_use]
@@ -184,7 +212,7 @@ pub fn platform(name: &str) -> Option<&'static str> {
         let plain = name.chars().filter(|character| character.is_alphanumeric());
         plain.flat_map(char::to_lowercase)
     }
-    let mut platforms = PLATFORMS.split(' ');
+    let mut platforms = PLATFORMS.into_iter();
     platforms.find(|platform| plain(platform).eq(plain(name)))
 }
 

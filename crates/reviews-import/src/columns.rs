@@ -1,264 +1,751 @@
-//! Assigns the columns of a table, or the keys of an object, to fields: by the operator's mapping, by their names, and
-//! if several names match, by their values.
+//! Assigns the columns of a source to fields: by the operator's mapping, by their names, and if several names match, by
+//! their values.
+//!
+//! A field may have several columns: of each record the first value that is not blank counts. A second column is another
+//! name for the same field only if no record has different values in both: `name` beside `author_title` is the business.
 
 use serde_json::Value;
+use thiserror::Error;
 
 use super::date::{self, Order};
-use super::formats::{SourceFormat, formats};
+use super::formats::{Form, SourceFormat};
 use super::rating;
 use super::record::{Field, Mapping, Record};
-use super::text::normal;
+use super::relative;
+use super::resolve::{Resolved, resolve};
+use super::shape::Shape;
+use super::status::{
+    StatusColumn, StatusError, StatusOptions, StatusRule, hides, is_status_name, rule_of,
+};
 use reviewd_wire::text::quote;
 
-/// Largest number of columns of a table; one with more is refused.
-pub(super) const COLUMNS_MAX: usize = 1_000;
+/// Names in a message.
+const NAMES_MAX: usize = 30;
 
-/// A row of a table.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Row {
-    /// The line on which it begins, from 1.
-    pub(super) line: u64,
-    pub(super) cells: Vec<String>,
-    /// The line of a quotation mark that closes in the middle of a value.
-    pub(super) misplaced: Option<u64>,
+/// Common names of authors that may also be the name of the business.
+const COMMON_AUTHORS: [&str; 4] = ["name", "displayname", "nombre", "nom"];
+
+/// Columns whose values are joined, such as first and last name.
+#[derive(Clone, Debug)]
+struct ColumnGroup {
+    columns: Vec<usize>,
+    /// Whether only the part after the last slash counts.
+    is_last_part: bool,
 }
 
-/// The columns of a table, and the fields that they are assigned to.
+/// The assigned columns.
 #[derive(Debug, Default)]
 pub(super) struct Columns {
-    /// The names as given.
-    pub(super) names: Vec<String>,
-    /// The names normalized for comparison.
-    normal: Vec<String>,
-    /// Each field with groups of columns, counted from 0. The columns of a group are joined, and the first group that
-    /// is not blank is the value.
-    used: Vec<(Field, Vec<Vec<usize>>)>,
+    used: Vec<(Field, Vec<ColumnGroup>)>,
+    statuses: Vec<(usize, StatusRule)>,
+    /// Fields that the operator mapped.
+    mapped: Vec<Field>,
+}
+
+/// Why the columns of a source cannot be used.
+#[derive(Debug, Error)]
+pub(super) enum ColumnsError {
+    #[error("--map {field}={column}: there is no such column; the columns are {columns}")]
+    Unmapped {
+        field: Field,
+        column: String,
+        columns: String,
+    },
+    #[error(
+        "no known column contains the {field}: set it with --map {field}=COLUMN; the columns are {columns}{example}"
+    )]
+    Missing {
+        field: Field,
+        columns: String,
+        example: String,
+    },
+    #[error(
+        "no known column contains the text of the reviews: set it with --map text=COLUMN, or import stars only with \
+         --no-text; the columns are {columns}{example}"
+    )]
+    NoText { columns: String, example: String },
+    #[error(
+        "no known column contains the date: set it with --map date=COLUMN, or take the reviews with the date of the file \
+         with --undated; the columns are {columns}{example}"
+    )]
+    NoDate { columns: String, example: String },
+    #[error("two columns are named {0}: rename one of them")]
+    Repeated(String),
+    #[error(
+        "the column {column} is {value} in every record, which is the name of the business rather than of an author: set \
+         the author with --map author=COLUMN; the columns are {columns}"
+    )]
+    BusinessAsAuthor {
+        column: String,
+        value: String,
+        columns: String,
+    },
+    #[error("{0}")]
+    Status(#[from] StatusError),
+    #[error("{flag} {column}: there is no such column; the columns are {columns}")]
+    UnknownStatus {
+        flag: &'static str,
+        column: String,
+        columns: String,
+    },
+}
+
+/// What decides about columns besides their names.
+#[derive(Clone, Copy)]
+pub(super) struct Rules<'r> {
+    pub(super) mapping: &'r Mapping,
+    pub(super) format: &'static SourceFormat,
+    pub(super) statuses: &'r StatusOptions,
+    /// Whether the source is a table: then a column without a known name may be the rating or the date.
+    pub(super) is_table: bool,
 }
 
 impl Columns {
-    /// Assigns the columns `names`: those of `mapping` first, the others by the names in the format; if the format is
-    /// generic, the values in `rows` decide between several.
-    pub(super) fn find(
-        names: &[String],
-        rows: &[Row],
-        mapping: &Mapping,
-        format: &SourceFormat,
-    ) -> Result<Columns, String> {
-        let mut columns = Columns {
-            names: names.to_vec(),
-            normal: names.iter().map(|name| normal(name)).collect(),
-            used: Vec::new(),
-        };
-        for (field, column) in mapping {
-            let at = columns.mapped(*field, column)?;
-            columns.used.push((*field, vec![vec![at]]));
+    /// Assigns the columns of `shape`.
+    pub(super) fn find(shape: &Shape, rules: Rules<'_>) -> Result<Columns, ColumnsError> {
+        let mut columns = Columns::default();
+        for mapped in rules.mapping {
+            let at = shape.written(&mapped.column);
+            let at = at.ok_or_else(|| ColumnsError::Unmapped {
+                field: mapped.field,
+                column: mapped.column.clone(),
+                columns: quoted(shape),
+            })?;
+            columns.used.push((mapped.field, vec![ColumnGroup::of(at)]));
+            columns.mapped.push(mapped.field);
         }
-        for (&field, names) in format.fields() {
-            if columns.has(field) {
+        for (&field, names) in rules.format.fields() {
+            if field == Field::Status {
                 continue;
             }
-            let joined = |name: &str| name.split('+').map(|part| columns.named(part)).collect();
-            let found: Vec<Vec<usize>> = match format.is_generic() {
-                true => Vec::from_iter(columns.any(field, names, rows).map(|at| vec![at])),
-                false => names.split('|').filter_map(joined).collect(),
+            if columns.has(field) {
+                // A record without a value in the operator's column may have one where the format has it.
+                if !rules.format.is_generic() {
+                    columns.extend(field, listed(shape, names));
+                }
+                continue;
+            }
+            let groups = match rules.format.is_generic() {
+                true => columns.usual(shape, field, names, rules.is_table),
+                false => listed(shape, names),
             };
-            if !found.is_empty() {
-                columns.used.push((field, found));
+            if !groups.is_empty() {
+                columns.used.push((field, groups));
             }
         }
+        columns.find_statuses(shape, rules)?;
         Ok(columns)
     }
 
     /// Checks that all required fields have a column, and that no two columns in use have the same name.
-    pub(super) fn complete(self) -> Result<Columns, String> {
-        let is_repeated = |at: &usize| {
-            let same = self.normal.iter().filter(|name| **name == self.normal[*at]);
-            self.uses(*at) && same.count() > 1
-        };
-        if let Some(at) = (0..self.names.len()).find(is_repeated) {
-            let name = quote(&self.names[at]);
-            return Err(format!("two columns are named {name}: rename one of them"));
+    pub(super) fn check(
+        &self,
+        shape: &Shape,
+        rules: Rules<'_>,
+        has_text: bool,
+        has_date: bool,
+    ) -> Result<(), ColumnsError> {
+        if rules.is_table {
+            self.check_repeated(shape)?;
         }
-        let required = [Field::Author, Field::Rating, Field::Date];
-        match required.into_iter().find(|field| !self.has(*field)) {
-            None => Ok(self),
-            Some(field) => Err(format!(
-                "no known column contains the {field}: set it with --map {field}=COLUMN; the columns are {}",
-                self.quoted()
-            )),
+        // A format with words for ratings also has reviews without stars.
+        let required = [Field::Author, Field::Rating];
+        let is_whole = rules.format.form == Form::WholeJson;
+        for field in required {
+            if !self.has(field) && !is_whole {
+                return Err(ColumnsError::Missing {
+                    field,
+                    columns: quoted(shape),
+                    example: self.example(shape),
+                });
+            }
+        }
+        if !self.has(Field::Date) && has_date && !is_whole {
+            return Err(ColumnsError::NoDate {
+                columns: quoted(shape),
+                example: self.example(shape),
+            });
+        }
+        let texts = [Field::Text, Field::Title, Field::Pros, Field::Cons];
+        let is_missing = texts.into_iter().all(|field| !self.has(field));
+        if has_text && rules.format.is_generic() && is_missing {
+            return Err(ColumnsError::NoText {
+                columns: quoted(shape),
+                example: self.example(shape),
+            });
+        }
+        self.check_author(shape, rules)
+    }
+
+    fn check_repeated(&self, shape: &Shape) -> Result<(), ColumnsError> {
+        for (at, column) in shape.columns.iter().enumerate() {
+            let same = shape
+                .columns
+                .iter()
+                .filter(|one| one.normal == column.normal);
+            if self.uses(at) && same.count() > 1 && !column.normal.is_empty() {
+                return Err(ColumnsError::Repeated(quote(column.name.trim())));
+            }
+        }
+        Ok(())
+    }
+
+    /// Refuses the name of the business as the author of all reviews.
+    fn check_author(&self, shape: &Shape, rules: Rules<'_>) -> Result<(), ColumnsError> {
+        if self.mapped.contains(&Field::Author) || !rules.format.is_generic() {
+            return Ok(());
+        }
+        let Some([group]) = self.groups(Field::Author) else {
+            return Ok(());
+        };
+        let column = &shape.columns[group.columns[0]];
+        let Some(value) = column.constant(3) else {
+            return Ok(());
+        };
+        if !COMMON_AUTHORS.contains(&column.normal.as_str()) {
+            return Ok(());
+        }
+        Err(ColumnsError::BusinessAsAuthor {
+            column: quote(&column.name),
+            value: quote(value),
+            columns: quoted(shape),
+        })
+    }
+
+    /// Suggests columns for the fields that are missing, by their values.
+    fn example(&self, shape: &Shape) -> String {
+        let mut taken = Vec::new();
+        let mut example = String::new();
+        for field in [Field::Rating, Field::Date, Field::Text, Field::Author] {
+            let free = (0..shape.columns.len()).filter(|at| {
+                !self.uses(*at) && !taken.contains(at) && !shape.columns[*at].is_object
+            });
+            if self.has(field) {
+                continue;
+            }
+            let fitting = free.filter(|at| is_likely(shape, field, *at));
+            let best = match field {
+                Field::Text => fitting.max_by_key(|at| length(shape, *at)),
+                _ => fitting.min(),
+            };
+            if let Some(at) = best {
+                taken.push(at);
+                let name = shape.columns[at].name.trim();
+                example += &format!(" --map '{field}={name}'");
+            }
+        }
+        match example.is_empty() {
+            true => example,
+            false => format!("; perhaps{example}"),
         }
     }
 
-    /// The first 30 names, quoted for a message.
-    fn quoted(&self) -> String {
-        let names = self.names.iter().take(30).map(|name| quote(name));
-        names.collect::<Vec<_>>().join(", ")
+    fn extend(&mut self, field: Field, groups: Vec<ColumnGroup>) {
+        let found = self.used.iter_mut().find(|(known, _)| *known == field);
+        if let Some((_, known)) = found {
+            known.extend(groups);
+        }
     }
 
     /// Whether a column is assigned to `field`.
     pub(super) fn has(&self, field: Field) -> bool {
-        self.used.iter().any(|(known, _)| *known == field)
+        self.groups(field).is_some()
     }
 
-    /// Each field with the name of its first column.
-    pub(super) fn fields(&self) -> impl Iterator<Item = (Field, &str)> {
-        let first = |found: &[Vec<usize>]| self.names.get(*found.first()?.first()?);
-        let used = self.used.iter();
-        used.filter_map(move |(field, found)| Some((*field, first(found)?.as_str())))
+    fn groups(&self, field: Field) -> Option<&[ColumnGroup]> {
+        let found = self.used.iter().find(|(known, _)| *known == field);
+        found.map(|(_, groups)| groups.as_slice())
     }
 
     /// Whether a column is assigned to any field.
     fn uses(&self, at: usize) -> bool {
-        let mut used = self.used.iter();
-        used.any(|(_, found)| found.iter().flatten().any(|used| *used == at))
+        let is_used = |group: &ColumnGroup| group.columns.contains(&at);
+        self.used
+            .iter()
+            .any(|(_, groups)| groups.iter().any(is_used))
     }
 
-    /// Makes a record of a row.
-    pub(super) fn record(&self, row: &[String], line: u64) -> Record {
+    /// The columns for a field of a generic format: all with a usual name whose values fit, as far as they are names for
+    /// the same field. Without one, a rating or a date may be the only unassigned column of a table whose values fit.
+    fn usual(&self, shape: &Shape, field: Field, names: &str, is_table: bool) -> Vec<ColumnGroup> {
+        let mut candidates = listed(shape, names);
+        candidates.retain(|group| group.columns.iter().all(|at| !self.uses(*at)));
+        let is_named = !candidates.is_empty();
+        candidates.retain(|group| is_usable(shape, field, group));
+        let mut groups: Vec<ColumnGroup> = Vec::new();
+        for group in candidates {
+            let is_other = |first: &ColumnGroup| contradicts(shape, field, first, &group);
+            let is_within = |first: &ColumnGroup| is_same_object(shape, first, &group);
+            if !groups
+                .iter()
+                .any(|first| is_other(first) || is_within(first))
+            {
+                groups.push(group);
+            }
+        }
+        if groups.is_empty()
+            && !is_named
+            && is_table
+            && matches!(field, Field::Rating | Field::Date)
+        {
+            let free = (0..shape.columns.len()).filter(|at| !self.uses(*at));
+            let mut fitting = free.filter(|at| is_likely(shape, field, *at));
+            let only = fitting.next();
+            if fitting.next().is_none() {
+                groups.extend(only.map(ColumnGroup::of));
+            }
+        }
+        groups
+    }
+
+    fn find_statuses(&mut self, shape: &Shape, rules: Rules<'_>) -> Result<(), ColumnsError> {
+        let asked = rules
+            .statuses
+            .published_if
+            .iter()
+            .map(|one| ("--published-if", &one.column));
+        let ignored = rules.statuses.ignored.iter().map(|name| ("--ignore", name));
+        for (flag, column) in asked.chain(ignored) {
+            if shape.written(column).is_none() {
+                return Err(ColumnsError::UnknownStatus {
+                    flag,
+                    column: quote(column),
+                    columns: quoted(shape),
+                });
+            }
+        }
+        let named = match self.groups(Field::Status) {
+            Some(groups) => groups[0].columns.clone(),
+            None => Vec::new(),
+        };
+        let of_format = rules.format.fields().get(&Field::Status);
+        let of_format = of_format.map_or("", String::as_str);
+        for (at, column) in shape.columns.iter().enumerate() {
+            let is_mapped = named.contains(&at);
+            let is_of_format = !rules.format.is_generic() && is_among(of_format, &column.normal);
+            // The members of objects, such as those of a product, are about something else.
+            // But `moderation.status` is.
+            let joined = column.normal.replace('.', "");
+            let is_own = !column.normal.contains('.') || is_status_name(&joined);
+            let is_own = is_own && !column.is_object;
+            let is_used = self.uses(at) && !is_mapped;
+            if !is_mapped && !is_of_format && (!is_own || is_used) {
+                continue;
+            }
+            let published = rules.format.published.as_str();
+            let described = StatusColumn {
+                name: &column.name,
+                normal: &joined,
+                values: &column.values,
+                has_more: column.has_more,
+                is_named: is_mapped || is_of_format,
+            };
+            let rule = match is_of_format && !published.is_empty() {
+                true => Some(StatusRule::Listed(words(published))),
+                false => rule_of(&described, rules.statuses)?,
+            };
+            self.statuses.extend(rule.map(|rule| (at, rule)));
+        }
+        Ok(())
+    }
+
+    /// Makes a record of an object of the source.
+    pub(super) fn record(
+        &self,
+        shape: &Shape,
+        value: &Value,
+        line: u64,
+        format: &SourceFormat,
+    ) -> Record {
         let mut record = Record::at(line);
-        let cell = |at: &usize| row.get(*at).map(String::as_str).unwrap_or_default();
-        for (field, found) in &self.used {
-            let joined = |at: &Vec<usize>| at.iter().map(cell).collect::<Vec<_>>().join(" ");
-            let mut values = found.iter().map(joined);
-            let filled = values.find(|value| !value.trim().is_empty());
-            record.set(*field, filled.unwrap_or_default());
+        for (field, groups) in &self.used {
+            match field {
+                Field::Status => {}
+                Field::Media => record.media = self.media(shape, groups, value),
+                _ => self.read(shape, *field, groups, value, format, &mut record),
+            }
+        }
+        for (at, rule) in &self.statuses {
+            let value = shape.columns[*at].value(value).map(resolved_status);
+            // The shape has every short value, so only a longer one is not understood.
+            record.is_hidden |= hides(rule, &value.unwrap_or_default()).unwrap_or(true);
         }
         record
     }
 
-    /// The fields with their columns, and the columns that are not used.
-    pub(super) fn report(&self) -> (Vec<(String, Value)>, Vec<String>) {
-        let name = |at: usize| self.names[at].trim().to_owned();
-        let used = self.used.iter().map(|(field, found)| {
-            let columns: Vec<String> = found.iter().flatten().map(|at| name(*at)).collect();
-            (field.to_string(), Value::from(columns.join(" or ")))
-        });
-        let unused = (0..self.names.len()).filter(|at| !self.uses(*at));
-        (used.collect(), unused.map(name).collect())
-    }
-
-    /// The column that the operator named.
-    fn mapped(&self, field: Field, column: &str) -> Result<usize, String> {
-        let exact = self.names.iter().position(|name| name.trim() == column);
-        let found = exact.or_else(|| self.named(&normal(column)));
-        let missing = || {
-            let names = self.quoted();
-            format!("--map {field}={column}: there is no such column; the columns are {names}")
-        };
-        found.ok_or_else(missing)
-    }
-
-    /// The first column of this name.
-    fn named(&self, name: &str) -> Option<usize> {
-        self.normal.iter().position(|column| column == name)
-    }
-
-    /// The column for a field of a generic format: the first with a known name whose values fit, else the first with a
-    /// known name. Without one, a rating or a date may be the only unassigned column whose values fit.
-    fn any(&self, field: Field, names: &str, rows: &[Row]) -> Option<usize> {
-        let free = |at: &usize| !self.uses(*at);
-        let named = names.split('|').filter_map(|name| self.named(name));
-        let named: Vec<usize> = named.filter(free).collect();
-        // A column without values fits only as the text.
-        let fits = |at: &&usize| self.fits(field, **at, rows).unwrap_or(field == Field::Text);
-        let found = named.iter().find(fits).copied();
-        match field {
-            // A column named like a text, such as "note", may contain the stars.
-            Field::Text => found,
-            Field::Rating | Field::Date if named.is_empty() => {
-                let all: Vec<usize> = (0..self.names.len()).filter(free).collect();
-                let mut fitting = all.iter().filter(fits);
-                fitting.next().filter(|_| fitting.next().is_none()).copied()
+    /// Reads a field: the first value that is not blank.
+    fn read(
+        &self,
+        shape: &Shape,
+        field: Field,
+        groups: &[ColumnGroup],
+        value: &Value,
+        format: &SourceFormat,
+        record: &mut Record,
+    ) {
+        let mut is_there = false;
+        let mut wrong = None;
+        for group in groups {
+            match group.read(shape, field, value) {
+                Resolved::Absent => {}
+                Resolved::Blank => is_there = true,
+                Resolved::Wrong(what) => wrong = wrong.or(Some(what)),
+                Resolved::Text(found) => {
+                    record.set(field, group.labelled(shape, field, found.text));
+                    for (other, text) in [
+                        (Field::BestRating, found.best),
+                        (Field::OwnerReplyDate, found.date),
+                    ] {
+                        if let Some(text) = text
+                            && record.filled(other).is_none()
+                        {
+                            record.set(other, text);
+                        }
+                    }
+                    return;
+                }
             }
-            _ => found.or(named.first().copied()),
+        }
+        if let Some(what) = wrong {
+            return record.push_unread(field, what);
+        }
+        // In a format whose keys are known, an absent key means an empty field; but an export without pictures is no
+        // reason to remove a stored one.
+        let is_empty = format.form == Form::WholeJson && field != Field::AuthorAvatarUrl;
+        let is_mapped = format.is_generic() && self.mapped.contains(&field);
+        if (is_there || is_empty || is_mapped) && record.value(field).is_none() {
+            record.set(field, "");
         }
     }
 
-    /// Whether at least half of a column's values are valid for a field; `None` if it has no values.
-    fn fits(&self, field: Field, at: usize, rows: &[Row]) -> Option<bool> {
-        let is_stars = |value: &str| rating::parse(value, None).is_ok();
-        let is_day = |value: &str, order: &Order| date::parse(value, Some(*order), "").is_ok();
-        let stars = &formats()[0].fields()[&Field::Rating];
-        let may_be_stars = stars.split('|').any(|name| name == self.normal[at]);
-        let is_value = |value: &str| match field {
-            Field::Rating => is_stars(value),
-            Field::Date => Order::ALL.iter().any(|order| is_day(value, order)),
-            Field::Text => !may_be_stars || !is_stars(value),
-            _ => true,
-        };
-        let values = rows
-            .iter()
-            .filter_map(|row| Some(row.cells.get(at)?.trim()));
-        let values: Vec<&str> = values.filter(|value| !value.is_empty()).collect();
-        let fitting = values.iter().filter(|value| is_value(value)).count();
-        (!values.is_empty()).then_some(fitting * 2 >= values.len())
+    fn media(&self, shape: &Shape, groups: &[ColumnGroup], value: &Value) -> Option<Vec<Value>> {
+        let columns = groups.iter().flat_map(|group| &group.columns);
+        let found: Vec<&Value> = columns
+            .filter_map(|at| shape.columns[*at].value(value))
+            .collect();
+        let filled = found.iter().find(|value| !value.is_null() && **value != "");
+        match (filled, found.is_empty()) {
+            (_, true) => None,
+            (None, _) => Some(Vec::new()),
+            (Some(value), _) => Some(vec![(*value).clone()]),
+        }
     }
+
+    /// The fields with their columns, and the columns that are not used.
+    pub(super) fn report(&self, shape: &Shape) -> ColumnsReport {
+        let mut used: Vec<(String, String)> = Vec::new();
+        for (field, groups) in &self.used {
+            let names = groups.iter().map(|group| group.name(shape));
+            used.push((field.to_string(), names.collect::<Vec<_>>().join(" or ")));
+        }
+        let statuses = self.statuses.iter();
+        let names: Vec<&str> = statuses
+            .map(|(at, _)| shape.columns[*at].name.trim())
+            .collect();
+        if !names.is_empty() {
+            used.retain(|(field, _)| field != "status");
+            used.push(("status".to_owned(), names.join(" and ")));
+        }
+        let is_status = |at: usize| self.statuses.iter().any(|(status, _)| *status == at);
+        let is_member = |at: usize| {
+            let keys = &shape.columns[at].keys;
+            let parents = self.used.iter().flat_map(|(_, groups)| groups);
+            let mut parents = parents.flat_map(|group| &group.columns);
+            parents.any(|parent| {
+                let parent = &shape.columns[*parent].keys;
+                parent.len() < keys.len() && keys.starts_with(parent)
+            })
+        };
+        let unused = (0..shape.columns.len()).filter(|at| {
+            !self.uses(*at) && !is_status(*at) && !shape.columns[*at].is_object && !is_member(*at)
+        });
+        ColumnsReport {
+            used,
+            unused: unused
+                .map(|at| shape.columns[at].name.trim().to_owned())
+                .collect(),
+        }
+    }
+
+    /// The constant name of the business in the source.
+    pub(super) fn business<'s>(&self, shape: &'s Shape) -> Option<&'s str> {
+        let group = self.groups(Field::Business)?.first()?;
+        shape.columns[group.columns[0]].constant(1)
+    }
+}
+
+/// The columns of a source as a report shows them.
+pub(super) struct ColumnsReport {
+    /// Fields and their columns.
+    pub(super) used: Vec<(String, String)>,
+    pub(super) unused: Vec<String>,
+}
+
+impl ColumnGroup {
+    fn of(at: usize) -> ColumnGroup {
+        ColumnGroup {
+            columns: vec![at],
+            is_last_part: false,
+        }
+    }
+
+    fn name(&self, shape: &Shape) -> String {
+        let names = self.columns.iter().map(|at| shape.columns[*at].name.trim());
+        names.collect::<Vec<_>>().join(" + ")
+    }
+
+    /// The value of the group in a record; several columns are joined by a space.
+    fn read(&self, shape: &Shape, field: Field, record: &Value) -> Resolved {
+        let read = |at: &usize| match shape.columns[*at].value(record) {
+            Some(value) => resolve(field, value),
+            None => Resolved::Absent,
+        };
+        if let [at] = self.columns.as_slice() {
+            let mut resolved = read(at);
+            if self.is_last_part
+                && let Resolved::Text(found) = &mut resolved
+            {
+                found.text = found.text.rsplit('/').next().unwrap_or_default().to_owned();
+            }
+            return resolved;
+        }
+        let parts = self.columns.iter().map(|at| read(at).into_text());
+        let parts: Vec<String> = parts.filter(|part| !part.trim().is_empty()).collect();
+        Resolved::from_text(parts.join(" "))
+    }
+
+    /// What the author liked is published with the name of its column.
+    fn labelled(&self, shape: &Shape, field: Field, text: String) -> String {
+        match field {
+            Field::Pros | Field::Cons => format!("{}: {text}", self.name(shape)),
+            _ => text,
+        }
+    }
+}
+
+/// The groups of columns with these names that the shape has, in this order.
+fn listed(shape: &Shape, names: &str) -> Vec<ColumnGroup> {
+    let mut groups = Vec::new();
+    for name in names.split('|').filter(|name| !name.is_empty()) {
+        let is_last_part = name.ends_with('/');
+        let parts = name.trim_end_matches('/').split('+');
+        let parts: Option<Vec<usize>> = parts.map(|part| shape.named(part).next()).collect();
+        if name.contains('+') {
+            groups.extend(parts.map(|columns| ColumnGroup {
+                columns,
+                is_last_part,
+            }));
+            continue;
+        }
+        groups.extend(
+            shape
+                .named(name.trim_end_matches('/'))
+                .map(|at| ColumnGroup {
+                    columns: vec![at],
+                    is_last_part,
+                }),
+        );
+    }
+    groups
+}
+
+/// The texts of a field in the sample.
+fn texts<'s>(
+    shape: &'s Shape,
+    field: Field,
+    group: &'s ColumnGroup,
+) -> impl Iterator<Item = String> + 's {
+    let values = shape
+        .sample
+        .iter()
+        .map(move |record| group.read(shape, field, record));
+    values
+        .map(Resolved::into_text)
+        .filter(|text| !text.trim().is_empty())
+}
+
+/// Whether the values of columns with a usual name can be those of the field.
+fn is_usable(shape: &Shape, field: Field, group: &ColumnGroup) -> bool {
+    let name = &shape.columns[group.columns[0]].normal;
+    let stars = super::formats::formats()[0].fields()[&Field::Rating].as_str();
+    let may_be_stars = is_among(stars, name);
+    let is_value = |text: &str| match field {
+        Field::Rating => rating::is_rating(text),
+        Field::Date => is_date(text),
+        Field::Text | Field::Title => {
+            let is_stars = may_be_stars && rating::is_rating(text);
+            !is_stars && !is_address(text) && !is_flag(text)
+        }
+        Field::Author => !is_address(text) && !is_number(text),
+        _ => true,
+    };
+    // The same title for all reviews is the name of the business or of a product.
+    if field == Field::Title && shape.columns[group.columns[0]].constant(2).is_some() {
+        return false;
+    }
+    let texts: Vec<String> = texts(shape, field, group).collect();
+    if texts.is_empty() {
+        // A column without values may be the text of reviews without one, but not the stars.
+        let is_wrong =
+            |record: &Value| matches!(group.read(shape, field, record), Resolved::Wrong(_));
+        return !matches!(field, Field::Rating | Field::Date | Field::Author)
+            || shape.sample.iter().any(is_wrong)
+            || shape.columns.iter().all(|column| column.filled == 0);
+    }
+    let fitting = texts.iter().filter(|text| is_value(text)).count();
+    fitting * 2 >= texts.len()
+}
+
+/// Whether the values of a column without a known name are likely those of the field.
+fn is_likely(shape: &Shape, field: Field, at: usize) -> bool {
+    let group = ColumnGroup::of(at);
+    let texts: Vec<String> = texts(shape, field, &group).collect();
+    let is_value = |text: &String| match field {
+        Field::Rating => rating::parse(text, rating::Scale::default()).is_ok(),
+        Field::Date => is_date(text),
+        Field::Text => !is_number(text) && !is_address(text) && !is_date(text),
+        _ => {
+            !is_number(text)
+                && !is_address(text)
+                && !is_date(text)
+                && !is_flag(text)
+                && text.len() < 60
+        }
+    };
+    let fitting = texts.iter().filter(|text| is_value(text)).count();
+    !texts.is_empty() && fitting * 2 >= texts.len()
+}
+
+fn is_date(text: &str) -> bool {
+    let is_day = |order: &Order| date::parse(text, Some(*order), "").is_ok();
+    Order::ALL.iter().any(is_day)
+        || relative::is_relative(text)
+        || date::month_or_year(text).is_some()
+}
+
+fn is_address(text: &str) -> bool {
+    text.starts_with("http://") || text.starts_with("https://")
+}
+
+fn is_number(text: &str) -> bool {
+    let mut letters = text.trim().chars();
+    letters.all(|letter| letter.is_ascii_digit() || ".,-%/".contains(letter))
+}
+
+fn is_flag(text: &str) -> bool {
+    ["true", "false", "yes", "no"].contains(&text.to_lowercase().trim())
+}
+
+/// Whether a record has different values in both groups, so that they are not two names for one field.
+fn contradicts(shape: &Shape, field: Field, first: &ColumnGroup, second: &ColumnGroup) -> bool {
+    shape.sample.iter().any(|record| {
+        let first = first.read(shape, field, record).into_text();
+        let second = second.read(shape, field, record).into_text();
+        let is_filled = !first.trim().is_empty() && !second.trim().is_empty();
+        is_filled && first.trim() != second.trim()
+    })
+}
+
+/// Whether one column is a member of the other, which is then read already.
+fn is_same_object(shape: &Shape, first: &ColumnGroup, second: &ColumnGroup) -> bool {
+    let first = &shape.columns[first.columns[0]].keys;
+    let second = &shape.columns[second.columns[0]].keys;
+    first.len() != second.len() && (first.starts_with(second) || second.starts_with(first))
+}
+
+/// The average length of the texts of a column.
+fn length(shape: &Shape, at: usize) -> usize {
+    let group = ColumnGroup::of(at);
+    let texts: Vec<String> = texts(shape, Field::Text, &group).collect();
+    texts.iter().map(String::len).sum::<usize>() / texts.len().max(1)
+}
+
+/// The first names, quoted for a message.
+fn quoted(shape: &Shape) -> String {
+    let names = shape.columns.iter().filter(|column| !column.is_object);
+    let names = names.take(NAMES_MAX).map(|column| quote(&column.name));
+    names.collect::<Vec<_>>().join(", ")
+}
+
+/// Whether `name` is one of `names`, separated by `|`.
+fn is_among(names: &str, name: &str) -> bool {
+    names.split('|').any(|known| known == name)
+}
+
+fn words(list: &str) -> Vec<String> {
+    list.split_whitespace().map(str::to_owned).collect()
+}
+
+fn resolved_status(value: &Value) -> String {
+    resolve(Field::Status, value).into_text()
 }
 
 #[cfg(test)]
 mod tests {
+    use super::super::formats::formats;
     use super::super::record::parse_mapping;
     use super::*;
 
+    /// Assigns the columns of a table; the result names each field with the number of its first column.
     fn find(header: &str, rows: &[&str], mapping: &str) -> Result<String, String> {
-        let cells = |row: &str| row.split(',').map(str::to_owned).collect::<Vec<_>>();
-        let row = |row: &&str| Row {
-            cells: cells(row),
-            ..Row::default()
-        };
-        let rows: Vec<Row> = rows.iter().map(row).collect();
+        let names: Vec<&str> = header.split(',').collect();
+        let mut shape = Shape::default();
+        for row in rows {
+            let cells = row.split(',').map(Value::from);
+            let pairs = names.iter().map(|name| (*name).to_owned()).zip(cells);
+            shape.add(&Value::Object(pairs.collect()));
+        }
+        if rows.is_empty() {
+            let pairs = names
+                .iter()
+                .map(|name| ((*name).to_owned(), Value::from("")));
+            shape.add(&Value::Object(pairs.collect()));
+        }
         let mapping = match mapping {
             "" => Mapping::new(),
-            given => given
-                .split(',')
-                .map(parse_mapping)
-                .collect::<Result<_, _>>()?,
+            given => parse_mapping(given)?,
         };
-        let columns = Columns::find(&cells(header), &rows, &mapping, &formats()[0])?;
-        let used = columns
-            .used
-            .iter()
-            .map(|(field, at)| format!("{field}={}", at[0][0]));
+        let rules = Rules {
+            mapping: &mapping,
+            format: &formats()[0],
+            statuses: &StatusOptions::default(),
+            is_table: true,
+        };
+        let columns = Columns::find(&shape, rules).map_err(|error| error.to_string())?;
+        let used = columns.used.iter();
+        let used = used.map(|(field, groups)| format!("{field}={}", groups[0].columns[0]));
         Ok(used.collect::<Vec<_>>().join(" "))
     }
 
     /// A header, rows below it, and the columns that are found.
     const TABLES: &str = "\
-NAME,author_name,Überschrift,Sterne,DATUM,Kommentar => author=1 rating=3 date=4 text=5 title=2
+NAME,author_name,Überschrift,Sterne,DATUM,Kommentar; ,Ann,A,5,2024-03-04,x => author=1 rating=3 date=4 text=5 title=2
 Bewertung,Sterne,Datum; Sehr gut.,5,05.03.2024 => rating=1 date=2 text=0
 Bewertung,Kommentar; 5,Gut.; 4,Fein. => rating=0 text=1
 Note,Bewertung; 2,Gut.; 1,Fein. => rating=0 text=1
 Date,Created; Monday,2024-03-05 => date=1
 name,a,b; Ann,5,2024-03-04; Bob,4,2024-03-05 => author=0 rating=1 date=2
-name,a,b; Ann,5,4 => author=0";
+name,author_title,stars; Crumb,Ann,5; Crumb,Bob,4 => author=1 rating=2
+name,rating,stars; Ann,,5; Bob,,4 => author=0 rating=2
+First Name,Last Name,stars; Ann,Lee,5 => author=0 rating=2";
 
     #[test]
     fn columns_are_found_by_name_and_if_that_is_ambiguous_by_value() {
         for line in TABLES.lines() {
             let (table, found) = line.split_once(" => ").expect("columns");
             let rows: Vec<&str> = table.split("; ").collect();
-            assert_eq!(find(rows[0], &rows[1..], "").as_deref(), Ok(found));
-        }
-    }
-
-    #[test]
-    fn two_columns_of_one_name_are_refused_where_they_are_used() {
-        for (header, refused) in [
-            ("Name,Rating,rating,Date", true),
-            ("Name,Rating,Date,Tag,Tag", false),
-        ] {
-            let names: Vec<String> = header.split(',').map(str::to_owned).collect();
-            let found = Columns::find(&names, &[], &Mapping::new(), &formats()[0]);
-            let error = found.and_then(Columns::complete).err();
-            let wanted = "two columns are named \"Rating\": rename one of them";
-            assert_eq!(error.as_deref(), refused.then_some(wanted), "{header}");
+            assert_eq!(
+                find(rows[0], &rows[1..], "").as_deref(),
+                Ok(found),
+                "{table}"
+            );
         }
     }
 
     #[test]
     fn a_mapping_wins() {
         let mapping = "rating=Points, text = What they said";
-        let found = find("Rating,Points,what they said", &[], mapping);
+        let found = find("Rating,Points,what they said", &["1,2,x"], mapping);
         assert_eq!(found.as_deref(), Ok("rating=1 text=2"));
     }
 }

@@ -1,93 +1,162 @@
-//! Reads the rows of a CSV table (RFC 4180), with any delimiter and any line ends.
+//! Reads the rows of a CSV table (RFC 4180) with the `csv` crate, with any delimiter and any line ends.
 //!
-//! A row with a misplaced quotation mark is refused, because the ends of its columns are ambiguous. A mark that is
-//! never closed ends the reading, because the rest of the text would be one value. The `csv` crate accepts both, and
-//! does not report the line on which a value begins.
+//! The crate accepts quotation marks in any place. A row in which one closes in the middle of a value is refused, because
+//! the ends of its columns are ambiguous; a mark that is never closed ends the reading, because the rest of the text
+//! would be one value. Both are found in the bytes of the record.
 
-use std::iter::{Peekable, from_fn};
-use std::mem::take;
-use std::str::Chars;
+use ::csv::{ReaderBuilder, StringRecord, Terminator};
 
-use super::columns::Row;
 use super::record::ReadError;
 
 /// The possible delimiters, the most common first: of two that are equally frequent the first wins.
 const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
-/// The position of the reader in a value.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    /// Before the first character.
-    Start,
-    /// Outside quotation marks.
-    Plain,
-    /// Inside quotation marks.
-    Quoted,
-    /// After a mark that closes the value, or is the first of two.
-    Closing,
+/// A row of a table.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Row {
+    /// The line on which it begins, from 1.
+    pub(super) line: u64,
+    pub(super) cells: Vec<String>,
+    /// The line of a quotation mark that closes in the middle of a value.
+    pub(super) misplaced: Option<u64>,
 }
 
-/// Returns the rows of a table; the last one is an error if a quotation mark is never closed.
-pub(super) fn rows(text: &str, delimiter: u8) -> impl Iterator<Item = Result<Row, ReadError>> {
-    let mut letters = text.chars().peekable();
-    let mut line = 1;
-    from_fn(move || next_row(&mut letters, delimiter.into(), &mut line))
+/// A table: the text below a line such as `sep=;`, which Excel reads, and the delimiter.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Table<'t> {
+    text: &'t str,
+    pub(super) delimiter: u8,
+    first_line: u64,
 }
 
-fn next_row(
-    letters: &mut Peekable<Chars<'_>>,
-    delimiter: char,
-    line: &mut u64,
-) -> Option<Result<Row, ReadError>> {
-    let (mut state, mut row, mut value) = (State::Start, Row::default(), String::new());
-    let mut opened = 0;
-    row.line = *line;
-    while let Some(letter) = letters.next() {
-        let is_break = matches!(letter, '\n' | '\r');
-        *line += u64::from(letter == '\n' || is_break && letters.peek() != Some(&'\n'));
-        match state {
-            State::Quoted if letter == '"' => state = State::Closing,
-            State::Quoted => value.push(letter),
-            State::Closing if letter == '"' => {
-                value.push(letter);
-                state = State::Quoted;
-            }
-            State::Start if letter == '"' => (state, opened) = (State::Quoted, *line),
-            // Empty lines are skipped.
-            State::Start if is_break && row.cells.is_empty() => row.line = *line,
-            _ if letter == delimiter => {
-                row.cells.push(take(&mut value));
-                state = State::Start;
-            }
-            _ if is_break => {
-                if letter == '\r' && letters.next_if_eq(&'\n').is_some() {
-                    *line += 1;
-                }
-                row.cells.push(value);
-                return Some(Ok(row));
-            }
-            _ => {
-                if state == State::Closing {
-                    row.misplaced.get_or_insert(opened);
-                }
-                value.push(letter);
-                state = State::Plain;
-            }
+/// The marks of one record.
+#[derive(Clone, Copy, Default)]
+struct Marks {
+    /// The offset of a mark that opens a value which does not end after the closing mark.
+    misplaced: Option<usize>,
+    /// The offset of a mark that is never closed.
+    unclosed: Option<usize>,
+}
+
+impl<'t> Table<'t> {
+    /// Finds the delimiter of a table.
+    pub(super) fn new(text: &'t str) -> Table<'t> {
+        let first = text.lines().next().unwrap_or_default();
+        let stated = first.trim().to_ascii_lowercase();
+        if let Some([delimiter]) = stated.strip_prefix("sep=").map(str::as_bytes) {
+            return Table {
+                text: text[first.len()..].trim_start_matches(['\r', '\n']),
+                delimiter: *delimiter,
+                first_line: 2,
+            };
+        }
+        Table {
+            text,
+            delimiter: find_delimiter(text),
+            first_line: 1,
         }
     }
-    if state == State::Quoted {
-        let message = "a quotation mark opens here and is never closed";
-        return Some(Err(ReadError::at(opened, message)));
+
+    /// Returns the rows; the last one is an error if a quotation mark is never closed. Empty lines are skipped.
+    pub(super) fn rows(self) -> impl Iterator<Item = Result<Row, ReadError>> + use<'t> {
+        let mut reader = ReaderBuilder::new();
+        reader
+            .delimiter(self.delimiter)
+            .has_headers(false)
+            .flexible(true);
+        reader.terminator(Terminator::CRLF);
+        let mut reader = reader.from_reader(self.text.as_bytes());
+        let mut line = self.first_line;
+        let mut counted = 0;
+        let mut is_over = false;
+        std::iter::from_fn(move || {
+            let mut record = StringRecord::new();
+            let start = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
+            if is_over || !reader.read_record(&mut record).ok()? {
+                return None;
+            }
+            let end = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
+            let end = end.min(self.text.len());
+            // Empty lines before the record are part of what was read.
+            let read = &self.text.as_bytes()[start.min(end)..end];
+            let blank = read
+                .iter()
+                .take_while(|byte| matches!(byte, b'\r' | b'\n'))
+                .count();
+            line += line_ends(&self.text.as_bytes()[counted..start + blank]);
+            counted = start + blank;
+            let bytes = &self.text.as_bytes()[counted..end];
+            let marks = marks(bytes, self.delimiter);
+            let line_of = |offset: usize| line + line_ends(&bytes[..offset]);
+            if let Some(opened) = marks.unclosed {
+                is_over = true;
+                let message = "a quotation mark opens here and is never closed";
+                return Some(Err(ReadError::at(line_of(opened), message)));
+            }
+            Some(Ok(Row {
+                line,
+                cells: record.iter().map(str::to_owned).collect(),
+                misplaced: marks.misplaced.map(line_of),
+            }))
+        })
     }
-    if state == State::Start && row.cells.is_empty() {
-        return None;
+}
+
+/// Counts the line ends: `\n`, `\r\n` and `\r`.
+fn line_ends(bytes: &[u8]) -> u64 {
+    let mut count = 0;
+    for (at, byte) in bytes.iter().enumerate() {
+        let is_end = *byte == b'\n' || (*byte == b'\r' && bytes.get(at + 1) != Some(&b'\n'));
+        count += u64::from(is_end);
     }
-    row.cells.push(value);
-    Some(Ok(row))
+    count
+}
+
+/// Finds quotation marks in the wrong place in the bytes of a record.
+fn marks(bytes: &[u8], delimiter: u8) -> Marks {
+    let mut marks = Marks::default();
+    let mut at = 0;
+    while at < bytes.len() {
+        if bytes[at] != b'"' {
+            at += bytes[at..]
+                .iter()
+                .position(|byte| *byte == delimiter)
+                .unwrap_or(bytes.len());
+            at += 1;
+            continue;
+        }
+        let opened = at;
+        at += 1;
+        // Two marks within a quoted value stand for one.
+        loop {
+            match bytes.get(at) {
+                None => {
+                    marks.unclosed = Some(opened);
+                    return marks;
+                }
+                Some(b'"') if bytes.get(at + 1) == Some(&b'"') => at += 2,
+                Some(b'"') => break,
+                Some(_) => at += 1,
+            }
+        }
+        at += 1;
+        let is_end = bytes
+            .get(at)
+            .is_none_or(|byte| *byte == delimiter || matches!(byte, b'\r' | b'\n'));
+        if !is_end {
+            marks.misplaced = marks.misplaced.or(Some(opened));
+            at += bytes[at..]
+                .iter()
+                .position(|byte| *byte == delimiter)
+                .unwrap_or(bytes.len());
+        }
+        at += 1;
+    }
+    marks
 }
 
 /// Detects the delimiter: the most frequent candidate in the header, outside quotation marks.
-pub(super) fn find_delimiter(text: &str) -> u8 {
+fn find_delimiter(text: &str) -> u8 {
     let mut is_quoted = false;
     let mut counts = [0; DELIMITERS.len()];
     for byte in text.trim_start().bytes() {
@@ -105,7 +174,7 @@ pub(super) fn find_delimiter(text: &str) -> u8 {
 
 #[cfg(test)]
 mod tests {
-    use super::{find_delimiter, rows};
+    use super::*;
 
     #[test]
     fn rows_have_their_lines_and_values() {
@@ -119,7 +188,7 @@ mod tests {
             (8, None, vec!["2", ""]),
             (9, None, vec!["", "3"]),
         ];
-        let read: Vec<_> = rows(table, b',').map(Result::unwrap).collect();
+        let read: Vec<_> = Table::new(table).rows().map(Result::unwrap).collect();
         assert_eq!(read.len(), expected.len());
         for (row, (line, misplaced, cells)) in read.iter().zip(expected) {
             assert_eq!((row.line, row.misplaced), (line, misplaced));
@@ -128,15 +197,22 @@ mod tests {
     }
 
     #[test]
-    fn the_delimiter_is_that_of_the_header() {
+    fn the_delimiter_is_that_of_the_header_or_of_the_line_before_it() {
         for (head, delimiter) in [
             ("a,b,c\n1;2;3;4\n", b','),
             ("\n\"a,x\";\"b,y\";c\r\n", b';'),
             ("a\tb\tc", b'\t'),
             ("a|b|c", b'|'),
             ("one", b','),
+            ("sep=;\r\na,b;c", b';'),
         ] {
-            assert_eq!(find_delimiter(head), delimiter, "{head}");
+            assert_eq!(Table::new(head).delimiter, delimiter, "{head}");
         }
+        let mut rows = Table::new("sep=;\r\na;b\r\n").rows();
+        let first = rows.next().expect("a row").expect("readable");
+        assert_eq!(
+            (first.line, first.cells),
+            (2, vec!["a".to_owned(), "b".to_owned()])
+        );
     }
 }

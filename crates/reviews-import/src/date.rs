@@ -1,12 +1,16 @@
 //! Parses dates of exports; an ambiguous date is refused unless other dates of the file or a flag decide.
 //!
 //! One pattern splits a text into numbers and a month name. Three numbers may be day/month/year or month/day/year and,
-//! with a two-digit year, year/month/day; every other notation has one reading.
+//! with a two-digit year, year/month/day; every other notation has one reading. Weekdays, ordinals and the words between
+//! day, month and year in Romance languages are left out first.
 
+use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
 
+use super::relative::Approximate;
+use reviewd_data::model::DatePrecision;
 use reviewd_wire::date::{Date, Timestamp, parse_timestamp};
 use reviewd_wire::text::quote;
 
@@ -142,7 +146,8 @@ struct Readings {
 
 impl Readings {
     fn of(text: &str) -> Option<Readings> {
-        let (_, [first, separator, second, third]) = NOTATION.captures(text.trim())?.extract();
+        let text = plain(text);
+        let (_, [first, separator, second, third]) = NOTATION.captures(&text)?.extract();
         let parts = [first, second, third];
         let number = |part: &&str| Some((part.parse().ok()?, part.len()));
         let numbers: Vec<(u32, usize)> = parts.iter().filter_map(number).collect();
@@ -183,6 +188,73 @@ impl Readings {
         days.dedup();
         days
     }
+}
+
+/// Leaves out what does not change the day: a weekday at the beginning, the endings of ordinals, "de" between the parts;
+/// `2024年3月4日` becomes `2024-3-4`.
+fn plain(text: &str) -> Cow<'_, str> {
+    static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
+        let days = "mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|mié|mie|jue|vie|sáb|sab|dom|            gio|maa|din|woe|don|vri|zat|zon";
+        let pattern = format!(r"(?i)^(?:{days})\pL*(?:-feira)?\.?,?\s+");
+        Regex::new(&pattern).expect("the pattern is valid")
+    });
+    static FILLER: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"(?i)([0-9])(?:st|nd|rd|th|er|º|ª)\b|\b(?:de|del|den|d')\s+";
+        Regex::new(pattern).expect("the pattern is valid")
+    });
+    static EAST_ASIAN: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = "^([0-9]{4})年\\s*([0-9]{1,2})月\\s*([0-9]{1,2})日";
+        Regex::new(pattern).expect("the pattern is valid")
+    });
+    let text = text.trim();
+    let rest = WEEKDAY.replace(text, "");
+    // "Mar 4, 2024" begins with a month: a weekday is left out only if a date is left.
+    let text = match rest.chars().filter(|c| c.is_ascii_digit()).count() >= 5
+        && rest.contains(|c: char| c.is_alphabetic() || "/.-".contains(c))
+    {
+        true if month(text.split([' ', ',']).next().unwrap_or_default()).is_none()
+            || has_month(&rest) =>
+        {
+            rest
+        }
+        _ => Cow::Borrowed(text),
+    };
+    let text = EAST_ASIAN.replace(&text, "$1-$2-$3").into_owned();
+    Cow::Owned(FILLER.replace_all(&text, "$1").trim().to_owned())
+}
+
+/// Whether a text has the name of a month.
+fn has_month(text: &str) -> bool {
+    text.split(|c: char| !c.is_alphabetic())
+        .any(|word| word.len() > 2 && month(word).is_some())
+}
+
+/// Parses a month or a year without a day: `March 2024`, `2024-03`, `03/2024`, `2024`. The date is its first day.
+pub(super) fn month_or_year(text: &str) -> Option<Approximate> {
+    let text = text.trim();
+    let parts: Vec<&str> = text
+        .split(['-', '/', '.', ' ', ','])
+        .filter(|part| !part.is_empty())
+        .collect();
+    let is_year = |part: &str| part.len() == 4 && is_digits(part);
+    let (year, month, precision) = match parts.as_slice() {
+        [year] if is_year(year) => (year, 1, DatePrecision::Year),
+        [year, other] | [other, year] if is_year(year) && !is_year(other) => {
+            let number = other.parse().ok().filter(|_| other.len() <= 2);
+            (
+                year,
+                number.or_else(|| self::month(other))?,
+                DatePrecision::Month,
+            )
+        }
+        _ => return None,
+    };
+    let date = date(year.parse().ok()?, month, 1)?;
+    let is_review = (YEAR_MIN..2_100).contains(&date.year());
+    is_review.then_some(Approximate {
+        date,
+        precision: Some(precision),
+    })
 }
 
 /// Parses a date without separators: seconds or milliseconds since 1970, `20240305`, or an Excel date (days since
@@ -233,24 +305,24 @@ static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("the pattern is valid")
 });
 
-/// The months in English, German, French and Spanish, each with prefixes that identify it.
+/// The months in ten languages, each with prefixes that identify it.
 const MONTHS: [&[&str]; 12] = [
-    &["jan", "jän", "ene"],
-    &["feb", "fév", "fev"],
-    &["mar", "mär", "mrz"],
-    &["apr", "avr", "abr"],
-    &["may", "mai"],
-    &["jun", "juin"],
-    &["jul", "juil"],
-    &["aug", "aoû", "aou", "ago"],
-    &["sep"],
-    &["oct", "okt"],
-    &["nov"],
-    &["dec", "dez", "déc", "dic"],
+    &["jan", "jän", "ene", "gen", "sty", "oca", "янв"],
+    &["feb", "fév", "fev", "lut", "şub", "фев"],
+    &["mar", "mär", "mrz", "maa", "mrt", "мар"],
+    &["apr", "avr", "abr", "kwi", "nis", "апр"],
+    &["may", "mai", "mag", "mei", "maj", "мая", "май"],
+    &["jun", "juin", "giu", "cze", "haz", "июн"],
+    &["jul", "juil", "lug", "lip", "tem", "июл"],
+    &["aug", "aoû", "aou", "ago", "sie", "ağu", "авг"],
+    &["sep", "set", "wrz", "eyl", "сен"],
+    &["oct", "okt", "ott", "out", "paź", "eki", "окт"],
+    &["nov", "lis", "kas", "ноя"],
+    &["dec", "dez", "déc", "dic", "gru", "ara", "дек"],
 ];
 
-/// Longest name of a month, in letters ("septiembre").
-const MONTH_CHARS_MAX: usize = 10;
+/// Longest name of a month, in letters ("października").
+const MONTH_CHARS_MAX: usize = 12;
 
 /// Returns the number from 1 of the month that `word` names, in full or abbreviated.
 fn month(word: &str) -> Option<u32> {
@@ -262,7 +334,7 @@ fn month(word: &str) -> Option<u32> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Order, find_order, moment, parse};
+    use super::{Order, find_order, moment, month_or_year, parse};
 
     fn read(text: &str, order: Option<&str>) -> Option<String> {
         let order = order.map(|order| Order::parse(order).unwrap());
@@ -284,8 +356,34 @@ mod tests {
             ("5 mars 2024", "2024-03-05"),
             ("05/05/05", "2005-05-05"),
             ("24/03/99", "2099-03-24"),
+            ("Monday, March 4, 2024", "2024-03-04"),
+            ("Mon, 04 Mar 2024 10:00:00 IST", "2024-03-04"),
+            ("Mo., 4. März 2024", "2024-03-04"),
+            ("4 de marzo de 2024", "2024-03-04"),
+            ("mar. 5 mars 2024", "2024-03-05"),
+            ("Mar 4, 2024", "2024-03-04"),
+            ("March 4th, 2024", "2024-03-04"),
+            ("2024年3月4日", "2024-03-04"),
+            ("2024-11-15 12:57:46 +00:00", "2024-11-15"),
         ] {
             assert_eq!(read(text, None).as_deref(), Some(day), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_month_or_a_year_is_an_approximate_date() {
+        for (text, day) in [
+            ("March 2024", "2024-03-01"),
+            ("2024-03", "2024-03-01"),
+            ("3/2024", "2024-03-01"),
+            ("2024", "2024-01-01"),
+        ] {
+            let found = month_or_year(text).expect("a month or a year");
+            assert_eq!(found.date.to_string(), day, "{text}");
+            assert!(found.precision.is_some(), "{text}");
+        }
+        for text in ["13/2024", "5", "1234", "Good 2024", "2024-03-04", ""] {
+            assert!(month_or_year(text).is_none(), "{text}");
         }
     }
 

@@ -1,20 +1,20 @@
 //! The table of formats (`formats.json`): the columns or keys by which each platform's export is recognized, and the
 //! fields of its columns.
 //!
-//! Names of columns are normalized for comparison: only letters and digits, in lower case. Keys of JSON are unchanged;
-//! `a.b` is the key `b` of the object `a`, `a/` the part of the value after its last slash. Of several names (`a|b`)
-//! the first with a value counts; `a+b` is both, joined by a space.
+//! Names of columns and keys are normalized for comparison: only letters and digits, in lower case; `a.b` is the key `b`
+//! of the object `a`, `a/` the part of the value after its last slash. Of several names (`a|b`) the first with a value
+//! counts; `a+b` is both, joined by a space.
 //!
-//! From a platform's export only the listed columns are read; other columns are ignored, never guessed. No format lists
-//! e-mail or IP addresses, which many exports have.
+//! From a platform's export only the listed columns are read, and columns that hide a review; other columns are ignored,
+//! never guessed. No format lists e-mail or IP addresses, which many exports have.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use super::record::Field;
-use super::text::normal;
+use super::shape::Shape;
 
 /// A format of exports: how it is recognized, and where it has the fields of a review.
 #[derive(Debug, Default, Deserialize)]
@@ -27,16 +27,18 @@ pub struct SourceFormat {
     /// Platform of its reviews, unless the operator or the source names one.
     pub(super) source: String,
     pub(super) form: Form,
-    /// Columns that a table of this format must have (`a|b`: either), or JSON keys that no other format has.
+    /// Columns that a source of this format must have, all of them (`a|b`: either).
     pub(super) marks: String,
     /// Keys that each element must have.
     pub(super) needs: String,
     /// The columns of each field; empty in a generic format, which accepts all the usual column names.
     fields: BTreeMap<Field, String>,
-    /// The status values of published reviews; if empty, those in [`SHOWN`].
+    /// The status values of published reviews; if empty, those in all languages.
     pub(super) published: String,
     /// Ratings in words, each with its stars.
     pub(super) ratings: BTreeMap<String, String>,
+    /// The best value of its ratings, if that is not 5.
+    pub(super) best: String,
     /// The name given to anonymous authors; empty if there is none.
     pub(super) anonymous: String,
 }
@@ -44,31 +46,45 @@ pub struct SourceFormat {
 /// The structure of a source.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
-pub(super) enum Form {
+pub(crate) enum Form {
     /// Rows, the first of which names the columns.
     #[default]
     Table,
-    /// JSON objects, one per line or in lists.
+    /// JSON objects, one per line or in lists, or elements of XML.
     Json,
     /// JSON objects with known keys; an absent key means an empty field.
     WholeJson,
+    /// Either.
+    Any,
 }
 
 #[derive(Deserialize)]
-struct Table {
+struct FormatTable {
     /// The first format whose marks are present is used. A table without marks is CSV, the first; other JSON is lines.
     formats: Vec<SourceFormat>,
     /// The usual column names of each field, for sources of unknown platforms; the most reliable name comes first.
     usual: BTreeMap<Field, String>,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: LazyLock<FormatTable> = LazyLock::new(|| {
     serde_json::from_str(include_str!("formats.json")).expect("a test reads formats.json")
+});
+
+/// The usual names of each field.
+static USUAL: LazyLock<HashMap<Field, HashSet<&'static str>>> = LazyLock::new(|| {
+    let fields = TABLE.usual.iter();
+    let sets = fields.map(|(field, names)| (*field, names.split(['|', '+']).collect()));
+    sets.collect()
 });
 
 /// All formats, CSV first.
 pub fn formats() -> &'static [SourceFormat] {
     &TABLE.formats
+}
+
+/// Whether `name` is a usual name of a column of `field`.
+pub(super) fn is_usual(field: Field, name: &str) -> bool {
+    USUAL.get(&field).is_some_and(|names| names.contains(name))
 }
 
 impl SourceFormat {
@@ -84,6 +100,37 @@ impl SourceFormat {
     pub(super) fn is_generic(&self) -> bool {
         self.fields.is_empty()
     }
+
+    fn accepts(&self, is_table: bool) -> bool {
+        match self.form {
+            Form::Any => true,
+            Form::Table => is_table,
+            Form::Json | Form::WholeJson => !is_table,
+        }
+    }
+
+    /// The number of marks that the shape has, and of all marks.
+    fn marks_in(&self, shape: &Shape) -> Marks {
+        let marks = self.marks.split_whitespace();
+        let is_present = |mark: &&str| mark.split('|').any(|name| shape.has(name));
+        Marks {
+            present: marks.clone().filter(is_present).count(),
+            all: marks.count(),
+        }
+    }
+}
+
+/// Counts of marks.
+struct Marks {
+    present: usize,
+    all: usize,
+}
+
+/// The result of detecting a format.
+pub(super) struct Detected {
+    pub(super) format: &'static SourceFormat,
+    /// Formats of which most marks, but not all, are there.
+    pub(super) near: Vec<&'static str>,
 }
 
 /// Returns the format with this name in `--from`.
@@ -91,24 +138,37 @@ pub fn named(flag: &str) -> Option<&'static SourceFormat> {
     formats().iter().find(|format| format.flag == flag)
 }
 
-/// Detects the format of a table by its columns.
-pub(super) fn of_columns(names: &[String]) -> &'static SourceFormat {
-    let names: Vec<String> = names.iter().map(|name| normal(name)).collect();
-    let is_present = |mark: &str| {
-        mark.split('|')
-            .any(|name| names.iter().any(|column| column == name))
-    };
-    let mut marked = formats()
-        .iter()
-        .filter(|format| format.form == Form::Table && !format.marks.is_empty());
-    let found = marked.find(|format| format.marks.split_whitespace().all(is_present));
-    found.unwrap_or(&formats()[0])
+/// Detects the format of a source by its columns: all marks must be there; of several formats the one with the most
+/// marks counts, and none of them if there is no such format.
+pub(super) fn detect(shape: &Shape, is_table: bool) -> Detected {
+    let mut best: Option<(usize, &'static SourceFormat)> = None;
+    let mut near = Vec::new();
+    let marked = formats().iter().filter(|format| !format.marks.is_empty());
+    for format in marked.filter(|format| format.accepts(is_table)) {
+        let marks = format.marks_in(shape);
+        if marks.present == marks.all {
+            if best.is_none_or(|(count, _)| marks.all > count) {
+                best = Some((marks.all, format));
+            }
+        } else if marks.present >= 2 && marks.present + 1 == marks.all {
+            near.push(format.title.as_str());
+        }
+    }
+    match best {
+        Some((_, format)) => Detected {
+            format,
+            near: Vec::new(),
+        },
+        None => {
+            let flag = if is_table { "csv" } else { "jsonl" };
+            let generic = named(flag).unwrap_or(&formats()[0]);
+            Detected {
+                format: generic,
+                near,
+            }
+        }
+    }
 }
-
-/// The status values of published reviews in a table of an unknown platform; any other, if not empty, means hidden.
-pub(super) const SHOWN: &str = "published publish approved approve accepted active enabled visible public shown live \
-    online ok on yes y true 1 ja oui si sí veröffentlicht freigegeben genehmigt sichtbar aktiv publicado aprobado \
-    visible publié approuvé";
 
 /// Channels by which reviews are collected, which some tables have in the column of the source; not platforms.
 pub(super) const CHANNELS: &str =
@@ -123,10 +183,20 @@ mod tests {
 
     #[test]
     fn every_row_has_a_title_and_a_source() {
-        assert_eq!(formats().len(), 14);
+        assert_eq!(formats().len(), 30);
         for format in formats() {
             let is_named = !format.title.is_empty() && !format.source.is_empty();
             assert!(is_named, "{}", format.flag);
+        }
+    }
+
+    #[test]
+    fn every_name_is_in_the_form_in_which_it_is_compared() {
+        for format in formats() {
+            let names = format.fields().values().chain([&format.marks]);
+            for name in names.flat_map(|names| names.split(['|', '+', '.', '/', ' '])) {
+                assert_eq!(super::super::text::normal(name), name, "{}", format.flag);
+            }
         }
     }
 }

@@ -8,6 +8,10 @@ use reviewd_wire::text::hex;
 /// Longest prefix of an id with the source's name, by which people see where a review is from.
 const PREFIX_MAX: usize = 24;
 
+/// Digits of a position in the ids of reviews without dates, and the largest position.
+const NUMBER_CHARS: usize = 7;
+const NUMBER_MAX: u64 = 9_999_999;
+
 /// Returns the id of the review with the id `own` in `source`.
 pub(super) fn of_own(source: &str, own: &str) -> String {
     derived(source, &["id", own])
@@ -16,6 +20,29 @@ pub(super) fn of_own(source: &str, own: &str) -> String {
 /// Returns the id of a review whose source has no ids; after an edit of its text it is another review.
 pub(super) fn of_content(source: &str, author: &str, date: Date, text: &str) -> String {
     derived(source, &["content", author, &date.to_string(), text])
+}
+
+/// Returns the id of a review whose source has no ids and an approximate date, which is another one in each export.
+pub(super) fn of_about(source: &str, author: &str, text: &str) -> String {
+    derived(source, &["about", author, text])
+}
+
+/// Returns the id of a review without id and date. All such reviews have one day, so the ids give the order of the file:
+/// `below` is the number of records after this one.
+pub(super) fn of_undated(source: &str, author: &str, text: &str, below: u64) -> String {
+    let whole = derived(source, &["undated", author, text]);
+    let (name, hash) = whole.rsplit_once('-').unwrap_or(("", &whole));
+    let name = &name[..name.len().min(PREFIX_MAX - NUMBER_CHARS)];
+    format!("{name}-{:0>NUMBER_CHARS$}-{hash}", below.min(NUMBER_MAX))
+}
+
+/// Returns the part of such an id that stays if the file has other reviews before or after it.
+pub(super) fn undated_hash(id: &str) -> Option<&str> {
+    let (head, hash) = id.rsplit_once('-')?;
+    let (_, number) = head.rsplit_once('-')?;
+    let is_number =
+        number.len() == NUMBER_CHARS && number.bytes().all(|byte| byte.is_ascii_digit());
+    (is_number && hash.len() == 32).then_some(hash)
 }
 
 /// Returns the name of the source and 128 bits of the SHA-256 of it and `parts`, each preceded by its length.

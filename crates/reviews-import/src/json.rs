@@ -1,17 +1,32 @@
-//! Reads JSON objects, one per line, in an array, or in lists within documents, and makes a record of each: from the
-//! keys of its format, or from keys with usual names.
+//! Finds the reviews in JSON: objects in a list, at any depth of a document, or one on each line.
+//!
+//! Documents are not parsed as a whole: `RawValue` gives the bytes of each member, so a source of a gigabyte needs little
+//! more memory than its text.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use serde_json::value::RawValue;
 use serde_json::{Deserializer, Map, Value};
 
-use super::columns::Columns;
-use super::formats::{Form, SourceFormat, formats, named};
-use super::record::{Field, Found, Mapping, ReadError, Record, Refusal};
-use reviewd_data::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED, reason, unreadable};
+use super::formats::is_usual;
+use super::record::{Field, Mapping, ReadError};
+use super::shape::Shape;
+use super::text::normal;
+use reviewd_data::dataset::{reason, unreadable};
 
-/// The keys under which documents hold their reviews.
+/// Largest nesting depth of objects in which lists of reviews are searched.
+const DEPTH_MAX: usize = 8;
+
+/// Longest review in bytes, 1 MiB, more than any text that is published; a longer one is refused.
+pub(super) const ELEMENT_BYTES_MAX: usize = 1 << 20;
+
+/// Elements of a list by which it is recognized as one of reviews.
+const LOOKS: usize = 5;
+
+/// Elements of a list of other things in which lists of reviews are searched.
+const SEARCHED_MAX: usize = 10_000;
+
+/// Keys under which the pages of one response hold their reviews: lists at several of them are one.
 const LISTS: [&str; 6] = [
     "reviews",
     "locationReviews",
@@ -21,121 +36,301 @@ const LISTS: [&str; 6] = [
     "response",
 ];
 
-/// Largest nesting depth of objects in which lists of reviews are searched.
-const DEPTH_MAX: usize = 8;
+/// Keys of a document with the time at which it was collected.
+const COLLECTED: &str = "syncedat fetchedat scrapedat collectedat retrievedat crawledat lastsynced lastsyncedat lastsync \
+    lastfetched lastfetchedat lastupdated lastupdatedat lastupdate updatedat generatedat exportedat updated fetched generated";
 
-/// Longest review in bytes, 1 MiB, more than any text that is published; a longer one is refused.
-const ELEMENT_BYTES_MAX: usize = 1 << 20;
-
-/// Number of first elements by which the format of a JSON source is detected.
-const SAMPLE_ELEMENTS: usize = 20;
+/// Keys of a document with the name of the business.
+const BUSINESS: &str = "businessname placename";
 
 /// The JSON of a possible review, and the line on which it begins.
+#[derive(Clone, Copy, Debug)]
 pub(super) struct Element<'t> {
-    line: u64,
+    pub(super) line: u64,
     json: &'t str,
 }
 
-/// Finds the elements of a text. If the first line is a complete JSON value, each line is an element, and an invalid
-/// line does not affect the others. Otherwise the text is one or several documents.
-pub(super) fn elements<'t>(
-    text: &'t str,
-    mapping: &Mapping,
-) -> Result<impl Iterator<Item = Element<'t>> + use<'t>, ReadError> {
-    let mut parts = Vec::new();
-    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+/// The reviews of a text.
+#[derive(Debug, Default)]
+pub(super) struct FoundLists<'t> {
+    pub(super) elements: Vec<Element<'t>>,
+    /// When the document says that it was collected.
+    pub(super) collected: Option<String>,
+    /// The business that the document is about.
+    pub(super) business: Option<String>,
+}
+
+/// How to choose between lists.
+#[derive(Clone, Copy)]
+pub(super) struct ListRules<'r> {
+    pub(super) mapping: &'r Mapping,
+    /// The path of the list, such as `data.reviews`.
+    pub(super) list: Option<&'r str>,
+    /// The key of the place in the path, or its normal form.
+    pub(super) place: Option<&'r str>,
+}
+
+/// A list with its path.
+struct List<'t> {
+    path: Vec<String>,
+    elements: Vec<&'t str>,
+    /// Whether its elements are reviews by their keys.
+    is_reviews: bool,
+}
+
+/// Finds the reviews of a text. If the first line is a complete JSON value, each line is a document, and an invalid line
+/// does not affect the others. Otherwise the text is one or several documents.
+pub(super) fn find<'t>(text: &'t str, rules: ListRules<'_>) -> Result<FoundLists<'t>, ReadError> {
+    let mut lists = Vec::new();
+    let mut found = FoundLists::default();
+    for document in documents(text)? {
+        let before = lists.len();
+        search(document, &mut Vec::new(), DEPTH_MAX, rules, &mut lists);
+        let is_found = lists[before..].iter().any(|list| list.is_reviews);
+        if rules.list.is_none() {
+            let of_document = lists.split_off(before);
+            match is_found {
+                true => lists.extend(of_document.into_iter().filter(|list| list.is_reviews)),
+                // A list of something else, or a review with unknown keys: its columns are named in the error.
+                false => lists.push(unknown(document, of_document)),
+            }
+        }
+        let is_element = lists[before..]
+            .iter()
+            .any(|list| list.elements == [document]);
+        if !is_element {
+            note_document(document, &mut found);
+        }
+    }
+    let chosen = choose(lists, rules)?;
+    found.elements = with_lines(text, chosen);
+    Ok(found)
+}
+
+/// Notes what a document says about itself.
+fn note_document(document: &str, found: &mut FoundLists<'_>) {
+    let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(document);
+    for (key, value) in members.unwrap_or_default() {
+        let key = normal(&key);
+        let slot = match () {
+            () if is_among(COLLECTED, &key) => &mut found.collected,
+            () if is_among(BUSINESS, &key) => &mut found.business,
+            () => continue,
+        };
+        if slot.is_none() {
+            *slot = serde_json::from_str(value.get()).ok();
+        }
+    }
+}
+
+/// Splits a text into documents.
+fn documents(text: &str) -> Result<Vec<&str>, ReadError> {
+    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().next().unwrap_or_default();
     if serde_json::from_str::<&RawValue>(first).is_ok() {
-        lines.for_each(|line| push(line, mapping, &mut parts));
-    } else {
-        for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
-            let failed =
-                |error: serde_json::Error| ReadError::at(error.line() as u64, unreadable(&error));
-            let document = document.map_err(failed)?;
-            push(document.get(), mapping, &mut parts);
-        }
+        return Ok(lines.by_ref().collect());
     }
-    // Line number and offset of the previous element.
-    let (mut line, mut before) = (1, 0);
-    Ok(parts.into_iter().map(move |json: &str| {
-        let at = json.as_ptr().addr() - text.as_ptr().addr();
-        // The lists of a document may be in another order than in `LISTS`.
-        if at < before {
-            (line, before) = (1, 0);
-        }
-        line += memchr::memchr_iter(b'\n', &text.as_bytes()[before..at]).count() as u64;
-        before = at;
-        Element { line, json }
-    }))
-}
-
-/// Detects the format of a JSON source by the keys of its first elements; `None` if the text is not JSON.
-pub(super) fn find_format(text: &str) -> Option<&'static SourceFormat> {
-    if !text.trim_start().starts_with(['{', '[']) {
-        return None;
+    let mut documents = Vec::new();
+    for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
+        let document =
+            document.map_err(|error| ReadError::at(error.line() as u64, unreadable(&error)))?;
+        documents.push(document.get());
     }
-    let found = elements(text, &Mapping::new()).ok().into_iter().flatten();
-    let mut first = found.take(SAMPLE_ELEMENTS);
-    let format = first.find_map(|element| of_value(&element.value().ok()?));
-    format.or_else(|| named("jsonl"))
+    Ok(documents)
 }
 
-fn of_value(value: &Value) -> Option<&'static SourceFormat> {
-    let has = |key: &str| value.get(key).is_some();
-    let mut formats = formats().iter().filter(|format| format.form != Form::Table);
-    let found = formats.find(|format| format.marks.split_whitespace().any(has));
-    let is_reviewd = || KEYS_REQUIRED.split(' ').all(has);
-    found.or_else(|| named("reviewd").filter(|_| is_reviewd()))
-}
-
-/// Adds the elements of an array, or of the lists in an object that is not a review itself, such as a page of an API
-/// response; any other value is an element.
-fn push<'t>(json: &'t str, mapping: &Mapping, parts: &mut Vec<&'t str>) {
-    match lists(json, DEPTH_MAX).filter(|_| !is_review(json, mapping)) {
-        Some(list) => parts.extend(list),
-        None => parts.push(json),
-    }
-}
-
-fn lists(json: &str, depth: usize) -> Option<Vec<&str>> {
+/// Adds the lists within `json`: all lists of objects, of which those of reviews are not searched any further.
+fn search<'t>(
+    json: &'t str,
+    path: &mut Vec<String>,
+    depth: usize,
+    rules: ListRules<'_>,
+    lists: &mut Vec<List<'t>>,
+) {
     if json.starts_with('[') {
-        let list: Vec<&RawValue> = serde_json::from_str(json).ok()?;
-        return Some(list.into_iter().map(RawValue::get).collect());
+        let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(json) else {
+            return;
+        };
+        let elements: Vec<&str> = elements.into_iter().map(RawValue::get).collect();
+        let is_asked = rules.list.is_some_and(|list| list == path.join("."));
+        let mut first = elements
+            .iter()
+            .filter(|element| element.starts_with('{'))
+            .take(LOOKS);
+        let is_reviews = is_asked || first.any(|element| is_review(element, rules.mapping));
+        let is_objects = elements.iter().any(|element| element.starts_with('{'));
+        if !is_reviews && depth > 0 {
+            for element in elements.iter().take(SEARCHED_MAX) {
+                search(element, path, depth - 1, rules, lists);
+            }
+        }
+        if is_reviews || is_objects || path.is_empty() {
+            lists.push(List {
+                path: path.clone(),
+                elements,
+                is_reviews,
+            });
+        }
+        return;
     }
-    let depth = depth.checked_sub(1)?;
-    let object: HashMap<String, &RawValue> = serde_json::from_str(json).ok()?;
-    let found = LISTS
-        .iter()
-        .filter_map(|key| lists(object.get(*key)?.get(), depth));
-    found.reduce(|mut all, list| {
-        all.extend(list);
-        all
+    if !json.starts_with('{') {
+        return;
+    }
+    let before = lists.len();
+    if depth > 0
+        && let Ok(members) = serde_json::from_str::<Members<'t>>(json)
+    {
+        for (key, value) in members.0 {
+            if value.starts_with(['{', '[']) {
+                path.push(key);
+                search(value, path, depth - 1, rules, lists);
+                path.pop();
+            }
+        }
+    }
+    let is_asked = rules.list.is_some_and(|list| list == path.join(".")) && !path.is_empty();
+    let is_page = lists[before..].iter().any(|list| list.is_reviews);
+    if is_asked || (!is_page && is_review(json, rules.mapping)) {
+        lists.truncate(before);
+        lists.push(List {
+            path: path.clone(),
+            elements: vec![json],
+            is_reviews: true,
+        });
+    }
+}
+
+/// The members of an object in their order; of a key that is there twice, both.
+struct Members<'t>(Vec<(String, &'t str)>);
+
+impl<'de: 't, 't> serde::Deserialize<'de> for Members<'t> {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Visitor<'t>(std::marker::PhantomData<&'t str>);
+        impl<'de: 't, 't> serde::de::Visitor<'de> for Visitor<'t> {
+            type Value = Members<'t>;
+
+            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                formatter.write_str("an object")
+            }
+
+            fn visit_map<A: serde::de::MapAccess<'de>>(
+                self,
+                mut map: A,
+            ) -> Result<Self::Value, A::Error> {
+                let mut members = Vec::new();
+                while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
+                    members.push((key, value.get()));
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Visitor(std::marker::PhantomData))
+    }
+}
+
+/// A document without known reviews: its longest list of objects, else the document itself as one element.
+fn unknown<'t>(document: &'t str, lists: Vec<List<'t>>) -> List<'t> {
+    let longest = lists.into_iter().max_by_key(|list| list.elements.len());
+    longest.unwrap_or_else(|| List {
+        path: Vec::new(),
+        elements: vec![document],
+        is_reviews: false,
     })
 }
 
-/// Tells whether an object has a rating and a date, and so is a review rather than a page that lists reviews.
+/// Chooses the lists of reviews: all, unless they are lists of several places or of different things.
+fn choose<'t>(mut lists: Vec<List<'t>>, rules: ListRules<'_>) -> Result<Vec<&'t str>, ReadError> {
+    let paths = |lists: &[List<'_>]| {
+        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+        for list in lists.iter().filter(|list| list.is_reviews) {
+            *counts.entry(list.path.join(".")).or_default() += list.elements.len();
+        }
+        counts
+    };
+    if let Some(asked) = rules.list {
+        let known: Vec<String> = lists.iter().map(|list| list.path.join(".")).collect();
+        lists.retain(|list| list.path.join(".") == asked);
+        if lists.is_empty() {
+            let known = known.join(", ");
+            return Err(ReadError::whole(format!(
+                "has no list at {asked:?} (--list); the lists of objects are: {known}"
+            )));
+        }
+    } else if let Some(place) = rules.place {
+        let is_place = |key: &String| key == place || normal(key) == normal(place);
+        let is_in_place = |list: &List<'_>| list.path.iter().any(is_place);
+        if lists.iter().any(is_in_place) {
+            lists.retain(is_in_place);
+        }
+    }
+    let counts = paths(&lists);
+    let last = |path: &String| path.rsplit('.').next().unwrap_or_default().to_owned();
+    let is_page = |path: &String| path.is_empty() || LISTS.contains(&last(path).as_str());
+    if counts.len() > 1 && !counts.keys().all(is_page) {
+        let shown = counts
+            .iter()
+            .map(|(path, count)| format!("{path} ({count})"));
+        let shown: Vec<String> = shown.collect();
+        return Err(ReadError::whole(format!(
+            "has reviews of several places or lists: choose one with --place KEY or --list PATH: {}",
+            shown.join(", ")
+        )));
+    }
+    Ok(lists.into_iter().flat_map(|list| list.elements).collect())
+}
+
+/// Adds to each element the line on which it begins.
+fn with_lines<'t>(text: &'t str, elements: Vec<&'t str>) -> Vec<Element<'t>> {
+    // Line number and offset of the previous element.
+    let mut line = 1;
+    let mut before = 0;
+    let mut found = Vec::with_capacity(elements.len());
+    for json in elements {
+        let at = json.as_ptr().addr() - text.as_ptr().addr();
+        if at < before {
+            line = 1;
+            before = 0;
+        }
+        line += memchr::memchr_iter(b'\n', &text.as_bytes()[before..at]).count() as u64;
+        before = at;
+        found.push(Element { line, json });
+    }
+    found
+}
+
+/// Tells whether an object is a review by its keys: it has a rating, and an author, a date or a text.
 fn is_review(json: &str, mapping: &Mapping) -> bool {
     if json.len() > ELEMENT_BYTES_MAX {
         return false;
     }
-    let value: Value = serde_json::from_str(json).unwrap_or_default();
-    let known = value.as_object().map(usual_keys);
-    let known = known.and_then(Result::ok).unwrap_or_default();
-    [Field::Rating, Field::Date].into_iter().all(|field| {
-        let mut named = mapping.iter().filter(|(mapped, _)| *mapped == field);
-        known.has(field) || named.any(|(_, path)| lookup(&value, path).is_some())
-    })
+    let Ok(value @ Value::Object(_)) = serde_json::from_str(json) else {
+        return false;
+    };
+    looks_like_review(&value, mapping)
+}
+
+/// Tells whether an object has the keys of a review.
+pub(super) fn looks_like_review(value: &Value, mapping: &Mapping) -> bool {
+    let mut shape = Shape::default();
+    shape.add(value);
+    let has = |field: Field| {
+        let is_known = shape
+            .columns
+            .iter()
+            .any(|column| is_usual(field, &column.normal));
+        let mut mapped = mapping.iter().filter(|mapped| mapped.field == field);
+        is_known || mapped.any(|mapped| shape.written(&mapped.column).is_some())
+    };
+    let is_recommendation = shape.has("recommendationtype") && shape.has("createdtime");
+    let is_schema = shape.has("reviewrating.ratingvalue") || shape.has("reviewrating");
+    let is_rated = has(Field::Rating) || is_schema;
+    let is_written = [Field::Author, Field::Date, Field::Text]
+        .into_iter()
+        .filter(|field| has(*field));
+    is_recommendation || (is_rated && is_written.count() >= 2)
 }
 
 impl Element<'_> {
-    /// Makes a record of the element.
-    pub(super) fn record(&self, format: &SourceFormat, mapping: &Mapping) -> Found {
-        let value = self.value();
-        let record = value.and_then(|value| record(&value, self.line, format, mapping));
-        let line = self.line;
-        record.map_err(|reason| Refusal { line, reason })
-    }
-
     /// Parses the element.
     pub(super) fn value(&self) -> Result<Value, String> {
         if self.json.len() > ELEMENT_BYTES_MAX {
@@ -143,123 +338,19 @@ impl Element<'_> {
         }
         let value = serde_json::from_str(self.json);
         value.map_err(|error| {
-            let (reason, column) = (reason(&error), error.column());
-            format!("is not JSON: {reason} at column {column}")
+            let reason = reason(&error);
+            format!("is not JSON: {reason} at column {}", error.column())
         })
     }
 }
 
-fn record(
-    value: &Value,
-    line: u64,
-    format: &SourceFormat,
-    mapping: &Mapping,
-) -> Result<Record, String> {
-    let needs = || format.needs.split_whitespace();
-    let Value::Object(object) = value else {
-        return Err("is not an object".to_owned());
-    };
-    if !needs().all(|key| object.contains_key(key)) {
-        let name = format.title.split(' ').next().unwrap_or_default();
-        let needs = needs().collect::<Vec<_>>().join(" or no ");
-        return Err(format!("is not a review of {name}: it has no {needs}"));
-    }
-    let mut record = Record::at(line);
-    if format.is_generic() {
-        for (field, key) in usual_keys(object)?.fields() {
-            set(&mut record, field, object.get(key).unwrap_or(&Value::Null));
-        }
-    } else {
-        for (&field, paths) in format.fields() {
-            match at(value, paths) {
-                Some((Value::String(whole), true)) => {
-                    record.set(field, whole.rsplit('/').next().unwrap_or_default());
-                }
-                Some((value, _)) => set(&mut record, field, value),
-                // A stored avatar that this export lacks may come from another export, so it is kept.
-                None if format.form == Form::WholeJson && field != Field::AuthorAvatarUrl => {
-                    record.set(field, "")
-                }
-                None => {}
-            }
-        }
-    }
-    if format.flag == "reviewd" {
-        record.is_ours = true;
-        let extra = KEYS_OPTIONAL.split(' ');
-        let extra = extra.filter_map(|key| Some((key.to_owned(), value.get(key)?.clone())));
-        record.extra = extra.collect();
-    }
-    // Keys that the operator named may be nested, so they are looked up as paths.
-    for (field, path) in mapping {
-        match lookup(value, path) {
-            Some(value) => set(&mut record, *field, value),
-            None if format.is_generic() => record.set(*field, ""),
-            None => {}
-        }
-    }
-    Ok(record)
+fn is_among(names: &str, name: &str) -> bool {
+    names.split_whitespace().any(|known| known == name)
 }
 
-/// Returns the first value at `paths` (separated by `|`) that is not null, else the first one, and whether its path
-/// ends with `/`.
-fn at<'v>(value: &'v Value, paths: &str) -> Option<(&'v Value, bool)> {
-    let mut found = paths.split('|').filter_map(|path| {
-        let at = lookup(value, path.trim_end_matches('/'))?;
-        Some((at, path.ends_with('/')))
-    });
-    let first = found.next();
-    match first {
-        Some((Value::Null, _)) => found.find(|(value, _)| !value.is_null()).or(first),
-        _ => first,
-    }
-}
-
-/// Sets a field to a value. If that is an object, uses its member with the value, such as `displayName` of an author.
-fn set(record: &mut Record, field: Field, value: &Value) {
-    let part = |keys: &str| at(value, keys).map(|(part, _)| part);
-    let found = part(match field {
-        Field::Rating => "ratingValue|value|rating",
-        Field::Author | Field::Source => "name|displayName|fullName|value",
-        Field::OwnerReply | Field::Text | Field::Title => "text|comment|content|body|value",
-        _ => "value|date",
-    });
-    put(record, field, found.unwrap_or(value));
-    let (field, keys) = match field {
-        Field::Rating => (Field::BestRating, "bestRating|best"),
-        Field::OwnerReply => (
-            Field::OwnerReplyDate,
-            "date|updateTime|createdAt|created_at",
-        ),
-        _ => return,
-    };
-    if let Some(found) = part(keys) {
-        put(record, field, found);
-    }
-}
-
-/// Sets a field to a scalar value; records an error for an array or an object.
-fn put(record: &mut Record, field: Field, value: &Value) {
-    match value {
-        Value::String(text) => record.set(field, text.as_str()),
-        Value::Number(number) => record.set(field, number.to_string()),
-        Value::Bool(value) => record.set(field, value.to_string()),
-        Value::Array(values) if !values.is_empty() => record.refuse(field, "an array"),
-        Value::Object(object) if !object.is_empty() => record.refuse(field, "an object"),
-        Value::Null | Value::Array(_) | Value::Object(_) => record.set(field, ""),
-    }
-}
-
-/// Finds the keys with usual names in an object.
-fn usual_keys(object: &Map<String, Value>) -> Result<Columns, String> {
-    let keys: Vec<String> = object.keys().cloned().collect();
-    Columns::find(&keys, &[], &Mapping::new(), &formats()[0])
-}
-
-/// Returns the value at a path: a key, or keys separated by full stops.
-fn lookup<'v>(value: &'v Value, path: &str) -> Option<&'v Value> {
-    value.get(path).or_else(|| {
-        let (key, rest) = path.split_once('.')?;
-        lookup(value.get(key)?, rest)
-    })
+/// The keys of a review of another reviewd that no other export has.
+pub(super) fn extra(value: &Value, keys: &str) -> Map<String, Value> {
+    let keys = keys.split(' ');
+    let extra = keys.filter_map(|key| Some((key.to_owned(), value.get(key)?.clone())));
+    extra.collect()
 }

@@ -1,14 +1,16 @@
 //! Exports of review platforms, and spreadsheets, into one file of reviews: readers, one set of rules for values, one
 //! merge.
 //!
-//! 1. [`ImportSource::open`] takes the bytes of a source and detects its encoding (`encoding`), its format (`formats`)
-//!    and its columns (`columns`). No code here opens files or reads the clock.
-//! 2. [`ImportSource::records`] reads [`Record`]s, the fields of one review as text. `csv` and `xlsx` give rows,
-//!    `json` gives objects. An invalid record is refused, and reading continues; an error of the source itself ends
-//!    the import, because an incomplete export must not be imported.
-//! 3. `normalise` turns a record into a candidate by the rules of `rating`, [`date`], `text` and `identity`, which are the
-//!    same for all sources. An ambiguous value is refused with a reason, never guessed.
-//! 4. [`Merge`] merges candidates with the stored reviews, by id. A source changes only the fields that it has columns
+//! 1. [`ImportSource::open`] takes the bytes of a source and detects its encoding (`encoding`). `csv` and `xlsx` give rows,
+//!    `json` finds lists of objects, and `markup` makes objects of XML and of the linked data of web pages; a row is an
+//!    object, too. [`archive`] unpacks the files of a ZIP first. No code here opens files or reads the clock.
+//! 2. Their keys and values (`shape`) show the format (`formats`), the columns of each field (`columns`, `resolve`), and
+//!    the columns that hide reviews (`status`).
+//! 3. [`ImportSource::records`] reads [`Record`]s, the fields of one review as text. An invalid record is refused, and
+//!    reading continues; an error of the source itself ends the import, because an incomplete export must not be imported.
+//! 4. `normalise` turns a record into a candidate by the rules of `rating`, [`date`], `relative`, `text`, `media` and
+//!    `identity`, which are the same for all sources. An ambiguous value is refused with a reason, never guessed.
+//! 5. [`Merge`] merges candidates with the stored reviews, by id. A source changes only the fields that it has columns
 //!    for, so fields that the operator added by hand stay. [`Merge::render`] returns the new file; the caller checks it
 //!    with `dataset::decode` before writing it.
 //!
@@ -35,6 +37,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod archive;
 mod columns;
 mod csv;
 pub mod date;
@@ -42,12 +45,18 @@ mod encoding;
 mod formats;
 mod identity;
 mod json;
+mod markup;
+mod media;
 mod merge;
 mod normalise;
 mod rating;
 mod record;
+mod relative;
+mod resolve;
 mod review;
+mod shape;
 mod source;
+mod status;
 mod text;
 mod xlsx;
 
@@ -56,6 +65,7 @@ mod tests;
 
 pub use encoding_rs::Encoding;
 pub use formats::{SourceFormat, formats, named};
-pub use merge::{Merge, Note, Report, new_file};
-pub use record::{Field, Found, Mapping, ReadError, Record, Refusal, parse_mapping};
+pub use merge::{Merge, Note, Report, Sample, VerifiedAs, new_file};
+pub use record::{Field, Found, MappedField, Mapping, ReadError, Record, Refusal, parse_mapping};
 pub use source::{ImportSource, Options, SourceReport, Vouched};
+pub use status::{PublishedIf, StatusOptions, parse_published_if};

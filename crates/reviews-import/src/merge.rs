@@ -12,20 +12,24 @@ use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
 
-use super::identity::of_content;
+use super::identity::{of_about, of_content, undated_hash};
 use super::normalise::{Candidate, known_id, normalise, unusable};
 use super::record::{Field, Found, Record, Refusal};
 use super::review::StoredReview;
 use super::source::{ImportSource, Vouched};
-use reviewd_data::model::Business;
+use super::text::normal;
+use reviewd_data::model::{Business, DatePrecision};
 use reviewd_wire::date::{Date, Timestamp};
 use reviewd_wire::text::quote;
 
 mod duplicates;
 mod report;
+mod superseded;
+mod verify;
 
 use super::source::SourceReport;
-pub use report::{Note, Report};
+pub use report::{Note, Report, Sample};
+pub use verify::VerifiedAs;
 
 /// The stored reviews, and the changes of an import.
 #[derive(Default)]
@@ -37,6 +41,8 @@ pub struct Merge<'f> {
     imported: HashSet<String>,
     /// Ids that are never added.
     ignored: HashSet<String>,
+    /// Ids of stored reviews without dates, by the part of the id that does not depend on their order.
+    undated: HashMap<String, String>,
     /// Number of refused records without a readable id.
     unidentified: u64,
     /// Ids of the reviews that were removed because their sources no longer have them.
@@ -61,7 +67,20 @@ struct Slot<'f> {
 struct Version<'f> {
     json: Cow<'f, str>,
     date: Date,
-    verified: bool,
+    /// Whether the date is approximate.
+    is_approximate: bool,
+    is_published: bool,
+}
+
+impl<'f> Version<'f> {
+    fn new(json: impl Into<Cow<'f, str>>, date: Date, review: &StoredReview) -> Version<'f> {
+        Version {
+            json: json.into(),
+            date,
+            is_approximate: !review.text("date_precision").is_empty(),
+            is_published: review.is_published(),
+        }
+    }
 }
 
 /// The time of the change, if it is known, and the digest of the source's data.
@@ -89,6 +108,12 @@ impl<'f> Slot<'f> {
     fn stored(&self) -> Option<StoredReview> {
         StoredReview::parse(&self.kept.as_ref()?.json)
     }
+
+    /// The new or changed review of this import.
+    fn arrived_review(&self) -> Option<StoredReview> {
+        let fresh = self.arrived.as_ref()?.fresh.as_ref()?;
+        StoredReview::parse(&fresh.json)
+    }
 }
 
 impl<'f> Merge<'f> {
@@ -107,12 +132,12 @@ impl<'f> Merge<'f> {
             let stored =
                 StoredReview::parse(json.get()).and_then(|review| Some((review.date()?, review)));
             let (date, review) = stored.ok_or("reviews.json: a review cannot be read")?;
-            let slot = merge.slots.entry(review.text("id").to_owned());
-            slot.or_default().kept = Some(Version {
-                json: json.get().into(),
-                date,
-                verified: review.is_verified(),
-            });
+            let id = review.text("id").to_owned();
+            if let Some(hash) = undated_hash(&id) {
+                merge.undated.insert(hash.to_owned(), id.clone());
+            }
+            let slot = merge.slots.entry(id).or_default();
+            slot.kept = Some(Version::new(json.get(), date, &review));
         }
         Ok(merge)
     }
@@ -124,7 +149,29 @@ impl<'f> Merge<'f> {
 
     /// Starts the next source.
     pub fn begin(&mut self, source: &ImportSource<'_>) {
-        self.sources.push(source.report());
+        let report = source.report();
+        let of_source = report.business.clone();
+        self.sources.push(report);
+        let Some(of_source) = of_source else {
+            return;
+        };
+        let of_folder = self.business_name();
+        let (one, other) = (normal(&of_source), normal(&of_folder));
+        if !one.contains(&other) && !other.contains(&one) {
+            let of_source = quote(&of_source);
+            let of_folder = quote(&of_folder);
+            let remark = format!(
+                "the source is about {of_source}, but the folder about {of_folder}: --location keeps reviews of several places apart"
+            );
+            self.remark(self.sources.len() - 1, 1, remark);
+        }
+    }
+
+    /// The name of the folder's business.
+    fn business_name(&self) -> String {
+        let business = self.parts.get("business").map_or("{}", |part| part.get());
+        let business: serde_json::Value = serde_json::from_str(business).unwrap_or_default();
+        business["name"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Adds a record or a refusal of the source that was begun last.
@@ -165,7 +212,15 @@ impl<'f> Merge<'f> {
         source: &ImportSource<'_>,
     ) -> Result<Option<(String, Arrived<'f>)>, String> {
         let at = self.sources.len() - 1;
-        let (id, mut says) = (candidate.id, candidate.says);
+        let mut says = candidate.says.clone();
+        let mut id = candidate.id.clone();
+        if candidate.precision == Some(DatePrecision::Unknown)
+            && let Some(known) = undated_hash(&id).and_then(|hash| self.undated.get(hash))
+        {
+            // The file has other reviews before or after it than at the last import.
+            id.clone_from(known);
+            says.set("id", id.as_str());
+        }
         self.imported.insert(says.platform());
         // A review that had no id of its own when it was removed may have one now, so both ids are checked.
         let [platform, author, text] = ["source", "author", "text"].map(|key| says.text(key));
@@ -182,8 +237,14 @@ impl<'f> Merge<'f> {
             self.remark(at, record.line, text);
         }
         // The rank depends only on the source's data, so the same version wins in the next import.
-        let said = serde_json::to_vec(&says.0).expect("a value is JSON");
-        let rank = (candidate.updated, Sha256::digest(said).into());
+        let mut data = says.0.clone();
+        if candidate.precision.is_some() {
+            // Another day of collection gives another approximate date.
+            data.retain(|key, _| key != "date" && key != "date_precision");
+        }
+        let data = serde_json::to_vec(&data).expect("a value is JSON");
+        let rank = (candidate.updated, Sha256::digest(data).into());
+        let date = keep_date(&mut says, &candidate, stored.as_ref());
         // The operator may have set `verified` of a stored review to false by hand.
         let is_vouched = match source.options.vouched {
             Vouched::Nothing => false,
@@ -193,12 +254,10 @@ impl<'f> Merge<'f> {
         if is_vouched {
             says.0.entry("verified").or_insert(true.into());
         }
-        let review = says.over(stored.as_ref());
-        let fresh = (stored.as_ref() != Some(&review)).then(|| Version {
-            json: review.render().into(),
-            date: candidate.date,
-            verified: review.is_verified(),
-        });
+        let mut review = says.over(stored.as_ref());
+        review.set_account(candidate.account, candidate.hidden);
+        let is_changed = stored.as_ref() != Some(&review);
+        let fresh = is_changed.then(|| Version::new(review.render(), date, &review));
         let arrived = Arrived {
             source: at,
             line: record.line,
@@ -276,7 +335,12 @@ impl<'f> Merge<'f> {
             let is_imported = |stored: StoredReview| self.imported.contains(&stored.platform());
             !slot.named && slot.stored().is_some_and(is_imported)
         };
-        let missing = self.slots.iter().filter(|(_, slot)| is_missing(slot));
+        let superseded = self.superseded();
+        let left = self
+            .slots
+            .iter()
+            .filter(|(id, _)| !superseded.contains(*id));
+        let missing = left.filter(|(_, slot)| is_missing(slot));
         let mut ids: Vec<String> = missing.map(|(id, _)| id.clone()).collect();
         ids.sort_unstable();
         ids
@@ -284,7 +348,12 @@ impl<'f> Merge<'f> {
 
     /// Renders the new file, newest first.
     pub fn render(&self, updated_at: Timestamp) -> String {
-        let versions = self.slots.iter().filter_map(|(id, slot)| {
+        let superseded = self.superseded();
+        let left = self
+            .slots
+            .iter()
+            .filter(|(id, _)| !superseded.contains(*id));
+        let versions = left.filter_map(|(id, slot)| {
             let version = slot.version()?;
             Some((Reverse((version.date, id.as_str())), &*version.json))
         });
@@ -341,5 +410,47 @@ fn refuse_another(says: &StoredReview, stored: Option<&StoredReview>) -> Result<
             quote(stored.text("author")),
             quote(stored.text("source"))
         )),
+    }
+}
+
+/// Keeps the stored date of a review if the source's is not more exact: an approximate date is another one in each export.
+/// Returns the date.
+fn keep_date(
+    says: &mut StoredReview,
+    candidate: &Candidate,
+    stored: Option<&StoredReview>,
+) -> Date {
+    let (Some(precision), Some(stored)) = (candidate.precision, stored) else {
+        return candidate.date;
+    };
+    let known = stored.text("date_precision");
+    let Some(date) = stored
+        .date()
+        .filter(|_| coarseness(known) <= coarseness_of(precision))
+    else {
+        return candidate.date;
+    };
+    says.set("date", date.to_string());
+    says.0.remove("date_precision");
+    if known.is_empty() {
+        says.set("date_precision", serde_json::Value::Null);
+    }
+    date
+}
+
+/// Orders precisions as they are written, from the day.
+fn coarseness(precision: &str) -> usize {
+    let known = ["", "month", "year", "unknown"];
+    known
+        .iter()
+        .position(|known| *known == precision)
+        .unwrap_or_default()
+}
+
+fn coarseness_of(precision: DatePrecision) -> usize {
+    match precision {
+        DatePrecision::Month => 1,
+        DatePrecision::Year => 2,
+        DatePrecision::Unknown => 3,
     }
 }

@@ -4,27 +4,39 @@ use std::net::IpAddr;
 
 use serde_json::{Value, json};
 
-use super::formats::{ANONYMOUS, CHANNELS, SHOWN};
+use super::formats::{ANONYMOUS, CHANNELS};
+use super::media::media;
+use super::rating::{Scale, Stars};
 use super::record::{Field, Record};
+use super::relative::Approximate;
 use super::review::StoredReview;
 use super::source::ImportSource;
 use super::text::{is_listed, normal};
-use super::{date, identity, rating, text};
+use super::{date, identity, rating, relative, text};
 use reviewd_data::dataset::{
     NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX, check_review, is_absolute_url, is_language_tag,
     is_review_id,
 };
-use reviewd_data::model::{Rating, platform as known_platform};
+use reviewd_data::model::{DatePrecision, METHOD_ACCOUNT, platform as known_platform};
 use reviewd_wire::date::Date;
 use reviewd_wire::text::quote;
 
 /// Longest text with markup, in bytes: four times the limit of published texts.
 const MARKED_UP_BYTES_MAX: usize = 4 * PROSE_BYTES_MAX;
 
+/// Values of columns about verification that mean yes, and no, without spaces.
+const VERIFIED: &str = "true yes y 1 verified ja oui sí si x ✓ buyer verifiedbuyer verified-buyer verifiedpurchase \
+    verified-purchase verifiedpurchaser verifiedreviewer purchase customer";
+const UNVERIFIED: &str = "false no n 0 unverified notverified not-verified nein non nothing none unverifiedbuyer anonymous email";
+
 /// A review of a source, with valid values.
 pub(super) struct Candidate {
     pub(super) id: String,
     pub(super) date: Date,
+    /// How exact the date is; `None` for a day.
+    pub(super) precision: Option<DatePrecision>,
+    /// The verification of a review that its platform published, if it is not verified.
+    pub(super) account: Option<Value>,
     /// Whether the source hides the review; then it is not published here either.
     pub(super) hidden: bool,
     /// When the source last changed the review, in seconds since 1970; `None` if unknown.
@@ -44,19 +56,27 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     let stated = note(clean(record, Field::Source), &mut wrong).flatten();
     let platform = platform_of(record, stated, source);
     let stars = note(stars(record, source), &mut wrong);
-    let date = note(day(record, Field::Date, source), &mut wrong).flatten();
-    if record.filled(Field::Date).is_none() {
-        wrong.push("date: is missing".to_owned());
-    }
+    let date = note(dated(record, source), &mut wrong);
+    let day = date.map(|dated| dated.date);
     let words = note(words(record), &mut wrong).flatten();
-    let reply = note(reply(record, date, source), &mut wrong).flatten();
+    let reply = note(reply(record, day, source), &mut wrong).flatten();
     let mut verified = note(verified(record), &mut wrong).flatten();
-    let (Some(rating), Some(date), true) = (stars, date, wrong.is_empty()) else {
+    let (Some(stars), Some(dated), true) = (stars, date, wrong.is_empty()) else {
         return Err(wrong.join("; "));
     };
+    let Approximate { date, precision } = dated;
     let content = words.as_deref().unwrap_or_default();
-    let by_content = || identity::of_content(&platform, &author, date, content);
-    let id = id(record, &platform).unwrap_or_else(by_content);
+    let own_id = id(record, &platform);
+    let id = own_id.unwrap_or_else(|| match precision {
+        None => identity::of_content(&platform, &author, date, content),
+        Some(DatePrecision::Unknown) => identity::of_undated(
+            &platform,
+            &author,
+            content,
+            source.count - record.number.min(source.count),
+        ),
+        Some(_) => identity::of_about(&platform, &author, content),
+    });
     let mut says = StoredReview(record.extra.clone());
     says.set("id", id.as_str());
     // Without a value for `verified`, a stored verification stays. The operator's own tables are no verifier.
@@ -66,17 +86,29 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
         says.set("verification", by);
     }
     // A new text without a translation removes a stored one, except in exports of reviewd, which have it in a key.
-    if let Some(given) = record.value(Field::Text).filter(|_| !record.is_ours) {
-        let translation = text::translation(given);
+    if record.value(Field::Text).is_some() && !record.is_ours {
+        let translation = translation(record, content);
         says.set(
             "translation",
             translation.filter(|text| text.len() <= PROSE_BYTES_MAX),
         );
     }
-    let hidden = is_hidden(record, source);
+    let account = account(record, &platform, source)?;
+    let hidden = record.is_hidden;
     if hidden {
         verified = Some(false);
     }
+    if let Some(values) = &record.media {
+        says.set("media", media(values));
+    }
+    if !record.is_ours {
+        says.set("rating_original", stars.original);
+        says.set(
+            "date_precision",
+            precision.map(|precision| json!(precision)),
+        );
+    }
+    says.set_stated("location", location(record, source));
     says.set_stated("language", stated_language(record));
     says.set_stated("author_avatar_url", url(record, Field::AuthorAvatarUrl));
     says.set_stated("source_url", url(record, Field::SourceUrl));
@@ -84,7 +116,7 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     says.set_stated("owner_reply", reply);
     says.set_stated("verified", verified);
     says.set("author", author);
-    says.set("rating", rating.stars());
+    says.set("rating", stars.rating.stars());
     says.set("date", date.to_string());
     says.set("source", platform);
     if !record.extra.is_empty() {
@@ -101,6 +133,8 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
     Ok(Candidate {
         id,
         date,
+        precision,
+        account,
         hidden,
         updated,
         says,
@@ -141,7 +175,7 @@ fn clean(record: &Record, field: Field) -> Result<Option<String>, String> {
     let clean = match field {
         Field::OwnerReply if given.trim().is_empty() => String::new(),
         Field::Text | Field::OwnerReply if record.is_ours => given.to_owned(),
-        Field::Text | Field::OwnerReply => text::prose(given),
+        Field::Text | Field::OwnerReply | Field::Pros | Field::Cons => text::prose(given),
         _ if record.is_ours && !given.contains(char::is_control) => given.trim().to_owned(),
         _ => text::line(given),
     };
@@ -176,6 +210,7 @@ fn platform_of(record: &Record, stated: Option<String>, source: &ImportSource<'_
     let is_channel = |name: &str| !record.is_ours && is_listed(CHANNELS, &normal(name));
     let stated = stated.filter(|name| !name.is_empty() && !is_channel(name));
     let asked = source.options.source.clone();
+    let stated = stated.map(|name| platform_in(name, record.is_ours, &source.format.source));
     let found = match record.is_ours {
         true => stated.or(asked),
         false => asked.or(stated),
@@ -183,15 +218,32 @@ fn platform_of(record: &Record, stated: Option<String>, source: &ImportSource<'_
     found.unwrap_or_else(|| source.format.source.clone())
 }
 
+/// Returns the platform of a stated source: `trustpilot_review_search`, a kind of result of an API, names Trustpilot, and
+/// the platform of the format is written as there.
+fn platform_in(stated: String, is_ours: bool, of_format: &str) -> String {
+    if is_ours {
+        return stated;
+    }
+    if normal(&stated) == normal(of_format) {
+        return of_format.to_owned();
+    }
+    match stated.split_once('_') {
+        Some((name, _)) if known_platform(name).is_some() => name.to_owned(),
+        _ => stated,
+    }
+}
+
 /// Returns the stars, which the format may express in words.
-fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Rating, String> {
+fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Stars, String> {
     let words = &source.format.ratings;
     if let Some(given) = record.filled(Field::Rating) {
         let stars = words.get(&given.to_lowercase());
-        return rating::parse(
-            stars.map_or(given, String::as_str),
-            record.filled(Field::BestRating),
-        );
+        let of_format = Some(source.format.best.as_str()).filter(|best| !best.is_empty());
+        let scale = Scale {
+            named: source.options.scale,
+            best: record.filled(Field::BestRating).or(of_format),
+        };
+        return rating::parse(stars.map_or(given, String::as_str), scale);
     }
     if words.is_empty() {
         return Err("rating: is missing".to_owned());
@@ -204,15 +256,49 @@ fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Rating, String> {
     Err(format!("rating: is missing, {remedy} {words}"))
 }
 
-/// Whether the source hides the review: its status is not among those that the format, or [`SHOWN`], lists.
-fn is_hidden(record: &Record, source: &ImportSource<'_>) -> bool {
-    let Some(status) = record.value(Field::Status).map(normal) else {
-        return false;
-    };
-    match source.format.published.as_str() {
-        "" => !status.is_empty() && !is_listed(SHOWN, &status),
-        published => !is_listed(published, &status),
+/// Returns the English translation: that of a column, or the one that Google adds to a text.
+fn translation(record: &Record, own: &str) -> Option<String> {
+    let stated = record.filled(Field::Translation).map(text::prose);
+    let language = record.filled(Field::TranslationLanguage);
+    let is_english = language.is_none_or(|tag| tag.to_lowercase().starts_with("en"));
+    let stated = stated.filter(|text| is_english && text != own && !own.is_empty());
+    stated.or_else(|| text::translation(record.value(Field::Text)?))
+}
+
+/// Returns the verification of a review that its platform publishes, if the operator asked for such reviews.
+fn account(
+    record: &Record,
+    platform: &str,
+    source: &ImportSource<'_>,
+) -> Result<Option<Value>, String> {
+    if !source.options.is_from_platform || record.is_ours {
+        return Ok(None);
     }
+    match known_platform(platform) {
+        Some(name) => Ok(Some(json!({"by": name, "method": METHOD_ACCOUNT}))),
+        None => Err(format!(
+            "source: {} is not a platform that publishes reviews, as --from-platform says: name it with --source, such as \
+             --source google",
+            quote(platform)
+        )),
+    }
+}
+
+/// Returns the id of the location: that of the flag, or the name in the source in the form of an id.
+fn location(record: &Record, source: &ImportSource<'_>) -> Option<Value> {
+    if let Some(asked) = &source.options.location {
+        return Some(asked.as_str().into());
+    }
+    let mut id = String::new();
+    for letter in record.filled(Field::Location)?.to_lowercase().chars() {
+        match letter.is_alphanumeric() {
+            true => id.push(letter),
+            false if id.ends_with('-') || id.is_empty() => {}
+            false => id.push('-'),
+        }
+    }
+    let id = id.trim_end_matches('-');
+    (!id.is_empty() && id.len() <= NAME_BYTES_MAX).then(|| id.into())
 }
 
 /// Returns the language if it is a tag; a name such as "English" is not a tag, although it has the form of one.
@@ -222,22 +308,81 @@ fn stated_language(record: &Record) -> Option<Option<String>> {
     Some((primary.len() <= 3 && is_language_tag(&tag)).then_some(tag))
 }
 
+/// Returns the date of the review: a day, a time relative to the collection, a month, or a year; without any date the day
+/// of the collection, if the operator asked for it.
+fn dated(record: &Record, source: &ImportSource<'_>) -> Result<Approximate, String> {
+    let collected = collected(record, source);
+    let Some(given) = record.filled(Field::Date) else {
+        if !source.options.is_undated {
+            return Err("date: is missing; --undated takes such reviews".to_owned());
+        }
+        return Ok(Approximate {
+            date: collected.unwrap_or(source.options.today),
+            precision: Some(DatePrecision::Unknown),
+        });
+    };
+    let approximate = match (relative::is_relative(given), collected) {
+        (true, None) => {
+            let quoted = quote(given);
+            return Err(format!(
+                "date: {quoted} is relative to the day on which the source was collected: set it with --as-of YYYY-MM-DD"
+            ));
+        }
+        (true, Some(collected)) => relative::parse(given, collected),
+        (false, _) => date::month_or_year(given),
+    };
+    let dated = match approximate {
+        Some(dated) => dated,
+        None => Approximate {
+            date: date::parse(given, source.order, "date")?,
+            precision: None,
+        },
+    };
+    check_past(dated.date, Field::Date, source)?;
+    Ok(dated)
+}
+
+/// The day on which a record was collected.
+fn collected(record: &Record, source: &ImportSource<'_>) -> Option<Date> {
+    if source.options.as_of.is_some() {
+        return source.options.as_of;
+    }
+    let own = record.filled(Field::Collected);
+    let own = own.and_then(|text| date::parse(text, source.order, "").ok());
+    own.or(source.collected)
+}
+
 fn day(record: &Record, field: Field, source: &ImportSource<'_>) -> Result<Option<Date>, String> {
     let Some(given) = record.filled(field) else {
         return Ok(None);
     };
-    let date = date::parse(given, source.order, &field.to_string())?;
-    // In some time zone it is already tomorrow.
-    match date.days() > source.options.today.days() + 1 {
-        true => Err(format!("{field}: {date} is in the future")),
-        false => Ok(Some(date)),
-    }
+    let relative = collected(record, source).and_then(|day| relative::parse(given, day));
+    let date = match relative {
+        Some(relative) => relative.date,
+        None => date::parse(given, source.order, &field.to_string())?,
+    };
+    check_past(date, field, source)?;
+    Ok(Some(date))
 }
 
-/// Returns the text, preceded by the title unless the text begins with it.
+fn check_past(date: Date, field: Field, source: &ImportSource<'_>) -> Result<(), String> {
+    // In some time zone it is already tomorrow.
+    if date.days() > source.options.today.days() + 1 {
+        return Err(format!("{field}: {date} is in the future"));
+    }
+    Ok(())
+}
+
+/// Returns the text, preceded by the title unless the text begins with it, and followed by what the author liked or not.
 fn words(record: &Record) -> Result<Option<String>, String> {
     let title = clean(record, Field::Title)?.filter(|title| !title.is_empty());
-    let words = clean(record, Field::Text)?;
+    let text = clean(record, Field::Text)?;
+    let pros = clean(record, Field::Pros)?;
+    let cons = clean(record, Field::Cons)?;
+    let has_any = text.is_some() || pros.is_some() || cons.is_some();
+    let parts = [text, pros, cons].into_iter().flatten();
+    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
+    let words = has_any.then(|| parts.join("\n\n"));
     let (Some(title), Some(words)) = (&title, &words) else {
         return Ok(words.or(title));
     };
@@ -276,8 +421,8 @@ fn verified(record: &Record) -> Result<Option<bool>, String> {
         return Ok(None);
     };
     match given.to_lowercase().replace(' ', "") {
-        yes if is_listed("true yes y 1 verified ja oui sí si x ✓", &yes) => Ok(Some(true)),
-        no if is_listed("false no n 0 unverified notverified nein non", &no) => Ok(Some(false)),
+        yes if is_listed(VERIFIED, &yes) => Ok(Some(true)),
+        no if is_listed(UNVERIFIED, &no) => Ok(Some(false)),
         _ => Err(format!(
             "verified: {} is neither true nor false",
             quote(given)

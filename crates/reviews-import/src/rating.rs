@@ -1,41 +1,147 @@
-//! Stars in the notations of exports: `5`, `4.0`, `5/5`, `FIVE`, `★★★★☆`, `4 out of 5 stars`.
+//! Stars in the notations of exports: `5`, `4.0`, `5/5`, `FIVE`, `★★★★☆`, `4 out of 5 stars`, `3 bintang`, `8.3` of ten.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+use serde_json::{Number, Value, json};
+
+use super::text::is_listed;
 use reviewd_data::model::Rating;
 use reviewd_wire::text::quote;
 
-/// Parses whole stars from 1 to 5; the error is a message.
+/// The scale of ratings without another one.
+const BEST_DEFAULT: &str = "5";
+
+/// The best value of a percentage.
+const BEST_PERCENT: &str = "100";
+
+/// Words for the stars themselves, in the languages of exports.
+const UNITS: &str = "star stars stern sterne sternen étoile étoiles etoile etoiles estrella estrellas stella stelle ster \
+    sterren estrela estrelas bintang gwiazdka gwiazdki gwiazdek stjärna stjärnor stjerne stjerner yıldız звезда звезды \
+    звёзд звезд 星 つ星 星级 points punkte";
+
+/// Words between the rating and the best value.
+const OF: &str = r"/|out\s+of|of|von|sur|de|di|su|van|av|af|из|out";
+
+/// A rating in whole stars.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Stars {
+    pub(super) rating: Rating,
+    /// The value and the best value of the source, if that scale is not five whole stars.
+    pub(super) original: Option<Value>,
+}
+
+/// What a source says about the scale of its ratings.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Scale<'s> {
+    /// The best value that the operator named; then values are rounded to whole stars.
+    pub(super) named: Option<u32>,
+    /// The best value in a column of the record, or of the format; values are rounded, too.
+    pub(super) best: Option<&'s str>,
+}
+
+/// A number and perhaps the best value, without symbols and words.
+struct Notation<'t> {
+    value: &'t str,
+    best: Option<&'t str>,
+}
+
+/// Parses stars from 1 to 5; the error is a message.
 ///
-/// `best` is the maximum of the source's scale, if it is given separately. A scale other than 5 is converted if the
-/// result is a whole number of stars, and refused otherwise.
-pub(super) fn parse(text: &str, best: Option<&str>) -> Result<Rating, String> {
-    let refused = || format!("rating: {} is not from 1 to 5 stars", quote(text.trim()));
-    let lower = text.trim().to_ascii_lowercase();
-    let value = lower.strip_suffix("stars").or(lower.strip_suffix("star"));
-    let value = value.unwrap_or(&lower).trim_end_matches([' ', '_', '-']);
-    let words = ["one", "two", "three", "four", "five"];
-    let word = words.iter().position(|known| *known == value);
-    let word = word.and_then(|at| u8::try_from(at + 1).ok());
-    if let Some(stars) = word.or_else(|| symbols(value)) {
-        return Rating::new(stars).ok_or_else(refused);
+/// A value on another scale becomes `value / best * 5`, rounded to whole stars, halves down, and at least 1, if the
+/// operator or the source states the scale. Otherwise a value that is no whole number of stars is refused.
+pub(super) fn parse(text: &str, scale: Scale<'_>) -> Result<Stars, String> {
+    let quoted = quote(text.trim());
+    let refused = || format!("rating: {quoted} is not from 1 to 5 stars");
+    let lower = text.trim().to_lowercase();
+    if let Some(stars) = word(&lower).or_else(|| symbols(&lower)) {
+        let rating = Rating::new(stars).ok_or_else(refused)?;
+        return Ok(Stars {
+            rating,
+            original: None,
+        });
     }
-    let best = best.map(str::trim).filter(|best| !best.is_empty());
-    let stated = value.split_once('/').or_else(|| value.split_once("out of"));
-    let (value, scale) = stated.unwrap_or((value, best.unwrap_or("5")));
-    let [value, scale] = [value, scale].map(|text| thousandths(text.trim()));
-    let (value, scale) = value.zip(scale).ok_or_else(refused)?;
+    let notation = notation(&lower).ok_or_else(refused)?;
+    let named = scale.named.map(|best| best.to_string());
+    let column = scale.best.map(str::trim).filter(|best| !best.is_empty());
+    let best = notation.best.or(column).or(named.as_deref());
+    let is_rounded = scale.named.is_some() || (notation.best.is_none() && column.is_some());
+    let best = best.unwrap_or(BEST_DEFAULT);
+    if notation.best == Some(BEST_PERCENT) && !is_rounded {
+        return Err(format!(
+            "rating: {quoted} is a percentage: --scale 100 reads it"
+        ));
+    }
+    let value_thousandths = thousandths(notation.value).ok_or_else(refused)?;
+    let best_thousandths = thousandths(best).ok_or_else(refused)?;
+    if value_thousandths > best_thousandths || best_thousandths == 0 {
+        return Err(match best {
+            BEST_DEFAULT if notation.best.is_none() => {
+                format!("rating: {quoted} is more than 5 stars: --scale 10 reads a scale of ten")
+            }
+            _ => refused(),
+        });
+    }
     // Both values are integers, in thousandths, so no float is compared.
-    let scaled = u64::from(value) * 5;
-    if scale == 0 || scaled % u64::from(scale) != 0 {
-        let quoted = quote(text.trim());
-        return Err(format!("rating: {quoted} is not a whole number of stars"));
+    let scaled = u64::from(value_thousandths) * 5;
+    let is_whole = scaled.is_multiple_of(u64::from(best_thousandths));
+    if !is_whole && !is_rounded {
+        return Err(format!(
+            "rating: {quoted} is not a whole number of stars: --scale rounds it, such as --scale 5"
+        ));
     }
-    let stars = u8::try_from(scaled / u64::from(scale)).ok();
-    stars.and_then(Rating::new).ok_or_else(refused)
+    let stars = round_half_down(scaled, u64::from(best_thousandths));
+    let stars = if is_rounded { stars.max(1) } else { stars };
+    let rating = u8::try_from(stars).ok().and_then(Rating::new);
+    let rating = rating.ok_or_else(refused)?;
+    let is_five = best_thousandths == 5_000;
+    let original = match is_whole && is_five {
+        true => None,
+        false => number(notation.value).zip(number(best)),
+    };
+    Ok(Stars {
+        rating,
+        original: original.map(|(value, best)| json!({"value": value, "best": best})),
+    })
+}
+
+/// Tells whether a text may be a rating on any scale.
+pub(super) fn is_rating(text: &str) -> bool {
+    let lower = text.trim().to_lowercase();
+    if word(&lower).is_some() || symbols(&lower).is_some() {
+        return true;
+    }
+    let value = notation(&lower).and_then(|notation| thousandths(notation.value));
+    value.is_some_and(|value| value <= 100_000)
+}
+
+/// `five`, `FIVE_STARS`.
+fn word(text: &str) -> Option<u8> {
+    let text = without_unit(text);
+    let words = ["one", "two", "three", "four", "five"];
+    let at = words.iter().position(|known| *known == text)?;
+    u8::try_from(at + 1).ok()
+}
+
+/// Returns the text without a word for stars at its end.
+fn without_unit(text: &str) -> &str {
+    let text = text.trim();
+    let start = text
+        .char_indices()
+        .rev()
+        .take_while(|(_, letter)| letter.is_alphabetic())
+        .last();
+    let (head, unit) = text.split_at(start.map_or(text.len(), |(at, _)| at));
+    match is_listed(UNITS, unit) {
+        true => head.trim_end_matches([' ', '_', '-', '\u{a0}']),
+        false => text,
+    }
 }
 
 /// `★★★★☆`, `⭐⭐⭐⭐` and `****`: counts the filled symbols; besides them only empty ones are allowed.
 fn symbols(text: &str) -> Option<u8> {
-    let (mut filled, mut empty) = (0u8, 0u8);
+    let mut filled = 0u8;
+    let mut empty = 0u8;
     for symbol in text.chars() {
         match symbol {
             '★' | '⭐' | '🌟' | '*' => filled = filled.checked_add(1)?,
@@ -48,46 +154,133 @@ fn symbols(text: &str) -> Option<u8> {
     (filled > 0 && filled.saturating_add(empty) <= 5).then_some(filled)
 }
 
+/// Splits `4`, `4 stars`, `4/5`, `rated 4 out of 5 stars` and `80%` into the value and the best value.
+fn notation(text: &str) -> Option<Notation<'_>> {
+    static PATTERN: LazyLock<Regex> = LazyLock::new(|| {
+        let number = r"[0-9]+(?:[.,][0-9]+)?";
+        let pattern = format!(
+            r"^(?:rated\s+|note\s*:?\s+)?({number})\s*(?:\pL+\s+)?(?:(%)|(?:{OF})\s*({number}))?$"
+        );
+        Regex::new(&pattern).expect("the pattern is valid")
+    });
+    let text = without_unit(text);
+    let found = PATTERN.captures(text)?;
+    let value = found.get(1)?.as_str();
+    if found.get(2).is_some() {
+        return Some(Notation {
+            value,
+            best: Some(BEST_PERCENT),
+        });
+    }
+    // `4 stars of 5`: the word between is for stars.
+    let best = found.get(3).map(|best| best.as_str());
+    let between = text[value.len()..].trim_start();
+    let word: String = between.chars().take_while(|c| c.is_alphabetic()).collect();
+    let is_known = word.is_empty() || is_listed(UNITS, &word) || !text.starts_with(value);
+    let is_of = OF
+        .split('|')
+        .any(|of| of.split("\\s+").next() == Some(&word));
+    (is_known || is_of).then_some(Notation { value, best })
+}
+
+/// Returns `numerator / denominator` as a whole number, halves rounded down.
+fn round_half_down(numerator: u64, denominator: u64) -> u64 {
+    (2 * numerator + denominator - 1) / (2 * denominator)
+}
+
 /// Parses a number with a decimal point or comma, in thousandths.
 fn thousandths(text: &str) -> Option<u32> {
     let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, "0"));
     let is_number = |digits: &str| {
         (1..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
     };
-    let (whole, fraction) =
-        (is_number(whole) && is_number(fraction)).then_some((whole, fraction))?;
+    if !is_number(whole) || !is_number(fraction) {
+        return None;
+    }
     // After the third decimal place only zeros are allowed.
     let fraction = fraction.trim_end_matches('0');
-    let fraction = (fraction.len() <= 3).then(|| format!("{fraction:0<3}"))?;
-    (whole.to_owned() + &fraction).parse().ok()
+    if fraction.len() > 3 {
+        return None;
+    }
+    format!("{whole}{fraction:0<3}").parse().ok()
+}
+
+/// Returns a number as JSON: an integer, or a decimal fraction.
+fn number(text: &str) -> Option<Number> {
+    let text = text.replace(',', ".");
+    let text = match text.split_once('.') {
+        Some((whole, fraction)) if fraction.trim_end_matches('0').is_empty() => whole,
+        _ => &text,
+    };
+    let number: Option<u64> = text.parse().ok();
+    number
+        .map(Number::from)
+        .or_else(|| Number::from_f64(text.parse().ok()?))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::*;
+
+    fn stars(text: &str, named: Option<u32>, best: Option<&str>) -> Option<u8> {
+        let read = parse(text, Scale { named, best }).ok()?;
+        Some(read.rating.stars())
+    }
 
     #[test]
     fn every_notation_of_whole_stars_is_read() {
-        let stars = |text, best| parse(text, best).ok().map(|rating| rating.stars());
-        let four =
-            "4|4.0|4,0|4/5|8/10|four|FOUR_STARS|★★★★☆|⭐️⭐️⭐️⭐️|****|4 out of 5 stars|4 stars";
+        let four = "4|4.0|4,0|4/5|8/10|four|FOUR_STARS|★★★★☆|⭐️⭐️⭐️⭐️|****|4 out of 5 stars|4 stars|4 of 5|4/5 stars|\
+            4 bintang|4 von 5 Sternen|Rated 4.0 out of 5|4 étoiles|4 stars out of 5|★★★★|4つ星";
         for text in four.split('|') {
-            assert_eq!(stars(text, None), Some(4), "{text}");
+            assert_eq!(stars(text, None, None), Some(4), "{text}");
         }
-        let none =
-            "|0|6|-1|4.5|4.0001|★★★★★★|☆☆☆☆☆|4/0|3/10|10|5/4|1e0|4x|4/5/6|STAR_RATING_UNSPECIFIED";
+        let none = "|0|6|-1|4.5|4.0001|★★★★★★|☆☆☆☆☆|4/0|3/10|9/10|10|5/4|1e0|4x|4/5/6|STAR_RATING_UNSPECIFIED|100%|4 cats|\
+            4 cats of 5";
         for text in none.split('|') {
-            assert_eq!(stars(text, None), None, "{text}");
+            assert_eq!(stars(text, None, None), None, "{text}");
         }
-        for (text, best, expected) in [
-            ("8", "10", Some(4)),
-            ("100", "100", Some(5)),
-            ("7", "10", None),
-            ("4", "", Some(4)),
-            ("4", "many", None),
-            ("4/5", "10", Some(4)),
+    }
+
+    #[test]
+    fn a_stated_scale_is_converted_with_halves_down_and_never_below_one() {
+        for (text, named, best, expected) in [
+            ("8", None, Some("10"), Some(4)),
+            ("100", None, Some("100"), Some(5)),
+            ("7", None, Some("10"), Some(3)),
+            ("4", None, Some(""), Some(4)),
+            ("4", None, Some("many"), None),
+            ("4/5", None, Some("10"), Some(4)),
+            ("4.5", Some(5), None, Some(4)),
+            ("4.6", Some(5), None, Some(5)),
+            ("8.3", Some(10), None, Some(4)),
+            ("0.4", Some(10), None, Some(1)),
+            ("9/10", Some(5), None, Some(4)),
+            ("100%", Some(100), None, Some(5)),
+            ("11", Some(10), None, None),
         ] {
-            assert_eq!(stars(text, Some(best)), expected, "{text} of {best}");
+            assert_eq!(
+                stars(text, named, best),
+                expected,
+                "{text} {named:?} {best:?}"
+            );
+        }
+    }
+
+    #[test]
+    fn the_original_is_kept_unless_it_is_five_whole_stars() {
+        for (text, named, original) in [
+            ("8.3", 10, json!({"value": 8.3, "best": 10})),
+            ("8", 10, json!({"value": 8, "best": 10})),
+            ("4,5", 5, json!({"value": 4.5, "best": 5})),
+            ("80%", 5, json!({"value": 80, "best": 100})),
+            ("4.0", 5, Value::Null),
+        ] {
+            let scale = Scale {
+                named: Some(named),
+                best: None,
+            };
+            let read = parse(text, scale).expect("a rating");
+            assert_eq!(read.original.unwrap_or_default(), original, "{text}");
         }
     }
 }

@@ -9,34 +9,38 @@ use serde_json::{Map, Value};
 use thiserror::Error;
 
 /// A field of a review, or information for parsing one; `--map`, reports and `formats.json` name it in snake case.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Deserialize, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Field {
-    /// The id of the review at its source.
+    /// The id of the source.
     Id,
-    /// The name of the author.
+    /// The author.
     Author,
-    /// The address of the author's picture.
+    /// The author's picture.
     AuthorAvatarUrl,
-    /// The stars, by whatever scale and words the source has.
+    /// The stars.
     Rating,
     /// The maximum of the rating scale.
     BestRating,
-    /// The day of the review.
+    /// The day.
     Date,
     /// The text.
     Text,
-    /// A heading, which is put before the text.
+    /// The title.
     Title,
+    /// What the author liked; published with the name of its column.
+    Pros,
+    /// What the author did not like.
+    Cons,
     /// The platform.
     Source,
-    /// The address of the review at its source.
+    /// The address at the platform.
     SourceUrl,
-    /// The business's reply.
+    /// The owner's reply.
     OwnerReply,
     /// The day of the reply.
     OwnerReplyDate,
-    /// Whether the source states that the review is verified.
+    /// Whether the author is known to be a customer.
     Verified,
     /// When the source last changed the review; of two versions the later one wins.
     Updated,
@@ -44,23 +48,58 @@ pub enum Field {
     Status,
     /// The language of the text.
     Language,
+    /// The text in the language of `TranslationLanguage`.
+    Translation,
+    /// The language of the translation.
+    TranslationLanguage,
+    /// Pictures and videos.
+    Media,
+    /// The location of the business that the review is about.
+    Location,
+    /// The name of the business or place that the review is about; compared with the folder's.
+    Business,
+    /// When the source was collected, for dates relative to it.
+    Collected,
 }
 
-/// Fields and their columns.
-pub type Mapping = Vec<(Field, String)>;
+/// The value of `--map`: fields and their columns.
+pub type Mapping = Vec<MappedField>;
 
-/// Parses one pair of a mapping, such as `rating=Stars`.
-///
-/// # Errors
-/// If there is no `=`, or if no field has the name.
-pub fn parse_mapping(pair: &str) -> Result<(Field, String), String> {
+/// A field and the column that the operator named for it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct MappedField {
+    /// The field.
+    pub field: Field,
+    /// The name or path of its column.
+    pub column: String,
+}
+
+/// Parses one value of `--map`: `rating=Stars`, or several, `rating=Stars,text=What they said`. A comma separates two of
+/// them only if a field and `=` follow it, so a column's name may have commas and equals signs.
+pub fn parse_mapping(text: &str) -> Result<Mapping, String> {
+    let mut mapping = Mapping::new();
+    let mut start = 0;
+    let commas = text.match_indices(',').map(|(at, _)| at);
+    for end in commas.chain([text.len()]) {
+        let is_last = end == text.len();
+        if is_last || parse_pair(&text[end + 1..]).is_ok() {
+            mapping.push(parse_pair(&text[start..end])?);
+            start = end + 1;
+        }
+    }
+    Ok(mapping)
+}
+
+fn parse_pair(pair: &str) -> Result<MappedField, String> {
     let (name, column) = pair
         .split_once('=')
         .ok_or_else(|| format!("`{pair}` is not of the form field=column"))?;
     let field = Field::deserialize(StrDeserializer::new(name.trim()));
     let unknown = |error: NameError| error.to_string().replacen("variant", "field", 1);
-    let field = field.map_err(unknown)?;
-    Ok((field, column.trim().to_owned()))
+    Ok(MappedField {
+        field: field.map_err(unknown)?,
+        column: column.trim().to_owned(),
+    })
 }
 
 impl fmt::Display for Field {
@@ -77,7 +116,13 @@ impl fmt::Display for Field {
 pub struct Record {
     /// The line on which the record begins, from 1.
     pub(super) line: u64,
+    /// The number of the record in its source, from 1.
+    pub(super) number: u64,
     values: BTreeMap<Field, String>,
+    /// Pictures and videos, as the source has them; `None` without a column for them.
+    pub(super) media: Option<Vec<Value>>,
+    /// Whether a status column hides the review.
+    pub(super) is_hidden: bool,
     /// An error for each field with more than one value: as an empty field, it would clear the stored value.
     pub(super) unread: Vec<String>,
     /// Whether it was exported from a reviewd: then it keeps its id, and its texts are already cleaned.
@@ -94,6 +139,11 @@ impl Record {
         }
     }
 
+    pub(super) fn numbered(mut self, number: u64) -> Record {
+        self.number = number;
+        self
+    }
+
     /// Returns the value of `field`.
     pub(super) fn value(&self, field: Field) -> Option<&str> {
         self.values.get(&field).map(String::as_str)
@@ -106,9 +156,11 @@ impl Record {
     }
 
     /// Records an error: `field` is `what`, not a single value. URLs are optional, so errors in them are ignored.
-    pub(super) fn refuse(&mut self, field: Field, what: &str) {
+    pub(super) fn push_unread(&mut self, field: Field, what: &str) {
         let wanted = match field {
-            Field::AuthorAvatarUrl | Field::SourceUrl => return,
+            Field::AuthorAvatarUrl | Field::SourceUrl | Field::Business | Field::Collected => {
+                return;
+            }
             Field::Text | Field::Title | Field::OwnerReply => "a text",
             _ => "a single value",
         };
@@ -146,5 +198,30 @@ impl ReadError {
     /// An error of the source as a whole.
     pub(super) fn whole(message: impl Into<String>) -> ReadError {
         ReadError(message.into())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_mapping_takes_columns_with_commas_and_equals_signs() {
+        for (text, expected) in [
+            (
+                "rating=Points, text = What they said",
+                "rating: Points; text: What they said",
+            ),
+            ("text=Tell us more, please", "text: Tell us more, please"),
+            ("text=a=b,author=c, d", "text: a=b; author: c, d"),
+            ("text=a,b=c", "text: a,b=c"),
+        ] {
+            let mapping = parse_mapping(text).expect("valid").into_iter();
+            let pairs = mapping.map(|one| format!("{}: {}", one.field, one.column));
+            assert_eq!(pairs.collect::<Vec<_>>().join("; "), expected);
+        }
+        for wrong in ["rating", "stars=Points", "=x"] {
+            assert!(parse_mapping(wrong).is_err(), "{wrong}");
+        }
     }
 }

@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use reviewd_data::dataset::{KEYS_OPTIONAL, KEYS_REQUIRED};
+use reviewd_data::model::METHOD_ACCOUNT;
 use reviewd_wire::date::{Date, parse_date};
 
 /// A review of the file, or the keys of a review that a source has.
@@ -48,6 +49,33 @@ impl StoredReview {
 
     pub(super) fn is_verified(&self) -> bool {
         self.0.get("verified") == Some(&Value::Bool(true))
+    }
+
+    /// Whether only its platform published it, with an account.
+    fn is_by_account(&self) -> bool {
+        let verification = self.0.get("verification");
+        verification.is_some_and(|one| one["method"] == METHOD_ACCOUNT)
+    }
+
+    /// Whether the service publishes it.
+    pub(super) fn is_published(&self) -> bool {
+        self.is_verified() || self.is_by_account()
+    }
+
+    /// Sets the verification of a review that only its platform published, and removes it from one that is verified or
+    /// hidden.
+    pub(super) fn set_account(&mut self, account: Option<Value>, is_hidden: bool) {
+        if (self.is_verified() || is_hidden) && self.is_by_account() {
+            self.0.remove("verification");
+        }
+        if let Some(account) = account
+            && !self.is_verified()
+            && !is_hidden
+        {
+            let mut parts = StoredReview(std::mem::take(&mut self.0));
+            parts.set("verification", account);
+            *self = parts.over(None);
+        }
     }
 
     /// Merges this into a stored review: missing keys keep their stored values, or are empty without a stored review.

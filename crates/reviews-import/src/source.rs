@@ -1,18 +1,22 @@
 //! One source of an import: detects its format from its contents, and reads its records.
 
 use std::borrow::Cow;
-use std::iter::once;
 
 use encoding_rs::Encoding;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::columns::{COLUMNS_MAX, Columns, Row};
-use super::date::{Order, find_order};
-use super::formats::{Form, SourceFormat, formats, of_columns};
-use super::json::{elements, find_format};
-use super::record::{Field, Found, Mapping, ReadError, Refusal};
-use super::{csv, encoding, xlsx};
+use super::columns::{Columns, Rules};
+use super::csv::{Row, Table};
+use super::date::{self, Order, find_order};
+use super::formats::{Form, SourceFormat, detect, formats};
+use super::json::{Element, ListRules, extra, find};
+use super::markup::{MarkedUp, is_page, read_page, read_xml};
+use super::record::{Field, Found, Mapping, ReadError, Record, Refusal};
+use super::shape::{COLUMNS_MAX, Shape};
+use super::status::StatusOptions;
+use super::{encoding, xlsx};
+use reviewd_data::dataset::KEYS_OPTIONAL;
 use reviewd_wire::date::Date;
 
 /// The operator's settings for sources; the rest is detected from their contents.
@@ -20,16 +24,36 @@ use reviewd_wire::date::Date;
 pub struct Options {
     /// The format of the exports.
     pub format: Option<&'static SourceFormat>,
-    /// The columns of fields that are not recognized by name.
+    /// The columns that the operator named for fields.
     pub mapping: Mapping,
-    /// The character encoding.
+    /// The character encoding; `None` to detect it.
     pub encoding: Option<&'static Encoding>,
     /// The order of day, month and year in numeric dates.
     pub order: Option<Order>,
     /// The site where the reviews were written; exports of reviewd have it for each review.
     pub source: Option<String>,
-    /// The reviews that count as verified if the source does not state it.
+    /// The reviews that are verified although their source does not state it.
     pub vouched: Vouched,
+    /// Whether reviews that are not verified are published as those of their platform.
+    pub is_from_platform: bool,
+    /// The path of the list of reviews in JSON.
+    pub list: Option<String>,
+    /// The place whose reviews are read, in a source with several.
+    pub place: Option<String>,
+    /// The location of the business that all reviews are about.
+    pub location: Option<String>,
+    /// Columns that say which reviews are published.
+    pub statuses: StatusOptions,
+    /// Whether reviews without a text are imported although no column with a text was found.
+    pub is_without_text: bool,
+    /// Whether reviews without a date get that of the source.
+    pub is_undated: bool,
+    /// The best value of the scale of ratings; then values are rounded to whole stars.
+    pub scale: Option<u32>,
+    /// The day on which the sources were collected.
+    pub as_of: Option<Date>,
+    /// The day of the file's last change, if no other day of collection is known.
+    pub file_date: Option<Date>,
     /// The current day; reviews may be dated at most one day later, as time zones differ.
     pub today: Date,
 }
@@ -44,6 +68,16 @@ impl Options {
             order: None,
             source: None,
             vouched: Vouched::Nothing,
+            is_from_platform: false,
+            list: None,
+            place: None,
+            location: None,
+            statuses: StatusOptions::default(),
+            is_without_text: false,
+            is_undated: false,
+            scale: None,
+            as_of: None,
+            file_date: None,
             today,
         }
     }
@@ -56,7 +90,7 @@ pub enum Vouched {
     Nothing,
     /// Those that are not stored yet.
     New,
-    /// All of the source.
+    /// All.
     All,
 }
 
@@ -65,39 +99,54 @@ pub struct ImportSource<'i> {
     pub(super) options: &'i Options,
     name: String,
     content: Content<'i>,
+    encoding: Option<&'static Encoding>,
     pub(super) format: &'static SourceFormat,
-    /// The columns of a table.
+    /// Formats that the source resembles.
+    near_formats: Vec<&'static str>,
+    shape: Shape,
     columns: Columns,
+    /// The names of the columns of a table, each once.
+    header: Vec<String>,
     /// The order of day, month and year in numeric dates.
     pub(super) order: Option<Order>,
+    /// The day of collection, for dates relative to it.
+    pub(super) collected: Option<Date>,
+    /// The business that the source is about.
+    business: Option<String>,
+    /// Number of records.
+    pub(super) count: u64,
 }
 
 /// The detected properties of a source, and the result of its import.
 #[derive(Clone, Debug, Default, Serialize)]
 pub struct SourceReport {
-    /// The name of the source, such as that of a file.
+    /// The name of the source.
     pub source: String,
-    /// The format that was detected, such as `csv`.
+    /// The title of its format.
     pub kind: &'static str,
     /// The character encoding; `None` for a workbook.
     pub encoding: Option<&'static str>,
-    /// What separates the fields of a row; `None` if the source is no table of text.
+    /// What separates the columns of a CSV table.
     pub delimiter: Option<char>,
-    /// The order of day, month and year, where it was needed.
+    /// The order of numeric dates, if they showed one.
     pub date_order: Option<&'static str>,
+    /// Formats that the source resembles; it was read as an unknown one.
+    pub near_formats: Vec<&'static str>,
+    /// The business that the source is about.
+    pub business: Option<String>,
     /// Fields and their columns.
     pub columns: Map<String, Value>,
-    /// Columns that are no field.
+    /// Columns that no field uses.
     pub unused_columns: Vec<String>,
-    /// Reviews that were not stored before.
+    /// New reviews.
     pub added: u64,
-    /// Reviews that were stored otherwise.
+    /// Stored reviews that change.
     pub changed: u64,
-    /// Reviews that were stored as they are.
+    /// Stored reviews that stay as they are.
     pub unchanged: u64,
     /// Records that repeat another record of this import.
     pub repeated: u64,
-    /// Records that are no valid reviews.
+    /// Records that were refused.
     pub refused: u64,
     /// Reviews on the ignore list, which are not added.
     pub ignored: u64,
@@ -112,11 +161,29 @@ impl SourceReport {
 
 enum Content<'i> {
     Workbook(Vec<Row>),
-    Text(Cow<'i, str>, &'static Encoding),
+    Csv(Cow<'i, str>),
+    Json(Cow<'i, str>),
+    Objects(Vec<MarkedUp>),
 }
 
-/// Number of rows whose values decide between columns if names do not.
-const SAMPLE_ROWS: usize = 50;
+/// An object of the source, or why there is none.
+struct Entry {
+    line: u64,
+    value: Result<Value, String>,
+}
+
+/// All objects of a source.
+struct Entries<'s> {
+    entries: Box<dyn Iterator<Item = Result<Entry, ReadError>> + 's>,
+    about: About,
+}
+
+/// What surrounds the objects of a source.
+#[derive(Default)]
+struct About {
+    collected: Option<String>,
+    business: Option<String>,
+}
 
 impl<'i> ImportSource<'i> {
     /// Detects the format of a source, which is called `name` in reports.
@@ -128,49 +195,76 @@ impl<'i> ImportSource<'i> {
         bytes: &'i [u8],
         options: &'i Options,
     ) -> Result<ImportSource<'i>, ReadError> {
-        let mut found = None;
-        let content = match bytes {
-            [b'P', b'K', 3, 4, ..] => Content::Workbook(xlsx::rows(bytes)?),
-            [0x1f, 0x8b, ..] => return Err(ReadError::whole("is compressed: unpack it")),
-            _ => {
-                let (text, encoding) = encoding::decode(bytes, options.encoding)?;
-                if let Some(why) = foreign(&text) {
-                    return Err(ReadError::whole(why));
-                }
-                found = find_format(&text);
-                Content::Text(text, encoding)
-            }
-        };
         let mut source = ImportSource {
             options,
             name: name.to_owned(),
-            content,
-            format: options.format.or(found).unwrap_or(&formats()[0]),
+            content: Content::Csv(Cow::Borrowed("")),
+            encoding: None,
+            format: &formats()[0],
+            near_formats: Vec::new(),
+            shape: Shape::default(),
             columns: Columns::default(),
+            header: Vec::new(),
             order: options.order,
+            collected: None,
+            business: None,
+            count: 0,
         };
+        source.read_content(bytes)?;
         if source.is_table() {
-            source.find_columns()?;
+            source.read_header()?;
         }
-        if source.order.is_none() && source.format.form != Form::WholeJson {
-            let records = source.records().filter_map(|found| found.ok()?.ok());
-            let dates = records.flat_map(|record| {
-                let date = |field| record.filled(field).map(str::to_owned);
-                [date(Field::Date), date(Field::OwnerReplyDate)]
-            });
-            source.order = find_order(dates.flatten());
-        }
+        let about = source.read_shape()?;
+        source.find_format();
+        source.find_columns()?;
+        source.find_dates(about);
         Ok(source)
     }
 
-    fn find_columns(&mut self) -> Result<(), ReadError> {
-        let mut rows = self.rows().skip_while(is_blank).take(1 + SAMPLE_ROWS);
+    fn read_content(&mut self, bytes: &'i [u8]) -> Result<(), ReadError> {
+        match bytes {
+            [b'P', b'K', 3, 4, ..] => {
+                self.content = Content::Workbook(xlsx::rows(bytes)?);
+                return Ok(());
+            }
+            [0x1f, 0x8b, ..] => return Err(ReadError::whole("is compressed: unpack it")),
+            _ => {}
+        }
+        let (text, encoding) = encoding::decode(bytes, self.options.encoding)?;
+        if let Some(why) = foreign(&text) {
+            return Err(ReadError::whole(why));
+        }
+        self.encoding = Some(encoding);
+        let start = text.trim_start();
+        let asked = self.options.format.map(|format| format.form);
+        let is_json = match asked {
+            Some(Form::Table) => false,
+            Some(Form::Json | Form::WholeJson) => true,
+            Some(Form::Any) | None => start.starts_with(['{', '[']),
+        };
+        self.content = if start.starts_with('<') && asked != Some(Form::Table) {
+            let objects = match is_page(&text) {
+                true => read_page(&text)?,
+                false => read_xml(&text, &self.options.mapping)?,
+            };
+            Content::Objects(objects)
+        } else if is_json {
+            Content::Json(text)
+        } else {
+            Content::Csv(text)
+        };
+        Ok(())
+    }
+
+    /// Reads the names of the columns, and makes each unique.
+    fn read_header(&mut self) -> Result<(), ReadError> {
+        let mut rows = self.rows().skip_while(is_blank);
         let header = rows.next().unwrap_or_else(|| {
             Err(ReadError::whole(
                 "is empty: a table begins with a row that names its columns",
             ))
         })?;
-        let sample: Vec<Row> = rows.filter_map(Result::ok).collect();
+        drop(rows);
         if let Some(opened) = header.misplaced {
             return Err(ReadError::at(opened, MISPLACED));
         }
@@ -179,50 +273,226 @@ impl<'i> ImportSource<'i> {
             let message = format!("has {count} columns, more than {COLUMNS_MAX}");
             return Err(ReadError::at(header.line, message));
         }
-        if self.options.format.is_none() {
-            self.format = of_columns(&header.cells);
+        for mut name in header.cells {
+            while self.header.contains(&name) {
+                name.push(' ');
+            }
+            self.header.push(name);
         }
-        let mapping = &self.options.mapping;
-        let columns =
-            Columns::find(&header.cells, &sample, mapping, self.format).and_then(Columns::complete);
-        self.columns = columns.map_err(|message| ReadError::at(header.line, message))?;
         Ok(())
+    }
+
+    /// Reads all objects once, for their keys and values.
+    fn read_shape(&mut self) -> Result<About, ReadError> {
+        let mut shape = Shape::default();
+        if self.is_table() {
+            // The columns are in the order of the header, and there without any row.
+            let blank = self.header.iter().map(|name| (name.clone(), Value::Null));
+            shape.add(&Value::Object(blank.collect()));
+            shape.count = 0;
+            shape.sample.clear();
+        }
+        let about = self.each(&mut |entry| {
+            if let Ok(value) = &entry.value {
+                shape.add(value);
+            }
+        })?;
+        self.count = shape.count;
+        self.shape = shape;
+        Ok(about)
+    }
+
+    fn find_format(&mut self) {
+        if let Some(format) = self.options.format {
+            self.format = format;
+            return;
+        }
+        let detected = detect(&self.shape, self.is_table());
+        self.format = detected.format;
+        self.near_formats = detected.near;
+    }
+
+    fn find_columns(&mut self) -> Result<(), ReadError> {
+        let rules = self.rules();
+        let line = if self.is_table() {
+            self.header_line()
+        } else {
+            1
+        };
+        let failed = |error: super::columns::ColumnsError| match self.near_formats.as_slice() {
+            [] => ReadError::at(line, error),
+            near => {
+                let near = near.join(", ");
+                ReadError::at(
+                    line,
+                    format!("{error}; it resembles {near}, but lacks some of its columns"),
+                )
+            }
+        };
+        let columns = Columns::find(&self.shape, rules).map_err(failed)?;
+        if self.count > 0 || self.is_table() {
+            let has_text = !self.options.is_without_text && self.count > 0;
+            let has_date = !self.options.is_undated;
+            columns
+                .check(&self.shape, rules, has_text, has_date)
+                .map_err(failed)?;
+        }
+        self.columns = columns;
+        Ok(())
+    }
+
+    fn rules(&self) -> Rules<'i> {
+        Rules {
+            mapping: &self.options.mapping,
+            format: self.format,
+            statuses: &self.options.statuses,
+            is_table: self.is_table(),
+        }
+    }
+
+    fn header_line(&self) -> u64 {
+        let mut rows = self.rows().skip_while(is_blank);
+        rows.next().and_then(Result::ok).map_or(1, |row| row.line)
+    }
+
+    /// Finds the order of numeric dates, and the day of collection.
+    fn find_dates(&mut self, about: About) {
+        if self.order.is_none() && self.format.form != Form::WholeJson {
+            let mut dates = Vec::new();
+            for found in self.records() {
+                let Ok(Ok(record)) = found else {
+                    continue;
+                };
+                let fields = [Field::Date, Field::OwnerReplyDate];
+                let filled = fields.into_iter().filter_map(|field| record.filled(field));
+                dates.extend(filled.map(str::to_owned));
+            }
+            self.order = find_order(dates.into_iter());
+        }
+        let stated = about
+            .collected
+            .and_then(|text| date::parse(&text, self.order, "").ok());
+        self.collected = self.options.as_of.or(stated).or(self.options.file_date);
+        let of_columns = self.columns.business(&self.shape).map(str::to_owned);
+        self.business = about.business.or(of_columns);
     }
 
     /// Returns the records in their order. An error of the source is the last item.
     pub fn records(&self) -> Box<dyn Iterator<Item = Result<Found, ReadError>> + '_> {
-        let text = match &self.content {
-            Content::Text(text, _) if !self.is_table() => text,
-            _ => {
+        let mut number = 0;
+        let mut read = move |entry: Entry| {
+            number += 1;
+            let line = entry.line;
+            let found = entry.value.and_then(|value| self.record(&value, line));
+            found
+                .map(|record| record.numbered(number))
+                .map_err(|reason| Refusal { line, reason })
+        };
+        match self.entries() {
+            Ok(found) => Box::new(found.entries.map(move |entry| Ok(read(entry?)))),
+            Err(error) => Box::new(std::iter::once(Err(error))),
+        }
+    }
+
+    fn record(&self, value: &Value, line: u64) -> Result<Record, String> {
+        let needs = || self.format.needs.split_whitespace();
+        if !value.is_object() {
+            return Err("is not an object".to_owned());
+        }
+        let is_there = |key: &str| value.get(key).is_some() || value["review"].get(key).is_some();
+        if !needs().all(is_there) {
+            let name = self.format.title.split(' ').next().unwrap_or_default();
+            let needs = needs().collect::<Vec<_>>().join(" or no ");
+            return Err(format!("is not a review of {name}: it has no {needs}"));
+        }
+        let mut record = self.columns.record(&self.shape, value, line, self.format);
+        if self.format.flag == "reviewd" {
+            record.is_ours = true;
+            record.extra = extra(value, KEYS_OPTIONAL);
+        }
+        Ok(record)
+    }
+
+    /// Calls `read` with each object.
+    fn each(&self, read: &mut dyn FnMut(Entry)) -> Result<About, ReadError> {
+        let Entries { entries, about } = self.entries()?;
+        for entry in entries {
+            // An error of the source is reported when its records are read.
+            let Ok(entry) = entry else {
+                break;
+            };
+            read(entry);
+        }
+        Ok(about)
+    }
+
+    /// Returns the objects of the source.
+    fn entries(&self) -> Result<Entries<'_>, ReadError> {
+        match &self.content {
+            Content::Json(text) => {
+                let rules = ListRules {
+                    mapping: &self.options.mapping,
+                    list: self.options.list.as_deref(),
+                    place: self.options.place.as_deref(),
+                };
+                let found = find(text, rules)?;
+                let about = About {
+                    collected: found.collected,
+                    business: found.business,
+                };
+                let entry = |element: Element<'_>| Entry {
+                    line: element.line,
+                    value: element.value(),
+                };
+                let elements = found.elements.into_iter();
+                Ok(Entries {
+                    entries: Box::new(elements.map(move |element| Ok(entry(element)))),
+                    about,
+                })
+            }
+            Content::Objects(objects) => {
+                let entries = objects.iter().map(|object| {
+                    Ok(Entry {
+                        line: object.line,
+                        value: Ok(object.value.clone()),
+                    })
+                });
+                Ok(Entries {
+                    entries: Box::new(entries),
+                    about: About::default(),
+                })
+            }
+            Content::Workbook(_) | Content::Csv(_) => {
                 let rows = self.rows().skip_while(is_blank).skip(1);
                 let rows = rows.filter(|row| !is_blank(row));
-                return Box::new(rows.map(|row| Ok(self.row(&row?))));
+                Ok(Entries {
+                    entries: Box::new(rows.map(|row| Ok(self.row(row?)))),
+                    about: About::default(),
+                })
             }
-        };
-        let mapping = &self.options.mapping;
-        match elements(text, mapping) {
-            Ok(elements) => {
-                Box::new(elements.map(|element| Ok(element.record(self.format, mapping))))
-            }
-            Err(error) => Box::new(once(Err(error))),
         }
     }
 
     fn is_table(&self) -> bool {
-        matches!(self.content, Content::Workbook(_)) || self.format.form == Form::Table
+        matches!(self.content, Content::Workbook(_) | Content::Csv(_))
     }
 
     fn rows(&self) -> Box<dyn Iterator<Item = Result<Row, ReadError>> + '_> {
         match &self.content {
             Content::Workbook(rows) => Box::new(rows.iter().cloned().map(Ok)),
-            Content::Text(text, _) => Box::new(csv::rows(text, csv::find_delimiter(text))),
+            Content::Csv(text) => Box::new(Table::new(text).rows()),
+            Content::Json(_) | Content::Objects(_) => Box::new(std::iter::empty()),
         }
     }
 
-    /// Makes a record of a row, or returns why the row is refused.
-    fn row(&self, row: &Row) -> Found {
-        let (line, width) = (row.line, self.columns.names.len());
-        let refused = |reason| Err(Refusal { line, reason });
+    /// Makes an object of a row, or returns why the row is refused.
+    fn row(&self, row: Row) -> Entry {
+        let line = row.line;
+        let width = self.header.len();
+        let refused = |reason| Entry {
+            line,
+            value: Err(reason),
+        };
         match row.misplaced {
             Some(opened) if opened == line => return refused(MISPLACED.to_owned()),
             Some(opened) => return refused(format!("line {opened}: {MISPLACED}")),
@@ -235,27 +505,36 @@ impl<'i> ImportSource<'i> {
             let count = row.cells.len();
             return refused(format!("has {count} columns, but the header has {width}"));
         }
-        Ok(self.columns.record(&row.cells, line))
+        let missing = std::iter::repeat_n(String::new(), width.saturating_sub(row.cells.len()));
+        let cells = row.cells.into_iter().chain(missing);
+        let pairs = self.header.iter().cloned().zip(cells.map(Value::from));
+        Entry {
+            line,
+            value: Ok(Value::Object(pairs.collect())),
+        }
     }
 
     /// Returns a report with the detected properties.
     pub(super) fn report(&self) -> SourceReport {
-        let (encoding, delimiter) = match &self.content {
-            Content::Workbook(_) => (None, None),
-            Content::Text(text, encoding) => {
-                let delimiter = self.is_table().then(|| csv::find_delimiter(text).into());
-                (Some(encoding.name()), delimiter)
-            }
+        let delimiter = match &self.content {
+            Content::Csv(text) => Some(Table::new(text).delimiter.into()),
+            _ => None,
         };
-        let (columns, unused_columns) = self.columns.report();
+        let columns = self.columns.report(&self.shape);
+        let used = columns
+            .used
+            .into_iter()
+            .map(|(field, name)| (field, name.into()));
         SourceReport {
             source: self.name.clone(),
             kind: &self.format.title,
-            encoding,
+            encoding: self.encoding.map(Encoding::name),
             delimiter,
             date_order: self.order.map(Order::name),
-            columns: Map::from_iter(columns),
-            unused_columns,
+            near_formats: self.near_formats.clone(),
+            business: self.business.clone(),
+            columns: Map::from_iter(used),
+            unused_columns: columns.unused,
             ..SourceReport::default()
         }
     }
@@ -270,9 +549,7 @@ fn is_blank(row: &Result<Row, ReadError>) -> bool {
 fn foreign(text: &str) -> Option<&'static str> {
     let start = text.trim_start();
     let has = |key: &str| text.contains(key);
-    if start.starts_with('<') {
-        Some("is a web page or XML: export the reviews as a table or as JSON")
-    } else if start.starts_with('{') && has("\"features\"") && has("\"geometry\"") {
+    if start.starts_with('{') && has("\"features\"") && has("\"geometry\"") {
         Some(
             "is Google Maps' list of the reviews that you wrote about others: in Takeout choose \
              \"Google Business Profile\" instead, signed in as the owner of the place",

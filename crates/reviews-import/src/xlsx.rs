@@ -9,8 +9,9 @@ use std::io::Cursor;
 use calamine::{DataRef, Reader, Xlsx, XlsxError};
 use zip::ZipArchive;
 
-use super::columns::{COLUMNS_MAX, Row};
+use super::csv::Row;
 use super::record::ReadError;
+use super::shape::COLUMNS_MAX;
 
 /// Largest unpacked size of a workbook, 512 MiB, by the sizes in the archive's directory; a larger one is refused.
 const UNPACKED_BYTES_MAX: u64 = 512 << 20;

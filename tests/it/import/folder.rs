@@ -77,7 +77,9 @@ fn neither_a_dry_run_nor_a_refusal_under_strict_writes() {
     let text = folder.says(&[&source, "--dry-run"], 0, "");
     for line in [
         "  3 added, 0 changed, 0 unchanged, 0 repeated, 2 refused, 0 on the ignore list and not added",
-        &format!("{source}:8: rating: \"4.5\" is not a whole number of stars"),
+        &format!(
+            "{source}:8: rating: \"4.5\" is not a whole number of stars: --scale rounds it, such as --scale 5"
+        ),
         "2 of 3 are verified and so published; 0 newly verified, 0 hidden at their source",
     ] {
         assert!(text.lines().any(|found| found == line), "{line}: {text}");

@@ -52,7 +52,8 @@ fn each_kind_of_source_gives_the_same_reviews_in_every_form() {
 fn lines_of_every_kind_are_refused_one_by_one() {
     let google = "2: is not a review of Google: it has no starRating";
     let ours = "2: is not a review of reviewd: it has no id or no rating";
-    let any = "2: author: is missing; rating: is missing; date: is missing";
+    let any =
+        "2: author: is missing; rating: is missing; date: is missing; --undated takes such reviews";
     for (kind, [one, two], refused) in [
         ("google", GOOGLE, google),
         ("reviewd", OURS, ours),
@@ -75,11 +76,16 @@ fn values_that_are_lists_or_objects_are_refused_and_erase_nothing() {
     // If the first key has no value, the next key is used. An empty list counts as no value.
     let text = r#"{"text":null,"value":"Fine."}"#;
     let reply = r#"{"value":"Thank you."}"#;
-    let english = r#"{"en":"Thanks"}"#;
+    let english = r#"{"en":"Thanks","de":"Danke"}"#;
     for (text, reply, why, expected) in [
         ("\"Good.\"", "\"Thanks.\"", "", &kept),
         (r#"["a","b"]"#, "null", "text: is an array", &kept),
-        (r#"{"en":"Good."}"#, "null", "text: is an object", &kept),
+        (
+            r#"{"en":"Good.","de":"Gut."}"#,
+            "null",
+            "text: is an object",
+            &kept,
+        ),
         ("\"Good.\"", english, "owner_reply: is an object", &kept),
         (text, reply, "", &fine),
         ("\"Fine.\"", "[]", "", &json!(["Fine.", null])),

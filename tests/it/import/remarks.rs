@@ -27,7 +27,11 @@ fn ten_remarks_are_shown_and_the_rest_is_counted() {
     for (rows, more) in [(10, ""), (11, "and 1 more remarks\n")] {
         let rows = (0..rows).map(|row| format!("{row},Ann,5,2024-03-04,none\n"));
         let table = "id,author,rating,date,url\n".to_owned() + &rows.collect::<String>();
-        let text = folder.says(&[&folder.file("a.csv", table), "--dry-run"], 0, more);
+        let text = folder.says(
+            &[&folder.file("a.csv", table), "--dry-run", "--no-text"],
+            0,
+            more,
+        );
         assert_eq!(text.matches(": source_url: ").count(), 10, "{text}");
         assert_eq!(text.contains("more remarks"), !more.is_empty(), "{text}");
     }

@@ -22,7 +22,7 @@ fn standard_input_is_a_source_of_any_format() {
 }
 
 #[test]
-fn a_dry_run_shows_three_reviews_as_they_would_be_published() {
+fn a_dry_run_shows_the_newest_the_oldest_and_each_oddity_as_they_would_be_published() {
     let folder = Folder::new();
     let mut table = "id,name,stars,date,text,reply,verified\n".to_owned();
     for day in 1..=4 {
@@ -31,13 +31,13 @@ fn a_dry_run_shows_three_reviews_as_they_would_be_published() {
     }
     table += "5,Eve,5,2024-03-05,Not verified.,,no\n";
     let source = folder.file("a.csv", table);
-    let expected = "as they would be published:\n  \
-        ★★★★☆ 2024-03-04 Ann 4, import\n    Word 4\n    reply: Thanks 4.\n  \
-        ★★★☆☆ 2024-03-03 Ann 3, import\n    Word 3\n    reply: Thanks 3.\n  \
-        ★★☆☆☆ 2024-03-02 Ann 2, import\n    Word 2\n    reply: Thanks 2.\n";
+    let expected = "as they would be published:\n  the newest:\n  \
+        ★★★★★ 2024-03-05 Eve, import (not published: not verified, or hidden at its source)\n    Not verified.\n  \
+        the oldest:\n  ★☆☆☆☆ 2024-03-01 Ann 1, import\n    Word 1\n    reply: Thanks 1.\n  \
+        with a reply:\n  ★★★★☆ 2024-03-04 Ann 4, import\n    Word 4\n    reply: Thanks 4.\n";
     folder.says(&[&source, "--dry-run"], 0, expected);
     let report = folder.import(&[&source, "--dry-run"]);
     assert_eq!(report["sample"].as_array().unwrap().len(), 3);
-    assert_eq!(report["sample"][0]["text"], "Word 4");
+    assert_eq!(report["sample"][2]["review"]["text"], "Word 4");
     assert_eq!(folder.import(&[&source])["sample"], json!([]));
 }

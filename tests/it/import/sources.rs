@@ -139,7 +139,7 @@ fn a_mapping_names_columns_and_reaches_into_objects() {
         (table, "author=Who,rating=Points"),
     ] {
         let folder = Folder::new();
-        folder.import(&[&folder.file("a", text), "--map", mapping]);
+        folder.import(&[&folder.file("a", text), "--map", mapping, "--no-text"]);
         assert_eq!(folder.each("author"), ["Ann"], "{mapping}");
     }
     let folder = Folder::new();
@@ -170,7 +170,7 @@ fn unreadable_sources_end_the_import_with_a_remedy() {
     let not_utf8 = "a.csv: line 3: is not entirely UTF-8: set the encoding with --encoding";
     let ours = br#"{"type":"FeatureCollection","features":[{"geometry":{"type":"Point"}}]}"#;
     let no_author = "line 1: no known column contains the author: set it with --map author=COLUMN; the columns are \"Who\", ";
-    let table: [(&[u8], &str); 12] = [
+    let table: [(&[u8], &str); 13] = [
         (b"Who,Points,date\nAnn,5,2024-03-04\n", no_author),
         (
             b"PK\x03\x04\x14\0\x06",
@@ -179,7 +179,11 @@ fn unreadable_sources_end_the_import_with_a_remedy() {
         (b"\x1F\x8B\x08\0\0\0", "is compressed: unpack it"),
         (&whole.as_bytes()[..whole.len() - 100], "is truncated"),
         (b"[\n{\"stars\":5}]\n]", "line 3: is not readable JSON"),
-        (b"<!doctype html>", "is a web page or XML: export"),
+        (
+            b"<!doctype html>",
+            "is a web page without reviews in its linked data",
+        ),
+        (b"<a><b></a>", "line 1: is not valid XML"),
         (b"abc\0d", "contains zero bytes"),
         (ours, "is Google Maps' list of the reviews that you wrote"),
         (b"", "is empty: a table begins with a row"),

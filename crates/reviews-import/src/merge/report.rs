@@ -1,12 +1,15 @@
 //! The report of an import: counts by source, refusals, remarks, and counts of the resulting file. Serialized as JSON.
 
 use std::cmp::Reverse;
+use std::collections::HashSet;
 
 use serde::Serialize;
 use serde_json::Value;
 
-use super::Merge;
+use super::{Merge, Slot};
+use crate::review::StoredReview;
 use crate::source::SourceReport;
+use reviewd_wire::date::Date;
 
 /// Refusals that are reported with their reasons; further ones are only counted.
 const REFUSALS_MAX: usize = 100;
@@ -15,7 +18,7 @@ const REMARKS_MAX: usize = 10;
 /// Ids of missing or removed reviews that are reported; further ones are only counted.
 const IDS_MAX: usize = 10;
 /// Reviews in the report of a dry run.
-const SAMPLE_MAX: usize = 3;
+const SAMPLE_MAX: usize = 10;
 
 /// The result of an import, or of its dry run.
 #[derive(Debug, Default, Serialize)]
@@ -42,6 +45,8 @@ pub struct Report {
     pub missing_count: u64,
     /// The ids of the first 10 of them.
     pub missing_ids: Vec<String>,
+    /// Stored reviews that an earlier import read wrongly or with an approximate date, and that this one replaces.
+    pub replaced_count: u64,
     /// Stored reviews that were removed because their source no longer has them.
     pub pruned_count: u64,
     /// The ids of the first 10 of them.
@@ -56,8 +61,17 @@ pub struct Report {
     pub hidden_count: u64,
     /// Stored reviews that were not verified, and are now.
     pub newly_verified_count: u64,
-    /// In a dry run, the newest reviews that are new or changed; those that would be published come first.
-    pub sample: Vec<Value>,
+    /// In a dry run, some of the new or changed reviews: the newest, the oldest, and one of each kind of oddity.
+    pub sample: Vec<Sample>,
+}
+
+/// A review of a dry run, and why it is shown.
+#[derive(Debug, Serialize)]
+pub struct Sample {
+    /// The kind of the review.
+    pub why: &'static str,
+    /// Its keys in the file.
+    pub review: Value,
 }
 
 /// Why a record was refused, or a remark on a record that was accepted.
@@ -118,10 +132,13 @@ impl Merge<'_> {
     /// The reports of the sources, with the counts of added, changed and unchanged reviews.
     pub(super) fn source_reports(&self) -> Vec<SourceReport> {
         let mut sources = self.sources.clone();
-        for slot in self.slots.values() {
+        let superseded = self.superseded();
+        for (id, slot) in &self.slots {
+            let is_superseded = superseded.contains(id);
             if let Some(arrived) = &slot.arrived {
                 let source = &mut sources[arrived.source];
                 match (&slot.kept, &arrived.fresh) {
+                    (None, _) if is_superseded => source.repeated += 1,
                     (None, _) => source.added += 1,
                     (Some(_), Some(_)) => source.changed += 1,
                     (Some(_), None) => source.unchanged += 1,
@@ -142,7 +159,17 @@ impl Merge<'_> {
         let remarks = self.remarks.iter().chain(&duplicates).take(REMARKS_MAX);
         let missing = self.missing();
         let first = |ids: &[String]| ids.iter().take(IDS_MAX).cloned().collect();
-        let is_changed = !self.pruned.is_empty() || sources.iter().any(is_changed);
+        let superseded = self.superseded();
+        let is_replaced =
+            |id: &&String| self.slots.get(*id).is_some_and(|slot| slot.kept.is_some());
+        let replaced_count = superseded.iter().filter(is_replaced).count() as u64;
+        let is_changed =
+            !self.pruned.is_empty() || replaced_count > 0 || sources.iter().any(is_changed);
+        let left = self
+            .slots
+            .iter()
+            .filter(|(id, _)| !superseded.contains(*id));
+        let left: Vec<&Slot<'_>> = left.map(|(_, slot)| slot).collect();
         let mut report = Report {
             dry_run: is_dry,
             changes: is_changed,
@@ -154,16 +181,17 @@ impl Merge<'_> {
             missing_ids: first(&missing),
             pruned_count: self.pruned.len() as u64,
             pruned_ids: first(&self.pruned),
-            review_count: self.slots.len() as u64,
+            replaced_count,
+            review_count: left.len() as u64,
             sources,
             ..Report::default()
         };
         if is_dry {
             report.sample = self.sample();
         }
-        for slot in self.slots.values() {
-            let is_published = slot.version().is_some_and(|version| version.verified);
-            let was_unverified = slot.kept.as_ref().is_some_and(|kept| !kept.verified);
+        for slot in left {
+            let is_published = slot.version().is_some_and(|version| version.is_published);
+            let was_unverified = slot.kept.as_ref().is_some_and(|kept| !kept.is_published);
             let is_hidden = slot.arrived.as_ref().is_some_and(|arrived| arrived.hidden);
             report.published_count += u64::from(is_published);
             report.newly_verified_count += u64::from(is_published && was_unverified);
@@ -173,16 +201,67 @@ impl Merge<'_> {
         report
     }
 
-    fn sample(&self) -> Vec<Value> {
-        let fresh = self.slots.iter().filter_map(|(id, slot)| {
-            let fresh = slot.arrived.as_ref()?.fresh.as_ref()?;
-            Some((fresh.verified, fresh.date, id, &fresh.json))
-        });
-        let mut fresh: Vec<_> = fresh.collect();
-        fresh.sort_unstable_by_key(|&(verified, date, id, _)| Reverse((verified, date, id)));
-        let fresh = fresh.into_iter().take(SAMPLE_MAX);
-        fresh
-            .filter_map(|(.., json)| serde_json::from_str(json).ok())
-            .collect()
+    /// The newest and the oldest review, and one of each kind of oddity, of those that are new or changed.
+    fn sample(&self) -> Vec<Sample> {
+        let superseded = self.superseded();
+        let mut fresh: Vec<(Date, &String, StoredReview, bool)> = Vec::new();
+        for (id, slot) in self
+            .slots
+            .iter()
+            .filter(|(id, _)| !superseded.contains(*id))
+        {
+            if let Some((review, arrived)) = slot.arrived_review().zip(slot.arrived.as_ref())
+                && let Some(date) = review.date()
+            {
+                fresh.push((date, id, review, arrived.hidden));
+            }
+        }
+        fresh.sort_unstable_by_key(|&(date, id, ..)| Reverse((date, id)));
+        let mut sample = Vec::new();
+        let mut shown = HashSet::new();
+        for (why, is_odd) in ODDITIES {
+            let mut odd = fresh
+                .iter()
+                .filter(|(_, id, review, hidden)| is_odd(review, *hidden) && !shown.contains(*id));
+            let found = if why == OLDEST {
+                odd.next_back()
+            } else {
+                odd.next()
+            };
+            if let Some((_, id, review, _)) = found {
+                shown.insert(*id);
+                let review = Value::Object(review.0.clone());
+                sample.push(Sample { why, review });
+            }
+        }
+        sample.truncate(SAMPLE_MAX);
+        sample
     }
 }
+
+/// Why the oldest review is shown.
+const OLDEST: &str = "the oldest";
+
+/// Why a review is shown, and its condition.
+type Oddity = (&'static str, fn(&StoredReview, bool) -> bool);
+
+/// Kinds of reviews that a dry run shows one of, each with its condition on a review and whether that is hidden.
+const ODDITIES: [Oddity; 9] = [
+    ("the newest", |_, hidden| !hidden),
+    (OLDEST, |_, hidden| !hidden),
+    ("hidden at its source", |_, hidden| hidden),
+    ("without a text", |review, _| review.text("text").is_empty()),
+    ("with an approximate date", |review, _| {
+        !review.text("date_precision").is_empty()
+    }),
+    ("with a converted rating", |review, _| {
+        review.0.contains_key("rating_original")
+    }),
+    ("with a translation", |review, _| {
+        review.0.contains_key("translation")
+    }),
+    ("with a reply", |review, _| {
+        review.0.get("owner_reply").is_some_and(Value::is_object)
+    }),
+    ("with pictures", |review, _| review.0.contains_key("media")),
+];

@@ -1,0 +1,77 @@
+//! Reviews that another one replaces: what an earlier import read wrongly, and approximate dates where the exact one is
+//! known.
+
+use std::collections::HashSet;
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use super::{Merge, Slot, of_about, of_content};
+use crate::review::StoredReview;
+use crate::text::normal;
+
+impl Merge<'_> {
+    /// Ids of reviews that are not in the new file, because another one replaces them. The result does not depend on the
+    /// order of records.
+    pub(super) fn superseded(&self) -> HashSet<String> {
+        let mut superseded = self.without_text();
+        superseded.extend(self.approximate());
+        superseded
+    }
+
+    /// Stored reviews without a text of which this import has the text: same platform, author, day and stars.
+    fn without_text(&self) -> HashSet<String> {
+        let mut found = HashSet::new();
+        for slot in self.slots.values().filter(|slot| slot.kept.is_none()) {
+            let Some(review) = slot.arrived_review() else {
+                continue;
+            };
+            let Some(date) = review.date().filter(|_| !review.text("text").is_empty()) else {
+                continue;
+            };
+            let source = review.text("source");
+            let author = review.text("author");
+            for id in [
+                of_content(source, author, date, ""),
+                of_about(source, author, ""),
+            ] {
+                let stored = self.slots.get(&id).filter(|slot| !slot.named);
+                let stored = stored.and_then(Slot::stored);
+                if stored.is_some_and(|stored| stored.0.get("rating") == review.0.get("rating")) {
+                    found.insert(id);
+                }
+            }
+        }
+        found
+    }
+
+    /// Reviews with an approximate date that are there with an exact one, too: same platform, author and text.
+    fn approximate(&self) -> HashSet<String> {
+        let is_approximate =
+            |slot: &Slot<'_>| slot.version().is_some_and(|version| version.is_approximate);
+        let approximate: Vec<_> = self
+            .slots
+            .iter()
+            .filter(|(_, slot)| is_approximate(slot))
+            .collect();
+        if approximate.is_empty() {
+            return HashSet::new();
+        }
+        let exact = self.slots.values().filter(|slot| !is_approximate(slot));
+        let exact: HashSet<u64> = exact.filter_map(content).collect();
+        let replaced = approximate
+            .into_iter()
+            .filter(|(_, slot)| content(slot).is_some_and(|content| exact.contains(&content)));
+        replaced.map(|(id, _)| id.clone()).collect()
+    }
+}
+
+/// Identifies the content of a review; `None` without a text.
+fn content(slot: &Slot<'_>) -> Option<u64> {
+    let review = StoredReview::parse(&slot.version()?.json)?;
+    let text = normal(review.text("text"));
+    if text.is_empty() {
+        return None;
+    }
+    let mut hasher = DefaultHasher::new();
+    (review.platform(), normal(review.text("author")), text).hash(&mut hasher);
+    Some(hasher.finish())
+}

@@ -1,0 +1,210 @@
+//! Dates relative to the time of collection: "9 months ago", "hace 3 semanas", "vor einem Monat", "3 か月前".
+//!
+//! The date is the day of collection minus the interval, and as precise as the words: the month for weeks and months,
+//! the year for years.
+
+use jiff::Span;
+use jiff::civil;
+
+use reviewd_data::model::DatePrecision;
+use reviewd_wire::date::Date;
+
+/// A unit of time with its words in the languages of exports.
+const UNITS: [(Unit, &str); 5] = [
+    (
+        Unit::Hour,
+        "second seconds sec secs minute minutes min mins hour hours hr hrs sekunde sekunden minuten stunde stunden heure \
+         heures seconde secondes segundo segundos minuto minutos hora horas ora ore minuti secondi uur uren minuut godzinę \
+         godziny godzin minut minuty timme timmar time timer saat dakika час часа часов минуту минуты минут",
+    ),
+    (
+        Unit::Day,
+        "day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen dage dager dagar dzień dni gün \
+         день дня дней",
+    ),
+    (
+        Unit::Week,
+        "week weeks woche wochen semaine semaines semana semanas settimana settimane weken tydzień tygodnie tygodni vecka \
+         veckor uge uger uke uker hafta неделю недели недель",
+    ),
+    (
+        Unit::Month,
+        "month months monat monate monaten mois mes meses mese mesi maand maanden mês miesiąc miesiące miesięcy månad \
+         månader måned måneder ay месяц месяца месяцев bulan",
+    ),
+    (
+        Unit::Year,
+        "year years jahr jahre jahren ans année années año años anno anni jaar jaren ano anos rok lata lat år yıl год года \
+         лет tahun",
+    ),
+];
+
+/// Words that say that an interval ended now.
+const MARKERS: &str =
+    "ago hace vor il_y_a fa geleden há ha atrás temu sedan siden önce назад last lalu dernier";
+
+/// Words for one.
+const ONE: &str = "a an one ein eine einem einer einen un une una uno één een um uma en ett et bir jeden один last dernier";
+
+/// Words that do not change the meaning.
+const FILLERS: &str = "edited about over almost more than nearly circa etwa ca bearbeitet modifié por cerca de för for yang \
+    reviewed written posted";
+
+/// Words for today and yesterday.
+const TODAY: &str =
+    "today now heute jetzt aujourd'hui hoy oggi vandaag hoje dzisiaj idag bugün сегодня";
+const YESTERDAY: &str = "yesterday gestern hier ayer ieri gisteren ontem wczoraj igår dün вчера";
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Unit {
+    Hour,
+    Day,
+    Week,
+    Month,
+    Year,
+}
+
+/// A day that may stand for its month or year.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Approximate {
+    pub(super) date: Date,
+    pub(super) precision: Option<DatePrecision>,
+}
+
+/// Tells whether a text is a date relative to now.
+pub(super) fn is_relative(text: &str) -> bool {
+    parse(text, Date::MAX).is_some()
+}
+
+/// Parses a text relative to the day of collection; `None` if it is of another form, or before the year 1.
+pub(super) fn parse(text: &str, collected: Date) -> Option<Approximate> {
+    let lower = text.trim().to_lowercase().replace("il y a", "il_y_a");
+    if is_word(TODAY, &lower) || lower == "just now" {
+        return before(collected, Unit::Day, 0);
+    }
+    if is_word(YESTERDAY, &lower) {
+        return before(collected, Unit::Day, 1);
+    }
+    let (count, unit) = interval(&lower).or_else(|| east_asian(&lower))?;
+    before(collected, unit, count)
+}
+
+/// Parses words in any order: a number, a unit and a marker.
+fn interval(text: &str) -> Option<(i64, Unit)> {
+    let mut count = None;
+    let mut unit = None;
+    let mut has_marker = false;
+    for word in text.split(|c: char| c.is_whitespace() || c == ',' || c == '\u{a0}') {
+        let word = word.trim_matches(['.', '~', '(', ')']);
+        if word.is_empty() || is_word(FILLERS, word) {
+            continue;
+        }
+        let known = UNITS.iter().find(|(_, words)| is_word(words, word));
+        // In French `an` is a year; in English it stands before the unit.
+        let is_french_year = word == "an" && text.contains("il_y_a");
+        if let Ok(number) = word.parse::<u16>() {
+            count = Some(i64::from(number));
+        } else if is_french_year {
+            unit = Some(Unit::Year);
+        } else if let Some((known, _)) = known {
+            unit = Some(*known);
+        } else {
+            let is_marker = is_word(MARKERS, word);
+            let is_one = is_word(ONE, word);
+            if !is_marker && !is_one {
+                return None;
+            }
+            has_marker |= is_marker;
+            if is_one {
+                count = count.or(Some(1));
+            }
+        }
+    }
+    if !has_marker {
+        return None;
+    }
+    Some((count.unwrap_or(1), unit?))
+}
+
+/// `3 か月前`, `2年前`, `1 周前`.
+fn east_asian(text: &str) -> Option<(i64, Unit)> {
+    let text = text.strip_suffix('前')?.trim();
+    let end = text.find(|c: char| !c.is_ascii_digit())?;
+    let count: u16 = text[..end].parse().ok()?;
+    let unit = match text[end..].trim() {
+        "秒" | "分" | "分钟" | "時間" | "小时" => Unit::Hour,
+        "日" | "天" => Unit::Day,
+        "週間" | "周" | "週" => Unit::Week,
+        "か月" | "ヶ月" | "カ月" | "个月" | "個月" => Unit::Month,
+        "年" => Unit::Year,
+        _ => return None,
+    };
+    Some((i64::from(count), unit))
+}
+
+fn before(collected: Date, unit: Unit, count: i64) -> Option<Approximate> {
+    let year = i16::try_from(collected.year()).ok()?;
+    let month = i8::try_from(collected.month()).ok()?;
+    let day = i8::try_from(collected.day()).ok()?;
+    let day = civil::Date::new(year, month, day).ok()?;
+    let span = match unit {
+        Unit::Hour => Span::new(),
+        Unit::Day => Span::new().try_days(count).ok()?,
+        Unit::Week => Span::new().try_weeks(count).ok()?,
+        Unit::Month => Span::new().try_months(count).ok()?,
+        Unit::Year => Span::new().try_years(count).ok()?,
+    };
+    let day = day.checked_sub(span).ok()?;
+    let year = u16::try_from(day.year()).ok()?;
+    let month = u8::try_from(day.month()).ok()?;
+    let date = Date::new(year, month, u8::try_from(day.day()).ok()?).ok()?;
+    let precision = match unit {
+        Unit::Hour | Unit::Day => None,
+        Unit::Week | Unit::Month => Some(DatePrecision::Month),
+        Unit::Year => Some(DatePrecision::Year),
+    };
+    Some(Approximate { date, precision })
+}
+
+fn is_word(list: &str, word: &str) -> bool {
+    list.split_whitespace().any(|listed| listed == word)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn intervals_of_ten_languages_end_at_the_day_of_collection() {
+        let collected = Date::new(2026, 2, 1).expect("a day");
+        let month = Some(DatePrecision::Month);
+        let year = Some(DatePrecision::Year);
+        for (text, day, precision) in [
+            ("9 months ago", "2025-05-01", month),
+            ("a year ago", "2025-02-01", year),
+            ("Edited an hour ago", "2026-02-01", None),
+            ("hace 3 semanas", "2026-01-11", month),
+            ("vor einem Monat", "2026-01-01", month),
+            ("il y a un an", "2025-02-01", year),
+            ("il y a 2 mois", "2025-12-01", month),
+            ("due mesi fa", "", month),
+            ("2 mesi fa", "2025-12-01", month),
+            ("4 weken geleden", "2026-01-04", month),
+            ("há 5 dias", "2026-01-27", None),
+            ("2 lata temu", "2024-02-01", year),
+            ("för 2 år sedan", "2024-02-01", year),
+            ("3 ay önce", "2025-11-01", month),
+            ("2 года назад", "2024-02-01", year),
+            ("3 か月前", "2025-11-01", month),
+            ("yesterday", "2026-01-31", None),
+            ("3 months", "", month),
+            ("two cats ago", "", month),
+            ("", "", None),
+        ] {
+            let found = parse(text, collected);
+            let found = found.map(|found| (found.date.to_string(), found.precision));
+            let expected = (!day.is_empty()).then(|| (day.to_owned(), precision));
+            assert_eq!(found, expected, "{text}");
+        }
+    }
+}
