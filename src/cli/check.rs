@@ -8,6 +8,7 @@ use serde_json::json;
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
+use super::suggestions::suggestions;
 use super::values::OutputFormat;
 use crate::clock;
 use crate::dataset::{self, Decoded, Warning};
@@ -42,11 +43,17 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     warnings.retain(|warning| !args.allow.iter().any(|rule| rule == warning.code));
     let published = valid.map(|decoded| decoded.dataset.reviews.len());
     let unverified = valid.map(|decoded| decoded.dataset.unverified_count);
+    let suggestions = valid.map(|decoded| suggestions(&decoded.dataset));
+    let suggestions = suggestions.unwrap_or_default();
     let report: String = match args.format {
         OutputFormat::Text => {
             let warning = |warning: &Warning| format!("warning: {warning} [{}]\n", warning.code);
             let errors = errors.iter().map(|error| format!("error: {error}\n"));
-            errors.chain(warnings.iter().map(warning)).collect()
+            let shown = suggestions.iter().map(ToString::to_string);
+            errors
+                .chain(warnings.iter().map(warning))
+                .chain(shown)
+                .collect()
         }
         OutputFormat::Json => {
             let json = json!({
@@ -56,6 +63,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
                 "error_count": error_count,
                 "errors": errors,
                 "warnings": warnings,
+                "suggestions": suggestions,
             });
             format!("{json}\n")
         }

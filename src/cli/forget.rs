@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::config::DATA_DEFAULT;
-use super::exit::{Failure, print};
+use super::exit::{Failure, Status, print};
 use super::folder::Folder;
 use super::init::parse_name;
 use crate::clock;
@@ -14,7 +14,7 @@ use crate::model::RemovedReview;
 
 #[derive(Args)]
 pub(super) struct ForgetArgs {
-    /// Ids of the reviews; those that are not in the folder are only added to ignored.json
+    /// Ids of the reviews
     #[arg(required = true, value_name = "ID", value_parser = parse_id)]
     ids: Vec<String>,
     /// Reason, kept in ignored.json and not published
@@ -38,14 +38,26 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
     let mut merge = folder.merge()?;
     let mut list = folder.ignored.clone();
     let mut report = String::new();
+    let is_known =
+        |id: &&String| merge.source_of(id).is_some() || list.iter().any(|entry| entry.id == **id);
+    let unknown = args
+        .ids
+        .iter()
+        .filter(|id| !is_known(id))
+        .map(String::as_str);
+    let unknown: Vec<&str> = unknown.collect();
+    if !unknown.is_empty() {
+        let unknown = unknown.join(", ");
+        let message = format!("no review has the id {unknown}; nothing was changed");
+        return Err(Failure::new(Status::Data, message));
+    }
     for id in &args.ids {
         let is_removed = merge.forget(id);
         let is_new = list.iter().all(|entry| entry.id != *id);
         let outcome = match (is_removed, is_new) {
             (true, true) => "removed, and on the ignore list",
             (true, false) => "removed; was on the ignore list",
-            (false, true) => "not in the folder; on the ignore list now, so that no import adds it",
-            (false, false) => "was on the ignore list",
+            (false, _) => "was on the ignore list",
         };
         report.push_str(&format!("{id}: {outcome}\n"));
         if is_new {

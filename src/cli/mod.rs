@@ -18,7 +18,10 @@ mod manual;
 mod mcp;
 mod read;
 mod serve;
+mod suggestions;
 mod values;
+#[cfg(feature = "import")]
+mod verify;
 
 use std::collections::HashSet;
 use std::ffi::OsString;
@@ -73,6 +76,10 @@ enum Command {
     #[cfg(feature = "import")]
     #[command(after_help = FORGET_AFTER_HELP)]
     Forget(forget::ForgetArgs),
+    /// Say how stored reviews were verified: by the business, by a platform, or not at all
+    #[cfg(feature = "import")]
+    #[command(after_help = VERIFY_AFTER_HELP)]
+    Verify(verify::VerifyArgs),
     /// Print the insights that the service would publish, or the reasons for them
     #[command(after_help = "Example: reviewd insights data --explain fees")]
     Insights(insights::InsightsArgs),
@@ -141,9 +148,20 @@ are not added again. The file is replaced atomically, and the previous one is ke
 as reviews.json.bak.
 
 Examples:
-  reviewd import Takeout/*/account-*/location-*/reviews*.json --into data --dry-run
+  reviewd import takeout.zip --into data --from-platform --dry-run
   reviewd import reviews.csv --into data --map rating=Points --date-format dmy
+  reviewd import --undo --into data
   curl -fsS https://other.example/reviews.json | reviewd import - --into data";
+
+#[cfg(feature = "import")]
+const VERIFY_AFTER_HELP: &str = "\
+Without --by the business itself has verified the reviews. `reviewd import --undo`
+restores the previous file.
+
+Examples:
+  reviewd verify google-6a3a3793296502e662a9c97b1e123ae4
+  reviewd verify --all-from google --account
+  reviewd verify --all-from trustpilot --by Trustpilot --method invitation";
 
 #[cfg(feature = "import")]
 const INIT_AFTER_HELP: &str = "\
@@ -211,6 +229,8 @@ pub fn run() -> ExitCode {
         Command::Init(args) => init::run(&args),
         #[cfg(feature = "import")]
         Command::Forget(args) => forget::run(&args),
+        #[cfg(feature = "import")]
+        Command::Verify(args) => verify::run(&args),
         Command::Insights(args) => insights::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Config(args) => manual::settings(&args, &matches),

@@ -59,21 +59,22 @@ fn a_review_that_was_removed_is_not_added_again() {
 #[test]
 fn forgotten_ids_are_listed_once_and_need_a_reason() {
     let folder = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
-    let unknown = "gone: not in the folder; on the ignore list now";
-    let known = "gone: was on the ignore list\n";
+    let unknown = "no review has the id gone; nothing was changed";
+    let known = "r00001: was on the ignore list\n";
     for (arguments, status, text) in [
         (&["r00001"][..], 64, "--reason"),
         (&["r00001", "--reason", " "], 64, "--reason"),
         (&["no id", "--reason", "x"], 64, "no id"),
-        (&["r00001", "r00001", "gone", "--reason", "x"], 0, unknown),
-        (&["gone", "r00000", "--reason", "x"], 0, known),
+        (&["r00001", "gone", "--reason", "x"], 65, unknown),
+        (&["r00001", "r00001", "--reason", "x"], 0, "r00001: removed"),
+        (&["r00001", "r00000", "--reason", "x"], 0, known),
     ] {
         let said = forget(folder.path(), arguments, status);
         assert!(said.contains(text), "{said}");
     }
     let listed = ignored(folder.path());
     let ids: Vec<&Value> = listed.iter().map(|entry| &entry["id"]).collect();
-    assert_eq!(ids, ["r00001", "gone", "r00000"]);
+    assert_eq!(ids, ["r00001", "r00000"]);
 }
 
 #[test]

@@ -1,0 +1,272 @@
+//! What the page of a business lacks, each with JSON to paste: for the text of `reviewd check`.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+use serde_json::{Value, json};
+
+use crate::dataset::trade_of_type;
+use crate::model::{Business, Dataset};
+
+/// People that are suggested; further ones are not.
+const PEOPLE_MAX: usize = 5;
+
+/// Titles before the name of a person.
+const TITLES: [&str; 12] = [
+    "Dr", "Mr", "Mrs", "Ms", "Attorney", "Chef", "Frau", "Herr", "Dra", "Mme", "Sra", "Sr",
+];
+
+/// Reviews that must name a person who is not listed.
+const MENTIONS_MIN: u32 = 2;
+
+/// A key that the page lacks.
+#[derive(Debug, PartialEq, Serialize)]
+pub(super) struct Suggestion {
+    /// Where the value belongs.
+    path: &'static str,
+    /// What visitors miss.
+    message: String,
+    /// A value with the right form, to be edited.
+    example: Value,
+}
+
+impl fmt::Display for Suggestion {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let key = self.path.rsplit('.').next().unwrap_or_default();
+        let Suggestion {
+            path,
+            message,
+            example,
+        } = self;
+        writeln!(
+            formatter,
+            "suggestion: reviews.json: {path}: {message}, for example\n  \"{key}\": {example}"
+        )
+    }
+}
+
+/// Returns what the page of the business lacks.
+pub(super) fn suggestions(dataset: &Dataset) -> Vec<Suggestion> {
+    let business = &dataset.business;
+    let mut found = Vec::new();
+    let mut add = |path, message: &str, example| {
+        found.push(Suggestion {
+            path,
+            message: message.to_owned(),
+            example,
+        });
+    };
+    if business.address.street_address.is_empty() && business.address.locality.is_empty() {
+        let address = json!({"street_address": "1 Main St", "locality": "Quillhaven", "region": "CO", "postal_code": "80699",
+            "country": "US"});
+        add(
+            "business.address",
+            "visitors do not learn where to find you",
+            address,
+        );
+    }
+    if business.opening_hours.is_empty() {
+        let hours = json!(hours(trade_of_type(&business.kind)));
+        add(
+            "business.opening_hours",
+            "visitors do not learn when you are open",
+            hours,
+        );
+    }
+    if business.telephone.is_empty() {
+        add(
+            "business.telephone",
+            "visitors cannot call",
+            json!("+1 970-555-0142"),
+        );
+    }
+    if business.description.is_empty() {
+        let description = format!("{}: what you do, and for whom.", business.name);
+        add(
+            "business.description",
+            "search engines and the page have no sentence about you",
+            json!(description),
+        );
+    }
+    let people = people(dataset);
+    if !people.is_empty() {
+        let title = title(trade_of_type(&business.kind));
+        let listed = people
+            .iter()
+            .map(|name| json!({"name": name, "title": title}));
+        let all: Vec<Value> = existing(business).into_iter().chain(listed).collect();
+        let names = people.join(", ");
+        let message = format!("reviews name people whom the business does not list ({names})");
+        add("business.technicians", &message, json!(all));
+    }
+    found
+}
+
+/// The usual hours of a trade, in the notation of schema.org.
+fn hours(trade: &str) -> Vec<&'static str> {
+    match trade {
+        "legal" => vec!["Mo-Th 08:30-17:30", "Fr 08:30-16:00"],
+        "restaurant" => vec!["Tu-Su 11:30-22:00"],
+        "hotel" => vec!["Mo-Su 00:00-24:00"],
+        "retail" | "beauty" => vec!["Mo-Sa 09:00-18:00"],
+        _ => vec!["Mo-Fr 08:00-17:00"],
+    }
+}
+
+/// A title of the people of a trade.
+fn title(trade: &str) -> &'static str {
+    match trade {
+        "legal" => "Attorney",
+        "medical" => "Physician",
+        "restaurant" | "hotel" => "Host",
+        "beauty" => "Stylist",
+        "education" => "Teacher",
+        "home-services" | "automotive" => "Technician",
+        _ => "Team member",
+    }
+}
+
+fn existing(business: &Business) -> Vec<Value> {
+    let people = business.technicians.iter();
+    people
+        .map(|person| json!({"name": person.name, "title": person.title}))
+        .collect()
+}
+
+/// Names that the business does not list: of people in the taxonomy whom reviews mention, and after a title in the texts of
+/// several reviews; most frequent first.
+fn people(dataset: &Dataset) -> Vec<String> {
+    let listed: Vec<String> = dataset
+        .business
+        .technicians
+        .iter()
+        .map(|person| person.name.to_lowercase())
+        .collect();
+    let aliases = dataset.taxonomy.technicians.iter();
+    let aliases: Vec<String> = aliases
+        .flat_map(|person| std::iter::once(&person.name).chain(&person.aliases))
+        .map(|name| name.to_lowercase())
+        .collect();
+    let is_listed = |name: &str| {
+        let name = name.to_lowercase();
+        listed.iter().any(|known| known.contains(&name))
+    };
+    let is_alias = |name: &str| {
+        let name = name.to_lowercase();
+        aliases.iter().any(|known| known.contains(&name))
+    };
+    let mut counts: BTreeMap<String, u32> = BTreeMap::new();
+    for review in &dataset.reviews {
+        for name in review
+            .mentioned_technicians
+            .iter()
+            .filter(|name| !is_listed(name))
+        {
+            *counts.entry(name.clone()).or_default() += MENTIONS_MIN;
+        }
+        let mut titled = titled_names(&review.text);
+        titled.retain(|name| !is_listed(name) && !is_alias(name));
+        titled.sort_unstable();
+        titled.dedup();
+        for name in titled {
+            *counts.entry(name).or_default() += 1;
+        }
+    }
+    let mut people: Vec<(String, u32)> = counts.into_iter().collect();
+    people.retain(|(_, count)| *count >= MENTIONS_MIN);
+    people.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), name.clone()));
+    people.truncate(PEOPLE_MAX);
+    people.into_iter().map(|(name, _)| name).collect()
+}
+
+/// The names after a title such as "Dr.": one or two words that begin with a capital letter.
+fn titled_names(text: &str) -> Vec<String> {
+    let words: Vec<&str> = text.split_whitespace().collect();
+    let mut names = Vec::new();
+    for (at, word) in words.iter().enumerate() {
+        if !TITLES.contains(&word.trim_end_matches('.')) {
+            continue;
+        }
+        let mut name = Vec::new();
+        for next in words[at + 1..].iter().take(2) {
+            let plain = next.trim_end_matches(|letter: char| !letter.is_alphabetic());
+            if !plain.starts_with(char::is_uppercase) {
+                break;
+            }
+            name.push(plain);
+            // A name does not go on after a comma or at the end of a sentence.
+            if plain.len() < next.len() {
+                break;
+            }
+        }
+        if !name.is_empty() {
+            names.push(name.join(" "));
+        }
+    }
+    names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::{Files, decode, embedded};
+    use crate::wire::date::Timestamp;
+
+    fn dataset(change: impl Fn(&mut Value)) -> Dataset {
+        let mut reviews: Value = serde_json::from_slice(&embedded().reviews).expect("JSON");
+        change(&mut reviews);
+        let files = Files {
+            reviews: reviews.to_string().into_bytes(),
+            ..embedded()
+        };
+        decode(files, Timestamp::from_unix(4_000_000_000))
+            .expect("valid")
+            .dataset
+    }
+
+    #[test]
+    fn the_sample_lacks_nothing_and_an_empty_business_address_hours_and_telephone() {
+        assert_eq!(suggestions(&dataset(|_| {})), []);
+        let empty = dataset(|file| {
+            let business = &mut file["business"];
+            business["opening_hours"] = json!([]);
+            business["telephone"] = json!("");
+            business["address"]["street_address"] = json!("");
+            business["address"]["locality"] = json!("");
+        });
+        let paths: Vec<&str> = suggestions(&empty).iter().map(|one| one.path).collect();
+        assert_eq!(
+            paths,
+            [
+                "business.address",
+                "business.opening_hours",
+                "business.telephone"
+            ]
+        );
+    }
+
+    #[test]
+    fn people_whom_reviews_name_are_suggested_with_those_who_are_listed() {
+        let lacking = dataset(|file| {
+            let people = file["business"]["technicians"]
+                .as_array_mut()
+                .expect("a list");
+            people.retain(|person| person["name"] != "Adaeze Okafor");
+        });
+        let found = suggestions(&lacking);
+        assert_eq!(found.len(), 1);
+        let last = found[0]
+            .example
+            .as_array()
+            .and_then(|all| all.last().cloned());
+        assert_eq!(
+            last,
+            Some(json!({"name": "Adaeze Okafor", "title": "Attorney"}))
+        );
+        assert_eq!(
+            titled_names("Dr. Ann Lee and Ms O'Dowd"),
+            ["Ann Lee", "O'Dowd"]
+        );
+    }
+}

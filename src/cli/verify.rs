@@ -1,0 +1,115 @@
+//! `reviewd verify ID… | --all-from SOURCE`: says how stored reviews were verified.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::config::DATA_DEFAULT;
+use super::exit::{Failure, Status, print};
+use super::folder::{BACKUP, Folder};
+use super::init::parse_name;
+use crate::import::{Merge, VerifiedAs};
+use crate::model::platform;
+
+#[derive(Args)]
+pub(super) struct VerifyArgs {
+    /// Ids of the reviews
+    #[arg(required_unless_present = "all_from", value_name = "ID")]
+    ids: Vec<String>,
+    /// All reviews from this source, such as google
+    #[arg(long, value_name = "SOURCE", value_parser = parse_name)]
+    all_from: Option<String>,
+    /// Who verified that the authors are customers [default: the business itself]
+    #[arg(long, value_name = "NAME", value_parser = parse_name)]
+    by: Option<String>,
+    /// Method of that verifier, such as purchase or invitation
+    #[arg(long, value_name = "METHOD", requires = "by", value_parser = parse_name)]
+    method: Option<String>,
+    /// Not verified, but published by their platform with an account; pages and data say that they are not matched with a customer
+    #[arg(long, conflicts_with_all = ["by", "withdraw"])]
+    account: bool,
+    /// Not verified, and so not published
+    #[arg(long, conflicts_with = "by")]
+    withdraw: bool,
+    /// Directory with reviews.json
+    #[arg(long, value_name = "DIR", default_value = DATA_DEFAULT)]
+    data: PathBuf,
+}
+
+/// Changes the verification of the reviews, and writes the folder.
+pub(super) fn run(args: &VerifyArgs) -> Result<(), Failure> {
+    let folder = Folder::open(&args.data, false)?;
+    let mut merge = folder.merge()?;
+    let ids = ids(args, &merge)?;
+    let mut changed = 0;
+    for id in &ids {
+        let how = how(args, &merge.source_of(id).unwrap_or_default())?;
+        changed += u64::from(merge.verify(id, &how));
+    }
+    let file = args.data.join("reviews.json");
+    let count = ids.len();
+    if changed == 0 {
+        let report = format!(
+            "{}: nothing to change in {count}, not written\n",
+            file.display()
+        );
+        return print(report.as_bytes());
+    }
+    let updated_at = folder.write(&merge, None)?;
+    let report = format!(
+        "{}: {changed} of {count} changed, updated_at {updated_at}; the previous file is {BACKUP}\n",
+        file.display()
+    );
+    print(report.as_bytes())
+}
+
+/// Returns the ids that were named, each of which must be stored, or those of the source.
+fn ids(args: &VerifyArgs, merge: &Merge<'_>) -> Result<Vec<String>, Failure> {
+    let unknown: Vec<&str> = args
+        .ids
+        .iter()
+        .filter(|id| merge.source_of(id).is_none())
+        .map(String::as_str)
+        .collect();
+    if !unknown.is_empty() {
+        let unknown = unknown.join(", ");
+        let message = format!("no review has the id {unknown}; nothing was changed");
+        return Err(Failure::new(Status::Data, message));
+    }
+    let mut ids = args.ids.clone();
+    if let Some(source) = &args.all_from {
+        let found = merge.ids_from(source);
+        if found.is_empty() {
+            let sources = merge.sources().join(", ");
+            let message = format!("no review is from {source:?}; the sources are: {sources}");
+            return Err(Failure::new(Status::Data, message));
+        }
+        ids.extend(found);
+    }
+    ids.sort_unstable();
+    ids.dedup();
+    Ok(ids)
+}
+
+/// Returns how a review of `source` was verified.
+fn how(args: &VerifyArgs, source: &str) -> Result<VerifiedAs, Failure> {
+    if args.withdraw {
+        return Ok(VerifiedAs::Unverified);
+    }
+    if args.account {
+        let Some(name) = platform(source) else {
+            let message = format!(
+                "--account: {source:?} is not a platform that publishes reviews; nothing was changed"
+            );
+            return Err(Failure::new(Status::Data, message));
+        };
+        return Ok(VerifiedAs::Account(name.to_owned()));
+    }
+    Ok(match &args.by {
+        None => VerifiedAs::Business,
+        Some(by) => VerifiedAs::Platform {
+            by: by.clone(),
+            method: args.method.clone(),
+        },
+    })
+}
