@@ -13,7 +13,7 @@ const DELIMITERS: [u8; 4] = [b',', b';', b'\t', b'|'];
 
 /// A row of a table.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Row {
+pub(super) struct TableRow {
     /// The line on which it begins, from 1.
     pub(super) line: u64,
     pub(super) cells: Vec<String>,
@@ -23,7 +23,7 @@ pub(super) struct Row {
 
 /// A table: the text below a line such as `sep=;`, which Excel reads, and the delimiter.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Table<'t> {
+pub(super) struct CsvTable<'t> {
     text: &'t str,
     pub(super) delimiter: u8,
     first_line: u64,
@@ -31,26 +31,26 @@ pub(super) struct Table<'t> {
 
 /// The marks of one record.
 #[derive(Clone, Copy, Default)]
-struct Marks {
+struct QuotationMarks {
     /// The offset of a mark that opens a value which does not end after the closing mark.
     misplaced: Option<usize>,
     /// The offset of a mark that is never closed.
     unclosed: Option<usize>,
 }
 
-impl<'t> Table<'t> {
+impl<'t> CsvTable<'t> {
     /// Finds the delimiter of a table.
-    pub(super) fn new(text: &'t str) -> Table<'t> {
+    pub(super) fn new(text: &'t str) -> CsvTable<'t> {
         let first = text.lines().next().unwrap_or_default();
         let stated = first.trim().to_ascii_lowercase();
         if let Some([delimiter]) = stated.strip_prefix("sep=").map(str::as_bytes) {
-            return Table {
+            return CsvTable {
                 text: text[first.len()..].trim_start_matches(['\r', '\n']),
                 delimiter: *delimiter,
                 first_line: 2,
             };
         }
-        Table {
+        CsvTable {
             text,
             delimiter: find_delimiter(text),
             first_line: 1,
@@ -58,7 +58,7 @@ impl<'t> Table<'t> {
     }
 
     /// Returns the rows; the last one is an error if a quotation mark is never closed. Empty lines are skipped.
-    pub(super) fn rows(self) -> impl Iterator<Item = Result<Row, ReadError>> + use<'t> {
+    pub(super) fn rows(self) -> impl Iterator<Item = Result<TableRow, ReadError>> + use<'t> {
         let mut reader = ReaderBuilder::new();
         reader
             .delimiter(self.delimiter)
@@ -93,7 +93,7 @@ impl<'t> Table<'t> {
                 let message = "a quotation mark opens here and is never closed";
                 return Some(Err(ReadError::at(line_of(opened), message)));
             }
-            Some(Ok(Row {
+            Some(Ok(TableRow {
                 line,
                 cells: record.iter().map(str::to_owned).collect(),
                 misplaced: marks.misplaced.map(line_of),
@@ -113,8 +113,8 @@ fn line_ends(bytes: &[u8]) -> u64 {
 }
 
 /// Finds quotation marks in the wrong place in the bytes of a record.
-fn marks(bytes: &[u8], delimiter: u8) -> Marks {
-    let mut marks = Marks::default();
+fn marks(bytes: &[u8], delimiter: u8) -> QuotationMarks {
+    let mut marks = QuotationMarks::default();
     let mut at = 0;
     while at < bytes.len() {
         if bytes[at] != b'"' {
@@ -188,7 +188,7 @@ mod tests {
             (8, None, vec!["2", ""]),
             (9, None, vec!["", "3"]),
         ];
-        let read: Vec<_> = Table::new(table).rows().map(Result::unwrap).collect();
+        let read: Vec<_> = CsvTable::new(table).rows().map(Result::unwrap).collect();
         assert_eq!(read.len(), expected.len());
         for (row, (line, misplaced, cells)) in read.iter().zip(expected) {
             assert_eq!((row.line, row.misplaced), (line, misplaced));
@@ -206,9 +206,9 @@ mod tests {
             ("one", b','),
             ("sep=;\r\na,b;c", b';'),
         ] {
-            assert_eq!(Table::new(head).delimiter, delimiter, "{head}");
+            assert_eq!(CsvTable::new(head).delimiter, delimiter, "{head}");
         }
-        let mut rows = Table::new("sep=;\r\na;b\r\n").rows();
+        let mut rows = CsvTable::new("sep=;\r\na;b\r\n").rows();
         let first = rows.next().expect("a row").expect("readable");
         assert_eq!(
             (first.line, first.cells),

@@ -110,10 +110,10 @@ impl SourceFormat {
     }
 
     /// The number of marks that the shape has, and of all marks.
-    fn marks_in(&self, shape: &Shape) -> Marks {
+    fn marks_in(&self, shape: &Shape) -> MarkCounts {
         let marks = self.marks.split_whitespace();
         let is_present = |mark: &&str| mark.split('|').any(|name| shape.has(name));
-        Marks {
+        MarkCounts {
             present: marks.clone().filter(is_present).count(),
             all: marks.count(),
         }
@@ -121,7 +121,7 @@ impl SourceFormat {
 }
 
 /// Counts of marks.
-struct Marks {
+struct MarkCounts {
     present: usize,
     all: usize,
 }

@@ -71,7 +71,7 @@ pub(super) struct ListRules<'r> {
 }
 
 /// A list with its path.
-struct List<'t> {
+struct ObjectList<'t> {
     path: Vec<String>,
     elements: Vec<&'t str>,
     /// Whether its elements are reviews by their keys.
@@ -145,7 +145,7 @@ fn search<'t>(
     path: &mut Vec<String>,
     depth: usize,
     rules: ListRules<'_>,
-    lists: &mut Vec<List<'t>>,
+    lists: &mut Vec<ObjectList<'t>>,
 ) {
     if json.starts_with('[') {
         let Ok(elements) = serde_json::from_str::<Vec<&RawValue>>(json) else {
@@ -165,7 +165,7 @@ fn search<'t>(
             }
         }
         if is_reviews || is_objects || path.is_empty() {
-            lists.push(List {
+            lists.push(ObjectList {
                 path: path.clone(),
                 elements,
                 is_reviews,
@@ -178,7 +178,7 @@ fn search<'t>(
     }
     let before = lists.len();
     if depth > 0
-        && let Ok(members) = serde_json::from_str::<Members<'t>>(json)
+        && let Ok(members) = serde_json::from_str::<ObjectMembers<'t>>(json)
     {
         for (key, value) in members.0 {
             if value.starts_with(['{', '[']) {
@@ -192,7 +192,7 @@ fn search<'t>(
     let is_page = lists[before..].iter().any(|list| list.is_reviews);
     if is_asked || (!is_page && is_review(json, rules.mapping)) {
         lists.truncate(before);
-        lists.push(List {
+        lists.push(ObjectList {
             path: path.clone(),
             elements: vec![json],
             is_reviews: true,
@@ -201,13 +201,13 @@ fn search<'t>(
 }
 
 /// The members of an object in their order; of a key that is there twice, both.
-struct Members<'t>(Vec<(String, &'t str)>);
+struct ObjectMembers<'t>(Vec<(String, &'t str)>);
 
-impl<'de: 't, 't> serde::Deserialize<'de> for Members<'t> {
+impl<'de: 't, 't> serde::Deserialize<'de> for ObjectMembers<'t> {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         struct Visitor<'t>(std::marker::PhantomData<&'t str>);
         impl<'de: 't, 't> serde::de::Visitor<'de> for Visitor<'t> {
-            type Value = Members<'t>;
+            type Value = ObjectMembers<'t>;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.write_str("an object")
@@ -221,7 +221,7 @@ impl<'de: 't, 't> serde::Deserialize<'de> for Members<'t> {
                 while let Some((key, value)) = map.next_entry::<String, &'de RawValue>()? {
                     members.push((key, value.get()));
                 }
-                Ok(Members(members))
+                Ok(ObjectMembers(members))
             }
         }
         deserializer.deserialize_map(Visitor(std::marker::PhantomData))
@@ -229,9 +229,9 @@ impl<'de: 't, 't> serde::Deserialize<'de> for Members<'t> {
 }
 
 /// A document without known reviews: its longest list of objects, else the document itself as one element.
-fn unknown<'t>(document: &'t str, lists: Vec<List<'t>>) -> List<'t> {
+fn unknown<'t>(document: &'t str, lists: Vec<ObjectList<'t>>) -> ObjectList<'t> {
     let longest = lists.into_iter().max_by_key(|list| list.elements.len());
-    longest.unwrap_or_else(|| List {
+    longest.unwrap_or_else(|| ObjectList {
         path: Vec::new(),
         elements: vec![document],
         is_reviews: false,
@@ -239,8 +239,11 @@ fn unknown<'t>(document: &'t str, lists: Vec<List<'t>>) -> List<'t> {
 }
 
 /// Chooses the lists of reviews: all, unless they are lists of several places or of different things.
-fn choose<'t>(mut lists: Vec<List<'t>>, rules: ListRules<'_>) -> Result<Vec<&'t str>, ReadError> {
-    let paths = |lists: &[List<'_>]| {
+fn choose<'t>(
+    mut lists: Vec<ObjectList<'t>>,
+    rules: ListRules<'_>,
+) -> Result<Vec<&'t str>, ReadError> {
+    let paths = |lists: &[ObjectList<'_>]| {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for list in lists.iter().filter(|list| list.is_reviews) {
             *counts.entry(list.path.join(".")).or_default() += list.elements.len();
@@ -258,7 +261,7 @@ fn choose<'t>(mut lists: Vec<List<'t>>, rules: ListRules<'_>) -> Result<Vec<&'t 
         }
     } else if let Some(place) = rules.place {
         let is_place = |key: &String| key == place || normal(key) == normal(place);
-        let is_in_place = |list: &List<'_>| list.path.iter().any(is_place);
+        let is_in_place = |list: &ObjectList<'_>| list.path.iter().any(is_place);
         if lists.iter().any(is_in_place) {
             lists.retain(is_in_place);
         }

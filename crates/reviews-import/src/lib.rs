@@ -65,7 +65,7 @@ mod tests;
 
 pub use encoding_rs::Encoding;
 pub use formats::{SourceFormat, formats, named};
-pub use merge::{Merge, Note, Report, Sample, VerifiedAs, new_file};
+pub use merge::{Merge, Note, Report, ReviewSample, VerifiedAs, new_file};
 pub use record::{Field, Found, MappedField, Mapping, ReadError, Record, Refusal, parse_mapping};
 pub use source::{ImportSource, Options, SourceReport, Vouched};
 pub use status::{PublishedIf, StatusOptions, parse_published_if};

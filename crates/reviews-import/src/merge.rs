@@ -28,7 +28,7 @@ mod superseded;
 mod verify;
 
 use super::source::SourceReport;
-pub use report::{Note, Report, Sample};
+pub use report::{Note, Report, ReviewSample};
 pub use verify::VerifiedAs;
 
 /// The stored reviews, and the changes of an import.

@@ -10,30 +10,30 @@ use reviewd_data::model::DatePrecision;
 use reviewd_wire::date::Date;
 
 /// A unit of time with its words in the languages of exports.
-const UNITS: [(Unit, &str); 5] = [
+const UNITS: [(TimeUnit, &str); 5] = [
     (
-        Unit::Hour,
+        TimeUnit::Hour,
         "second seconds sec secs minute minutes min mins hour hours hr hrs sekunde sekunden minuten stunde stunden heure \
          heures seconde secondes segundo segundos minuto minutos hora horas ora ore minuti secondi uur uren minuut godzinę \
          godziny godzin minut minuty timme timmar time timer saat dakika час часа часов минуту минуты минут",
     ),
     (
-        Unit::Day,
+        TimeUnit::Day,
         "day days tag tage tagen jour jours día días dia dias giorno giorni dag dagen dage dager dagar dzień dni gün \
          день дня дней",
     ),
     (
-        Unit::Week,
+        TimeUnit::Week,
         "week weeks woche wochen semaine semaines semana semanas settimana settimane weken tydzień tygodnie tygodni vecka \
          veckor uge uger uke uker hafta неделю недели недель",
     ),
     (
-        Unit::Month,
+        TimeUnit::Month,
         "month months monat monate monaten mois mes meses mese mesi maand maanden mês miesiąc miesiące miesięcy månad \
          månader måned måneder ay месяц месяца месяцев bulan",
     ),
     (
-        Unit::Year,
+        TimeUnit::Year,
         "year years jahr jahre jahren ans année années año años anno anni jaar jaren ano anos rok lata lat år yıl год года \
          лет tahun",
     ),
@@ -56,7 +56,7 @@ const TODAY: &str =
 const YESTERDAY: &str = "yesterday gestern hier ayer ieri gisteren ontem wczoraj igår dün вчера";
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Unit {
+enum TimeUnit {
     Hour,
     Day,
     Week,
@@ -80,17 +80,17 @@ pub(super) fn is_relative(text: &str) -> bool {
 pub(super) fn parse(text: &str, collected: Date) -> Option<Approximate> {
     let lower = text.trim().to_lowercase().replace("il y a", "il_y_a");
     if is_word(TODAY, &lower) || lower == "just now" {
-        return before(collected, Unit::Day, 0);
+        return before(collected, TimeUnit::Day, 0);
     }
     if is_word(YESTERDAY, &lower) {
-        return before(collected, Unit::Day, 1);
+        return before(collected, TimeUnit::Day, 1);
     }
     let (count, unit) = interval(&lower).or_else(|| east_asian(&lower))?;
     before(collected, unit, count)
 }
 
 /// Parses words in any order: a number, a unit and a marker.
-fn interval(text: &str) -> Option<(i64, Unit)> {
+fn interval(text: &str) -> Option<(i64, TimeUnit)> {
     let mut count = None;
     let mut unit = None;
     let mut has_marker = false;
@@ -105,7 +105,7 @@ fn interval(text: &str) -> Option<(i64, Unit)> {
         if let Ok(number) = word.parse::<u16>() {
             count = Some(i64::from(number));
         } else if is_french_year {
-            unit = Some(Unit::Year);
+            unit = Some(TimeUnit::Year);
         } else if let Some((known, _)) = known {
             unit = Some(*known);
         } else {
@@ -127,41 +127,41 @@ fn interval(text: &str) -> Option<(i64, Unit)> {
 }
 
 /// `3 か月前`, `2年前`, `1 周前`.
-fn east_asian(text: &str) -> Option<(i64, Unit)> {
+fn east_asian(text: &str) -> Option<(i64, TimeUnit)> {
     let text = text.strip_suffix('前')?.trim();
     let end = text.find(|c: char| !c.is_ascii_digit())?;
     let count: u16 = text[..end].parse().ok()?;
     let unit = match text[end..].trim() {
-        "秒" | "分" | "分钟" | "時間" | "小时" => Unit::Hour,
-        "日" | "天" => Unit::Day,
-        "週間" | "周" | "週" => Unit::Week,
-        "か月" | "ヶ月" | "カ月" | "个月" | "個月" => Unit::Month,
-        "年" => Unit::Year,
+        "秒" | "分" | "分钟" | "時間" | "小时" => TimeUnit::Hour,
+        "日" | "天" => TimeUnit::Day,
+        "週間" | "周" | "週" => TimeUnit::Week,
+        "か月" | "ヶ月" | "カ月" | "个月" | "個月" => TimeUnit::Month,
+        "年" => TimeUnit::Year,
         _ => return None,
     };
     Some((i64::from(count), unit))
 }
 
-fn before(collected: Date, unit: Unit, count: i64) -> Option<Approximate> {
+fn before(collected: Date, unit: TimeUnit, count: i64) -> Option<Approximate> {
     let year = i16::try_from(collected.year()).ok()?;
     let month = i8::try_from(collected.month()).ok()?;
     let day = i8::try_from(collected.day()).ok()?;
     let day = civil::Date::new(year, month, day).ok()?;
     let span = match unit {
-        Unit::Hour => Span::new(),
-        Unit::Day => Span::new().try_days(count).ok()?,
-        Unit::Week => Span::new().try_weeks(count).ok()?,
-        Unit::Month => Span::new().try_months(count).ok()?,
-        Unit::Year => Span::new().try_years(count).ok()?,
+        TimeUnit::Hour => Span::new(),
+        TimeUnit::Day => Span::new().try_days(count).ok()?,
+        TimeUnit::Week => Span::new().try_weeks(count).ok()?,
+        TimeUnit::Month => Span::new().try_months(count).ok()?,
+        TimeUnit::Year => Span::new().try_years(count).ok()?,
     };
     let day = day.checked_sub(span).ok()?;
     let year = u16::try_from(day.year()).ok()?;
     let month = u8::try_from(day.month()).ok()?;
     let date = Date::new(year, month, u8::try_from(day.day()).ok()?).ok()?;
     let precision = match unit {
-        Unit::Hour | Unit::Day => None,
-        Unit::Week | Unit::Month => Some(DatePrecision::Month),
-        Unit::Year => Some(DatePrecision::Year),
+        TimeUnit::Hour | TimeUnit::Day => None,
+        TimeUnit::Week | TimeUnit::Month => Some(DatePrecision::Month),
+        TimeUnit::Year => Some(DatePrecision::Year),
     };
     Some(Approximate { date, precision })
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use super::columns::{Columns, Rules};
-use super::csv::{Row, Table};
+use super::csv::{CsvTable, TableRow};
 use super::date::{self, Order, find_order};
 use super::formats::{Form, SourceFormat, detect, formats};
 use super::json::{Element, ListRules, extra, find};
@@ -160,21 +160,21 @@ impl SourceReport {
 }
 
 enum Content<'i> {
-    Workbook(Vec<Row>),
+    Workbook(Vec<TableRow>),
     Csv(Cow<'i, str>),
     Json(Cow<'i, str>),
     Objects(Vec<MarkedUp>),
 }
 
 /// An object of the source, or why there is none.
-struct Entry {
+struct SourceObject {
     line: u64,
     value: Result<Value, String>,
 }
 
 /// All objects of a source.
-struct Entries<'s> {
-    entries: Box<dyn Iterator<Item = Result<Entry, ReadError>> + 's>,
+struct SourceObjects<'s> {
+    entries: Box<dyn Iterator<Item = Result<SourceObject, ReadError>> + 's>,
     about: About,
 }
 
@@ -380,7 +380,7 @@ impl<'i> ImportSource<'i> {
     /// Returns the records in their order. An error of the source is the last item.
     pub fn records(&self) -> Box<dyn Iterator<Item = Result<Found, ReadError>> + '_> {
         let mut number = 0;
-        let mut read = move |entry: Entry| {
+        let mut read = move |entry: SourceObject| {
             number += 1;
             let line = entry.line;
             let found = entry.value.and_then(|value| self.record(&value, line));
@@ -414,8 +414,8 @@ impl<'i> ImportSource<'i> {
     }
 
     /// Calls `read` with each object.
-    fn each(&self, read: &mut dyn FnMut(Entry)) -> Result<About, ReadError> {
-        let Entries { entries, about } = self.entries()?;
+    fn each(&self, read: &mut dyn FnMut(SourceObject)) -> Result<About, ReadError> {
+        let SourceObjects { entries, about } = self.entries()?;
         for entry in entries {
             // An error of the source is reported when its records are read.
             let Ok(entry) = entry else {
@@ -427,7 +427,7 @@ impl<'i> ImportSource<'i> {
     }
 
     /// Returns the objects of the source.
-    fn entries(&self) -> Result<Entries<'_>, ReadError> {
+    fn entries(&self) -> Result<SourceObjects<'_>, ReadError> {
         match &self.content {
             Content::Json(text) => {
                 let rules = ListRules {
@@ -440,24 +440,24 @@ impl<'i> ImportSource<'i> {
                     collected: found.collected,
                     business: found.business,
                 };
-                let entry = |element: Element<'_>| Entry {
+                let entry = |element: Element<'_>| SourceObject {
                     line: element.line,
                     value: element.value(),
                 };
                 let elements = found.elements.into_iter();
-                Ok(Entries {
+                Ok(SourceObjects {
                     entries: Box::new(elements.map(move |element| Ok(entry(element)))),
                     about,
                 })
             }
             Content::Objects(objects) => {
                 let entries = objects.iter().map(|object| {
-                    Ok(Entry {
+                    Ok(SourceObject {
                         line: object.line,
                         value: Ok(object.value.clone()),
                     })
                 });
-                Ok(Entries {
+                Ok(SourceObjects {
                     entries: Box::new(entries),
                     about: About::default(),
                 })
@@ -465,7 +465,7 @@ impl<'i> ImportSource<'i> {
             Content::Workbook(_) | Content::Csv(_) => {
                 let rows = self.rows().skip_while(is_blank).skip(1);
                 let rows = rows.filter(|row| !is_blank(row));
-                Ok(Entries {
+                Ok(SourceObjects {
                     entries: Box::new(rows.map(|row| Ok(self.row(row?)))),
                     about: About::default(),
                 })
@@ -477,19 +477,19 @@ impl<'i> ImportSource<'i> {
         matches!(self.content, Content::Workbook(_) | Content::Csv(_))
     }
 
-    fn rows(&self) -> Box<dyn Iterator<Item = Result<Row, ReadError>> + '_> {
+    fn rows(&self) -> Box<dyn Iterator<Item = Result<TableRow, ReadError>> + '_> {
         match &self.content {
             Content::Workbook(rows) => Box::new(rows.iter().cloned().map(Ok)),
-            Content::Csv(text) => Box::new(Table::new(text).rows()),
+            Content::Csv(text) => Box::new(CsvTable::new(text).rows()),
             Content::Json(_) | Content::Objects(_) => Box::new(std::iter::empty()),
         }
     }
 
     /// Makes an object of a row, or returns why the row is refused.
-    fn row(&self, row: Row) -> Entry {
+    fn row(&self, row: TableRow) -> SourceObject {
         let line = row.line;
         let width = self.header.len();
-        let refused = |reason| Entry {
+        let refused = |reason| SourceObject {
             line,
             value: Err(reason),
         };
@@ -508,7 +508,7 @@ impl<'i> ImportSource<'i> {
         let missing = std::iter::repeat_n(String::new(), width.saturating_sub(row.cells.len()));
         let cells = row.cells.into_iter().chain(missing);
         let pairs = self.header.iter().cloned().zip(cells.map(Value::from));
-        Entry {
+        SourceObject {
             line,
             value: Ok(Value::Object(pairs.collect())),
         }
@@ -517,7 +517,7 @@ impl<'i> ImportSource<'i> {
     /// Returns a report with the detected properties.
     pub(super) fn report(&self) -> SourceReport {
         let delimiter = match &self.content {
-            Content::Csv(text) => Some(Table::new(text).delimiter.into()),
+            Content::Csv(text) => Some(CsvTable::new(text).delimiter.into()),
             _ => None,
         };
         let columns = self.columns.report(&self.shape);
@@ -540,7 +540,7 @@ impl<'i> ImportSource<'i> {
     }
 }
 
-fn is_blank(row: &Result<Row, ReadError>) -> bool {
+fn is_blank(row: &Result<TableRow, ReadError>) -> bool {
     let row = row.as_ref();
     row.is_ok_and(|row| row.cells.iter().all(|cell| cell.trim().is_empty()))
 }

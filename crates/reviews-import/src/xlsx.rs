@@ -9,7 +9,7 @@ use std::io::Cursor;
 use calamine::{DataRef, Reader, Xlsx, XlsxError};
 use zip::ZipArchive;
 
-use super::csv::Row;
+use super::csv::TableRow;
 use super::record::ReadError;
 use super::shape::COLUMNS_MAX;
 
@@ -36,7 +36,7 @@ fn unreadable(error: impl fmt::Display) -> ReadError {
 }
 
 /// Returns the rows of the first sheet that is not empty.
-pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Row>, ReadError> {
+pub(super) fn rows(bytes: &[u8]) -> Result<Vec<TableRow>, ReadError> {
     let failed =
         |error: XlsxError| ReadError::whole(format!("is a workbook that cannot be read: {error}"));
     let mut book = open(bytes)?;
@@ -44,13 +44,13 @@ pub(super) fn rows(bytes: &[u8]) -> Result<Vec<Row>, ReadError> {
         let Ok(mut cells) = book.worksheet_cells_reader(&name) else {
             continue;
         };
-        let (mut rows, mut left): (Vec<Row>, _) = (Vec::new(), UNPACKED_BYTES_MAX);
+        let (mut rows, mut left): (Vec<TableRow>, _) = (Vec::new(), UNPACKED_BYTES_MAX);
         while let Some(cell) = cells.next_cell().map_err(failed)? {
             let (line, column) = cell.get_position();
             let line = u64::from(line) + 1;
             if rows.last().is_none_or(|row| row.line != line) {
-                let row = Row::default();
-                rows.push(Row { line, ..row });
+                let row = TableRow::default();
+                rows.push(TableRow { line, ..row });
             }
             // One column beyond the limit is enough to refuse the table.
             let column = usize::try_from(column).unwrap_or(COLUMNS_MAX);

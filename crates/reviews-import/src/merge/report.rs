@@ -62,12 +62,12 @@ pub struct Report {
     /// Stored reviews that were not verified, and are now.
     pub newly_verified_count: u64,
     /// In a dry run, some of the new or changed reviews: the newest, the oldest, and one of each kind of oddity.
-    pub sample: Vec<Sample>,
+    pub sample: Vec<ReviewSample>,
 }
 
 /// A review of a dry run, and why it is shown.
 #[derive(Debug, Serialize)]
-pub struct Sample {
+pub struct ReviewSample {
     /// The kind of the review.
     pub why: &'static str,
     /// Its keys in the file.
@@ -202,7 +202,7 @@ impl Merge<'_> {
     }
 
     /// The newest and the oldest review, and one of each kind of oddity, of those that are new or changed.
-    fn sample(&self) -> Vec<Sample> {
+    fn sample(&self) -> Vec<ReviewSample> {
         let superseded = self.superseded();
         let mut fresh: Vec<(Date, &String, StoredReview, bool)> = Vec::new();
         for (id, slot) in self
@@ -231,7 +231,7 @@ impl Merge<'_> {
             if let Some((_, id, review, _)) = found {
                 shown.insert(*id);
                 let review = Value::Object(review.0.clone());
-                sample.push(Sample { why, review });
+                sample.push(ReviewSample { why, review });
             }
         }
         sample.truncate(SAMPLE_MAX);
