@@ -252,7 +252,8 @@ fn an_archive_of_google_becomes_a_page_in_three_commands() {
     .concat())
     .with(0);
     let server = Server::start_on(data.as_ref());
-    let page = server.get("/").text();
+    let response = server.get("/");
+    let page = response.text();
     assert!(
         page.contains("<bdi>Google</bdi> account, not matched with a customer"),
         "{page}"
