@@ -9,4 +9,10 @@ for (const [name, colorScheme] of [['front-page', 'light'], ['front-page-dark', 
   await page.screenshot({ path: `${directory}/${name}.png` });
   await page.context().close();
 }
+const [review] = (await (await fetch(`${base}/api/reviews/search?has_reply=true&min_rating=5&limit=1`)).json()).reviews;
+const page = await open(browser, { viewport: { width: 390, height: 844 } }, []);
+await page.goto(`${base}/reviews/${review.id}`, { waitUntil: 'networkidle' });
+await page.screenshot({ path: `${directory}/review-page.png` });
+await page.goto(`${base}/?lang=ar`, { waitUntil: 'networkidle' });
+await page.screenshot({ path: `${directory}/front-page-arabic.png` });
 await browser.close();
