@@ -113,6 +113,7 @@ fn beside_a_thousand_verifications_that_hang_a_renewal_a_newcomer_and_an_unsubsc
         .unwrap();
     good.wait_verification(2);
     assert_soon(began);
+    let renewal = began.elapsed();
     let other = IpAddr::from([192, 0, 2, 1]);
     let began = Instant::now();
     let newcomer = good.callback("/newcomer");
@@ -120,6 +121,8 @@ fn beside_a_thousand_verifications_that_hang_a_renewal_a_newcomer_and_an_unsubsc
         .unwrap();
     rig.wait_active(&newcomer);
     assert_soon(began);
+    let first = began.elapsed();
+    println!("beside 800 verifications that hang: a renewal {renewal:?}, a newcomer {first:?}");
     let began = Instant::now();
     rig.ask("unsubscribe", FEED, &callback).unwrap();
     rig.wait_gone(&callback);
