@@ -15,14 +15,16 @@ use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy
 use reviewd_wire::date::parse_timestamp;
 use reviewd_wire::text::quote;
 
-/// Longest reason in a message, 200 characters: the reason may quote the file.
-const REASON_CHARS_MAX: usize = 200;
-
 /// Largest count in an insights document: 2^53 - 1, up to which every JSON parser is exact.
 const COUNT_MAX: u64 = 9_007_199_254_740_991;
 
 /// Reviews that can be pinned. Our choice: more would push the newest ones off the first screens.
 const FEATURED_MAX: usize = 10;
+
+/// Keys of an insights document that depend on its method.
+const METHOD_KEYS: [&str; 6] = [
+    "method", "coverage", "limits", "entities", "topics", "temporal",
+];
 
 /// The message about an id of no published review.
 const NOT_PUBLISHED: &str = "is not the id of a published review";
@@ -111,62 +113,145 @@ pub(super) fn check_insights(
     published: Option<FindPublished<'_, '_>>,
     problems: &mut Problems,
 ) {
-    let is_json = json::read(INSIGHTS, given, problems, |_| ()).is_some();
-    let Some(bytes) = given.as_deref().filter(|_| is_json) else {
+    let is_complete = json::read(INSIGHTS, given, problems, insights).is_some();
+    let Some(bytes) = given.as_deref().filter(|_| is_complete) else {
         return;
     };
     let check = Check::new(INSIGHTS);
     match serde_json::from_slice(bytes) {
         Ok(insights) => {
-            check_values(&insights, &check);
+            check_quarters(&insights, &check);
             if let Some(published) = published {
                 check_references(&insights, published, &check);
             }
         }
-        Err(error) => check.problems.borrow_mut().push(|| {
-            // The reason may quote the file, unescaped and at any length.
-            let reason = json::reason(&error);
-            let plain = reason.chars().filter(|character| !character.is_control());
-            let reason: String = plain.take(REASON_CHARS_MAX).collect();
-            Problem {
-                line: Some(error.line()),
-                column: Some(error.column()),
-                ..Problem::of_file(INSIGHTS.name, format!("cannot be published: {reason}"))
-            }
+        // The two parsers read a number differently, for example.
+        Err(error) => check.problems.borrow_mut().push(|| Problem {
+            line: Some(error.line()),
+            column: Some(error.column()),
+            ..Problem::of_file(INSIGHTS.name, "has a value that cannot be published")
         }),
     }
     check.finish(bytes, problems);
 }
 
-/// Checks the time and the counts of the document, except counts in parts specific to a method, such as `coverage`.
-fn check_values(insights: &Insights, check: &Check) {
-    if parse_timestamp(insights.generated_at.as_bytes()).is_none() {
-        let value = quote(&insights.generated_at);
-        check.refuse("generated_at", Some(value), format_args!("is not {TIME}"));
-    }
-    let mut counts = vec![
-        ("version".to_owned(), insights.version),
-        ("review_count".to_owned(), insights.review_count),
-    ];
-    let mut add = |path: &str, mentions: u64, by_polarity: [u64; 3]| {
-        counts.push((format!("{path}.mention_count"), mentions));
-        for (polarity, count) in Polarity::ALL.into_iter().zip(by_polarity) {
-            counts.push((format!("{path}.{}_count", polarity.word()), count));
+/// Reads `insights.json`: records each key that is missing and each value of another type.
+fn insights(item: JsonItem<'_>) {
+    item.open_object(|keys| {
+        keys.key("version").count(COUNT_MAX);
+        keys.key("generated_at")
+            .text(TIME, |text| parse_timestamp(text.as_bytes()));
+        keys.key("model").any_string();
+        keys.key("review_count").count(COUNT_MAX);
+        keys.key("date_range").open_object(|keys| {
+            optional(keys.key("earliest"), any_string);
+            optional(keys.key("latest"), any_string);
+        });
+        optional(keys.key("overall_sentiment"), |item| {
+            item.open_object(|keys| {
+                for key in ["score", "positive_pct", "neutral_pct", "negative_pct"] {
+                    keys.key(key).any_number();
+                }
+            });
+        });
+        keys.key("aspects").list(0, insights_aspect);
+        optional(keys.key("per_review"), |item| {
+            item.entries(|item| {
+                item.open_object(|keys| {
+                    optional(keys.key("score"), any_number);
+                    for key in ["sentiment", "aspects", "technicians", "services"] {
+                        keys.key(key);
+                    }
+                });
+            });
+        });
+        keys.key("faq").list(0, |item| {
+            item.open_object(|keys| {
+                keys.key("question").any_string();
+                keys.key("answer").any_string();
+                keys.key("review_ids").list(0, any_string);
+            });
+        });
+        optional(keys.key("summary"), any_string);
+        optional(keys.key("pull_quote"), any_string);
+        // Another method may write any values here.
+        for key in METHOD_KEYS {
+            keys.key(key);
         }
-    };
+    });
+}
+
+fn insights_aspect(item: JsonItem<'_>) {
+    item.open_object(|keys| {
+        keys.key("id").any_string();
+        keys.key("label").any_string();
+        keys.key("mention_count").count(COUNT_MAX);
+        keys.key("positive_count").count(COUNT_MAX);
+        keys.key("neutral_count").count(COUNT_MAX);
+        keys.key("negative_count").count(COUNT_MAX);
+        optional(keys.key("positive_pct"), any_number);
+        optional(keys.key("score"), any_number);
+        keys.key("top_phrases").list(0, any_string);
+        keys.key("example_review_ids").list(0, any_string);
+        optional(keys.key("interval"), |item| {
+            let mut bounds = 0;
+            item.list(0, |item| {
+                item.any_number();
+                bounds += 1;
+            });
+            if item.is_list() && bounds != 2 {
+                item.refuse("does not have two numbers");
+            }
+        });
+        optional(keys.key("evidence"), |item| {
+            item.list(0, |item| {
+                item.open_object(|keys| {
+                    keys.key("review_id").any_string();
+                    keys.key("start").count(u64::from(u32::MAX));
+                    keys.key("end").count(u64::from(u32::MAX));
+                    let words = "\"positive\", \"neutral\" or \"negative\"";
+                    keys.key("polarity").text(words, Polarity::parse);
+                });
+            });
+        });
+        if let Some(change) = keys.given("change") {
+            change.any_string();
+        }
+    });
+}
+
+fn any_string(item: JsonItem<'_>) {
+    item.any_string();
+}
+
+fn any_number(item: JsonItem<'_>) {
+    item.any_number();
+}
+
+/// Reads a value unless it is null.
+fn optional(item: JsonItem<'_>, read: impl FnOnce(JsonItem<'_>)) {
+    if let Some(item) = item.non_null() {
+        read(item);
+    }
+}
+
+/// Checks the counts of quarters, a part that is left out where it has another form.
+fn check_quarters(insights: &Insights, check: &Check) {
     for (at, aspect) in insights.aspects.iter().enumerate() {
-        let path = format!("aspects[{at}]");
-        let by_polarity = Polarity::ALL.map(|polarity| aspect.count(Some(polarity)));
-        add(&path, aspect.mention_count, by_polarity);
-        for (at, one) in aspect.quarterly.iter().enumerate() {
-            let by_polarity = [one.negative_count, one.neutral_count, one.positive_count];
-            let path = format!("{path}.quarterly[{at}]");
-            add(&path, one.mention_count, by_polarity);
+        for (index, quarter) in aspect.quarterly.iter().enumerate() {
+            for (key, count) in [
+                ("mention_count", quarter.mention_count),
+                ("positive_count", quarter.positive_count),
+                ("neutral_count", quarter.neutral_count),
+                ("negative_count", quarter.negative_count),
+            ] {
+                if count > COUNT_MAX {
+                    let path = format_args!("aspects[{at}].quarterly[{index}].{key}");
+                    let message = format_args!("is not a whole number from 0 to {COUNT_MAX}");
+                    check.refuse(path, Some(count.to_string()), message);
+                }
+            }
         }
-    }
-    for (path, count) in counts.iter().filter(|(_, count)| *count > COUNT_MAX) {
-        let message = format_args!("is not a whole number from 0 to {COUNT_MAX}");
-        check.refuse(path, Some(count.to_string()), message);
     }
 }
 

@@ -281,7 +281,17 @@ impl<'a> JsonItem<'a> {
     }
 
     /// Reads an object with `read`, which requests each of its keys.
-    pub(super) fn object<T>(mut self, read: impl FnOnce(&mut JsonObject<'_>) -> T) -> T {
+    pub(super) fn object<T>(self, read: impl FnOnce(&mut JsonObject<'_>) -> T) -> T {
+        self.members(read, true)
+    }
+
+    /// Reads an object with `read`; the object may have further keys, which are ignored.
+    pub(super) fn open_object<T>(self, read: impl FnOnce(&mut JsonObject<'_>) -> T) -> T {
+        self.members(read, false)
+    }
+
+    /// Reads an object; refuses keys that `read` did not request if it is `closed`.
+    fn members<T>(mut self, read: impl FnOnce(&mut JsonObject<'_>) -> T, closed: bool) -> T {
         let mut unread = 0;
         if let Some(Node::Object { len, .. }) = self.nodes.first() {
             unread = *len;
@@ -296,8 +306,28 @@ impl<'a> JsonItem<'a> {
             unread,
         };
         let value = read(&mut object);
-        object.end();
+        object.end(closed);
         value
+    }
+
+    /// Reads an object with any keys: calls `read` with each value.
+    pub(super) fn entries(self, mut read: impl FnMut(JsonItem<'_>)) {
+        if !matches!(self.nodes.first(), Some(Node::Object { .. })) {
+            return self.mismatch("an object");
+        }
+        let mut rest = self.pairs();
+        while let Some((key, nodes)) = next_pair(&mut rest) {
+            read(JsonItem::new(
+                nodes,
+                JsonPath::Key(&self.path, key),
+                self.check,
+            ));
+        }
+    }
+
+    /// Whether the value is an array.
+    pub(super) fn is_list(self) -> bool {
+        matches!(self.nodes.first(), Some(Node::Array { .. }))
     }
 
     /// Reads an array of any length: calls `read` with each entry; `first` is the index of the first entry in the file.
@@ -424,6 +454,24 @@ impl<'a> JsonItem<'a> {
         value.unwrap_or(Rating::MIN)
     }
 
+    /// Reads a whole number from 0 to `max`.
+    pub(super) fn count(self, max: u64) {
+        let wanted = format_args!("a whole number from 0 to {max}");
+        self.value(wanted, |node| {
+            number(node)?.as_u64().filter(|count| *count <= max)
+        });
+    }
+
+    /// Reads any number.
+    pub(super) fn any_number(self) {
+        self.value("a number", number);
+    }
+
+    /// Reads a string of any length.
+    pub(super) fn any_string(self) {
+        self.text("a string", |_| Some(()));
+    }
+
     /// Reads a number.
     pub(super) fn number(self, range: RangeInclusive<f64>) -> Number {
         let wanted = format_args!("a number from {} to {}", range.start(), range.end());
@@ -499,8 +547,8 @@ impl<'a> JsonObject<'a> {
         None
     }
 
-    /// Records unknown and duplicate keys.
-    fn end(&self) {
+    /// Records duplicate keys, and unknown ones if the object is `closed`.
+    fn end(&self, closed: bool) {
         if self.unread == 0 {
             return;
         }
@@ -513,6 +561,7 @@ impl<'a> JsonObject<'a> {
                     seen.push(key);
                     continue;
                 }
+                _ if !closed => continue,
                 Some(name) => format!("is not a known key; did you mean \"{name}\"?"),
                 None => "is not a known key".to_owned(),
             };
