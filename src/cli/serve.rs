@@ -25,6 +25,7 @@ use super::exit::{Failure, Status};
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     let _last_lines = set_up_logs(args)?;
     server::end_process_on_panic();
+    process::warn_of_memory_limit();
     for warning in super::unknown_variables() {
         warn!("{warning}");
     }

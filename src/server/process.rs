@@ -89,6 +89,37 @@ pub fn allow_connections(connections: u32, requests: usize) {
     }
 }
 
+/// Address space below which a start warns, 512 MiB: the sample needs about 150 MiB, with two threads and a hub.
+const ADDRESS_SPACE_MIN: u64 = 512 << 20;
+
+/// Warns of a limit on the address space, of which an allocation or a thread may be refused: the allocator then ends the
+/// process without naming the limit.
+pub fn warn_of_memory_limit() {
+    if let Some(limit) = getrlimit(Resource::As).current
+        && limit < ADDRESS_SPACE_MIN
+    {
+        let limit_mib = limit >> 20;
+        warn!(
+            limit_mib,
+            "the limit on address space (ulimit -v, prlimit --as) is below 512 MiB: if memory or a thread is refused, \
+             the process ends"
+        );
+    }
+}
+
+/// Returns the limits that can be the reason why the system refused a thread, after a semicolon; "" if none is set.
+pub(super) fn thread_limits() -> String {
+    let space = getrlimit(Resource::As).current;
+    let processes = getrlimit(Resource::Nproc).current;
+    let space = space.map(|bytes| format!("address space {} MiB (ulimit -v)", bytes >> 20));
+    let processes = processes.map(|count| format!("{count} threads of this user (ulimit -u)"));
+    let limits: Vec<String> = [space, processes].into_iter().flatten().collect();
+    match limits.is_empty() {
+        true => String::new(),
+        false => format!("; limits of this process: {}", limits.join(", ")),
+    }
+}
+
 /// Returns the default memory limit in bytes of the search index for `text_bytes` of review text: five bytes for each
 /// byte of text, at least 128 MiB, and else at most a quarter of the memory of this machine or container, because a
 /// reload holds two indexes.

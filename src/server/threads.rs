@@ -16,6 +16,7 @@ use tokio::time::sleep;
 use tracing::error;
 
 use super::logs;
+use super::process::thread_limits;
 use crate::http::{AppState, Heartbeat, Liveness, REPORT_INTERVAL, Readiness, Reason};
 
 /// The exit status after a panic: EX_SOFTWARE of sysexits.h.
@@ -57,6 +58,7 @@ impl ThreadStarter {
         name: &str,
         body: impl FnOnce(&Heartbeat) -> T + Send + 'static,
     ) -> io::Result<JoinHandle<T>> {
+        let own_name = name;
         let name = format!("{}{name}", self.prefix);
         let readiness = Arc::clone(&self.readiness);
         let heartbeat = self.liveness.watch(&name);
@@ -71,10 +73,12 @@ impl ThreadStarter {
                 resume_unwind(panic)
             })
         });
-        if spawned.is_err() {
+        spawned.map_err(|cause| {
             heartbeat.end();
-        }
-        spawned
+            let limits = thread_limits();
+            let message = format!("{}{own_name}: {cause}{limits}", self.prefix);
+            io::Error::new(cause.kind(), message)
+        })
     }
 }
 

@@ -255,3 +255,14 @@ fn temporary_files_of_killed_processes_are_removed_at_the_next_start() {
         assert!(path(name).exists(), "{name}");
     }
 }
+
+#[test]
+fn a_start_with_too_little_memory_names_the_limit() {
+    let mut shell = Command::new("sh");
+    // 80 MiB, in KiB: enough to log, too little to serve.
+    let script = "ulimit -v 81920 && exec \"$@\"";
+    shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"]);
+    let ended = Ended::of(shell.args(["--no-hub", "--listen", "127.0.0.1:0"]));
+    assert_ne!(ended.status, Some(0));
+    assert!(ended.stderr.contains("ulimit -v"), "{}", ended.stderr);
+}
