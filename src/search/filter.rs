@@ -6,6 +6,8 @@ use std::fmt;
 use arrayvec::{ArrayString, ArrayVec};
 use base64::Engine;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use icu_properties::CodePointMapData;
+use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 
 use crate::dataset::is_id;
 use crate::model::Rating;
@@ -224,16 +226,13 @@ const TEXT_BYTES_MAX: usize = (KEY_BYTES_MAX * 4).div_ceil(3);
 /// Largest number of terms in `words`; more are rejected.
 pub const TERMS_MAX: usize = 16;
 
-/// Punctuation that is ignored around an unquoted word.
-const SIGNS: &str = "?!.,;:()&/-¿¡…";
-
 /// The terms of `words` that must or must not occur in a text: a folded text of at most [`TERMS_MAX`] terms.
 ///
 /// A word matches at the start of a word, so `miss` finds "missed" but not "dismiss". A quoted phrase matches whole
 /// words, so `"art of"` finds "art of" but not "smart office". An end of a term that is not a letter or digit, or is in
 /// a script without spaces, needs no word boundary there; a word of more than 32 bytes may begin anywhere. A `-` before
-/// a term excludes it. Punctuation around a word, such as commas and question marks, is ignored. Everything is folded,
-/// so typographic quotes and dashes work as well.
+/// a term excludes it. Punctuation and symbols (Unicode categories P and S) around a word are ignored; an emoji alone is
+/// a word. Everything is folded, so typographic quotes and dashes work as well.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Words<'b>(&'b str);
 
@@ -288,7 +287,7 @@ impl<'b> Words<'b> {
                     None => {
                         let end = after.find(|next: char| next.is_whitespace() || next == '"');
                         (text, rest) = after.split_at(end.unwrap_or(after.len()));
-                        text = text.trim_matches(|sign| SIGNS.contains(sign));
+                        text = trim_signs(text);
                     }
                 }
                 if !text.is_empty() {
@@ -305,6 +304,32 @@ impl<'b> Words<'b> {
             }
         })
     }
+}
+
+/// Returns `word` without the punctuation and symbols around it. If nothing else is left, symbols other than ASCII stay,
+/// so that an emoji is found, and a `&` or a dash between words is ignored.
+fn trim_signs(word: &str) -> &str {
+    let trimmed = word.trim_matches(is_sign);
+    if !trimmed.is_empty() {
+        return trimmed;
+    }
+    word.trim_matches(|sign: char| sign.is_ascii() || is_punctuation(sign))
+}
+
+/// Tells whether `character` is punctuation or a symbol.
+fn is_sign(character: char) -> bool {
+    if character.is_ascii() {
+        return character.is_ascii_punctuation();
+    }
+    is_punctuation(character) || GeneralCategoryGroup::Symbol.contains(category(character))
+}
+
+fn is_punctuation(character: char) -> bool {
+    GeneralCategoryGroup::Punctuation.contains(category(character))
+}
+
+fn category(character: char) -> GeneralCategory {
+    CodePointMapData::<GeneralCategory>::new().get(character)
 }
 
 impl<'b> Term<'b> {

@@ -7,6 +7,7 @@ use icu_normalizer::properties::CanonicalCombiningClassMapBorrowed;
 
 use super::filter::Term;
 use crate::wire::text::truncate;
+use substring_index::fold::is_ignored;
 pub use substring_index::fold::{fold, fold_into};
 
 /// Returns the ranges of `terms` in the first `bytes_max` bytes of the original `text`: the first `count_max` matches
@@ -76,13 +77,15 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
 }
 
 /// Tells whether `character` is a normalization boundary: it neither reorders nor composes with characters before it
-/// (UAX #15, NFC).
+/// (UAX #15, NFC). Those that folding drops are none, because marks after them belong to the letter before them.
 fn begins_piece(character: char) -> bool {
     // The first combining mark of Unicode; most texts in Latin script need no lookup.
     if character < '\u{300}' {
-        return true;
+        return character != '\u{ad}';
     }
-    CanonicalCombiningClassMapBorrowed::new().get_u8(character) == 0 && !composes_back(character)
+    CanonicalCombiningClassMapBorrowed::new().get_u8(character) == 0
+        && !composes_back(character)
+        && !is_ignored(character)
 }
 
 /// Tells whether `character` has combining class 0 and still composes with the one before, or decomposes into such a
@@ -127,6 +130,9 @@ mod tests {
         assert_eq!(found("a\u{301}\u{323}b", "b"), Some("b"));
         assert_eq!(found("Couldn\u{2019}t do", "n't"), Some("n\u{2019}t"));
         assert_eq!(found("Gro\u{df}e", "os"), Some("o\u{df}"));
+        assert_eq!(found("the pro\u{ad}bate.", "probate"), Some("pro\u{ad}bate"));
+        assert_eq!(found("x \u{ff26}\u{ff45}\u{ff45}", "fee"), Some("\u{ff26}\u{ff45}\u{ff45}"));
+        assert_eq!(found("it\u{b4}s", "it's"), Some("it\u{b4}s"));
     }
 
     #[test]
@@ -201,7 +207,7 @@ mod tests {
     proptest! {
         #[test]
         fn pieces_fold_separately_as_they_do_together(
-            text in "[a-zA-Z øŁ\u{2019}\u{a0}ßẞİıΣςK\u{300}\u{301}\u{323}\u{327}\u{345}\u{1100}-\u{1112}\u{1161}-\u{1175}\u{11a8}-\u{11c2}가é日\u{9c7}\u{9be}\u{9d7}👩\u{200d}🏽]{0,24}",
+            text in "[a-zA-Z øŁ\u{2019}\u{a0}ßẞİıΣςK\u{300}\u{301}\u{323}\u{327}\u{345}\u{1100}-\u{1112}\u{1161}-\u{1175}\u{11a8}-\u{11c2}가é日\u{9c7}\u{9be}\u{9d7}👩\u{200d}🏽`´\u{ad}ａ＜\u{338}\u{64e}\u{654}اάеё\u{308}]{0,24}",
         ) {
             let (mut whole, mut parts) = (String::new(), String::new());
             fold_into(&text, &mut whole);

@@ -258,17 +258,35 @@ fn holds_words(text: &str, words: &str) -> bool {
 
 /// The terms of the folded `words`, and whether each is quoted and excluded.
 pub(super) fn terms(words: &str) -> Vec<(Vec<char>, bool, bool)> {
-    let signs = |character: char| "?!.,;:()&/-¿¡…".contains(character);
     let terms = TERM.captures_iter(words).map(|term| {
         let (quoted, is_excluded) = (term.name("quoted"), !term["not"].is_empty());
         let text = match quoted {
             Some(quoted) => quoted.as_str().trim(),
-            None => term["word"].trim_matches(signs),
+            None => without_signs(term.name("word").map_or("", |word| word.as_str())),
         };
         (text.chars().collect(), quoted.is_some(), is_excluded)
     });
     let is_some = |(text, ..): &(Vec<char>, _, _)| !text.is_empty();
     terms.filter(is_some).collect()
+}
+
+/// Returns a word without the signs around it, or, if it has nothing else, without those that are ASCII or punctuation.
+fn without_signs(word: &str) -> &str {
+    let inner = |around: &'static Regex| {
+        let found = around.captures(word).expect("every word matches");
+        found.name("inner").map_or("", |inner| inner.as_str())
+    };
+    match inner(&AROUND) {
+        "" => inner(&AROUND_SYMBOLS),
+        inner => inner,
+    }
+}
+
+static AROUND: LazyLock<Regex> = LazyLock::new(|| around(r"[\p{P}\p{S}]"));
+static AROUND_SYMBOLS: LazyLock<Regex> = LazyLock::new(|| around(r"[\x00-\x7f\p{P}]"));
+
+fn around(signs: &str) -> Regex {
+    Regex::new(&format!("(?s)^{signs}*(?<inner>.*?){signs}*$")).expect("a regular expression")
 }
 
 /// A term; an unclosed quotation ends with the text.
@@ -282,8 +300,15 @@ pub(super) fn fold(text: &str) -> String {
     let classes = CanonicalCombiningClassMapBorrowed::new();
     let mapper = CaseMapperBorrowed::new();
     let mut out = String::new();
-    let mut follows_latin = false;
-    for character in DecomposingNormalizerBorrowed::new_nfd().normalize_iter(text.chars()) {
+    let mut follows_letter = false;
+    let characters = text
+        .chars()
+        .filter(|character| !IGNORED.contains(character));
+    let characters = characters.map(|character| match u32::from(character) {
+        wide @ 0xff01..=0xff5e => char::from((wide - 0xff01 + 0x21) as u8),
+        _ => character,
+    });
+    for character in DecomposingNormalizerBorrowed::new_nfd().normalize_iter(characters) {
         let is_mark = classes.get_u8(character) != 0;
         let folded = match mapper.simple_fold(character) {
             'ø' => 'o',
@@ -292,16 +317,18 @@ pub(super) fn fold(text: &str) -> String {
             'ħ' => 'h',
             'ŧ' => 't',
             'ı' => 'i',
-            '‘' | '’' | '‚' | '‛' | '′' | 'ʼ' | '‹' | '›' => '\'',
+            '`' | '´' | '‘' | '’' | '‚' | '‛' | '′' | 'ʼ' | '‹' | '›' => '\'',
             '“' | '”' | '„' | '‟' | '″' | '«' | '»' => '"',
             '‐' | '‑' | '‒' | '–' | '—' | '―' | '−' => '-',
             '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
             other => other,
         };
         if !is_mark {
-            follows_latin = matches!(folded, 'a'..='z' | '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}')
+            let is_latin = matches!(folded, 'a'..='z' | '\u{c0}'..='\u{24f}' | '\u{1e00}'..='\u{1eff}')
                 && !matches!(folded, '×' | '÷');
-        } else if follows_latin {
+            let is_greek = matches!(folded, '\u{370}'..='\u{3ff}' | '\u{1f00}'..='\u{1fff}');
+            follows_letter = is_latin || is_greek && folded.is_alphabetic();
+        } else if follows_letter {
             continue;
         }
         match folded {
@@ -310,8 +337,14 @@ pub(super) fn fold(text: &str) -> String {
         }
     }
     let composer = ComposingNormalizerBorrowed::new_nfc();
-    composer.normalize(&out).into_owned()
+    composer.normalize(&out).replace('ё', "е")
 }
+
+/// Characters that folding drops, those of the sample and of the pieces: soft hyphen, zero-width characters, selectors of
+/// variants, Arabic vowel signs.
+const IGNORED: [char; 6] = [
+    '\u{ad}', '\u{200b}', '\u{200d}', '\u{feff}', '\u{fe0f}', '\u{64e}',
+];
 
 /// A review of the sample, from which others are made.
 static TEMPLATE: LazyLock<Review> = LazyLock::new(|| sample().reviews.remove(0));
@@ -349,7 +382,8 @@ const NAMES: &str = "oses|family law|divorce|law: family|fees|billing|staff|.|an
 /// Pieces of texts: letters that fold, combining marks, and sequences that must stay whole.
 const PIECES: &str = "a|b|ab|aa|e|E\u{301}|é|\u{301}|ß|ẞ|ss|İ|ı|i|I|Σ|ς|σ|K|한|\u{1112}\u{1161}\u{11ab}|👩\u{200d}👩|👩|🏽|日本|本|\
     ǆ|Ǆ|\n| ||aaaaaaaa| a|-b|'|\u{2019}|\u{a0}|\u{201c}|\u{2014}|ø|Ł|1|\u{303}|й|\u{306}|. |क्या|\
-    abaababaabaababaababaabaababaabaab|*a b|🏽a b|'a b|b a ";
+    abaababaabaababaababaabaababaabaab|*a b|🏽a b|'a b|b a |\
+    `|´|\u{ad}|a\u{200b}\u{301}|ａｂ|！|❤\u{fe0f}|و\u{64e}|άλφα|α|Ё|е\u{308}|[a]|#b|。|€";
 
 /// Parameters besides `sort` and `limit`, with values to choose from, some more often than others.
 const PARAMETERS: [(&str, &str); 19] = [
