@@ -419,8 +419,9 @@ pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json
 /// The header of an MCP session's id.
 pub(crate) const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-const REQUEST_HEADERS: &str =
-    "Authorization, Content-Type, If-Match, If-Modified-Since, If-None-Match, If-Unmodified-Since";
+/// Request headers that pages may send to the read side: any. `*` does not include Authorization (Fetch §4.9), which is
+/// ignored.
+const REQUEST_HEADERS: &str = "*, Authorization";
 static ANY: HeaderValue = HeaderValue::from_static("*");
 static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
 static NO_STORE: HeaderValue = HeaderValue::from_static("no-store");

@@ -130,8 +130,14 @@ mod tests {
         assert_eq!(found("a\u{301}\u{323}b", "b"), Some("b"));
         assert_eq!(found("Couldn\u{2019}t do", "n't"), Some("n\u{2019}t"));
         assert_eq!(found("Gro\u{df}e", "os"), Some("o\u{df}"));
-        assert_eq!(found("the pro\u{ad}bate.", "probate"), Some("pro\u{ad}bate"));
-        assert_eq!(found("x \u{ff26}\u{ff45}\u{ff45}", "fee"), Some("\u{ff26}\u{ff45}\u{ff45}"));
+        assert_eq!(
+            found("the pro\u{ad}bate.", "probate"),
+            Some("pro\u{ad}bate")
+        );
+        assert_eq!(
+            found("x \u{ff26}\u{ff45}\u{ff45}", "fee"),
+            Some("\u{ff26}\u{ff45}\u{ff45}")
+        );
         assert_eq!(found("it\u{b4}s", "it's"), Some("it\u{b4}s"));
     }
 

@@ -259,22 +259,18 @@ impl<'b> Builder<'b> {
         }
     }
 
-    /// Sets a parameter to a JSON value. The rules of [`Builder::text`] apply, and the JSON type must match: a number
-    /// for a numeric parameter, a string for a text. `null` and an empty string count as absent.
+    /// Sets a parameter to a JSON value. The rules of [`Builder::text`] apply. A string is read as what the parameter
+    /// wants, as some clients and models send all values as strings; any other JSON type must match. `null` and an
+    /// empty string count as absent.
     pub fn json(&mut self, parameter: Parameter, value: &Value) {
-        let is_flag = parameter == Parameter::HasReply;
         let fits = match value {
             Value::Null => return,
-            Value::String(text) => text.is_empty() || !parameter.is_number() && !is_flag,
-            Value::Bool(_) => is_flag,
+            Value::String(_) => true,
+            Value::Bool(_) => parameter == Parameter::HasReply,
             Value::Number(_) => parameter.is_number(),
             Value::Array(_) | Value::Object(_) => false,
         };
-        let received = match value {
-            // With its quotation marks, so that the message shows why the type is wrong.
-            Value::String(text) if !fits => Cow::Owned(format!("\"{}\"", cut(text))),
-            _ => quote(value),
-        };
+        let received = quote(value);
         if fits {
             return self.text(parameter, &received);
         }
@@ -378,7 +374,7 @@ impl<'b> Builder<'b> {
                 filter.polarity = Some(Polarity::parse(text).ok_or(fault(Code::UnknownValue))?);
             }
             Parameter::HasReply => {
-                filter.has_reply = Some(text.parse().map_err(|_| fault(Code::UnknownValue))?);
+                filter.has_reply = Some(parse_flag(text).ok_or(fault(Code::UnknownValue))?);
             }
             Parameter::Sort => {
                 self.query.sort = Sort::parse(text).ok_or(fault(Code::UnknownValue))?;
@@ -435,6 +431,17 @@ impl<'b> Builder<'b> {
         let path = Some(parameter.name().into());
         self.issues.push(Issue::new(path, code, message, received));
     }
+}
+
+/// Parses `true` or `false`, in any case, as Python writes them `True` and `False`.
+fn parse_flag(text: &str) -> Option<bool> {
+    if text.eq_ignore_ascii_case("true") {
+        return Some(true);
+    }
+    if text.eq_ignore_ascii_case("false") {
+        return Some(false);
+    }
+    None
 }
 
 /// The value of a run of decimal digits, clamped to the largest `u32`; `None` for any other text.

@@ -8,7 +8,7 @@ fn unknown_paths_are_404() {
     let mut connection = service().connect();
     let unknown = "//|/reviews|/reviews.json/|/Reviews.json|/api|/api/reviews/|/api/reviews/search/|/api/reviews/since|\
         /api/reviews/since/2024-01-01/|/api/../reviews.json|/../../etc/passwd|/%2e%2e/reviews.json|\
-        /api%2Ffeed.json|/%2572eviews.json|/mcp/|/api/websub/hub/|/index.php?x=1";
+        /api%2Ffeed.json|/%2572eviews.json|/mcp//|/api/websub/hub/|/index.php?x=1";
     for path in unknown.split('|') {
         for method in ["GET", "POST", "OPTIONS"] {
             let reply = connection.send(method, path, &[]);

@@ -94,7 +94,13 @@ fn fold_piece(text: &str, out: &mut String) {
 /// Returns the letter without diacritics, or the ASCII form of a typographic sign.
 fn plain(character: char) -> char {
     match character {
-        '`' | '\u{b4}' | '\u{2018}'..='\u{201b}' | '\u{2032}' | '\u{2bc}' | '\u{2039}' | '\u{203a}' => '\'',
+        '`'
+        | '\u{b4}'
+        | '\u{2018}'..='\u{201b}'
+        | '\u{2032}'
+        | '\u{2bc}'
+        | '\u{2039}'
+        | '\u{203a}' => '\'',
         '\u{201c}'..='\u{201f}' | '\u{2033}' | '«' | '»' => '"',
         '\u{2010}'..='\u{2015}' | '\u{2212}' => '-',
         '\u{a0}' | '\u{2000}'..='\u{200a}' | '\u{202f}' | '\u{205f}' | '\u{3000}' => ' ',
@@ -162,10 +168,19 @@ mod tests {
             ("pro\u{ad}ba\u{200b}te\u{feff}", "beforeprobate"),
             ("e\u{200d}\u{301}", "beforee"),
             ("\u{ff26}\u{ff45}\u{ff45}\u{301}\u{ff01}", "beforefee!"),
-            ("\u{645}\u{64f}\u{62d}\u{64e}\u{627}\u{645}\u{64d}", "before\u{645}\u{62d}\u{627}\u{645}"),
+            (
+                "\u{645}\u{64f}\u{62d}\u{64e}\u{627}\u{645}\u{64d}",
+                "before\u{645}\u{62d}\u{627}\u{645}",
+            ),
             ("\u{627}\u{64e}\u{654}", "before\u{623}"),
-            ("\u{391}\u{3b8}\u{3ae}\u{3bd}\u{3b1} \u{1f04} \u{3b9}\u{308}\u{301}", "before\u{3b1}\u{3b8}\u{3b7}\u{3bd}\u{3b1} \u{3b1} \u{3b9}"),
-            ("\u{401}\u{43b}\u{43a}\u{430} \u{435}\u{308}", "before\u{435}\u{43b}\u{43a}\u{430} \u{435}"),
+            (
+                "\u{391}\u{3b8}\u{3ae}\u{3bd}\u{3b1} \u{1f04} \u{3b9}\u{308}\u{301}",
+                "before\u{3b1}\u{3b8}\u{3b7}\u{3bd}\u{3b1} \u{3b1} \u{3b9}",
+            ),
+            (
+                "\u{401}\u{43b}\u{43a}\u{430} \u{435}\u{308}",
+                "before\u{435}\u{43b}\u{43a}\u{430} \u{435}",
+            ),
         ] {
             let (runs, whole) = both(text);
             assert_eq!(runs, folded);

@@ -23,14 +23,15 @@ pub(in crate::mcp) struct Arguments<'v> {
 }
 
 impl<'v> Arguments<'v> {
-    /// Rejects every name that is not one of `known`, so that a model notices a misspelt filter.
+    /// Rejects every name that is not one of `known`, so that a model notices a misspelt filter; those that automation
+    /// tools add are ignored.
     pub(in crate::mcp) fn new(members: &'v Members, known: &[&str]) -> Arguments<'v> {
         let mut arguments = Arguments {
             members,
             issues: Issues::default(),
         };
         for (name, value) in members {
-            if !known.contains(&name.as_str()) {
+            if !known.contains(&name.as_str()) && !is_added_by_client(name) {
                 arguments.issues.push(unknown(name, value, known));
             }
         }
@@ -164,13 +165,29 @@ impl<'v> Arguments<'v> {
 /// Returns the issue about an argument that the tool or prompt does not have.
 pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
     let path = Some(cut(name).to_owned().into());
-    let known = match known.is_empty() {
-        true => "none".to_owned(),
-        false => known.join(", "),
+    let nearest = known
+        .iter()
+        .map(|known| (strsim::jaro_winkler(cut(name), known), known))
+        .filter(|(likeness, _)| *likeness >= LIKENESS_MIN)
+        .max_by(|left, right| left.0.total_cmp(&right.0))
+        .map(|(_, nearest)| format!("; the nearest is {nearest}"))
+        .unwrap_or_default();
+    let known = if known.is_empty() {
+        "none".to_owned()
+    } else {
+        known.join(", ")
     };
-    let message = format!("is not a known argument; the arguments are {known}");
+    let message = format!("is not a known argument{nearest}; the arguments are {known}");
     Issue::new(path, Code::UnknownArgument, message, &quote(value))
 }
+
+/// Tells whether automation tools add the argument `name` to the arguments of every tool (n8n does).
+pub(super) fn is_added_by_client(name: &str) -> bool {
+    matches!(name, "toolCallId" | "sessionId" | "action" | "chatInput")
+}
+
+/// Jaro-Winkler similarity from which an argument is near an unknown one.
+const LIKENESS_MIN: f64 = 0.8;
 
 /// Largest number of words read from an array; further ones are ignored.
 const WORDS_MAX: usize = 16;

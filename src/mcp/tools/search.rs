@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde_json::{Value, json};
 
 use super::Members;
-use super::arguments::{Arguments, unknown};
+use super::arguments::{Arguments, is_added_by_client, unknown};
 use super::lookup::StoredReview;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
@@ -32,6 +32,7 @@ pub(super) fn search_reviews(
         for (name, value) in members {
             match Parameter::named(name) {
                 Some(parameter) => builder.json(parameter, value),
+                None if is_added_by_client(name) => {}
                 None => {
                     builder.refuse(unknown(name, value, &Parameter::all().map(Parameter::name)))
                 }

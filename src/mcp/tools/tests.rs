@@ -310,13 +310,13 @@ fn refusal(tool: &str, arguments: Value) -> Vec<String> {
 fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
     let lines = refusal(
         "search_reviews",
-        json!({"rating": 9, "limit": "5", "since": "2023-02-29", "ratings": 5, "sort": "best", "min_rating": true}),
+        json!({"rating": 9, "limit": "five", "since": "2023-02-29", "ratings": 5, "sort": "best", "min_rating": true}),
     );
     let expected = [
         "rating: must be an integer from 1 to 5, received \"9\"",
-        "limit: must be an integer from 1 to 100, received \"\\\"5\\\"\"",
+        "limit: must be an integer from 1 to 100, received \"five\"",
         "since: must be a day that exists, from 0001-01-01 to 9999-12-31, received \"2023-02-29\"",
-        "ratings: is not a known argument; the arguments are rating, min_rating, max_rating, since, until, \
+        "ratings: is not a known argument; the nearest is rating; the arguments are rating, min_rating, max_rating, since, until, \
          query, words, mentions_technician, mentions_service, aspect, polarity, has_reply, language, source, limit, sort, \
          cursor, received \"5\"",
         "sort: must be one of newest, oldest, highest, lowest, received \"best\"",
@@ -394,7 +394,7 @@ list_reviews_since {"date": "2024-13-01"} => date: must be a day that exists
 list_reviews_since {"date": "2024-01-01", "rating": 5} => rating: is not a known argument
 list_reviews_since {"date": "2024-01-01", "limit": 0} => limit: must be an integer
 search_reviews {"cursor": "x"} => cursor: must be the next_cursor
-search_reviews {"has_reply": "true"} => has_reply: must be a boolean, true or false, received "\"true\""
+search_reviews {"has_reply": "yes"} => has_reply: must be a boolean, true or false, received "yes"
 search {"query": "a b c d e f g h i j k l m n o p q"} => query: must have at most 16 words and phrases
 "#;
 
@@ -451,4 +451,25 @@ fn protocol_errors_are_for_tools_and_shapes_that_do_not_exist() {
     }
     let [first, all] = [json!({"cursor": ""}), json!({})].map(|params| ask("tools/list", params));
     assert_eq!(first, all);
+}
+
+#[test]
+fn strings_and_the_arguments_of_automation_tools_are_accepted() {
+    let plain = answer(
+        "search_reviews",
+        json!({"rating": 5, "limit": 3, "has_reply": true}),
+    );
+    let added = json!({
+        "toolCallId": "call_1", "sessionId": 7, "action": "sendMessage", "chatInput": {"text": "hello"},
+        "rating": "5", "limit": "3", "has_reply": "True",
+    });
+    assert_eq!(answer("search_reviews", added), plain);
+    let added = json!({"sessionId": "s", "action": "x", "chatInput": "y", "toolCallId": null});
+    for tool in ["get_business", "get_insights", "get_faq"] {
+        assert_eq!(
+            answer(tool, added.clone()),
+            answer(tool, json!({})),
+            "{tool}"
+        );
+    }
 }
