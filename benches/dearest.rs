@@ -20,7 +20,8 @@ use reviewd::mcp::{Catalog, Field, Head, Origin, Server};
 use reviewd::model::Review;
 use reviewd::search::hints::hints;
 use reviewd::search::query::{Buffers, parse_query};
-use reviewd::search::run::{Scratch, run};
+use reviewd::search::rank;
+use reviewd::search::run::Scratch;
 use reviewd::search::work::Work;
 use reviewd::snapshot::{self, Snapshot};
 use rustix::time::{ClockId, clock_gettime};
@@ -167,6 +168,7 @@ impl Pool {
             ("sort", "oldest".to_owned()),
             ("sort", "highest".to_owned()),
             ("sort", "lowest".to_owned()),
+            ("sort", "relevance".to_owned()),
             ("limit", "100".to_owned()),
             ("limit", "1".to_owned()),
             ("query", "e".to_owned()),
@@ -323,7 +325,7 @@ impl Service {
         let index = &self.snapshot.index;
         let began = cpu_time();
         if let Ok(query) = parse_query(raw.as_bytes(), &mut buffers) {
-            let page = run(index, &query, &mut scratch);
+            let page = rank::search(index, &query, &mut scratch);
             if page.matched == 0 {
                 black_box(hints(index, &query, &mut scratch, &mut Work::for_hints()));
             }

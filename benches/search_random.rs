@@ -15,7 +15,8 @@ use std::time::{Duration, Instant};
 use reviewd::search::Tuning;
 use reviewd::search::index::Index;
 use reviewd::search::query::Buffers;
-use reviewd::search::run::{Scratch, run};
+use reviewd::search::rank;
+use reviewd::search::run::Scratch;
 use support::{CLASSES, Data, Search, Searches, data, options, sizes};
 
 /// The program's allocator, which uses huge pages: a search accesses memory all over the index.
@@ -35,8 +36,9 @@ fn main() {
             let elapsed = began.elapsed();
             let per_review = |bytes: u64| bytes / size as u64;
             println!(
-                "{size} reviews, {tuning:?}: built in {elapsed:.1?}; bytes a review: texts {}, tree {}",
+                "{size} reviews, {tuning:?}: built in {elapsed:.1?}; bytes a review: texts {}, words {}, tree {}",
                 per_review(index.text_bytes()),
+                per_review(index.words_bytes()),
                 per_review(index.tree_bytes()),
             );
             measure(&data, &index, &scan);
@@ -74,15 +76,15 @@ fn measure(data: &Data, index: &Index, scan: &Index) {
         for (search, shortest) in drawn.iter().zip(&mut shortest) {
             let query = search.query(&mut buffers);
             let began = Instant::now();
-            black_box(run(index, &query, &mut scratch));
+            black_box(rank::search(index, &query, &mut scratch));
             *shortest = began.elapsed().min(*shortest);
         }
     }
     let step = if data.reviews.len() > 100_000 { 97 } else { 1 };
     for search in drawn.iter().step_by(step) {
         let query = search.query(&mut buffers);
-        let fast = run(index, &query, &mut scratch);
-        let slow = run(scan, &query, &mut scratch);
+        let fast = rank::search(index, &query, &mut scratch);
+        let slow = rank::search(scan, &query, &mut scratch);
         let answers = [fast, slow].map(|page| (page.matched, page.rows));
         assert_eq!(answers[0], answers[1], "{search:?}");
     }

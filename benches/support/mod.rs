@@ -73,7 +73,7 @@ pub(crate) fn options(memory_bytes: u64) -> IndexOptions {
 }
 
 /// The kinds of searches that cost differently.
-pub(crate) const CLASSES: [&str; 17] = [
+pub(crate) const CLASSES: [&str; 18] = [
     "one letter",
     "two letters",
     "common word",
@@ -91,6 +91,7 @@ pub(crate) const CLASSES: [&str; 17] = [
     "three letters",
     "sixteen words",
     "quoted phrase",
+    "ranked words",
 ];
 
 /// A search of a class, as a query string.
@@ -164,6 +165,11 @@ impl<'d> Searches<'d> {
                 pairs.push(("query", self.needle(kind)));
             }
             "one word" => pairs.push(("words", self.words(1))),
+            "ranked words" => {
+                let count = 2 + self.random.below(6);
+                pairs.push(("words", self.words(count)));
+                pairs.push(("sort", "relevance".to_owned()));
+            }
             "three words" => pairs.push(("words", self.words(3))),
             "sixteen words" => pairs.push(("words", self.words(16))),
             "three letters" => {

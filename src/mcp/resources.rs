@@ -59,7 +59,7 @@ pub(super) fn read(
         let since = snapshot.since(date);
         check_size(uri, since.array.len())?;
         let mut json = Vec::with_capacity(since.array.len() + 64);
-        push_head(&mut json, since.matched, since.matched as usize, None);
+        push_head(&mut json, since.matched, None, since.matched as usize, None);
         json.extend_from_slice(&since.array);
         push_tail(&mut json, &[]);
         return push_content(out, uri, &json);

@@ -19,6 +19,7 @@ use crate::search::filter::{Query, Term, Words};
 use crate::search::hints::hints;
 use crate::search::issue::Issues;
 use crate::search::query::{self, Buffers, Parameter};
+use crate::search::rank;
 use crate::search::run;
 use crate::search::work::Work;
 
@@ -86,7 +87,7 @@ impl Pages {
         let PageQuery { query, given } = page_query;
         let t = language.chosen.messages();
         let index = &self.snapshot.index;
-        let page = run::run(index, query, scratch);
+        let page = rank::search(index, query, scratch);
         let mut found_hints = Vec::new();
         if page.matched == 0 {
             found_hints = hints(index, query, scratch, &mut Work::for_hints());

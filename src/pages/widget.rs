@@ -11,6 +11,7 @@ use super::search::PageQuery;
 use super::text::{counted, without_direction};
 use super::{Context, PageLanguage, Pages, text as filters};
 use crate::search::query::PAIRS_MAX;
+use crate::search::rank;
 use crate::search::run;
 use crate::snapshot::Snapshot;
 use crate::wire::form::pairs;
@@ -60,7 +61,7 @@ impl Pages {
         if page_query.given.value("limit").is_empty() {
             query.limit = NEWEST_MAX as u8;
         }
-        let page = run::run(&self.snapshot.index, &query, scratch);
+        let page = rank::search(&self.snapshot.index, &query, scratch);
         let rows = page.rows.iter();
         let reviews = rows.map(|row| ReviewView::read(&self.snapshot, *row));
         rendered(&Widget {

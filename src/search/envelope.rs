@@ -1,8 +1,9 @@
 //! The JSON before and after the reviews of a response, shared by REST and MCP. The reviews themselves are rendered
 //! when the snapshot is built, and joined by commas.
 
-use super::filter::{Cursor, IgnoredName};
+use super::filter::IgnoredName;
 use super::hints::{Hint, push_hints};
+use super::run::Page;
 use crate::wire::json::{push_strings, push_u64};
 
 /// The JSON before and after the reviews of a search response; each thread reuses one.
@@ -17,20 +18,21 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// Renders the JSON around `returned` reviews.
-    pub fn render(
-        &mut self,
-        matched: u32,
-        returned: usize,
-        next: Option<&Cursor>,
-        ignored: &[IgnoredName],
-    ) {
+    /// Renders the JSON around the reviews of `page`.
+    pub fn render(&mut self, page: &Page, ignored: &[IgnoredName]) {
         self.cursor.clear();
-        if let Some(next) = next {
+        if let Some(next) = &page.next {
             self.cursor.extend_from_slice(next.render().as_bytes());
         }
         self.head.clear();
-        push_head(&mut self.head, matched, returned, Some(&self.cursor));
+        let returned = page.rows.len();
+        push_head(
+            &mut self.head,
+            page.matched,
+            page.ranked,
+            returned,
+            Some(&self.cursor),
+        );
         self.tail.clear();
         push_tail(&mut self.tail, ignored);
     }
@@ -46,11 +48,21 @@ impl Frame {
     }
 }
 
-/// Appends the JSON before the first review of a response. `cursor` is the text of `next_cursor`, empty on the last
+/// Appends the JSON before the first review of a response. `ranked` is an optional key. `cursor` is the text of `next_cursor`, empty on the last
 /// page. It is `None` in a response to `/api/reviews/since`, which has no pages.
-pub(crate) fn push_head(out: &mut Vec<u8>, matched: u32, returned: usize, cursor: Option<&[u8]>) {
+pub(crate) fn push_head(
+    out: &mut Vec<u8>,
+    matched: u32,
+    ranked: Option<u32>,
+    returned: usize,
+    cursor: Option<&[u8]>,
+) {
     out.extend_from_slice(b"{\"matched\":");
     push_u64(out, u64::from(matched));
+    if let Some(ranked) = ranked {
+        out.extend_from_slice(b",\"ranked\":");
+        push_u64(out, u64::from(ranked));
+    }
     out.extend_from_slice(b",\"returned\":");
     push_u64(out, returned as u64);
     match cursor {
@@ -77,13 +89,13 @@ pub fn push_tail(out: &mut Vec<u8>, ignored: &[IgnoredName]) {
 
 /// Largest size of head and tail in bytes, so that a response's buffer is allocated once: eight ignored names of 64
 /// bytes, at most six bytes of JSON for each, with quotes and commas, and the rest.
-pub const ENVELOPE_BYTES_MAX: usize = 8 * (64 * 6 + 3) + 288;
+pub const ENVELOPE_BYTES_MAX: usize = 8 * (64 * 6 + 3) + 320;
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::Rating;
-    use crate::search::filter::{ReviewId, Sort};
+    use crate::model::{Rating, Row};
+    use crate::search::filter::{Cursor, ReviewId, Sort};
     use crate::wire::date::Date;
 
     #[test]
@@ -96,7 +108,13 @@ mod tests {
         };
         let mut frame = Frame::default();
         let name = IgnoredName::from(&"\u{1}".repeat(64)).expect("it fits");
-        frame.render(u32::MAX, 100, Some(&cursor), &[name; 8]);
+        let page = Page {
+            matched: u32::MAX,
+            ranked: Some(u32::MAX),
+            rows: std::iter::repeat_n(Row(0), 100).collect(),
+            next: Some(cursor),
+        };
+        frame.render(&page, &[name; 8]);
         let whole = [&*frame.head, &frame.tail].concat();
         assert!(whole.len() <= ENVELOPE_BYTES_MAX, "{}", whole.len());
         let value: serde_json::Value = serde_json::from_slice(&whole).expect("JSON");

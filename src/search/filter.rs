@@ -142,15 +142,23 @@ pub enum Sort {
     Highest,
     /// By rating ascending, then newest first.
     Lowest,
+    /// Best first, also reviews that lack some of the words; a single page without a cursor.
+    Relevance,
 }
 
 impl Sort {
     /// All orders, as listed in messages; cursors encode the index, so it must not change.
-    pub const ALL: [Sort; 4] = [Sort::Newest, Sort::Oldest, Sort::Highest, Sort::Lowest];
+    pub const ALL: [Sort; 5] = [
+        Sort::Newest,
+        Sort::Oldest,
+        Sort::Highest,
+        Sort::Lowest,
+        Sort::Relevance,
+    ];
 
     /// Returns the word for the order in requests.
     pub fn as_str(self) -> &'static str {
-        ["newest", "oldest", "highest", "lowest"][self as usize]
+        ["newest", "oldest", "highest", "lowest", "relevance"][self as usize]
     }
 
     /// Returns the order of `word`, in lower case only.
@@ -201,7 +209,9 @@ impl Cursor {
         }
         let days = u32::from_be_bytes([head[3], head[4], head[5], head[6]]);
         Some(Cursor {
-            sort: *Sort::ALL.get(usize::from(head[1]))?,
+            sort: *Sort::ALL
+                .get(usize::from(head[1]))
+                .filter(|sort| **sort != Sort::Relevance)?,
             rating: Rating::new(head[2])?,
             date: Date::from_days(days)?,
             id: ArrayString::from(str::from_utf8(id).ok().filter(|id| is_id(id))?).ok()?,

@@ -4,10 +4,10 @@
 use super::filter::{Filter, Query, RatingSet, Sort, Term, Words};
 use super::index::Index;
 use super::query::Parameter;
-use super::run::{Page, Scratch, run_within};
+use super::run::{Scratch, run_within};
 use super::work::Work;
 use crate::wire::json::{Array, Object, push_strings};
-use crate::wire::text::{LANGUAGES, cut};
+use crate::wire::text::cut;
 
 /// One suggestion for another search.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -112,66 +112,6 @@ fn only_words(words: &str) -> Filter<'_> {
         ..Filter::default()
     }
 }
-
-/// For a `query` without results, returns words of it that occur together, and the first page of reviews with them.
-///
-/// Words of names and phrases of aspects come first, then the others, rarest first; each is kept if a review matches.
-/// Each of the first four words starts one such selection, and the largest wins. Function words such as "would" are
-/// left out. Excluded words and all other filters stay. `None` if no word is left, or no `work` for the selection.
-pub fn closest(
-    index: &Index,
-    query: &Query<'_>,
-    scratch: &mut Scratch,
-    work: &mut Work,
-) -> Option<(String, Page)> {
-    let asked = query.filter.words;
-    let (wanted, excluded) = terms(Some(asked.or_else(|| Words::parse(query.filter.text?))?));
-    let mut search = |terms: &[Term<'_>], limit: u8, work: &mut Work| -> Option<Page> {
-        let words = join(terms);
-        let filter = Filter {
-            text: asked.and(query.filter.text),
-            words: Some(Words::parse(&words)?),
-            ..query.filter
-        };
-        let query = Query::new(filter, query.sort, limit);
-        let page = run_within(index, &query, scratch, work)?;
-        Some(page).filter(|page| page.matched > 0)
-    };
-    let has = |language: &str, term: &Term<'_>| language.split(' ').any(|word| word == term.text);
-    let languages = LANGUAGES.lines().rev();
-    let language = languages
-        .max_by_key(|language| wanted.iter().filter(|term| has(language, term)).count())?;
-    let told = wanted.iter().filter(|term| !has(language, term));
-    let found = told.filter_map(|term| {
-        spellings(*term).find_map(|term| {
-            let matched = search(&[&excluded[..], &[term]].concat(), 1, work)?.matched;
-            let aspects = index.aspects.as_ref();
-            let is_of_aspect = aspects.is_some_and(|aspects| aspects.has_word(term.text, work));
-            Some((!is_of_aspect, matched, term))
-        })
-    });
-    let mut found: Vec<(bool, u32, Term<'_>)> = found.collect();
-    found.sort_by_key(|(is_other, matched, _)| (*is_other, *matched));
-    let mut closest = Vec::new();
-    for (.., first) in found.iter().take(STARTS_MAX) {
-        let mut kept = [&excluded[..], &[*first]].concat();
-        for (.., term) in found.iter().filter(|(.., term)| term != first) {
-            kept.push(*term);
-            if search(&kept, 1, work).is_none() {
-                kept.pop();
-            }
-        }
-        if kept.len() > closest.len() {
-            closest = kept;
-        }
-    }
-    found.first()?;
-    let page = search(&closest, query.limit, work)?;
-    Some((join(&closest), page))
-}
-
-/// Number of words from which [`closest`] starts a selection.
-const STARTS_MAX: usize = 4;
 
 /// Returns `term` and, unless it is quoted, `term` without its last one to four letters, as long as two thirds of it
 /// and at least four bytes are left. So "deadlines" leads to "deadline", but "disabled" not to "disa".

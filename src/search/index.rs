@@ -9,6 +9,7 @@ use crate::search::query::Parameter;
 use crate::search::rows::{RowSet, insert, words_for};
 pub use crate::search::tree::IndexOptions;
 use crate::search::tree::{Tree, build_within};
+use crate::search::word_index::WordIndex;
 use crate::search::work::Work;
 use crate::wire::date::Date;
 use std::ops::Deref;
@@ -35,6 +36,8 @@ pub struct Arrays {
     /// The reviews without a reply, and those with one.
     pub(super) replies: [RowSet; 2],
     pub(super) arena: Arena,
+    /// The words by their stems, for ranked searches.
+    pub(super) words: WordIndex,
     /// `None` if the memory limit is too small for any tree; then texts are scanned.
     pub(super) tree: Option<Tree>,
 }
@@ -57,6 +60,7 @@ impl Index {
         if cancelled() {
             return None;
         }
+        let words = WordIndex::build(&arena, reviews);
         let technicians = taxonomy.technicians.iter().map(|one| {
             let aliases = one.aliases.iter().map(String::as_str);
             (&*one.name, aliases.collect())
@@ -87,6 +91,7 @@ impl Index {
                 RowSet::new(rows.map(|(row, _)| row).collect(), reviews.len() as u32)
             }),
             arena,
+            words,
             tree,
         };
         Some(Index {
@@ -199,6 +204,11 @@ impl Arrays {
     /// Returns the size of the folded texts in bytes.
     pub fn text_bytes(&self) -> u64 {
         (self.arena.bytes.len() + self.arena.starts.len() * 8) as u64
+    }
+
+    /// Returns the size of the words by stems in bytes.
+    pub fn words_bytes(&self) -> u64 {
+        self.words.memory()
     }
 
     /// Returns the size of the tree over the texts in bytes; 0 if texts are scanned.

@@ -8,8 +8,11 @@ pub mod index;
 pub mod issue;
 pub mod names;
 pub mod query;
+pub mod rank;
 pub mod run;
+mod scores;
 mod terms;
+mod word_index;
 pub mod work;
 
 use substring_index::{arena, rows, tree};

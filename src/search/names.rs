@@ -159,6 +159,22 @@ impl Names {
         Err(WrongName { problem, names })
     }
 
+    /// Calls `each` with the rows that mention an entry with a name that contains the folded `word`; a row may come
+    /// several times. Nothing is found if no `work` is left.
+    pub(super) fn each_row_with_word(
+        &self,
+        word: &str,
+        work: &mut Work,
+        mut each: impl FnMut(u32),
+    ) {
+        if work.is_spent() {
+            return;
+        }
+        for entry in self.entries_with(word, work) {
+            self.entries[entry as usize].1.each_row(&mut each);
+        }
+    }
+
     fn key(&self, name: &str) -> Option<&Key> {
         let at = self.keys.binary_search_by(|key| (*key.folded).cmp(name));
         self.keys.get(at.ok()?)
@@ -282,9 +298,9 @@ impl Aspects {
         self.0[0].resolve(name, work)
     }
 
-    /// Tells whether the name or a phrase of an aspect has the folded `word`.
-    pub(super) fn has_word(&self, word: &str, work: &mut Work) -> bool {
-        !self.0[0].entries_with(word, work).is_empty()
+    /// Returns the aspects with the reviews that mention them, whatever they say.
+    pub(super) fn of_any_polarity(&self) -> &Names {
+        &self.0[0]
     }
 
     /// Returns the rows that mention the folded `aspect`, or any, with `polarity`, or any.

@@ -164,7 +164,7 @@ impl Parameter {
             Parameter::Since | Parameter::Until => "must be a date of the form YYYY-MM-DD",
             Parameter::Polarity => "must be one of positive, neutral, negative",
             Parameter::HasReply => "must be a boolean, true or false",
-            Parameter::Sort => "must be one of newest, oldest, highest, lowest",
+            Parameter::Sort => "must be one of newest, oldest, highest, lowest, relevance",
             Parameter::Cursor => "must be the next_cursor of an earlier response",
             _ => "must be a text of at most 1024 bytes",
         }
@@ -287,6 +287,7 @@ impl<'b> Builder<'b> {
     /// another order comes last.
     pub fn finish(mut self) -> Result<Query<'b>, Issues> {
         self.check_cursor_order();
+        self.check_relevance();
         self.issues.into_result()?;
         let buffers: &'b Buffers = self.buffers;
         let folded = |parameter: Parameter| -> Option<&'b str> {
@@ -418,6 +419,14 @@ impl<'b> Builder<'b> {
             let message = format!("must be used with sort={sort}, the order of its search");
             let received = cursor.render();
             self.refuse_value(Parameter::Cursor, Code::InvalidCursor, message, &received);
+        }
+    }
+
+    /// Without words there is nothing to compare reviews with.
+    fn check_relevance(&mut self) {
+        if self.query.sort == Sort::Relevance && self.times[Parameter::Words as usize] == 0 {
+            let message = "must not be relevance without the parameter words";
+            self.refuse_value(Parameter::Sort, Code::UnknownValue, message, "relevance");
         }
     }
 

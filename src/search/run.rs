@@ -10,6 +10,7 @@ use crate::search::rows::{
     RowSet, Walk, count_common, has, mask, packed_count, rows_of, rows_of_backwards, unpack,
     word_of, words_for,
 };
+use crate::search::scores::Scores;
 use crate::search::terms::{Candidates, Memory, TermLookup};
 use crate::search::tree::Postings;
 use crate::search::work::{ROW, Work};
@@ -24,11 +25,13 @@ pub struct Page {
     pub matched: u32,
     /// The rows of this page in the requested order.
     pub rows: ArrayVec<Row, { Query::LIMIT_MAX as usize }>,
-    /// Where the next page begins; `None` on the last page.
+    /// How many reviews fit in the order by relevance, in which reviews may lack some of the words.
+    pub ranked: Option<u32>,
+    /// Where the next page begins; `None` on the last page, and in the order by relevance.
     pub next: Option<Cursor>,
 }
 
-/// Runs `query` with an exact count; allocates nothing once the buffers of `scratch` are large enough.
+/// Runs `query` with an exact count, an order by relevance as by date (`rank::search` has it); allocates nothing once the buffers of `scratch` are large enough.
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     scratch.terms.work = Work::default();
     find_page(index, query, scratch)
@@ -60,6 +63,7 @@ fn find_page(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let mut page = Page {
         matched,
         rows: ArrayVec::new(),
+        ranked: None,
         next: None,
     };
     for run in runs {
@@ -95,7 +99,7 @@ fn runs(index: &Index, query: &Query<'_>) -> [RowRun; 5] {
     let older = cursor.map_or(0, row_at(true))..all.end;
     let mut runs: [RowRun; 5] = Default::default();
     match query.sort {
-        Sort::Newest => runs[0].range = older,
+        Sort::Newest | Sort::Relevance => runs[0].range = older,
         Sort::Oldest => {
             runs[0].range = 0..cursor.map_or(all.end, row_at(false));
             runs[0].is_backwards = true;
@@ -149,6 +153,25 @@ fn each_row(index: &Index, rows: &Rows<'_>, run: &RowRun, mut each: impl FnMut(u
     }
 }
 
+/// Calls `each` with every row that `filter` selects, the newest first.
+pub(super) fn each_match(
+    index: &Index,
+    filter: &Filter<'_>,
+    scratch: &mut Scratch,
+    mut each: impl FnMut(u32),
+) {
+    let query = Query::new(*filter, Sort::Newest, 1);
+    let all = RowRun {
+        range: 0..index.len(),
+        ..RowRun::default()
+    };
+    let (_, rows) = select(index, &query, (0, usize::MAX), scratch);
+    each_row(index, &rows, &all, |row| {
+        each(row);
+        true
+    });
+}
+
 /// Returns the cursor after `row` (less than the number of reviews) in the order `sort`.
 pub fn cursor_at(index: &Index, row: Row, sort: Sort) -> Option<Cursor> {
     Some(Cursor {
@@ -165,9 +188,15 @@ pub struct Scratch {
     candidates: Candidates,
     bits: Vec<u64>,
     terms: Memory,
+    pub(super) scores: Scores,
 }
 
 impl Scratch {
+    /// Returns the work of the current search.
+    pub(super) fn work(&mut self) -> &mut Work {
+        &mut self.terms.work
+    }
+
     /// Returns the work of the last search.
     pub fn spent(&self) -> u64 {
         self.terms.work.spent()
@@ -226,6 +255,7 @@ fn select<'s>(
         candidates,
         bits,
         terms,
+        ..
     } = scratch;
     candidates.rows.clear();
     let mut plan = Plan::default();

@@ -56,6 +56,18 @@ impl RowSet {
     }
 }
 
+impl RowSet {
+    /// Calls `each` with the rows, ascending.
+    pub fn each_row(&self, each: impl FnMut(u32)) {
+        match self {
+            RowSet::Bitmap(words, _) => {
+                rows_of(&[words], 0..words.len() as u32 * 64).for_each(each);
+            }
+            RowSet::List(rows) => rows.iter().copied().for_each(each),
+        }
+    }
+}
+
 /// Appends ascending, distinct `rows` to `out`: the first row, then the differences, each as a varint of 7-bit groups.
 pub fn pack(rows: impl Iterator<Item = u32>, out: &mut Vec<u8>) {
     let mut last = 0;

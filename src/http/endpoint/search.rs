@@ -15,6 +15,7 @@ use crate::http::served_state::ServedState;
 use crate::search::envelope::Frame;
 use crate::search::hints::hints;
 use crate::search::query::{self, Buffers};
+use crate::search::rank;
 use crate::search::run::{self, Page};
 use crate::search::work::Work;
 use crate::snapshot::Snapshot;
@@ -56,13 +57,8 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
         };
         head.evaluate(served, representation, |mut representation| {
             let snapshot = served.snapshot();
-            let page = run::run(&snapshot.index, &query, run);
-            frame.render(
-                page.matched,
-                page.rows.len(),
-                page.next.as_ref(),
-                query.ignored,
-            );
+            let page = rank::search(&snapshot.index, &query, run);
+            frame.render(&page, query.ignored);
             if page.matched == 0 {
                 frame.add_hints(&hints(&snapshot.index, &query, run, &mut Work::for_hints()));
             }

@@ -15,11 +15,12 @@ use crate::model::Row;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, push_head, push_tail};
 use crate::search::filter::{Filter, Query, Sort, TERMS_MAX, Words};
 use crate::search::fold::fold;
-use crate::search::hints::{Hint, closest, hints};
+use crate::search::hints::{Hint, hints};
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
+use crate::search::rank::{self, can_rank};
 use crate::search::run::{Page, Scratch, cursor_at, run};
-use crate::wire::json::{Object, push_string};
+use crate::wire::json::push_string;
 
 /// Runs a search with the same parameters as REST.
 pub(super) fn search_reviews(
@@ -38,31 +39,35 @@ pub(super) fn search_reviews(
                 }
             }
         }
-        let query = builder.finish()?;
+        let mut query = builder.finish()?;
         check_names(catalog, &query, work)?;
+        let is_sorted = members
+            .get("sort")
+            .is_some_and(|sort| !sort.is_null() && *sort != "");
+        if !is_sorted
+            && query.cursor.is_none()
+            && query.filter.words.is_some_and(|words| can_rank(&words))
+        {
+            query.sort = Sort::Relevance;
+        }
         let index = &catalog.snapshot.index;
-        let mut page = run(index, &query, scratch);
+        let mut page = rank::search(index, &query, scratch);
         work.total.spend(scratch.spent());
         if page.matched > 0 {
             return Ok(render(catalog, &page, &query));
         }
-        // Nothing matches: list reviews that contain some of the words, and suggest what to try.
+        // Nothing matches: list reviews that fit some of the words, and suggest what to try.
         let hints = hints(index, &query, scratch, &mut work.hints);
-        let closest = closest(index, &query, scratch, &mut work.hints);
-        let hint = advise(catalog, &query, &hints, closest.as_ref());
-        if let Some((_, found)) = &closest {
-            page.rows.clone_from(&found.rows);
+        if page.ranked.is_none()
+            && let Some(fitting) = by_relevance(&query)
+        {
+            page = rank::search(index, &fitting, scratch);
+            work.total.spend(scratch.spent());
+            page.matched = 0;
         }
+        let hint = advise(catalog, &query, &hints, page.ranked.unwrap_or(0));
         let mut json = render(catalog, &page, &query);
         json.pop();
-        if let Some((words, found)) = &closest {
-            json.extend_from_slice(b",\"closest\":");
-            let mut object = Object::begin(&mut json);
-            object
-                .string("words", words)
-                .u64("matched", found.matched.into());
-            object.end();
-        }
         json.extend_from_slice(b",\"hint\":");
         push_string(&mut json, &hint);
         json.push(b'}');
@@ -70,30 +75,40 @@ pub(super) fn search_reviews(
     })
 }
 
-/// Returns suggestions for a search without results: the words that were found instead, the hints of the search, and the
-/// aspects that its words name.
-fn advise(
-    catalog: &Catalog,
-    query: &Query<'_>,
-    hints: &[Hint<'_>],
-    closest: Option<&(String, Page)>,
-) -> String {
+/// Returns the same search by relevance: of its words, or of those of `query`.
+fn by_relevance<'b>(query: &Query<'b>) -> Option<Query<'b>> {
+    let words = query
+        .filter
+        .words
+        .or_else(|| Words::parse(query.filter.text?));
+    let filter = Filter {
+        text: query.filter.words.and(query.filter.text),
+        words: words.filter(can_rank),
+        ..query.filter
+    };
+    filter.words?;
+    Some(Query::new(filter, Sort::Relevance, query.limit))
+}
+
+/// Returns suggestions for a search without results: what is listed instead, the hints of the search, and the aspects
+/// that its words name. `ranked` is the number of reviews that fit some of the words.
+fn advise(catalog: &Catalog, query: &Query<'_>, hints: &[Hint<'_>], ranked: u32) -> String {
     let words = query.filter.words.map(|words| words.as_str());
     let folded = words.or(query.filter.text).unwrap_or_default();
-    let closest = closest.map(|(words, page)| {
+    let mut sentences: Vec<String> = Vec::new();
+    if ranked > 0 {
         let negation = folded
             .split_whitespace()
             .find(|word| NEGATIONS.split(' ').any(|one| one == *word) || word.ends_with("n't"));
         let opposite = negation
             .map(|word| format!("; {word:?} was not searched for, so they may say the opposite"));
-        format!(
-            "no review matches all of it; the listed reviews match the words {words:?}, {} in total{}",
-            page.matched,
+        sentences.push(format!(
+            "no review matches all of it; the listed reviews have some of the words or forms of them, best first, \
+             {ranked} in total{}",
             opposite.unwrap_or_default()
-        )
-    });
-    let hints = hints.iter().map(|hint| hint.message.clone());
-    let mut sentences: Vec<String> = closest.into_iter().chain(hints).collect();
+        ));
+    }
+    sentences.extend(hints.iter().map(|hint| hint.message.clone()));
     for aspect in &catalog.aspects {
         let mut words = folded.split_whitespace();
         if let Some(word) = words.find(|word| aspect.folded.iter().any(|name| name == word)) {
@@ -158,8 +173,8 @@ pub(super) fn list_reviews_since(
     })
 }
 
-/// Returns ids, titles and URLs of the ten newest reviews that contain the words, in the format of the `search` tool of
-/// ChatGPT connectors. If none contains all words, finds as many words as occur together, and lists them in the titles.
+/// Returns ids, titles and URLs of the ten reviews that fit the words best, in the format of the `search` tool of ChatGPT
+/// connectors. If none has all words, the titles say so.
 pub(super) fn search(
     catalog: &Catalog,
     members: &Members,
@@ -179,21 +194,25 @@ pub(super) fn search(
         words,
         ..Filter::default()
     };
-    let query = Query::new(filter, Sort::Newest, RESULTS_MAX);
+    let is_ranked = words.is_some_and(|words| can_rank(&words));
+    let sort = if is_ranked {
+        Sort::Relevance
+    } else {
+        Sort::Newest
+    };
+    let query = Query::new(filter, sort, RESULTS_MAX);
     MEMORY.with_borrow_mut(|(_, scratch)| {
-        let mut page = run(index, &query, scratch);
+        let page = rank::search(index, &query, scratch);
         work.total.spend(scratch.spent());
-        let mut note = String::new();
-        if page.matched == 0
-            && let Some((words, closest)) = closest(index, &query, scratch, &mut work.hints)
-        {
-            page = closest;
-            note = format!(" (not all words, only {words:?})");
-        }
+        let note = if page.matched == 0 {
+            " (not all words)"
+        } else {
+            ""
+        };
         let found = |row: &Row| {
             let review = StoredReview::read(&catalog.snapshot, *row);
             let url = catalog.review_url(&review.id);
-            json!({"id": review.id, "title": review.title() + &note, "url": url})
+            json!({"id": review.id, "title": review.title() + note, "url": url})
         };
         let results: Vec<Value> = page.rows.iter().map(found).collect();
         Ok(json!({ "results": results }).to_string().into_bytes())
@@ -220,9 +239,9 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>) -> Vec<u8> {
         }
         returned += 1;
     }
-    // The closest reviews, shown if nothing matches, have no next page.
+    // The order by relevance has no next page.
     let next = match returned.checked_sub(1) {
-        Some(last) if page.rows.len() > returned && page.matched > 0 => {
+        Some(last) if page.rows.len() > returned && page.ranked.is_none() => {
             cursor_at(&snapshot.index, page.rows[last], query.sort)
         }
         _ => page.next,
@@ -230,7 +249,7 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>) -> Vec<u8> {
     let cursor = next.map(|next| next.render());
     let cursor = cursor.as_ref().map_or(&b""[..], |text| text.as_bytes());
     let mut json = Vec::with_capacity(reviews.len() + ENVELOPE_BYTES_MAX);
-    push_head(&mut json, page.matched, returned, Some(cursor));
+    push_head(&mut json, page.matched, page.ranked, returned, Some(cursor));
     json.extend_from_slice(&reviews);
     push_tail(&mut json, query.ignored);
     json

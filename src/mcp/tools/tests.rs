@@ -319,7 +319,7 @@ fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
         "ratings: is not a known argument; the nearest is rating; the arguments are rating, min_rating, max_rating, since, until, \
          query, words, mentions_technician, mentions_service, aspect, polarity, has_reply, language, source, limit, sort, \
          cursor, received \"5\"",
-        "sort: must be one of newest, oldest, highest, lowest, received \"best\"",
+        "sort: must be one of newest, oldest, highest, lowest, relevance, received \"best\"",
         "min_rating: must be a number from 1 to 5 with at most six decimal places, received \"true\"",
     ];
     assert_eq!(lines, expected);

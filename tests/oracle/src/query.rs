@@ -75,6 +75,9 @@ fn ignored_and_refused(raw: &[u8]) -> (Vec<String>, BTreeSet<String>) {
     if cursor.is_some_and(|(cursor, sort)| cursor.sort.as_str() != sort) {
         refused.insert("cursor".to_owned());
     }
+    if sort == Some("relevance") && !values.contains_key("words") {
+        refused.insert("sort".to_owned());
+    }
     (ignored, refused)
 }
 
@@ -92,8 +95,8 @@ fn is_right(name: &str, text: &str) -> bool {
         "limit" => is_digits(text) && within(100.0),
         "since" | "until" => parse_date(text.as_bytes()).is_ok(),
         "polarity" => ["positive", "neutral", "negative"].contains(&text),
-        "has_reply" => ["true", "false"].contains(&text),
-        "sort" => ["newest", "oldest", "highest", "lowest"].contains(&text),
+        "has_reply" => ["true", "false"].contains(&&*text.to_ascii_lowercase()),
+        "sort" => ["newest", "oldest", "highest", "lowest", "relevance"].contains(&text),
         "cursor" => text.len() <= 256 && Cursor::parse(text).is_some(),
         "words" => text.len() <= 1024 && terms(&fold(text)).len() <= 16,
         _ => text.len() <= 1024,

@@ -1,5 +1,7 @@
 //! Reference implementation of `search::run`: compares every review with every part of the query.
 
+mod relevance;
+
 use std::cmp::Ordering;
 use std::collections::HashMap;
 use std::num::NonZeroUsize;
@@ -19,6 +21,7 @@ use reviewd::search::Tuning;
 use reviewd::search::filter::{Cursor, ReviewId, Sort, is_of_word};
 use reviewd::search::index::{Index, IndexOptions};
 use reviewd::search::query::{Buffers, parse_query};
+use reviewd::search::rank;
 use reviewd::search::run::{Scratch, run};
 use reviewd::wire::date::Date;
 
@@ -117,6 +120,24 @@ impl Searched {
             }
         };
         let (all, rows, limit) = self.search(pairs);
+        if query.sort == Sort::Relevance {
+            let ranked = self.rank(pairs);
+            for index in indexes {
+                let page = rank::search(index, &query, &mut scratch);
+                assert_eq!(page.matched as usize, all, "matched of {pairs:?}");
+                assert_eq!(page.next, None, "next of {pairs:?}");
+                let found: Vec<usize> = page.rows.iter().map(|row| row.0 as usize).collect();
+                let expected = if ranked.is_empty() { &rows } else { &ranked };
+                assert_eq!(
+                    page.ranked,
+                    Some(expected.len() as u32),
+                    "ranked of {pairs:?}"
+                );
+                let best = &expected[..expected.len().min(limit)];
+                assert_eq!(found, best, "rows of {pairs:?}");
+            }
+            return;
+        }
         for index in indexes {
             let (mut query, mut rest) = (query, &rows[..]);
             loop {
@@ -136,9 +157,23 @@ impl Searched {
 
     /// Returns how many rows `pairs` select, those of them that come after the cursor in their order, and the limit.
     fn search(&self, pairs: &Pairs) -> (usize, Vec<usize>, usize) {
-        let given = pairs.iter().filter(|(_, value)| !value.is_empty());
-        let given: HashMap<&str, String> =
-            given.map(|(name, value)| (*name, fold(value))).collect();
+        let given = given(pairs);
+        let value = |name: &str| given.get(name).map(String::as_str);
+        let mut rows = self.select(&given);
+        let sort = value("sort").and_then(Sort::parse).unwrap_or_default();
+        rows.sort_by(|left, right| compare(sort, self.key(*left), self.key(*right)));
+        let all = rows.len();
+        let cursor = pairs.iter().find(|(name, _)| *name == "cursor");
+        if let Some(last) = cursor.and_then(|(_, cursor)| Cursor::parse(cursor)) {
+            let last = (last.rating, last.date, last.id.as_str());
+            rows.retain(|row| compare(sort, self.key(*row), last).is_gt());
+        }
+        let limit = value("limit").map_or(20, |limit| limit.parse().expect("a number"));
+        (all, rows, limit)
+    }
+
+    /// Returns the rows that the folded parameters `given` select.
+    fn select(&self, given: &Given) -> Vec<usize> {
         let value = |name: &str| given.get(name).map(String::as_str);
         let meets = |name: &str, is_met: &dyn Fn(&str) -> bool| value(name).is_none_or(is_met);
         let number = |text: &str| text.parse::<f64>().expect("a number");
@@ -182,16 +217,7 @@ impl Searched {
                 && is_any(&services, &review.mentioned_services)
                 && (value("aspect").or(value("polarity")).is_none() || says(*row))
         };
-        let mut rows: Vec<usize> = (0..self.reviews.len()).filter(selects).collect();
-        let sort = value("sort").and_then(Sort::parse).unwrap_or_default();
-        rows.sort_by(|left, right| compare(sort, self.key(*left), self.key(*right)));
-        let all = rows.len();
-        let cursor = pairs.iter().find(|(name, _)| *name == "cursor");
-        if let Some(last) = cursor.and_then(|(_, cursor)| Cursor::parse(cursor)) {
-            let last = (last.rating, last.date, last.id.as_str());
-            rows.retain(|row| compare(sort, self.key(*row), last).is_gt());
-        }
-        (all, rows, value("limit").map_or(20.0, number) as usize)
+        (0..self.reviews.len()).filter(selects).collect()
     }
 
     /// Returns the sort key of the review.
@@ -201,12 +227,20 @@ impl Searched {
     }
 }
 
+/// The folded values of parameters that are not empty.
+type Given = HashMap<&'static str, String>;
+
+fn given(pairs: &Pairs) -> Given {
+    let given = pairs.iter().filter(|(_, value)| !value.is_empty());
+    given.map(|(name, value)| (*name, fold(value))).collect()
+}
+
 /// Compares two reviews by rating, date and id.
 fn compare(sort: Sort, left: (Rating, Date, &str), right: (Rating, Date, &str)) -> Ordering {
     let newest = (right.1, right.2).cmp(&(left.1, left.2));
     let lowest = left.0.stars().cmp(&right.0.stars());
     match sort {
-        Sort::Newest => newest,
+        Sort::Newest | Sort::Relevance => newest,
         Sort::Oldest => newest.reverse(),
         Sort::Highest => lowest.reverse().then(newest),
         Sort::Lowest => lowest.then(newest),
@@ -540,6 +574,7 @@ impl Source<'_> {
     /// A search with some of the parameters.
     fn query(&mut self, searched: &Searched) -> Pairs {
         let sort = Sort::ALL[self.below(4)];
+        let is_ranked = self.below(4) == 0;
         let sorted = ("sort", sort.as_str().to_owned());
         let mut pairs = vec![sorted, ("limit", (1 + self.below(24)).to_string())];
         for _ in 0..self.below(7) {
@@ -564,6 +599,14 @@ impl Source<'_> {
             if pairs.iter().all(|(known, _)| *known != name) {
                 pairs.push((name, value));
             }
+        }
+        let has = |known: &str| {
+            pairs
+                .iter()
+                .any(|(name, value)| *name == known && !value.is_empty())
+        };
+        if is_ranked && has("words") && !has("cursor") {
+            pairs[0].1 = Sort::Relevance.as_str().to_owned();
         }
         pairs
     }

@@ -1,0 +1,297 @@
+//! The words of all reviews by their stems: which reviews have a form of a word, and how often. Relevance is computed
+//! from it; the exact search does not use it.
+//!
+//! A word is stemmed in the language of its review. Languages without a stemmer share one list, in which each word is its
+//! own stem.
+
+use crate::model::Review;
+use crate::search::arena::Arena;
+use crate::search::filter::{WORD_BYTES_MAX, is_of_word};
+use crate::search::scores::LENGTH_AVERAGE;
+use rust_stemmers::{Algorithm, Stemmer};
+use std::collections::HashMap;
+
+/// The languages with a stemmer, by their primary subtags (BCP 47).
+const STEMMERS: [(&str, Algorithm); 20] = [
+    ("ar", Algorithm::Arabic),
+    ("da", Algorithm::Danish),
+    ("de", Algorithm::German),
+    ("el", Algorithm::Greek),
+    ("en", Algorithm::English),
+    ("es", Algorithm::Spanish),
+    ("fi", Algorithm::Finnish),
+    ("fr", Algorithm::French),
+    ("hu", Algorithm::Hungarian),
+    ("it", Algorithm::Italian),
+    ("nb", Algorithm::Norwegian),
+    ("nl", Algorithm::Dutch),
+    ("nn", Algorithm::Norwegian),
+    ("no", Algorithm::Norwegian),
+    ("pt", Algorithm::Portuguese),
+    ("ro", Algorithm::Romanian),
+    ("ru", Algorithm::Russian),
+    ("sv", Algorithm::Swedish),
+    ("ta", Algorithm::Tamil),
+    ("tr", Algorithm::Turkish),
+];
+
+/// The stems of all reviews.
+#[derive(Clone, Debug, Default)]
+pub(super) struct WordIndex {
+    languages: Vec<LanguageWords>,
+    /// For each stem, the reviews that have it, ascending: the difference to the one before, twice that plus 1 if the
+    /// number of words follows because it is not 1; each as a varint.
+    postings: Vec<u8>,
+    /// The number of words of each review, relative to the average.
+    lengths: Vec<u16>,
+}
+
+/// The stems of one language.
+#[derive(Clone, Debug)]
+struct LanguageWords {
+    /// `None` if each word is its own stem.
+    algorithm: Option<Algorithm>,
+    /// The stems, sorted, one after the other.
+    stems: String,
+    /// Where each stem ends in `stems`.
+    stem_ends: Vec<u32>,
+    /// Where the postings of each stem end in [`WordIndex::postings`], and before that, where those of the first begin.
+    postings_ends: Vec<u64>,
+}
+
+/// Returns the words of a folded text: runs of letters, digits and marks, except those of more than 32 bytes.
+pub(super) fn words_of(text: &str) -> impl Iterator<Item = &str> {
+    let words = text.split(|character| !is_of_word(character));
+    words.filter(|word| (1..=WORD_BYTES_MAX).contains(&word.len()))
+}
+
+impl WordIndex {
+    /// Collects the words of `reviews`, whose folded texts are in `arena`.
+    pub(super) fn build(arena: &Arena, reviews: &[Review]) -> WordIndex {
+        let mut languages: Vec<LanguageBuilder<'_>> = Vec::new();
+        let mut counts: Vec<u32> = Vec::new();
+        let mut stems: Vec<u32> = Vec::new();
+        for (row, review) in (0..).zip(reviews) {
+            let tag = review.language.as_deref().unwrap_or_default();
+            let algorithm = algorithm_of(tag.split('-').next().unwrap_or_default());
+            let known = languages
+                .iter()
+                .position(|known| known.algorithm == algorithm);
+            let number = known.unwrap_or(languages.len());
+            if known.is_none() {
+                languages.push(LanguageBuilder::new(algorithm));
+            }
+            let language = &mut languages[number];
+            let text = str::from_utf8(arena.text(row)).unwrap_or_default();
+            stems.clear();
+            stems.extend(words_of(text).map(|word| language.stem_of(word)));
+            counts.push(stems.len() as u32);
+            stems.sort_unstable();
+            for same in stems.chunk_by(|left, right| left == right) {
+                language.lists[same[0] as usize].push(row, same.len() as u32);
+            }
+        }
+        let mut index = WordIndex {
+            lengths: relative_lengths(&counts),
+            ..WordIndex::default()
+        };
+        for language in languages {
+            let language = language.finish(&mut index.postings);
+            index.languages.push(language);
+        }
+        index.postings.shrink_to_fit();
+        index
+    }
+
+    /// Calls `each` with the rows of reviews that have a form of the folded `word`, and the number of such words in them.
+    /// Each row comes once.
+    pub(super) fn each_row(&self, word: &str, mut each: impl FnMut(u32, u32)) {
+        for language in &self.languages {
+            let postings = language.postings_of(word);
+            let postings = postings.and_then(|range| self.postings.get(range));
+            unpack_counted(postings.unwrap_or_default(), &mut each);
+        }
+    }
+
+    /// Returns the number of words of the review at `row`; that of an average review is [`LENGTH_AVERAGE`].
+    pub(super) fn length(&self, row: u32) -> u32 {
+        self.lengths
+            .get(row as usize)
+            .copied()
+            .unwrap_or_default()
+            .into()
+    }
+
+    /// Returns the size in bytes.
+    pub(super) fn memory(&self) -> u64 {
+        let of_language = |language: &LanguageWords| {
+            language.stems.len() + language.stem_ends.len() * 4 + language.postings_ends.len() * 8
+        };
+        let languages: usize = self.languages.iter().map(of_language).sum();
+        (languages + self.postings.len() + self.lengths.len() * 2) as u64
+    }
+}
+
+impl LanguageWords {
+    /// Returns the range of the postings of the stem of `word`.
+    fn postings_of(&self, word: &str) -> Option<std::ops::Range<usize>> {
+        let stem = match self.algorithm {
+            Some(algorithm) => Stemmer::create(algorithm).stem(word),
+            None => word.into(),
+        };
+        let start_of = |at: usize| match at.checked_sub(1) {
+            Some(before) => self.stem_ends[before] as usize,
+            None => 0,
+        };
+        let stem_at = |at: usize| &self.stems[start_of(at)..self.stem_ends[at] as usize];
+        let mut low = 0;
+        let mut high = self.stem_ends.len();
+        while low < high {
+            let middle = low + (high - low) / 2;
+            if stem_at(middle) < &*stem {
+                low = middle + 1;
+            } else {
+                high = middle;
+            }
+        }
+        if low == self.stem_ends.len() || stem_at(low) != stem {
+            return None;
+        }
+        Some(self.postings_ends[low] as usize..self.postings_ends[low + 1] as usize)
+    }
+}
+
+fn algorithm_of(language: &str) -> Option<Algorithm> {
+    let known = STEMMERS
+        .iter()
+        .find(|(tag, _)| tag.eq_ignore_ascii_case(language));
+    known.map(|(_, algorithm)| *algorithm)
+}
+
+/// Returns each number of words relative to the average of the reviews that have any.
+fn relative_lengths(counts: &[u32]) -> Vec<u16> {
+    let total: u64 = counts.iter().map(|count| u64::from(*count)).sum();
+    let with_words = counts.iter().filter(|count| **count > 0).count() as u64;
+    let relative = |count: &u32| {
+        let length = u64::from(*count) * with_words * u64::from(LENGTH_AVERAGE) / total.max(1);
+        u16::try_from(length).unwrap_or(u16::MAX)
+    };
+    counts.iter().map(relative).collect()
+}
+
+/// The stems of one language while reviews are read.
+struct LanguageBuilder<'t> {
+    algorithm: Option<Algorithm>,
+    stemmer: Option<Stemmer>,
+    /// The number of the stem of each word.
+    words: HashMap<&'t str, u32>,
+    stems: HashMap<String, u32>,
+    /// The postings of each stem.
+    lists: Vec<PostingsBuilder>,
+}
+
+impl<'t> LanguageBuilder<'t> {
+    fn new(algorithm: Option<Algorithm>) -> LanguageBuilder<'t> {
+        LanguageBuilder {
+            algorithm,
+            stemmer: algorithm.map(Stemmer::create),
+            words: HashMap::new(),
+            stems: HashMap::new(),
+            lists: Vec::new(),
+        }
+    }
+
+    /// Returns the number of the stem of `word`.
+    fn stem_of(&mut self, word: &'t str) -> u32 {
+        if let Some(number) = self.words.get(word) {
+            return *number;
+        }
+        let stem = match &self.stemmer {
+            Some(stemmer) => stemmer.stem(word).into_owned(),
+            None => word.to_owned(),
+        };
+        let number = *self.stems.entry(stem).or_insert(self.lists.len() as u32);
+        if number as usize == self.lists.len() {
+            self.lists.push(PostingsBuilder::default());
+        }
+        self.words.insert(word, number);
+        number
+    }
+
+    /// Sorts the stems, and appends their postings to `postings`.
+    fn finish(self, postings: &mut Vec<u8>) -> LanguageWords {
+        let mut sorted: Vec<(String, u32)> = self.stems.into_iter().collect();
+        sorted.sort_unstable();
+        let mut language = LanguageWords {
+            algorithm: self.algorithm,
+            stems: String::new(),
+            stem_ends: Vec::with_capacity(sorted.len()),
+            postings_ends: vec![postings.len() as u64],
+        };
+        for (stem, number) in sorted {
+            language.stems.push_str(&stem);
+            language.stem_ends.push(language.stems.len() as u32);
+            postings.extend_from_slice(&self.lists[number as usize].bytes);
+            language.postings_ends.push(postings.len() as u64);
+        }
+        language
+    }
+}
+
+/// The postings of one stem.
+#[derive(Default)]
+struct PostingsBuilder {
+    bytes: Vec<u8>,
+    last_row: u32,
+}
+
+impl PostingsBuilder {
+    /// Appends a row greater than the last one, which has `count` words.
+    fn push(&mut self, row: u32, count: u32) {
+        let delta = u64::from(row - self.last_row);
+        self.last_row = row;
+        push_varint(&mut self.bytes, delta << 1 | u64::from(count > 1));
+        if count > 1 {
+            push_varint(&mut self.bytes, u64::from(count));
+        }
+    }
+}
+
+fn push_varint(out: &mut Vec<u8>, mut number: u64) {
+    while number >= 0x80 {
+        out.push(number as u8 | 0x80);
+        number >>= 7;
+    }
+    out.push(number as u8);
+}
+
+/// Reads a varint from the beginning of `bytes`; `None` at their end.
+fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let mut number = 0;
+    let mut shift = 0;
+    loop {
+        let byte = *bytes.split_off_first()?;
+        number |= u64::from(byte & 0x7f) << shift;
+        if byte < 0x80 {
+            return Some(number);
+        }
+        shift += 7;
+        if shift > 56 {
+            return None;
+        }
+    }
+}
+
+/// Calls `each` with every row of `postings` and its number of words.
+fn unpack_counted(mut postings: &[u8], each: &mut impl FnMut(u32, u32)) {
+    let mut row = 0_u32;
+    while let Some(first) = take_varint(&mut postings) {
+        row = row.wrapping_add((first >> 1) as u32);
+        let count = if first & 1 == 1 {
+            take_varint(&mut postings).unwrap_or(1)
+        } else {
+            1
+        };
+        each(row, count as u32);
+    }
+}
