@@ -10,6 +10,7 @@
 //! clients show to the model; `arguments` that are not an object give -32602. `tests.rs` lists requirements and tests.
 
 mod catalog;
+mod clean;
 mod completion;
 mod dispatch;
 mod guard;

@@ -1,7 +1,10 @@
 //! Resources: the stored documents and single reviews, under the URI scheme `reviews`, as text.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
+use super::clean::clean;
 use super::jsonrpc::{Call, INVALID_PARAMS, RESOURCE_NOT_FOUND, RpcError};
 use super::protocol::Era;
 use super::result::NOT_READY;
@@ -73,6 +76,11 @@ pub(super) fn read(
 
 /// Appends a result with one text, up to its closing brace.
 fn push_content(out: &mut Vec<u8>, uri: &str, text: &[u8]) -> Result<(), RpcError> {
+    let text = if uri == REVIEW_CARD_URI {
+        Cow::Borrowed(text)
+    } else {
+        clean(text)
+    };
     check_size(uri, text.len())?;
     out.reserve(text.len() + text.len() / 8 + 128);
     out.extend_from_slice(b"{\"contents\":[{\"uri\":");
@@ -82,7 +90,7 @@ fn push_content(out: &mut Vec<u8>, uri: &str, text: &[u8]) -> Result<(), RpcErro
         _ => "application/json",
     };
     out.extend_from_slice(format!(",\"mimeType\":\"{media_type}\",\"text\":\"").as_bytes());
-    push_escaped(out, text);
+    push_escaped(out, &text);
     out.extend_from_slice(b"\"}]");
     Ok(())
 }

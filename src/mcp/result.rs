@@ -3,11 +3,13 @@
 
 use serde_json::Value;
 
+use super::clean::clean;
 use crate::search::issue::Issues;
 use crate::wire::json::{push_escaped, push_string};
 
-/// Appends a result with both copies of the object `json`, up to its closing brace.
+/// Appends a result with both copies of the object `json`, cleaned, up to its closing brace.
 pub(super) fn push_result(out: &mut Vec<u8>, json: &[u8]) {
+    let json = &*clean(json);
     // Quotes and backslashes are about an eighth of our JSON, and each gets a backslash in the text copy.
     out.reserve(2 * json.len() + json.len() / 6 + 256);
     out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");

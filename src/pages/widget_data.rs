@@ -9,6 +9,7 @@ use super::search::PageQuery;
 use super::{PageLanguage, Pages};
 use crate::model::Rating;
 use crate::search::filter::RatingSet;
+use crate::search::rank;
 use crate::search::run;
 
 /// Default number of reviews.
@@ -97,7 +98,7 @@ impl Pages {
         if page_query.given.value("limit").is_empty() {
             query.limit = LIMIT_DEFAULT;
         }
-        let page = run::run(&self.snapshot.index, &query, scratch);
+        let page = rank::search(&self.snapshot.index, &query, scratch);
         let rows = page.rows.iter();
         let reviews: Vec<ReviewView> = rows
             .map(|row| ReviewView::read(&self.snapshot, *row))

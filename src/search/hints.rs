@@ -47,6 +47,16 @@ pub fn hints<'i>(
         }
     }
     let has_wrong_name = !hints.is_empty();
+    if let (Some(since), Some(until)) = (filter.since, filter.until)
+        && since > until
+    {
+        hints.push(Hint {
+            parameter: Parameter::Since,
+            message: format!("since={since} is later than until={until}, so no review can match"),
+            matched: Some(0),
+            names: Vec::new(),
+        });
+    }
     // Adds how many reviews another search finds, and tells whether it finds any; if not, only if `is_always`.
     let mut suggest = |parameter, filter: Filter<'_>, is_always, before: &str, after| {
         let query = Query::new(filter, Sort::Newest, 1);

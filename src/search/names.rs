@@ -15,6 +15,8 @@ pub struct WrongName<'i> {
     /// The entries with a name that contains it, or else those with the most similar names, most similar first: at most
     /// [`NAMES_MAX`]. Empty only if there are no entries.
     pub names: Vec<&'i str>,
+    /// Whether no entry has the name or contains it; otherwise several do.
+    pub is_unknown: bool,
 }
 
 /// Largest number of names in a [`WrongName`].
@@ -27,6 +29,8 @@ pub(super) struct Names {
     keys: Vec<Key>,
     /// Names or ids as they are published, each with its rows.
     entries: Vec<(Box<str>, RowSet)>,
+    /// The entries with a name that contains each word.
+    by_word: BTreeMap<Box<str>, Vec<u32>>,
 }
 
 /// A name of one or more entries.
@@ -97,12 +101,23 @@ impl Names {
             union: (numbers.len() > 1).then(|| union_of(&numbers)),
             entries: numbers.into_iter().collect(),
         };
-        let keys = keys.into_iter().map(key).collect();
+        let keys: Vec<Key> = keys.into_iter().map(key).collect();
+        let mut by_word: BTreeMap<Box<str>, Vec<u32>> = BTreeMap::new();
+        for key in &keys {
+            for word in words(&key.folded) {
+                by_word.entry(word.into()).or_default().extend(&key.entries);
+            }
+        }
+        for entries in by_word.values_mut() {
+            entries.sort_unstable();
+            entries.dedup();
+        }
         let entries = entries.into_iter();
         let entries = entries.map(|(name, rows)| (name.into(), RowSet::new(rows, total)));
         Names {
             keys,
             entries: entries.collect(),
+            by_word,
         }
     }
 
@@ -156,22 +171,18 @@ impl Names {
             (true, false) => format!("is unknown; the nearest: {}", names.join(", ")),
             (false, _) => format!("may mean {}", names.join(" or ")),
         };
-        Err(WrongName { problem, names })
+        Err(WrongName {
+            problem,
+            names,
+            is_unknown,
+        })
     }
 
     /// Calls `each` with the rows that mention an entry with a name that contains the folded `word`; a row may come
-    /// several times. Nothing is found if no `work` is left.
-    pub(super) fn each_row_with_word(
-        &self,
-        word: &str,
-        work: &mut Work,
-        mut each: impl FnMut(u32),
-    ) {
-        if work.is_spent() {
-            return;
-        }
-        for entry in self.entries_with(word, work) {
-            self.entries[entry as usize].1.each_row(&mut each);
+    /// several times.
+    pub(super) fn each_row_with_word(&self, word: &str, mut each: impl FnMut(u32)) {
+        for entry in self.by_word.get(word).into_iter().flatten() {
+            self.entries[*entry as usize].1.each_row(&mut each);
         }
     }
 

@@ -158,9 +158,8 @@ fn score_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratc
     let aspects = aspects.map(|aspects| aspects.of_any_polarity());
     let names = [Some(&index.technicians), Some(&index.services), aspects];
     for names in names.into_iter().flatten() {
-        let work = scratch.work();
-        names.each_row_with_word(word.text, work, |row| scores.count_once(row));
-        work.spend(scores.counted() * ROW * 2);
+        names.each_row_with_word(word.text, |row| scores.count_once(row));
+        scratch.work().spend(scores.counted() * ROW * 2);
         scores.add(|_| LENGTH_AVERAGE);
     }
 }

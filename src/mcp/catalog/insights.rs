@@ -42,8 +42,27 @@ pub(super) fn sections(insights: &Insights) -> Map<String, Value> {
     for aspect in &mut insights.aspects {
         aspect.evidence = None;
     }
-    match serde_json::to_value(insights) {
-        Ok(Value::Object(sections)) => sections,
-        _ => Map::new(),
+    let intervals: Vec<Option<[f64; 2]>> = insights
+        .aspects
+        .iter()
+        .map(|aspect| aspect.interval)
+        .collect();
+    let Ok(Value::Object(mut sections)) = serde_json::to_value(insights) else {
+        return Map::new();
+    };
+    // The interval is that of the share of praise, not that of the score beside it; the key says so.
+    let aspects = sections.get_mut("aspects").and_then(Value::as_array_mut);
+    for (aspect, interval) in aspects.into_iter().flatten().zip(intervals) {
+        if let Some(members) = aspect.as_object_mut() {
+            members.remove("interval");
+            let interval = json!(interval.map(percent));
+            members.insert("positive_pct_interval".to_owned(), interval);
+        }
     }
+    sections
+}
+
+/// Returns an interval of shares in per cent, with one decimal place.
+pub(crate) fn percent(interval: [f64; 2]) -> [f64; 2] {
+    interval.map(|share| (share * 1_000.0).round() / 10.0)
 }

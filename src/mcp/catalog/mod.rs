@@ -17,7 +17,7 @@ use crate::model::insights::Insights;
 use crate::search::query::Parameter;
 use crate::snapshot::{Resource, Snapshot};
 
-pub(super) use insights::SECTIONS;
+pub(super) use insights::{SECTIONS, percent};
 pub(super) use names::Named;
 pub(super) use ratings::figures as rating_figures;
 
@@ -141,6 +141,11 @@ impl Catalog {
 fn tools() -> Vec<Value> {
     let mut tools = own(include_str!("tools.json"));
     for tool in &mut tools {
+        // Older hosts of MCP Apps read this key.
+        let card = tool["_meta"]["ui"]["resourceUri"].clone();
+        if card.is_string() {
+            tool["_meta"]["ui/resourceUri"] = card;
+        }
         tool["annotations"] = json!({
             "title": tool["title"],
             "readOnlyHint": true,

@@ -11,6 +11,7 @@ use crate::mcp::result::NOT_READY;
 use crate::model::Row;
 use crate::search::fold::fold;
 use crate::search::issue::{Code, Issue, Issues};
+use crate::search::names::{NAMES_MAX, WrongName};
 use crate::search::query::{Parameter, TEXT_BYTES_MAX};
 use crate::wire::date::{Date, parse_date};
 use crate::wire::json::quote;
@@ -110,7 +111,7 @@ impl<'v> Arguments<'v> {
         });
         if found.is_none() && !given.is_empty() {
             let problem = match resolved {
-                Some(Err(wrong)) => wrong.problem,
+                Some(Err(wrong)) => problem_of(catalog, parameter, &folded, wrong),
                 Some(Ok(_)) => "is unknown".to_owned(),
                 // Aspects have no rows yet.
                 None => NOT_READY.to_owned(),
@@ -161,6 +162,52 @@ impl<'v> Arguments<'v> {
         self.issues.into_result()
     }
 }
+
+/// Returns why the folded `name` is wrong, with names to try: for an unknown service those with a phrase that has one of
+/// its words, or all if there are few.
+pub(super) fn problem_of(
+    catalog: &Catalog,
+    parameter: Parameter,
+    name: &str,
+    wrong: WrongName<'_>,
+) -> String {
+    if parameter != Parameter::MentionsService || !wrong.is_unknown {
+        return wrong.problem;
+    }
+    let has_word = |service: &&Named| {
+        let phrases = service.folded.iter().flat_map(|phrase| phrase.split(' '));
+        let mut words = phrases.filter(|word| word.chars().count() >= WORD_CHARS_MIN);
+        words.any(|word| name.split(' ').any(|asked| asked == word))
+    };
+    let near: Vec<&str> = catalog
+        .services
+        .iter()
+        .filter(has_word)
+        .map(|service| &*service.name)
+        .take(NAMES_MAX)
+        .collect();
+    if !near.is_empty() {
+        return format!(
+            "is unknown; the nearest by their phrases: {}",
+            near.join(", ")
+        );
+    }
+    if (1..=SERVICES_FEW).contains(&catalog.services.len()) {
+        let all: Vec<&str> = catalog
+            .services
+            .iter()
+            .map(|service| &*service.name)
+            .collect();
+        return format!("is unknown; the services are {}", all.join(", "));
+    }
+    wrong.problem
+}
+
+/// Letters from which a word of a phrase tells what a service is.
+const WORD_CHARS_MIN: usize = 4;
+
+/// Up to this many services are all listed if one is unknown.
+const SERVICES_FEW: usize = 12;
 
 /// Returns the issue about an argument that the tool or prompt does not have.
 pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {

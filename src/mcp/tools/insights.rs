@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::Members;
 use super::arguments::Arguments;
 use super::lookup::{StoredReview, find};
-use crate::mcp::catalog::{Catalog, SECTIONS};
+use crate::mcp::catalog::{Catalog, SECTIONS, percent};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::fit;
 use crate::model::insights::{Aspect, Evidence, Polarity};
@@ -83,7 +83,7 @@ fn figures(aspect: &Aspect) -> Value {
         "negative_count": aspect.negative_count,
         "positive_pct": aspect.positive_pct,
         "score": aspect.score,
-        "interval": aspect.interval,
+        "positive_pct_interval": aspect.interval.map(percent),
         "top_phrases": aspect.top_phrases,
         "change": aspect.change,
     })

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use serde_json::{Value, json};
 
 use super::Members;
-use super::arguments::{Arguments, is_added_by_client, unknown};
+use super::arguments::{Arguments, is_added_by_client, problem_of, unknown};
 use super::lookup::StoredReview;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
@@ -21,6 +21,7 @@ use crate::search::query::{Buffers, Builder, Parameter};
 use crate::search::rank::{self, can_rank};
 use crate::search::run::{Page, Scratch, cursor_at, run};
 use crate::wire::json::push_string;
+use crate::wire::text::cut;
 
 /// Runs a search with the same parameters as REST.
 pub(super) fn search_reviews(
@@ -40,6 +41,9 @@ pub(super) fn search_reviews(
             }
         }
         let mut query = builder.finish()?;
+        if let Some(json) = search_name_as_word(catalog, &query, scratch, work) {
+            return Ok(json);
+        }
         check_names(catalog, &query, work)?;
         let is_sorted = members
             .get("sort")
@@ -73,6 +77,52 @@ pub(super) fn search_reviews(
         json.push(b'}');
         Ok(json)
     })
+}
+
+/// Returns the reviews with the name of an unknown person as words, if there are any: the business may list no people.
+fn search_name_as_word(
+    catalog: &Catalog,
+    query: &Query<'_>,
+    scratch: &mut Scratch,
+    work: &mut RequestWork,
+) -> Option<Vec<u8>> {
+    let index = &catalog.snapshot.index;
+    let name = query.filter.technician?;
+    let parameter = Parameter::MentionsTechnician;
+    let Some(Err(wrong)) = index.resolve(parameter, name, &mut work.hints) else {
+        return None;
+    };
+    let words = query.filter.words.map_or("", |words| words.as_str());
+    let words = format!("{words} \"{}\"", name.replace('"', " "));
+    let filter = Filter {
+        technician: None,
+        words: Some(Words::parse(&words)?),
+        ..query.filter
+    };
+    let found = Query { filter, ..*query };
+    if !wrong.is_unknown || check_names(catalog, &found, work).is_err() {
+        return None;
+    }
+    let page = rank::search(index, &found, scratch);
+    work.total.spend(scratch.spent());
+    if page.matched == 0 {
+        return None;
+    }
+    let listed = if catalog.technicians.is_empty() {
+        "the business lists no people".to_owned()
+    } else {
+        format!("the person {:?} {}", cut(name), wrong.problem)
+    };
+    let hint = format!(
+        "{listed}; the listed reviews have the name as a word, {} in total.",
+        page.matched
+    );
+    let mut json = render(catalog, &page, &found);
+    json.pop();
+    json.extend_from_slice(b",\"hint\":");
+    push_string(&mut json, &hint);
+    json.push(b'}');
+    Some(json)
 }
 
 /// Returns the same search by relevance: of its words, or of those of `query`.
@@ -118,6 +168,15 @@ fn advise(catalog: &Catalog, query: &Query<'_>, hints: &[Hint<'_>], ranked: u32)
             ));
         }
     }
+    for service in &catalog.services {
+        let mut words = folded.split_whitespace();
+        if let Some(word) = words.find(|word| service.folded.iter().any(|name| name == word)) {
+            sentences.push(format!(
+                "{word:?} may mean the service {name}: the argument mentions_service={name} finds its reviews",
+                name = service.name
+            ));
+        }
+    }
     if sentences.is_empty() {
         sentences
             .push("no review matches: remove a filter, or try fewer or other words".to_owned());
@@ -139,7 +198,7 @@ fn check_names(catalog: &Catalog, query: &Query<'_>, work: &mut RequestWork) -> 
             .resolve(parameter, name, &mut work.hints)
         {
             Some(Ok(_)) => continue,
-            Some(Err(wrong)) => wrong.problem,
+            Some(Err(wrong)) => problem_of(catalog, parameter, name, wrong),
             // Aspects and polarities have no rows yet.
             None => NOT_READY.to_owned(),
         };

@@ -76,7 +76,7 @@ impl Searched {
         let named = |entries: &Entries| -> Vec<String> {
             let named = entries
                 .iter()
-                .filter(|names| names.iter().any(|name| has_words(name, word)));
+                .filter(|names| names.iter().any(|name| has_word(name, word)));
             named.map(|names| names[0].clone()).collect()
         };
         let technicians = named(&self.technicians);
@@ -180,16 +180,9 @@ fn words_to_rank(terms: Vec<String>) -> Vec<(String, bool)> {
     ranking
 }
 
-/// Tells whether a name has all words of `words`, of which there is at least one.
-fn has_words(name: &str, words: &str) -> bool {
-    let split = |text: &str| -> Vec<String> {
-        let words = text.split(|character: char| !character.is_alphanumeric());
-        words
-            .filter(|word| !word.is_empty())
-            .map(str::to_owned)
-            .collect()
-    };
-    let of_name = split(&fold(name));
-    let asked = split(words);
-    !asked.is_empty() && asked.iter().all(|word| of_name.contains(word))
+/// Tells whether a name has a word.
+fn has_word(name: &str, word: &str) -> bool {
+    let name = fold(name);
+    let mut words = name.split(|character: char| !character.is_alphanumeric());
+    words.any(|known| known == word)
 }
