@@ -31,6 +31,7 @@ mod negotiation;
 mod observation;
 mod pages;
 mod pipelining;
+mod questions;
 mod rates;
 mod raw;
 mod reload;

@@ -33,7 +33,7 @@ fn notification() -> Value {
 }
 
 /// A call of a tool.
-fn call(tool: &str, arguments: &Value) -> Value {
+pub(crate) fn call(tool: &str, arguments: &Value) -> Value {
     request("tools/call", json!({"name": tool, "arguments": arguments}))
 }
 

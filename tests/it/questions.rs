@@ -1,0 +1,120 @@
+//! Questions that people ask of models, put to `/mcp` as one call each.
+//!
+//! A question of `tests/fixtures/questions/*/questions.json` has the call that a model makes, and what is true: either a
+//! pattern, and the true answers are all reviews whose text matches it, or the stars that `matched` must count. The truth
+//! is computed from the files, without the server.
+
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+use serde_json::{Value, json};
+
+use crate::mcp::call;
+use crate::support::Server;
+
+/// The data of each trade, by the name of its folder.
+const TRADES: [&str; 4] = ["law", "plumber", "restaurant", "dentist"];
+
+/// How many results a model reads.
+const READ: usize = 10;
+
+/// Questions of all that must be answered right.
+const RIGHT_MIN: usize = 57;
+
+/// Mean recall that must be reached, in per cent.
+const RECALL_MIN: usize = 75;
+
+/// What became of one question.
+struct Outcome {
+    question: String,
+    /// How many of the true reviews that fit into a page were found, in per cent.
+    recall: usize,
+    is_right: bool,
+}
+
+#[test]
+fn questions_of_people_are_answered_by_one_call() {
+    let mut outcomes = Vec::new();
+    for trade in TRADES {
+        outcomes.extend(ask_all(trade));
+    }
+    let right = outcomes.iter().filter(|outcome| outcome.is_right).count();
+    let recall: usize = outcomes.iter().map(|outcome| outcome.recall).sum::<usize>() / outcomes.len();
+    let mut missed = String::new();
+    for outcome in outcomes.iter().filter(|outcome| !outcome.is_right) {
+        missed += &format!("{} (recall {} %)\n", outcome.question, outcome.recall);
+    }
+    println!("{right} of {} right, mean recall {recall} %\n{missed}", outcomes.len());
+    assert!(right >= RIGHT_MIN, "{right} right; not right:\n{missed}");
+    assert!(recall >= RECALL_MIN, "mean recall {recall} %; not right:\n{missed}");
+}
+
+/// Asks all questions of a trade.
+fn ask_all(trade: &str) -> Vec<Outcome> {
+    let questions = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/questions").join(trade);
+    let data = match trade {
+        "law" => Path::new(env!("CARGO_MANIFEST_DIR")).join("data"),
+        _ => questions.clone(),
+    };
+    let reviews = published(&data);
+    let server = Server::start_on(&data);
+    let questions = read(questions.join("questions.json"));
+    let questions = questions.as_array().expect("a list of questions");
+    questions.iter().map(|question| ask(&server, question, &reviews)).collect()
+}
+
+/// Returns the reviews of a folder that are published.
+fn published(data: &Path) -> Vec<Value> {
+    let mut file = read(data.join("reviews.json"));
+    let Value::Array(mut reviews) = file["reviews"].take() else {
+        panic!("no list of reviews in {}", data.display());
+    };
+    reviews.retain(|review| review["verified"] == json!(true));
+    reviews
+}
+
+fn read(path: PathBuf) -> Value {
+    let text = std::fs::read_to_string(&path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    serde_json::from_str(&text).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Asks one question, and compares the answer with what is true.
+fn ask(server: &Server, question: &Value, reviews: &[Value]) -> Outcome {
+    let tool = question["tool"].as_str().expect("a tool");
+    let message = call(tool, &question["arguments"]).to_string();
+    let response = server.post_mcp(&[], &message).json();
+    let result = &response["result"]["structuredContent"];
+    let text = question["question"].as_str().expect("a question").to_owned();
+    match question["true_if_text_matches"].as_str() {
+        Some(pattern) => compare_with_pattern(text, result, pattern, reviews),
+        None => compare_count(text, result, &question["expect"], reviews),
+    }
+}
+
+/// The answer is right if at least three quarters of the true reviews are among the first ten.
+fn compare_with_pattern(question: String, result: &Value, pattern: &str, reviews: &[Value]) -> Outcome {
+    let pattern = Regex::new(&format!("(?s){pattern}")).expect("a pattern");
+    let is_true = |review: &&Value| pattern.is_match(review["text"].as_str().unwrap_or_default());
+    let true_ids: Vec<&Value> = reviews.iter().filter(is_true).map(|review| &review["id"]).collect();
+    assert!(!true_ids.is_empty(), "{question}: no review is true");
+    let listed = result["reviews"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let listed = &listed[..listed.len().min(READ)];
+    let found = listed.iter().filter(|review| true_ids.contains(&&review["id"])).count();
+    let recall = found * 100 / true_ids.len().min(READ);
+    Outcome { question, recall, is_right: recall >= 75 }
+}
+
+/// The answer is right if `matched` is the number of reviews with these stars.
+fn compare_count(question: String, result: &Value, expected: &Value, reviews: &[Value]) -> Outcome {
+    let exact = expected["rating"].as_u64();
+    let most = expected["max_rating"].as_u64();
+    let mut count = 0;
+    for review in reviews {
+        let stars = review["rating"].as_u64().expect("stars");
+        if exact.is_none_or(|exact| stars == exact) && most.is_none_or(|most| stars <= most) {
+            count += 1;
+        }
+    }
+    let is_right = result["matched"] == json!(count);
+    Outcome { question, recall: if is_right { 100 } else { 0 }, is_right }
+}
