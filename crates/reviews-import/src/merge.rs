@@ -84,14 +84,14 @@ impl<'f> Version<'f> {
 }
 
 /// The time of the change, if it is known, and the digest of the source's data.
-type Rank = (Option<i64>, [u8; 32]);
+type VersionRank = (Option<i64>, [u8; 32]);
 
 /// The version of a review that this import uses.
 struct Arrived<'f> {
     source: usize,
     line: u64,
     /// Decides between two versions: the higher one wins.
-    rank: Rank,
+    rank: VersionRank,
     /// Whether the source hides the review.
     hidden: bool,
     /// The review, if it is new or changed.

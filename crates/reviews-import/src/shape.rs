@@ -36,7 +36,7 @@ const WRAPPERS: [&str; 7] = [
 /// All paths of a source.
 #[derive(Debug, Default)]
 pub(super) struct Shape {
-    pub(super) columns: Vec<Column>,
+    pub(super) columns: Vec<SourceColumn>,
     by_name: HashMap<String, usize>,
     /// The first records.
     pub(super) sample: Vec<Value>,
@@ -45,7 +45,7 @@ pub(super) struct Shape {
 
 /// A path and its values.
 #[derive(Clone, Debug)]
-pub(super) struct Column {
+pub(super) struct SourceColumn {
     pub(super) keys: Vec<String>,
     /// The path as written, joined by full stops.
     pub(super) name: String,
@@ -92,7 +92,7 @@ impl Shape {
             Some(at) => *at,
             None if self.columns.len() >= COLUMNS_MAX => return,
             None => {
-                self.columns.push(Column::new(keys, name.clone()));
+                self.columns.push(SourceColumn::new(keys, name.clone()));
                 self.by_name.insert(name, self.columns.len() - 1);
                 self.columns.len() - 1
             }
@@ -129,15 +129,15 @@ impl Shape {
     }
 }
 
-impl Column {
-    fn new(keys: &[String], name: String) -> Column {
+impl SourceColumn {
+    fn new(keys: &[String], name: String) -> SourceColumn {
         let is_wrapper = |key: &String| WRAPPERS.contains(&key.as_str());
         let wrappers = keys[..keys.len() - 1]
             .iter()
             .take_while(|key| is_wrapper(key));
         let own = &keys[wrappers.count()..];
         let normal: Vec<String> = own.iter().map(|key| normal(key)).collect();
-        Column {
+        SourceColumn {
             keys: keys.to_vec(),
             name,
             normal: normal.join("."),
