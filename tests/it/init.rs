@@ -107,7 +107,7 @@ fn after_a_failed_write_the_folder_has_no_file() {
     // One block has room for taxonomy.json, but not for reviews.json.
     for blocks in [0, 1] {
         let limited = format!("trap '' XFSZ; ulimit -f {blocks}; exec \"$@\"");
-        let mut command = Command::new("sh");
+        let mut command = shell();
         command.args(["-c", &limited, "sh", program, "init"]);
         command.arg(folder.path()).args(with("--name", &long));
         let output = command.output().unwrap();

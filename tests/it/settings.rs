@@ -7,7 +7,7 @@ use std::os::unix::net::UnixListener;
 use std::path::Path;
 use std::process::Command;
 
-use crate::support::program::{Ended, LISTEN, activated, command, run};
+use crate::support::program::{Ended, LISTEN, activated, command, run, shell};
 use crate::support::{Program, get};
 
 /// Checks status and output of a failed start, and returns its only line.
@@ -134,7 +134,7 @@ fn passed_descriptors_that_are_not_listening_tcp_sockets_exit_78() {
     }
     let said = refused_socket(listener.into(), 2);
     assert!(said.contains("LISTEN_FDS: 2 passed"), "{said}");
-    let mut closed = Command::new("sh");
+    let mut closed = shell();
     let script = "exec 3<&-; LISTEN_FDS=1 LISTEN_PID=$$ exec \"$@\"";
     closed.args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"]);
     let said = one_line(Ended::of(&mut closed), 78);
@@ -258,7 +258,7 @@ fn temporary_files_of_killed_processes_are_removed_at_the_next_start() {
 
 #[test]
 fn a_start_with_too_little_memory_names_the_limit() {
-    let mut shell = Command::new("sh");
+    let mut shell = shell();
     // 80 MiB, in KiB: enough to log, too little to serve.
     let script = "ulimit -v 81920 && exec \"$@\"";
     shell.args(["-c", script, "sh", env!("CARGO_BIN_EXE_reviewd"), "serve"]);

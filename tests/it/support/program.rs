@@ -37,14 +37,24 @@ fn path() -> OsString {
 
 /// Returns `reviewd` without the settings and proxies of the environment.
 pub(crate) fn command() -> Command {
-    let mut command = Command::new(path());
+    let mut command = without_settings(path());
+    command.stdin(Stdio::null());
+    command
+}
+
+/// Returns a shell, for what only a shell can do before it starts `reviewd`, without settings and proxies.
+pub(crate) fn shell() -> Command {
+    without_settings("sh".into())
+}
+
+fn without_settings(program: OsString) -> Command {
+    let mut command = Command::new(program);
     for (name, _) in std::env::vars_os() {
         let text = name.to_string_lossy().to_uppercase();
         if text.starts_with("REVIEWD_") || text.ends_with("_PROXY") {
             command.env_remove(name);
         }
     }
-    command.stdin(Stdio::null());
     command
 }
 
@@ -90,7 +100,7 @@ impl Ended {
 
 /// Returns `reviewd serve` as started by a service manager that passes `count` sockets, the first being `socket`.
 pub(crate) fn activated(socket: OwnedFd, count: u8, arguments: &[&str]) -> Command {
-    let mut shell = Command::new("sh");
+    let mut shell = shell();
     // Sockets are passed from descriptor 3 on, to the process whose id is `LISTEN_PID`.
     let script = format!("exec 3<&0 </dev/null; LISTEN_FDS={count} LISTEN_PID=$$ exec \"$@\"");
     shell.args(["-c", &script, "sh"]).arg(path());
@@ -121,7 +131,7 @@ impl Program {
 
     /// Starts `reviewd serve` with a limit of the shell's `ulimit`, and waits until it serves.
     pub(crate) fn serve_with_limit(limit: &str, arguments: &[&str]) -> Program {
-        let mut shell = Command::new("sh");
+        let mut shell = shell();
         let script = format!("ulimit {limit} && exec \"$@\"");
         shell.args(["-c", &script, "sh"]).arg(path()).arg("serve");
         shell.args(LISTEN).args(arguments).stdin(Stdio::null());
