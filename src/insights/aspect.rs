@@ -1,9 +1,10 @@
 //! Finds the aspects of the taxonomy that a sentence names, and the words and phrases in it that are opinions.
 //!
-//! A phrase matches whole words by their stems in the language of the review ("prices" matches "price", "returned my
-//! calls" matches "return my call"); in German also the beginning or the end of a compound ("Anwaltskosten" matches
-//! "Kosten"). A phrase inside a longer match does not count. If a sentence names an aspect several times, the first one
-//! is its only mention.
+//! A phrase matches whole words in any inflection ("prices" matches "price", "returned my calls" matches "return my
+//! call"; see `inflection`); in German also the beginning or the end of a compound ("Anwaltskosten" matches "Kosten"). In
+//! Japanese, Chinese and Thai, which are written without blanks, it matches any part of a text. A phrase inside a longer
+//! match does not count, so an aspect's "not" phrases are longer ones ("phone case"). If a sentence names an aspect several
+//! times, the first one is its only mention.
 //!
 //! Each line of `opinions.txt` is a language with a sign, and phrases: for + and - opinions, for 0 idioms in which no
 //! shorter phrase counts, such as "kind of" and "can't wait". The English lines have few single words, because the
@@ -12,30 +13,54 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use rust_stemmers::Stemmer;
 use whatlang::Lang;
 
-use super::language::{lists, stemmer};
-use super::text::Words;
+use super::inflection::{Inflections, WordForm};
+use super::text::{Item, Words};
 use crate::model::Concept;
 
-/// The phrases of all aspects and the listed opinions, as stems in one language.
+/// Fewest letters of a word that is searched for in compounds.
+const PART_CHARS_MIN: usize = 4;
+/// Least valence, in tenths, of a word that is an opinion by itself.
+const OPINION_VALENCE_MIN: i32 = 10;
+/// Languages written without blanks between words.
+const UNSPACED: [Lang; 3] = [Lang::Jpn, Lang::Cmn, Lang::Tha];
+
+const OPINIONS: &str = include_str!("opinions.txt");
+
+/// The phrases of all aspects and the listed opinions, in one language.
 pub(super) struct Phrases {
     lang: Option<Lang>,
-    stemmer: Option<Stemmer>,
+    inflections: Inflections,
+    /// By the key of the first word.
     by_first: HashMap<String, Vec<Phrase>>,
     /// Single words that may be parts of German compounds.
-    parts: Vec<(String, Phrase)>,
+    parts: Vec<Phrase>,
+    /// All phrases as they are written, if the language has no blanks; the longest first.
+    unspaced: Vec<(String, Phrase)>,
 }
 
 #[derive(Clone, Debug)]
 struct Phrase {
-    /// The stems after the first.
-    rest: Vec<String>,
+    first: WordForm,
+    /// The words after the first.
+    rest: Vec<WordForm>,
     /// The aspect, if it names one.
     aspect: Option<u16>,
     /// 1 or -1 if it is listed as an opinion, else 0.
     opinion: i8,
+}
+
+impl Phrase {
+    /// Whether these words begin with the phrase.
+    fn begins(&self, forms: &[WordForm]) -> bool {
+        if self.rest.is_empty() {
+            return self.first.is_same_word(&forms[0]);
+        }
+        let following = &forms[1..];
+        let mut pairs = self.rest.iter().zip(following);
+        following.len() >= self.rest.len() && pairs.all(|(one, other)| one.is_form_of(other))
+    }
 }
 
 /// An aspect named in a sentence.
@@ -49,122 +74,222 @@ pub(super) struct Found {
     pub(super) opinion: i8,
 }
 
+/// The phrases that match at a word.
+struct PhraseMatch<'p> {
+    phrases: Vec<&'p Phrase>,
+    /// Number of words.
+    length: usize,
+}
+
 impl Phrases {
     /// Reads the phrases of the first 65,535 `aspects`, and the opinions, for texts in `lang`.
     pub(super) fn new(aspects: &[Concept], lang: Option<Lang>) -> Phrases {
         let mut phrases = Phrases {
             lang,
-            stemmer: lang.and_then(stemmer),
+            inflections: Inflections::new(lang),
             by_first: HashMap::new(),
             parts: Vec::new(),
+            unspaced: Vec::new(),
         };
         for (aspect, concept) in (0..u16::MAX).zip(aspects) {
             for phrase in &concept.phrases {
                 phrases.add(phrase, Some(aspect), 0);
             }
+            for phrase in &concept.not_phrases {
+                phrases.add(phrase, None, 0);
+            }
         }
-        for line in include_str!("opinions.txt").lines() {
+        for line in OPINIONS.lines() {
             let (key, listed) = line.split_once(' ').unwrap_or_default();
             let opinion = i8::from(key.ends_with('+')) - i8::from(key.ends_with('-'));
             if lang.is_some_and(|lang| key.starts_with(lang.code())) {
-                let listed = listed.split(',');
-                listed.for_each(|phrase| phrases.add(phrase, None, opinion));
+                for phrase in listed.split(',') {
+                    phrases.add(phrase, None, opinion);
+                }
             }
         }
         phrases
+            .unspaced
+            .sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        phrases
     }
 
-    fn add(&mut self, phrase: &str, aspect: Option<u16>, opinion: i8) {
+    fn add(&mut self, text: &str, aspect: Option<u16>, opinion: i8) {
         let mut words = Words::default();
-        words.read(phrase);
-        let mut stems = self.stems(&words).into_iter();
-        let Some(first) = stems.next() else { return };
+        words.read(text);
+        let mut forms = self.forms(&words).into_iter();
+        let Some(first) = forms.next() else { return };
         let phrase = Phrase {
-            rest: stems.collect(),
+            first,
+            rest: forms.collect(),
             aspect,
             opinion,
         };
-        let is_part = phrase.rest.is_empty() && first.chars().count() >= PART_CHARS_MIN;
-        if self.lang == Some(Lang::Deu) && is_part && aspect.is_some() {
-            self.parts.push((first.clone(), phrase.clone()));
+        if self.is_unspaced() {
+            self.unspaced.push((text.trim().to_owned(), phrase));
+            return;
         }
-        self.by_first.entry(first).or_default().push(phrase);
+        let is_part = phrase.rest.is_empty() && phrase.first.key.chars().count() >= PART_CHARS_MIN;
+        if self.lang == Some(Lang::Deu) && is_part && aspect.is_some() {
+            self.parts.push(phrase.clone());
+        }
+        let key = phrase.first.key.clone();
+        self.by_first.entry(key).or_default().push(phrase);
+    }
+
+    fn is_unspaced(&self) -> bool {
+        self.lang.is_some_and(|lang| UNSPACED.contains(&lang))
     }
 
     /// Returns the aspects that the sentence of `words` names, each once, in the order of the sentence. In languages
     /// other than English, replaces the valences of words from the lexicon with those from `opinions.txt`.
     pub(super) fn find(&self, words: &mut Words) -> Vec<Found> {
-        let mut found: Vec<Found> = Vec::new();
-        let stems = self.stems(words);
-        let items = &mut words.items;
         let is_english = self.lang == Some(Lang::Eng);
-        for item in items.iter_mut().filter(|item| item.is_word && !is_english) {
-            item.entry.valence = None;
-        }
-        let mut at = 0;
-        while at < stems.len() {
-            let (owners, length) = self.at(&stems[at..]);
-            let listed = owners.iter().map(|phrase| phrase.opinion).sum::<i8>();
-            if listed != 0 && !is_english {
-                items[at].entry.valence = Some(i32::from(listed.signum()) * 20);
+        let forms = self.forms(words);
+        for item in words.items.iter_mut().filter(|item| item.is_word) {
+            if !is_english {
+                item.entry.valence = None;
             }
-            let (item, end) = (items[at], items[at + length - 1].end);
-            let opinion = match item.entry.valence {
-                Some(valence) if length == 1 && valence.abs() >= 10 => valence.signum() as i8,
-                _ => listed.signum(),
+        }
+        if self.is_unspaced() {
+            return self.find_unspaced(words);
+        }
+        let mut found: Vec<Found> = Vec::new();
+        let mut at = 0;
+        while at < forms.len() {
+            let PhraseMatch { phrases, length } = self.at(&forms[at..]);
+            let listed = phrases.iter().map(|phrase| phrase.opinion).sum::<i8>();
+            if listed != 0 && !is_english {
+                words.items[at].entry.valence = Some(i32::from(listed.signum()) * 20);
+            }
+            let items = &words.items[at..at + length];
+            let opinion = if listed == 0 {
+                opinion_of(items)
+            } else {
+                listed.signum()
             };
-            for aspect in owners.iter().filter_map(|phrase| phrase.aspect) {
+            for aspect in phrases.iter().filter_map(|phrase| phrase.aspect) {
                 if found.iter().all(|one| one.aspect != aspect) {
                     found.push(Found {
                         aspect,
-                        range: item.start..end,
-                        opinion: if item.negated { -opinion } else { opinion },
+                        range: items[0].start..items[length - 1].end,
+                        opinion: if items[0].negated { -opinion } else { opinion },
                     });
                 }
             }
             // An opinion may contain an aspect: "aucune réponse" contains "réponse".
-            let is_opinion = listed != 0 && owners.iter().all(|phrase| phrase.aspect.is_none());
+            let is_opinion = listed != 0 && phrases.iter().all(|phrase| phrase.aspect.is_none());
             at += if is_opinion { 1 } else { length };
         }
         found
     }
 
-    /// Returns the longest phrases at the start of `stems`, else those in its compound, and how many stems to advance.
-    fn at(&self, stems: &[String]) -> (Vec<&Phrase>, usize) {
-        let starting = self.by_first.get(&stems[0]).into_iter().flatten();
-        let fitting = starting.filter(|phrase| stems[1..].starts_with(&phrase.rest));
-        let Some(longest) = fitting.clone().map(|phrase| phrase.rest.len()).max() else {
-            let has = |part: &str| {
-                let is_edge = stems[0].ends_with(part) || stems[0].starts_with(part);
-                is_edge && stems[0].len() >= part.len() + 3
-            };
-            let compounds = self.parts.iter().filter(|(part, _)| has(part));
-            return (compounds.map(|(_, phrase)| phrase).collect(), 1);
-        };
-        let owners = fitting.filter(|phrase| phrase.rest.len() == longest);
-        (owners.collect(), longest + 1)
+    /// The same in a language without blanks, where an item is a run of letters between marks.
+    fn find_unspaced(&self, words: &mut Words) -> Vec<Found> {
+        let mut found: Vec<Found> = Vec::new();
+        for at in 0..words.items.len() {
+            let item = words.items[at];
+            let run = words.lower(&item);
+            // Aspects only compete with aspects, and opinions with opinions: one may contain the other.
+            let mut aspects: Vec<Range<usize>> = Vec::new();
+            let mut opinions: Vec<Range<usize>> = Vec::new();
+            let mut valence = 0;
+            for (text, phrase) in &self.unspaced {
+                let taken = if phrase.opinion == 0 {
+                    &aspects
+                } else {
+                    &opinions
+                };
+                let ranges = run
+                    .match_indices(&**text)
+                    .map(|(start, _)| start..start + text.len());
+                let mut free = ranges.filter(|range| !overlaps_any(taken, range));
+                let Some(range) = free.next() else { continue };
+                valence += i32::from(phrase.opinion) * 20;
+                if let Some(aspect) = phrase.aspect
+                    && found.iter().all(|one| one.aspect != aspect)
+                {
+                    found.push(Found {
+                        aspect,
+                        range: item.start + range.start..item.start + range.end,
+                        opinion: 0,
+                    });
+                }
+                let is_idiom = phrase.opinion == 0 && phrase.aspect.is_none();
+                if phrase.opinion != 0 || is_idiom {
+                    opinions.push(range.clone());
+                }
+                if phrase.opinion == 0 {
+                    aspects.push(range);
+                }
+            }
+            if valence != 0 {
+                words.items[at].entry.valence = Some(valence);
+            }
+        }
+        found.sort_by_key(|one| one.range.start);
+        found
     }
 
-    /// Returns the stem of each item. A homonym has its own stem, as it only looks like an inflection of another word.
-    fn stems(&self, words: &Words) -> Vec<String> {
-        let stem = |item| {
-            let lower = words.lower(item);
-            let bare = lower.strip_suffix("'s").unwrap_or(lower);
-            match &self.stemmer {
-                Some(_) if lists("homonym", bare) => format!("={bare}"),
-                Some(stemmer) => stemmer.stem(bare).into_owned(),
-                None => bare.to_owned(),
-            }
+    /// Returns the longest phrases at the start of `forms`, else those in its compound.
+    fn at(&self, forms: &[WordForm]) -> PhraseMatch<'_> {
+        let listed = self.by_first.get(&forms[0].key);
+        let starting = listed.into_iter().flatten();
+        let fitting: Vec<&Phrase> = starting.filter(|phrase| phrase.begins(forms)).collect();
+        let Some(longest) = fitting.iter().map(|phrase| phrase.rest.len()).max() else {
+            return self.in_compound(&forms[0]);
         };
-        words.items.iter().map(stem).collect()
+        let longest_ones = fitting.into_iter().filter(|one| one.rest.len() == longest);
+        PhraseMatch {
+            phrases: longest_ones.collect(),
+            length: longest + 1,
+        }
     }
+
+    /// The words that a German compound begins or ends with.
+    fn in_compound(&self, form: &WordForm) -> PhraseMatch<'_> {
+        let mut phrases = Vec::new();
+        for phrase in &self.parts {
+            let part = &*phrase.first.key;
+            let is_edge = form.key.ends_with(part) || form.key.starts_with(part);
+            if is_edge && form.key.len() >= part.len() + 3 {
+                phrases.push(phrase);
+            }
+        }
+        PhraseMatch { phrases, length: 1 }
+    }
+
+    fn forms(&self, words: &Words) -> Vec<WordForm> {
+        let mut forms = Vec::with_capacity(words.items.len());
+        for item in &words.items {
+            let lower = words.lower(item);
+            forms.push(if item.is_word {
+                self.inflections.form(lower)
+            } else {
+                Inflections::mark(lower)
+            });
+        }
+        forms
+    }
+}
+
+/// The sign of the words of a phrase that are opinions by themselves ("fair price"); 0 if there are none or both.
+fn opinion_of(items: &[Item]) -> i8 {
+    let mut sign = 0;
+    for valence in items.iter().filter_map(|item| item.entry.valence) {
+        if valence.abs() >= OPINION_VALENCE_MIN {
+            sign += valence.signum();
+        }
+    }
+    sign.signum() as i8
+}
+
+fn overlaps_any(ranges: &[Range<usize>], range: &Range<usize>) -> bool {
+    let mut ranges = ranges.iter();
+    ranges.any(|one| one.start < range.end && range.start < one.end)
 }
 
 /// Whether opinions of this language are listed. English ones are few, as the text model reads English.
 pub(super) fn has_opinions(lang: Lang) -> bool {
-    let mut lines = include_str!("opinions.txt").lines();
-    lines.any(|line| line.starts_with(lang.code()))
+    OPINIONS.lines().any(|line| line.starts_with(lang.code()))
 }
-
-/// Fewest letters of a stem that is searched for in compounds.
-const PART_CHARS_MIN: usize = 4;

@@ -1,8 +1,8 @@
 //! Insights derived from the reviews offline: no external service, no generated text, and every number can be traced
 //! to the words and stars that it is computed from.
 //!
-//! Data flow: `read` detects the language of each review, learns from the dataset's own stars (`own_stars`), then
-//! reads each review once: sentences and words (`text`), aspects (`aspect`), the polarity of each mention (`evidence`,
+//! Data flow: `read` learns from the dataset's own stars (`own_stars`), then reads each review once, in the language that
+//! it states or that was detected with its file: sentences and words (`text`), aspects (`aspect`), the polarity of each mention (`evidence`,
 //! which has the formula, and `text_model`), phrases (`topics`). `totals`, `entities` and `summary` aggregate them into
 //! the value [`Insights`], serialized once by serde. The dataset is the only input, so replicas agree.
 
@@ -10,9 +10,11 @@ mod aspect;
 mod entities;
 pub mod evidence;
 pub(crate) mod explain;
+mod inflection;
 mod language;
 mod own_stars;
 mod read;
+mod sentences;
 mod summary;
 mod text;
 pub mod text_model;
@@ -29,6 +31,7 @@ use std::num::NonZeroUsize;
 use sha2::{Digest, Sha256};
 use whatlang::Lang;
 
+use crate::dataset::tag_of_language;
 use crate::model::insights::{
     Coverage, DateRange, Figure, Insights, LanguageCoverage, Method, ReviewInsights, Temporal,
 };
@@ -37,6 +40,7 @@ use crate::wire::text::hex;
 use aspect::has_opinions;
 use evidence::{Reader, sign};
 use read::{Derived, Known};
+use sentences::Sentences;
 pub use totals::interval as share_interval;
 use totals::rounded;
 
@@ -104,10 +108,12 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
 
 fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
     let (reviews, editorial) = (&dataset.reviews, &dataset.editorial);
-    let aspects = totals::aspects(dataset, derived);
+    let words = Sentences::of(reviews);
+    let aspects = totals::aspects(dataset, derived, words);
     let (entities, named) = entities::entities(dataset, &aspects);
     let overall_sentiment = summary::overall(&derived.scores);
-    let derived_summary = || summary::summary(reviews, overall_sentiment.as_ref()?, &aspects);
+    let derived_summary =
+        || summary::summary(reviews, overall_sentiment.as_ref()?, &aspects, words);
     let summary = editorial.summary.clone().or_else(derived_summary);
     let listed = |lang| &derived.known[&Some(lang)].phrases;
     let origin = match (&editorial.summary, &summary) {
@@ -170,7 +176,7 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
         }
     }
     let language = |(lang, reviews): (Option<Lang>, u64)| LanguageCoverage {
-        language: lang.map_or("und", |lang| lang.code()).to_owned(),
+        language: lang.map_or("und", tag_of_language).to_owned(),
         reviews,
         evidence: evidence_kinds(lang, &derived.known[&lang]),
     };

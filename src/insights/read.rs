@@ -1,4 +1,4 @@
-//! One pass over the reviews, after language detection and training on their stars: finds mentions and their polarity.
+//! One pass over the reviews, after training on their stars: finds mentions and their polarity.
 
 use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
@@ -8,11 +8,11 @@ use whatlang::Lang;
 
 use super::aspect::{Phrases, has_opinions};
 use super::evidence::{Context, Judgement, Reader, review_score};
-use super::language::detect_all;
 use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
 use super::text_model::Sentence;
 use super::topics::{Count, Counts, count};
 use crate::dataset::chunks::{CHUNK_ROWS, over_chunks};
+use crate::dataset::language_of_tag;
 use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
 use crate::wire::sentence::sentences;
@@ -45,7 +45,7 @@ pub(super) struct Known {
 /// The result of the pass over a dataset, or over some rows.
 #[derive(Default)]
 pub(super) struct Derived {
-    /// The language of each review, `None` if it cannot be detected.
+    /// The language of each review, `None` if it is not known.
     pub(super) languages: Vec<Option<Lang>>,
     /// One entry per language.
     pub(super) known: HashMap<Option<Lang>, Known>,
@@ -63,7 +63,7 @@ impl Derived {
         threads: NonZeroUsize,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Derived> {
-        let languages = detect_all(&dataset.reviews, threads, cancelled)?;
+        let languages: Vec<Option<Lang>> = dataset.reviews.iter().map(language).collect();
         let mut known = HashMap::new();
         for lang in languages.iter().copied().collect::<HashSet<_>>() {
             if cancelled() {
@@ -175,6 +175,11 @@ impl Known {
     fn own_odds(&self, sum: OwnSum) -> i32 {
         self.own.as_ref().map_or(0, |own| own.log_odds(sum))
     }
+}
+
+/// The language of a review, stated or detected when its file was read.
+fn language(review: &Review) -> Option<Lang> {
+    language_of_tag(review.language.as_deref()?)
 }
 
 /// The evidence of a language, whose own stars have been learned or not.

@@ -5,6 +5,7 @@ use std::cmp::Reverse;
 use std::collections::BTreeMap;
 
 use super::evidence::sign;
+use super::sentences::Sentences;
 use super::totals::{CHANGE_MIN, mean_rating, rounded};
 use crate::model::Review;
 use crate::model::insights::{Aspect, Month, Overall, Polarity};
@@ -74,50 +75,70 @@ fn spread(reviews: &[Review]) -> Option<(f64, f64)> {
 }
 
 /// Writes the summary text, which has only counts and means.
-pub(super) fn summary(reviews: &[Review], overall: &Overall, aspects: &[Aspect]) -> Option<String> {
-    let (latest, earliest) = (reviews.first()?, reviews.last()?);
+pub(super) fn summary(
+    reviews: &[Review],
+    overall: &Overall,
+    aspects: &[Aspect],
+    words: &Sentences,
+) -> Option<String> {
+    let latest = reviews.first()?.date.to_string();
+    let earliest = reviews.last()?.date.to_string();
     let stars = reviews.iter().map(|one| u64::from(one.rating.stars()));
     let mean = mean_rating(stars.sum(), reviews.len() as u64)?;
-    let mut text = match reviews.len() {
-        1 => format!("1 review of {} gives {mean:.2} of 5 stars.", latest.date),
-        count => format!(
-            "{count} reviews from {} to {} give {mean:.2} of 5 stars on average.",
-            earliest.date, latest.date
-        ),
-    };
-    let (positive, negative) = (overall.positive_pct, overall.negative_pct);
-    text.push_str(&format!(
-        " By their words and stars, {positive:.1} % are positive and {negative:.1} % negative."
-    ));
-    for (polarity, opening) in [
-        (Polarity::Positive, "Praised most often"),
-        (Polarity::Negative, "Criticized most often"),
+    let mean = words.number(mean, 2);
+    let count = reviews.len().to_string();
+    let mut sentences = Vec::new();
+    if reviews.len() == 1 {
+        sentences.push(words.fill("one", &[("date", &latest), ("stars", &mean)]));
+    } else {
+        let values = [
+            ("count", &*count),
+            ("first", &earliest),
+            ("last", &latest),
+            ("stars", &mean),
+        ];
+        sentences.push(words.fill("many", &values));
+    }
+    let positive = words.number(overall.positive_pct, 1);
+    let negative = words.number(overall.negative_pct, 1);
+    let shares = [("positive", &*positive), ("negative", &*negative)];
+    sentences.push(words.fill("shares", &shares));
+    for (key, polarity) in [
+        ("praised", Polarity::Positive),
+        ("criticized", Polarity::Negative),
     ] {
-        let count = |aspect: &Aspect| aspect.count(Some(polarity));
-        let scored = aspects.iter().filter(|one| one.score.is_some());
-        // An aspect that is mostly criticized is not listed as praised.
-        let is_criticism = polarity == Polarity::Negative;
-        let is_named = |one: &&Aspect| {
-            count(one) > 0 && (is_criticism || one.positive_count > one.negative_count)
-        };
-        let mut named: Vec<&Aspect> = scored.filter(is_named).collect();
-        named.sort_by_key(|aspect| Reverse(count(aspect)));
-        named.truncate(NAMED_MAX);
-        let name = |aspect: &&Aspect| {
-            let (count, all) = (count(aspect), aspect.mention_count);
-            format!("{} ({count} of {all} mentions)", aspect.label)
-        };
-        let names: Vec<String> = named.iter().map(name).collect();
+        let mut names = Vec::new();
+        for aspect in most_named(aspects, polarity) {
+            let count = aspect.count(Some(polarity)).to_string();
+            let all = aspect.mention_count.to_string();
+            let values = [("label", &*aspect.label), ("count", &count), ("all", &all)];
+            names.push(words.fill("aspect", &values));
+        }
         if !names.is_empty() {
-            text.push_str(&format!(" {opening}: {}.", names.join(", ")));
+            sentences.push(words.fill(key, &[("aspects", &names.join(", "))]));
         }
     }
     for aspect in aspects {
         if let Some(change) = &aspect.change {
-            text.push_str(&format!(" {}: {change}", aspect.label));
+            sentences.push(format!("{}: {change}", aspect.label));
         }
     }
-    Some(text)
+    Some(words.join(&sentences))
+}
+
+/// The aspects that are praised or criticized most often. One that is mostly criticized is not listed as praised.
+fn most_named(aspects: &[Aspect], polarity: Polarity) -> Vec<&Aspect> {
+    let mut named = Vec::new();
+    for aspect in aspects.iter().filter(|one| one.score.is_some()) {
+        let is_praised = aspect.positive_count > aspect.negative_count;
+        let fits = polarity == Polarity::Negative || is_praised;
+        if fits && aspect.count(Some(polarity)) > 0 {
+            named.push(aspect);
+        }
+    }
+    named.sort_by_key(|aspect| Reverse(aspect.count(Some(polarity))));
+    named.truncate(NAMED_MAX);
+    named
 }
 
 /// Most aspects named for each sign.

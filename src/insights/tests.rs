@@ -2,6 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::dataset::chunks::CHUNK_ROWS;
+use crate::dataset::detect_languages;
 use crate::dataset::sample;
 use crate::model::insights::Polarity;
 use crate::model::{Concept, Rating, Review};
@@ -9,7 +10,15 @@ use crate::wire::date::Date;
 
 fn derived(dataset: &Dataset, threads: usize) -> Document {
     let threads = NonZeroUsize::new(threads).expect("not zero");
+    let dataset = &with_languages(dataset);
     document(dataset, threads, &|| false).expect("nothing cancels it")
+}
+
+/// The dataset with the languages that are detected when its files are read.
+fn with_languages(dataset: &Dataset) -> Dataset {
+    let mut dataset = dataset.clone();
+    detect_languages(&mut dataset.reviews, NonZeroUsize::MIN);
+    dataset
 }
 
 fn parsed(dataset: &Dataset) -> Value {
@@ -58,6 +67,7 @@ fn concept(id: &str, phrases: &[&str]) -> Concept {
         id: id.to_owned(),
         label: id.to_owned(),
         phrases: phrases.iter().map(|phrase| (*phrase).to_owned()).collect(),
+        not_phrases: Vec::new(),
     }
 }
 
@@ -136,7 +146,11 @@ fn edge_data_make_sense() {
         (&[(1, "Untrustworthy.")], "-", None),
         (&[(5, "")], "+", Some(json!([]))),
         (&emoji, "+-0", Some(stars_of("und", 3))),
-        (&dutch, "+-+-+-+-+-", Some(stars_of("nld", 10))),
+        (
+            &dutch,
+            "+-+-+-+-+-",
+            Some(json!([{"language": "nl", "reviews": 10, "evidence": ["opinions", "stars"]}])),
+        ),
         (&large, "++-0", None),
     ];
     for (reviews, signs, languages) in cases {
@@ -166,9 +180,12 @@ fn edge_data_make_sense() {
 
 #[test]
 fn stars_decide_where_a_language_has_no_other_evidence() {
-    let text = "Daarna ging het in de eerste week over de prijs.";
+    let text = "Sedan handlade det under den första veckan om priset.";
     let mut dataset = dataset_of(&[1, 2, 4, 5].map(|stars| (stars, text)));
-    dataset.taxonomy.aspects = vec![concept("price", &["prijs"])];
+    for review in &mut dataset.reviews {
+        review.language = Some("sv".to_owned());
+    }
+    dataset.taxonomy.aspects = vec![concept("price", &["priset"])];
     let value = parsed(&dataset);
     let price = aspect(&value, "price");
     let counts = ["positive", "neutral", "negative"];
@@ -424,7 +441,7 @@ fn a_language_with_200_reviews_learns_from_its_own_stars() {
         (200, json!(["opinions", "own_stars", "stars"])),
     ] {
         let value = parsed(&dataset_of(&german(reviews)));
-        let expected = json!([{"language": "deu", "reviews": reviews, "evidence": evidence}]);
+        let expected = json!([{"language": "de", "reviews": reviews, "evidence": evidence}]);
         assert_eq!(value["coverage"]["languages"], expected);
     }
 }
@@ -515,7 +532,132 @@ fn complaints_with_four_stars_are_not_learnt_as_praise() {
 }
 
 #[test]
-fn a_significant_change_is_told_with_its_quarter() {
+fn a_not_phrase_is_no_mention() {
+    let mut dataset = dataset_of(&[
+        (
+            5,
+            "The phone case is blue, and nobody answered the phone for a week.",
+        ),
+        (5, "The phone cases are blue."),
+    ]);
+    let mut communication = concept("communication", &["phone"]);
+    communication.not_phrases = vec!["phone case".to_owned()];
+    dataset.taxonomy.aspects = vec![communication];
+    let value = parsed(&dataset);
+    let evidence = &aspect(&value, "communication")["evidence"];
+    let text = &dataset.reviews[0].text;
+    assert_eq!(list(evidence).len(), 1);
+    assert_eq!(evidence[0]["review_id"], "r0");
+    assert_eq!(evidence[0]["start"], text.rfind("phone").expect("named"));
+}
+
+#[test]
+fn ten_languages_have_opinions_and_a_summary() {
+    for (language, word, praise, complaint, start) in [
+        (
+            "en",
+            "staff",
+            "was very friendly",
+            "was very rude",
+            "2 reviews",
+        ),
+        (
+            "es",
+            "personal",
+            "fue muy amable",
+            "fue muy grosero",
+            "2 reseñas",
+        ),
+        (
+            "de",
+            "Personal",
+            "war sehr freundlich",
+            "war sehr unfreundlich",
+            "2 Bewertungen",
+        ),
+        (
+            "fr",
+            "personnel",
+            "est très gentil",
+            "est très désagréable",
+            "2 avis",
+        ),
+        (
+            "it",
+            "personale",
+            "è stato molto gentile",
+            "è stato molto scortese",
+            "2 recensioni",
+        ),
+        (
+            "pt",
+            "pessoal",
+            "foi muito simpático",
+            "foi muito grosseiro",
+            "2 avaliações",
+        ),
+        (
+            "nl",
+            "personeel",
+            "was heel vriendelijk",
+            "was heel onbeleefd",
+            "2 beoordelingen",
+        ),
+        (
+            "pl",
+            "personel",
+            "był bardzo miły",
+            "był bardzo niemiły",
+            "Liczba opinii",
+        ),
+        (
+            "ja",
+            "スタッフ",
+            "がとても親切でした",
+            "がとても失礼でした",
+            "2",
+        ),
+        (
+            "ar",
+            "الموظفين",
+            "كانوا محترمين جدا",
+            "كانوا وقحين جدا",
+            "عدد",
+        ),
+    ] {
+        let blank = if language == "ja" { "" } else { " " };
+        let texts = [praise, complaint].map(|opinion| (3, format!("{word}{blank}{opinion}.")));
+        let mut dataset = dataset_of(&texts);
+        for review in &mut dataset.reviews {
+            review.language = Some(language.to_owned());
+        }
+        dataset.taxonomy.aspects = vec![concept("staff", &[word])];
+        let value = parsed(&dataset);
+        let staff = aspect(&value, "staff");
+        let counts = ["positive_count", "neutral_count", "negative_count"];
+        let counts = counts.map(|key| count(&staff[key]));
+        assert_eq!(counts, [1, 0, 1], "{language}: {staff}");
+        let summary = value["summary"].as_str().expect("a summary");
+        assert!(summary.starts_with(start), "{summary}");
+    }
+}
+
+#[test]
+fn a_change_that_did_not_last_is_not_told() {
+    let good = (5, "The fees were fair and the service was great.");
+    let bad = (1, "The fees were a rip-off and far too expensive.");
+    let mut dataset = dataset_of(&[[good; 30], [bad; 30], [good; 30], [good; 30]].concat());
+    for (row, review) in dataset.reviews.iter_mut().enumerate() {
+        let month = 48 - row as u16 * 48 / 120;
+        review.date =
+            Date::new(2021 + (month - 1) / 12, 1 + ((month - 1) % 12) as u8, 1).expect("a day");
+    }
+    let value = parsed(&dataset);
+    assert!(aspect(&value, "fees")["change"].is_null(), "{value}");
+}
+
+#[test]
+fn a_significant_change_is_told_with_its_month() {
     let new = (1, "The fees were a rip-off and far too expensive.");
     let old = (5, "The fees were fair and the service was great.");
     let mut dataset = dataset_of(&[[new; 30], [old; 30]].concat());
@@ -526,7 +668,7 @@ fn a_significant_change_is_told_with_its_quarter() {
     dataset.reviews.sort_by_key(|review| Reverse(review.date));
     let value = parsed(&dataset);
     let fees = aspect(&value, "fees");
-    let change = "Favorable mentions fell from 100 % of 30 to 0 % of 30 since Q1 2025.";
+    let change = "Favorable mentions fell from 100 % of 30 to 0 % of 30 since 2025-01.";
     assert_eq!(fees["change"], change);
     let quarters = list(&fees["quarterly"]);
     assert_eq!(quarters.len(), 8);

@@ -4,21 +4,30 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
 use super::read::{Derived, Mention};
+use super::sentences::Sentences;
 use crate::model::insights::{Aspect, Evidence, Polarity, Quarter};
 use crate::model::{Concept, Dataset, Row};
+use crate::wire::date::Date;
 
 /// Aggregates the mentions of each aspect, in the order of the taxonomy.
-pub(super) fn aspects(dataset: &Dataset, derived: &Derived) -> Vec<Aspect> {
+pub(super) fn aspects(dataset: &Dataset, derived: &Derived, words: &Sentences) -> Vec<Aspect> {
     let concepts = &dataset.taxonomy.aspects;
     let mut by_aspect: Vec<Vec<&Mention>> = vec![Vec::new(); concepts.len()];
     for mention in &derived.mentions {
         by_aspect[usize::from(mention.aspect)].push(mention);
     }
-    let of = |(one, mentions): (&Concept, &Vec<_>)| aspect(dataset, one, mentions);
-    concepts.iter().zip(&by_aspect).map(of).collect()
+    let concepts = concepts.iter().zip(&by_aspect);
+    concepts
+        .map(|(one, mentions)| aspect(dataset, one, mentions, words))
+        .collect()
 }
 
-fn aspect(dataset: &Dataset, concept: &Concept, mentions: &[&Mention]) -> Aspect {
+fn aspect(
+    dataset: &Dataset,
+    concept: &Concept,
+    mentions: &[&Mention],
+    words: &Sentences,
+) -> Aspect {
     let of = |sign| mentions.iter().filter(move |one| one.polarity == sign);
     let [negative, neutral, positive] = Polarity::ALL.map(|sign| of(sign).count() as u64);
     let all = mentions.len() as u64;
@@ -47,7 +56,7 @@ fn aspect(dataset: &Dataset, concept: &Concept, mentions: &[&Mention]) -> Aspect
         example_review_ids: ids.collect(),
         interval: is_scored.then(|| interval(positive, all)),
         evidence: Some(shown.iter().map(|one| evidence(dataset, one)).collect()),
-        change: change(&quarterly),
+        change: change(dataset, if is_scored { mentions } else { &[] }, words),
         quarterly,
         rows: rows(mentions.iter()),
         rows_by_polarity: Polarity::ALL.map(|sign| rows(of(sign))),
@@ -118,36 +127,80 @@ fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Quarter> {
     quarters.into_iter().map(quarter).collect()
 }
 
-/// A sentence about the quarter since which the share of praise differs most, by a two-proportion z-test with pooled
-/// variance; `None` unless it differs by [`ERRORS_MIN`] standard errors and [`CHANGE_MIN`].
-fn change(quarters: &[Quarter]) -> Option<String> {
-    let count = |quarters: &[Quarter]| {
-        let positive: u64 = quarters.iter().map(|one| one.positive_count).sum();
-        let all: u64 = quarters.iter().map(|one| one.mention_count).sum();
-        [positive as f64, all as f64]
-    };
-    let mut best = (0.0, None);
-    for (at, quarter) in quarters.iter().enumerate() {
-        let [[praise, all], [new_praise, new_all]] = [&quarters[..at], &quarters[at..]].map(count);
-        if all.min(new_all) < MENTIONS_MIN {
+/// A sentence about the month since which the share of praise differs most, by a two-proportion z-test with pooled
+/// variance; `None` unless it differs by [`ERRORS_MIN`] standard errors and [`CHANGE_MIN`], and still does.
+///
+/// Only the months of [`MONTHS_AGO`] before the newest review are tried, as each further one adds chance findings.
+fn change(dataset: &Dataset, mentions: &[&Mention], words: &Sentences) -> Option<String> {
+    let month_of = |row: u32| months(dataset.reviews[row as usize].date);
+    let newest = months(dataset.reviews.first()?.date);
+    let mut best = 0.0;
+    let mut sentence = None;
+    for ago in MONTHS_AGO {
+        let since = newest - ago;
+        // The newest mentions come first.
+        let count = mentions.partition_point(|one| month_of(one.row) >= since);
+        let (after, before) = mentions.split_at(count);
+        let (after, before) = (Praise::of(after), Praise::of(before));
+        if before.all.min(after.all) < MENTIONS_MIN {
             continue;
         }
-        let difference = new_praise / new_all - praise / all;
-        let pooled = (praise + new_praise) / (all + new_all);
-        let variance = pooled * (1.0 - pooled) * (1.0 / all + 1.0 / new_all);
-        let errors = difference.abs() / variance.sqrt().max(1e-9);
-        if errors < ERRORS_MIN || difference.abs() < CHANGE_MIN || errors <= best.0 + 1e-9 {
+        let difference = after.share() - before.share();
+        let errors = before.standard_errors(&after);
+        let latest = Praise::of(&mentions[..count.div_ceil(2)]);
+        let is_lasting = (latest.share() - before.share()) / difference >= LASTING_MIN;
+        if errors < ERRORS_MIN || difference.abs() < CHANGE_MIN || errors <= best + 1e-9 {
             continue;
         }
-        let verb = if difference > 0.0 { "rose" } else { "fell" };
-        let share = |praise: f64, all: f64| format!("{:.0} % of {all}", praise * 100.0 / all);
-        let (old, new) = (share(praise, all), share(new_praise, new_all));
-        let (year, since) = quarter.quarter.split_once('-').unwrap_or_default();
-        let sentence =
-            format!("Favorable mentions {verb} from {old} to {new} since {since} {year}.");
-        best = (errors, Some(sentence));
+        if is_lasting {
+            best = errors;
+            let key = if difference > 0.0 { "rose" } else { "fell" };
+            let month = format!("{:04}-{:02}", since / 12, since % 12 + 1);
+            let values = [
+                ("before", &*words.number(before.share() * 100.0, 0)),
+                ("all", &before.all.to_string()),
+                ("after", &words.number(after.share() * 100.0, 0)),
+                ("new", &after.all.to_string()),
+                ("month", &month),
+            ];
+            sentence = Some(words.fill(key, &values));
+        }
     }
-    best.1
+    sentence
+}
+
+/// Months since the year 0.
+fn months(date: Date) -> i32 {
+    i32::from(date.year()) * 12 + i32::from(date.month()) - 1
+}
+
+/// Counts of mentions: favorable ones, and all.
+struct Praise {
+    favorable: f64,
+    all: f64,
+}
+
+impl Praise {
+    fn of(mentions: &[&Mention]) -> Praise {
+        let favorable = mentions
+            .iter()
+            .filter(|one| one.polarity == Polarity::Positive);
+        Praise {
+            favorable: favorable.count() as f64,
+            all: mentions.len() as f64,
+        }
+    }
+
+    fn share(&self) -> f64 {
+        self.favorable / self.all
+    }
+
+    /// The difference of two shares in standard errors.
+    fn standard_errors(&self, other: &Praise) -> f64 {
+        let pooled = (self.favorable + other.favorable) / (self.all + other.all);
+        let variance = pooled * (1.0 - pooled) * (1.0 / self.all + 1.0 / other.all);
+        (self.share() - other.share()).abs() / variance.sqrt().max(1e-9)
+    }
 }
 
 /// Rounds to `decimals` places; for ratios of integers every machine gives the same result.
@@ -193,7 +246,11 @@ pub(super) const EXAMPLES_MAX: usize = 3;
 const PHRASES_MAX: usize = 5;
 /// The least change of a mean rating, or of a share, that is reported.
 pub(super) const CHANGE_MIN: f64 = 0.1;
-/// Fewest mentions before and after a change, and its least size in standard errors. In data without a change, one of
-/// 13 aspects with 12 quarters exceeds 3 in one dataset of nine, and 3.5 in one of forty.
-const MENTIONS_MIN: f64 = 20.0;
-const ERRORS_MIN: f64 = 3.5;
+/// Fewest mentions before and after a change, and its least size in standard errors. In simulated data without a change,
+/// 200 reviews with 13 aspects, less than one dataset in 200 tells one.
+const MENTIONS_MIN: f64 = 8.0;
+const ERRORS_MIN: f64 = 3.9;
+/// Months before that of the newest review in which a change may have begun.
+const MONTHS_AGO: [i32; 8] = [1, 2, 3, 5, 8, 11, 17, 23];
+/// The least part of a change that the newer half of the later mentions still shows.
+const LASTING_MIN: f64 = 0.6;

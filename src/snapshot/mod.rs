@@ -420,6 +420,7 @@ fn with_listed(taxonomy: &Taxonomy, business: &Business) -> Taxonomy {
                 id: service.id.clone(),
                 label: service.label.clone(),
                 phrases: Vec::new(),
+                not_phrases: Vec::new(),
             });
         }
     }

@@ -105,6 +105,16 @@ fn links_keep_order_and_filters_from_page_to_page_in_any_spelling() {
 
 /// Each request finds nothing; its hints contain the message, and for unknown names the nearest known ones.
 #[test]
+fn the_detected_language_of_a_review_is_published_and_a_filter() {
+    let answer = search("language=es").json();
+    assert!(answer["matched"].as_u64() > Some(10), "{answer}");
+    for review in answer["reviews"].as_array().unwrap() {
+        assert_eq!(review["language"], "es");
+        assert_eq!(review["language_source"], "detected");
+    }
+}
+
+#[test]
 fn a_search_that_finds_nothing_says_what_to_try() {
     for (query, message) in [
         ("rating=2&min_rating=4", "without a rating filter, "),
@@ -118,7 +128,7 @@ fn a_search_that_finds_nothing_says_what_to_try() {
         ("mentions_service=zzz", "is unknown; the nearest: "),
         ("mentions_technician=zzz", "is unknown; the nearest: "),
         ("aspect=zzz", "is unknown; the nearest: "),
-        ("language=es", "is unknown: no review has a value"),
+        ("language=zz", "is unknown; the nearest: "),
     ] {
         let answer = search(query).json();
         assert_eq!(answer["matched"], 0, "{query}");

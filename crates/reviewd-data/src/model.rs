@@ -351,6 +351,8 @@ pub struct Concept {
     pub id: String,
     pub label: String,
     pub phrases: Vec<String>,
+    /// Longer phrases that contain one of `phrases` in another sense, such as "phone case"; only aspects have them.
+    pub not_phrases: Vec<String>,
 }
 
 /// A person and the other names that reviews use for them.

@@ -70,6 +70,7 @@ pub(super) fn aspects(snapshot: &Snapshot, insights: &Insights) -> Vec<Named> {
             id: aspect.id.clone(),
             label: aspect.label.clone(),
             phrases: Vec::new(),
+            not_phrases: Vec::new(),
         })
     });
     known.iter().map(of_concept).chain(others).collect()

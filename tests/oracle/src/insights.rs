@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::lines;
 use super::service::sample;
+use reviewd::dataset::detect_languages;
 use reviewd::insights::document;
 use reviewd::model::{Concept, Dataset, Rating, Review, Taxonomy};
 use substring_index::fold::fold_into;
@@ -39,6 +40,7 @@ pub fn check_insights(data: &[u8]) {
             ..template.clone()
         });
     }
+    detect_languages(&mut dataset.reviews, NonZeroUsize::MIN);
     let derive = || document(&dataset, NonZeroUsize::MIN, &|| false).expect("nothing cancels it");
     let bytes = derive().bytes;
     // Hash maps have other random keys in the second run.
@@ -125,6 +127,7 @@ static TEMPLATE: LazyLock<Dataset> = LazyLock::new(|| {
         id: id.to_owned(),
         label: id.to_owned(),
         phrases: vec![id.to_owned()],
+        not_phrases: Vec::new(),
     };
     dataset.taxonomy.aspects = ASPECTS.iter().map(|id| concept(id)).collect();
     dataset

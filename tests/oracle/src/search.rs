@@ -393,8 +393,12 @@ fn taxonomy() -> Taxonomy {
     };
     let concept = |names: &str| {
         let [id, label] = [0, 1].map(|at| names.split('=').nth(at).unwrap_or_default().to_owned());
-        let phrases = Vec::new();
-        Concept { id, label, phrases }
+        Concept {
+            id,
+            label,
+            phrases: Vec::new(),
+            not_phrases: Vec::new(),
+        }
     };
     let (technicians, services) = (
         "Ana Óses=ANA=Ms Oses|Bo=ana=B.|Nobody",

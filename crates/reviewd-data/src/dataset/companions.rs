@@ -7,7 +7,7 @@ use std::fmt;
 use serde_json::json;
 
 use super::INSIGHTS;
-use super::json::{self, Check, JsonItem, LIST_MAX, TIME, Text};
+use super::json::{self, Check, JsonItem, JsonObject, LIST_MAX, TIME, Text};
 use super::problem::{Problem, Problems};
 use super::trades::TRADES;
 use crate::model::insights::{Insights, Polarity};
@@ -55,11 +55,17 @@ fn concepts(item: JsonItem<'_>) -> Vec<Concept> {
             id: keys.key("id").string(Text::Name),
             label: keys.key("label").string(Text::Name),
             phrases: keys.key("phrases").strings(Text::Name),
+            not_phrases: not_phrases(keys),
         })
     });
     item.refuse_doubles("id", concepts.iter().map(|concept| &concept.id));
     item.refuse_doubles("label", concepts.iter().map(|concept| &concept.label));
     concepts
+}
+
+fn not_phrases(keys: &mut JsonObject<'_>) -> Vec<String> {
+    let listed = keys.given("not_phrases");
+    listed.map_or_else(Vec::new, |item| item.strings(Text::Name))
 }
 
 fn technicians(item: JsonItem<'_>) -> Vec<Technician> {

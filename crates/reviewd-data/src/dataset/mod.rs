@@ -7,6 +7,7 @@ mod advertising;
 pub mod chunks;
 mod companions;
 mod json;
+mod language;
 mod lints;
 pub mod mentions;
 mod problem;
@@ -27,6 +28,7 @@ use sha2::{Digest, Sha256};
 pub use companions::render_ignored;
 pub use json::{FileSpec, is_absolute_url, is_id, is_review_id, reason, unreadable};
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
+pub use language::{detect_languages, language_of_tag, tag_of_language};
 pub use lints::rules;
 pub use problem::{Problem, Problems, Warning};
 pub use reviews::MEDIA_MAX;
@@ -205,6 +207,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     file.reviews.retain(is_left);
     // Ids are unique, so the result does not depend on the order in the file.
     sort_newest_first(&mut file.reviews);
+    language::detect_languages(&mut file.reviews, threads);
     let is_given = files.taxonomy.is_some();
     // The operator's own taxonomy is left as it is, unless it extends a trade.
     let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));

@@ -1,12 +1,10 @@
-//! Starter taxonomies: the usual aspects of a trade in English, Spanish, German and French, for a business without a
-//! `taxonomy.json` or with one that extends a trade.
+//! Starter taxonomies: the usual aspects of a trade in ten languages, for a business without a `taxonomy.json` or with one
+//! that extends a trade.
 //!
 //! Each file of `trades/` begins with the schema.org types of the trade, prefixes of everyday words with their types, and
-//! the aspects that it takes from `common.txt`; then it has, for each language, lines of id, label and phrases. Only
-//! languages of the reviews are used, so that a word does not match in another language; labels are in the most frequent
-//! language.
-
-use whatlang::Lang;
+//! the aspects that it takes from `common.txt`; then it has, for each language, lines of id, label and phrases and, after
+//! a fourth bar, phrases in another sense that do not count. Only languages of the reviews are used, so that a word does
+//! not match in another language; labels are in the most frequent language.
 
 use crate::model::site::Clientele;
 use crate::model::{Concept, Review};
@@ -27,16 +25,8 @@ pub(super) const TRADES: [(&str, &str); 10] = [
 
 const COMMON: &str = include_str!("trades/common.txt");
 
-/// Languages of the files, with the codes that begin their parts.
-const LANGUAGES: [(Lang, &str); 4] = [
-    (Lang::Eng, "# en"),
-    (Lang::Spa, "# es"),
-    (Lang::Deu, "# de"),
-    (Lang::Fra, "# fr"),
-];
-
-/// Largest number of reviews whose language is detected.
-const REVIEWS_READ: usize = 500;
+/// Tags (BCP 47) of the languages of the files.
+const LANGUAGES: [&str; 10] = ["en", "es", "de", "fr", "it", "pt", "nl", "pl", "ja", "ar"];
 
 /// Returns the trade of a schema.org type.
 pub fn of_type(kind: &str) -> &'static str {
@@ -99,23 +89,34 @@ pub(super) fn extend(aspects: &mut Vec<Concept>, trade: &str, reviews: &[Review]
             part(COMMON, language).find(|line| line.split(" | ").next() == Some(id))
         });
         for line in part(file, language).chain(common) {
-            let fields: Vec<&str> = line.split(" | ").collect();
-            let [id, label, phrases] = fields[..] else {
+            let mut fields = line.split(" | ");
+            let (Some(id), Some(label)) = (fields.next(), fields.next()) else {
                 continue;
             };
-            let phrases = phrases.split(", ").map(str::to_owned);
+            let phrases = listed(fields.next());
+            let not_phrases = listed(fields.next());
             let is_same = |aspect: &Concept| aspect.id == id || aspect.label == label;
             match aspects.iter().position(is_same) {
                 Some(at) if at < own => {}
-                Some(at) => aspects[at].phrases.extend(phrases),
+                Some(at) => {
+                    aspects[at].phrases.extend(phrases);
+                    aspects[at].not_phrases.extend(not_phrases);
+                }
                 None => aspects.push(Concept {
                     id: id.to_owned(),
                     label: label.to_owned(),
-                    phrases: phrases.collect(),
+                    phrases,
+                    not_phrases,
                 }),
             }
         }
     }
+}
+
+/// The phrases of a field.
+fn listed(field: Option<&str>) -> Vec<String> {
+    let phrases = field.into_iter().flat_map(|field| field.split(", "));
+    phrases.map(str::to_owned).collect()
 }
 
 /// The words of the line of `file` that begins with `key`.
@@ -124,30 +125,37 @@ fn words<'f>(file: &'f str, key: &str) -> impl Iterator<Item = &'f str> {
     line.into_iter().flat_map(str::split_ascii_whitespace)
 }
 
-/// The lines of `file` below `heading`.
-fn part<'f>(file: &'f str, heading: &'static str) -> impl Iterator<Item = &'f str> {
-    let from = file.lines().skip_while(move |line| *line != heading);
-    from.skip(1).take_while(|line| !line.starts_with('#'))
+/// The lines of `file` for a language.
+fn part<'f>(file: &'f str, language: &'static str) -> impl Iterator<Item = &'f str> {
+    let mut lines = file.lines();
+    lines.find(|line| line.strip_prefix("# ") == Some(language));
+    lines.take_while(|line| !line.starts_with('#'))
 }
 
-/// The headings of the languages of at least a twentieth of the reviews, the most frequent first; English if none is
-/// detected.
+/// The languages of at least a twentieth of the reviews, the most frequent first; English if no language is known. Reviews
+/// in other languages get no aspects, which would all have no mention.
 fn languages(reviews: &[Review]) -> Vec<&'static str> {
-    let mut counts = LANGUAGES.map(|(_, heading)| (0, heading));
-    let texts = reviews.iter().map(|review| review.text.as_str());
-    for text in texts.filter(|text| !text.is_empty()).take(REVIEWS_READ) {
-        let lang = whatlang::detect_lang(text);
-        if let Some(at) = LANGUAGES.iter().position(|(one, _)| Some(*one) == lang) {
-            counts[at].0 += 1;
+    let mut counts = LANGUAGES.map(|language| (0, language));
+    for review in reviews {
+        let tag = review.language.as_deref().unwrap_or_default();
+        let primary = tag.split('-').next().unwrap_or_default();
+        let listed = counts
+            .iter_mut()
+            .find(|(_, language)| language.eq_ignore_ascii_case(primary));
+        if let Some((count, _)) = listed {
+            *count += 1;
         }
     }
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let detected: usize = counts.iter().map(|(count, _)| count).sum();
-    if detected == 0 {
-        return vec!["# en"];
+    let is_unknown = reviews.iter().all(|review| review.language.is_none());
+    if is_unknown {
+        return vec!["en"];
     }
-    let frequent = counts.iter().filter(|(count, _)| *count * 20 >= detected);
-    frequent.map(|(_, heading)| *heading).collect()
+    let frequent = counts
+        .iter()
+        .filter(|(count, _)| *count > 0 && *count * 20 >= detected);
+    frequent.map(|(_, language)| *language).collect()
 }
 
 #[cfg(test)]
@@ -157,22 +165,22 @@ mod tests {
     #[test]
     fn every_trade_has_aspects_in_every_language() {
         for (trade, file) in TRADES {
-            for (_, heading) in LANGUAGES {
-                let ids = |file, heading| -> Vec<&str> {
-                    part(file, heading)
+            for language in LANGUAGES {
+                let ids = |file, language| -> Vec<&str> {
+                    part(file, language)
                         .filter_map(|line| line.split(" | ").next())
                         .collect()
                 };
-                assert!(ids(file, heading).len() >= 5, "{trade} {heading}");
-                assert_eq!(ids(file, heading), ids(file, "# en"), "{trade} {heading}");
-                assert_eq!(ids(COMMON, heading), ids(COMMON, "# en"), "{heading}");
+                assert!(ids(file, language).len() >= 5, "{trade} {language}");
+                assert_eq!(ids(file, language), ids(file, "en"), "{trade} {language}");
+                assert_eq!(ids(COMMON, language), ids(COMMON, "en"), "{language}");
                 for id in words(file, "common") {
-                    assert!(ids(COMMON, heading).contains(&id), "{trade}: {id}");
+                    assert!(ids(COMMON, language).contains(&id), "{trade}: {id}");
                 }
             }
             let lines = file.lines().chain(COMMON.lines());
             for line in lines.filter(|line| line.contains('|')) {
-                assert_eq!(line.split(" | ").count(), 3, "{line}");
+                assert!((3..=4).contains(&line.split(" | ").count()), "{line}");
                 assert!(
                     line.split(['|', ',']).all(|field| !field.trim().is_empty()),
                     "{line}"
@@ -196,6 +204,7 @@ mod tests {
             id: "price".to_owned(),
             label: "Fees".to_owned(),
             phrases: vec!["fee".to_owned()],
+            not_phrases: Vec::new(),
         };
         let mut aspects = vec![own.clone()];
         extend(&mut aspects, "legal", &[]);

@@ -133,7 +133,7 @@ pub struct Coverage {
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct LanguageCoverage {
-    /// ISO 639-3, or `und` if it cannot be detected.
+    /// A BCP 47 tag such as `es`, or `und` if the language is not known.
     pub language: String,
     /// Reviews with text.
     pub reviews: u64,

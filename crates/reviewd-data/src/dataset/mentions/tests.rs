@@ -12,6 +12,7 @@ fn service(id: &str, label: &str, phrases: &[&str]) -> Concept {
         id: id.to_owned(),
         label: label.to_owned(),
         phrases: phrases.iter().map(|&phrase| phrase.to_owned()).collect(),
+        not_phrases: Vec::new(),
     }
 }
 
