@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 
 use serde_json::Value;
 
-use crate::support::program::{Ended, run};
+use crate::support::program::{Ended, run, shell};
 use crate::support::{Program, get};
 
 /// Runs `reviewd init`, asserts its exit status, and returns its output.

@@ -5,7 +5,6 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixListener;
 use std::path::Path;
-use std::process::Command;
 
 use crate::support::program::{Ended, LISTEN, activated, command, run, shell};
 use crate::support::{Program, get};
