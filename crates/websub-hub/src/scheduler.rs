@@ -189,8 +189,8 @@ impl Scheduler {
     /// Moves attempts from the queue to the running ones, as many as the limits permit.
     pub fn start(&mut self, now: Instant) -> Vec<StartedAttempt> {
         self.throughput.measure(self.moving(now), now);
-        let mut threads = Usage::new(self.limits.threads);
-        let mut moving = Usage::new(self.throughput.limit);
+        let mut threads = ThreadUsage::new(self.limits.threads);
+        let mut moving = ThreadUsage::new(self.throughput.limit);
         for running in self.running.values() {
             threads.add(running.rank, &running.authority, running.asker);
             if self.is_moving(running, now) {
@@ -318,16 +318,16 @@ impl Scheduler {
 }
 
 /// A limit, and how much of it is in use.
-struct Usage {
+struct ThreadUsage {
     limit: usize,
     total: usize,
     /// In use by each rank, and within it by each host and address.
     ranks: [(usize, Holders); 4],
 }
 
-impl Usage {
-    fn new(limit: usize) -> Usage {
-        Usage {
+impl ThreadUsage {
+    fn new(limit: usize) -> ThreadUsage {
+        ThreadUsage {
             limit,
             total: 0,
             ranks: Default::default(),

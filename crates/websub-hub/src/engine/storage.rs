@@ -32,7 +32,8 @@ pub(super) struct Storage {
     /// Why the store cannot be used at present.
     error: Option<String>,
     was_opened: bool,
-    /// Whether the store was never opened, for a reason that only the operator can fix.
+    was_written: bool,
+    /// Whether the store was never written, for a reason that only the operator can fix.
     is_off: bool,
     /// Whether the role was lost with the store since [`Storage::has_lost_role`] was called.
     has_lost_role: bool,
@@ -69,6 +70,7 @@ impl Storage {
             open_at: now,
             error: None,
             was_opened: false,
+            was_written: false,
             is_off: false,
             has_lost_role: false,
         }
@@ -145,6 +147,7 @@ impl Storage {
         act: impl FnOnce(&mut Store) -> Result<T, StoreError>,
     ) -> Option<T> {
         let value = self.read(act)?;
+        self.was_written = true;
         if self.error.take().is_some() {
             info!("the hub's store can be used again");
         }
@@ -207,7 +210,7 @@ impl Storage {
             );
         }
         self.error = Some(text);
-        self.is_off = !self.was_opened && !error.may_pass();
+        self.is_off = !self.was_written && !error.may_pass();
         if !matches!(error.cause, DbError::DiskFull | DbError::Busy) {
             self.store = None;
             self.has_lost_role |= std::mem::take(&mut self.role.is_ours);
@@ -219,7 +222,7 @@ impl Storage {
     /// Sets the parts of the hub's health that the store decides.
     pub(super) fn report(&self, health: &mut Health) {
         health.is_open = self.was_opened;
-        health.is_off = self.is_off && !self.was_opened;
+        health.is_off = self.is_off && !self.was_written;
         health.store_error.clone_from(&self.error);
         health.delivering = self.role.is_ours;
     }
