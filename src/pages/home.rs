@@ -5,12 +5,12 @@ use std::collections::HashSet;
 
 use super::filters::{OrderEntry, orders};
 use super::form::QueryParams;
-use super::highlights::{Quotation, quote, voices};
+use super::highlights::{quote, voices};
 use super::layout::rendered;
-use super::list_page::{ListPage, Sections};
+use super::list_page::{AnsweredQuestion, AspectLine, ListPage, Sections};
 use super::listing::{Listing, More, cards};
 use super::messages::Messages;
-use super::rating::{Chart, rounded};
+use super::rating::{Chart, RATING_FROM, rounded};
 use super::review::ReviewView;
 use super::text::{encoded, newest, without_direction};
 use super::{PageLanguage, Pages, mentioned};
@@ -24,8 +24,6 @@ const NEWEST_MAX: u32 = 10;
 
 /// Reviews from which filters and the search are shown.
 pub(super) const TOOLS_FROM: u64 = 10;
-/// Reviews from which the mean and the distribution are shown.
-pub(super) const RATING_FROM: u64 = 3;
 
 /// Aspects shown at first; the others are in a `<details>` element.
 const ASPECTS_SHOWN: usize = 6;
@@ -201,14 +199,14 @@ impl Pages {
         }
     }
 
-    fn answer<'p>(&'p self, t: &Messages, question: &'p Question) -> Answer<'p> {
+    fn answer<'p>(&'p self, t: &Messages, question: &'p Question) -> AnsweredQuestion<'p> {
         let mut reviews = Vec::new();
         for id in question.review_ids.iter().take(EVIDENCE_SHOWN) {
             if let Some(row) = self.snapshot.index.row_of_id(id) {
                 reviews.push(ReviewView::read(&self.snapshot, row));
             }
         }
-        Answer {
+        AnsweredQuestion {
             question,
             evidence: t.counted(&t.from_reviews, question.review_ids.len() as u64),
             reviews,
@@ -227,27 +225,4 @@ fn of_side(t: &Messages, side: Polarity, count: u64) -> String {
         Polarity::Negative => &t.critical,
     };
     pattern.fill(&[("count", &t.number(count))])
-}
-
-/// One aspect: its counts, its bar on the scale of all, and a quotation of each side.
-pub(super) struct AspectLine<'p> {
-    pub(super) label: &'p str,
-    pub(super) href: String,
-    pub(super) mentions: String,
-    pub(super) favorable: String,
-    pub(super) neither: String,
-    pub(super) critical: String,
-    /// Widths in percent of the longest bar.
-    pub(super) all_width: f64,
-    pub(super) positive_width: f64,
-    pub(super) negative_width: f64,
-    pub(super) negative_start: f64,
-    pub(super) quotations: Vec<Quotation>,
-}
-
-/// A question with its answer and reviews that support it.
-pub(super) struct Answer<'p> {
-    pub(super) question: &'p Question,
-    pub(super) evidence: String,
-    pub(super) reviews: Vec<ReviewView>,
 }

@@ -4,15 +4,14 @@ use askama::Template;
 
 use super::form::QueryParams;
 use super::highlights::Quotation;
-use super::home::{Answer, AspectLine, RATING_FROM};
 use super::layout::Frame;
 use super::listing::Listing;
 use super::messages::Messages;
-use super::rating::{Chart, rounded};
-use super::review::{source_icon, source_name};
+use super::rating::{Chart, RATING_FROM, rounded};
+use super::review::{ReviewView, source_icon, source_name};
 use super::text::{encoded, link, mailbox, telephone};
 use super::{PageLanguage, Pages, text as filters};
-use crate::model::Business;
+use crate::model::{Business, Question};
 use crate::search::hints::Hint;
 use crate::search::issue::Issue;
 
@@ -196,7 +195,30 @@ pub(super) struct Sections<'p> {
     pub(super) aspects: Vec<AspectLine<'p>>,
     pub(super) further_aspects: Vec<AspectLine<'p>>,
     pub(super) chart: Option<Chart>,
-    pub(super) questions: Vec<Answer<'p>>,
+    pub(super) questions: Vec<AnsweredQuestion<'p>>,
+}
+
+/// One aspect: its counts, its bar on the scale of all, and a quotation of each side.
+pub(super) struct AspectLine<'p> {
+    pub(super) label: &'p str,
+    pub(super) href: String,
+    pub(super) mentions: String,
+    pub(super) favorable: String,
+    pub(super) neither: String,
+    pub(super) critical: String,
+    /// Widths in percent of the longest bar.
+    pub(super) all_width: f64,
+    pub(super) positive_width: f64,
+    pub(super) negative_width: f64,
+    pub(super) negative_start: f64,
+    pub(super) quotations: Vec<Quotation>,
+}
+
+/// A question with its answer and reviews that support it.
+pub(super) struct AnsweredQuestion<'p> {
+    pub(super) question: &'p Question,
+    pub(super) evidence: String,
+    pub(super) reviews: Vec<ReviewView>,
 }
 
 /// A reason why a search is refused.

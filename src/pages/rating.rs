@@ -8,6 +8,9 @@ use crate::model::Row;
 use crate::snapshot::Snapshot;
 use crate::wire::date::Date;
 
+/// Reviews from which the mean and the distribution are shown.
+pub(super) const RATING_FROM: u64 = 3;
+
 #[derive(Debug)]
 pub(super) struct RatingStats {
     /// All published reviews.

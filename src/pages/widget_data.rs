@@ -2,8 +2,8 @@
 
 use serde::Serialize;
 
-use super::home::RATING_FROM;
 use super::messages::Messages;
+use super::rating::RATING_FROM;
 use super::review::ReviewView;
 use super::search::PageQuery;
 use super::{PageLanguage, Pages};
@@ -29,7 +29,7 @@ struct WidgetData<'p> {
     /// That not all are shown, if a least number of stars was asked for.
     note: Option<String>,
     disclaimer: Option<&'p str>,
-    reviews: Vec<Card<'p>>,
+    reviews: Vec<WidgetCard<'p>>,
 }
 
 #[derive(Serialize)]
@@ -51,7 +51,7 @@ struct Mean {
 }
 
 #[derive(Serialize)]
-struct Card<'p> {
+struct WidgetCard<'p> {
     id: &'p str,
     url: String,
     author: &'p str,
@@ -149,7 +149,7 @@ impl Pages {
         })
     }
 
-    fn widget_card<'p>(&'p self, t: &'p Messages, review: &'p ReviewView) -> Card<'p> {
+    fn widget_card<'p>(&'p self, t: &'p Messages, review: &'p ReviewView) -> WidgetCard<'p> {
         let base_url = &self.snapshot.base_url;
         let owner = &self.snapshot.business.name;
         let who = t.who(self.snapshot.site.clientele);
@@ -157,7 +157,7 @@ impl Pages {
             url: format!("{base_url}{}", photo.thumbnail),
             alt: review.photo_alt(photo, t),
         });
-        Card {
+        WidgetCard {
             id: &review.id,
             url: format!("{base_url}/reviews/{}", review.id),
             author: &review.author,

@@ -8,7 +8,6 @@ use super::source::sources;
 /// line.
 const SEVERAL_TYPES: &[&str] = &[
     "Action",
-    "Attempt",
     "Columns",
     "Context",
     "Counts",
@@ -37,7 +36,6 @@ const SEVERAL_TYPES: &[&str] = &[
     "Shared",
     "Socket",
     "Standing",
-    "State",
     "StoredReview",
     "Topic",
     "Verification",
