@@ -85,7 +85,7 @@ fn a_page_without_insights_has_other_validators_than_the_one_with_them() {
     for (target, tag) in early {
         let reply = server.get_with(target, &[("If-None-Match", &tag)]);
         assert_eq!(reply.status, 200, "{target}");
-        let shows_aspects = reply.text().contains("What clients talk about");
+        let shows_aspects = reply.text().contains("What people write about");
         assert!(shows_aspects || target != "/");
         assert_dated(target);
     }
@@ -208,7 +208,7 @@ fn insights_of_the_previous_dataset_are_served_until_the_new_ones_are_derived() 
     let mut reviews = dataset.reviews.iter_mut();
     let review = reviews.find(|review| review.id == changed);
     review.expect("a review").text = "Nothing to say.".into();
-    dataset.editorial.pull_quote = Some("As it is now.".to_owned());
+    dataset.editorial.summary = Some("As it is now.".to_owned());
     dataset.digest = [1; 32];
     let early = without_insights(&dataset);
     server.publish(&Arc::new(early.with_insights_of(&snapshot)));

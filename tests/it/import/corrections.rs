@@ -255,7 +255,7 @@ fn an_archive_of_google_becomes_a_page_in_three_commands() {
     let response = server.get("/");
     let page = response.text();
     assert!(
-        page.contains("<bdi>Google</bdi> account, not matched with a customer"),
+        page.contains("As published on Google, not verified"),
         "{page}"
     );
     let review = server.get("/reviews.json").json()["reviews"][0].clone();
