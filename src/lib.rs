@@ -29,28 +29,33 @@
 //!
 //! # Three walks through the code
 //!
-//! Each names the files to read, in this order; small helpers and types are left out.
+//! Each names the modules to read, in this order; small helpers and types are left out. Names without `crate` are modules of
+//! this package.
 //!
-//! **`GET /reviews.json`**, 13 files. `server::listener` accepts the connection, `server::connections` admits it, and
+//! **`GET /reviews.json`**. `server::listener` accepts the connection, `server::connections` admits it, and
 //! `server::connection` serves it on a worker thread; `deadline` enforces the timeouts. hyper parses the request and calls
 //! `server::service`, which calls `http::respond`. There `http::head` borrows a `RequestHead`, `router` finds the route, and
 //! `http::endpoint` takes the document from `http::served_state` in the coding that the client prefers (`wire::negotiate`)
-//! and evaluates the conditions (`wire::conditional`). `http::reply` renders the response, which hyper sends.
+//! and evaluates the conditions (`wire::conditional`). `http::reply` renders the response with its `http::date`, and hyper
+//! sends it.
 //!
-//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**, 22 files. The first walk without `wire::negotiate`, as
-//! far as `http::endpoint`, which calls its `search`. `search::query` parses the parameters (`wire::form`) into a `Query`
+//! **`GET /api/reviews/search?min_rating=4&query=probate&limit=5`**. The first walk without `wire::negotiate`, as far as
+//! `http::endpoint`, which calls its `search`. `search::query` parses the parameters (`wire::form`) into a `Query`
 //! (`filter`), or all issues are answered with 400. If the client has the entity-tag of this dataset and query, the response
-//! is 304 without a search. Else `search::run` selects rows (`terms`, `rows`) from the `index` (`tree`), `search::envelope`
-//! renders what surrounds the reviews, and the endpoint joins it with their stored bytes.
+//! is 304 without a search. Else `search::run` selects rows (`terms`, and `rank` if they are ranked) from `search::index` and
+//! the crate `substring-index` (`tree`, `rows`, and `fold` for what the client wrote), `search::envelope` renders what
+//! surrounds the reviews, the endpoint joins it with their stored bytes, and `http::body` counts them by the budgets of
+//! `limits` until they are sent.
 //!
-//! **From a changed file to a notified subscriber**, 33 files. A timer or a signal wakes `server::reload`. `server::files`
-//! reads the files as one set. `server::load` has them checked (`dataset`: `json`, `reviews`, `companions`, `lints`), dates
-//! them, and builds a `snapshot` (`dataset::publish`, `snapshot::resource`, `insights`, `search::index`, `search::tree` and
-//! its `build`, `pages`), which replaces `http::served_state` in `http::app_state`; after an error the old one stays.
-//! `server::reload` then calls `hub::handle`, which sends the new topics to the hub's thread (`hub::engine` with `storage`
-//! and `attempts`). That thread stores their digests (`hub::store` with `maintenance`, `connection`, `sqlite`), claims
-//! pending deliveries (`scheduler`, `deliveries`, `rows`), sends them (`hub::client`, `resolve`, `transport`), and records
-//! the results (`subscription`). Pending deliveries are state on disk, so a crash loses none.
+//! **From a changed file to a notified subscriber**. A timer or a signal wakes `server::watch`, which looks at the files and
+//! wakes `server::reload`. `server::files` reads the files as one set. `server::load` has them checked (crate `reviewd-data`:
+//! `dataset::json`, `reviews`, `companions`, `lints`), dates them, and builds a `snapshot` (`dataset::publish`,
+//! `snapshot::resource`, `insights`, `search::index`, the tree of `substring-index`, `pages`), which replaces
+//! `http::served_state` in `http::app_state`; after an error the old one stays. `server::reload` then gives the new topics to
+//! the crate `websub-hub`: `handle` sends them to the hub's thread (`engine` with `storage` and `attempts`). That thread
+//! stores their digests (`store` with `maintenance`, `connection`, `sqlite`), chooses what to send (`scheduler`), claims it
+//! (`deliveries`, `rows`), has a thread of the `pool` send it (`client`, `resolve`, `transport`), and records the results
+//! (`subscription`). Pending deliveries are state on disk, so a crash loses none.
 //!
 //! # Invariants
 //!
