@@ -218,7 +218,9 @@ impl Columns {
         let mut example = String::new();
         for field in [Field::Rating, Field::Date, Field::Text, Field::Author] {
             let free = (0..shape.columns.len()).filter(|at| {
-                !self.uses(*at) && !taken.contains(at) && !shape.columns[*at].is_object
+                let column = &shape.columns[*at];
+                let is_free = !self.uses(*at) && !taken.contains(at);
+                is_free && !column.is_object && can_be_typed(column.name.trim())
             });
             if self.has(field) {
                 continue;
@@ -234,10 +236,10 @@ impl Columns {
                 example += &format!(" --map '{field}={name}'");
             }
         }
-        match example.is_empty() {
-            true => example,
-            false => format!("; perhaps{example}"),
+        if example.is_empty() {
+            return example;
         }
+        format!("; perhaps{example}")
     }
 
     fn extend(&mut self, field: Field, groups: Vec<ColumnGroup>) {
@@ -658,6 +660,11 @@ fn length(shape: &Shape, at: usize) -> usize {
     let group = ColumnGroup::of(at);
     let texts: Vec<String> = texts(shape, Field::Text, &group).collect();
     texts.iter().map(String::len).sum::<usize>() / texts.len().max(1)
+}
+
+/// Whether a shell reads `name` between single quotes as it stands, and a message may show it whole.
+fn can_be_typed(name: &str) -> bool {
+    name.len() <= 64 && !name.contains(|c: char| c == '\'' || c.is_control())
 }
 
 /// The first names, quoted for a message.
