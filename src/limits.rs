@@ -6,7 +6,7 @@
 //! Bytes that are shared with the snapshot are never counted.
 //!
 //! Some memory cannot be refused, because the peer makes the server hold it before a request is handled: streams of
-//! HTTP/2, and output that the peer does not read. It is counted by [`Account::hold`], and when too much of a budget is
+//! HTTP/2, and output that the peer does not read. It is counted by `Account::hold`, and when too much of a budget is
 //! held, [`Budgets::pressed`] wakes the task that closes connections.
 //!
 //! `docs/design/limits.md` has the sum of all limits.

@@ -41,6 +41,8 @@ prepare() {
         cp "$fixtures/trustpilot.csv" trustpilot.csv
         cp "$fixtures/american.csv" FILE
         printf 'Name,Points,Date,What they said\nAnn Lee,5,01/03/2026,Kind and quick.\n' >reviews.csv
+        printf 'Name,Stars,Date,Review,Status\nAnn Lee,5,2026-03-01,Kind and quick.,live\n' >moderated.csv
+        python3 -m zipfile -c takeout.zip Takeout
         printf '{"data":[{"created_time":"2026-03-01T10:00:00+0000","recommendation_type":"positive","review_text":"Kind.","reviewer":{"name":"Ann Lee"}}]}' >ratings.json
     ) >"$work/$name.log" 2>&1
 }

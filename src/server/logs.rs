@@ -1,7 +1,7 @@
 //! Logs: events as text or JSON on standard error, and requests as JSON lines in the access log.
 //!
 //! Both are events of tracing; requests have the target [`ACCESS_LOG`]. A thread that logs only adds a line to the queue
-//! of [`log_writer`](super::log_writer), and never waits for it to be written.
+//! of `log_writer`, and never waits for it to be written.
 
 use std::any::Any;
 use std::backtrace::{Backtrace, BacktraceStatus};

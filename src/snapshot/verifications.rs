@@ -17,7 +17,7 @@ pub struct Verifications {
     pub other_count: u64,
     /// Reviews that a platform published with an account, not matched with a customer.
     pub account_count: u64,
-    /// The platforms of those reviews, in alphabetical order, at most [`NAMED_MAX`].
+    /// The platforms of those reviews, in alphabetical order, at most five.
     pub account_platforms: Vec<String>,
 }
 
