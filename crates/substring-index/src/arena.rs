@@ -13,7 +13,7 @@ use crate::words::words_after_signs;
 /// none of the marks, so no match spans two texts, and the words listed after a text add no matches to it.
 #[derive(Clone, Debug)]
 pub struct Arena {
-    /// The texts, then [`PADDING`] bytes.
+    /// The texts, then `PADDING` bytes.
     pub bytes: Vec<u8>,
     /// Where each row's text starts, and one entry past the last.
     pub starts: Vec<u64>,

@@ -235,7 +235,7 @@ impl Tree {
         list.unwrap_or_default()
     }
 
-    /// Returns the packed first rows of `node`, [`HEAD_ROWS`] of them; empty if they are not stored.
+    /// Returns the packed first rows of `node`, `HEAD_ROWS` of them; empty if they are not stored.
     pub fn head(&self, node: &Node) -> &[u8] {
         let end_of_leaves = node.leaves as usize + usize::from(node.leaf_len);
         let start = self.leaves.get(end_of_leaves);
