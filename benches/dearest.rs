@@ -7,6 +7,7 @@
 //! `REVIEWD_CORPUS=DIR REVIEWD_BENCH_REVIEWS=100000 cargo bench --bench dearest`; `REVIEWD_BENCH_STEPS` sets the steps
 //! of each climb.
 
+#[allow(dead_code, reason = "the searches of search_random")]
 mod support;
 
 use std::collections::HashMap;
@@ -262,7 +263,7 @@ impl Service {
 
     /// Returns the dearest request of a kind that several climbs find, with its time.
     fn dearest(&self, kind: Kind) -> (Duration, Asked) {
-        let is_test = !std::env::args().any(|argument| argument == "--bench");
+        let is_test = std::env::args().any(|argument| argument == "--test");
         let steps = std::env::var("REVIEWD_BENCH_STEPS");
         let steps = steps.ok().and_then(|steps| steps.parse().ok());
         let steps: usize = steps.unwrap_or(if is_test { 5 } else { 600 });
