@@ -171,13 +171,13 @@ struct StoppedThread(nix::unistd::Pid);
 impl StoppedThread {
     /// Stops the thread `name` of `program`; only that one.
     fn stop(program: &Program, name: &str) -> StoppedThread {
-        let tasks = std::fs::read_dir(format!("/proc/{}/task", program.id())).unwrap();
-        let mut tasks = tasks.map(|task| task.unwrap().path());
-        let is_named = |task: &PathBuf| {
-            let found = std::fs::read_to_string(task.join("comm")).unwrap();
-            found.trim_end() == name
-        };
-        let task = tasks.find(is_named).expect(name);
+        let mut found = None;
+        // A thread sets its name after it has started.
+        wait_until("the thread has its name", || {
+            found = thread_named(program, name);
+            found.is_some()
+        });
+        let task = found.expect(name);
         let id = task.file_name().unwrap().to_str().unwrap();
         let thread = nix::unistd::Pid::from_raw(id.parse().unwrap());
         ptrace::seize(thread, ptrace::Options::empty()).unwrap();
@@ -185,6 +185,17 @@ impl StoppedThread {
         waitpid(thread, Some(WaitPidFlag::__WALL)).unwrap();
         StoppedThread(thread)
     }
+}
+
+/// Returns the folder in /proc of the thread `name` of `program`.
+fn thread_named(program: &Program, name: &str) -> Option<PathBuf> {
+    let tasks = std::fs::read_dir(format!("/proc/{}/task", program.id())).unwrap();
+    let mut tasks = tasks.map(|task| task.unwrap().path());
+    // A thread may end meanwhile.
+    tasks.find(|task| {
+        let found = std::fs::read_to_string(task.join("comm")).unwrap_or_default();
+        found.trim_end() == name
+    })
 }
 
 /// Lets it continue; otherwise the process could not end.
