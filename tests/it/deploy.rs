@@ -51,6 +51,16 @@ fn dashboard_and_alerts_name_only_metrics_that_exist() {
 }
 
 #[test]
+fn the_dashboard_shows_what_the_alerts_are_about() {
+    let alerts = include_str!("../../deploy/prometheus/alerts.yaml");
+    let dashboard = include_str!("../../deploy/grafana/reviewd.json");
+    let shown = words(dashboard, METRICS);
+    for name in words(alerts, METRICS) {
+        assert!(shown.contains(&name), "{name}");
+    }
+}
+
+#[test]
 fn each_alert_has_an_expression_a_wait_a_severity_and_a_summary() {
     let text = include_str!("../../deploy/prometheus/alerts.yaml");
     let alerts: Vec<&str> = text.split("- alert: ").skip(1).collect();
