@@ -1,4 +1,7 @@
-# Functions that steps share; sourced before each step, in the package's root, with `set -euo pipefail`.
+# What steps share: each begins with `source "$(dirname "$0")/../step.sh"`, and then runs in the root of the repository.
+
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 export CARGO_TERM_COLOR=never CARGO_NET_RETRY=5 DEBIAN_FRONTEND=noninteractive
 export PIP_DISABLE_PIP_VERSION_CHECK=1 PIP_NO_INPUT=1 PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
@@ -10,7 +13,7 @@ if [ "${CI:-}" = true ] || ! [ -d target/debug/incremental ]; then export CARGO_
 # Where steps keep the tools that they install and the files that they make, except build directories of cargo.
 ci_dir=$PWD/target/ci
 mkdir -p "$ci_dir"
-server_log=$ci_dir/server-$(basename "$1" .sh).log
+server_log=$ci_dir/server-$(basename "$0" .sh).log
 
 # Background processes that the step has started; these, and no others, are stopped when it ends.
 started_pids=()

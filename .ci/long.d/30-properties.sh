@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # The property tests on new random inputs, ten times.
 # limit: 14400 s
+source "$(dirname "$0")/../step.sh"
 
 rounds=${PROPERTY_ROUNDS:-10}
 for round in $(seq "$rounds"); do

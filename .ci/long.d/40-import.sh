@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # An import of 200 MB: every review is imported, and a second import changes nothing.
 # limit: 1800 s
+source "$(dirname "$0")/../step.sh"
 
 need python3 python3
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # Callbacks and verifications that hang delay honest subscribers by 3 s at most, and a renewal by 1 s.
 # limit: 1800 s
+source "$(dirname "$0")/../step.sh"
 
 # 20 honest subscribers beside 1,500 newcomers that hang, and a renewal and a newcomer beside 1,000 verifications; the
 # figures are in the output.

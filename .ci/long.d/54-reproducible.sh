@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # Builds the release files twice, in two folders, and compares them byte by byte.
 # limit: 5400 s
+source "$(dirname "$0")/../step.sh"
 
 work=$ci_dir/reproducible
 rm -rf "$work"

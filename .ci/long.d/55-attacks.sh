@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # Attacks over raw sockets, each for ATTACK_SECONDS (60), against the release build; the table is in the output.
 # limit: 5400 s
+source "$(dirname "$0")/../step.sh"
 
 # 10,000 connections at a time: each needs a file descriptor here and one in the server.
 ulimit -n 32768 2>/dev/null || ulimit -n "$(ulimit -Hn)"

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # 14,000 idle kept connections: the memory of each, and that all are served afterwards.
 # limit: 1800 s
+source "$(dirname "$0")/../step.sh"
 
 # Each connection needs a file descriptor here and one in the server.
 ulimit -n 32768 2>/dev/null || ulimit -n "$(ulimit -Hn)"

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # A client that reads 12 kB a second gets a whole large document; one that reads nothing is disconnected.
 # limit: 1800 s
+source "$(dirname "$0")/../step.sh"
 
 need curl curl
 need python3 python3

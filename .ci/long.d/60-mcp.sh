@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # MCP test tools that take long to build: the Rust SDK as a client, mcp-tester with old and new protocol revisions, tooltest with 200 cases.
 # limit: 5400 s
+source "$(dirname "$0")/../step.sh"
 
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 root=$ci_dir/mcp-testers

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # How much of the code the fuzz targets reach: lines and regions of our crates, by target and by file.
 # limit: 3600 s
+source "$(dirname "$0")/../step.sh"
 
 tools=$(rustc --print sysroot)/lib/rustlib/$(rustc -vV | sed -n 's/^host: //p')/bin
 [ -x "$tools/llvm-cov" ] || rustup component add llvm-tools >/dev/null 2>&1 || true

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # Installs what the build needs: a C and C++ compiler, and the sources of all dependencies.
 # limit: 600 s
+source "$(dirname "$0")/../step.sh"
 
 need cc build-essential
 need c++ build-essential

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # The minimum Rust version: no dependency needs a newer one, and the code compiles with it if rustup has it.
 # limit: 900 s
+source "$(dirname "$0")/../step.sh"
 
 need python3 python3
 wanted=$(sed -n 's/^rust-version = "\(.*\)"$/\1/p' Cargo.toml)

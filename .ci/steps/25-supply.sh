@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # Licences, sources and advisories of the dependencies, if cargo-deny is installed; .ci/long installs it.
 # limit: 300 s
+source "$(dirname "$0")/../step.sh"
 
 deny=$(compgen -G "$ci_dir/tools/cargo-deny-*/bin" || true)
 PATH=${deny:+$deny:}$PATH

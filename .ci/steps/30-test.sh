@@ -1,6 +1,8 @@
+#!/usr/bin/env bash
 # Unit, property and socket tests, the rules of tests/tidy.rs, and all fuzz corpora.
 # limit: 1500 s
 # quick: yes
+source "$(dirname "$0")/../step.sh"
 
 # If PostgreSQL is installed, a test that cannot use it fails.
 if compgen -G "/usr/lib/postgresql/*/bin/initdb" >/dev/null; then

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # Runs the commands of README and docs that need no network, as they are written.
 # limit: 300 s
+source "$(dirname "$0")/../step.sh"
 
 need curl curl
 need python3 python3

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # The pages, checked by the Nu HTML checker of the W3C.
 # limit: 300 s
+source "$(dirname "$0")/../step.sh"
 
 command -v java >/dev/null || skip "java is missing, in which the Nu HTML checker is written"
 need python3 python3

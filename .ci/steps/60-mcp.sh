@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # MCP: the official conformance suite for three revisions, the Inspector, and clients of four SDKs.
 # limit: 900 s
+source "$(dirname "$0")/../step.sh"
 
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release
 

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # The metrics, as a strict parser of OpenMetrics sees them.
 # limit: 300 s
+source "$(dirname "$0")/../step.sh"
 
 need_venv
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release

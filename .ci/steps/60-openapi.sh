@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # The OpenAPI description is valid, and schemathesis finds no fault in the server that it describes.
 # limit: 420 s
+source "$(dirname "$0")/../step.sh"
 
 need_venv
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release

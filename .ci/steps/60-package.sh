@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # Makes the archive and Debian package of the release build, unpacks and installs them, and starts the program.
 # limit: 900 s
+source "$(dirname "$0")/../step.sh"
 
 need python3 python3
 need objcopy binutils

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # The systemd units, checked by systemd: no warning, and an exposure of at most 1.5.
 # limit: 600 s
+source "$(dirname "$0")/../step.sh"
 
 command -v systemd-analyze >/dev/null || skip "systemd-analyze is missing"
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # WebSub: a third-party subscriber library over TLS, from discovery to unsubscription, and the subscriber of /developers.
 # limit: 300 s
+source "$(dirname "$0")/../step.sh"
 
 need openssl openssl
 [ -x target/release/reviewd ] || cargo build --quiet --locked --release

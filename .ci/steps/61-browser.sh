@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # The pages in a real browser: search, keyboard, no JavaScript, dark, phone, axe-core, security policy, other sites.
 # limit: 600 s
+source "$(dirname "$0")/../step.sh"
 
 need node nodejs
 need chromium chromium

@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # Every fuzz target, FUZZ_SECONDS (150) of fuzzing in all.
 # limit: 1500 s
+source "$(dirname "$0")/../step.sh"
 
 # Our code has no unsafe blocks, so fuzzing finds panics, differences and hangs there, which need no sanitizer. .ci/long
 # builds with cargo-fuzz and its sanitizer of addresses, for the dependencies.

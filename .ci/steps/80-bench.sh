@@ -1,5 +1,7 @@
+#!/usr/bin/env bash
 # Runs every bench once, to check its answers.
 # limit: 1800 s
+source "$(dirname "$0")/../step.sh"
 
 compgen -G 'benches/*.rs' >/dev/null || skip "there are no benches yet"
 # Their times do not matter here, so they are built like the tests, and nothing is built twice.
