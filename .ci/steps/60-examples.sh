@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# The clients in examples/clients, with the sample: the agent cites reviews, and the page shows them.
+# limit: 300 s
+source "$(dirname "$0")/../step.sh"
+
+need chromium chromium
+[ -x target/release/reviewd ] || cargo build --quiet --locked --release
+
+start_server REVIEWD_STATE="$ci_dir/examples-state"
+python3 examples/clients/agent.py "$base_url" "Do they call back?" | tee "$ci_dir/agent.txt"
+cited=$(grep -c "^  $base_url/reviews/" "$ci_dir/agent.txt") || true
+[ "$cited" -eq 3 ] || fail "the agent cites $cited reviews, not 3"
+
+export HOME=$ci_dir/examples-home
+mkdir -p "$HOME"
+shown=$(timeout --foreground 60 chromium --headless --no-sandbox --virtual-time-budget=5000 --dump-dom \
+    "file://$PWD/examples/clients/page.html?service=$base_url" 2>/dev/null | grep -o '<article>' | wc -l)
+[ "$shown" -eq 10 ] || fail "the page shows $shown reviews, not 10"
+echo "the page shows 10 reviews"
