@@ -152,7 +152,8 @@ impl Columns {
         let required = [Field::Author, Field::Rating];
         let is_whole = rules.format.form == Form::WholeJson;
         for field in required {
-            if !self.has(field) && !is_whole {
+            let has_words = field == Field::Rating && !rules.format.ratings.is_empty();
+            if !self.has(field) && !is_whole && !has_words {
                 return Err(ColumnsError::Missing {
                     field,
                     columns: quoted(shape),
@@ -219,7 +220,7 @@ impl Columns {
         for field in [Field::Rating, Field::Date, Field::Text, Field::Author] {
             let free = (0..shape.columns.len()).filter(|at| {
                 let column = &shape.columns[*at];
-                let is_free = !self.uses(*at) && !taken.contains(at);
+                let is_free = !self.uses(*at) && !taken.contains(at) && !is_key(&column.normal);
                 is_free && !column.is_object && can_be_typed(column.name.trim())
             });
             if self.has(field) {
@@ -469,6 +470,12 @@ impl Columns {
         }
     }
 
+    /// The name of the column of the ratings, as written.
+    pub(super) fn rating_name<'s>(&self, shape: &'s Shape) -> Option<&'s str> {
+        let group = self.groups(Field::Rating)?.first()?;
+        Some(shape.columns[group.columns[0]].name.trim())
+    }
+
     /// The constant name of the business in the source.
     pub(super) fn business<'s>(&self, shape: &'s Shape) -> Option<&'s str> {
         let group = self.groups(Field::Business)?.first()?;
@@ -519,10 +526,37 @@ impl ColumnGroup {
     /// What the author liked is published with the name of its column.
     fn labelled(&self, shape: &Shape, field: Field, text: String) -> String {
         match field {
-            Field::Pros | Field::Cons => format!("{}: {text}", self.name(shape)),
+            Field::Pros | Field::Cons => format!("{}: {text}", label(&self.name(shape))),
             _ => text,
         }
     }
+}
+
+/// The name of a column as a label: `likedText` is "Liked", `what_i_like` "What i like".
+fn label(name: &str) -> String {
+    let key = name.rsplit('.').next().unwrap_or(name).trim();
+    if key.contains(' ') {
+        return key.to_owned();
+    }
+    let mut words = String::new();
+    for letter in key.chars() {
+        match letter {
+            '_' | '-' => words.push(' '),
+            upper if upper.is_uppercase() && words.ends_with(char::is_lowercase) => {
+                words.push(' ');
+                words.extend(upper.to_lowercase());
+            }
+            other => words.push(other),
+        }
+    }
+    let words = words.trim_end_matches(" text").trim();
+    let mut letters = words.chars();
+    let first: String = letters
+        .next()
+        .into_iter()
+        .flat_map(char::to_uppercase)
+        .collect();
+    first + letters.as_str()
 }
 
 /// The groups of columns with these names that the shape has, in this order.
@@ -578,7 +612,8 @@ fn is_usable(shape: &Shape, field: Field, group: &ColumnGroup) -> bool {
             let is_stars = may_be_stars && rating::is_rating(text);
             !is_stars && !is_address(text) && !is_flag(text)
         }
-        Field::Author => !is_address(text) && !is_number(text),
+        Field::Author => !is_address(text) && !is_number(text) && !is_mail(text),
+        Field::Pros | Field::Cons => !is_address(text) && !is_number(text) && !is_flag(text),
         _ => true,
     };
     // The same title for all reviews is the name of the business or of a product.
@@ -605,9 +640,11 @@ fn is_likely(shape: &Shape, field: Field, at: usize) -> bool {
     let is_value = |text: &String| match field {
         Field::Rating => rating::parse(text, rating::Scale::default()).is_ok(),
         Field::Date => is_date(text),
-        Field::Text => !is_number(text) && !is_address(text) && !is_date(text),
+        Field::Text => !is_number(text) && !is_address(text) && !is_date(text) && !is_mail(text),
         _ => {
-            !is_number(text)
+            shape.columns[at].constant(1).is_none()
+                && !is_mail(text)
+                && !is_number(text)
                 && !is_address(text)
                 && !is_date(text)
                 && !is_flag(text)
@@ -627,6 +664,15 @@ fn is_date(text: &str) -> bool {
 
 fn is_address(text: &str) -> bool {
     text.starts_with("http://") || text.starts_with("https://")
+}
+
+/// Whether a name is that of an identifier.
+fn is_key(name: &str) -> bool {
+    name.ends_with("id") || name.ends_with("ids") || name.ends_with("nanos")
+}
+
+fn is_mail(text: &str) -> bool {
+    text.contains('@') && !text.contains(char::is_whitespace)
 }
 
 fn is_number(text: &str) -> bool {

@@ -206,7 +206,15 @@ fn plain(text: &str) -> Cow<'_, str> {
         let pattern = "^([0-9]{4})年\\s*([0-9]{1,2})月\\s*([0-9]{1,2})日";
         Regex::new(pattern).expect("the pattern is valid")
     });
-    let text = text.trim();
+    static HEAD: LazyLock<Regex> = LazyLock::new(|| {
+        let verbs = "reviewed|review|posted|written|published|submitted|rezension|bewertet|geschrieben|verfasst|commenté|avis|\
+            publié|calificado|reseñado|escrito|recensito|recensione|scritta|avaliado|beoordeeld|recensie|zrecenzowano|recenserad";
+        let pattern =
+            format!(r"(?i)^(?:{verbs})\b[^0-9]*?\s(?:on|vom|am|le|el|il|op|em|dnia|den):?\s+");
+        Regex::new(&pattern).expect("the pattern is valid")
+    });
+    let text = HEAD.replace(text.trim(), "");
+    let text = text.as_ref();
     let rest = WEEKDAY.replace(text, "");
     // "Mar 4, 2024" begins with a month: a weekday is left out only if a date is left.
     let text = match rest.chars().filter(|c| c.is_ascii_digit()).count() >= 5
@@ -298,7 +306,8 @@ fn split_digits(text: &str) -> (&str, &str) {
 /// "GMT+0100 (CET)".
 static NOTATION: LazyLock<Regex> = LazyLock::new(|| {
     let (part, gap) = (r"([0-9]{1,4}|\pL+)", r"[/.,\x20\u{a0}\u{202f}-]");
-    let clock = r"(?:[01]?[0-9]|2[0-4]):[0-5]?[0-9](?::(?:[0-5]?[0-9]|60))?";
+    // In Italian and Finnish sheets the parts of the time have full stops.
+    let clock = r"(?:[01]?[0-9]|2[0-4])[:.][0-5]?[0-9](?:[:.](?:[0-5]?[0-9]|60))?";
     let zone = r"(?:[a-zA-Z+−.,()/_\x20\u{a0}\u{202f}-][a-zA-Z0-9+−:.,()/_\x20\u{a0}\u{202f}-]*)?";
     let date = format!("{part}({gap}+){part}{gap}+{part}");
     let pattern = format!("^{date}(?:(?:[Tt]|{gap}+){clock}{zone}|{gap}*)$");
@@ -363,6 +372,14 @@ mod tests {
             ("mar. 5 mars 2024", "2024-03-05"),
             ("Mar 4, 2024", "2024-03-04"),
             ("March 4th, 2024", "2024-03-04"),
+            (
+                "Reviewed in the United States on March 4, 2024",
+                "2024-03-04",
+            ),
+            ("Rezension aus Deutschland vom 4. März 2024", "2024-03-04"),
+            ("Commenté en France le 4 mars 2024", "2024-03-04"),
+            ("Posted on 2024-03-04", "2024-03-04"),
+            ("14/03/2024 10.22.01", "2024-03-14"),
             ("2024年3月4日", "2024-03-04"),
             ("2024-11-15 12:57:46 +00:00", "2024-11-15"),
         ] {

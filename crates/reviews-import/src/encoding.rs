@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 use std::str::from_utf8;
 
+use chardetng::{EncodingDetector, Iso2022JpDetection, Utf8Detection};
 use encoding_rs::{Encoding, UTF_8, WINDOWS_1252};
 
 use super::record::ReadError;
@@ -29,16 +30,27 @@ pub(super) fn decode<'b>(
     Err(ReadError::at(line, message))
 }
 
-/// Detects the encoding: by a byte order mark, else UTF-8 if the source is valid UTF-8, else Windows-1252. A source
-/// with non-ASCII characters in UTF-8 before its first invalid byte is UTF-8 with an error.
+/// Detects the encoding: by a byte order mark, else UTF-8 if the source is valid UTF-8, else by the frequency of letters
+/// in the languages of each encoding, as browsers do. A source with non-ASCII characters in UTF-8 before its first
+/// invalid byte is UTF-8 with an error.
 fn detect(bytes: &[u8]) -> &'static Encoding {
     if let Some((encoding, _)) = Encoding::for_bom(bytes) {
         return encoding;
     }
     match from_utf8(bytes) {
-        Err(error) if bytes[..error.valid_up_to()].is_ascii() => WINDOWS_1252,
+        Err(error) if bytes[..error.valid_up_to()].is_ascii() => guess(bytes),
         _ => UTF_8,
     }
+}
+
+fn guess(bytes: &[u8]) -> &'static Encoding {
+    let mut detector = EncodingDetector::new(Iso2022JpDetection::Deny);
+    detector.feed(bytes, true);
+    let guessed = detector.guess(None, Utf8Detection::Deny);
+    let is_readable = guessed
+        .decode_without_bom_handling_and_without_replacement(bytes)
+        .is_some();
+    if is_readable { guessed } else { WINDOWS_1252 }
 }
 
 #[cfg(test)]
@@ -62,5 +74,36 @@ mod tests {
             assert_eq!((&*decoded, encoding.name()), (text, name), "{bytes:?}");
         }
         assert_eq!(decode(b"", None).unwrap().0, "");
+    }
+
+    #[test]
+    fn encodings_of_other_languages_are_guessed_by_their_letters() {
+        for (text, name) in [
+            (
+                "Imię,Ocena,Komentarz\nŁucja,5,Świetna obsługa, bardzo polecam. Będę wracać.",
+                "windows-1250",
+            ),
+            (
+                "Adınız,Puan,Yorum\nAyşe,5,Çok iyi bir yer, teşekkürler.",
+                "windows-1254",
+            ),
+            (
+                "お名前,評価,コメント\n山田,5,とても良かったです。",
+                "Shift_JIS",
+            ),
+            (
+                "Имя,Оценка,Отзыв\nАнна,5,Очень хорошо, спасибо.",
+                "windows-1251",
+            ),
+            (
+                "Name;Note;Kommentar\nJörg;5;Schöne Brötchen, für alle.",
+                "windows-1252",
+            ),
+        ] {
+            let encoding = Encoding::for_label(name.as_bytes()).expect("an encoding");
+            let (bytes, ..) = encoding.encode(text);
+            let (decoded, found) = decode(&bytes, None).expect("readable");
+            assert_eq!((&*decoded, found.name()), (text, name));
+        }
     }
 }

@@ -37,6 +37,8 @@ pub struct SourceFormat {
     pub(super) published: String,
     /// Ratings in words, each with its stars.
     pub(super) ratings: BTreeMap<String, String>,
+    /// The column of these words, for messages.
+    pub(super) words_column: String,
     /// The best value of its ratings, if that is not 5.
     pub(super) best: String,
     /// The name given to anonymous authors; empty if there is none.
@@ -183,7 +185,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_title_and_a_source() {
-        assert_eq!(formats().len(), 30);
+        assert_eq!(formats().len(), 33);
         for format in formats() {
             let is_named = !format.title.is_empty() && !format.source.is_empty();
             assert!(is_named, "{}", format.flag);

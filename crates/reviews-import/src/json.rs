@@ -40,6 +40,16 @@ const LISTS: [&str; 6] = [
 const COLLECTED: &str = "syncedat fetchedat scrapedat collectedat retrievedat crawledat lastsynced lastsyncedat lastsync \
     lastfetched lastfetchedat lastupdated lastupdatedat lastupdate updatedat generatedat exportedat updated fetched generated";
 
+/// Objects of a document with what it says about itself.
+const METADATA: &str = "searchmetadata metadata meta";
+
+/// Keys of those with the time of collection.
+const METADATA_COLLECTED: &str = "createdat processedat";
+
+/// Keys of a document that only counts reviews.
+const COUNTS: &str = "reviewcount reviewscount ratingcount ratingscount userratingcount userratingstotal totalreviews \
+    totalreviewcount numberofreviews";
+
 /// Keys of a document with the name of the business.
 const BUSINESS: &str = "businessname placename";
 
@@ -73,6 +83,8 @@ pub(super) struct ListRules<'r> {
 /// A list with its path.
 struct ObjectList<'t> {
     path: Vec<String>,
+    /// The innermost object around it.
+    within: Option<&'t str>,
     elements: Vec<&'t str>,
     /// Whether its elements are reviews by their keys.
     is_reviews: bool,
@@ -103,7 +115,18 @@ pub(super) fn find<'t>(text: &'t str, rules: ListRules<'_>) -> Result<FoundLists
         }
     }
     let chosen = choose(lists, rules)?;
-    found.elements = with_lines(text, chosen);
+    if let [list] = chosen.as_slice() {
+        check_unknown(list)?;
+        // What the object of a place says comes before what the document says.
+        if let Some(within) = list.within {
+            let mut of_list = FoundLists::default();
+            note_document(within, &mut of_list);
+            found.collected = of_list.collected.or(found.collected);
+            found.business = of_list.business.or(found.business);
+        }
+    }
+    let elements = chosen.into_iter().flat_map(|list| list.elements);
+    found.elements = with_lines(text, elements.collect());
     Ok(found)
 }
 
@@ -112,15 +135,57 @@ fn note_document(document: &str, found: &mut FoundLists<'_>) {
     let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(document);
     for (key, value) in members.unwrap_or_default() {
         let key = normal(&key);
-        let slot = match () {
-            () if is_among(COLLECTED, &key) => &mut found.collected,
-            () if is_among(BUSINESS, &key) => &mut found.business,
-            () => continue,
-        };
-        if slot.is_none() {
-            *slot = serde_json::from_str(value.get()).ok();
+        if is_among(METADATA, &key) {
+            note_metadata(value.get(), found);
+        } else if is_among(COLLECTED, &key) {
+            note_text(value, &mut found.collected);
+        } else if is_among(BUSINESS, &key) {
+            note_text(value, &mut found.business);
         }
     }
+}
+
+/// Notes when an object about the document says that it was collected.
+fn note_metadata(metadata: &str, found: &mut FoundLists<'_>) {
+    let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(metadata);
+    for (key, value) in members.unwrap_or_default() {
+        let key = normal(&key);
+        if is_among(COLLECTED, &key) || is_among(METADATA_COLLECTED, &key) {
+            note_text(value, &mut found.collected);
+        }
+    }
+}
+
+/// Sets a slot that is empty to a value that is a text.
+fn note_text(value: &RawValue, slot: &mut Option<String>) {
+    if slot.is_none() {
+        *slot = serde_json::from_str(value.get()).ok();
+    }
+}
+
+/// Refuses a document that has no reviews: its list is empty, or it only counts them.
+fn check_unknown(list: &ObjectList<'_>) -> Result<(), ReadError> {
+    let [element] = list.elements.as_slice() else {
+        return Ok(());
+    };
+    if list.is_reviews || !list.path.is_empty() {
+        return Ok(());
+    }
+    let members = serde_json::from_str::<BTreeMap<String, &RawValue>>(element);
+    for (key, value) in members.unwrap_or_default() {
+        let is_list = LISTS.contains(&key.as_str());
+        if is_list && matches!(value.get(), "null" | "[]" | "{}") {
+            return Err(ReadError::whole(format!(
+                "has no reviews: {key:?} is empty"
+            )));
+        }
+        if is_among(COUNTS, &normal(&key)) {
+            return Err(ReadError::whole(
+                "has no reviews, only their number: export the reviews themselves",
+            ));
+        }
+    }
+    Ok(())
 }
 
 /// Splits a text into documents.
@@ -167,6 +232,7 @@ fn search<'t>(
         if is_reviews || is_objects || path.is_empty() {
             lists.push(ObjectList {
                 path: path.clone(),
+                within: None,
                 elements,
                 is_reviews,
             });
@@ -188,12 +254,16 @@ fn search<'t>(
             }
         }
     }
+    for list in &mut lists[before..] {
+        list.within = list.within.or(Some(json));
+    }
     let is_asked = rules.list.is_some_and(|list| list == path.join(".")) && !path.is_empty();
     let is_page = lists[before..].iter().any(|list| list.is_reviews);
     if is_asked || (!is_page && is_review(json, rules.mapping)) {
         lists.truncate(before);
         lists.push(ObjectList {
             path: path.clone(),
+            within: None,
             elements: vec![json],
             is_reviews: true,
         });
@@ -233,6 +303,7 @@ fn unknown<'t>(document: &'t str, lists: Vec<ObjectList<'t>>) -> ObjectList<'t> 
     let longest = lists.into_iter().max_by_key(|list| list.elements.len());
     longest.unwrap_or_else(|| ObjectList {
         path: Vec::new(),
+        within: None,
         elements: vec![document],
         is_reviews: false,
     })
@@ -242,7 +313,7 @@ fn unknown<'t>(document: &'t str, lists: Vec<ObjectList<'t>>) -> ObjectList<'t> 
 fn choose<'t>(
     mut lists: Vec<ObjectList<'t>>,
     rules: ListRules<'_>,
-) -> Result<Vec<&'t str>, ReadError> {
+) -> Result<Vec<ObjectList<'t>>, ReadError> {
     let paths = |lists: &[ObjectList<'_>]| {
         let mut counts: BTreeMap<String, usize> = BTreeMap::new();
         for list in lists.iter().filter(|list| list.is_reviews) {
@@ -279,7 +350,7 @@ fn choose<'t>(
             shown.join(", ")
         )));
     }
-    Ok(lists.into_iter().flat_map(|list| list.elements).collect())
+    Ok(lists)
 }
 
 /// Adds to each element the line on which it begins.
@@ -306,10 +377,29 @@ fn is_review(json: &str, mapping: &Mapping) -> bool {
     if json.len() > ELEMENT_BYTES_MAX {
         return false;
     }
-    let Ok(value @ Value::Object(_)) = serde_json::from_str(json) else {
+    let Ok(mut value @ Value::Object(_)) = serde_json::from_str(json) else {
         return false;
     };
+    join_comments(&mut value);
     looks_like_review(&value, mapping)
+}
+
+/// Gives a review of the Google Play API the members of its comments: that of the user, and that of the developer.
+fn join_comments(review: &mut Value) {
+    let Some(Value::Array(comments)) = review.get("comments") else {
+        return;
+    };
+    let mut members = Map::new();
+    for comment in comments.iter().filter_map(Value::as_object) {
+        for key in ["userComment", "developerComment"] {
+            if let Some(value) = comment.get(key) {
+                members.entry(key).or_insert_with(|| value.clone());
+            }
+        }
+    }
+    if let Value::Object(review) = review {
+        review.extend(members);
+    }
 }
 
 /// Tells whether an object has the keys of a review.
@@ -326,7 +416,7 @@ pub(super) fn looks_like_review(value: &Value, mapping: &Mapping) -> bool {
     };
     let is_recommendation = shape.has("recommendationtype") && shape.has("createdtime");
     let is_schema = shape.has("reviewrating.ratingvalue") || shape.has("reviewrating");
-    let is_rated = has(Field::Rating) || is_schema;
+    let is_rated = has(Field::Rating) || is_schema || shape.has("usercomment.starrating");
     let is_written = [Field::Author, Field::Date, Field::Text]
         .into_iter()
         .filter(|field| has(*field));
@@ -340,10 +430,12 @@ impl Element<'_> {
             return Err(format!("is longer than {ELEMENT_BYTES_MAX} bytes"));
         }
         let value = serde_json::from_str(self.json);
-        value.map_err(|error| {
+        let mut value: Value = value.map_err(|error| {
             let reason = reason(&error);
             format!("is not JSON: {reason} at column {}", error.column())
-        })
+        })?;
+        join_comments(&mut value);
+        Ok(value)
     }
 }
 

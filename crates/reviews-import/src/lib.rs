@@ -2,7 +2,7 @@
 //! merge.
 //!
 //! 1. [`ImportSource::open`] takes the bytes of a source and detects its encoding (`encoding`). `csv` and `xlsx` give rows,
-//!    `json` finds lists of objects, and `markup` makes objects of XML and of the linked data of web pages; a row is an
+//!    `json` finds lists of objects (`javascript` makes JSON of a module), and `markup` makes objects of XML and of the linked data of web pages; a row is an
 //!    object, too. [`archive`] unpacks the files of a ZIP first. No code here opens files or reads the clock.
 //! 2. Their keys and values (`shape`) show the format (`formats`), the columns of each field (`columns`, `resolve`), and
 //!    the columns that hide reviews (`status`).
@@ -44,6 +44,7 @@ pub mod date;
 mod encoding;
 mod formats;
 mod identity;
+mod javascript;
 mod json;
 mod markup;
 mod media;

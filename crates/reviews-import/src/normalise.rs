@@ -29,6 +29,14 @@ const VERIFIED: &str = "true yes y 1 verified ja oui sí si x ✓ buyer verified
     verified-purchase verifiedpurchaser verifiedreviewer purchase customer";
 const UNVERIFIED: &str = "false no n 0 unverified notverified not-verified nein non nothing none unverifiedbuyer anonymous email";
 
+/// Sources of texts that a web site shows before it has reviews.
+const INVENTED: &str = "fictive fictional fictif fake sample demo placeholder example test dummy mock invented \
+    beispiel exemple ejemplo esempio";
+
+/// First cells of rows with sums and means, without punctuation.
+const SUMMARIES: &str = "average averagerating avg mean total totals sum count overall durchschnitt gesamt summe mittelwert \
+    moyenne promedio media totale gemiddelde totaal média średnia suma";
+
 /// A review of a source, with valid values.
 pub(super) struct Candidate {
     pub(super) id: String,
@@ -48,6 +56,9 @@ pub(super) struct Candidate {
 /// Checks and cleans the values of one record.
 pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Candidate, String> {
     let mut wrong = record.unread.clone();
+    if is_summary(record) {
+        return Err("is a summary of the rows above, not a review".to_owned());
+    }
     let author = note(clean(record, Field::Author), &mut wrong).flatten();
     let author = published_name(&author.unwrap_or_default(), source);
     if author.is_empty() && wrong.is_empty() {
@@ -94,7 +105,10 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
         );
     }
     let account = account(record, &platform, source)?;
-    let hidden = record.is_hidden;
+    let is_invented = record
+        .filled(Field::Source)
+        .is_some_and(|name| is_listed(INVENTED, &normal(name)));
+    let hidden = record.is_hidden || (is_invented && !record.is_ours);
     if hidden {
         verified = Some(false);
     }
@@ -139,6 +153,13 @@ pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Ca
         updated,
         says,
     })
+}
+
+/// Whether a record is a row of sums below a table, rather than a review.
+fn is_summary(record: &Record) -> bool {
+    let is_empty = record.filled(Field::Text).is_none() && record.filled(Field::Date).is_none();
+    let author = record.filled(Field::Author).map(normal);
+    is_empty && author.is_some_and(|author| is_listed(SUMMARIES, &author))
 }
 
 /// Returns the value, or adds the error to `wrong`.
@@ -252,8 +273,10 @@ fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Stars, String> {
         .iter()
         .map(|(word, stars)| format!("{word} for {stars}"));
     let words = words.collect::<Vec<_>>().join(", ");
-    let remedy = "as in a recommendation; --map rating=recommendation_type takes";
-    Err(format!("rating: is missing, {remedy} {words}"))
+    let column = &source.format.words_column;
+    Err(format!(
+        "rating: is missing, as in a recommendation; --map rating={column} takes {words}"
+    ))
 }
 
 /// Returns the English translation: that of a column, or the one that Google adds to a text.
@@ -357,8 +380,10 @@ fn day(record: &Record, field: Field, source: &ImportSource<'_>) -> Result<Optio
         return Ok(None);
     };
     let relative = collected(record, source).and_then(|day| relative::parse(given, day));
-    let date = match relative {
-        Some(relative) => relative.date,
+    // A month or a year stands for its first day.
+    let approximate = relative.or_else(|| date::month_or_year(given));
+    let date = match approximate {
+        Some(approximate) => approximate.date,
         None => date::parse(given, source.order, &field.to_string())?,
     };
     check_past(date, field, source)?;
@@ -375,7 +400,9 @@ fn check_past(date: Date, field: Field, source: &ImportSource<'_>) -> Result<(),
 
 /// Returns the text, preceded by the title unless the text begins with it, and followed by what the author liked or not.
 fn words(record: &Record) -> Result<Option<String>, String> {
-    let title = clean(record, Field::Title)?.filter(|title| !title.is_empty());
+    // Amazon's title begins with the stars, or is nothing else.
+    let title = clean(record, Field::Title)?;
+    let title = title.filter(|title| !title.is_empty() && !rating::states_scale(title));
     let text = clean(record, Field::Text)?;
     let pros = clean(record, Field::Pros)?;
     let cons = clean(record, Field::Cons)?;
@@ -411,7 +438,9 @@ fn reply(
     if text.is_empty() {
         return Ok(Some(Value::Null));
     }
-    let date = day(record, Field::OwnerReplyDate, source)?.or(review);
+    let stated = day(record, Field::OwnerReplyDate, source)?;
+    // A month may begin before the review, but no reply does.
+    let date = stated.max(review).or(stated);
     // Without any date the record is already refused.
     Ok(date.map(|date| json!({"text": text, "date": date.to_string()})))
 }

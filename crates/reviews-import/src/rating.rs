@@ -16,7 +16,7 @@ const BEST_DEFAULT: &str = "5";
 const BEST_PERCENT: &str = "100";
 
 /// Words for the stars themselves, in the languages of exports.
-const UNITS: &str = "star stars stern sterne sternen étoile étoiles etoile etoiles estrella estrellas stella stelle ster \
+const UNITS: &str = "rating star stars stern sterne sternen étoile étoiles etoile etoiles estrella estrellas stella stelle ster \
     sterren estrela estrelas bintang gwiazdka gwiazdki gwiazdek stjärna stjärnor stjerne stjerner yıldız звезда звезды \
     звёзд звезд 星 つ星 星级 points punkte";
 
@@ -105,6 +105,34 @@ pub(super) fn parse(text: &str, scale: Scale<'_>) -> Result<Stars, String> {
     })
 }
 
+/// Tells whether a text is a rating with its scale, such as `5.0 out of 5 stars`, or symbols, and nothing else.
+pub(super) fn states_scale(text: &str) -> bool {
+    let lower = text.trim().to_lowercase();
+    symbols(&lower).is_some() || notation(&lower).is_some_and(|notation| notation.best.is_some())
+}
+
+/// The number of a rating without a scale, in thousandths.
+pub(super) fn bare_thousandths(text: &str) -> Option<u32> {
+    let lower = text.trim().to_lowercase();
+    if symbols(&lower).is_some() {
+        return None;
+    }
+    let notation = notation(&lower)?;
+    match notation.best {
+        None => thousandths(notation.value),
+        Some(_) => None,
+    }
+}
+
+/// Tells whether the name of a column says that its scale is not five stars: `NPS (0-10)`, `Note sur 10`.
+pub(super) fn names_ten(name: &str) -> bool {
+    static TEN: LazyLock<Regex> = LazyLock::new(|| {
+        let pattern = r"(?i)\bnps\b|\b[01]\s*(?:-|–|to|bis|à|a)\s*100?\b|(?:/|out\s+of|von|sur|su|van)\s*100?\b";
+        Regex::new(pattern).expect("the pattern is valid")
+    });
+    TEN.is_match(name)
+}
+
 /// Tells whether a text may be a rating on any scale.
 pub(super) fn is_rating(text: &str) -> bool {
     let lower = text.trim().to_lowercase();
@@ -123,18 +151,16 @@ fn word(text: &str) -> Option<u8> {
     u8::try_from(at + 1).ok()
 }
 
-/// Returns the text without a word for stars at its end.
+/// Returns the text without the words for stars at its end, as in `5 star rating`.
 fn without_unit(text: &str) -> &str {
-    let text = text.trim();
-    let start = text
-        .char_indices()
-        .rev()
-        .take_while(|(_, letter)| letter.is_alphabetic())
-        .last();
-    let (head, unit) = text.split_at(start.map_or(text.len(), |(at, _)| at));
-    match is_listed(UNITS, unit) {
-        true => head.trim_end_matches([' ', '_', '-', '\u{a0}']),
-        false => text,
+    let mut text = text.trim();
+    loop {
+        let letters = text.trim_end_matches(char::is_alphabetic).len();
+        let (head, unit) = text.split_at(letters);
+        if unit.is_empty() || !is_listed(UNITS, unit) {
+            return text;
+        }
+        text = head.trim_end_matches([' ', '_', '-', '\u{a0}']);
     }
 }
 
@@ -230,7 +256,7 @@ mod tests {
     #[test]
     fn every_notation_of_whole_stars_is_read() {
         let four = "4|4.0|4,0|4/5|8/10|four|FOUR_STARS|★★★★☆|⭐️⭐️⭐️⭐️|****|4 out of 5 stars|4 stars|4 of 5|4/5 stars|\
-            4 bintang|4 von 5 Sternen|Rated 4.0 out of 5|4 étoiles|4 stars out of 5|★★★★|4つ星";
+            4 bintang|4 von 5 Sternen|Rated 4.0 out of 5|4 étoiles|4 stars out of 5|★★★★|4つ星|4 star rating|4-star rating";
         for text in four.split('|') {
             assert_eq!(stars(text, None, None), Some(4), "{text}");
         }

@@ -95,7 +95,8 @@ fn of_object(field: Field, object: &Map<String, Value>, depth: usize) -> Resolve
                     .or_else(|| text_of(object, "bestrating best max ratingmax ratingrange"));
             }
             if field == Field::OwnerReply {
-                let dates = "date updatetime createdat datecreated createtime publishtime time updatedat timestamp submittedat";
+                let dates = "date updatetime createdat datecreated createtime publishtime isodate publisheddate \
+                    createddate lastmodified time updatedat timestamp submittedat";
                 found.date = found.date.or_else(|| text_of(object, dates));
             }
             return Resolved::Text(found);
@@ -125,13 +126,15 @@ fn members(field: Field) -> &'static str {
         Field::Source | Field::Business | Field::Location => {
             "name displayname title label value text"
         }
-        Field::OwnerReply => "text comment content body reply response message replytext value",
+        Field::OwnerReply => {
+            "text comment content body reply response message replytext snippet answer value"
+        }
         Field::Text | Field::Title | Field::Translation => {
             "text originaltext original rendered plaintext comment content body value label"
         }
         Field::Pros | Field::Cons => "text value",
         Field::Language | Field::TranslationLanguage => "code languagecode value",
-        Field::AuthorAvatarUrl => "url contenturl src value",
+        Field::AuthorAvatarUrl => "url contenturl src image imageurl large small thumbnail value",
         Field::Id => "value id oid",
         _ => "value date iso datetime seconds label",
     }

@@ -9,15 +9,31 @@ use serde_json::{Map, Value};
 use super::columns::{Columns, Rules};
 use super::csv::{CsvTable, TableRow};
 use super::date::{self, Order, find_order};
-use super::formats::{Form, SourceFormat, detect, formats};
+use super::formats::{Form, SourceFormat, detect, formats, is_usual};
+use super::javascript;
 use super::json::{Element, ListRules, extra, find};
 use super::markup::{MarkedUp, is_page, read_page, read_xml};
 use super::record::{Field, Found, Mapping, ReadError, Record, Refusal};
 use super::shape::{COLUMNS_MAX, Shape};
 use super::status::StatusOptions;
-use super::{encoding, xlsx};
+use super::text::normal;
+use super::{encoding, rating, xlsx};
 use reviewd_data::dataset::KEYS_OPTIONAL;
 use reviewd_wire::date::Date;
+use reviewd_wire::text::quote;
+
+/// Rows in which the names of columns are searched.
+const HEADER_ROWS_MAX: usize = 20;
+
+/// The fields by whose names a row is recognized as the names of columns.
+const HEADER_FIELDS: [Field; 6] = [
+    Field::Author,
+    Field::Rating,
+    Field::Date,
+    Field::Text,
+    Field::Title,
+    Field::OwnerReply,
+];
 
 /// The operator's settings for sources; the rest is detected from their contents.
 #[derive(Clone, Debug)]
@@ -107,6 +123,8 @@ pub struct ImportSource<'i> {
     columns: Columns,
     /// The names of the columns of a table, each once.
     header: Vec<String>,
+    /// The line on which they stand, from 1.
+    header_line: u64,
     /// The order of day, month and year in numeric dates.
     pub(super) order: Option<Order>,
     /// The day of collection, for dates relative to it.
@@ -205,6 +223,7 @@ impl<'i> ImportSource<'i> {
             shape: Shape::default(),
             columns: Columns::default(),
             header: Vec::new(),
+            header_line: 1,
             order: options.order,
             collected: None,
             business: None,
@@ -217,6 +236,7 @@ impl<'i> ImportSource<'i> {
         let about = source.read_shape()?;
         source.find_format();
         source.find_columns()?;
+        source.check_scale()?;
         source.find_dates(about);
         Ok(source)
     }
@@ -235,14 +255,19 @@ impl<'i> ImportSource<'i> {
             return Err(ReadError::whole(why));
         }
         self.encoding = Some(encoding);
+        let asked_form = self.options.format.map(|format| format.form);
+        let text = if asked_form != Some(Form::Table) && javascript::is_module(&text) {
+            Cow::Owned(javascript::data(&text)?)
+        } else {
+            text
+        };
         let start = text.trim_start();
-        let asked = self.options.format.map(|format| format.form);
-        let is_json = match asked {
+        let is_json = match asked_form {
             Some(Form::Table) => false,
             Some(Form::Json | Form::WholeJson) => true,
             Some(Form::Any) | None => start.starts_with(['{', '[']),
         };
-        self.content = if start.starts_with('<') && asked != Some(Form::Table) {
+        self.content = if start.starts_with('<') && asked_form != Some(Form::Table) {
             let objects = match is_page(&text) {
                 true => read_page(&text)?,
                 false => read_xml(&text, &self.options.mapping)?,
@@ -258,13 +283,8 @@ impl<'i> ImportSource<'i> {
 
     /// Reads the names of the columns, and makes each unique.
     fn read_header(&mut self) -> Result<(), ReadError> {
-        let mut rows = self.rows().skip_while(is_blank);
-        let header = rows.next().unwrap_or_else(|| {
-            Err(ReadError::whole(
-                "is empty: a table begins with a row that names its columns",
-            ))
-        })?;
-        drop(rows);
+        let header = self.find_header()?;
+        self.header_line = header.line;
         if let Some(opened) = header.misplaced {
             return Err(ReadError::at(opened, MISPLACED));
         }
@@ -280,6 +300,44 @@ impl<'i> ImportSource<'i> {
             self.header.push(name);
         }
         Ok(())
+    }
+
+    /// Returns the row that names the columns: the first, unless it has no known name and one of the next rows has several,
+    /// as below the title of a report.
+    fn find_header(&self) -> Result<TableRow, ReadError> {
+        let mut first = None;
+        let filled = self.rows().filter(|row| !is_blank(row));
+        for row in filled.take(HEADER_ROWS_MAX) {
+            let row = match (row, &first) {
+                (Ok(row), _) => row,
+                (Err(error), None) => return Err(error),
+                // A later error is reported when the records are read.
+                (Err(_), Some(_)) => break,
+            };
+            let known = self.known_names(&row);
+            match first {
+                None if known >= 2 => return Ok(row),
+                None => first = Some(row),
+                Some(_) if known >= 3 => return Ok(row),
+                Some(_) => {}
+            }
+        }
+        first.ok_or_else(|| {
+            ReadError::whole("is empty: a table begins with a row that names its columns")
+        })
+    }
+
+    /// The number of cells that are names of columns.
+    fn known_names(&self, row: &TableRow) -> usize {
+        let is_known = |cell: &&String| {
+            let name = normal(cell);
+            let mut mapped = self.options.mapping.iter();
+            mapped.any(|mapped| normal(&mapped.column) == name)
+                || HEADER_FIELDS
+                    .into_iter()
+                    .any(|field| is_usual(field, &name))
+        };
+        row.cells.iter().filter(is_known).count()
     }
 
     /// Reads all objects once, for their keys and values.
@@ -314,11 +372,7 @@ impl<'i> ImportSource<'i> {
 
     fn find_columns(&mut self) -> Result<(), ReadError> {
         let rules = self.rules();
-        let line = if self.is_table() {
-            self.header_line()
-        } else {
-            1
-        };
+        let line = self.header_line;
         let failed = |error: super::columns::ColumnsError| match self.near_formats.as_slice() {
             [] => ReadError::at(line, error),
             near => {
@@ -350,9 +404,44 @@ impl<'i> ImportSource<'i> {
         }
     }
 
-    fn header_line(&self) -> u64 {
-        let mut rows = self.rows().skip_while(is_blank);
-        rows.next().and_then(Result::ok).map_or(1, |row| row.line)
+    /// Refuses ratings of another scale than five stars: one read as stars would be published wrongly.
+    fn check_scale(&self) -> Result<(), ReadError> {
+        if self.options.scale.is_some() || !self.format.best.is_empty() {
+            return Ok(());
+        }
+        let column = self.columns.rating_name(&self.shape).unwrap_or_default();
+        let mut count: u64 = 0;
+        let mut above: u64 = 0;
+        let mut largest = 0;
+        for record in self.records().filter_map(Result::ok).flatten() {
+            let Some(given) = record.filled(Field::Rating) else {
+                continue;
+            };
+            count += 1;
+            let bare = rating::bare_thousandths(given);
+            let bare = bare.filter(|_| record.filled(Field::BestRating).is_none());
+            if let Some(value) = bare.filter(|value| *value > 5_000) {
+                above += 1;
+                largest = largest.max(value);
+            }
+        }
+        // A single one, or up to one in twenty, is a slip, whose record is refused; if all are above, all are refused.
+        let is_mixed = above > 1 && above * 20 > count && above < count;
+        let is_named = above < count && rating::names_ten(column);
+        if !is_mixed && !is_named {
+            return Ok(());
+        }
+        let best = [10, 20, 50, 100]
+            .into_iter()
+            .find(|best| best * 1_000 >= largest);
+        let best = best.map_or("BEST".to_owned(), |best| best.to_string());
+        Err(ReadError::at(
+            self.header_line,
+            format!(
+                "the ratings of {} are not on a scale of five stars: state its best value, such as --scale {best}",
+                quote(column)
+            ),
+        ))
     }
 
     /// Finds the order of numeric dates, and the day of collection.
@@ -369,9 +458,10 @@ impl<'i> ImportSource<'i> {
             }
             self.order = find_order(dates.into_iter());
         }
-        let stated = about
-            .collected
-            .and_then(|text| date::parse(&text, self.order, "").ok());
+        let stated = about.collected.and_then(|text| {
+            let day = date::parse(&text, self.order, "").ok();
+            day.or_else(|| Some(date::month_or_year(&text)?.date))
+        });
         self.collected = self.options.as_of.or(stated).or(self.options.file_date);
         let of_columns = self.columns.business(&self.shape).map(str::to_owned);
         self.business = about.business.or(of_columns);
@@ -463,7 +553,10 @@ impl<'i> ImportSource<'i> {
                 })
             }
             Content::Workbook(_) | Content::Csv(_) => {
-                let rows = self.rows().skip_while(is_blank).skip(1);
+                let is_above = |row: &Result<TableRow, ReadError>| {
+                    row.as_ref().is_ok_and(|row| row.line <= self.header_line)
+                };
+                let rows = self.rows().skip_while(is_above);
                 let rows = rows.filter(|row| !is_blank(row));
                 Ok(SourceObjects {
                     entries: Box::new(rows.map(|row| Ok(self.row(row?)))),
@@ -549,6 +642,12 @@ fn is_blank(row: &Result<TableRow, ReadError>) -> bool {
 fn foreign(text: &str) -> Option<&'static str> {
     let start = text.trim_start();
     let has = |key: &str| text.contains(key);
+    if start.starts_with("---\n") || start.starts_with("- ") && has("\n  ") && has(": ") {
+        return Some("is YAML: convert it to JSON, or use a table");
+    }
+    if start.starts_with("[[") && has("]]\n") && has(" = ") {
+        return Some("is TOML: convert it to JSON, or use a table");
+    }
     if start.starts_with('{') && has("\"features\"") && has("\"geometry\"") {
         Some(
             "is Google Maps' list of the reviews that you wrote about others: in Takeout choose \

@@ -10,7 +10,7 @@ use super::text::{is_listed, normal};
 use reviewd_wire::text::quote;
 
 /// Names of columns in which a positive value means that the review is published.
-const SHOWN_NAMES: &str = "status state reviewstatus reviewstate publishstatus publicationstatus moderationstatus \
+const SHOWN_NAMES: &str = "status state reviewstatus poststatus commentstatus reviewstate publishstatus publicationstatus moderationstatus \
     moderationstate moderation approvalstatus approval published ispublished publish visible isvisible visibility approved \
     isapproved display displayed active isactive public ispublic curated enabled isenabled live islive online accepted \
     showonsite show freigegeben freigabe veröffentlicht sichtbar aktiv genehmigt öffentlich statut publié publiée visibilité \
@@ -23,21 +23,25 @@ const SHOWN_NAMES: &str = "status state reviewstatus reviewstate publishstatus p
 const HIDDEN_NAMES: &str = "hidden ishidden spam isspam deleted isdeleted deletedat deletedon archived isarchived archivedat \
     flagged isflagged rejected isrejected rejectedat removed isremoved removedat trashed istrashed draft isdraft private \
     isprivate suppressed issuppressed blocked isblocked unpublished isunpublished unpublishedat disabled isdisabled inactive \
-    hiddenat withdrawn iswithdrawn banned versteckt ausgeblendet gelöscht gesperrt abgelehnt archiviert masqué masquée \
+    fake isfake demo isdemo sample issample placeholder isplaceholder mock ismock fictive fictitious hiddenat withdrawn iswithdrawn banned versteckt ausgeblendet gelöscht gesperrt abgelehnt archiviert masqué masquée \
     supprimé caché archivé rejeté oculto oculta eliminado borrado rechazado archivado nascosto eliminato rifiutato verborgen \
     verwijderd afgewezen excluído rejeitado ukryte usunięte odrzucone dold raderad skjult slettet gizli silindi скрыто \
     удалено 非公開 非表示 削除 隐藏 已删除";
 
 /// Parts of a name that may say whether a review is published.
-const SHOWN_PARTS: &str = "publish publié publica moderat moderación modération visib approv approuv aprob freig \
-    veröffentlich sichtbar genehmig statut estado pubblic godk";
+const SHOWN_PARTS: &str = "publi status moderat moderación modération visib approv approuv aprob freig veröffentlich sichtbar \
+    genehmig statut estado pubblic opublik yayın опублик 公開 掲載 godk consent permission einverst einwillig erlaub autoris \
+    autoriz consenso consentimiento toestemming zgoda samtyck mayweuse canweuse mayweshare canweshare oktouse oktoshare";
 
 /// Parts of a name that may say that a review is hidden.
 const HIDDEN_PARTS: &str = "hidden deleted archived flagged rejected unpublish spam";
 
 /// Parts of the names of columns about something else.
-const OTHER_PARTS: &str = "order payment ship delivery subscription stock invoice marital employ bestell zahlung commande \
+const OTHER_PARTS: &str = "publisher publicname publicreply verif http sync reply response language translat order payment ship delivery subscription stock invoice marital employ bestell zahlung commande \
     pedido date time url datum fecha";
+
+/// Names of dates that only published reviews have.
+const DATED_NAMES: &str = "publishedat approvedat";
 
 /// Names that often mean something else; they count only if a value is understood.
 const WEAK_NAMES: &str =
@@ -47,7 +51,8 @@ const WEAK_NAMES: &str =
 const YES: &str = "yes y true t 1 on x ✓ ✔ checked ja oui si sí sì sim tak evet да はい 是";
 
 /// Values that mean no.
-const NO: &str = "no n false f 0 off unchecked nein non nee não nie hayır нет いいえ 否 null none";
+const NO: &str =
+    "no n false f 0 off unchecked nein nej nei non nee não nie hayır нет いいえ 否 null none";
 
 /// Values of published reviews.
 const SHOWN: &str = "published publish approved approve accepted active enabled visible public shown live online ok okay \
@@ -170,7 +175,7 @@ pub(super) fn rule_of(
         Sense::Shown => {
             let is_answer = |value: &&String| {
                 let value = normal(value);
-                is_listed(YES, &value) || is_listed(NO, &value)
+                is_listed(YES, &value) || is_listed(NO, &value) || is_date(&value)
             };
             StatusRule::Shown {
                 is_blank_hidden: !values.is_empty() && values.iter().all(is_answer),
@@ -185,7 +190,9 @@ pub(super) fn rule_of(
         return Ok(None);
     }
     let unknown = unknown.map(|value| value.as_str());
-    let unknown = unknown.or(column.has_more.then_some("one of many values"));
+    let is_dated = !values.is_empty() && values.iter().all(|value| is_date(&normal(value)));
+    let has_unknown = column.has_more && !is_dated;
+    let unknown = unknown.or(has_unknown.then_some("one of many values"));
     match unknown {
         None => Ok(Some(rule)),
         Some(value) => Err(StatusError {
@@ -210,7 +217,8 @@ pub(super) fn hides(rule: &StatusRule, value: &str) -> Option<bool> {
             if is_listed(HIDDEN, &plain) || is_listed(NO, &plain) {
                 return Some(true);
             }
-            let is_shown = is_listed(SHOWN, &plain) || is_listed(YES, &plain);
+            // The day on which a review was published.
+            let is_shown = is_listed(SHOWN, &plain) || is_listed(YES, &plain) || is_date(&plain);
             is_shown.then_some(false)
         }
         StatusRule::Hidden if plain.is_empty() => Some(is_listed(YES, value)),
@@ -219,11 +227,15 @@ pub(super) fn hides(rule: &StatusRule, value: &str) -> Option<bool> {
             if is_not || is_listed(SHOWN, &plain) {
                 return Some(false);
             }
-            let is_date = plain.len() >= 8 && plain.starts_with(|c: char| c.is_ascii_digit());
-            let is_hidden = is_date || is_listed(YES, &plain) || is_listed(HIDDEN, &plain);
+            let is_hidden = is_date(&plain) || is_listed(YES, &plain) || is_listed(HIDDEN, &plain);
             is_hidden.then_some(true)
         }
     }
+}
+
+/// Whether a value without punctuation may be a date.
+fn is_date(plain: &str) -> bool {
+    plain.len() >= 8 && plain.starts_with(|c: char| c.is_ascii_digit())
 }
 
 #[derive(Clone, Copy)]
@@ -237,10 +249,19 @@ fn sense_of(column: &StatusColumn<'_>) -> Option<Sense> {
     if is_listed(HIDDEN_NAMES, name) {
         return Some(Sense::Hidden);
     }
+    let has_dates = column.values.iter().any(|value| is_date(&normal(value)));
+    if is_listed(DATED_NAMES, name) && has_dates {
+        return Some(Sense::Shown);
+    }
     if column.is_named || is_listed(SHOWN_NAMES, name) {
         return Some(Sense::Shown);
     }
     let has = |parts: &str| parts.split_whitespace().any(|part| name.contains(part));
+    // In a question, such as "May we publish this at any time?", the other words say little.
+    let is_question = column.name.split_whitespace().count() >= 4;
+    if has(SHOWN_PARTS) && is_question {
+        return Some(Sense::Shown);
+    }
     if has(OTHER_PARTS) || name.ends_with("at") || name.ends_with("on") && has("published posted") {
         return None;
     }
@@ -319,6 +340,17 @@ mod tests {
             ("Statut", "en attente", "publié"),
             ("Estado", "pendiente", "publicado"),
             ("May we publish this?", "No", "Yes"),
+            ("Pouvons-nous publier ?", "Non", "Oui"),
+            ("Mogen we dit publiceren?", "Nee", "Ja"),
+            ("Czy możemy opublikować?", "Nie", "Tak"),
+            ("Får vi publicera detta?", "Nej", "Ja"),
+            ("Yayınlayabilir miyiz?", "Hayır", "Evet"),
+            ("公開してもよいですか", "いいえ", "はい"),
+            ("Consent to share", "no", "yes"),
+            ("is_demo", "true", "false"),
+            ("post_status", "draft", "publish"),
+            ("wc_status", "hold", "approved"),
+            ("May we publish this at any time?", "No", "Yes"),
         ] {
             assert_eq!(
                 is_hidden(name, hidden, shown),
@@ -365,7 +397,8 @@ mod tests {
             ("state", "Texas"),
             ("display", "Ann"),
             ("Order status", "completed"),
-            ("published_at", "2024-03-01"),
+            ("verification_status", "verified"),
+            ("Status of your visit", "First time"),
             ("publishedAtDate", "2024-03-01"),
             ("text", "hidden"),
         ] {
@@ -375,7 +408,11 @@ mod tests {
 
     #[test]
     fn a_blank_means_no_beside_yes_and_nothing_beside_words() {
-        for (values, expected) in [(["yes", ""], true), (["published", ""], false)] {
+        for (values, expected) in [
+            (["yes", ""], true),
+            (["2024-03-01", ""], true),
+            (["published", ""], false),
+        ] {
             let rule = outcome("published", &values).expect("understood");
             let rule = rule.expect("a status");
             assert_eq!(hides(&rule, ""), Some(expected), "{values:?}");
