@@ -17,7 +17,9 @@ const FILES: &[&str] = &[
     include_str!("messages/fr.json"),
     include_str!("messages/it.json"),
     include_str!("messages/nl.json"),
+    include_str!("messages/pl.json"),
     include_str!("messages/pt.json"),
+    include_str!("messages/ja.json"),
     include_str!("messages/ar.json"),
 ];
 
@@ -121,6 +123,8 @@ enum Category {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum PluralRule {
+    /// One form for all numbers.
+    Other,
     /// One for 1.
     OneOther,
     /// One for 1, many for whole millions.
@@ -139,6 +143,7 @@ impl PluralRule {
             (PluralRule::OneManyOther | PluralRule::ZeroOneManyOther, _) if is_millions => {
                 Category::Many
             }
+            (PluralRule::Other, _) => Category::Other,
             (PluralRule::Arabic, 0) => Category::Zero,
             (_, 1) => Category::One,
             (PluralRule::Arabic, _) => arabic(count),
@@ -206,6 +211,15 @@ pub(crate) struct ToneNames {
     pub(crate) negative: String,
 }
 
+/// The words for the values of the filter `verified_by`.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct VerificationNames {
+    pub(crate) business: String,
+    pub(crate) platform: String,
+    pub(crate) account: String,
+}
+
 /// One message file; the keys of the file are the field names.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -220,6 +234,9 @@ pub(crate) struct Messages {
     decimal: String,
     months: [String; 12],
     pub(crate) months_short: [String; 12],
+    /// The months without a day, in languages in which these are other words.
+    #[serde(default)]
+    months_alone: Option<[String; 12]>,
     day: Pattern,
     day_long: Pattern,
     month_of_year: Pattern,
@@ -254,6 +271,8 @@ pub(crate) struct Messages {
     pub(crate) stars: String,
     pub(crate) with_reply: String,
     pub(crate) without_reply: String,
+    pub(crate) with_photos: String,
+    pub(crate) without_photos: String,
     pub(crate) text_language: String,
     pub(crate) source: String,
     pub(crate) service: String,
@@ -262,6 +281,7 @@ pub(crate) struct Messages {
     pub(crate) aspect: String,
     pub(crate) tone: String,
     pub(crate) verified: String,
+    pub(crate) verified_values: VerificationNames,
     pub(crate) words: String,
     pub(crate) exact_text: String,
     pub(crate) since: String,
@@ -272,10 +292,12 @@ pub(crate) struct Messages {
     pub(crate) remove_filter: Pattern,
     pub(crate) found: Forms,
     pub(crate) no_match: String,
+    pub(crate) without_filter: Forms,
     pub(crate) show_all: Pattern,
     pub(crate) show_more: Forms,
     pub(crate) shown_of: Pattern,
     pub(crate) first_page: String,
+    pub(crate) page_not_found: String,
     pub(crate) invalid_search: String,
     pub(crate) correct_search: String,
     pub(crate) not_value: Pattern,
@@ -283,6 +305,9 @@ pub(crate) struct Messages {
     pub(crate) read_more: String,
     pub(crate) read_less: String,
     pub(crate) rating_only: String,
+    pub(crate) date_unknown: String,
+    pub(crate) rated_at_source: Pattern,
+    pub(crate) translation: String,
     pub(crate) reply_from: Pattern,
     pub(crate) mentions: String,
     clientele: ClienteleNames,
@@ -292,6 +317,7 @@ pub(crate) struct Messages {
     pub(crate) photo_by: Pattern,
     pub(crate) enlarge: Pattern,
     pub(crate) attachment: Pattern,
+    pub(crate) all_photos: Forms,
     pub(crate) close: String,
     pub(crate) own_website: String,
     pub(crate) aspects_title: String,
@@ -396,6 +422,13 @@ impl Messages {
         format!("{}{}{}", tenths / 10, self.decimal, tenths % 10)
     }
 
+    /// Returns a number with the language's decimal mark, such as `8.3`.
+    pub(crate) fn decimal_number(&self, number: &serde_json::Number) -> String {
+        let text = number.to_string();
+        let whole = text.strip_suffix(".0").unwrap_or(&text);
+        whole.replace('.', &self.decimal)
+    }
+
     /// Returns a day with the short name of its month.
     pub(crate) fn short_day(&self, date: Date) -> String {
         self.dated(&self.day, &self.months_short, date)
@@ -408,7 +441,8 @@ impl Messages {
 
     /// Returns the month and the year of a date.
     pub(crate) fn month(&self, date: Date) -> String {
-        self.dated(&self.month_of_year, &self.months, date)
+        let months = self.months_alone.as_ref().unwrap_or(&self.months);
+        self.dated(&self.month_of_year, months, date)
     }
 
     fn dated(&self, pattern: &Pattern, months: &[String; 12], date: Date) -> String {

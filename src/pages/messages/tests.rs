@@ -48,11 +48,18 @@ fn every_file_has_every_message_with_its_placeholders() {
         let messages: Messages = serde_json::from_str(file).expect("a message file");
         for (key, value) in values(file) {
             let path = format!("{}: {key}", messages.code);
-            let english = english.get(&key).expect("a key of the English file");
             if !matches!(
                 key.as_str(),
-                "direction" | "grouping" | "plural_rule" | "code" | "language" | "day" | "day_long"
+                "direction"
+                    | "grouping"
+                    | "plural_rule"
+                    | "code"
+                    | "language"
+                    | "day"
+                    | "day_long"
+                    | "months_alone"
             ) {
+                let english = english.get(&key).expect("a key of the English file");
                 assert_same(&path, english, &value);
             }
         }
@@ -61,7 +68,8 @@ fn every_file_has_every_message_with_its_placeholders() {
 
 #[test]
 fn every_plural_form_of_a_language_is_there() {
-    let rules: [(PluralRule, &[&str]); 5] = [
+    let rules: [(PluralRule, &[&str]); 6] = [
+        (PluralRule::Other, &["other"]),
         (PluralRule::OneOther, &["one", "other"]),
         (PluralRule::OneManyOther, &["one", "many", "other"]),
         (PluralRule::ZeroOneManyOther, &["one", "many", "other"]),
@@ -104,6 +112,8 @@ fn numbers_select_the_forms_of_cldr() {
     assert_eq!(polish, [Many, One, Few, Many, Many, Few, Many, Few]);
     let french = [0, 1, 2, 1_000_000].map(|count| PluralRule::ZeroOneManyOther.category(count));
     assert_eq!(french, [One, One, Other, Many]);
+    let japanese = [0, 1, 2].map(|count| PluralRule::Other.category(count));
+    assert_eq!(japanese, [Other; 3]);
 }
 
 #[test]
@@ -133,6 +143,8 @@ fn dates_and_numbers_are_those_of_the_language() {
         ("de", "4. März 2026", "12.345", "4,1"),
         ("fr", "4 mars 2026", "12\u{202f}345", "4,1"),
         ("es", "4 mar 2026", "12.345", "4,1"),
+        ("pl", "4 mar 2026", "12\u{a0}345", "4,1"),
+        ("ja", "2026年3月4日", "12,345", "4.1"),
         ("ar", "4 مارس 2026", "12,345", "4.1"),
     ] {
         let t = Language::of_tag(code.as_bytes()).expect(code).messages();
@@ -140,4 +152,12 @@ fn dates_and_numbers_are_those_of_the_language() {
         assert_eq!(t.number(12_345), number);
         assert_eq!(t.tenths(41), mean);
     }
+}
+
+#[test]
+fn a_polish_month_without_a_day_is_in_the_nominative() {
+    let date = crate::wire::date::parse_date(b"2026-03-04").expect("a day");
+    let t = Language::of_tag(b"pl").expect("Polish").messages();
+    assert_eq!(t.long_day(date), "4 marca 2026");
+    assert_eq!(t.month(date), "marzec 2026");
 }

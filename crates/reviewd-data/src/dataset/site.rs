@@ -87,7 +87,7 @@ fn review_links(item: JsonItem<'_>) -> Vec<ReviewLink> {
 }
 
 /// The languages in which the pages have words; a test of the pages compares the list with their message files.
-pub const PAGE_LANGUAGES: [&str; 8] = ["en", "de", "es", "fr", "it", "nl", "pt", "ar"];
+pub const PAGE_LANGUAGES: [&str; 10] = ["en", "de", "es", "fr", "it", "nl", "pl", "pt", "ja", "ar"];
 
 #[cfg(test)]
 mod tests {
