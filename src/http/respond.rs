@@ -134,7 +134,10 @@ impl Exchange {
         Ok(match error.page() {
             Some(heading) if prefers_html(head.lines_from_last("accept")) => {
                 let status = error.status().as_u16();
-                let page = served.pages.error(status, heading, &error.to_string());
+                let pages = &served.pages;
+                let accepted = head.lines_from_last("accept-language");
+                let language = pages.language(head.query.as_bytes(), accepted);
+                let page = pages.error(language, status, heading, &error.to_string());
                 Reply::RefuseByPage(error, page.into(), Policy::Page)
             }
             _ => Reply::Refuse(error),

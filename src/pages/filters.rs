@@ -52,7 +52,7 @@ impl Pages {
     ) -> Vec<Chip> {
         let mut chips = Vec::new();
         for (name, value) in given.iter() {
-            if !matches!(name, "sort" | "limit" | "cursor") {
+            if !is_no_filter(name) {
                 let label = self.used_label(t, name, value, aspect);
                 chips.push(Chip {
                     remove_label: t.remove_filter.fill(&[("filter", &label)]),
@@ -76,11 +76,22 @@ impl Pages {
     }
 
     /// Returns the words of a filter in use.
-    fn used_label(&self, t: &Messages, name: &str, value: &str, aspect: Option<&Aspect>) -> String {
+    pub(super) fn used_label(
+        &self,
+        t: &Messages,
+        name: &str,
+        value: &str,
+        aspect: Option<&Aspect>,
+    ) -> String {
         match (name, value) {
             ("rating", stars) => t.counted(&t.star_count, stars.parse().unwrap_or(0)),
             ("has_reply", "true") => t.with_reply.clone(),
             ("has_reply", _) => t.without_reply.clone(),
+            ("has_photos", "true") => t.with_photos.clone(),
+            ("has_photos", _) => t.without_photos.clone(),
+            ("verified_by", "business") => t.verified_values.business.clone(),
+            ("verified_by", "platform") => t.verified_values.platform.clone(),
+            ("verified_by", "account") => t.verified_values.account.clone(),
             ("mentions_service", id) => service_label(&self.snapshot, id).to_owned(),
             ("mentions_technician", person) => person.to_owned(),
             ("aspect", id) => aspect.map_or(id, |aspect| &aspect.label).to_owned(),
@@ -133,6 +144,11 @@ impl Pages {
         push_menu(&mut menus, given, "mentions_service", &t.service, services);
         menus
     }
+}
+
+/// Tells whether a parameter only orders or divides what is found.
+pub(super) fn is_no_filter(name: &str) -> bool {
+    matches!(name, "sort" | "limit" | "cursor" | "include")
 }
 
 fn push_menu(
@@ -241,11 +257,9 @@ const OTHER_LANGUAGES: &[(&str, &str)] = &[
     ("hi", "हिन्दी"),
     ("hu", "Magyar"),
     ("id", "Indonesia"),
-    ("ja", "日本語"),
     ("ko", "한국어"),
     ("nb", "Norsk"),
     ("no", "Norsk"),
-    ("pl", "Polski"),
     ("ro", "Română"),
     ("ru", "Русский"),
     ("sv", "Svenska"),

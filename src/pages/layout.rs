@@ -233,20 +233,34 @@ struct ErrorPage<'p> {
     status: u16,
     heading: &'p str,
     message: &'p str,
+    is_translated: bool,
 }
 
 impl Pages {
-    /// Renders an error page, in place of JSON: a heading, and a message in lower case without a full stop.
-    pub(crate) fn error(&self, status: u16, heading: &str, message: &str) -> String {
-        // Errors have messages in English only.
-        let language = PageLanguage::of(Language::DEFAULT);
+    /// Renders an error page, in place of JSON: a heading, and a message in lower case without a full stop, both in
+    /// English. That a page does not exist is said in the visitor's language instead.
+    pub(crate) fn error(
+        &self,
+        language: PageLanguage,
+        status: u16,
+        heading: &str,
+        message: &str,
+    ) -> String {
+        let t = language.chosen.messages();
+        let is_missing = status == 404;
+        let heading = if is_missing {
+            &t.page_not_found
+        } else {
+            heading
+        };
         rendered(&ErrorPage {
             frame: Frame::new(&self.layout, language),
-            t: language.chosen.messages(),
+            t,
             title: format!("{heading} – {}", self.layout.title),
             status,
             heading,
             message,
+            is_translated: is_missing,
         })
     }
 }

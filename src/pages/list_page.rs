@@ -12,7 +12,6 @@ use super::review::{ReviewView, source_icon, source_name};
 use super::text::{encoded, link, mailbox, telephone};
 use super::{PageLanguage, Pages, text as filters};
 use crate::model::{Business, Question};
-use crate::search::hints::Hint;
 use crate::search::issue::Issue;
 
 /// A shorter beginning of the description says too little.
@@ -41,7 +40,7 @@ impl Pages {
             listing: self.listing(t, given),
             sections: Sections::default(),
             issues: Vec::new(),
-            hints: &[],
+            suggestions: Vec::new(),
         }
     }
 
@@ -221,6 +220,12 @@ pub(super) struct AnsweredQuestion<'p> {
     pub(super) reviews: Vec<ReviewView>,
 }
 
+/// A search that finds something where the given one does not.
+pub(super) struct WiderSearch {
+    pub(super) label: String,
+    pub(super) href: String,
+}
+
 /// A reason why a search is refused.
 pub(super) struct IssueLine<'i> {
     pub(super) label: &'i str,
@@ -242,5 +247,5 @@ pub(super) struct ListPage<'p> {
     pub(super) listing: Listing<'p>,
     pub(super) sections: Sections<'p>,
     pub(super) issues: Vec<IssueLine<'p>>,
-    pub(super) hints: &'p [Hint<'p>],
+    pub(super) suggestions: Vec<WiderSearch>,
 }

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use serde::Deserialize;
 
-use super::messages::Messages;
+use super::messages::{Language, Messages};
 use super::text::{encoded, link, newest, service_label};
 use crate::model::{METHOD_ACCOUNT, Row, platform};
 use crate::search::filter::Term;
@@ -27,6 +27,8 @@ pub(super) struct ReviewView {
     pub(super) date: String,
     /// `month`, `year` or `unknown`, if the day is not known.
     pub(super) date_precision: Option<String>,
+    rating_original: Option<SourceRating>,
+    translation: Option<String>,
     pub(super) text: Highlighted,
     pub(super) source: String,
     pub(super) source_url: Option<String>,
@@ -59,6 +61,13 @@ pub(super) struct ReviewView {
 pub(super) struct Reply {
     pub(super) text: String,
     pub(super) date: String,
+}
+
+/// A rating on the scale of its source.
+#[derive(Debug, Deserialize)]
+struct SourceRating {
+    value: serde_json::Number,
+    best: serde_json::Number,
 }
 
 #[derive(Debug, Deserialize)]
@@ -116,6 +125,9 @@ pub(super) enum Standing<'r> {
 const SHOWN_CHARS: usize = 320;
 /// A text is cut only if at least this many characters are hidden by it.
 const HIDDEN_CHARS_MIN: usize = 60;
+
+/// Photos in a card; its page has all.
+const CARD_PHOTOS_MAX: usize = 3;
 
 /// Number of tints of avatars.
 const TINTS: u32 = 8;
@@ -215,7 +227,7 @@ impl ReviewView {
         tint(&self.author)
     }
 
-    /// The date, as exactly as it is known; "" if it is not.
+    /// The date, as exactly as it is known.
     pub(super) fn day(&self, t: &Messages) -> String {
         self.dated(t, Messages::short_day)
     }
@@ -233,7 +245,7 @@ impl ReviewView {
             None | Some("day") => day(t, date),
             Some("month") => t.month(date),
             Some("year") => date.year().to_string(),
-            Some(_) => String::new(),
+            Some(_) => t.date_unknown.clone(),
         }
     }
 
@@ -256,6 +268,28 @@ impl ReviewView {
     /// The label of the stars.
     pub(super) fn stars_label(&self, t: &Messages) -> String {
         t.stars_of_5.fill(&[("stars", &self.rating.to_string())])
+    }
+
+    /// The rating on the scale of the source, where that is not five stars: "9 of 10 on Booking.com".
+    pub(super) fn original_rating(&self, t: &Messages) -> Option<String> {
+        let original = self.rating_original.as_ref()?;
+        let source = self.source_name(t);
+        Some(t.rated_at_source.fill(&[
+            ("value", &t.decimal_number(&original.value)),
+            ("best", &t.decimal_number(&original.best)),
+            ("source", &source),
+        ]))
+    }
+
+    /// The English translation, for readers of pages in another language than that of the text.
+    pub(super) fn translation(&self, t: &Messages) -> Option<&str> {
+        let translation = self.translation.as_deref()?;
+        let language = self.language.as_deref().map(str::as_bytes);
+        let is_readers = language.and_then(Language::of_tag).map(Language::code) == Some(&t.code);
+        if is_readers {
+            return None;
+        }
+        Some(translation)
     }
 
     /// The name of the platform, or any other source with its first letter in upper case.
@@ -301,6 +335,16 @@ impl ReviewView {
             return self.photo_by(t);
         }
         photo.alt.clone()
+    }
+
+    /// The photos of a card.
+    pub(super) fn first_photos(&self) -> &[Photo] {
+        &self.photos[..self.photos.len().min(CARD_PHOTOS_MAX)]
+    }
+
+    /// The label of the link to the page with all photos.
+    pub(super) fn all_photos(&self, t: &Messages) -> String {
+        t.counted(&t.all_photos, self.photos.len() as u64)
     }
 
     pub(super) fn photo_by(&self, t: &Messages) -> String {

@@ -5,10 +5,10 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use super::filters::{parameter_label, tone_label};
+use super::filters::{is_no_filter, parameter_label, tone_label};
 use super::form::QueryParams;
 use super::layout::rendered;
-use super::list_page::{IssueLine, ListPage};
+use super::list_page::{IssueLine, ListPage, WiderSearch};
 use super::listing::{Listing, More, cards};
 use super::messages::Messages;
 use super::review::read_all;
@@ -16,7 +16,6 @@ use super::text::without_direction;
 use super::{Page, PageLanguage, Pages, mentioned};
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::filter::{Query, Term, Words};
-use crate::search::hints::hints;
 use crate::search::issue::Issues;
 use crate::search::query::{self, Buffers, Parameter};
 use crate::search::rank;
@@ -88,10 +87,6 @@ impl Pages {
         let t = language.chosen.messages();
         let index = &self.snapshot.index;
         let page = rank::search(index, query, scratch);
-        let mut found_hints = Vec::new();
-        if page.matched == 0 {
-            found_hints = hints(index, query, scratch, &mut Work::for_hints());
-        }
         let filter = &query.filter;
         let aspect = filter.aspect.and_then(|name| self.aspect(name));
         let words = filter.words.iter().flat_map(Words::terms);
@@ -116,6 +111,11 @@ impl Pages {
         let description = match &used[..] {
             [] => found.clone(),
             used => format!("{found}: {}", without_direction(&used.join(", "))),
+        };
+        let suggestions = if page.matched == 0 {
+            self.suggestions(t, given, aspect, scratch)
+        } else {
+            Vec::new()
         };
         let aspect = aspect.filter(|_| page.matched > 0);
         let reviews = read_all(&self.snapshot, &page.rows, &terms, &evidence);
@@ -144,9 +144,46 @@ impl Pages {
                 first: query.cursor.map(|_| given.href(None, None)),
                 ..self.listing(t, given)
             },
-            hints: &found_hints,
+            suggestions,
             ..self.list_page(t, language, given)
         })
+    }
+
+    /// Returns the searches without one of the filters, as far as they find something and the work allows.
+    fn suggestions(
+        &self,
+        t: &Messages,
+        given: &QueryParams,
+        aspect: Option<&Aspect>,
+        scratch: &mut run::Scratch,
+    ) -> Vec<WiderSearch> {
+        let mut work = Work::for_hints();
+        let mut buffers = Buffers::default();
+        let mut suggestions = Vec::new();
+        for (name, value) in given.iter() {
+            let href = given.href(Some(name), None);
+            let Some((_, rest)) = href.split_once('?') else {
+                // All reviews, which the page offers anyway.
+                continue;
+            };
+            if is_no_filter(name) {
+                continue;
+            }
+            let Ok(mut query) = query::parse_query(rest.as_bytes(), &mut buffers) else {
+                continue;
+            };
+            query.limit = 1;
+            let page = run::run_within(&self.snapshot.index, &query, scratch, &mut work);
+            let matched = page.map_or(0, |page| u64::from(page.matched));
+            if matched > 0 {
+                let filter = self.used_label(t, name, value, aspect);
+                suggestions.push(WiderSearch {
+                    label: t.counted_with(&t.without_filter, matched, &[("filter", &filter)]),
+                    href,
+                });
+            }
+        }
+        suggestions
     }
 
     fn search_error(&self, given: &QueryParams, language: PageLanguage, issues: &Issues) -> String {

@@ -1,6 +1,7 @@
 //! Pages rendered from small datasets, without a socket: hostile text is escaped, and all expected content is present.
 
 mod aspects;
+mod cards;
 mod interface;
 
 use std::sync::Arc;

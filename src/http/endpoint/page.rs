@@ -151,7 +151,7 @@ fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> 
             let message = format!("{INSIGHTS_NOT_READY}; try again in a minute");
             let html = match page {
                 Page::Widget => pages.widget_error(raw, language, vec![message]),
-                _ => pages.error(503, "Not available yet", &message),
+                _ => pages.error(language, 503, "Not available yet", &message),
             };
             return refuse(INSIGHTS_NOT_READY, html);
         }

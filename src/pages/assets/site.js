@@ -7,7 +7,9 @@
   /** How long ago each day was, before the day: no document contains the clock. */
   const showAges = (root) => {
     const units = [['year', 365.25], ['month', 30.44], ['week', 7], ['day', 1]];
-    const words = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+    // "Yesterday" is a word of its own, but "last year" would be said of thirteen months as well.
+    const ofDays = new Intl.RelativeTimeFormat(language, { numeric: 'auto' });
+    const ofMore = new Intl.RelativeTimeFormat(language);
     for (const time of root.querySelectorAll('time[data-ago]')) {
       time.removeAttribute('data-ago');
       const [year, month, day] = time.dateTime.split('-').map(Number);
@@ -18,7 +20,7 @@
       const [unit, length] = units.find(([, length]) => days >= length) || ['day', 1];
       const ago = document.createElement('span');
       ago.className = 'ago';
-      ago.textContent = words.format(-Math.floor(days / length), unit);
+      ago.textContent = (unit === 'day' ? ofDays : ofMore).format(-Math.floor(days / length), unit);
       time.prepend(ago, ' ');
     }
   };
