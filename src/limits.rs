@@ -27,6 +27,29 @@ pub const CLIENT_BYTES: u64 = 8 << 20;
 /// The share of the process's memory that its budget is by default, as a divisor.
 pub const PROCESS_PART: u64 = 8;
 
+/// The share of the process's memory that connections may take by default, as a divisor.
+pub const CONNECTIONS_PART: u64 = 4;
+
+/// The default limit of connections where memory does not make it lower. Our choice: far above what a business's readers
+/// open.
+pub const CONNECTIONS_DEFAULT: u32 = 10_000;
+
+/// The least default limit of connections.
+pub const CONNECTIONS_LEAST: u32 = 64;
+
+/// What a connection may hold beside its budgets, most of it the buffers of hyper and half of a head of 16 KiB; measured in
+/// `docs/design/limits.md`.
+pub const CONNECTION_BYTES: u64 = 64 << 10;
+
+/// The same for a connection with TLS, whose buffers come to it.
+pub const TLS_CONNECTION_BYTES: u64 = 128 << 10;
+
+/// What a thread that serves requests may hold: a response that is being made, and the values of a message of MCP.
+pub const THREAD_BYTES: u64 = 5 << 20;
+
+/// What all tables and queues hold when they are full: three rates, the events of the log, the requests of the hub.
+pub const TABLES_BYTES: u64 = (3 + 2 + 8) << 20;
+
 /// The limit of an IPv6 /48, as a multiple of the limit of a client. A provider assigns up to a /48 to one customer (RFC
 /// 6177 §2), which contains 65,536 clients with a /64 each. Our choice.
 pub const SITE_SHARES: u32 = 4;
@@ -47,6 +70,40 @@ pub const ENCODED_OUTPUT_BYTES: u64 = 64 << 10;
 /// Average rate in bytes per second at which a peer must read pending output, and below which a connection makes no
 /// progress.
 pub const RATE_MIN: u32 = 4 << 10;
+
+/// Returns the default limit of connections of a process with this memory in bytes: as many as fit in a quarter of it, at
+/// least [`CONNECTIONS_LEAST`] and at most [`CONNECTIONS_DEFAULT`].
+#[must_use]
+pub fn connections_within(memory_bytes: u64, connection_bytes: u64) -> u32 {
+    let most = memory_bytes / CONNECTIONS_PART / connection_bytes;
+    let most = u32::try_from(most).unwrap_or(u32::MAX);
+    most.clamp(CONNECTIONS_LEAST, CONNECTIONS_DEFAULT)
+}
+
+/// The limits from which follows how much all clients together can make the process hold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ClientMemory {
+    /// The budget of the process; see [`BudgetLimits::process_bytes`].
+    pub in_flight_bytes: u64,
+    /// The largest number of connections.
+    pub connections: u32,
+    /// What each of them may hold: [`CONNECTION_BYTES`] or [`TLS_CONNECTION_BYTES`].
+    pub connection_bytes: u64,
+    /// The threads that serve requests.
+    pub threads: u64,
+}
+
+impl ClientMemory {
+    /// Returns the number of bytes that all clients together can make the process and its sockets hold.
+    #[must_use]
+    pub fn bytes_max(&self) -> u64 {
+        let in_flight = self.in_flight_bytes.saturating_mul(2);
+        let connections = u64::from(self.connections).saturating_mul(self.connection_bytes);
+        let threads = self.threads.saturating_mul(THREAD_BYTES);
+        let sum = in_flight.saturating_add(connections);
+        sum.saturating_add(threads).saturating_add(TABLES_BYTES)
+    }
+}
 
 /// The settings of the budgets.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

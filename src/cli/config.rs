@@ -29,7 +29,7 @@ use crate::hub::store::Quotas;
 use crate::hub::subscription::Policy;
 use crate::hub::{HubSettings, StoreLocation};
 use crate::server::logs::{AccessLogTarget, Format, LogSettings};
-use crate::server::{Config, DataSource, Limits, TlsFiles};
+use crate::server::{Config, DataSource, Limits, TlsFiles, process};
 use crate::wire::network::parse_network;
 
 /// The data directory that is used without `--data`, where it exists.
@@ -153,9 +153,9 @@ pub struct ServeArgs {
         value_parser = PossibleValuesParser::new(LOG_LEVELS).try_map(|level| level.parse::<Level>()))]
     log_level: Level,
     /// Limit of open connections; a new one beyond it closes the one that was idle longest or makes the least progress
-    #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections,
-        value_parser = number(1, CONNECTIONS_MAX))]
-    max_connections: u32,
+    /// [default: a quarter of the memory, by 64KiB for each connection, or 128KiB with TLS, from 64 to 10000]
+    #[arg(long, value_name = "NUMBER", value_parser = number(1, CONNECTIONS_MAX))]
+    max_connections: Option<u32>,
     /// Limit of open connections from one client address (IPv6: a /64; a /48 gets four times as many); trusted proxies
     /// are exempt; 0 means no limit
     #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections_per_address,
@@ -228,7 +228,9 @@ impl ServeArgs {
                 networks: self.trusted_proxies.clone(),
             },
             limits: Limits {
-                connections: self.max_connections,
+                connections: self
+                    .max_connections
+                    .unwrap_or_else(|| process::default_connections(self.tls_cert.is_some())),
                 connections_per_address: self.address_connections,
                 rates: Rates {
                     reads: self.read_rate,

@@ -2,6 +2,7 @@
 
 use super::*;
 
+const MIB: u64 = 1 << 20;
 const PROCESS: u64 = 1_000;
 const CLIENT: u64 = 100;
 
@@ -148,4 +149,53 @@ fn clients_that_have_gone_are_forgotten() {
     assert_eq!(budgets.lock().len(), 2);
     drop(share);
     assert_eq!(budgets.lock().len(), 0);
+}
+
+#[test]
+fn connections_take_a_quarter_of_the_memory_between_two_bounds() {
+    for (memory_mib, expected) in [
+        (0, 64),
+        (16, 64),
+        (17, 68),
+        (512, 2_048),
+        (2_499, 9_996),
+        (2_500, 10_000),
+        (64 << 10, 10_000),
+    ] {
+        let connections = connections_within(memory_mib * MIB, CONNECTION_BYTES);
+        assert_eq!(connections, expected, "{memory_mib} MiB");
+    }
+}
+
+#[test]
+fn connections_with_tls_are_half_as_many() {
+    assert_eq!(connections_within(512 * MIB, TLS_CONNECTION_BYTES), 1_024);
+}
+
+#[test]
+fn what_all_clients_may_hold_is_the_sum_of_the_limits() {
+    let clients = ClientMemory {
+        in_flight_bytes: 64 * MIB,
+        connections: 2_048,
+        connection_bytes: CONNECTION_BYTES,
+        threads: 2,
+    };
+    assert_eq!(clients.bytes_max(), (2 * 64 + 128 + 2 * 5 + 13) * MIB);
+}
+
+#[test]
+fn by_default_clients_leave_half_of_the_memory_but_for_what_does_not_depend_on_it() {
+    for memory_mib in [128, 256, 512, 1_024, 1 << 20] {
+        for connection_bytes in [CONNECTION_BYTES, TLS_CONNECTION_BYTES] {
+            let memory = memory_mib * MIB;
+            let clients = ClientMemory {
+                in_flight_bytes: memory / PROCESS_PART,
+                connections: connections_within(memory, connection_bytes),
+                connection_bytes,
+                threads: 2,
+            };
+            let most = memory / 2 + 2 * THREAD_BYTES + TABLES_BYTES;
+            assert!(clients.bytes_max() <= most, "{memory_mib} MiB");
+        }
+    }
 }

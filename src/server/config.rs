@@ -10,6 +10,7 @@ use hyper::header::HeaderValue;
 
 use crate::http;
 use crate::hub;
+use crate::limits::CONNECTIONS_DEFAULT;
 
 /// The configuration of a server.
 #[derive(Clone, Debug)]
@@ -140,7 +141,7 @@ impl Default for Limits {
     /// that a client that sends or reads slowly on purpose is disconnected within about a minute.
     fn default() -> Limits {
         Limits {
-            connections: 10_000,
+            connections: CONNECTIONS_DEFAULT,
             connections_per_address: 256,
             rates: http::Rates {
                 reads: 6_000,

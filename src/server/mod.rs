@@ -78,6 +78,7 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let admin_socket = config.admin_listen.map(bind_admin).transpose()?;
     refuse_placeholder(&config, address)?;
     warn_of_addresses(&config, address);
+    process::log_client_memory(&config, in_flight_bytes(&config));
 
     let is_public = config.base_url.is_some() || address.ip().is_loopback();
     let base_url = config.base_url.clone();

@@ -4,9 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use tracing::warn;
+use tracing::{info, warn};
 
-use crate::limits;
+use super::config::Config;
+use crate::limits::{self, ClientMemory};
 
 /// The unit of times in `/proc`: a hundredth of a second on every Linux.
 const TICK_NS: u64 = 10_000_000;
@@ -138,9 +139,58 @@ fn index_bytes(text_bytes: u64, memory_bytes: Option<u64>) -> u64 {
 /// client.
 #[must_use]
 pub fn in_flight_memory() -> u64 {
-    // Without /proc a gigabyte is assumed.
-    let memory = memory_bytes().unwrap_or(1 << 30);
-    (memory / limits::PROCESS_PART).max(limits::CLIENT_BYTES)
+    (usable_memory() / limits::PROCESS_PART).max(limits::CLIENT_BYTES)
+}
+
+/// Returns the default limit of connections: as many as fit in a quarter of the memory that this process may use, from 64
+/// to 10,000.
+#[must_use]
+pub fn default_connections(has_tls: bool) -> u32 {
+    limits::connections_within(usable_memory(), connection_bytes(has_tls))
+}
+
+fn connection_bytes(has_tls: bool) -> u64 {
+    if has_tls {
+        limits::TLS_CONNECTION_BYTES
+    } else {
+        limits::CONNECTION_BYTES
+    }
+}
+
+/// Logs how much the clients together may hold, as a warning if less than a quarter of the memory is left for the data.
+pub(super) fn log_client_memory(config: &Config, in_flight_bytes: u64) {
+    let connections = config.limits.connections;
+    let clients = ClientMemory {
+        in_flight_bytes,
+        connections,
+        connection_bytes: connection_bytes(config.tls.is_some()),
+        threads: config.threads.get() as u64,
+    };
+    let bytes_max = clients.bytes_max();
+    let memory = usable_memory();
+    let in_flight_mib = in_flight_bytes >> 20;
+    let clients_mib = bytes_max >> 20;
+    let memory_mib = memory >> 20;
+    if bytes_max <= memory / 4 * 3 {
+        info!(
+            connections,
+            in_flight_mib, clients_mib, memory_mib, "limits of memory"
+        );
+    } else {
+        warn!(
+            connections,
+            in_flight_mib,
+            clients_mib,
+            memory_mib,
+            "limits of memory: clients together may hold more than three quarters of it, and the rest may be too little \
+             for the data; lower --max-connections or --in-flight-memory"
+        );
+    }
+}
+
+/// Returns the memory in bytes that this process may use, or 1 GiB if the system does not tell.
+fn usable_memory() -> u64 {
+    memory_bytes().unwrap_or(1 << 30)
 }
 
 /// Returns the memory in bytes that this process may use: that of the machine, or the limit of its container, of its

@@ -3,11 +3,13 @@
 use std::time::Duration;
 
 use reviewd::server::{Config, DataSource};
+use serde_json::Value;
 
 use crate::attacks::other_clients;
 use crate::support::dataset::{DataDir, large_reviews_json};
 use crate::support::frames::{Frames, kind};
 use crate::support::{Connection, Program, Response, Server, wait_until};
+use crate::tls::Pair;
 
 /// A search whose response is half a megabyte of [`large`] reviews.
 const SEARCH: &str = "/api/reviews/search?limit=100";
@@ -178,6 +180,42 @@ fn if_the_budget_of_the_process_is_short_the_connection_that_holds_most_is_close
     // The other connection is still served.
     little.try_get_for(ONE, 5, "/healthz").unwrap();
     little.wait_for(kind::HEADERS);
+}
+
+/// Starts the program with 512 MiB of data (`ulimit -d`), and returns the event that names its limits of memory.
+fn limits_of_memory(arguments: &[&str]) -> Value {
+    let program = Program::serve_with_limit("-d 524288", arguments);
+    let event = program.seen("limits of memory").to_owned();
+    serde_json::from_str(&event).unwrap()
+}
+
+#[test]
+fn by_default_connections_and_budgets_fit_in_the_memory_of_the_process() {
+    let limits = limits_of_memory(&["--threads", "2"]);
+    assert_eq!(limits["memory_mib"], 512);
+    assert_eq!(limits["connections"], 2_048);
+    assert_eq!(limits["in_flight_mib"], 64);
+    assert_eq!(limits["clients_mib"], 2 * 64 + 128 + 2 * 5 + 13);
+    assert_eq!(limits["level"], "INFO");
+}
+
+#[test]
+fn connections_with_tls_count_twice() {
+    let pair = Pair::new();
+    let flags = pair.flags();
+    let limits = limits_of_memory(&flags.each_ref().map(String::as_str));
+    assert_eq!(limits["connections"], 1_024);
+}
+
+#[test]
+fn more_connections_than_fit_in_the_memory_are_warned_of() {
+    // Three quarters exactly: 256 MiB of connections, twice 55 in flight, 5 of a thread and 13 of tables.
+    let flags = ["--threads", "1", "--in-flight-memory", "55MiB"];
+    let at_most = limits_of_memory(&[&flags[..], &["--max-connections", "4096"]].concat());
+    assert_eq!(at_most["clients_mib"], 384);
+    assert_eq!(at_most["level"], "INFO");
+    let above = limits_of_memory(&[&flags[..], &["--max-connections", "4097"]].concat());
+    assert_eq!(above["level"], "WARN");
 }
 
 #[test]

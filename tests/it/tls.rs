@@ -22,7 +22,7 @@ use crate::support::{DEADLINE, Program, Server, service, wait_until};
 use crate::timeouts::wait_for_slow_reader;
 
 /// A self-signed certificate for localhost and its key, in files.
-struct Pair {
+pub(crate) struct Pair {
     directory: TempDir,
     certificate: CertificateDer<'static>,
 }
@@ -31,7 +31,7 @@ struct Pair {
 pub(crate) const ALWAYS: (i32, i32) = (1975, 4096);
 
 impl Pair {
-    fn new() -> Pair {
+    pub(crate) fn new() -> Pair {
         let directory = tempfile::tempdir().unwrap();
         let certificate = write_pair(directory.path(), ALWAYS);
         Pair {
@@ -74,7 +74,7 @@ impl Pair {
     }
 
     /// The flags that name both files.
-    fn flags(&self) -> [String; 2] {
+    pub(crate) fn flags(&self) -> [String; 2] {
         ["cert", "key"].map(|name| {
             let path = self.file(&format!("{name}.pem"));
             format!("--tls-{name}={}", path.display())
