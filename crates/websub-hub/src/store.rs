@@ -4,7 +4,7 @@
 //! loss; after an error, nothing has changed. Methods take batches, so that one write to the disk serves many requests.
 //! The rules are those of [`subscription`](super::subscription): a store loads states, applies the rules, and saves.
 //!
-//! The SQL is the same for an SQLite file and for a PostgreSQL database; the differences are in `sqlite` and
+//! Statements are the same for an SQLite file and for a PostgreSQL database; tables and all that differs are in `sqlite` and
 //! `postgres`. Several processes may open the same store: all of them accept requests, and the one with the delivery
 //! role verifies and delivers. Ids are never reused.
 

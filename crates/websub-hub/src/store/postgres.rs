@@ -29,9 +29,11 @@ use tokio_rustls::{TlsConnector, client};
 use tracing::debug;
 
 use super::connection::{Connection, DbError, Row, Value};
-use super::schema::{self, SCHEMA_VERSION};
+use super::schema::SCHEMA_VERSION;
 use crate::hub::transport::{CaError, add_authorities, config_with, public_authorities};
 pub use database::Database;
+
+const TABLES: &str = include_str!("postgres/schema.sql");
 
 /// A connection to the schema `reviewd` of a database.
 pub(super) struct PostgresConnection {
@@ -90,7 +92,7 @@ impl PostgresConnection {
         let db: &mut dyn Connection = self;
         if !db.query_one(there, &[])?.get::<bool>("is_there")? {
             db.script(SCHEMA)?;
-            db.script(&schema::in_postgres(schema::TABLES))?;
+            db.script(TABLES)?;
             db.execute("UPDATE meta SET version = $1", &[SCHEMA_VERSION.into()])?;
         }
         let found: i64 = db

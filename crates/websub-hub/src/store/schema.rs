@@ -1,127 +1,32 @@
-//! The tables of both databases.
+//! The version of the tables. They are written out for each database, in `sqlite/schema.sql` and `postgres/schema.sql`.
 //!
-//! They are written for SQLite; [`in_postgres`] replaces the names of types. A published version is never changed: a
-//! later one comes with the statements that lead to it.
+//! A published version is never changed: a later one comes with the statements that lead to it.
 
 /// The version of the tables that this program creates, reads and writes.
 pub const SCHEMA_VERSION: i64 = 1;
 
-/// Translates statements of this module for PostgreSQL.
-#[cfg(feature = "postgres")]
-pub(super) fn in_postgres(sql: &str) -> String {
-    sql.replace(
-        "INTEGER PRIMARY KEY AUTOINCREMENT",
-        "BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY",
-    )
-    .replace("INTEGER", "BIGINT")
-    .replace("BLOB", "BYTEA")
-    .replace(") STRICT;", ");")
-}
+#[cfg(test)]
+mod tests {
+    /// Returns the tables and indexes of a schema without what the databases spell differently.
+    fn normalized(schema: &str) -> String {
+        let mut lines = Vec::new();
+        for line in schema.lines().filter(|line| !line.starts_with("--")) {
+            let line = line
+                .replace("BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY", "ID")
+                .replace("INTEGER PRIMARY KEY AUTOINCREMENT", "ID")
+                .replace("BIGINT", "INTEGER")
+                .replace("BYTEA", "BLOB")
+                .replace(") STRICT;", ");");
+            lines.push(line);
+        }
+        lines.join("\n")
+    }
 
-/// Times are milliseconds since the epoch, but `dated` is in seconds. `authority` is host and port of the callback.
-/// `asker` stands for the address that a request came from; only equality has a meaning, and only within one process.
-/// `renewal` is 1 if the request is for an active subscription. `known` is 1 if `acknowledged_at` is set; with it, two
-/// partial indexes find due rows by a range, without a scan.
-pub(super) const TABLES: &str = "
-CREATE TABLE meta (
-    only_row INTEGER PRIMARY KEY CHECK (only_row = 1),
-    version INTEGER NOT NULL DEFAULT 0,
-    seen_at INTEGER NOT NULL DEFAULT 0
-) STRICT;
-INSERT INTO meta (only_row) VALUES (1);
-CREATE TABLE topic (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    url TEXT NOT NULL UNIQUE,
-    digest BLOB NOT NULL,
-    dated INTEGER NOT NULL
-) STRICT;
-CREATE TABLE request (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    mode TEXT NOT NULL,
-    topic TEXT NOT NULL,
-    topic_given TEXT NOT NULL,
-    callback TEXT NOT NULL,
-    host TEXT NOT NULL,
-    authority TEXT NOT NULL,
-    asker INTEGER NOT NULL,
-    renewal INTEGER NOT NULL,
-    lease_s INTEGER NOT NULL,
-    secret TEXT,
-    digest BLOB NOT NULL,
-    accepted_at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL DEFAULT 0,
-    claimed INTEGER NOT NULL DEFAULT 0,
-    next_at INTEGER NOT NULL DEFAULT 0,
-    last_at INTEGER,
-    last_result TEXT
-) STRICT;
-CREATE INDEX request_callback ON request (callback);
-CREATE INDEX request_new ON request (authority, mode) WHERE renewal = 0;
-CREATE INDEX request_asker ON request (asker) WHERE renewal = 0;
-CREATE TABLE subscription (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    topic_id INTEGER NOT NULL,
-    callback TEXT NOT NULL,
-    host TEXT NOT NULL,
-    authority TEXT NOT NULL,
-    secret TEXT,
-    lease_s INTEGER NOT NULL,
-    lease_end INTEGER NOT NULL,
-    digest BLOB NOT NULL,
-    acknowledged INTEGER NOT NULL,
-    acknowledged_at INTEGER,
-    known INTEGER NOT NULL,
-    owed_since INTEGER,
-    failures INTEGER NOT NULL,
-    next_at INTEGER NOT NULL,
-    claimed INTEGER NOT NULL,
-    attempt INTEGER NOT NULL,
-    elapsed_ms INTEGER NOT NULL,
-    created_at INTEGER NOT NULL,
-    verified_at INTEGER NOT NULL,
-    last_at INTEGER,
-    last_result TEXT,
-    UNIQUE (callback, topic_id)
-) STRICT;
-CREATE INDEX subscription_host ON subscription (host);
-CREATE INDEX subscription_authority ON subscription (authority);
-CREATE INDEX subscription_lease ON subscription (lease_end);
-CREATE INDEX subscription_owed ON subscription (owed_since) WHERE known = 0 AND acknowledged = 0;
-CREATE INDEX subscription_claimed ON subscription (id) WHERE claimed = 1;
-CREATE INDEX subscription_retry ON subscription (topic_id, known, next_at) WHERE acknowledged = 0;
-CREATE INDEX subscription_first ON subscription (topic_id, known, digest) WHERE acknowledged = 1;
-CREATE TABLE tombstone (
-    id INTEGER PRIMARY KEY,
-    topic TEXT NOT NULL,
-    host TEXT NOT NULL,
-    removal TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    last_at INTEGER,
-    last_result TEXT,
-    created_at INTEGER NOT NULL
-) STRICT;
-CREATE INDEX tombstone_at ON tombstone (at);
-CREATE INDEX tombstone_host ON tombstone (host);
-CREATE TABLE rejection (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    mode TEXT NOT NULL,
-    topic TEXT NOT NULL,
-    host TEXT NOT NULL,
-    reason TEXT NOT NULL,
-    at INTEGER NOT NULL,
-    attempts INTEGER NOT NULL,
-    last_at INTEGER,
-    last_result TEXT,
-    accepted_at INTEGER NOT NULL
-) STRICT;
-CREATE INDEX rejection_host ON rejection (host);
-CREATE TABLE notice (
-    id INTEGER PRIMARY KEY AUTOINCREMENT,
-    topic TEXT NOT NULL,
-    callback TEXT NOT NULL,
-    removal TEXT NOT NULL,
-    since INTEGER NOT NULL DEFAULT 0,
-    next_at INTEGER NOT NULL DEFAULT 0,
-    attempts INTEGER NOT NULL DEFAULT 0
-) STRICT;
-";
+    #[test]
+    fn both_databases_have_the_same_tables_columns_and_indexes() {
+        let sqlite = normalized(include_str!("sqlite/schema.sql"));
+        let postgres = normalized(include_str!("postgres/schema.sql"));
+        assert_eq!(sqlite, postgres);
+        assert!(sqlite.contains("CREATE TABLE subscription"));
+    }
+}

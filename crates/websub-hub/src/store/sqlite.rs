@@ -12,10 +12,12 @@ use std::rc::Rc;
 use std::time::Duration;
 
 use rusqlite::config::DbConfig;
-use rusqlite::{ErrorCode as Code, OpenFlags, Statement, params_from_iter};
+use rusqlite::{ErrorCode as Code, OpenFlags, Statement};
 
 use super::connection::{Connection, DbError, Row, Value};
-use super::schema::{self, SCHEMA_VERSION};
+use super::schema::SCHEMA_VERSION;
+
+const TABLES: &str = include_str!("sqlite/schema.sql");
 
 /// A connection to `hub.sqlite3` of a state directory.
 pub(super) struct SqliteConnection {
@@ -85,7 +87,7 @@ impl SqliteConnection {
             other => other,
         })?;
         if version == 0 {
-            db.script(schema::TABLES)?;
+            db.script(TABLES)?;
             db.script(&format!(
                 "PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA_VERSION}"
             ))?;
@@ -93,10 +95,18 @@ impl SqliteConnection {
         db.script("COMMIT")?;
         Ok(opened)
     }
+}
 
-    fn prepare(&self, sql: &str) -> rusqlite::Result<Statement<'_>> {
-        self.connection.prepare(&sql.replace('$', "?"))
+/// Binds the values of a statement: `$1` is the first of them. To SQLite this is a name, and the index of a parameter is
+/// the order in which names first occur in the statement.
+fn bind(statement: &mut Statement<'_>, values: &[Value]) -> rusqlite::Result<()> {
+    for (position, value) in values.iter().enumerate() {
+        // A statement need not use all values.
+        if let Some(index) = statement.parameter_index(&format!("${}", position + 1))? {
+            statement.raw_bind_parameter(index, value)?;
+        }
     }
+    Ok(())
 }
 
 impl Connection for SqliteConnection {
@@ -110,23 +120,27 @@ impl Connection for SqliteConnection {
     }
 
     fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, DbError> {
-        let mut statement = self.prepare(sql)?;
+        let mut statement = self.connection.prepare(sql)?;
         let columns: Rc<[String]> = statement.column_names().map(str::to_owned).collect();
-        let rows = statement.query_map(params_from_iter(values), |row| {
+        bind(&mut statement, values)?;
+        let mut found = statement.raw_query();
+        let mut rows = Vec::new();
+        while let Some(row) = found.next()? {
             let values = (0..columns.len()).map(|column| row.get(column));
-            Ok(Row {
+            rows.push(Row {
                 columns: Rc::clone(&columns),
                 values: values.collect::<rusqlite::Result<_>>()?,
-            })
-        })?;
-        Ok(rows.collect::<rusqlite::Result<_>>()?)
+            });
+        }
+        Ok(rows)
     }
 
     fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError> {
-        let mut statement = self.prepare(sql)?;
+        let mut statement = self.connection.prepare(sql)?;
         let mut changed = 0;
-        for set in sets {
-            changed += statement.execute(params_from_iter(set))?;
+        for values in sets {
+            bind(&mut statement, values)?;
+            changed += statement.raw_execute()?;
         }
         Ok(u64::try_from(changed).unwrap_or(u64::MAX))
     }
