@@ -1,111 +1,103 @@
 //! Counts the people, services and places that reviews mention, and the aspects that reviews complain about.
 
 use std::cmp::Reverse;
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 
 use super::totals::mean_rating;
-use crate::dataset::mentions::{Matcher, comparable};
+use crate::dataset::mentions::Finder;
+use crate::dataset::names::{Names, comparable};
 use crate::model::insights::{Aspect, Entities, Entity, Person, Polarity};
-use crate::model::{Dataset, Row};
+use crate::model::{Concept, Dataset, Row};
 
-/// Entries of a list, each id once, with the reviews that mention them.
-#[derive(Default)]
-struct List<'d> {
-    /// Id, label and rows.
-    entries: Vec<(&'d str, &'d str, Vec<Row>)>,
-    /// The entry of each spelling; `None` for a spelling that matches two entries.
-    places: HashMap<String, Option<usize>>,
+/// The entries of a list, with the reviews that mention them.
+struct EntityRows {
+    names: Names,
+    /// The rows of each entry.
+    rows: Vec<Vec<Row>>,
 }
 
-impl<'d> List<'d> {
-    /// Lists pairs of id and label; `aliases` are further spellings of ids, used if no id has that spelling.
-    fn new(
-        entries: impl Iterator<Item = (&'d String, &'d String)>,
-        aliases: impl Iterator<Item = (&'d String, &'d String)>,
-    ) -> List<'d> {
-        let mut list = List::default();
-        for (id, label) in entries {
-            list.places.entry(comparable(id)).or_insert_with(|| {
-                list.entries.push((id, label, Vec::new()));
-                Some(list.entries.len() - 1)
-            });
+impl EntityRows {
+    fn new(names: Names) -> EntityRows {
+        EntityRows {
+            rows: vec![Vec::new(); names.len()],
+            names,
         }
-        let ids = list.places.clone();
-        for (alias, id) in aliases {
-            let owner = ids[&comparable(id)];
-            let known = list.places.entry(comparable(alias)).or_insert(owner);
-            *known = known.filter(|one| Some(*one) == owner);
-        }
-        list.places.extend(ids);
-        list
     }
 
-    /// Counts the review of `row` for each entry in `names`; returns 1 if there is any, else 0.
-    fn count(&mut self, row: Row, names: &[String]) -> u64 {
-        let place = |name: &String| *self.places.get(&comparable(name))?;
-        let found: BTreeSet<usize> = names.iter().filter_map(place).collect();
-        found.iter().for_each(|at| self.entries[*at].2.push(row));
-        u64::from(!found.is_empty())
+    /// Counts the review of `row` for each entry in `mentions`; returns 1 if there is any, else 0.
+    fn count(&mut self, row: Row, mentions: &[String]) -> u64 {
+        let mut entries = BTreeSet::new();
+        for mention in mentions {
+            entries.extend(self.names.entry_of_mention(mention));
+        }
+        for entry in &entries {
+            self.rows[*entry as usize].push(row);
+        }
+        u64::from(!entries.is_empty())
     }
 }
 
 /// Counts the reviews that mention people, services and places, and those that complain about one of `aspects`; the
 /// array has the number of reviews with any person, any service and any place.
 pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64; 3]) {
-    let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
-    let people = taxonomy.technicians.iter().map(|one| &one.name);
-    let others = business.technicians.iter().map(|one| &one.name);
-    let aliases = taxonomy.technicians.iter();
-    let aliases = aliases.flat_map(|one| one.aliases.iter().map(|alias| (alias, &one.name)));
-    let mut people = List::new(people.chain(others).map(|name| (name, name)), aliases);
-    let known = taxonomy.services.iter().map(|one| (&one.id, &one.label));
-    let offered = business.services.iter().map(|one| (&one.id, &one.label));
-    let mut services = List::new(known.chain(offered), std::iter::empty());
-    let areas = taxonomy.service_areas.iter();
-    let areas = areas.map(|one| (&one.id, &one.label));
-    let mut areas = List::new(areas, std::iter::empty());
-    // Cannot fail, as the decoder built the same automata from this taxonomy; if it did, no place would be counted.
-    let matcher = Matcher::new(taxonomy).ok();
+    let taxonomy = &dataset.taxonomy;
+    let mut people = EntityRows::new(Names::people(&taxonomy.technicians));
+    let mut services = EntityRows::new(Names::concepts(&taxonomy.services));
+    let mut areas = EntityRows::new(Names::concepts(&taxonomy.service_areas));
+    // Cannot fail, as the decoder built the same automaton from this taxonomy; if it did, no place would be counted.
+    let area_finder = Finder::concepts(&taxonomy.service_areas, false).ok();
     let mut with = [0; 3];
     for (row, review) in (0..).map(Row).zip(&dataset.reviews) {
         with[0] += people.count(row, &review.mentioned_technicians);
         with[1] += services.count(row, &review.mentioned_services);
-        let text = comparable(&review.text);
-        let found = matcher.as_ref();
-        let found = found.map(|one| one.service_areas.find_names(&text));
-        with[2] += areas.count(row, &found.unwrap_or_default());
+        if let Some(finder) = &area_finder {
+            let mentions = finder.find_names(&comparable(&review.text));
+            with[2] += areas.count(row, &mentions);
+        }
     }
-    let entity = |(id, label, rows): &(&str, &str, Vec<Row>)| {
-        let stars = |row: &Row| u64::from(dataset.reviews[row.0 as usize].rating.stars());
-        let count = rows.len() as u64;
-        Entity {
-            id: (*id).to_owned(),
-            label: (*label).to_owned(),
-            mention_count: count,
-            mean_rating: mean_rating(rows.iter().map(stars).sum(), count),
-        }
-    };
-    let person = |entry| {
-        let entity = entity(entry);
-        Person {
-            name: entity.label,
-            mention_count: entity.mention_count,
-            mean_rating: entity.mean_rating,
-        }
-    };
     let mut problems: Vec<Entity> = Vec::new();
     for aspect in aspects {
         let rows = &aspect.rows_by_polarity[Polarity::Negative as usize];
         if rows.len() >= 2 {
-            problems.push(entity(&(&aspect.id, &aspect.label, rows.clone())));
+            problems.push(entity(dataset, &aspect.id, &aspect.label, rows));
         }
     }
     problems.sort_by_key(|problem| Reverse(problem.mention_count));
+    let mut technicians = Vec::new();
+    for (person, rows) in taxonomy.technicians.iter().zip(&people.rows) {
+        technicians.push(Person {
+            name: person.name.clone(),
+            mention_count: rows.len() as u64,
+            mean_rating: mean_rating_of(dataset, rows),
+        });
+    }
     let entities = Entities {
-        technicians: people.entries.iter().map(person).collect(),
-        services: services.entries.iter().map(entity).collect(),
+        technicians,
+        services: of_concepts(dataset, &taxonomy.services, &services),
         problems,
-        service_areas: areas.entries.iter().map(entity).collect(),
+        service_areas: of_concepts(dataset, &taxonomy.service_areas, &areas),
     };
     (entities, with)
+}
+
+fn of_concepts(dataset: &Dataset, concepts: &[Concept], counted: &EntityRows) -> Vec<Entity> {
+    let mut entities = Vec::new();
+    for (concept, rows) in concepts.iter().zip(&counted.rows) {
+        entities.push(entity(dataset, &concept.id, &concept.label, rows));
+    }
+    entities
+}
+
+fn entity(dataset: &Dataset, id: &str, label: &str, rows: &[Row]) -> Entity {
+    Entity {
+        id: id.to_owned(),
+        label: label.to_owned(),
+        mention_count: rows.len() as u64,
+        mean_rating: mean_rating_of(dataset, rows),
+    }
+}
+
+fn mean_rating_of(dataset: &Dataset, rows: &[Row]) -> Option<f64> {
+    let stars = |row: &Row| u64::from(dataset.reviews[row.0 as usize].rating.stars());
+    mean_rating(rows.iter().map(stars).sum(), rows.len() as u64)
 }

@@ -167,7 +167,6 @@ fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
     let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
     let people = taxonomy.technicians.iter();
     let names = people.flat_map(|one| one.aliases.iter().chain([&one.name]));
-    let names = names.chain(business.technicians.iter().map(|one| &one.name));
     let names = names.chain([&business.name]);
     let names = names.chain(dataset.reviews.iter().map(|review| &review.author));
     let words = names.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));

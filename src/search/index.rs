@@ -4,7 +4,7 @@ use crate::model::insights::Insights;
 use crate::model::{Rating, Review, Row, Taxonomy, id_order};
 use crate::search::arena::Arena;
 use crate::search::filter::RatingSet;
-use crate::search::names::{Aspects, Names, WrongName};
+use crate::search::names::{Aspects, NameRows, WrongName};
 use crate::search::query::Parameter;
 use crate::search::rows::{RowSet, insert, words_for};
 pub use crate::search::tree::IndexOptions;
@@ -29,10 +29,10 @@ pub struct Arrays {
     pub(super) ids: Ids,
     pub(super) dates: Vec<Date>,
     pub(super) ratings: Ratings,
-    pub(super) technicians: Names,
-    pub(super) services: Names,
-    pub(super) languages: Names,
-    pub(super) sources: Names,
+    pub(super) technicians: NameRows,
+    pub(super) services: NameRows,
+    pub(super) languages: NameRows,
+    pub(super) sources: NameRows,
     /// The reviews without a reply, and those with one.
     pub(super) replies: [RowSet; 2],
     pub(super) arena: Arena,
@@ -71,20 +71,20 @@ impl Index {
             ids: Ids::new(reviews),
             dates: reviews.iter().map(|review| review.date).collect(),
             ratings: Ratings::new(reviews),
-            technicians: Names::of(reviews, technicians.collect(), |review| {
+            technicians: NameRows::of(reviews, technicians.collect(), |review| {
                 review.mentioned_technicians.iter().map(String::as_str)
             }),
-            services: Names::of(reviews, services.collect(), |review| {
+            services: NameRows::of(reviews, services.collect(), |review| {
                 review.mentioned_services.iter().map(String::as_str)
             }),
             // By the whole tag, and by its primary language.
-            languages: Names::of(reviews, Vec::new(), |review| {
+            languages: NameRows::of(reviews, Vec::new(), |review| {
                 let tag = review.language.as_deref();
                 let language = tag.and_then(|tag| tag.split_once('-'));
                 tag.into_iter()
                     .chain(language.map(|(language, _)| language))
             }),
-            sources: Names::of(reviews, Vec::new(), |review| [&*review.source]),
+            sources: NameRows::of(reviews, Vec::new(), |review| [&*review.source]),
             replies: [false, true].map(|has_reply| {
                 let rows = (0..).zip(reviews);
                 let rows = rows.filter(|(_, review)| review.owner_reply.is_some() == has_reply);

@@ -24,10 +24,10 @@ pub const NAMES_MAX: usize = 5;
 
 /// The rows of each folded name.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Names {
+pub(super) struct NameRows {
     /// Sorted by the folded name.
     keys: Vec<Key>,
-    /// Names or ids as they are published, each with its rows.
+    /// NameRows or ids as they are published, each with its rows.
     entries: Vec<(Box<str>, RowSet)>,
     /// The entries with a name that contains each word.
     by_word: BTreeMap<Box<str>, Vec<u32>>,
@@ -45,17 +45,17 @@ struct Key {
 /// Entries by name or id, each with its other names.
 type Entries<'a> = Vec<(&'a str, Vec<&'a str>)>;
 
-impl Names {
+impl NameRows {
     /// Collects the `names` of each review; `known` has the entries that have further names.
     pub(super) fn of<'a, N: IntoIterator<Item = &'a str>>(
         reviews: &'a [Review],
         known: Entries<'a>,
         names: impl Fn(&'a Review) -> N,
-    ) -> Names {
+    ) -> NameRows {
         let rows = (0..).zip(reviews);
         let mentions =
             rows.flat_map(|(row, review)| names(review).into_iter().map(move |name| (row, name)));
-        Names::build(known, mentions, reviews.len() as u32)
+        NameRows::build(known, mentions, reviews.len() as u32)
     }
 
     /// Builds the sets of rows from `mentions` (rows and names), out of `total` rows.
@@ -63,7 +63,7 @@ impl Names {
         known: Entries<'a>,
         mentions: impl Iterator<Item = (u32, &'a str)>,
         total: u32,
-    ) -> Names {
+    ) -> NameRows {
         let mut numbers: HashMap<&str, usize> = HashMap::new();
         let mut entries: Vec<(&str, Vec<u32>)> = Vec::new();
         let mut keys: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
@@ -114,7 +114,7 @@ impl Names {
         }
         let entries = entries.into_iter();
         let entries = entries.map(|(name, rows)| (name.into(), RowSet::new(rows, total)));
-        Names {
+        NameRows {
             keys,
             entries: entries.collect(),
             by_word,
@@ -277,7 +277,7 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
 
 /// The reviews that mention each aspect of the insights: all, and those of each polarity.
 #[derive(Clone, Debug)]
-pub(super) struct Aspects([Names; 4]);
+pub(super) struct Aspects([NameRows; 4]);
 
 impl Aspects {
     /// Collects the rows that mention each of `aspects`, by id, label or a phrase of the taxonomy.
@@ -300,17 +300,17 @@ impl Aspects {
                 let names = |row: &Row| [(row.0, &*aspect.id), (row.0, ANY)];
                 rows.iter().flat_map(names)
             });
-            Names::build(known.collect(), mentions, total)
+            NameRows::build(known.collect(), mentions, total)
         }))
     }
 
-    /// Returns the aspect that the folded `name` identifies, as [`Names::resolve`] does.
+    /// Returns the aspect that the folded `name` identifies, as [`NameRows::resolve`] does.
     pub(super) fn resolve(&self, name: &str, work: &mut Work) -> Result<&str, WrongName<'_>> {
         self.0[0].resolve(name, work)
     }
 
     /// Returns the aspects with the reviews that mention them, whatever they say.
-    pub(super) fn of_any_polarity(&self) -> &Names {
+    pub(super) fn of_any_polarity(&self) -> &NameRows {
         &self.0[0]
     }
 

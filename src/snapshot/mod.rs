@@ -12,20 +12,18 @@ mod since;
 mod tallies;
 mod verifications;
 
-use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::thread;
 
 use bytes::Bytes;
 
-use crate::dataset::mentions::comparable;
 use crate::dataset::publish;
 use crate::hub::Topic;
 use crate::insights;
 use crate::model::insights::Insights;
 use crate::model::site::Site;
-use crate::model::{Business, Concept, Dataset, Editorial, Review, Row, Taxonomy, Technician};
+use crate::model::{Business, Dataset, Editorial, Review, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::etag::EntityTag;
@@ -140,8 +138,14 @@ impl Snapshot {
             let feed_xml = resource(published.feed_xml.into(), "application/atom+xml");
             (reviews, since, offsets, [feed_json, feed_xml])
         };
-        let taxonomy = with_listed(&dataset.taxonomy, &dataset.business);
-        let index = || Index::build_unless(&dataset.reviews, &taxonomy, &settings.index, cancelled);
+        let index = || {
+            Index::build_unless(
+                &dataset.reviews,
+                &dataset.taxonomy,
+                &settings.index,
+                cancelled,
+            )
+        };
         let (index, documents) = beside(settings, index, documents);
         let index = index?;
         let (reviews, since, offsets, [feed_json, feed_xml]) = documents;
@@ -164,7 +168,7 @@ impl Snapshot {
             feed_xml,
             business: dataset.business.clone(),
             disclaimer: dataset.disclaimer.clone(),
-            taxonomy,
+            taxonomy: dataset.taxonomy.clone(),
             editorial: dataset.editorial.clone(),
             site: dataset.site.clone(),
             with_text: with_text.count() as u32,
@@ -390,41 +394,6 @@ impl Deref for Snapshot {
     fn deref(&self) -> &Facts {
         &self.facts
     }
-}
-
-/// Returns `taxonomy` with the people and services that only the `business` lists: searches know their names, too. One
-/// whose name is a name or an alias in the taxonomy, in any case and accents, is already there.
-fn with_listed(taxonomy: &Taxonomy, business: &Business) -> Taxonomy {
-    let mut all = taxonomy.clone();
-    let people = taxonomy.technicians.iter();
-    let names = people.flat_map(|person| [&person.name].into_iter().chain(&person.aliases));
-    let mut known: HashSet<String> = names.map(|name| comparable(name)).collect();
-    for person in &business.technicians {
-        if known.insert(comparable(&person.name)) {
-            all.technicians.push(Technician {
-                name: person.name.clone(),
-                aliases: Vec::new(),
-            });
-        }
-    }
-    let names = |id: &str, label: &str| [comparable(id), comparable(label)];
-    let services = taxonomy.services.iter();
-    let mut known: HashSet<String> = services
-        .flat_map(|one| names(&one.id, &one.label))
-        .collect();
-    for service in &business.services {
-        let names = names(&service.id, &service.label);
-        if !names.iter().any(|name| known.contains(name)) {
-            known.extend(names);
-            all.services.push(Concept {
-                id: service.id.clone(),
-                label: service.label.clone(),
-                phrases: Vec::new(),
-                not_phrases: Vec::new(),
-            });
-        }
-    }
-    all
 }
 
 /// Runs `main` and `other` and returns both results; with several threads, `other` runs on its own thread.

@@ -19,7 +19,7 @@ const TRADES: [&str; 4] = ["law", "plumber", "restaurant", "dentist"];
 const READ: usize = 10;
 
 /// Questions of all 60 that must be answered right: as many as were when the test was written. The goal is 57.
-const RIGHT_MIN: usize = 53;
+const RIGHT_MIN: usize = 54;
 
 /// Mean recall that must be reached, in per cent.
 const RECALL_MIN: usize = 85;

@@ -336,7 +336,8 @@ pub struct BusinessTechnician {
     pub title: String,
 }
 
-/// The names and phrases that `taxonomy.json` lists, which reviews may mention.
+/// The names and phrases that `taxonomy.json` lists, which reviews may mention. In a [`Dataset`], also the people and
+/// services that only the business lists.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Taxonomy {
     pub aspects: Vec<Concept>,
@@ -392,7 +393,7 @@ pub struct Dataset {
     pub updated_at: Timestamp,
     /// Published reviews only (see [`Review::is_published`]), newest first: date descending, then id descending.
     pub reviews: Vec<Review>,
-    /// Names and phrases; empty lists without a `taxonomy.json`.
+    /// Names and phrases of `taxonomy.json` and of the business.
     pub taxonomy: Taxonomy,
     /// Hand-written parts; empty without an `editorial.json`.
     pub editorial: Editorial,

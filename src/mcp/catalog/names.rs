@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::model::insights::Insights;
-use crate::model::{Concept, Technician};
+use crate::model::{BusinessTechnician, Concept, Technician};
 use crate::search::filter::{Filter, Query, Sort};
 use crate::search::fold::fold;
 use crate::search::query::Parameter;
@@ -46,7 +46,11 @@ impl Named {
 pub(super) fn technicians(snapshot: &Snapshot) -> Vec<Named> {
     let listed = &snapshot.business.technicians;
     let named = |person: &Technician| {
-        let title = listed.iter().find(|one| one.name == person.name);
+        // A person of the taxonomy may be listed by another name, such as one with a title.
+        let is_same = |one: &&BusinessTechnician| {
+            one.name == person.name || person.aliases.contains(&one.name)
+        };
+        let title = listed.iter().find(is_same);
         let title = title.map(|one| &one.title);
         let value = json!({"name": person.name, "title": title, "aliases": person.aliases});
         let found_by = [&person.name].into_iter().chain(&person.aliases);

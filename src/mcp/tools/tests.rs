@@ -7,6 +7,7 @@ use jsonschema::Validator;
 use serde_json::{Value, json};
 
 use super::{Members, TOOLS, get_technician, search_reviews};
+use crate::dataset::names::add_listed;
 use crate::dataset::sample;
 use crate::mcp::Origin;
 use crate::mcp::catalog::Catalog;
@@ -343,6 +344,7 @@ fn names_that_only_the_business_lists_are_known_and_are_not_parts_of_others() {
         .business
         .technicians
         .push(listed("WALTER  Brandvöld"));
+    add_listed(&mut dataset.taxonomy, &dataset.business);
     let snapshot = Snapshot::build(dataset.clone(), &settings());
     let catalog = Catalog::new(Arc::new(snapshot));
     let call = |catalog: &Catalog, tool: Tool, name: &str, value: &str| {

@@ -18,7 +18,7 @@ use serde::de::IgnoredAny;
 use serde_json::Number;
 use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 
-use super::mentions::comparable;
+use super::names::comparable;
 use super::problem::{Problem, Problems, line_and_column};
 use crate::model::Rating;
 use reviewd_wire::date::{Date, parse_date};

@@ -6,7 +6,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::advertising;
 use super::json::{FileSpec, JsonItem, JsonObject, LIST_MAX, Text};
-use super::mentions::comparable;
+use super::names::Names;
 use super::problem::Warning;
 use super::{EDITORIAL, REVIEWS, TAXONOMY, trades};
 use crate::model::{Dataset, Review};
@@ -85,18 +85,19 @@ const RULES: [Rule; 13] = [
         lints.counted("early_reply", says, meant.map(without_words))
     }),
     ("unknown_technician", REVIEWS, "reviews", |_, dataset| {
-        let people = dataset.taxonomy.technicians.iter();
-        let known = people.flat_map(|person| std::iter::once(&person.name).chain(&person.aliases));
-        let staff = &dataset.business.technicians;
-        let known = known.chain(staff.iter().map(|person| &person.name));
         let says = "mentioned_technicians names people whom neither taxonomy nor business lists";
-        unknown(dataset, |review| &review.mentioned_technicians, known, says)
+        let listed = Names::people(&dataset.taxonomy.technicians);
+        unknown(
+            dataset,
+            |review| &review.mentioned_technicians,
+            &listed,
+            says,
+        )
     }),
     ("unknown_service", REVIEWS, "reviews", |_, dataset| {
-        let known = dataset.taxonomy.services.iter().map(|service| &service.id);
-        let known = known.chain(dataset.business.services.iter().map(|service| &service.id));
         let says = "mentioned_services names ids that neither taxonomy nor business lists";
-        unknown(dataset, |review| &review.mentioned_services, known, says)
+        let listed = Names::concepts(&dataset.taxonomy.services);
+        unknown(dataset, |review| &review.mentioned_services, &listed, says)
     }),
     ("unknown_location", REVIEWS, "reviews", |_, dataset| {
         let locations = &dataset.business.locations;
@@ -242,25 +243,25 @@ fn first_few(items: &[String]) -> Option<String> {
     }
 }
 
-/// Returns `says` and a list of the mentions that `known` lacks, most frequent first, then by name.
+/// Returns `says` and the mentions that are not `listed`, most frequent first, then by name.
 fn unknown<'d>(
     dataset: &'d Dataset,
     mentions: impl Fn(&'d Review) -> &'d Vec<String>,
-    known: impl Iterator<Item = &'d String>,
+    listed: &Names,
     says: &str,
 ) -> Option<String> {
-    let known: HashSet<String> = known.map(|name| comparable(name)).collect();
     let mut counts: HashMap<&str, u64> = HashMap::new();
     for name in dataset.reviews.iter().flat_map(mentions) {
         *counts.entry(name).or_default() += 1;
     }
-    counts.retain(|name, _| !known.contains(&comparable(name)));
+    counts.retain(|name, _| listed.entry_of_mention(name).is_none());
     let mut unknown: Vec<(&str, u64)> = counts.into_iter().collect();
     unknown.sort_unstable_by_key(|&(name, count)| (Reverse(count), name));
-    let listed = unknown.iter();
-    let listed = listed.map(|(name, count)| format!("{} ({count})", quote(name)));
-    let listed: Vec<String> = listed.collect();
-    Some(format!("{says}: {}", first_few(&listed)?))
+    let mut shown: Vec<String> = Vec::new();
+    for (name, count) in unknown {
+        shown.push(format!("{} ({count})", quote(name)));
+    }
+    Some(format!("{says}: {}", first_few(&shown)?))
 }
 
 #[cfg(test)]

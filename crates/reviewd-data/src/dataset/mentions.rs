@@ -1,28 +1,24 @@
-//! Finds the people, services and places that a text mentions, by the names and phrases of the taxonomy.
+//! Finds the people, services and places that a text mentions, by their names and phrases.
 //!
 //! Names and phrases match whole words; case, accents and the amount of white space are ignored. A service or aspect
-//! also matches by the plural, the possessive and the simple verb forms of its phrases. A person matches by full name,
-//! by alias, and by a title with the surname ("Ms. Okafor"). A name that fits two people is ignored: in the reviews of
-//! a law practice, a wrong name is worse than none. A match inside a longer match does not count: "Daniel Kim" does not
-//! mention another person whose alias is "Daniel".
+//! also matches by the plural, the possessive and the simple verb forms of its phrases. A person matches by full name
+//! with or without titles, by alias, and by the surname after titles ("Ms. Okafor", "Frau Dr. Weber"), but never by the
+//! surname alone. A name that fits two people is ignored, unless only one of them is listed with a title that stands
+//! there: in the reviews of a law practice, a wrong name is worse than none. A match inside a longer match does not count:
+//! "Daniel Kim" does not mention another person whose alias is "Daniel".
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 
 use aho_corasick::{AhoCorasick, BuildError};
 
+use super::names::{TitledName, comparable, is_title, share_word, sole, surname, titles_before};
 use crate::model::{Concept, Taxonomy, Technician};
 use reviewd_wire::text::quote;
-use substring_index::fold::fold_into;
+use substring_index::words::is_of_word;
 
 #[cfg(test)]
 mod tests;
-
-/// Titles that form a name with a surname, folded; each also matches with a full stop after it.
-const TITLES: &str = "mr mrs ms miss mx mister dr doctor prof professor attorney atty lawyer counsel counselor \
-counsellor sr sra srta senor senora senorita lic licenciado abogado abogada";
-
-/// Name suffixes that are not part of the surname, folded.
-const SUFFIXES: &str = "jr jr. sr sr. ii iii iv esq esq.";
 
 /// Finds the people, services and places of a taxonomy in texts.
 #[derive(Debug)]
@@ -41,130 +37,199 @@ impl Matcher {
     /// Builds the finders of `taxonomy`; cost is linear in the bytes of its names and phrases. Fails if these exceed the
     /// capacity of an automaton, about 2^31 bytes.
     pub fn new(taxonomy: &Taxonomy) -> Result<Matcher, BuildError> {
-        let (patterns, ambiguous) = names(&taxonomy.technicians);
-        let names = taxonomy.technicians.iter().map(|one| one.name.clone());
-        let of_concepts = |concepts: &[Concept], inflected| {
-            let ids = concepts.iter().map(|one| one.id.clone());
-            Finder::new(phrases(concepts, inflected), ids.collect(), false)
-        };
+        let people = PeoplePatterns::new(&taxonomy.technicians);
         Ok(Matcher {
-            technicians: Finder::new(patterns, names.collect(), true)?,
-            services: of_concepts(&taxonomy.services, true)?,
-            service_areas: of_concepts(&taxonomy.service_areas, false)?,
-            ambiguous,
+            ambiguous: people.ambiguous(&taxonomy.technicians),
+            technicians: Finder::people(people, &taxonomy.technicians)?,
+            services: Finder::concepts(&taxonomy.services, true)?,
+            service_areas: Finder::concepts(&taxonomy.service_areas, false)?,
         })
     }
 }
 
-/// Returns `text` in the form in which names and phrases are compared: folded, with single blanks.
-pub fn comparable(text: &str) -> String {
-    let mut comparable = String::with_capacity(text.len());
-    for word in text.split_whitespace() {
-        if !comparable.is_empty() {
-            comparable.push(' ');
-        }
-        fold_into(word, &mut comparable);
-    }
-    comparable
-}
-
-/// An automaton over patterns. Each pattern belongs to one owner (a person or an entry), or to none if it is ambiguous.
+/// An automaton over patterns, each of which belongs to people or to one entry.
 #[derive(Debug)]
 pub struct Finder {
     automaton: AhoCorasick,
-    owners: Vec<Option<usize>>,
+    owners: Vec<PatternOwners>,
     /// The owners' full names or ids in the taxonomy.
     names: Vec<String>,
+    /// The titles of each owner, folded; empty for entries that are no people.
+    titles: Vec<String>,
     /// Whether hyphens and apostrophes join words, as they do in people's names.
     joins_words: bool,
 }
 
+/// Those who are called by a pattern, by their numbers.
+#[derive(Debug, Default)]
+struct PatternOwners {
+    /// Those whose name, alias or phrase it is.
+    named: BTreeSet<usize>,
+    /// Those whose surname it is, which needs a title before it.
+    by_surname: BTreeSet<usize>,
+}
+
+/// A pattern that was found.
+struct Occurrence {
+    start: usize,
+    end: usize,
+    /// Whether it is a title with a surname, and not a whole name; of two with the same bytes, the whole name counts.
+    is_by_surname: bool,
+    /// `None` if it fits several people.
+    owner: Option<usize>,
+}
+
 impl Finder {
-    fn new(
-        patterns: Patterns,
-        names: Vec<String>,
-        joins_words: bool,
-    ) -> Result<Finder, BuildError> {
+    /// Builds a finder of services or places; `inflected` also finds simple inflections of phrases.
+    pub fn concepts(concepts: &[Concept], inflected: bool) -> Result<Finder, BuildError> {
+        let mut owners = Vec::new();
+        let patterns = phrases(concepts, inflected);
+        for owner in patterns.values() {
+            owners.push(PatternOwners {
+                named: BTreeSet::from([*owner]),
+                by_surname: BTreeSet::new(),
+            });
+        }
         Ok(Finder {
             automaton: AhoCorasick::new(patterns.keys())?,
-            owners: patterns.into_values().collect(),
-            names,
-            joins_words,
+            owners,
+            names: concepts.iter().map(|concept| concept.id.clone()).collect(),
+            titles: vec![String::new(); concepts.len()],
+            joins_words: false,
+        })
+    }
+
+    fn people(patterns: PeoplePatterns, people: &[Technician]) -> Result<Finder, BuildError> {
+        Ok(Finder {
+            automaton: AhoCorasick::new(patterns.owners.keys())?,
+            owners: patterns.owners.into_values().collect(),
+            names: people.iter().map(|person| person.name.clone()).collect(),
+            titles: patterns.titles,
+            joins_words: true,
         })
     }
 
     /// Returns the names or ids of the owners that `text` mentions, in the taxonomy's order; `text` is in [`comparable`] form.
     pub fn find_names(&self, text: &str) -> Vec<String> {
-        let found = self.find(text).into_iter();
-        found.map(|at| self.names[at].clone()).collect()
+        let owners = self.find(text).into_iter();
+        owners.map(|owner| self.names[owner].clone()).collect()
     }
 
-    /// Returns the indices of the owners that `text` mentions, ascending.
+    /// Returns the numbers of the owners that `text` mentions, ascending.
     fn find(&self, text: &str) -> Vec<usize> {
         if self.owners.is_empty() {
             return Vec::new();
         }
+        let mut occurrences: Vec<Occurrence> = Vec::new();
         // Overlapping matches, because the longest match of the automaton may end inside a word where a shorter
         // one does not.
-        let mut spans: Vec<(usize, usize, usize)> = self
-            .automaton
-            .find_overlapping_iter(text)
-            .filter(|found| self.is_whole(text, found.start(), found.end()))
-            .map(|found| (found.start(), found.end(), found.pattern().as_usize()))
-            .collect();
-        spans.sort_unstable_by_key(|&(start, end, _)| (start, usize::MAX - end));
-        let mut found = Vec::new();
-        let mut covered = 0;
-        for (_, end, pattern) in spans {
-            // Spans are sorted by start, then longest first: a span is inside an earlier one exactly if it ends no later.
-            if end > covered {
-                covered = end;
-                found.extend(self.owners[pattern]);
+        for found in self.automaton.find_overlapping_iter(text) {
+            if self.is_whole(text, found.start(), found.end()) {
+                let owners = &self.owners[found.pattern().as_usize()];
+                occurrences.extend(self.occurrence(text, found.start(), found.end(), owners));
             }
         }
-        found.sort_unstable();
-        found.dedup();
-        found
+        occurrences.sort_unstable_by_key(|one| (one.start, Reverse(one.end), one.is_by_surname));
+        let mut mentioned = BTreeSet::new();
+        let mut covered = 0;
+        for occurrence in occurrences {
+            // Sorted by start, then longest first: one is inside an earlier one exactly if it ends no later.
+            if occurrence.end > covered {
+                covered = occurrence.end;
+                mentioned.extend(occurrence.owner);
+            }
+        }
+        mentioned.into_iter().collect()
     }
 
-    /// Whether no letter or digit adjoins the span.
+    /// Returns whom the pattern from `start` to `end` of `text` names; `None` if it is a surname without a title.
+    fn occurrence(
+        &self,
+        text: &str,
+        start: usize,
+        end: usize,
+        owners: &PatternOwners,
+    ) -> Option<Occurrence> {
+        if !owners.by_surname.is_empty() {
+            let titles = titles_before(text, start);
+            if !titles.is_empty() {
+                let candidates: Vec<usize> = owners.by_surname.iter().copied().collect();
+                let bears = |owner: usize| share_word(&self.titles[owner], titles);
+                return Some(Occurrence {
+                    start: start - titles.len(),
+                    end,
+                    is_by_surname: true,
+                    owner: sole(&candidates, bears),
+                });
+            }
+        }
+        if owners.named.is_empty() {
+            return None;
+        }
+        let is_sole = owners.named.len() == 1;
+        let owner = owners.named.first().copied().filter(|_| is_sole);
+        Some(Occurrence {
+            start,
+            end,
+            is_by_surname: false,
+            owner,
+        })
+    }
+
+    /// Whether the span does not begin or end within a word.
     fn is_whole(&self, text: &str, start: usize, end: usize) -> bool {
-        let is_letter = |edge: Option<char>| edge.is_some_and(char::is_alphanumeric);
-        // Whether the word continues beyond the span: "Okafor's" is Okafor, "Okafor-Hale" is another person.
-        let goes_on = |edge, beyond: &mut dyn Iterator<Item = char>, joiners: &str| {
-            let next = beyond.next();
-            let is_joined = self.joins_words && next.is_some_and(|next| joiners.contains(next));
-            is_letter(edge) && (is_letter(next) || (is_joined && is_letter(beyond.next())))
+        let found = &text[start..end];
+        let before = text[..start].chars().rev();
+        let after = text[end..].chars();
+        let first = found.chars().next();
+        let last = found.chars().next_back();
+        // "Okafor's" is Okafor, "Okafor-Hale" and "O'Okafor" are other people.
+        !self.goes_on(first, before, "-'") && !self.goes_on(last, after, "-")
+    }
+
+    /// Whether the word of the character `edge` continues with the characters of `beyond`.
+    fn goes_on(
+        &self,
+        edge: Option<char>,
+        mut beyond: impl Iterator<Item = char>,
+        joiners: &str,
+    ) -> bool {
+        if !edge.is_some_and(is_of_word) {
+            return false;
+        }
+        let Some(next) = beyond.next() else {
+            return false;
         };
-        let mut inside = text[start..end].chars();
-        let (first, last) = (inside.clone().next(), inside.next_back());
-        let begins_within = goes_on(first, &mut text[..start].chars().rev(), "-'");
-        !begins_within && !goes_on(last, &mut text[end..].chars(), "-")
+        let is_joined = self.joins_words && joiners.contains(next);
+        is_of_word(next) || (is_joined && beyond.next().is_some_and(is_of_word))
     }
 }
 
-/// Patterns in [`comparable`] form, each with its owner; `None` if there are several owners.
-type Patterns = BTreeMap<String, Option<usize>>;
-
-/// The patterns of services or places: each label and phrase and, if `inflected`, their inflections. The first owner of
-/// a pattern keeps it, and a label or phrase has precedence over an inflection.
-fn phrases(concepts: &[Concept], inflected: bool) -> Patterns {
-    let mut patterns = Patterns::new();
-    let mut add = |forms: fn(&str) -> Vec<String>| {
-        for (owner, concept) in concepts.iter().enumerate() {
-            for phrase in std::iter::once(&concept.label).chain(&concept.phrases) {
-                for form in forms(&comparable(phrase)) {
-                    patterns.entry(form).or_insert(Some(owner));
-                }
+/// The patterns of services or places in [`comparable`] form, each with its owner: each label and phrase and, if
+/// `inflected`, their inflections. The first owner of a pattern keeps it, and a label or phrase has precedence over an
+/// inflection.
+fn phrases(concepts: &[Concept], inflected: bool) -> BTreeMap<String, usize> {
+    let mut patterns = BTreeMap::new();
+    for (owner, phrase) in phrases_by_owner(concepts) {
+        patterns.entry(phrase).or_insert(owner);
+    }
+    if inflected {
+        for (owner, phrase) in phrases_by_owner(concepts) {
+            for form in inflections(&phrase) {
+                patterns.entry(form).or_insert(owner);
             }
         }
-    };
-    add(|phrase| vec![phrase.to_owned()]);
-    if inflected {
-        add(inflections);
     }
     patterns.remove("");
     patterns
+}
+
+/// Returns each label and phrase in [`comparable`] form with the number of its concept.
+fn phrases_by_owner(concepts: &[Concept]) -> impl Iterator<Item = (usize, String)> {
+    concepts.iter().enumerate().flat_map(|(owner, concept)| {
+        let phrases = std::iter::once(&concept.label).chain(&concept.phrases);
+        phrases.map(move |phrase| (owner, comparable(phrase)))
+    })
 }
 
 /// Returns `phrase`, which must be folded, and its simple inflections.
@@ -180,70 +245,77 @@ fn inflections(phrase: &str) -> Vec<String> {
     if let Some(stem) = phrase.strip_suffix('y') {
         forms.push(format!("{stem}ies"));
     }
-    let verbs = |form: &String| {
-        let (first, rest) = form.split_once(' ')?;
-        let stem = first.strip_suffix('e').unwrap_or(first);
-        Some([
-            format!("{first}s {rest}"),
-            format!("{stem}ed {rest}"),
-            format!("{stem}ing {rest}"),
-        ])
-    };
-    let inflected: Vec<String> = forms.iter().filter_map(verbs).flatten().collect();
-    forms.extend(inflected);
+    for at in 0..forms.len() {
+        if let Some((first, rest)) = forms[at].split_once(' ') {
+            let stem = first.strip_suffix('e').unwrap_or(first);
+            let verbs = [
+                format!("{first}s {rest}"),
+                format!("{stem}ed {rest}"),
+                format!("{stem}ing {rest}"),
+            ];
+            forms.extend(verbs);
+        }
+    }
     forms
 }
 
-/// The patterns of people, and the full names and aliases that match more than one person.
-fn names(people: &[Technician]) -> (Patterns, Vec<String>) {
-    let mut given: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-    let mut titled: BTreeMap<String, BTreeSet<usize>> = BTreeMap::new();
-    for (owner, person) in people.iter().enumerate() {
-        for name in std::iter::once(&person.name).chain(&person.aliases) {
-            for variant in title_variants(comparable(name)) {
-                given.entry(variant).or_default().insert(owner);
-            }
-        }
-        if let Some(surname) = surname(&comparable(&person.name)) {
-            for title in TITLES.split(' ') {
-                for name in [format!("{title} {surname}"), format!("{title}. {surname}")] {
-                    titled.entry(name).or_default().insert(owner);
-                }
-            }
-        }
-    }
-    let of_two = |(name, owners): (&String, &BTreeSet<usize>)| {
-        let mut owners = owners.iter().map(|at| &people[*at].name);
-        let (first, second) = (owners.next()?, owners.next()?);
-        Some(format!("{} matches {first} and {second}", quote(name)))
-    };
-    let ambiguous = given.iter().filter_map(of_two).collect();
-    // Names of the taxonomy have precedence over names formed with titles: with two people called Reyes, an alias
-    // "Mr. Reyes" decides which of them is mentioned.
-    titled.extend(given);
-    titled.remove("");
-    let sole = |owners: BTreeSet<usize>| owners.first().copied().filter(|_| owners.len() == 1);
-    let patterns = titled.into_iter();
-    let patterns = patterns.map(|(name, owners)| (name, sole(owners)));
-    (patterns.collect(), ambiguous)
+/// The patterns of people in [`comparable`] form.
+#[derive(Default)]
+struct PeoplePatterns {
+    owners: BTreeMap<String, PatternOwners>,
+    /// The titles of each person, separated by blanks.
+    titles: Vec<String>,
 }
 
-/// Returns a name that begins with a title with and without the full stop; any other name unchanged.
-fn title_variants(name: String) -> Vec<String> {
-    let Some((first, rest)) = name.split_once(' ') else {
-        return vec![name];
-    };
-    let title = first.strip_suffix('.').unwrap_or(first);
-    match TITLES.split(' ').any(|known| known == title) {
-        true => vec![format!("{title} {rest}"), format!("{title}. {rest}")],
-        false => vec![name],
+impl PeoplePatterns {
+    fn new(people: &[Technician]) -> PeoplePatterns {
+        let mut patterns = PeoplePatterns::default();
+        for (owner, person) in people.iter().enumerate() {
+            let mut titles = String::new();
+            for name in std::iter::once(&person.name).chain(&person.aliases) {
+                let name = comparable(name);
+                titles += TitledName::parse(&name).titles;
+                titles.push(' ');
+                patterns.add_name(owner, &name);
+            }
+            patterns.titles.push(titles);
+            if let Some(surname) = surname(&comparable(&person.name)) {
+                let owners = patterns.owners.entry(surname.to_owned()).or_default();
+                owners.by_surname.insert(owner);
+            }
+        }
+        patterns
     }
-}
 
-/// The last word of a name of several words, without suffixes such as "Jr.".
-fn surname(name: &str) -> Option<&str> {
-    let words = name.split(' ').skip(1);
-    let words = words.map(|word| word.trim_end_matches(','));
-    let is_name = |word: &&str| SUFFIXES.split(' ').all(|suffix| suffix != *word);
-    words.filter(is_name).last()
+    /// Adds a name or alias: as it is written, without titles and degrees if several words are left, and after a title
+    /// with and without the full stop.
+    fn add_name(&mut self, owner: usize, name: &str) {
+        let untitled = TitledName::parse(name).rest;
+        let mut forms = vec![name.to_owned()];
+        if untitled.contains(' ') {
+            forms.push(untitled.to_owned());
+        }
+        if let Some((title, rest)) = name.split_once(' ') {
+            let title = title.trim_end_matches('.');
+            if is_title(title) {
+                forms.push(format!("{title} {rest}"));
+                forms.push(format!("{title}. {rest}"));
+            }
+        }
+        for form in forms.into_iter().filter(|form| !form.is_empty()) {
+            self.owners.entry(form).or_default().named.insert(owner);
+        }
+    }
+
+    /// Returns the names and aliases that match more than one of `people`, each with the first two.
+    fn ambiguous(&self, people: &[Technician]) -> Vec<String> {
+        let mut ambiguous = Vec::new();
+        for (name, owners) in &self.owners {
+            let mut owners = owners.named.iter().map(|owner| &people[*owner].name);
+            if let (Some(first), Some(second)) = (owners.next(), owners.next()) {
+                ambiguous.push(format!("{} matches {first} and {second}", quote(name)));
+            }
+        }
+        ambiguous
+    }
 }

@@ -10,6 +10,7 @@ mod json;
 mod language;
 mod lints;
 pub mod mentions;
+pub mod names;
 mod problem;
 pub mod publish;
 mod reviews;
@@ -41,7 +42,6 @@ use crate::model::{Dataset, Review, sort_newest_first};
 use companions::FindPublished;
 use json::Check;
 use lints::Lints;
-use mentions::Matcher;
 use reviewd_wire::date::Timestamp;
 
 /// Reviews in one file: at most 10,000,000, so that every row number fits 32 bits.
@@ -161,14 +161,9 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         &mut problems,
         companions::taxonomy,
     );
-    let (mut taxonomy, extends) = taxonomy.unwrap_or_default();
-    let matcher = Matcher::new(&taxonomy).map_err(|error| {
-        let message = format!("has too many names and phrases: {error}");
-        problems.push(|| Problem::of_file(TAXONOMY.name, message));
-        std::mem::take(&mut problems)
-    })?;
+    let (taxonomy, extends) = taxonomy.unwrap_or_default();
     let options = reviews::ReviewsOptions {
-        matcher: &matcher,
+        taxonomy: &taxonomy,
         now,
         threads: if is_large { threads } else { NonZeroUsize::MIN },
     };
@@ -212,14 +207,14 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     // The operator's own taxonomy is left as it is, unless it extends a trade.
     let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));
     if let Some(trade) = trade {
-        trades::extend(&mut taxonomy.aspects, trade, &file.reviews);
+        trades::extend(&mut file.taxonomy.aspects, trade, &file.reviews);
     }
     // The file server's clock may be ahead of ours: the dataset's date must not be later than now.
     let modified = files.modified.map(|time| time.min(now));
     let updated_at = file.updated_at.max(modified);
     let lints = Lints {
         taxonomy_given: is_given,
-        ambiguous_names: matcher.ambiguous,
+        ambiguous_names: file.ambiguous_names,
         today: now.date(),
         suppressed: suppressed.unwrap_or_default(),
         ignored_count: published_count - file.reviews.len(),
@@ -235,7 +230,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         disclaimer: file.disclaimer,
         updated_at: updated_at.unwrap_or(Timestamp::from_unix(0)),
         reviews: file.reviews,
-        taxonomy,
+        taxonomy: file.taxonomy,
         editorial: editorial.unwrap_or_default(),
         site,
         insights: files.insights,

@@ -17,7 +17,8 @@ use super::chunks::over_chunks;
 use super::json::{
     self, Check, FileSpec, JsonItem, JsonObject, JsonPath, LIST_MAX, TIME, Text, UNREADABLE,
 };
-use super::mentions::{Matcher, comparable};
+use super::mentions::Matcher;
+use super::names::{add_listed, comparable};
 use super::problem::Problems;
 use super::{REVIEWS, REVIEWS_BYTES_MAX, REVIEWS_MAX};
 use crate::model::{
@@ -52,13 +53,17 @@ pub(super) struct ReviewsFile {
     pub(super) updated_at: Option<Timestamp>,
     /// In the order of the file.
     pub(super) reviews: Vec<Review>,
+    /// The taxonomy, with the people and services that only the business lists.
+    pub(super) taxonomy: Taxonomy,
+    /// Names that match several people, each with two of these people.
+    pub(super) ambiguous_names: Vec<String>,
 }
 
 /// How to decode the file.
 #[derive(Clone, Copy)]
-pub(super) struct ReviewsOptions<'m> {
-    /// Finds mentions in the text of a review that lists none.
-    pub(super) matcher: &'m Matcher,
+pub(super) struct ReviewsOptions<'t> {
+    /// With what the business lists, it tells whom and what a review mentions that does not say so itself.
+    pub(super) taxonomy: &'t Taxonomy,
     /// The current time; later dates are in the future.
     pub(super) now: Timestamp,
     /// Number of threads; the result does not depend on it.
@@ -89,8 +94,22 @@ pub(super) fn decode(
         let read_file =
             |nodes: &[Node<'_>]| file(JsonItem::new(nodes, JsonPath::Root, check), options.now);
         if let Ok(mut content) = json::with_tape(&around, read_file) {
-            content.reviews = read(bytes, &entries, options, check);
-            return (content.reviews.len() == entries.len()).then_some(content);
+            content.taxonomy = options.taxonomy.clone();
+            add_listed(&mut content.taxonomy, &content.business);
+            let matcher = match Matcher::new(&content.taxonomy) {
+                Ok(matcher) => matcher,
+                Err(error) => {
+                    let message = format!("has too many names and phrases: {error}");
+                    check.refuse(JsonPath::Root, None, message);
+                    return None;
+                }
+            };
+            content.reviews = read(bytes, &entries, &matcher, options.threads, check);
+            content.ambiguous_names = matcher.ambiguous;
+            if content.reviews.len() < entries.len() {
+                return None;
+            }
+            return Some(content);
         }
     }
     json::parse(bytes, check, |item| file(item, options.now));
@@ -124,6 +143,8 @@ fn file(item: JsonItem<'_>, now: Timestamp) -> ReviewsFile {
                 time
             }),
             reviews: Vec::new(),
+            taxonomy: Taxonomy::default(),
+            ambiguous_names: Vec::new(),
         };
         file.key("reviews").list(0, |_| {});
         content
@@ -202,7 +223,8 @@ fn technicians(item: JsonItem<'_>) -> Vec<BusinessTechnician> {
 fn read(
     bytes: &[u8],
     entries: &[&RawValue],
-    options: ReviewsOptions<'_>,
+    matcher: &Matcher,
+    threads: NonZeroUsize,
     check: &Check,
 ) -> Vec<Review> {
     let count = entries.len();
@@ -211,8 +233,8 @@ fn read(
         check.refuse(LIST, None, message);
         return Vec::new();
     }
-    let parts = over_chunks(count, options.threads, |rows| {
-        read_chunk(bytes, rows.start, &entries[rows], options.matcher)
+    let parts = over_chunks(count, threads, |rows| {
+        read_chunk(bytes, rows.start, &entries[rows], matcher)
     });
     let mut reviews = Vec::with_capacity(count);
     for (part, problems) in parts {

@@ -126,6 +126,20 @@ fn mentions_are_derived_only_where_their_key_is_missing() {
     }
 }
 
+#[test]
+fn people_and_services_that_only_the_business_lists_are_found_in_texts() {
+    let given = r#","mentioned_technicians":["Ann Lee"],"mentioned_services":["wills"]"#;
+    let review = REVIEW.replace("Good", "Frau Dr. Lee updated our wills");
+    let files = Files {
+        taxonomy: None,
+        ..files(reviews_file(&review.replacen(given, "", 1)))
+    };
+    let decoded = outcome(files).expect("accepted");
+    let review = &decoded.dataset.reviews[0];
+    assert_eq!(review.mentioned_technicians, ["Ann Lee"]);
+    assert_eq!(review.mentioned_services, ["wills"]);
+}
+
 /// One case per line: a part of a review => its replacement => the expected warning.
 const WARNINGS: &str = r##"
 2026-01-02 => 2026-11-19 => early_reply reviews.json: reviews: 1 with a reply dated before the review (r1)

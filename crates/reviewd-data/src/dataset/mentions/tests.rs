@@ -16,6 +16,59 @@ fn service(id: &str, label: &str, phrases: &[&str]) -> Concept {
     }
 }
 
+/// The people of a dentist's practice, listed with titles.
+fn dentists() -> Finder {
+    let names = [
+        "Dr. Anna Weber",
+        "Dr. Jonas Krüger",
+        "Paul Krüger",
+        "Mia Lang",
+    ];
+    let taxonomy = Taxonomy {
+        technicians: names.map(|name| person(name, &[])).into(),
+        ..Taxonomy::default()
+    };
+    let matcher = Matcher::new(&taxonomy).expect("a small taxonomy");
+    matcher.technicians
+}
+
+#[test]
+fn a_person_who_is_listed_with_a_title_is_found_with_others_and_without() {
+    let finder = dentists();
+    for text in [
+        "Dr. Weber ist einfühlsam",
+        "bei Frau Dr. Weber",
+        "Frau Weber (Dr.Weber)",
+        "Dr. med. dent. Weber",
+        "dr.med.Weber",
+        "Anna Weber nahm sich Zeit",
+        "Frau Anna Weber",
+        "Zahnärztin Dr. Anna Weber!",
+    ] {
+        let found = finder.find_names(&comparable(text));
+        assert_eq!(found, ["Dr. Anna Weber"], "{text}");
+    }
+    for text in [
+        "Weber",
+        "Anna",
+        "Weber Grill",
+        "Herr Doktor. Webers",
+        "Frau Weberin",
+    ] {
+        let found = finder.find_names(&comparable(text));
+        assert_eq!(found, [] as [&str; 0], "{text}");
+    }
+}
+
+#[test]
+fn of_two_with_a_surname_the_one_who_is_listed_with_the_title_is_found() {
+    let finder = dentists();
+    let found = |text: &str| finder.find_names(&comparable(text));
+    assert_eq!(found("Dr. Krüger hat operiert"), ["Dr. Jonas Krüger"]);
+    assert_eq!(found("Herr Krüger hat operiert"), [] as [&str; 0]);
+    assert_eq!(found("Paul Krüger am Empfang"), ["Paul Krüger"]);
+}
+
 fn taxonomy() -> Taxonomy {
     Taxonomy {
         technicians: vec![

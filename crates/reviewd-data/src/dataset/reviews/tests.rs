@@ -8,7 +8,7 @@ use crate::model::Taxonomy;
 /// Reads the reviews of `text` with this many threads; returns them, or the problems.
 fn read(text: &str, threads: usize) -> Result<Vec<Review>, Vec<String>> {
     let options = ReviewsOptions {
-        matcher: &Matcher::new(&Taxonomy::default()).expect("an empty taxonomy"),
+        taxonomy: &Taxonomy::default(),
         now: Timestamp::from_unix(NOW),
         threads: NonZeroUsize::new(threads).expect("threads"),
     };
