@@ -1,12 +1,13 @@
-// Looks at the pages as a person does, in a real browser: check.mjs BASE_URL. Ends with 1 at the first thing that is wrong.
+// Looks at the pages as a person does, in a real browser: check.mjs BASE_URL OTHER_BASE_URL, the latter of another business. Ends with 1 at the first thing that is wrong.
 import assert from 'node:assert/strict';
 import { createServer } from 'node:http';
 import { createRequire } from 'node:module';
 import { readFileSync } from 'node:fs';
 import { HtmlValidate } from 'html-validate';
 import { open, start } from './browser.mjs';
+import { checkHostile, hostileSite } from './hostile.mjs';
 
-const base = process.argv[2];
+const [base, other] = process.argv.slice(2);
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const browser = await start();
 const complaints = [];
@@ -332,6 +333,35 @@ await check('the owner\u2019s link stays where the service is silent', desktop, 
   complaints.length = 0;
 });
 site.close();
+
+const hostile = await hostileSite(base, other);
+await check('two services, a frame and a dead service on a hostile page', desktop, async (page) => {
+  await checkHostile(page, hostile, base, other);
+  // The dead service.
+  complaints.length = 0;
+});
+hostile.close();
+
+await check('the page below an element does not jump', desktop, async (page) => {
+  const own = createServer((request, reply) => {
+    if (request.url !== '/') { reply.writeHead(404).end(); return; }
+    reply.writeHead(200, { 'Content-Type': 'text/html; charset=utf-8' });
+    reply.end(`<!doctype html><html lang="en"><title>A site</title><link rel="icon" href="${base}/favicon.svg">
+<script src="${base}/widget.js"></script>
+${['list', 'grid', 'carousel', 'wall'].map((layout) => `<reviewd-reviews src="${base}" layout="${layout}" count="3"></reviewd-reviews><p>Below ${layout}.</p>`).join('')}</html>`);
+  }).listen(0, '127.0.0.1');
+  await new Promise((resolve) => own.once('listening', resolve));
+  await page.addInitScript(() => {
+    window.shift = 0;
+    new PerformanceObserver((list) => { for (const entry of list.getEntries()) window.shift += entry.value; }).observe({ type: 'layout-shift', buffered: true });
+  });
+  await page.goto(`http://127.0.0.1:${own.address().port}/`, { waitUntil: 'networkidle' });
+  await page.locator('reviewd-reviews li').nth(11).waitFor();
+  const shift = await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(() => resolve(window.shift)))));
+  assert.ok(shift < 0.02, `cumulative layout shift ${shift}`);
+  console.log(`    layout shift ${shift.toFixed(3)}`);
+  own.close();
+});
 
 /** The contrast of an element's text with a background of one color (WCAG 2.2, relative luminance). */
 const contrast = (locator, background) => locator.evaluate((element, ground) => {

@@ -373,6 +373,9 @@ pub(crate) struct Messages {
     pub(crate) for_developers: String,
     pub(crate) read_all: Forms,
     pub(crate) shown_here: Forms,
+    pub(crate) shown_some: String,
+    pub(crate) previous: String,
+    pub(crate) next: String,
 }
 
 impl Messages {

@@ -82,7 +82,7 @@ pub(crate) enum Page {
 pub(crate) enum Policy {
     /// A page of this service: loads nothing from other hosts and may not be framed.
     Page,
-    /// A page that any site may frame: runs no script.
+    /// A page that any site may frame: its script tells the page around it how high it is.
     Widget,
     /// A drawing that any site may show: loads nothing, uses only its own styles.
     Drawing,
@@ -99,7 +99,8 @@ impl Policy {
                  form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
             ),
             Policy::Widget => Some(
-                "default-src 'none'; style-src 'self'; form-action 'none'; base-uri 'none'; frame-ancestors *",
+                "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'none'; \
+                 base-uri 'none'; frame-ancestors *",
             ),
             Policy::Drawing => {
                 Some("default-src 'none'; style-src 'unsafe-inline'; frame-ancestors *")
@@ -227,8 +228,8 @@ struct Context<'s> {
     interface: &'s Interface,
     /// The front page in the default language.
     home: &'s str,
-    /// The words of the default language.
-    t: &'static messages::Messages,
+    /// The language of visitors who ask for none.
+    language: Language,
 }
 
 /// The language of a page, and how it was chosen.
@@ -305,7 +306,7 @@ impl Pages {
             json_ld: &self.json_ld,
             interface: &interface,
             home: &home,
-            t: self.default_language().messages(),
+            language: self.default_language(),
         };
         let resources = Page::all().map(|page| {
             let body = page.render(&context);

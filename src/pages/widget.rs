@@ -3,13 +3,15 @@
 
 use askama::Template;
 
-use super::layout::rendered;
+use super::layout::{Frame, Layout, rendered};
 use super::messages::Messages;
 use super::rating::RatingStats;
 use super::review::{ReviewView, read_newest};
 use super::search::PageQuery;
 use super::text::{counted, without_direction};
 use super::{Context, PageLanguage, Pages, text as filters};
+use crate::model::Rating;
+use crate::search::filter::{Query, RatingSet};
 use crate::search::query::PAIRS_MAX;
 use crate::search::rank;
 use crate::search::run;
@@ -42,9 +44,10 @@ pub(super) fn script() -> String {
 
 /// Renders the frame without parameters.
 pub(super) fn render_newest(context: &Context<'_>) -> String {
+    let language = PageLanguage::of(context.language);
     rendered(&Widget {
         reviews: read_newest(context.snapshot, NEWEST_MAX),
-        ..Widget::of(context.snapshot, context.stats, context.t)
+        ..Widget::of(context.snapshot, context.stats, context.layout, language)
     })
 }
 
@@ -67,7 +70,8 @@ impl Pages {
         rendered(&Widget {
             theme: theme(raw),
             reviews: reviews.collect(),
-            ..Widget::of(&self.snapshot, &self.stats, language.chosen.messages())
+            note: stars_note(language.chosen.messages(), &query),
+            ..self.frame(language)
         })
     }
 
@@ -81,9 +85,27 @@ impl Pages {
         rendered(&Widget {
             theme: theme(raw),
             errors,
-            ..Widget::of(&self.snapshot, &self.stats, language.chosen.messages())
+            ..self.frame(language)
         })
     }
+
+    fn frame(&self, language: PageLanguage) -> Widget<'_> {
+        Widget::of(&self.snapshot, &self.stats, &self.layout, language)
+    }
+}
+
+/// Returns the sentence that reviews with other stars are left out; `None` if they are not.
+pub(super) fn stars_note(t: &Messages, query: &Query<'_>) -> Option<String> {
+    let ratings = query.filter.ratings;
+    if ratings == RatingSet::ALL {
+        return None;
+    }
+    let mut shown = (1..=5).filter_map(Rating::new);
+    let least = shown.find(|rating| ratings.contains(*rating));
+    let Some(least) = least.filter(|_| ratings.contains(Rating::MAX)) else {
+        return Some(t.shown_some.clone());
+    };
+    Some(t.counted(&t.shown_here, u64::from(least.stars())))
 }
 
 /// Returns the theme in a query; with any other value the colors follow the reader's system.
@@ -99,14 +121,20 @@ pub(crate) fn theme(raw: &[u8]) -> Option<&'static str> {
 #[derive(Template)]
 #[template(path = "widget.html")]
 struct Widget<'p> {
+    frame: Frame<'p>,
     t: &'static Messages,
     name: &'p str,
+    /// The word for those whom the business serves.
+    who: &'static str,
     title: String,
-    base_url: &'p str,
     mean: String,
     mean_label: String,
     stars_width: u64,
     count: String,
+    /// The words of the link to all reviews.
+    all: String,
+    /// That not all are shown, if a least number of stars was asked for.
+    note: Option<String>,
     disclaimer: &'p str,
     theme: Option<&'static str>,
     reviews: Vec<ReviewView>,
@@ -115,20 +143,29 @@ struct Widget<'p> {
 
 impl<'p> Widget<'p> {
     /// Fills in the values that do not depend on a request.
-    fn of(snapshot: &'p Snapshot, stats: &RatingStats, t: &'static Messages) -> Widget<'p> {
+    fn of(
+        snapshot: &'p Snapshot,
+        stats: &RatingStats,
+        layout: &'p Layout,
+        language: PageLanguage,
+    ) -> Widget<'p> {
+        let t = language.chosen.messages();
         let mean = stats.mean_tenths().map(|tenths| t.tenths(tenths));
         let title = without_direction(&snapshot.business.name);
         Widget {
+            frame: Frame::new(layout, language),
             t,
             name: &snapshot.business.name,
+            who: t.who(snapshot.site.clientele),
             title: t.reviews_of.fill(&[("name", &title)]),
             mean_label: mean
                 .as_ref()
                 .map_or_else(String::new, |mean| t.stars_of_5.fill(&[("stars", mean)])),
-            base_url: &snapshot.base_url,
             mean: mean.unwrap_or_default(),
             stars_width: stats.stars_width(),
             count: t.counted(&t.review_count, stats.count),
+            all: t.counted(&t.read_all, stats.count),
+            note: None,
             disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
             theme: None,
             reviews: Vec::new(),

@@ -6,9 +6,8 @@ use super::messages::Messages;
 use super::rating::RATING_FROM;
 use super::review::ReviewView;
 use super::search::PageQuery;
+use super::widget::stars_note;
 use super::{PageLanguage, Pages};
-use crate::model::Rating;
-use crate::search::filter::RatingSet;
 use crate::search::rank;
 use crate::search::run;
 
@@ -39,6 +38,10 @@ struct Words<'p> {
     reviews: &'p str,
     read_more: &'p str,
     read_less: &'p str,
+    rating_only: &'p str,
+    /// The labels of the buttons that scroll.
+    previous: &'p str,
+    next: &'p str,
     none: &'p str,
 }
 
@@ -108,11 +111,6 @@ impl Pages {
         if language.is_explicit {
             url.push_str(&format!("?lang={}", t.code));
         }
-        let least = (1..=5).filter_map(Rating::new);
-        let mut least = least.filter(|rating| query.filter.ratings.contains(*rating));
-        let least = least
-            .next()
-            .filter(|_| query.filter.ratings != RatingSet::ALL);
         let data = WidgetData {
             words: Words {
                 language: &t.code,
@@ -120,6 +118,9 @@ impl Pages {
                 reviews: &t.reviews,
                 read_more: &t.read_more,
                 read_less: &t.read_less,
+                rating_only: &t.rating_only,
+                previous: &t.previous,
+                next: &t.next,
                 none: if count == 0 {
                     &t.no_reviews
                 } else {
@@ -130,7 +131,7 @@ impl Pages {
             mean: self.widget_mean(t),
             count: t.counted(&t.review_count, count),
             all: t.counted(&t.read_all, count),
-            note: least.map(|least| t.counted(&t.shown_here, u64::from(least.stars()))),
+            note: stars_note(t, &query),
             disclaimer: self.snapshot.disclaimer.as_deref(),
             reviews: reviews.iter().map(|one| self.widget_card(t, one)).collect(),
         };

@@ -60,12 +60,33 @@ fn the_widget_follows_its_query() {
         assert_eq!(text.matches("<time").count(), count, "{query}");
         assert!(text.contains(&format!("href=\"{BASE_URL}/\"")), "{query}");
         let chosen = theme.map_or(String::new(), |theme| format!(" data-theme=\"{theme}\""));
-        let html = format!("<html lang=\"en\" dir=\"ltr\"{chosen}>");
+        let html = format!("<html class=\"reviewd-frame\" lang=\"en\" dir=\"ltr\"{chosen}>");
         assert!(text.contains(&html), "{query}");
         let scheme = format!("content=\"{}\"", theme.unwrap_or("light dark"));
         assert!(text.contains(&scheme), "{query}");
     }
     assert_eq!(service().get("/widget.html?limit=0").status, 400);
+}
+
+#[test]
+fn a_widget_says_that_reviews_are_left_out() {
+    for (query, expected) in [
+        (
+            "?min_rating=4",
+            "Shown here: 4 stars and more. The page has all.",
+        ),
+        (
+            "?max_rating=3",
+            "Not all reviews are shown here. The page has all.",
+        ),
+    ] {
+        let frame = page(&format!("/widget.html{query}"));
+        let note = format!("<p class=\"note\">{expected}</p>");
+        assert!(frame.contains(&note), "{query}");
+        let data = service().get(&format!("/widget.json{query}")).json();
+        assert_eq!(data["note"], expected, "{query}");
+    }
+    assert!(!page("/widget.html").contains("Shown here"));
 }
 
 /// The id of the newest review.

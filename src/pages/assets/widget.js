@@ -4,6 +4,22 @@
 (() => {
   'use strict';
   if (customElements.get('reviewd-reviews')) return;
+
+  // In the framed page: tells the page around it how high it is. Around frames: gives them that height.
+  if (document.documentElement.classList.contains('reviewd-frame')) {
+    const tell = () => parent.postMessage({ reviewd: 'height', height: Math.ceil(document.body.getBoundingClientRect().height) }, '*');
+    new ResizeObserver(tell).observe(document.body);
+    addEventListener('message', (event) => event.source === parent && event.data && event.data.reviewd === 'height?' && tell());
+    return;
+  }
+  const frames = () => [...document.querySelectorAll('iframe')].filter((frame) => /\/widget\.html(\?|$)/.test(frame.src));
+  addEventListener('message', ({ data, source, origin }) => {
+    if (!data || data.reviewd !== 'height' || !(data.height > 0)) return;
+    const frame = frames().find((frame) => frame.contentWindow === source && new URL(frame.src).origin === origin);
+    if (frame) frame.style.height = `${Math.min(data.height, 20000)}px`;
+  });
+  for (const frame of frames()) frame.contentWindow.postMessage({ reviewd: 'height?' }, '*');
+
   const SVG = 'http://www.w3.org/2000/svg';
   const LAYOUTS = ['list', 'grid', 'carousel', 'badge', 'wall'];
   const PARAMETERS = { count: 'limit', 'min-rating': 'min_rating', service: 'mentions_service', source: 'source', sort: 'sort' };
@@ -18,6 +34,8 @@
     'i-page': 'M3.5 1.8h6l3 3v9.4h-9zM9 2v3.2h3.2',
   };
   const STYLE = `STYLESHEET`;
+  // A service that takes longer is treated like one that is gone.
+  const WAIT_MS = 15000;
 
   const make = (name, options, ...children) => {
     const { part, href, ...attributes } = options;
@@ -43,9 +61,10 @@
   const icon = (name) => draw('svg', { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' }, draw('path', { d: ICONS[name] || ICONS['i-page'] }));
 
   const textOf = (review, words) => {
-    if (!review.head) return null;
+    if (!review.head) return make('p', { class: 'only', part: 'text' }, words.rating_only);
     const first = make('p', {}, review.head, review.rest && make('span', { class: 'dots', 'aria-hidden': 'true' }, ' …'));
-    const text = make('div', { class: 'text', part: 'text', dir: 'auto', lang: review.language }, first);
+    const isShort = review.head.length < 140 && !review.photos.length;
+    const text = make('div', { class: isShort ? 'text short' : 'text', part: 'text', dir: 'auto', lang: review.language }, first);
     if (review.rest) {
       const summary = make('summary', { lang: words.language }, make('span', { class: 'closed' }, words.read_more), make('span', { class: 'open' }, words.read_less));
       text.append(make('details', {}, summary, make('p', {}, review.rest)));
@@ -107,7 +126,7 @@
           box.append(document.createElement('slot'), ...(layout === 'badge' ? [] : [make('div', { class: 'reserve', 'aria-hidden': 'true' }, ...Array.from({ length: count }, () => make('i', {})))]));
           this.shadowRoot.replaceChildren(box);
         }
-        const reply = await fetch(target, { credentials: 'omit' });
+        const reply = await fetch(target, { credentials: 'omit', signal: AbortSignal.timeout(WAIT_MS) });
         const data = await reply.json();
         if (!reply.ok) throw new Error(data.message);
         if (turn === this.turn) this.render(layout, data);
@@ -121,6 +140,10 @@
 
     render(layout, data) {
       const box = make('div', { class: `box at-${layout}`, lang: data.words.language, dir: data.words.direction });
+      for (const name of ['previous', 'next']) box.style.setProperty(`--${name}`, JSON.stringify(data.words[name]));
+      // The reserved space stays: what is below moves down at most, never up.
+      const reserved = this.shadowRoot.querySelector('.reserve');
+      if (reserved) box.style.minBlockSize = `${reserved.parentNode.offsetHeight}px`;
       const mean = data.mean && make(layout === 'badge' ? 'b' : 'span', { class: 'mean', part: 'score', 'aria-hidden': 'true' }, data.mean.number);
       const drawn = data.mean && stars(data.mean.width, data.mean.label);
       if (layout === 'badge') {
