@@ -1,6 +1,7 @@
 //! The state that all requests share: the served documents, the settings, rate limits, metrics, readiness and the hub.
 
 use std::net::{IpAddr, Ipv6Addr};
+use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
 
 use arc_swap::ArcSwap;
@@ -42,6 +43,8 @@ pub struct AppState {
     /// Requests to the hub from one IPv6 /48, which may have [`NETWORK_SHARE`] times as many as an address.
     hub_networks: RateLimiter,
     pub(crate) cache_control: HeaderValue,
+    /// The directory of our own pictures; `None` for the embedded sample.
+    pub(crate) media: Option<PathBuf>,
     pub(crate) mcp: mcp::Server,
     /// Empty if the hub is not served; its route then answers 503.
     hub: OnceLock<Hub>,
@@ -81,6 +84,7 @@ impl AppState {
                 began,
             ),
             cache_control,
+            media: settings.media,
             mcp: mcp::Server::new(settings.mcp),
             hub: OnceLock::new(),
             logs_requests: settings.logs_requests,

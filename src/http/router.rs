@@ -27,6 +27,8 @@ pub(crate) enum Route<'a> {
     ReviewPage(&'a str),
     /// `/sitemaps/{number}`, with the number as received.
     SitemapPart(&'a str),
+    /// `/media/{digest}`, with the digest not yet looked up.
+    Photo(&'a str),
     /// `/widget.json`, with the parameters of a search.
     WidgetData,
     Health,
@@ -87,7 +89,7 @@ const fn page(path: &'static str, page: Page) -> RouteRow {
     read(path, Route::Page(page))
 }
 
-const ROUTE_COUNT: usize = 33;
+const ROUTE_COUNT: usize = 34;
 
 pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     document("/reviews.json", Document::Reviews),
@@ -110,6 +112,7 @@ pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     read("/api/reviews/{id}", Route::Review("")),
     read("/reviews/{id}", Route::ReviewPage("")),
     read("/sitemaps/{number}", Route::SitemapPart("")),
+    read("/media/{digest}", Route::Photo("")),
     RouteRow {
         scope: None,
         ..read("/healthz", Route::Health)
@@ -146,7 +149,8 @@ const SINCE: usize = 16;
 const REVIEW: usize = 17;
 const REVIEW_PAGE: usize = 18;
 const SITEMAP_PART: usize = 19;
-const WITH_PARAMETER: [usize; 4] = [SINCE, REVIEW, REVIEW_PAGE, SITEMAP_PART];
+const PHOTO: usize = 20;
+const WITH_PARAMETER: [usize; 5] = [SINCE, REVIEW, REVIEW_PAGE, SITEMAP_PART, PHOTO];
 
 /// Labels in metrics: "other" for unknown paths, then the path of each row. No label depends on input from clients.
 pub(crate) static ROUTE_LABELS: [&str; ROUTE_COUNT + 1] = {
@@ -211,7 +215,7 @@ pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> {
     }
 }
 
-/// Returns the route of a path that ends with the id of a review or the number of a part.
+/// Returns the route of a path that ends with the id of a review, the number of a part or the digest of a picture.
 fn route_with_parameter<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> {
     match (parent, last) {
         (_, "") => None,
@@ -220,6 +224,7 @@ fn route_with_parameter<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> 
         ("/api/reviews/", id) => Some(matched(REVIEW, Route::Review(id))),
         ("/reviews/", id) => Some(matched(REVIEW_PAGE, Route::ReviewPage(id))),
         ("/sitemaps/", number) => Some(matched(SITEMAP_PART, Route::SitemapPart(number))),
+        ("/media/", digest) => Some(matched(PHOTO, Route::Photo(digest))),
         _ => None,
     }
 }

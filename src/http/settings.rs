@@ -1,5 +1,6 @@
 //! The operator's settings for requests and responses; they do not change while the process runs.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::client::Proxies;
@@ -13,6 +14,8 @@ pub struct Settings {
     pub base_url: String,
     /// The Cache-Control of every GET that has validators.
     pub cache_control: String,
+    /// The directory of the pictures that imports have fetched; `None` for the embedded sample.
+    pub media: Option<PathBuf>,
     /// Limits of a request.
     pub limits: Limits,
     /// Rate limits per client.

@@ -42,6 +42,7 @@ use tracing::{info, warn};
 use crate::http::{self, AppState, ServedState};
 use crate::limits::BudgetLimits;
 use crate::mcp;
+use crate::model::MEDIA_DIRECTORY;
 
 pub use config::{Config, DataSource, Limits, TlsFiles};
 pub use load::LoadError;
@@ -163,6 +164,10 @@ fn make_app(
         base_url,
         logs_requests: config.logs_requests,
         cache_control: config.cache_control.clone(),
+        media: match &config.data {
+            DataSource::Directory(directory) => Some(directory.join(MEDIA_DIRECTORY)),
+            DataSource::Sample => None,
+        },
         rates: config.limits.rates,
         budgets: BudgetLimits {
             process_bytes: in_flight_bytes(config),

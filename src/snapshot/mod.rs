@@ -12,6 +12,7 @@ mod since;
 mod tallies;
 mod verifications;
 
+use std::collections::HashSet;
 use std::ops::Deref;
 use std::sync::Arc;
 use std::thread;
@@ -22,6 +23,7 @@ use crate::dataset::publish;
 use crate::hub::Topic;
 use crate::insights;
 use crate::model::insights::Insights;
+use crate::model::photo_digest;
 use crate::model::site::Site;
 use crate::model::{Business, Dataset, Editorial, Review, Row, Taxonomy};
 use crate::search::index::{Index, IndexOptions};
@@ -95,6 +97,8 @@ pub struct Facts {
     pub tallies: Tallies,
     /// How the published reviews were verified.
     pub verifications: Verifications,
+    /// The digests of our own pictures that published reviews have; no other file is served.
+    photos: HashSet<String>,
     version: String,
     /// The last change of each review, by row.
     modified: Vec<Date>,
@@ -175,6 +179,7 @@ impl Snapshot {
             unverified_count: dataset.unverified_count,
             tallies: Tallies::of(&dataset.reviews),
             verifications: Verifications::of(&dataset.reviews),
+            photos: photos(&dataset.reviews),
             version: hex(&digest[..4]),
             modified: dataset.reviews.iter().map(Review::modified).collect(),
             offsets,
@@ -267,6 +272,12 @@ impl Snapshot {
                 is_carried,
             })),
         }
+    }
+
+    /// Returns whether a published review has the picture with this digest, in hexadecimal digits.
+    #[must_use]
+    pub fn has_photo(&self, digest: &str) -> bool {
+        self.photos.contains(digest)
     }
 
     /// Returns the dataset's version: the first 8 hex digits of its digest.
@@ -394,6 +405,12 @@ impl Deref for Snapshot {
     fn deref(&self) -> &Facts {
         &self.facts
     }
+}
+
+/// The digests of the own pictures of these reviews.
+fn photos(reviews: &[Review]) -> HashSet<String> {
+    let urls = reviews.iter().flat_map(Review::picture_urls);
+    urls.filter_map(photo_digest).map(str::to_owned).collect()
 }
 
 /// Runs `main` and `other` and returns both results; with several threads, `other` runs on its own thread.

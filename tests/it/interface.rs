@@ -46,6 +46,10 @@ fn every_described_read_answers_as_described() {
     let reads = reads(&document);
     assert!(reads.len() > 20, "{reads:?}");
     for (operation, target) in reads {
+        // The sample has no pictures of its own; `media` tests them.
+        if operation["operationId"] == "getPicture" {
+            continue;
+        }
         let reply = service().get(&target);
         assert_eq!(reply.status, 200, "{target}");
         let answer = &operation["responses"]["200"];

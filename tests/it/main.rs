@@ -27,6 +27,7 @@ mod insights_later;
 mod interface;
 mod limits;
 mod mcp;
+mod media;
 mod negotiation;
 mod observation;
 mod pages;

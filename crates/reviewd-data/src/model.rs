@@ -5,6 +5,7 @@
     reason = "docs/data-format.md and docs/api.md describe the keys"
 )]
 
+use std::borrow::Cow;
 use std::cmp::Reverse;
 
 use serde::{Deserialize, Serialize};
@@ -46,7 +47,7 @@ pub struct Review {
     /// Unique and stable, 1 to 64 characters of `[A-Za-z0-9_-]`, never `search`, `since` or `changes`.
     pub id: String,
     pub author: String,
-    /// An absolute URL of a picture.
+    /// An absolute URL of a picture, or the path of one of our own ([`photo_digest`]).
     pub author_avatar_url: Option<String>,
     pub rating: Rating,
     pub date: Date,
@@ -85,6 +86,32 @@ pub struct Review {
 }
 
 impl Review {
+    /// Returns the URLs and paths of its pictures: the author's, then those of the media.
+    pub fn picture_urls(&self) -> impl Iterator<Item = &str> {
+        let media = self.media.iter();
+        let media = media.flat_map(|one| [Some(&one.url), one.thumbnail_url.as_ref()]);
+        let all = [self.author_avatar_url.as_ref()].into_iter().chain(media);
+        all.flatten().map(String::as_str)
+    }
+
+    /// Returns the review with the paths of its own pictures as URLs below `base_url`.
+    #[must_use]
+    pub fn with_absolute_media(&self, base_url: &str) -> Cow<'_, Review> {
+        if !self.picture_urls().any(|url| photo_digest(url).is_some()) {
+            return Cow::Borrowed(self);
+        }
+        let mut review = self.clone();
+        let media = review.media.iter_mut();
+        let media = media.flat_map(|one| [Some(&mut one.url), one.thumbnail_url.as_mut()]);
+        let all = [review.author_avatar_url.as_mut()].into_iter().chain(media);
+        for url in all.flatten() {
+            if photo_digest(url).is_some() {
+                url.insert_str(0, base_url);
+            }
+        }
+        Cow::Owned(review)
+    }
+
     /// Returns how the review was verified; `None` for a review that is not published.
     #[must_use]
     pub fn state(&self) -> Option<VerificationState> {
@@ -229,17 +256,36 @@ pub struct RemovedReview {
 /// A picture, a film or a recording that belongs to a review.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Media {
-    /// An absolute URL.
+    /// An absolute URL, or the path of one of our own pictures ([`photo_digest`]), which is published as a URL.
     pub url: String,
     /// A description for users who cannot see or hear it; may be empty.
     pub alt: String,
     /// A media type such as "image/jpeg".
     #[serde(rename = "type")]
     pub media_type: String,
-    /// An absolute URL of a small version.
+    /// A URL or path, as above, of a small version.
     pub thumbnail_url: Option<String>,
     /// An absolute URL of where it was published first.
     pub source_url: Option<String>,
+}
+
+/// The directory of our own pictures within the data directory.
+pub const MEDIA_DIRECTORY: &str = "media";
+
+/// The beginning of the path of our own pictures; the SHA-256 of the file follows, in hexadecimal digits.
+pub const MEDIA_PATH: &str = "/media/";
+
+/// The end of the names of the files of our own pictures, which are JPEG images, in the directory `media`.
+pub const PHOTO_EXTENSION: &str = ".jpg";
+
+/// Returns the digest in the path of one of our own pictures, 64 hexadecimal digits in lower case; `None` for any other
+/// text.
+#[must_use]
+pub fn photo_digest(path: &str) -> Option<&str> {
+    let digest = path.strip_prefix(MEDIA_PATH)?;
+    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    let is_digest = digest.len() == 64 && digest.bytes().all(is_hex);
+    is_digest.then_some(digest)
 }
 
 /// Returns the first 16 bytes of `id` as a number, padded with zeros: different numbers have the order of their ids.

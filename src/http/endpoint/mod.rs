@@ -1,6 +1,7 @@
 //! The endpoints: each turns the result of the router into a reply.
 
 mod page;
+mod photo;
 mod post;
 mod search;
 mod since;
@@ -43,6 +44,7 @@ pub(crate) fn read<'s>(
         Route::ReviewPage(id) => page::review(served, id, head),
         Route::WidgetData => page::widget_data(served, head),
         Route::SitemapPart(number) => page::sitemap_part(served, number, head),
+        Route::Photo(digest) => photo::photo(app, served, digest, head),
         Route::Health => state::health(app),
         Route::Ready => state::ready(app, served, head.query, false),
         // The router never returns `Action::Read` for these two.

@@ -51,6 +51,7 @@ pub fn settings() -> Settings {
     Settings {
         base_url: BASE_URL.to_owned(),
         cache_control: "public, max-age=60, stale-while-revalidate=600".to_owned(),
+        media: None,
         logs_requests: false,
         rates: Rates {
             reads: 0,

@@ -20,7 +20,7 @@ use simd_json::{Buffers, INPUT_PADDING, Node, StaticNode, Tape};
 
 use super::names::comparable;
 use super::problem::{Problem, Problems, line_and_column};
-use crate::model::Rating;
+use crate::model::{Rating, photo_digest};
 use reviewd_wire::date::{Date, parse_date};
 use reviewd_wire::text::quote;
 
@@ -240,6 +240,8 @@ pub(super) enum Text {
     Words,
     /// An absolute http or https URL with a host.
     Url,
+    /// Such a URL, or the path of one of our own pictures.
+    Picture,
 }
 
 /// A value with its path; reading it records its problems.
@@ -390,7 +392,7 @@ impl<'a> JsonItem<'a> {
         let bytes_max = match rule {
             Text::Name | Text::Line => NAME_BYTES_MAX,
             Text::Prose | Text::Words => PROSE_BYTES_MAX,
-            Text::Url => URL_BYTES_MAX,
+            Text::Url | Text::Picture => URL_BYTES_MAX,
         };
         if text.len() > bytes_max {
             self.refuse(format_args!("is longer than {bytes_max} bytes"));
@@ -398,7 +400,7 @@ impl<'a> JsonItem<'a> {
             self.refuse("is empty");
         } else if matches!(rule, Text::Name | Text::Line) && text.contains(char::is_control) {
             self.refuse("has a control character");
-        } else if matches!(rule, Text::Url) && !is_absolute_url(text) {
+        } else if !is_address(rule, text) {
             self.mismatch("an absolute http or https URL");
         } else {
             return (*text).to_owned();
@@ -635,6 +637,15 @@ pub fn is_review_id(text: &str) -> bool {
 pub fn is_id(text: &str) -> bool {
     let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     (1..=ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+}
+
+/// Whether a text is what a rule for addresses demands; other rules demand none.
+fn is_address(rule: Text, text: &str) -> bool {
+    match rule {
+        Text::Url => is_absolute_url(text),
+        Text::Picture => is_absolute_url(text) || photo_digest(text).is_some(),
+        _ => true,
+    }
 }
 
 /// Whether `text` is a URL that can be published unchanged: http or https, with a host, without invalid characters.

@@ -34,7 +34,7 @@ pub struct Published {
 /// Renders the documents of `dataset` for the public address `base_url` (an origin, without a trailing slash).
 #[must_use]
 pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
-    let (reviews_json, offsets) = reviews_json(dataset);
+    let (reviews_json, offsets) = reviews_json(dataset, base_url);
     Published {
         reviews_json,
         offsets,
@@ -43,7 +43,7 @@ pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
     }
 }
 
-fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
+fn reviews_json(dataset: &Dataset, base_url: &str) -> (Vec<u8>, Vec<u64>) {
     // Slightly more than needed: keys, short fields and replies take about 590 bytes per review.
     let texts: usize = dataset.reviews.iter().map(|one| one.text.len()).sum();
     let mut out = Vec::with_capacity(texts + texts / 8 + 672 * dataset.reviews.len() + 16_384);
@@ -58,7 +58,7 @@ fn reviews_json(dataset: &Dataset) -> (Vec<u8>, Vec<u64>) {
     out_of_reviews.push(b'[');
     for review in &dataset.reviews {
         offsets.push(out_of_reviews.len() as u64);
-        push_json(out_of_reviews, review);
+        push_json(out_of_reviews, &*review.with_absolute_media(base_url));
         out_of_reviews.push(b',');
     }
     offsets.push(out_of_reviews.len() as u64);
@@ -171,6 +171,7 @@ fn json_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
 }
 
 fn feed_item(review: &Review, host: &str, base_url: &str) -> Value {
+    let review = &*review.with_absolute_media(base_url);
     let tags = &review.mentioned_services;
     without_nulls(json!({
         "id": format!("tag:{host},2019:review/{}", review.id),

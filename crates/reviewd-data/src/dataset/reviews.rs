@@ -326,7 +326,7 @@ pub(super) fn review(entry: JsonItem<'_>, matcher: &Matcher) -> Review {
         let mut review = Review {
             id: keys.key("id").review_id(),
             author: keys.key("author").string(Text::Name),
-            author_avatar_url: keys.key("author_avatar_url").optional(Text::Url),
+            author_avatar_url: keys.key("author_avatar_url").optional(Text::Picture),
             rating: keys.key("rating").rating(),
             date: keys.key("date").date(),
             text: keys.key("text").non_null().map(words).unwrap_or_default(),
@@ -424,13 +424,17 @@ fn media(item: JsonItem<'_>) -> Vec<Media> {
     let media_type = |item: JsonItem<'_>| item.text(wanted, media_type).unwrap_or_default();
     item.each(MEDIA_MAX, |item| {
         item.object(|keys| Media {
-            url: keys.key("url").string(Text::Url),
+            url: keys.key("url").string(Text::Picture),
             alt: keys.key("alt").string(Text::Line),
             media_type: media_type(keys.key("type")),
-            thumbnail_url: keys.given("thumbnail_url").map(url),
+            thumbnail_url: keys.given("thumbnail_url").map(picture),
             source_url: keys.given("source_url").map(url),
         })
     })
+}
+
+fn picture(item: JsonItem<'_>) -> String {
+    item.string(Text::Picture)
 }
 
 fn url(item: JsonItem<'_>) -> String {

@@ -1,0 +1,93 @@
+//! `/media/{digest}`: the pictures that imports have fetched.
+
+use serde_json::{Value, json};
+
+use crate::support::Server;
+use crate::support::client::{get, send};
+use crate::support::dataset::{DataDir, reviews_json};
+
+const DATE: &str = "2026-01-01T00:00:00Z";
+
+/// The digest of a picture that a published review has, and of one that only a hidden review has.
+const SHOWN: &str = "aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa";
+const HIDDEN: &str = "bbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbbb";
+const MISSING: &str = "cccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccccc";
+
+/// The bytes of the pictures, which the service does not parse.
+const PICTURE: &str = "\u{7f}JPEG";
+
+/// Serves two reviews, of which the older is not published, with pictures.
+fn serve() -> (DataDir, Server) {
+    let data = DataDir::empty();
+    let mut file: Value = serde_json::from_str(&reviews_json(2, DATE)).expect("JSON");
+    let medium = |digest: &str| {
+        json!({"url": format!("/media/{digest}"), "alt": "The door", "type": "image/jpeg",
+            "thumbnail_url": format!("/media/{digest}"), "source_url": "https://cdn.example/a.png"})
+    };
+    let reviews = file["reviews"].as_array_mut().expect("a list");
+    reviews[0]["media"] = json!([medium(SHOWN)]);
+    reviews[0]["author_avatar_url"] = json!(format!("/media/{MISSING}"));
+    reviews[1]["media"] = json!([medium(HIDDEN)]);
+    reviews[1]["verified"] = json!(false);
+    data.write("reviews.json", &file.to_string());
+    std::fs::create_dir(data.path().join("media")).expect("a directory");
+    for digest in [SHOWN, HIDDEN] {
+        data.write(&format!("media/{digest}.jpg"), PICTURE);
+    }
+    let server = Server::start_on(data.path());
+    (data, server)
+}
+
+#[test]
+fn a_picture_of_a_published_review_is_served_for_good() {
+    let (_data, server) = serve();
+    let answer = server.get(&format!("/media/{SHOWN}"));
+    assert_eq!(answer.status, 200);
+    assert_eq!(answer.body, PICTURE.as_bytes());
+    assert_eq!(answer.field("content-type"), Some("image/jpeg"));
+    let forever = "public, max-age=31536000, immutable";
+    assert_eq!(answer.field("cache-control"), Some(forever));
+    assert_eq!(answer.field("last-modified"), None);
+    let target = format!("/media/{SHOWN}");
+    let again = get(
+        server.address(),
+        &target,
+        &[("If-None-Match", answer.etag())],
+    );
+    assert_eq!(again.status, 304);
+    let head = send(server.address(), "HEAD", &target, &[], b"");
+    assert_eq!(head.field("content-length"), answer.field("content-length"));
+}
+
+#[test]
+fn no_other_file_is_served() {
+    let (_data, server) = serve();
+    for target in [
+        format!("/media/{HIDDEN}"),
+        format!("/media/{MISSING}"),
+        format!("/media/{SHOWN}.jpg"),
+        format!("/media/{}", SHOWN.to_uppercase()),
+        "/media/..%2Freviews.json".to_owned(),
+        "/media/sources.json".to_owned(),
+        "/media/".to_owned(),
+    ] {
+        server.get(&target).assert_error(404, "not_found");
+    }
+}
+
+#[test]
+fn own_pictures_are_published_with_the_public_address() {
+    let (_data, server) = serve();
+    let document = server.get("/reviews.json").json();
+    let review = &document["reviews"][0];
+    let url = review["media"][0]["url"].as_str().expect("a URL");
+    assert!(url.starts_with("http"), "{url}");
+    assert!(url.ends_with(&format!("/media/{SHOWN}")), "{url}");
+    assert_eq!(review["media"][0]["thumbnail_url"], url);
+    let feed = server.get("/api/feed.json").json();
+    let avatar = feed["items"][0]["authors"][0]["avatar"].as_str();
+    assert!(
+        avatar.is_some_and(|url| url.ends_with(MISSING) && url.starts_with("http")),
+        "{feed}"
+    );
+}
