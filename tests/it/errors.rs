@@ -61,8 +61,20 @@ fn a_browser_gets_an_error_as_a_page_and_a_program_gets_json() {
     const BROWSER: &str = "text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8";
     let send = |method, path, accept| service().send(method, path, &[("Accept", accept)]);
     for (method, path, status, word, heading) in [
-        ("GET", "/nowhere?x=1", 404, "not_found", "Page not found"),
-        ("GET", "/api/reviews/x", 404, "not_found", "Review not"),
+        (
+            "GET",
+            "/nowhere?x=1",
+            404,
+            "not_found",
+            "This page does not exist",
+        ),
+        (
+            "GET",
+            "/api/reviews/x",
+            404,
+            "not_found",
+            "This page does not exist",
+        ),
         ("POST", "/", 405, "method_not_allowed", "not for browsers"),
         ("GET", "/%zz", 400, "bad_request", "is not valid"),
     ] {

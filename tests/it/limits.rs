@@ -6,8 +6,8 @@ use std::thread;
 use std::time::Duration;
 
 use reviewd::limits::{
-    CLIENT_BYTES, ENCODED_OUTPUT_BYTES, PROCESS_PART, SITE_SHARES, SMALL_BODY_BYTES, STREAM_BYTES,
-    UNREAD_OUTPUT_BYTES,
+    CLIENT_BYTES, CONNECTIONS_DEFAULT, CONNECTIONS_LEAST, ENCODED_OUTPUT_BYTES, PROCESS_PART,
+    SITE_SHARES, SMALL_BODY_BYTES, STREAM_BYTES, UNREAD_OUTPUT_BYTES,
 };
 use reviewd::server::{DataSource, Limits};
 
@@ -227,7 +227,10 @@ fn the_page_of_limits_names_the_defaults_and_tests_that_exist() {
     let page = fs::read_to_string(root.join("docs/design/limits.md")).unwrap();
     let limits = Limits::default();
     for text in [
-        format!("| connections | {},000 (", limits.connections / 1_000),
+        format!(
+            "from {CONNECTIONS_LEAST} to {},000 (`--max-connections`)",
+            CONNECTIONS_DEFAULT / 1_000
+        ),
         format!(
             "| connections of a client | {} (",
             limits.connections_per_address
