@@ -12,6 +12,7 @@ pub mod rank;
 pub mod run;
 mod scores;
 mod terms;
+mod vocabulary;
 mod word_index;
 pub mod work;
 

@@ -1,21 +1,59 @@
 //! Ranked search: lists reviews by how well they fit the words, also those that lack some of them.
 //!
-//! The score of a review is the sum of BM25 over the words (`scores.rs`). A review has a word as often as it has forms with the same stem in its language, or once if a longer word begins with it. A person,
-//! a service or an aspect with the word in its name counts like another word. The newest comes first among equals.
+//! The score of a review is the sum of BM25 over the words (`scores.rs`), each in its best sense. A review has a word as
+//! often as it has forms with the same stem in its language, or once if a longer word begins with it, or contains it in
+//! languages that write compounds as one word. A mention of a person, a service or an aspect with the word in its name
+//! counts like the word, another word of its subject (`vocabulary.rs`) half as much, and two words side by side like a
+//! third. Words such as "good" count half, and those of complaint or praise prefer few or many stars; a negation only adds to
+//! reviews that fit otherwise. The newest comes first among equals.
 //!
-//! Filters, phrases, excluded words and `query` stay exact. Function words are left out, unless there are no others.
+//! Filters, phrases, excluded words and `query` stay exact. Function words, and words that only ask for reviews, are left
+//! out, unless there are no others.
 
-use crate::model::Row;
+use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, Sort, Term, Words};
 use crate::search::index::Index;
 use crate::search::run::{Page, Scratch, each_match, run};
-use crate::search::scores::{LENGTH_AVERAGE, Scores};
-use crate::search::word_index::words_of;
+use crate::search::scores::{FACTOR_MAX, LENGTH_AVERAGE, Scores, WEIGHT_MAX};
+use crate::search::vocabulary::subjects_of;
+use crate::search::word_index::{stem_of, words_of};
 use crate::search::work::ROW;
 use crate::wire::text::LANGUAGES;
 
 /// Characters from which a word also stands for longer words that begin with it.
-const PREFIX_CHARS_MIN: usize = 3;
+const PREFIX_CHARS_MIN: usize = 4;
+
+/// Bytes from which a stem also stands for the compounds that contain it.
+const COMPOUND_BYTES_MIN: usize = 5;
+
+/// Languages that write compounds as one word.
+const COMPOUND_LANGUAGES: [&str; 9] = ["de", "nl", "da", "sv", "nb", "nn", "no", "fi", "hu"];
+
+/// Folded words that ask for reviews rather than describe what they say.
+const ASKING: &str = " review reviews reviewer reviewers customer customers client clients people mention mentions \
+mentioned opinion opinions experience experiences complaint complaints complain complains complained complaining \
+bewertung bewertungen rezension rezensionen kunde kunden patienten meinung meinungen erfahrung erfahrungen beschwerde \
+beschwerden beschwert beschweren resena resenas opinion opiniones cliente clientes experiencia experiencias queja quejas \
+quejan avis clients plainte plaintes ";
+
+/// Folded words that negate; they only help the order.
+const NEGATIONS: &str = " never nobody nothing none not no without nie niemals niemand nichts nicht kein keine ohne nunca nadie \
+nada sin jamais personne rien sans ";
+
+/// Folded words that judge without saying what; they count half, and ask for few stars.
+const BAD: &str = " bad badly worst worse terrible awful horrible poor poorly problem problems issue issues negative problem \
+probleme schlecht schlechte schlechter schlimm problema problemas malo mala mal peor probleme problemes mauvais mauvaise \
+pire ";
+
+/// Folded words that judge without saying what; they count half, and ask for many stars.
+const GOOD: &str = " best great good well nice excellent recommend recommended praise favorite favourite happy positive beste \
+bester besten gut gute guter super empfehlen empfehlung lob mejor bueno buena bien excelente recomendar recomiendan \
+meilleur meilleure bon bonne bien recommander ";
+
+/// Other folded words that ask for few stars.
+const COMPLAINING: &str = " complaint complaints complain complains complained complaining never nobody refuse refused refuses \
+wrong rude unfriendly dishonest scam disappointed disappointing unhappy beschwerde beschwerden beschweren beschwert nie \
+niemals niemand unfreundlich falsch falsche falscher queja quejas nunca nadie plainte plaintes jamais ";
 
 /// A word that ranks.
 struct RankingWord<'b> {
@@ -23,6 +61,16 @@ struct RankingWord<'b> {
     /// Whether reviews with a form of it, or a longer word, also have it; otherwise it may be anywhere in a text, as in
     /// scripts without spaces.
     is_word: bool,
+    /// Of [`WEIGHT_MAX`].
+    weight: u32,
+}
+
+/// The stars that the words of a search prefer.
+#[derive(Clone, Copy)]
+enum Preference {
+    Few,
+    Many,
+    None,
 }
 
 /// Tells whether `words` has a word that ranks, besides phrases and excluded words.
@@ -43,7 +91,6 @@ pub fn search(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
 }
 
 fn rank(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
-    let words = query.filter.words.map(ranking_words).unwrap_or_default();
     let newest = Query {
         sort: Sort::Newest,
         cursor: None,
@@ -52,34 +99,51 @@ fn rank(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let mut page = run(index, &newest, scratch);
     page.next = None;
     page.ranked = Some(page.matched);
+    let Some(words) = query.filter.words else {
+        return page;
+    };
     let mut scores = std::mem::take(&mut scratch.scores);
     scores.begin(index.len());
-    for word in &words {
+    let ranking = ranking_words(words);
+    for word in &ranking {
         score_word(index, word, &mut scores, scratch);
     }
-    let exact = exact_words(query.filter.words);
+    let terms: Vec<Term<'_>> = words.terms().filter(is_ranking).collect();
+    for pair in terms.windows(2) {
+        score_pair(index, pair, &ranking, &mut scores, scratch);
+    }
+    for term in words.terms().filter(is_negation) {
+        score_negation(index, term.text, &mut scores, scratch);
+    }
+    let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
+    let preference = preference_of(words);
+    let factor = |row| factor_of(preference, index.rating(Row(row)));
+    let exact = exact_words(words);
     let filter = Filter {
         words: exact.as_deref().and_then(Words::parse),
         ..query.filter
     };
-    each_match(index, &filter, scratch, |row| scores.fit(row));
-    let limit = usize::from(query.limit.min(Query::LIMIT_MAX));
-    scores.sort_best(limit);
-    scratch.work().spend(scores.fitting.len() as u64 * ROW * 2);
+    if filter == Filter::default() {
+        scores.fit_all(limit, factor);
+    } else {
+        each_match(index, &filter, scratch, |row| {
+            scores.fit(row, limit, factor)
+        });
+    }
+    scratch.work().spend(u64::from(index.len()) / 2);
     // Without any, as for a part of a word of two letters, the reviews with all words are listed.
-    if !scores.fitting.is_empty() {
-        page.ranked = Some(scores.fitting.len() as u32);
-        let best = scores.fitting.iter().take(limit);
-        page.rows = best.map(|fitting| Row(fitting.row)).collect();
+    if scores.fitting > 0 {
+        page.ranked = Some(scores.fitting);
+        page.rows = scores.best(limit).map(Row).collect();
     }
     scratch.scores = scores;
     page
 }
 
 /// Returns the terms of `words` that are exact in a ranked search too, as a text; `None` if there are none.
-fn exact_words(words: Option<Words<'_>>) -> Option<String> {
-    let terms = words.iter().flat_map(Words::terms);
-    let exact: Vec<String> = terms
+fn exact_words(words: Words<'_>) -> Option<String> {
+    let exact: Vec<String> = words
+        .terms()
         .filter(|term| !is_ranking(term))
         .map(|term| term.to_string())
         .collect();
@@ -90,33 +154,74 @@ fn exact_words(words: Option<Words<'_>>) -> Option<String> {
     }
 }
 
-/// Returns the words that rank, each once: the parts of terms, without function words unless there are no others.
+/// Returns the words that rank, each once: the parts of terms, without function words and words that only ask, unless
+/// there are no others. A word with a subject is no function word.
 fn ranking_words(words: Words<'_>) -> Vec<RankingWord<'_>> {
     let terms: Vec<Term<'_>> = words.terms().filter(is_ranking).collect();
     let language = language_of(&terms);
-    let told: Vec<Term<'_>> = terms
-        .iter()
-        .filter(|term| !has_word(language, term.text))
-        .copied()
-        .collect();
-    let told = if told.is_empty() { terms } else { told };
+    let is_telling = |term: &&Term<'_>| {
+        let is_function = has_word(language, term.text) && subjects_of(term.text).is_empty();
+        !is_function && !has_word(ASKING, term.text)
+    };
+    let telling: Vec<Term<'_>> = terms.iter().filter(is_telling).copied().collect();
+    let telling = if telling.is_empty() { terms } else { telling };
     let mut ranking: Vec<RankingWord<'_>> = Vec::new();
-    for term in told {
-        let known = ranking.len();
-        for part in words_of(term.text) {
-            push_once(&mut ranking, part, true);
-        }
-        if ranking.len() == known && words_of(term.text).next().is_none() {
+    for term in telling {
+        let mut parts = words_of(term.text).peekable();
+        if parts.peek().is_none() {
             push_once(&mut ranking, term.text, false);
+        }
+        for part in parts {
+            push_once(&mut ranking, part, true);
         }
     }
     ranking
 }
 
 fn push_once<'b>(ranking: &mut Vec<RankingWord<'b>>, text: &'b str, is_word: bool) {
-    if ranking.iter().all(|known| known.text != text) {
-        ranking.push(RankingWord { text, is_word });
+    if ranking.iter().any(|known| known.text == text) {
+        return;
     }
+    let is_judging = has_word(BAD, text) || has_word(GOOD, text);
+    let weight = if is_judging {
+        WEIGHT_MAX / 2
+    } else {
+        WEIGHT_MAX
+    };
+    ranking.push(RankingWord {
+        text,
+        is_word,
+        weight,
+    });
+}
+
+fn is_negation(term: &Term<'_>) -> bool {
+    is_ranking(term) && has_word(NEGATIONS, term.text)
+}
+
+/// Returns the stars that `words` prefer: none if they both complain and praise.
+fn preference_of(words: Words<'_>) -> Preference {
+    let mut is_complaint = false;
+    let mut is_praise = false;
+    for term in words.terms().filter(is_ranking) {
+        is_complaint |= has_word(BAD, term.text) || has_word(COMPLAINING, term.text);
+        is_praise |= has_word(GOOD, term.text);
+    }
+    match (is_complaint, is_praise) {
+        (true, false) => Preference::Few,
+        (false, true) => Preference::Many,
+        _ => Preference::None,
+    }
+}
+
+/// Returns the factor of a review with this rating.
+fn factor_of(preference: Preference, rating: Rating) -> u32 {
+    let distance = match preference {
+        Preference::None => 0,
+        Preference::Few => u32::from(rating.stars()) - 1,
+        Preference::Many => 5 - u32::from(rating.stars()),
+    };
+    FACTOR_MAX - distance.saturating_sub(1).min(2)
 }
 
 /// Returns the function words of the language that has most of `terms` among them.
@@ -136,30 +241,90 @@ fn has_word(language: &str, word: &str) -> bool {
     language.split(' ').any(|known| known == word)
 }
 
-/// Adds the score of a word, and that of the names with it.
+/// Adds the score of a word, in the best of its senses.
 fn score_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratch: &mut Scratch) {
+    list_word(index, word, scores, scratch);
+    scratch.work().spend(scores.listed() * ROW * 2);
+    scores.end_list(word.weight, |row| index.words.length(row));
     if word.is_word {
-        let count = |row, count| scores.count(row, count);
-        index.words.each_row(word.text, count);
+        for subject in subjects_of(word.text) {
+            let list = |row, count| scores.list(row, count);
+            index.words.each_row_of_subject(subject, list);
+            scratch.work().spend(scores.listed() * ROW * 2);
+            scores.end_list(word.weight / 2, |row| index.words.length(row));
+        }
+        let aspects = index.aspects.as_ref();
+        let aspects = aspects.map(|aspects| aspects.of_any_polarity());
+        let names = [Some(&index.technicians), Some(&index.services), aspects];
+        for names in names.into_iter().flatten() {
+            names.each_row_with_word(word.text, |row| scores.list(row, 1));
+            scratch.work().spend(scores.listed() * ROW * 2);
+            scores.end_list(word.weight, |_| LENGTH_AVERAGE);
+        }
+    }
+    scores.end_word();
+}
+
+/// Adds the score of two words side by side, if one of them ranks: half if the other does not.
+fn score_pair(
+    index: &Index,
+    pair: &[Term<'_>],
+    ranking: &[RankingWord<'_>],
+    scores: &mut Scores,
+    scratch: &mut Scratch,
+) {
+    let ranks = |term: &Term<'_>| ranking.iter().any(|word| word.text == term.text);
+    let weight = match pair.iter().filter(|term| ranks(term)).count() {
+        0 => return,
+        1 => WEIGHT_MAX / 2,
+        _ => WEIGHT_MAX,
+    };
+    let texts: Vec<&str> = pair.iter().map(|term| term.text).collect();
+    let phrase = format!("\"{}\"", texts.join(" "));
+    let filter = Filter {
+        words: Words::parse(&phrase),
+        ..Filter::default()
+    };
+    each_match(index, &filter, scratch, |row| scores.list(row, 1));
+    scratch.work().spend(scores.listed() * ROW * 2);
+    scores.end_list(weight, |row| index.words.length(row));
+    scores.end_word();
+}
+
+/// Lists the reviews that have a word.
+fn list_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratch: &mut Scratch) {
+    if word.is_word {
+        let list = |row, count| scores.list(row, count);
+        index.words.each_row(word.text, list);
     }
     if !word.is_word || word.text.chars().count() >= PREFIX_CHARS_MIN {
         let filter = Filter {
             words: Words::parse(word.text),
             ..Filter::default()
         };
-        each_match(index, &filter, scratch, |row| scores.count_once(row));
+        each_match(index, &filter, scratch, |row| scores.list(row, 1));
     }
-    scratch.work().spend(scores.counted() * ROW * 4);
-    scores.add(|row| index.words.length(row));
     if !word.is_word {
         return;
     }
-    let aspects = index.aspects.as_ref();
-    let aspects = aspects.map(|aspects| aspects.of_any_polarity());
-    let names = [Some(&index.technicians), Some(&index.services), aspects];
-    for names in names.into_iter().flatten() {
-        names.each_row_with_word(word.text, |row| scores.count_once(row));
-        scratch.work().spend(scores.counted() * ROW * 2);
-        scores.add(|_| LENGTH_AVERAGE);
+    for language in COMPOUND_LANGUAGES {
+        let stem = stem_of(language, word.text);
+        let is_present = index.languages.rows_of_whole(language).is_some();
+        if is_present && stem.len() >= COMPOUND_BYTES_MIN {
+            let filter = Filter {
+                text: Some(&stem),
+                language: Some(language),
+                ..Filter::default()
+            };
+            each_match(index, &filter, scratch, |row| scores.list(row, 1));
+        }
     }
+}
+
+/// Adds the score of a negation to the reviews that have a score.
+fn score_negation(index: &Index, text: &str, scores: &mut Scores, scratch: &mut Scratch) {
+    let list = |row, count| scores.list(row, count);
+    index.words.each_row(text, list);
+    scratch.work().spend(scores.listed() * ROW * 2);
+    scores.end_list_of_bonus(WEIGHT_MAX, |row| index.words.length(row));
 }

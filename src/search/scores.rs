@@ -1,37 +1,85 @@
 //! Scores of reviews by BM25, in whole numbers, so that every machine gives the same order (Robertson and Zaragoza, "The
 //! Probabilistic Relevance Framework", 2009; k1 = 1.2, b = 0.75).
+//!
+//! A list has the reviews that have a word in one sense: itself, its subject, or a name with it. A word adds to the score
+//! of a review what it is worth in its best sense there, so that a review with two words of the search comes before one
+//! with one word in two senses.
 
 use std::cmp::Reverse;
 
+use crate::search::rows::{has, insert, words_for};
+
 /// Length of an average review, in the units of [`Scores::add`].
-pub(super) const LENGTH_AVERAGE: u32 = 256;
+pub(super) const LENGTH_AVERAGE: u8 = 16;
+
+/// Longer reviews count as this long: four times the average.
+pub(super) const LENGTH_MAX: u8 = 63;
+
+/// A word that occurs more often counts as this often.
+const COUNT_MAX: u32 = 4;
 
 /// Fractional bits of a rarity.
 const RARITY_BITS: u32 = 8;
 
+/// Fractional bits of the factors in [`SATURATION`].
+const SATURATION_BITS: u32 = 12;
+
 /// k1 + 1, k1·(1 − b) and k1·b, in thousandths.
-const K1_PLUS_1: u64 = 2_200;
-const K1_WITHOUT_B: u64 = 300;
-const K1_WITH_B: u64 = 900;
+const K1_PLUS_1: u32 = 2_200;
+const K1_WITHOUT_B: u32 = 300;
+const K1_WITH_B: u32 = 900;
+
+/// The factor of BM25 for a number of words, from one on, and a length.
+const SATURATION: [[u32; LENGTH_MAX as usize + 1]; COUNT_MAX as usize] = {
+    let mut table = [[0; LENGTH_MAX as usize + 1]; COUNT_MAX as usize];
+    let mut count = 0;
+    while count < COUNT_MAX {
+        let mut length = 0;
+        while length <= LENGTH_MAX as u32 {
+            let norm = K1_WITHOUT_B + K1_WITH_B * length / LENGTH_AVERAGE as u32;
+            let factor =
+                (((count + 1) * K1_PLUS_1) << SATURATION_BITS) / ((count + 1) * 1_000 + norm);
+            table[count as usize][length as usize] = factor;
+            length += 1;
+        }
+        count += 1;
+    }
+    table
+};
 
 /// The scores of all reviews in one search; a buffer that searches reuse.
 #[derive(Debug, Default)]
 pub(super) struct Scores {
     /// The score of each row.
     scores: Vec<u32>,
-    /// How often each row has the current word; zero in between.
-    counts: Vec<u16>,
-    /// The rows that have the current word, in no order.
-    counted: Vec<u32>,
-    /// The rows that fit, with their scores.
-    pub(super) fitting: Vec<Fitting>,
+    /// What the current word has added to each row; zero between words.
+    added: Vec<u32>,
+    /// The rows to which the current word has added something.
+    touched: Vec<u32>,
+    /// The rows of the current list, as bits.
+    listed: Vec<u64>,
+    /// The rows of the current list, in no order.
+    list: Vec<CountedRow>,
+    /// The best rows that fit so far, in no order.
+    best: Vec<Fitting>,
+    /// The worst score of the best rows, if there are enough of them.
+    worst: u32,
+    /// How many rows fit.
+    pub(super) fitting: u32,
+}
+
+/// A row of a list.
+#[derive(Clone, Copy, Debug)]
+struct CountedRow {
+    row: u32,
+    count: u32,
 }
 
 /// A review that fits; the best is the least.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Fitting {
+struct Fitting {
     score: Reverse<u32>,
-    pub(super) row: u32,
+    row: u32,
 }
 
 impl Scores {
@@ -39,65 +87,127 @@ impl Scores {
     pub(super) fn begin(&mut self, rows: u32) {
         self.scores.clear();
         self.scores.resize(rows as usize, 0);
-        self.counts.clear();
-        self.counts.resize(rows as usize, 0);
-        self.counted.clear();
-        self.fitting.clear();
+        self.added.clear();
+        self.added.resize(rows as usize, 0);
+        self.touched.clear();
+        self.listed.clear();
+        self.listed.resize(words_for(rows), 0);
+        self.list.clear();
+        self.best.clear();
+        self.worst = 0;
+        self.fitting = 0;
     }
 
-    /// Records that `row` has the current word `count` more times.
-    pub(super) fn count(&mut self, row: u32, count: u32) {
-        let Some(known) = self.counts.get_mut(row as usize) else {
+    /// Adds `row` to the current list, which has it `count` times, unless it is there.
+    pub(super) fn list(&mut self, row: u32, count: u32) {
+        if !has(&self.listed, row) {
+            insert(&mut self.listed, row);
+            self.list.push(CountedRow { row, count });
+        }
+    }
+
+    /// Returns how many rows the current list has.
+    pub(super) fn listed(&self) -> u64 {
+        self.list.len() as u64
+    }
+
+    /// Ends the current list, a sense of the current word, and adds its score to each row in which it is worth more than
+    /// the other senses. `weight`, of [`WEIGHT_MAX`], says how much the sense counts, and `length` returns the length of a
+    /// review.
+    pub(super) fn end_list(&mut self, weight: u32, length: impl Fn(u32) -> u8) {
+        let rarity = self.rarity_of_list(weight);
+        for listed in self.list.drain(..) {
+            let at = listed.row as usize;
+            let score = bm25(rarity, listed.count, length(listed.row));
+            let added = self.added[at];
+            if added == 0 {
+                self.touched.push(listed.row);
+            }
+            self.scores[at] += score / 2;
+            if score > added {
+                self.added[at] = score;
+                self.scores[at] += (score - added) / 2;
+            }
+        }
+        self.listed.fill(0);
+    }
+
+    /// Ends the current list, and adds its score only to rows that have one already.
+    pub(super) fn end_list_of_bonus(&mut self, weight: u32, length: impl Fn(u32) -> u8) {
+        let rarity = self.rarity_of_list(weight);
+        for listed in self.list.drain(..) {
+            let score = bm25(rarity, listed.count, length(listed.row));
+            let known = &mut self.scores[listed.row as usize];
+            if *known > 0 {
+                *known += score;
+            }
+        }
+        self.listed.fill(0);
+    }
+
+    fn rarity_of_list(&self, weight: u32) -> u32 {
+        rarity(self.scores.len() as u32, self.list.len() as u32) * weight / WEIGHT_MAX
+    }
+
+    /// Ends the current word.
+    pub(super) fn end_word(&mut self) {
+        for row in self.touched.drain(..) {
+            self.added[row as usize] = 0;
+        }
+    }
+
+    /// Adds `row` to those that fit, if it has a score; rows come in ascending order. `factor` returns a factor of at
+    /// most [`FACTOR_MAX`] for the row, and `limit` is how many of the best are wanted.
+    pub(super) fn fit(&mut self, row: u32, limit: usize, factor: impl Fn(u32) -> u32) {
+        let at = row as usize;
+        let score = self.scores.get(at).copied().unwrap_or(0);
+        if score == 0 {
             return;
-        };
-        if *known == 0 {
-            self.counted.push(row);
         }
-        *known = known.saturating_add(u16::try_from(count).unwrap_or(u16::MAX));
-    }
-
-    /// Records that `row` has the current word, if that is not known.
-    pub(super) fn count_once(&mut self, row: u32) {
-        if self.counts.get(row as usize) == Some(&0) {
-            self.count(row, 1);
+        self.fitting += 1;
+        if score.saturating_mul(FACTOR_MAX) <= self.worst {
+            return;
         }
-    }
-
-    /// Adds the score of the current word to each row that has it, and forgets the word. `length` returns the length of
-    /// a review.
-    pub(super) fn add(&mut self, length: impl Fn(u32) -> u32) {
-        let rarity = rarity(self.scores.len() as u32, self.counted.len() as u32);
-        for row in self.counted.drain(..) {
-            let at = row as usize;
-            let score = bm25(rarity, self.counts[at].into(), length(row));
-            self.scores[at] = self.scores[at].saturating_add(score);
-            self.counts[at] = 0;
-        }
-    }
-
-    /// Returns how many rows have the current word.
-    pub(super) fn counted(&self) -> u64 {
-        self.counted.len() as u64
-    }
-
-    /// Adds `row` to those that fit, if it has a score.
-    pub(super) fn fit(&mut self, row: u32) {
-        let score = self.scores.get(row as usize).copied().unwrap_or(0);
-        if score > 0 {
+        let score = score.saturating_mul(factor(row));
+        if score > self.worst {
             let score = Reverse(score);
-            self.fitting.push(Fitting { score, row });
+            self.best.push(Fitting { score, row });
+        }
+        if self.best.len() >= limit.max(1) * 4 {
+            self.best.select_nth_unstable(limit - 1);
+            self.best.truncate(limit);
+            self.worst = self.best[limit - 1].score.0;
         }
     }
 
-    /// Puts the best `limit` rows that fit first, in their order.
-    pub(super) fn sort_best(&mut self, limit: usize) {
-        let best = self.fitting.len().min(limit);
-        if self.fitting.len() > limit {
-            self.fitting.select_nth_unstable(limit);
+    /// Adds all rows to those that fit, as [`Scores::fit`] does.
+    pub(super) fn fit_all(&mut self, limit: usize, factor: impl Fn(u32) -> u32) {
+        for row in 0..self.scores.len() as u32 {
+            self.fit(row, limit, &factor);
         }
-        self.fitting[..best].sort_unstable();
+    }
+
+    /// Returns the best `limit` rows that fit, in their order, without those that fit much worse than the first.
+    pub(super) fn best(&mut self, limit: usize) -> impl Iterator<Item = u32> {
+        self.best.sort_unstable();
+        let least = self
+            .best
+            .first()
+            .map_or(0, |best| best.score.0 / BEST_PART_MIN);
+        let listed = self.best.iter().take(limit);
+        let listed = listed.take_while(move |fitting| fitting.score.0 >= least);
+        listed.map(|fitting| fitting.row)
     }
 }
+
+/// Reviews with less than this part of the best score are not listed: they have one of several words, and a common one.
+const BEST_PART_MIN: u32 = 7;
+
+/// The largest factor of a row.
+pub(super) const FACTOR_MAX: u32 = 8;
+
+/// The weight of a word itself.
+pub(super) const WEIGHT_MAX: u32 = 4;
 
 /// Returns the rarity of a word that `having` of `total` reviews have: log2((total + 1) / (having + ½)), in units of
 /// 1/256.
@@ -120,11 +230,10 @@ fn log2(number: u64) -> u32 {
     bits
 }
 
-/// Returns the score of a review that has a word of this rarity `count` times.
-fn bm25(rarity: u32, count: u64, length: u32) -> u32 {
-    let norm = K1_WITHOUT_B + K1_WITH_B * u64::from(length) / u64::from(LENGTH_AVERAGE);
-    let score = u64::from(rarity) * count * K1_PLUS_1 / (count * 1_000 + norm);
-    u32::try_from(score).unwrap_or(u32::MAX)
+/// Returns the score of a review of this length that has a word of this rarity `count` times.
+fn bm25(rarity: u32, count: u32, length: u8) -> u32 {
+    let of_count = &SATURATION[(count.clamp(1, COUNT_MAX) - 1) as usize];
+    (rarity * of_count[usize::from(length.min(LENGTH_MAX))]) >> SATURATION_BITS
 }
 
 #[cfg(test)]
@@ -155,5 +264,26 @@ mod tests {
         assert!(bm25(1_000, 2, LENGTH_AVERAGE) > average);
         assert!(bm25(1_000, 1, LENGTH_AVERAGE / 2) > average);
         assert!(bm25(1_000, 1, LENGTH_AVERAGE * 2) < average);
+        assert_eq!(bm25(1_000, 4, 0), bm25(1_000, 5, 0));
+        assert_eq!(bm25(1_000, 1, 63), bm25(1_000, 1, 64));
+    }
+
+    #[test]
+    fn the_best_rows_are_those_of_a_sort() {
+        let mut scores = Scores::default();
+        for limit in [1, 2, 7, 100] {
+            scores.begin(500);
+            for row in 0..500 {
+                scores.scores[row] = (row as u32 * 7_919) % 97;
+            }
+            let mut expected: Vec<u32> = (0..500).filter(|row| row * 7_919 % 97 > 0).collect();
+            assert_eq!(expected.len(), 494);
+            expected.sort_by_key(|row| (Reverse(row * 7_919 % 97), *row));
+            expected.retain(|row| row * 7_919 % 97 >= 96 / 7);
+            expected.truncate(limit);
+            scores.fit_all(limit, |_| FACTOR_MAX);
+            assert_eq!(scores.fitting, 494);
+            assert_eq!(scores.best(limit).collect::<Vec<u32>>(), expected);
+        }
     }
 }

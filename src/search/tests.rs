@@ -287,6 +287,44 @@ fn forms_of_a_word_in_the_language_of_the_review_count() {
         review.language = Some(language.to_owned());
     }
     let index = Index::build(&reviews, &Taxonomy::default(), &options(1));
-    assert_eq!(ranked(&index, "words=leak").2, Some(2));
-    assert_eq!(ranked(&index, "words=calling"), (vec![0], 0, Some(1)));
+    assert_eq!(ranked(&index, "words=leaked"), (vec![1, 0], 0, Some(3)));
+    assert_eq!(ranked(&index, "words=again").0, [1]);
+}
+
+#[test]
+fn words_of_the_same_subject_count_less_than_the_word() {
+    let texts = [
+        "We were ill for days",
+        "Food poisoning",
+        "Es tat weh",
+        "Very nice",
+    ];
+    let mut reviews = reviews(texts);
+    for (review, language) in reviews.iter_mut().zip(["en", "en", "de", "en"]) {
+        review.language = Some(language.to_owned());
+    }
+    let index = Index::build(&reviews, &Taxonomy::default(), &options(1));
+    assert_eq!(ranked(&index, "words=ill"), (vec![0, 1], 1, Some(2)));
+}
+
+#[test]
+fn a_german_word_is_found_in_compounds() {
+    let mut reviews = reviews(["Die Endabrechnung stimmt nicht", "Ein Brechnung", "Gut"]);
+    reviews[0].language = Some("de".to_owned());
+    reviews[1].language = Some("en".to_owned());
+    let index = Index::build(&reviews, &Taxonomy::default(), &options(1));
+    assert_eq!(ranked(&index, "words=rechnungen").0, [0]);
+}
+
+#[test]
+fn complaints_prefer_few_stars_and_negations_only_help() {
+    let mut reviews = reviews(["They called me", "They never called", "They never wrote"]);
+    for (review, stars) in reviews.iter_mut().zip([5, 1, 1]) {
+        review.rating = Rating::new(stars).expect("a rating");
+        review.language = Some("en".to_owned());
+    }
+    let index = Index::build(&reviews, &Taxonomy::default(), &options(1));
+    assert_eq!(ranked(&index, "words=never+called").0, [1, 0]);
+    assert_eq!(ranked(&index, "words=called+complaints").0, [1, 0]);
+    assert_eq!(ranked(&index, "words=best+called").0, [0, 1]);
 }

@@ -1,15 +1,19 @@
 //! The words of all reviews by their stems: which reviews have a form of a word, and how often. Relevance is computed
 //! from it; the exact search does not use it.
 //!
-//! A word is stemmed in the language of its review. Languages without a stemmer share one list, in which each word is its
-//! own stem.
+//! A word is stemmed in the language of its review, or in the one that most reviews have if that is not known. Languages
+//! without a stemmer share one list, in which each word is its own stem. The subjects of words (`vocabulary.rs`) have
+//! lists of reviews like stems.
 
 use crate::model::Review;
 use crate::search::arena::Arena;
 use crate::search::filter::{WORD_BYTES_MAX, is_of_word};
-use crate::search::scores::LENGTH_AVERAGE;
+use crate::search::scores::{LENGTH_AVERAGE, LENGTH_MAX};
+use crate::search::vocabulary::{SubjectNumber, subjects_len, subjects_of_stem};
 use rust_stemmers::{Algorithm, Stemmer};
-use std::collections::HashMap;
+use std::borrow::Cow;
+use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 
 /// The languages with a stemmer, by their primary subtags (BCP 47).
 const STEMMERS: [(&str, Algorithm); 20] = [
@@ -42,8 +46,10 @@ pub(super) struct WordIndex {
     /// For each stem, the reviews that have it, ascending: the difference to the one before, twice that plus 1 if the
     /// number of words follows because it is not 1; each as a varint.
     postings: Vec<u8>,
+    /// Where the postings of each subject are in `postings`.
+    subjects: Vec<Range<usize>>,
     /// The number of words of each review, relative to the average.
-    lengths: Vec<u16>,
+    lengths: Vec<u8>,
 }
 
 /// The stems of one language.
@@ -71,9 +77,13 @@ impl WordIndex {
         let mut languages: Vec<LanguageBuilder<'_>> = Vec::new();
         let mut counts: Vec<u32> = Vec::new();
         let mut stems: Vec<u32> = Vec::new();
+        let mut subjects: Vec<SubjectNumber> = Vec::new();
+        let mut subject_lists: Vec<PostingsBuilder> = Vec::new();
+        subject_lists.resize_with(subjects_len(), PostingsBuilder::default);
+        let usual = usual_language(reviews);
         for (row, review) in (0..).zip(reviews) {
-            let tag = review.language.as_deref().unwrap_or_default();
-            let algorithm = algorithm_of(tag.split('-').next().unwrap_or_default());
+            let language = language_of(review).unwrap_or(usual);
+            let algorithm = algorithm_of(language);
             let known = languages
                 .iter()
                 .position(|known| known.algorithm == algorithm);
@@ -87,14 +97,27 @@ impl WordIndex {
             stems.extend(words_of(text).map(|word| language.stem_of(word)));
             counts.push(stems.len() as u32);
             stems.sort_unstable();
+            subjects.clear();
             for same in stems.chunk_by(|left, right| left == right) {
-                language.lists[same[0] as usize].push(row, same.len() as u32);
+                let stem = same[0] as usize;
+                language.lists[stem].push(row, same.len() as u32);
+                let of_stem = language.subjects[stem];
+                subjects.extend(same.iter().flat_map(|_| of_stem));
+            }
+            subjects.sort_unstable();
+            for same in subjects.chunk_by(|left, right| left == right) {
+                subject_lists[usize::from(same[0])].push(row, same.len() as u32);
             }
         }
         let mut index = WordIndex {
             lengths: relative_lengths(&counts),
             ..WordIndex::default()
         };
+        for list in subject_lists {
+            let start = index.postings.len();
+            index.postings.extend_from_slice(&list.bytes);
+            index.subjects.push(start..index.postings.len());
+        }
         for language in languages {
             let language = language.finish(&mut index.postings);
             index.languages.push(language);
@@ -113,13 +136,21 @@ impl WordIndex {
         }
     }
 
-    /// Returns the number of words of the review at `row`; that of an average review is [`LENGTH_AVERAGE`].
-    pub(super) fn length(&self, row: u32) -> u32 {
-        self.lengths
-            .get(row as usize)
-            .copied()
-            .unwrap_or_default()
-            .into()
+    /// Calls `each` with the rows of reviews that have a word of `subject`, and the number of such words in them.
+    pub(super) fn each_row_of_subject(
+        &self,
+        subject: SubjectNumber,
+        mut each: impl FnMut(u32, u32),
+    ) {
+        let range = self.subjects.get(usize::from(subject));
+        let postings = range.and_then(|range| self.postings.get(range.clone()));
+        unpack_counted(postings.unwrap_or_default(), &mut each);
+    }
+
+    /// Returns the number of words of the review at `row`; that of an average review is [`LENGTH_AVERAGE`], and the
+    /// longest are [`LENGTH_MAX`].
+    pub(super) fn length(&self, row: u32) -> u8 {
+        self.lengths.get(row as usize).copied().unwrap_or_default()
     }
 
     /// Returns the size in bytes.
@@ -128,13 +159,13 @@ impl WordIndex {
             language.stems.len() + language.stem_ends.len() * 4 + language.postings_ends.len() * 8
         };
         let languages: usize = self.languages.iter().map(of_language).sum();
-        (languages + self.postings.len() + self.lengths.len() * 2) as u64
+        (languages + self.postings.len() + self.subjects.len() * 16 + self.lengths.len()) as u64
     }
 }
 
 impl LanguageWords {
     /// Returns the range of the postings of the stem of `word`.
-    fn postings_of(&self, word: &str) -> Option<std::ops::Range<usize>> {
+    fn postings_of(&self, word: &str) -> Option<Range<usize>> {
         let stem = match self.algorithm {
             Some(algorithm) => Stemmer::create(algorithm).stem(word),
             None => word.into(),
@@ -161,6 +192,14 @@ impl LanguageWords {
     }
 }
 
+/// Returns the stem of `word` in the language with this primary subtag; the word itself if there is no stemmer.
+pub(super) fn stem_of<'w>(language: &str, word: &'w str) -> Cow<'w, str> {
+    match algorithm_of(language) {
+        Some(algorithm) => Stemmer::create(algorithm).stem(word),
+        None => word.into(),
+    }
+}
+
 fn algorithm_of(language: &str) -> Option<Algorithm> {
     let known = STEMMERS
         .iter()
@@ -168,13 +207,28 @@ fn algorithm_of(language: &str) -> Option<Algorithm> {
     known.map(|(_, algorithm)| *algorithm)
 }
 
+/// Returns the primary subtag of a review's language; `None` if the language is not known.
+fn language_of(review: &Review) -> Option<&str> {
+    review.language.as_deref()?.split('-').next()
+}
+
+/// Returns the language of most reviews; the first in the alphabet among equals, and empty if none is known.
+fn usual_language(reviews: &[Review]) -> &str {
+    let mut counts: BTreeMap<&str, u32> = BTreeMap::new();
+    for language in reviews.iter().filter_map(language_of) {
+        *counts.entry(language).or_default() += 1;
+    }
+    let usual = counts.into_iter().rev().max_by_key(|(_, count)| *count);
+    usual.map_or("", |(language, _)| language)
+}
+
 /// Returns each number of words relative to the average of the reviews that have any.
-fn relative_lengths(counts: &[u32]) -> Vec<u16> {
+fn relative_lengths(counts: &[u32]) -> Vec<u8> {
     let total: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     let with_words = counts.iter().filter(|count| **count > 0).count() as u64;
     let relative = |count: &u32| {
         let length = u64::from(*count) * with_words * u64::from(LENGTH_AVERAGE) / total.max(1);
-        u16::try_from(length).unwrap_or(u16::MAX)
+        u8::try_from(length).unwrap_or(LENGTH_MAX).min(LENGTH_MAX)
     };
     counts.iter().map(relative).collect()
 }
@@ -188,6 +242,8 @@ struct LanguageBuilder<'t> {
     stems: HashMap<String, u32>,
     /// The postings of each stem.
     lists: Vec<PostingsBuilder>,
+    /// The subjects of each stem.
+    subjects: Vec<&'static [SubjectNumber]>,
 }
 
 impl<'t> LanguageBuilder<'t> {
@@ -198,6 +254,7 @@ impl<'t> LanguageBuilder<'t> {
             words: HashMap::new(),
             stems: HashMap::new(),
             lists: Vec::new(),
+            subjects: Vec::new(),
         }
     }
 
@@ -210,9 +267,13 @@ impl<'t> LanguageBuilder<'t> {
             Some(stemmer) => stemmer.stem(word).into_owned(),
             None => word.to_owned(),
         };
-        let number = *self.stems.entry(stem).or_insert(self.lists.len() as u32);
-        if number as usize == self.lists.len() {
+        let known = self.stems.get(&stem).copied();
+        let number = known.unwrap_or(self.lists.len() as u32);
+        if known.is_none() {
+            let subjects = self.algorithm.map(|one| subjects_of_stem(one, &stem));
+            self.subjects.push(subjects.unwrap_or_default());
             self.lists.push(PostingsBuilder::default());
+            self.stems.insert(stem, number);
         }
         self.words.insert(word, number);
         number

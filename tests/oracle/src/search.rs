@@ -127,12 +127,12 @@ impl Searched {
                 assert_eq!(page.matched as usize, all, "matched of {pairs:?}");
                 assert_eq!(page.next, None, "next of {pairs:?}");
                 let found: Vec<usize> = page.rows.iter().map(|row| row.0 as usize).collect();
-                let expected = if ranked.is_empty() { &rows } else { &ranked };
-                assert_eq!(
-                    page.ranked,
-                    Some(expected.len() as u32),
-                    "ranked of {pairs:?}"
-                );
+                let (fitting, expected) = if ranked.fitting == 0 {
+                    (rows.len(), &rows)
+                } else {
+                    (ranked.fitting, &ranked.listed)
+                };
+                assert_eq!(page.ranked, Some(fitting as u32), "ranked of {pairs:?}");
                 let best = &expected[..expected.len().min(limit)];
                 assert_eq!(found, best, "rows of {pairs:?}");
             }
@@ -421,7 +421,8 @@ const NAMES: &str = "oses|family law|divorce|law: family|fees|billing|staff|.|an
 const PIECES: &str = "a|b|ab|aa|e|E\u{301}|é|\u{301}|ß|ẞ|ss|İ|ı|i|I|Σ|ς|σ|K|한|\u{1112}\u{1161}\u{11ab}|👩\u{200d}👩|👩|🏽|日本|本|\
     ǆ|Ǆ|\n| ||aaaaaaaa| a|-b|'|\u{2019}|\u{a0}|\u{201c}|\u{2014}|ø|Ł|1|\u{303}|й|\u{306}|. |क्या|\
     abaababaabaababaababaabaababaabaab|*a b|🏽a b|'a b|b a |\
-    `|´|\u{ad}|a\u{200b}\u{301}|ａｂ|！|❤\u{fe0f}|و\u{64e}|άλφα|α|Ё|е\u{308}|[a]|#b|。|€";
+    `|´|\u{ad}|a\u{200b}\u{301}|ａｂ|！|❤\u{fe0f}|و\u{64e}|άλφα|α|Ё|е\u{308}|[a]|#b|。|€|\
+    sick |ill|Hospital |the |never |good|bad |Kinder |Söhne|rechnungen |Abrechnung|hijos |complaints |a b |fees ";
 
 /// Parameters besides `sort` and `limit`, with values to choose from, some more often than others.
 const PARAMETERS: [(&str, &str); 19] = [
@@ -442,7 +443,7 @@ const PARAMETERS: [(&str, &str); 19] = [
     ("aspect", NAMES),
     ("polarity", "positive|neutral|negative"),
     ("has_reply", "true|false"),
-    ("language", "en|EN-gb|fr"),
+    ("language", "en|EN-gb|fr|de"),
     ("source", "google|yelp"),
 ];
 
@@ -504,7 +505,7 @@ impl Source<'_> {
             owner_reply: Some(reply).filter(|_| self.below(4) == 0),
             mentioned_technicians: self.list("|Ana Óses|Bo|Ana Óses,not in the taxonomy"),
             mentioned_services: self.list("|wills|tax|wills,family"),
-            language: self.list("|en|en-GB|es").pop(),
+            language: self.list("|en|en-GB|es|de").pop(),
             rating: self.rating(),
             date: self.date(),
             ..TEMPLATE.clone()

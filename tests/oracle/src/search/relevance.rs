@@ -1,5 +1,8 @@
 //! Reference implementation of `search::rank`: BM25 in a few plain loops over all reviews.
 
+use std::collections::{HashMap, HashSet};
+use std::sync::LazyLock;
+
 use reviewd::model::Row;
 use reviewd::search::filter::is_of_word;
 use reviewd::wire::text::LANGUAGES;
@@ -7,68 +10,204 @@ use rust_stemmers::{Algorithm, Stemmer};
 
 use super::{Entries, Pairs, Searched, fold, given, holds_words, terms};
 
+/// Words that judge, that ask for few stars, that negate, and that only ask for reviews, as far as the pieces have them.
+const BAD: &str = "bad";
+const GOOD: &str = "good";
+const COMPLAINING: [&str; 2] = ["never", "complaints"];
+const NEGATION: &str = "never";
+const ASKING: &str = "complaints";
+
+/// The languages of the vocabulary, in the order of its lines.
+const LANGUAGE_TAGS: [&str; 4] = ["en", "de", "es", "fr"];
+
+/// The words of each subject, each with its language.
+static SUBJECTS: LazyLock<Vec<Vec<(&str, String)>>> = LazyLock::new(|| {
+    let lines = include_str!("../../../../src/search/vocabulary.txt").lines();
+    let subject = |line: &'static str| {
+        let (_, words) = line.split_once(':')?;
+        let languages = LANGUAGE_TAGS.into_iter().zip(words.split('|'));
+        let words = languages.flat_map(|(tag, words)| {
+            let words = words.split_whitespace();
+            words.map(move |word| (tag, stem(tag, &fold(word))))
+        });
+        Some(words.collect())
+    };
+    lines
+        .filter(|line| !line.starts_with('#'))
+        .filter_map(subject)
+        .collect()
+});
+
+/// Reviews by relevance.
+pub(super) struct Ranked {
+    /// How many reviews fit some of the words.
+    pub(super) fitting: usize,
+    /// The rows that are listed, the best first.
+    pub(super) listed: Vec<usize>,
+}
+
 impl Searched {
-    /// Returns all rows that fit the words of `pairs`, the best first.
-    pub(super) fn rank(&self, pairs: &Pairs) -> Vec<usize> {
+    /// Returns the rows that fit the words of `pairs`.
+    pub(super) fn rank(&self, pairs: &Pairs) -> Ranked {
         let mut given = given(pairs);
         let terms = terms(&given.remove("words").unwrap_or_default());
         let mut exact = Vec::new();
-        let mut ranking: Vec<String> = Vec::new();
+        let mut free: Vec<String> = Vec::new();
         for (term, is_quoted, is_excluded) in terms {
             let term: String = term.into_iter().collect();
             let sign = if is_excluded { "-" } else { "" };
             match is_quoted {
                 true => exact.push(format!("{sign}\"{term}\"")),
                 false if is_excluded => exact.push(format!("-{term}")),
-                false => ranking.push(term),
+                false => free.push(term),
             }
         }
         if !exact.is_empty() {
             given.insert("words", exact.join(" "));
         }
-        let mut scores = vec![0; self.reviews.len()];
-        for (word, is_word) in words_to_rank(ranking) {
-            let counts = (0..self.reviews.len()).map(|row| self.count(row, &word, is_word));
-            self.add_scores(&mut scores, counts.collect(), true);
-            if is_word {
-                for mentions in self.mentions(&word) {
-                    self.add_scores(&mut scores, mentions, false);
-                }
-            }
-        }
+        let scores = self.scores(&free);
         let mut rows = self.select(&given);
         rows.retain(|row| scores[*row] > 0);
         rows.sort_by(|left, right| scores[*right].cmp(&scores[*left]).then(left.cmp(right)));
-        rows
-    }
-
-    /// Returns how often the review has the word, or a form of it.
-    fn count(&self, row: usize, word: &str, is_word: bool) -> u64 {
-        let stemmer = self.stemmer(row);
-        let stem = |word: &str| match &stemmer {
-            Some(stemmer) => stemmer.stem(word).into_owned(),
-            None => word.to_owned(),
-        };
-        let words = words_of(&self.folded[row]);
-        let forms = words
-            .iter()
-            .filter(|known| stem(known) == stem(word))
-            .count();
-        if is_word && forms > 0 {
-            return forms as u64;
+        let fitting = rows.len();
+        let best = rows.first().map_or(0, |row| scores[*row]);
+        rows.retain(|row| scores[*row] >= best / 7);
+        Ranked {
+            fitting,
+            listed: rows,
         }
-        let may_begin = !is_word || word.chars().count() >= 3;
-        u64::from(may_begin && holds_words(&self.folded[row], word))
     }
 
-    fn stemmer(&self, row: usize) -> Option<Stemmer> {
-        let language = self.reviews[row].language.as_deref()?.to_lowercase();
-        let algorithm = match language.split('-').next()? {
-            "en" => Algorithm::English,
-            "es" => Algorithm::Spanish,
-            _ => return None,
+    /// Returns the score of each review for the terms that rank.
+    fn scores(&self, free: &[String]) -> Vec<u64> {
+        let ranking = words_to_rank(free);
+        let mut scores = vec![0; self.reviews.len()];
+        for (word, is_word) in &ranking {
+            let weight = if [BAD, GOOD].contains(&&**word) { 2 } else { 4 };
+            let mut senses = vec![self.sense(self.counts(word, *is_word), weight, true)];
+            if *is_word {
+                for subject in subjects_of(word) {
+                    let counts = self.counts_of_subject(subject);
+                    senses.push(self.sense(counts, weight / 2, true));
+                }
+                for mentions in self.mentions(word) {
+                    senses.push(self.sense(mentions, weight, false));
+                }
+            }
+            self.add_best(&mut scores, &senses);
+        }
+        let ranks = |term: &String| ranking.iter().any(|(word, _)| word == term);
+        for pair in free.windows(2) {
+            let weight = match pair.iter().filter(|term| ranks(term)).count() {
+                0 => continue,
+                1 => 2,
+                _ => WEIGHT_OF_PAIR,
+            };
+            let phrase = format!("\"{}\"", pair.join(" "));
+            let counts = self.folded.iter();
+            let counts = counts.map(|text| u64::from(holds_words(text, &phrase)));
+            let sense = self.sense(counts.collect(), weight, true);
+            self.add_best(&mut scores, &[sense]);
+        }
+        for negation in free.iter().filter(|term| *term == NEGATION) {
+            let counts = (0..self.reviews.len()).map(|row| self.forms(row, negation));
+            let bonus = self.sense(counts.collect(), 4, true);
+            for (score, bonus) in scores.iter_mut().zip(bonus) {
+                *score += if *score > 0 { bonus.unwrap_or(0) } else { 0 };
+            }
+        }
+        let has = |words: &[&str]| free.iter().any(|term| words.contains(&&**term));
+        let is_complaint = has(&COMPLAINING) || has(&[BAD]);
+        let is_praise = has(&[GOOD]);
+        for (score, review) in scores.iter_mut().zip(&self.reviews) {
+            let stars = review.rating.stars();
+            *score *= match (is_complaint, is_praise, stars) {
+                (true, false, 3) | (false, true, 3) => 7,
+                (true, false, 4 | 5) | (false, true, 1 | 2) => 6,
+                _ => 8,
+            };
+        }
+        scores
+    }
+
+    /// Adds half of the best sense of a word, and half of all its senses.
+    fn add_best(&self, scores: &mut [u64], senses: &[Vec<Option<u64>>]) {
+        for (row, score) in scores.iter_mut().enumerate() {
+            let mut best = 0;
+            for sense in senses.iter().filter_map(|sense| sense[row]) {
+                *score += sense / 2;
+                if sense > best {
+                    *score += (sense - best) / 2;
+                    best = sense;
+                }
+            }
+        }
+    }
+
+    /// Returns how often each review has the word, or a form of it.
+    fn counts(&self, word: &str, is_word: bool) -> Vec<u64> {
+        let count = |row| {
+            let forms = self.forms(row, word);
+            if is_word && forms > 0 {
+                return forms;
+            }
+            let may_begin = !is_word || word.chars().count() >= 4;
+            let tag = self.reviews[row].language.as_deref().unwrap_or_default();
+            let german = stem("de", word);
+            let in_compound =
+                is_word && tag == "de" && german.len() >= 5 && self.folded[row].contains(&german);
+            let holds = may_begin && holds_words(&self.folded[row], word);
+            u64::from(holds || in_compound)
         };
-        Some(Stemmer::create(algorithm))
+        (0..self.reviews.len()).map(count).collect()
+    }
+
+    /// Returns how many forms of the word the review has.
+    fn forms(&self, row: usize, word: &str) -> u64 {
+        let language = self.language(row);
+        let asked = stem(&language, word);
+        let words = words_of(&self.folded[row]);
+        let forms = words.iter().filter(|known| stem(&language, known) == asked);
+        forms.count() as u64
+    }
+
+    /// Returns how many words of a subject each review has.
+    fn counts_of_subject(&self, subject: &[(&'static str, String)]) -> Vec<u64> {
+        let count = |row| {
+            let language = self.language(row);
+            let words = words_of(&self.folded[row]);
+            let is_of = |word: &&String| {
+                let stem = stem(&language, word);
+                subject
+                    .iter()
+                    .any(|(tag, known)| *tag == language && *known == stem)
+            };
+            words.iter().filter(is_of).count() as u64
+        };
+        (0..self.reviews.len()).map(count).collect()
+    }
+
+    /// Returns the primary language of the review, or that of most reviews.
+    fn language(&self, row: usize) -> String {
+        let primary = |row: usize| -> Option<String> {
+            let tag = self.reviews[row].language.as_deref()?;
+            tag.split('-').next().map(str::to_owned)
+        };
+        if let Some(language) = primary(row) {
+            return language;
+        }
+        let mut counts: HashMap<String, usize> = HashMap::new();
+        for language in (0..self.reviews.len()).filter_map(primary) {
+            *counts.entry(language).or_default() += 1;
+        }
+        let most = counts.values().copied().max().unwrap_or(0);
+        let mut usual: Vec<String> = counts
+            .into_iter()
+            .filter(|(_, count)| *count == most)
+            .map(|(language, _)| language)
+            .collect();
+        usual.sort();
+        usual.first().cloned().unwrap_or_default()
     }
 
     /// Returns, for technicians, services and aspects, which reviews mention an entry with `word` in a name.
@@ -105,11 +244,11 @@ impl Searched {
         ]
     }
 
-    /// Adds the score of a word that each review has as often as `counts` says.
-    fn add_scores(&self, scores: &mut [u64], counts: Vec<u64>, by_length: bool) {
+    /// Returns the score of a sense that each review has as often as `counts` says; `None` without it.
+    fn sense(&self, counts: Vec<u64>, weight: u64, by_length: bool) -> Vec<Option<u64>> {
         let having = counts.iter().filter(|count| **count > 0).count();
         let log = |number: usize| ((number as f64).log2() * 256.0).floor() as u64;
-        let rarity = log(2 * (counts.len() + 1)) - log(2 * having + 1);
+        let rarity = (log(2 * (counts.len() + 1)) - log(2 * having + 1)) * weight / 4;
         let lengths: Vec<u64> = self
             .folded
             .iter()
@@ -117,18 +256,57 @@ impl Searched {
             .collect();
         let total: u64 = lengths.iter().sum();
         let with_words = lengths.iter().filter(|length| **length > 0).count() as u64;
-        for (row, count) in counts
-            .into_iter()
-            .enumerate()
-            .filter(|(_, count)| *count > 0)
-        {
+        let score = |(row, count): (usize, u64)| {
             let length = match by_length {
-                true => lengths[row] * with_words * 256 / total.max(1),
-                false => 256,
+                true => (lengths[row] * with_words * 16 / total.max(1)).min(63),
+                false => 16,
             };
-            scores[row] += rarity * count * 2_200 / (count * 1_000 + 300 + 900 * length / 256);
+            let count = count.min(4);
+            let factor = (count * 2_200 * 4_096) / (count * 1_000 + 300 + 900 * length / 16);
+            (count > 0).then_some(rarity * factor / 4_096)
+        };
+        counts.into_iter().enumerate().map(score).collect()
+    }
+}
+
+/// The weight of two words side by side.
+const WEIGHT_OF_PAIR: u64 = 4;
+
+/// Returns the stem of a word in the language with this tag.
+fn stem(language: &str, word: &str) -> String {
+    let algorithm = match language {
+        "de" => Algorithm::German,
+        "en" => Algorithm::English,
+        "es" => Algorithm::Spanish,
+        "fr" => Algorithm::French,
+        _ => return word.to_owned(),
+    };
+    Stemmer::create(algorithm).stem(word).into_owned()
+}
+
+/// Returns the subjects of a word in any language.
+fn subjects_of(word: &str) -> Vec<&'static [(&'static str, String)]> {
+    let stems: HashSet<(&str, String)> = LANGUAGE_TAGS
+        .into_iter()
+        .map(|tag| (tag, stem(tag, word)))
+        .collect();
+    // By language and then by line, as the score of the first sense is rounded before that of the second.
+    let mut subjects: Vec<&'static [(&'static str, String)]> = Vec::new();
+    for tag in LANGUAGE_TAGS {
+        for subject in SUBJECTS.iter() {
+            let is_of = subject
+                .iter()
+                .any(|known| known.0 == tag && stems.contains(known));
+            if is_of
+                && !subjects
+                    .iter()
+                    .any(|other| std::ptr::eq(*other, &**subject))
+            {
+                subjects.push(subject);
+            }
         }
     }
+    subjects
 }
 
 /// Returns the words of a folded text that have at most 32 bytes.
@@ -145,9 +323,9 @@ fn words_of(text: &str) -> Vec<String> {
     words
 }
 
-/// Returns each word of the terms once, without function words unless there are no others; and whether it is a word, or a
-/// term without any.
-fn words_to_rank(terms: Vec<String>) -> Vec<(String, bool)> {
+/// Returns each word of the terms once, without function words and words that ask unless there are no others; and
+/// whether it is a word, or a term without any.
+fn words_to_rank(terms: &[String]) -> Vec<(String, bool)> {
     let is_common = |line: &str, term: &String| line.split(' ').any(|word| word == term);
     let mut most = 0;
     let mut language = LANGUAGES.lines().next().expect("a language");
@@ -158,17 +336,21 @@ fn words_to_rank(terms: Vec<String>) -> Vec<(String, bool)> {
             language = line;
         }
     }
-    let told: Vec<String> = terms
+    let told: Vec<&String> = terms
         .iter()
-        .filter(|term| !is_common(language, term))
-        .cloned()
+        .filter(|term| *term != ASKING)
+        .filter(|term| !is_common(language, term) || !subjects_of(term).is_empty())
         .collect();
-    let told = if told.is_empty() { terms } else { told };
+    let told = if told.is_empty() {
+        terms.iter().collect()
+    } else {
+        told
+    };
     let mut ranking: Vec<(String, bool)> = Vec::new();
     for term in told {
-        let words = words_of(&term);
+        let words = words_of(term);
         let parts = match words.is_empty() {
-            true => vec![(term, false)],
+            true => vec![(term.clone(), false)],
             false => words.into_iter().map(|word| (word, true)).collect(),
         };
         for (word, is_word) in parts {

@@ -1,0 +1,115 @@
+//! Words that reviews use for one subject, such as "ill", "poisoning" and "hospital", in four languages.
+//!
+//! A question rarely has the words of the review that answers it. In the order by relevance, a review with another word
+//! of the subject of a word counts as well, but less than one with the word itself. `vocabulary.txt` has the subjects.
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use rust_stemmers::{Algorithm, Stemmer};
+
+use crate::search::fold::fold;
+
+/// The languages of a line, in its order.
+const LANGUAGES: [Algorithm; 4] = [
+    Algorithm::English,
+    Algorithm::German,
+    Algorithm::Spanish,
+    Algorithm::French,
+];
+
+/// The number of a subject: that of its line.
+pub(super) type SubjectNumber = u16;
+
+/// The subjects of each stem, by language.
+struct Vocabulary {
+    subjects: usize,
+    by_stem: [HashMap<String, Vec<SubjectNumber>>; LANGUAGES.len()],
+}
+
+static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
+    let mut vocabulary = Vocabulary {
+        subjects: 0,
+        by_stem: Default::default(),
+    };
+    let lines = include_str!("vocabulary.txt").lines();
+    for line in lines.filter(|line| !line.starts_with('#')) {
+        let words = line.split_once(':').map_or("", |(_, words)| words);
+        vocabulary.add_subject(words);
+    }
+    vocabulary
+});
+
+impl Vocabulary {
+    /// Adds a subject with the words of each language.
+    fn add_subject(&mut self, words: &str) {
+        let subject = self.subjects as SubjectNumber;
+        self.subjects += 1;
+        let languages = LANGUAGES.into_iter().zip(&mut self.by_stem);
+        for ((language, by_stem), words) in languages.zip(words.split('|')) {
+            let stemmer = Stemmer::create(language);
+            for word in words.split_whitespace() {
+                let stem = stemmer.stem(&fold(word)).into_owned();
+                let subjects = by_stem.entry(stem).or_default();
+                if !subjects.contains(&subject) {
+                    subjects.push(subject);
+                }
+            }
+        }
+    }
+}
+
+/// Returns how many subjects there are.
+pub(super) fn subjects_len() -> usize {
+    VOCABULARY.subjects
+}
+
+/// Returns the subjects of a stem of `language`.
+pub(super) fn subjects_of_stem(language: Algorithm, stem: &str) -> &'static [SubjectNumber] {
+    let number = LANGUAGES.iter().position(|known| *known == language);
+    let subjects = number.and_then(|number| VOCABULARY.by_stem[number].get(stem));
+    subjects.map_or(&[], Vec::as_slice)
+}
+
+/// Returns the subjects of a folded word of any language, each once.
+pub(super) fn subjects_of(word: &str) -> Vec<SubjectNumber> {
+    let mut all = Vec::new();
+    for language in LANGUAGES {
+        let stem = Stemmer::create(language).stem(word);
+        for subject in subjects_of_stem(language, &stem) {
+            if !all.contains(subject) {
+                all.push(*subject);
+            }
+        }
+    }
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_subject_has_words_of_each_language() {
+        let lines = include_str!("vocabulary.txt").lines();
+        for line in lines.filter(|line| !line.starts_with('#')) {
+            let (_, words) = line.split_once(": ").expect("a subject");
+            let counts = words
+                .split('|')
+                .map(|words| words.split_whitespace().count());
+            let counts: Vec<usize> = counts.collect();
+            assert_eq!(counts.len(), LANGUAGES.len(), "{line}");
+            assert!(counts.iter().all(|count| *count > 0), "{line}");
+        }
+    }
+
+    #[test]
+    fn forms_and_languages_share_a_subject() {
+        let sick = subjects_of("sick");
+        assert_eq!(sick.len(), 1);
+        for word in ["poisoning", "krankenhaus", "enfermos", "malades"] {
+            assert_eq!(subjects_of(word), sick, "{word}");
+        }
+        assert!(subjects_of("quux").is_empty());
+    }
+}
