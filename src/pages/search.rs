@@ -208,13 +208,13 @@ impl Pages {
 
     /// Returns the aspect with a folded name.
     fn aspect(&self, folded: &str) -> Option<&Aspect> {
-        let id = self
+        let found = self
             .snapshot
             .index
             .resolve(Parameter::Aspect, folded, &mut Work::new(0))?;
-        let id = id.ok()?;
+        let resolved = found.ok()?;
         let mut aspects = mentioned(self.snapshot.insights_value()).into_iter();
-        aspects.find(|aspect| aspect.id == id)
+        aspects.find(|aspect| aspect.id == resolved.name)
     }
 }
 

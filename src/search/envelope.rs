@@ -3,6 +3,7 @@
 
 use super::filter::IgnoredName;
 use super::hints::{Hint, push_hints};
+use super::resolved::{ResolvedParameter, add_resolved_names};
 use super::run::Page;
 use crate::wire::json::{push_strings, push_u64};
 
@@ -35,6 +36,11 @@ impl Frame {
         );
         self.tail.clear();
         push_tail(&mut self.tail, ignored);
+    }
+
+    /// Adds the optional key `resolved_names` after the reviews, if there are names that it tells about.
+    pub fn add_resolved_names(&mut self, names: &[ResolvedParameter<'_>]) {
+        add_resolved_names(&mut self.tail, names);
     }
 
     /// Adds the optional key `hints` after the reviews, if there are hints.

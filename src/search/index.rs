@@ -1,10 +1,11 @@
 //! The arrays that a search reads, one entry for each review, newest first.
 
+use crate::dataset::names::NamesBuilder;
 use crate::model::insights::Insights;
 use crate::model::{Rating, Review, Row, Taxonomy, id_order};
 use crate::search::arena::Arena;
 use crate::search::filter::RatingSet;
-use crate::search::names::{Aspects, NameRows, WrongName};
+use crate::search::names::{AspectRows, NameRows, ResolvedName, WrongName};
 use crate::search::query::Parameter;
 use crate::search::rows::{RowSet, insert, words_for};
 pub use crate::search::tree::IndexOptions;
@@ -20,7 +21,7 @@ use std::sync::Arc;
 pub struct Index {
     arrays: Arc<Arrays>,
     /// The reviews that mention each aspect; `None` until the insights are derived.
-    pub(super) aspects: Option<Arc<Aspects>>,
+    pub(super) aspects: Option<Arc<AspectRows>>,
 }
 
 /// The parts of an index that depend only on the reviews.
@@ -61,30 +62,30 @@ impl Index {
             return None;
         }
         let words = WordIndex::build(&arena, reviews);
-        let technicians = taxonomy.technicians.iter().map(|one| {
-            let aliases = one.aliases.iter().map(String::as_str);
-            (&*one.name, aliases.collect())
-        });
-        let services = taxonomy.services.iter();
-        let services = services.map(|service| (&*service.id, vec![&*service.label]));
+        let people = NamesBuilder::people(&taxonomy.technicians);
+        let services = NamesBuilder::concepts(&taxonomy.services);
         let arrays = Arrays {
             ids: Ids::new(reviews),
             dates: reviews.iter().map(|review| review.date).collect(),
             ratings: Ratings::new(reviews),
-            technicians: NameRows::of(reviews, technicians.collect(), |review| {
+            technicians: NameRows::of(reviews, people, |review| {
                 review.mentioned_technicians.iter().map(String::as_str)
             }),
-            services: NameRows::of(reviews, services.collect(), |review| {
+            services: NameRows::of(reviews, services, |review| {
                 review.mentioned_services.iter().map(String::as_str)
             }),
             // By the whole tag, and by its primary language.
-            languages: NameRows::of(reviews, Vec::new(), |review| {
+            languages: NameRows::of(reviews, NamesBuilder::new(false), |review| {
                 let tag = review.language.as_deref();
                 let language = tag.and_then(|tag| tag.split_once('-'));
                 tag.into_iter()
                     .chain(language.map(|(language, _)| language))
             }),
-            sources: NameRows::of(reviews, Vec::new(), |review| [&*review.source]),
+            sources: NameRows::of(
+                reviews,
+                NamesBuilder::new(false),
+                |review| [&*review.source],
+            ),
             replies: [false, true].map(|has_reply| {
                 let rows = (0..).zip(reviews);
                 let rows = rows.filter(|(_, review)| review.owner_reply.is_some() == has_reply);
@@ -102,15 +103,15 @@ impl Index {
 
     /// Returns this index with the mentions of aspects; `taxonomy` has phrases that also match aspects.
     pub fn with_aspects(&self, insights: &Insights, taxonomy: &Taxonomy) -> Index {
-        let aspects = Aspects::of(&insights.aspects, taxonomy, self.len());
+        let aspects = AspectRows::of(&insights.aspects, taxonomy, self.len());
         Index {
             arrays: Arc::clone(&self.arrays),
             aspects: Some(Arc::new(aspects)),
         }
     }
 
-    /// Returns the published form of the folded name of a technician, service, aspect, language or source; `None` for
-    /// other parameters, and for aspects until the insights are derived.
+    /// Returns what the folded name of a technician, service, aspect, language or source means; `None` for other
+    /// parameters, and for aspects until the insights are derived.
     ///
     /// # Errors
     /// An unknown or ambiguous name. Unknown ones are compared with at most 2,000 others, as long as `work` is left.
@@ -119,7 +120,7 @@ impl Index {
         parameter: Parameter,
         folded: &str,
         work: &mut Work,
-    ) -> Option<Result<&str, WrongName<'_>>> {
+    ) -> Option<Result<ResolvedName<'_>, WrongName<'_>>> {
         match parameter {
             Parameter::MentionsTechnician => Some(self.technicians.resolve(folded, work)),
             Parameter::MentionsService => Some(self.services.resolve(folded, work)),

@@ -9,6 +9,7 @@ pub mod issue;
 pub mod names;
 pub mod query;
 pub mod rank;
+pub mod resolved;
 pub mod run;
 mod scores;
 mod terms;

@@ -1,11 +1,38 @@
-//! Maps names of technicians, services, aspects, languages and sources to the reviews that have them.
+//! The reviews that mention each person, service, aspect, language or source, by every name that finds it.
+//!
+//! What a name means is decided by [`Names`], for REST, MCP and pages alike.
 
+use std::collections::HashMap;
+
+use crate::dataset::names::{
+    Meaning, NameMatch, Names, NamesBuilder, SpellingKind, is_title, words,
+};
 use crate::model::insights::{Aspect, Polarity};
-use crate::model::{Review, Row, Taxonomy};
-use crate::search::fold::fold;
+use crate::model::{Concept, Review, Row, Taxonomy};
 use crate::search::rows::RowSet;
 use crate::search::work::{NAME, Work};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+/// Largest number of names in a [`WrongName`].
+pub const NAMES_MAX: usize = 5;
+
+/// Limits of the comparison with an unknown name, which bound the time of a hint.
+const NAMES_COMPARED: usize = 2_000;
+const NAME_CHARS_COMPARED: usize = 64;
+const PARTS_COMPARED: usize = 5;
+
+/// Jaro-Winkler similarity from which a name is similar to an unknown one.
+const LIKENESS_MIN: f64 = 0.75;
+
+/// What a name in a request means.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ResolvedName<'i> {
+    /// The published name or id of the entry.
+    pub name: &'i str,
+    /// What the matching text is to the entry.
+    pub kind: SpellingKind,
+    /// The name, alias, label or phrase that matches, as the operator wrote it.
+    pub spelling: &'i str,
+}
 
 /// Why a name does not identify an entry.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -19,225 +46,175 @@ pub struct WrongName<'i> {
     pub is_unknown: bool,
 }
 
-/// Largest number of names in a [`WrongName`].
-pub const NAMES_MAX: usize = 5;
-
-/// The rows of each folded name.
+/// Entries of one kind with the rows that mention them.
 #[derive(Clone, Debug, Default)]
 pub(super) struct NameRows {
-    /// Sorted by the folded name.
-    keys: Vec<Key>,
-    /// NameRows or ids as they are published, each with its rows.
-    entries: Vec<(Box<str>, RowSet)>,
-    /// The entries with a name that contains each word.
-    by_word: BTreeMap<Box<str>, Vec<u32>>,
+    names: Names,
+    /// The rows of each entry, by its number.
+    rows: Vec<RowSet>,
 }
-
-/// A name of one or more entries.
-#[derive(Clone, Debug)]
-struct Key {
-    folded: Box<str>,
-    entries: Box<[u32]>,
-    /// The rows of all entries, if there are several.
-    union: Option<RowSet>,
-}
-
-/// Entries by name or id, each with its other names.
-type Entries<'a> = Vec<(&'a str, Vec<&'a str>)>;
 
 impl NameRows {
-    /// Collects the `names` of each review; `known` has the entries that have further names.
-    pub(super) fn of<'a, N: IntoIterator<Item = &'a str>>(
-        reviews: &'a [Review],
-        known: Entries<'a>,
-        names: impl Fn(&'a Review) -> N,
+    /// Finds the entry of each mention that `mentions` returns of a review; one that is not listed is an entry of its own.
+    pub(super) fn of<'r, N: IntoIterator<Item = &'r str>>(
+        reviews: &'r [Review],
+        listed: NamesBuilder,
+        mentions: impl Fn(&'r Review) -> N,
     ) -> NameRows {
-        let rows = (0..).zip(reviews);
-        let mentions =
-            rows.flat_map(|(row, review)| names(review).into_iter().map(move |name| (row, name)));
-        NameRows::build(known, mentions, reviews.len() as u32)
-    }
-
-    /// Builds the sets of rows from `mentions` (rows and names), out of `total` rows.
-    fn build<'a>(
-        known: Entries<'a>,
-        mentions: impl Iterator<Item = (u32, &'a str)>,
-        total: u32,
-    ) -> NameRows {
-        let mut numbers: HashMap<&str, usize> = HashMap::new();
-        let mut entries: Vec<(&str, Vec<u32>)> = Vec::new();
-        let mut keys: BTreeMap<String, BTreeSet<u32>> = BTreeMap::new();
-        let mut add_key = |name: &str, number: usize| {
-            keys.entry(fold(name)).or_default().insert(number as u32);
-        };
-        let mut number_of = |name: &'a str, others: Vec<&str>, row: Option<u32>| {
-            let number = *numbers.entry(name).or_insert(entries.len());
-            if number == entries.len() {
-                entries.push((name, Vec::new()));
-                add_key(name, number);
-            }
-            others.into_iter().for_each(|other| add_key(other, number));
-            entries[number].1.extend(row);
-        };
-        for (name, others) in known {
-            number_of(name, others, None);
-        }
-        for (row, name) in mentions {
-            number_of(name, Vec::new(), Some(row));
-        }
-        for (_, rows) in &mut entries {
-            rows.sort_unstable();
-            rows.dedup();
-        }
-        let union_of = |numbers: &BTreeSet<u32>| {
-            let of_each = numbers
-                .iter()
-                .flat_map(|number| &entries[*number as usize].1);
-            let all: BTreeSet<u32> = of_each.copied().collect();
-            RowSet::new(all.into_iter().collect(), total)
-        };
-        let key = |(folded, numbers): (String, BTreeSet<u32>)| Key {
-            folded: folded.into(),
-            union: (numbers.len() > 1).then(|| union_of(&numbers)),
-            entries: numbers.into_iter().collect(),
-        };
-        let keys: Vec<Key> = keys.into_iter().map(key).collect();
-        let mut by_word: BTreeMap<Box<str>, Vec<u32>> = BTreeMap::new();
-        for key in &keys {
-            for word in words(&key.folded) {
-                by_word.entry(word.into()).or_default().extend(&key.entries);
+        let mut names = listed;
+        let mut numbers: HashMap<&str, u32> = HashMap::new();
+        let mut rows_of: Vec<Vec<u32>> = Vec::new();
+        for (row, review) in (0..).zip(reviews) {
+            for mention in mentions(review) {
+                let number = numbers.entry(mention);
+                let entry = *number.or_insert_with(|| names.entry_of_mention(mention)) as usize;
+                if rows_of.len() <= entry {
+                    rows_of.resize(entry + 1, Vec::new());
+                }
+                rows_of[entry].push(row);
             }
         }
-        for entries in by_word.values_mut() {
-            entries.sort_unstable();
-            entries.dedup();
+        let names = names.finish();
+        rows_of.resize(names.len(), Vec::new());
+        let mut rows = Vec::new();
+        for mut of_entry in rows_of {
+            of_entry.dedup();
+            rows.push(RowSet::new(of_entry, reviews.len() as u32));
         }
-        let entries = entries.into_iter();
-        let entries = entries.map(|(name, rows)| (name.into(), RowSet::new(rows, total)));
-        NameRows {
-            keys,
-            entries: entries.collect(),
-            by_word,
-        }
+        NameRows { names, rows }
     }
 
-    /// Returns the rows of the folded `name`, which is the whole name of an entry; `None` if there is no such entry.
+    /// Returns the rows of the entry whose name, alias or phrase is the folded `name`.
     pub(super) fn rows_of_whole(&self, name: &str) -> Option<&RowSet> {
-        let key = self.key(name)?;
-        match key.entries[..] {
-            [entry] => Some(&self.entries[entry as usize].1),
-            _ => key.union.as_ref(),
+        match self.names.find_whole(name) {
+            Meaning::One(found) => Some(&self.rows[found.entry as usize]),
+            Meaning::Several(_) | Meaning::Unknown => None,
         }
     }
 
-    /// Returns the rows of the folded `name`, or of the only entry that it is a part of.
+    /// Returns the rows of the only entry that the folded `name` means.
     pub(super) fn rows(&self, name: &str, work: &mut Work) -> Option<&RowSet> {
-        if let Some(rows) = self.rows_of_whole(name) {
-            return Some(rows);
-        }
-        match self.entries_with(name, work)[..] {
-            [entry] => Some(&self.entries[entry as usize].1),
-            _ => None,
+        match self.find(name, work) {
+            Meaning::One(found) => Some(&self.rows[found.entry as usize]),
+            Meaning::Several(_) | Meaning::Unknown => None,
         }
     }
 
-    /// Returns the entry that the folded `name` identifies: by its whole name (the first entry if several share it), or
-    /// by words of its names in any order. Linear in the number of names; spelling is compared with the first 2,000, as
-    /// long as `work` is left.
+    /// Returns the entry that the folded `name` means. Spelling is compared with the first 2,000 names, as long as `work`
+    /// is left.
     ///
     /// # Errors
     /// No entry, or several.
-    pub(super) fn resolve(&self, name: &str, work: &mut Work) -> Result<&str, WrongName<'_>> {
-        let published = |entry: &u32| &*self.entries[*entry as usize].0;
-        if let Some(entry) = self.key(name).and_then(|key| key.entries.first()) {
-            return Ok(published(entry));
-        }
-        let found = self.entries_with(name, work);
-        if let [entry] = &found[..] {
-            return Ok(published(entry));
-        }
-        let is_unknown = found.is_empty();
-        let entries = if is_unknown {
-            self.nearest(name, work)
-        } else {
-            found
-        };
-        let names: Vec<&str> = entries.iter().take(NAMES_MAX).map(published).collect();
-        let problem = match (is_unknown, names.is_empty()) {
-            (true, true) if self.entries.is_empty() => {
-                "is unknown: no review has a value".to_owned()
+    pub(super) fn resolve(
+        &self,
+        name: &str,
+        work: &mut Work,
+    ) -> Result<ResolvedName<'_>, WrongName<'_>> {
+        match self.find(name, work) {
+            Meaning::One(found) => Ok(ResolvedName {
+                name: self.names.name(found.entry),
+                kind: found.kind,
+                spelling: found.spelling,
+            }),
+            Meaning::Several(entries) => {
+                let names = self.published(&entries);
+                Err(WrongName {
+                    problem: format!("may mean {}", names.join(" or ")),
+                    names,
+                    is_unknown: false,
+                })
             }
-            (true, true) => "is unknown".to_owned(),
-            (true, false) => format!("is unknown; the nearest: {}", names.join(", ")),
-            (false, _) => format!("may mean {}", names.join(" or ")),
-        };
-        Err(WrongName {
-            problem,
-            names,
-            is_unknown,
-        })
+            Meaning::Unknown => {
+                let names = self.published(&self.nearest(name, work));
+                let problem = if self.names.is_empty() {
+                    "is unknown: no review has a value".to_owned()
+                } else if names.is_empty() {
+                    "is unknown".to_owned()
+                } else {
+                    format!("is unknown; the nearest: {}", names.join(", "))
+                };
+                Err(WrongName {
+                    problem,
+                    names,
+                    is_unknown: true,
+                })
+            }
+        }
     }
 
     /// Calls `each` with the rows that mention an entry with a name that contains the folded `word`; a row may come
     /// several times.
     pub(super) fn each_row_with_word(&self, word: &str, mut each: impl FnMut(u32)) {
-        for entry in self.by_word.get(word).into_iter().flatten() {
-            self.entries[*entry as usize].1.each_row(&mut each);
+        for entry in self.names.entries_with_word(word) {
+            self.rows[entry as usize].each_row(&mut each);
         }
     }
 
-    fn key(&self, name: &str) -> Option<&Key> {
-        let at = self.keys.binary_search_by(|key| (*key.folded).cmp(name));
-        self.keys.get(at.ok()?)
-    }
-
-    /// Returns the entries with a name that contains all words of `name`, or else all except its titles, ascending.
-    fn entries_with(&self, name: &str, work: &mut Work) -> Vec<u32> {
-        work.spend(self.keys.len() as u64 * NAME);
-        let all = words(name).collect();
-        let untitled = words(name).filter(is_no_title).collect();
-        let mut found = BTreeSet::new();
-        for asked in [all, untitled] as [Vec<&str>; 2] {
-            let holds =
-                |key: &&Key| (asked.iter()).all(|one| words(&key.folded).any(|word| word == *one));
-            if found.is_empty() && !asked.is_empty() {
-                let keys = self.keys.iter().filter(holds);
-                found.extend(keys.flat_map(|key| key.entries.iter().copied()));
-            }
+    fn find(&self, name: &str, work: &mut Work) -> Meaning<'_> {
+        let whole = self.names.find_whole(name);
+        if whole != Meaning::Unknown {
+            return whole;
         }
-        found.into_iter().collect()
+        work.spend(self.names.compared(name) as u64 * NAME);
+        self.names.find(name)
     }
 
-    /// Returns the entries whose name or a word of it is most similar to `name` or a word of that; only those from
-    /// [`LIKENESS_MIN`] on, if there are any. None if `work` does not suffice to compare all.
+    fn published(&self, entries: &[u32]) -> Vec<&str> {
+        let entries = entries.iter().take(NAMES_MAX);
+        entries.map(|entry| self.names.name(*entry)).collect()
+    }
+
+    /// Returns the entries with a spelling, or a word of one, that is most similar to `name` or a word of that; only those
+    /// from [`LIKENESS_MIN`] on, if there are any. None if `work` does not suffice to compare all.
     fn nearest(&self, name: &str, work: &mut Work) -> Vec<u32> {
         let asked: String = name.chars().take(NAME_CHARS_COMPARED).collect();
         let asked: Vec<&str> = parts(&asked).take(PARTS_COMPARED).collect();
-        let mut near: Vec<(f64, u32)> = Vec::new();
-        let keys = self.keys.iter().filter(|key| !key.folded.is_empty());
-        for key in keys.take(NAMES_COMPARED) {
+        let mut near: Vec<Likeness> = Vec::new();
+        for (spelling, entry) in self.names.spellings().take(NAMES_COMPARED) {
             if work.is_spent() {
                 return Vec::new();
             }
-            work.spend(likeness_work(&asked, &key.folded));
-            let pairs =
-                parts(&key.folded).flat_map(|part| asked.iter().map(move |asked| (*asked, part)));
-            let likeness = pairs.map(|(asked, part)| strsim::jaro_winkler(asked, part));
-            let likeness = likeness.fold(0.0, f64::max);
-            near.extend(key.entries.iter().map(|entry| (likeness, *entry)));
+            work.spend(likeness_work(&asked, spelling));
+            near.push(Likeness {
+                entry,
+                likeness: likeness(&asked, spelling),
+            });
         }
-        near.sort_by(|left, right| right.0.total_cmp(&left.0).then(left.1.cmp(&right.1)));
-        if near.first().is_some_and(|best| best.0 >= LIKENESS_MIN) {
-            near.retain(|(likeness, _)| *likeness >= LIKENESS_MIN);
+        near.sort_by(|left, right| {
+            let by_likeness = right.likeness.total_cmp(&left.likeness);
+            by_likeness.then(left.entry.cmp(&right.entry))
+        });
+        if near
+            .first()
+            .is_some_and(|best| best.likeness >= LIKENESS_MIN)
+        {
+            near.retain(|other| other.likeness >= LIKENESS_MIN);
         }
         let mut entries: Vec<u32> = Vec::new();
-        for (_, entry) in near {
+        for Likeness { entry, .. } in near {
             if entries.len() < NAMES_MAX && !entries.contains(&entry) {
                 entries.push(entry);
             }
         }
         entries
     }
+}
+
+/// How similar an entry is to an unknown name, from 0 to 1.
+struct Likeness {
+    entry: u32,
+    likeness: f64,
+}
+
+/// Returns the largest similarity of a part of `name` and one of `asked`.
+fn likeness(asked: &[&str], name: &str) -> f64 {
+    let mut most = 0.0;
+    for part in parts(name) {
+        for asked in asked {
+            most = f64::max(most, strsim::jaro_winkler(asked, part));
+        }
+    }
+    most
 }
 
 /// Returns the work to compare the parts of two names: each character of one with each of the other, for the whole name
@@ -247,71 +224,94 @@ fn likeness_work(asked: &[&str], name: &str) -> u64 {
     NAME + (asked * name.len()) as u64
 }
 
-/// Limits of the comparison with an unknown name, which bound the time of a hint.
-const NAMES_COMPARED: usize = 2_000;
-const NAME_CHARS_COMPARED: usize = 64;
-const PARTS_COMPARED: usize = 5;
-
-/// Jaro-Winkler similarity from which a name is similar to an unknown one.
-const LIKENESS_MIN: f64 = 0.75;
-
-/// Folded titles that a request may add to a name.
-const TITLES: &str = " mr mrs ms miss mx dr prof professor attorney counselor herr frau sr sra srta senor senora senorita \
-don dona licenciado licenciada abogado abogada ";
-
-fn is_no_title(word: &&str) -> bool {
-    !TITLES.split(' ').any(|title| title == *word)
-}
-
-fn words(name: &str) -> impl Iterator<Item = &str> {
-    let parts = name.split(|character: char| !character.is_alphanumeric());
-    parts.filter(|word| !word.is_empty())
-}
-
 /// Returns the parts of a name that are compared: the whole name, and its words of three bytes or more without titles.
 /// The O of "O'Neill" would be similar to every name that begins with it.
 fn parts(name: &str) -> impl Iterator<Item = &str> {
-    let long = words(name).filter(|word| word.len() > 2);
-    [name].into_iter().chain(long.filter(is_no_title))
+    let long = words(name).filter(|word| word.len() > 2 && !is_title(word));
+    [name].into_iter().chain(long)
 }
 
 /// The reviews that mention each aspect of the insights: all, and those of each polarity.
 #[derive(Clone, Debug)]
-pub(super) struct Aspects([NameRows; 4]);
+pub(super) struct AspectRows {
+    /// The aspects with the reviews that mention them, whatever they say.
+    all: NameRows,
+    /// The rows of each aspect, by polarity.
+    by_polarity: [Vec<RowSet>; 3],
+    /// The rows that mention any aspect, and those of each polarity.
+    any: RowSet,
+    any_by_polarity: [RowSet; 3],
+}
 
-impl Aspects {
-    /// Collects the rows that mention each of `aspects`, by id, label or a phrase of the taxonomy.
-    pub(super) fn of(aspects: &[Aspect], taxonomy: &Taxonomy, total: u32) -> Aspects {
-        let [first, second, third] = Polarity::ALL.map(Some);
-        Aspects([None, first, second, third].map(|polarity| {
-            let known = aspects.iter().map(|aspect| {
-                let concepts = taxonomy.aspects.iter();
-                let concept = concepts.filter(|concept| concept.id == aspect.id);
-                let phrases =
-                    concept.flat_map(|concept| concept.phrases.iter().map(String::as_str));
-                let names = [&*aspect.label].into_iter().chain(phrases);
-                (&*aspect.id, names.collect())
-            });
-            let mentions = aspects.iter().flat_map(|aspect| {
-                let rows = match polarity {
-                    None => &aspect.rows,
-                    Some(polarity) => &aspect.rows_by_polarity[polarity as usize],
-                };
-                let names = |row: &Row| [(row.0, &*aspect.id), (row.0, ANY)];
-                rows.iter().flat_map(names)
-            });
-            NameRows::build(known.collect(), mentions, total)
-        }))
+impl AspectRows {
+    /// Collects the rows that mention each of `aspects`; the taxonomy has their phrases, and aspects that no review
+    /// mentions. `total` is the number of reviews.
+    pub(super) fn of(aspects: &[Aspect], taxonomy: &Taxonomy, total: u32) -> AspectRows {
+        let mut names = NamesBuilder::new(false);
+        let mut all = Vec::new();
+        for aspect in aspects {
+            let entry = names.add_entry(&aspect.id);
+            names.add_spelling(entry, SpellingKind::Alias, &aspect.label);
+            if let Some(concept) = taxonomy.aspects.iter().find(|one| one.id == aspect.id) {
+                names.add_spelling(entry, SpellingKind::Alias, &concept.label);
+                for phrase in &concept.phrases {
+                    names.add_spelling(entry, SpellingKind::Phrase, phrase);
+                }
+            }
+            all.push(row_set([&*aspect.rows], total));
+        }
+        let is_measured = |concept: &Concept| aspects.iter().any(|aspect| aspect.id == concept.id);
+        for concept in taxonomy
+            .aspects
+            .iter()
+            .filter(|concept| !is_measured(concept))
+        {
+            names.add_concept(concept);
+            all.push(row_set([], total));
+        }
+        let of_polarity = |polarity: Polarity, aspect: &Aspect| {
+            row_set([&*aspect.rows_by_polarity[polarity as usize]], total)
+        };
+        let count = all.len();
+        let by_polarity = Polarity::ALL.map(|polarity| {
+            let mut rows: Vec<RowSet> = aspects
+                .iter()
+                .map(|aspect| of_polarity(polarity, aspect))
+                .collect();
+            rows.resize(count, row_set([], total));
+            rows
+        });
+        let any_by_polarity = Polarity::ALL.map(|polarity| {
+            row_set(
+                aspects
+                    .iter()
+                    .map(|aspect| &*aspect.rows_by_polarity[polarity as usize]),
+                total,
+            )
+        });
+        AspectRows {
+            all: NameRows {
+                names: names.finish(),
+                rows: all,
+            },
+            by_polarity,
+            any: row_set(aspects.iter().map(|aspect| &*aspect.rows), total),
+            any_by_polarity,
+        }
     }
 
-    /// Returns the aspect that the folded `name` identifies, as [`NameRows::resolve`] does.
-    pub(super) fn resolve(&self, name: &str, work: &mut Work) -> Result<&str, WrongName<'_>> {
-        self.0[0].resolve(name, work)
+    /// Returns the aspect that the folded `name` means, as [`NameRows::resolve`] does.
+    pub(super) fn resolve(
+        &self,
+        name: &str,
+        work: &mut Work,
+    ) -> Result<ResolvedName<'_>, WrongName<'_>> {
+        self.all.resolve(name, work)
     }
 
     /// Returns the aspects with the reviews that mention them, whatever they say.
     pub(super) fn of_any_polarity(&self) -> &NameRows {
-        &self.0[0]
+        &self.all
     }
 
     /// Returns the rows that mention the folded `aspect`, or any, with `polarity`, or any.
@@ -321,10 +321,26 @@ impl Aspects {
         polarity: Option<Polarity>,
         work: &mut Work,
     ) -> Option<&RowSet> {
-        let names = &self.0[polarity.map_or(0, |polarity| polarity as usize + 1)];
-        names.rows(aspect.unwrap_or(ANY), work)
+        let Some(name) = aspect else {
+            return Some(match polarity {
+                Some(polarity) => &self.any_by_polarity[polarity as usize],
+                None => &self.any,
+            });
+        };
+        let Meaning::One(NameMatch { entry, .. }) = self.all.find(name, work) else {
+            return None;
+        };
+        Some(match polarity {
+            Some(polarity) => &self.by_polarity[polarity as usize][entry as usize],
+            None => &self.all.rows[entry as usize],
+        })
     }
 }
 
-/// The entry of the reviews that mention any aspect; no request can name it.
-const ANY: &str = "";
+/// Returns the rows of all `lists`.
+fn row_set<'r>(lists: impl IntoIterator<Item = &'r [Row]>, total: u32) -> RowSet {
+    let mut rows: Vec<u32> = lists.into_iter().flatten().map(|row| row.0).collect();
+    rows.sort_unstable();
+    rows.dedup();
+    RowSet::new(rows, total)
+}

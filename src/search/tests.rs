@@ -103,7 +103,8 @@ fn a_name_stands_for_what_it_names_alone_or_is_like_others() {
     let index = index();
     let resolve = |name| {
         let found = index.resolve(Parameter::MentionsTechnician, name, &mut Work::for_hints());
-        found.expect("people have names")
+        let found = found.expect("people have names");
+        found.map(|resolved| resolved.name)
     };
     let wrong = |name| resolve(name).expect_err("no person has this name");
     assert_eq!(resolve("okafor"), Ok("Adaeze Okafor"));

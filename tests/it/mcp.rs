@@ -215,6 +215,27 @@ fn hints(page: &Value, part: &str) -> bool {
     page["hint"].as_str().unwrap().contains(part)
 }
 
+#[test]
+fn a_tool_says_what_a_name_was_taken_for() {
+    for (tool, arguments, name) in [
+        ("get_aspect_sentiment", json!({"aspect": "rude"}), "empathy"),
+        ("get_service", json!({"service": "executor"}), "probate"),
+        (
+            "search_reviews",
+            json!({"mentions_service": "executor"}),
+            "probate",
+        ),
+        (
+            "get_technician",
+            json!({"name": "Dr. Okafor"}),
+            "Adaeze Okafor",
+        ),
+    ] {
+        let answer = answered(tool, &arguments).expect("a name that is listed");
+        assert_eq!(answer["resolved_names"][0]["name"], name, "{tool}");
+    }
+}
+
 /// Typical searches of people and models, each with a part of a text that has to be found.
 #[test]
 fn questions_are_answered_in_one_call() {

@@ -103,7 +103,47 @@ fn links_keep_order_and_filters_from_page_to_page_in_any_spelling() {
     }
 }
 
-/// Each request finds nothing; its hints contain the message, and for unknown names the nearest known ones.
+#[test]
+fn a_service_is_found_by_a_phrase_as_by_its_id() {
+    let by_id = search("mentions_service=estate-planning").json();
+    let by_phrase = search("mentions_service=Living+Trust").json();
+    assert!(by_id["matched"].as_u64() > Some(0), "{by_id}");
+    assert_eq!(by_phrase["reviews"], by_id["reviews"]);
+}
+
+#[test]
+fn a_response_says_what_a_name_was_taken_for() {
+    for (query, name, by, spelling) in [
+        ("aspect=Rude", "empathy", "phrase", "rude"),
+        ("mentions_service=executor", "probate", "phrase", "executor"),
+        (
+            "mentions_service=DUI+and+traffic",
+            "dui",
+            "alias",
+            "DUI and traffic",
+        ),
+        ("mentions_technician=Shay", "Seamus O'Dowd", "alias", "Shay"),
+        (
+            "mentions_technician=Frau+Dr.+Thornquist",
+            "Ingrid Thornquist",
+            "part",
+            "Ingrid Thornquist",
+        ),
+    ] {
+        let answer = search(query).json();
+        let parameter = query.split('=').next().expect("a parameter");
+        let told = json!([{"parameter": parameter, "name": name, "by": by, "spelling": spelling}]);
+        assert_eq!(answer["resolved_names"], told, "{query}");
+        assert!(answer["matched"].as_u64() > Some(0), "{query}");
+    }
+}
+
+#[test]
+fn a_name_or_id_itself_needs_no_word_about_it() {
+    let answer = search("mentions_technician=adaeze+okafor&mentions_service=probate").json();
+    assert_eq!(answer.get("resolved_names"), None);
+}
+
 #[test]
 fn the_detected_language_of_a_review_is_published_and_a_filter() {
     let answer = search("language=es").json();
@@ -114,6 +154,7 @@ fn the_detected_language_of_a_review_is_published_and_a_filter() {
     }
 }
 
+/// Each request finds nothing; its hints contain the message, and for unknown names the nearest known ones.
 #[test]
 fn a_search_that_finds_nothing_says_what_to_try() {
     for (query, message) in [
@@ -129,6 +170,10 @@ fn a_search_that_finds_nothing_says_what_to_try() {
         ("mentions_technician=zzz", "is unknown; the nearest: "),
         ("aspect=zzz", "is unknown; the nearest: "),
         ("language=zz", "is unknown; the nearest: "),
+        (
+            "mentions_technician=Reyes",
+            "may mean Daniel Reyes or Marisol Reyes",
+        ),
     ] {
         let answer = search(query).json();
         assert_eq!(answer["matched"], 0, "{query}");

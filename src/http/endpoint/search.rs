@@ -16,6 +16,7 @@ use crate::search::envelope::Frame;
 use crate::search::hints::hints;
 use crate::search::query::{self, Buffers};
 use crate::search::rank;
+use crate::search::resolved::resolved_names;
 use crate::search::run::{self, Page};
 use crate::search::work::Work;
 use crate::snapshot::Snapshot;
@@ -59,6 +60,7 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
             let snapshot = served.snapshot();
             let page = rank::search(&snapshot.index, &query, run);
             frame.render(&page, query.ignored);
+            frame.add_resolved_names(&resolved_names(&snapshot.index, &query.filter));
             if page.matched == 0 {
                 frame.add_hints(&hints(&snapshot.index, &query, run, &mut Work::for_hints()));
             }

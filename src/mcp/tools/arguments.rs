@@ -11,11 +11,19 @@ use crate::mcp::result::NOT_READY;
 use crate::model::Row;
 use crate::search::fold::fold;
 use crate::search::issue::{Code, Issue, Issues};
-use crate::search::names::{NAMES_MAX, WrongName};
+use crate::search::names::{NAMES_MAX, ResolvedName, WrongName};
 use crate::search::query::{Parameter, TEXT_BYTES_MAX};
 use crate::wire::date::{Date, parse_date};
 use crate::wire::json::quote;
 use crate::wire::text::cut;
+
+/// A person, service or aspect that an argument means.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::mcp) struct FoundByName<'c> {
+    pub(in crate::mcp) entry: &'c Named,
+    /// The name, alias, label, phrase or part that was found.
+    pub(in crate::mcp) resolved: ResolvedName<'c>,
+}
 
 /// The members of `arguments`, and the issues found so far.
 pub(in crate::mcp) struct Arguments<'v> {
@@ -86,39 +94,36 @@ impl<'v> Arguments<'v> {
         row
     }
 
-    /// Returns the person, service or aspect named by the string `given` of the argument `name`, ignoring case: by its
-    /// whole name, or by a part of a name that matches only one entry. Any other string, unless it is empty, is an
-    /// issue that suggests names.
+    /// Returns the person, service or aspect that the `text` of the argument `name` means, by the rules of a search. Any
+    /// other text, unless it is empty, is an issue that suggests names.
     pub(in crate::mcp) fn named<'c>(
         &mut self,
         catalog: &'c Catalog,
         name: &'static str,
         parameter: Parameter,
-        given: &str,
+        text: &str,
         work: &mut RequestWork,
-    ) -> Option<&'c Named> {
-        let entries = catalog.names(parameter);
-        let folded = fold(given);
-        // The index does not know phrases of services, nor aspects that were not measured.
-        let whole = entries.iter().find(|entry| entry.folded.contains(&folded));
-        let resolved = catalog
-            .snapshot
-            .index
-            .resolve(parameter, &folded, &mut work.hints);
-        let found = whole.or_else(|| {
-            let part = resolved.as_ref()?.as_ref().ok()?;
-            entries.iter().find(|entry| entry.name == *part)
-        });
-        if found.is_none() && !given.is_empty() {
-            let problem = match resolved {
-                Some(Err(wrong)) => problem_of(catalog, parameter, &folded, wrong),
-                Some(Ok(_)) => "is unknown".to_owned(),
-                // Aspects have no rows yet.
-                None => NOT_READY.to_owned(),
-            };
-            self.refuse(name, Code::UnknownValue, problem, given);
+    ) -> Option<FoundByName<'c>> {
+        if text.is_empty() {
+            return None;
         }
-        found
+        let folded = fold(text);
+        let index = &catalog.snapshot.index;
+        let problem = match index.resolve(parameter, &folded, &mut work.hints) {
+            Some(Ok(resolved)) => {
+                let mut entries = catalog.names(parameter).iter();
+                match entries.find(|entry| entry.name == resolved.name) {
+                    Some(entry) => return Some(FoundByName { entry, resolved }),
+                    // Reviews mention it, but neither the business nor the taxonomy lists it.
+                    None => "is unknown".to_owned(),
+                }
+            }
+            Some(Err(wrong)) => problem_of(catalog, parameter, &folded, wrong),
+            // Aspects have no rows yet.
+            None => NOT_READY.to_owned(),
+        };
+        self.refuse(name, Code::UnknownValue, problem, text);
+        None
     }
 
     /// Returns the words of an array, or a single string, each one of `choices`; empty if the argument is not given.

@@ -11,6 +11,7 @@ use crate::mcp::result::fit;
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
+use crate::search::resolved::{ResolvedParameter, add_resolved_names};
 use crate::wire::sentence::sentences;
 use crate::wire::text::truncate;
 
@@ -42,7 +43,8 @@ pub(super) fn get_aspect_sentiment(
     let mut arguments = Arguments::new(members, &["aspect", "polarity"]);
     let polarities = arguments.words("polarity", &Polarity::ALL.map(Polarity::word));
     let what = "must be the id, the label or a phrase of an aspect";
-    let named = find(catalog, arguments, "aspect", Parameter::Aspect, what, work)?;
+    let found = find(catalog, arguments, "aspect", Parameter::Aspect, what, work)?;
+    let named = found.entry;
     let insights = catalog.snapshot.insights_value();
     let measured = insights.and_then(|insights| {
         let mut aspects = insights.aspects.iter();
@@ -72,7 +74,10 @@ pub(super) fn get_aspect_sentiment(
         }
         answer["quotes"][polarity.word()] = quotes.into();
     }
-    Ok(fit(answer))
+    let mut json = fit(answer);
+    let told = ResolvedParameter::told("aspect", found.resolved);
+    add_resolved_names(&mut json, told.as_slice());
+    Ok(json)
 }
 
 fn figures(aspect: &Aspect) -> Value {

@@ -4,8 +4,8 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::Members;
-use super::arguments::Arguments;
-use crate::mcp::catalog::{Catalog, Named, rating_figures};
+use super::arguments::{Arguments, FoundByName};
+use crate::mcp::catalog::{Catalog, rating_figures};
 use crate::mcp::jsonrpc::open_object;
 use crate::mcp::lean::push_lean;
 use crate::mcp::request_work::RequestWork;
@@ -13,6 +13,7 @@ use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
+use crate::search::resolved::{ResolvedParameter, add_resolved_names};
 use crate::search::run::{Page, Scratch, run};
 use crate::snapshot::Snapshot;
 
@@ -89,7 +90,14 @@ pub(super) fn get_technician(
     let parameter = Parameter::MentionsTechnician;
     let what = "must be the name of a person, or a part of it";
     let person = find(catalog, arguments, "name", parameter, what, work)?;
-    Ok(mentioned(catalog, "technician", person, parameter, work))
+    Ok(mentioned(
+        catalog,
+        "name",
+        "technician",
+        person,
+        parameter,
+        work,
+    ))
 }
 
 /// Returns the description of a service and the figures of the reviews that mention it.
@@ -102,7 +110,9 @@ pub(super) fn get_service(
     let parameter = Parameter::MentionsService;
     let what = "must be the id or label of a service, or a part of it";
     let service = find(catalog, arguments, "service", parameter, what, work)?;
-    Ok(mentioned(catalog, "service", service, parameter, work))
+    Ok(mentioned(
+        catalog, "service", "service", service, parameter, work,
+    ))
 }
 
 /// Reads the last argument of a tool, which names a person, service or aspect.
@@ -113,7 +123,7 @@ pub(super) fn find<'c>(
     parameter: Parameter,
     what: &'static str,
     work: &mut RequestWork,
-) -> Result<&'c Named, Issues> {
+) -> Result<FoundByName<'c>, Issues> {
     let name = arguments.text(argument, what);
     let found = arguments.named(catalog, argument, parameter, name, work);
     arguments.finish()?;
@@ -123,12 +133,14 @@ pub(super) fn find<'c>(
 /// Returns the entry with the number, ratings and dates of the reviews that mention it, and the newest three.
 fn mentioned(
     catalog: &Catalog,
+    argument: &'static str,
     key: &str,
-    entry: &Named,
+    found: FoundByName<'_>,
     parameter: Parameter,
     work: &mut RequestWork,
 ) -> Vec<u8> {
     let snapshot = &catalog.snapshot;
+    let entry = found.entry;
     let mut scratch = Scratch::default();
     let mut search = |ratings, sort, limit| -> Page {
         let filter = entry.filter(parameter);
@@ -166,6 +178,8 @@ fn mentioned(
         push_lean(&mut json, snapshot.review(*row));
     }
     json.extend_from_slice(b"]}");
+    let told = ResolvedParameter::told(argument, found.resolved);
+    add_resolved_names(&mut json, told.as_slice());
     json
 }
 

@@ -19,6 +19,7 @@ use crate::search::hints::{Hint, hints};
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
 use crate::search::rank::{self, can_rank};
+use crate::search::resolved::{add_resolved_names, resolved_names};
 use crate::search::run::{Page, Scratch, cursor_at, run};
 use crate::wire::json::push_string;
 use crate::wire::text::cut;
@@ -311,6 +312,8 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>) -> Vec<u8> {
     push_head(&mut json, page.matched, page.ranked, returned, Some(cursor));
     json.extend_from_slice(&reviews);
     push_tail(&mut json, query.ignored);
+    let names = resolved_names(&snapshot.index, &query.filter);
+    add_resolved_names(&mut json, &names);
     json
 }
 

@@ -219,8 +219,15 @@ fn fifty_reviews_take_at_most_two_thirds_of_their_stored_bytes() {
 fn an_aspect_is_quoted_by_polarity_and_found_by_label_id_and_phrase() {
     let ask = |arguments: Value| answer("get_aspect_sentiment", arguments);
     let fees = ask(json!({"aspect": "fees"}));
-    assert_eq!(ask(json!({"aspect": "FEES and billing"})), fees);
-    assert_eq!(ask(json!({"aspect": "invoice"})), fees);
+    for (name, by) in [("FEES and billing", "alias"), ("invoice", "phrase")] {
+        let mut found = ask(json!({"aspect": name}));
+        assert_eq!(found["resolved_names"][0]["by"], by, "{name}");
+        found
+            .as_object_mut()
+            .expect("an object")
+            .remove("resolved_names");
+        assert_eq!(found, fees, "{name}");
+    }
     for polarity in ["negative", "neutral", "positive"] {
         let quotes = list(&fees["quotes"][polarity]);
         assert!((1..=5).contains(&quotes.len()), "{polarity}");

@@ -69,36 +69,63 @@ struct Searched {
     insights: Insights,
     /// The folded text of each review.
     folded: Vec<String>,
-    technicians: Entries,
-    services: Entries,
-    aspects: Entries,
+    technicians: Vec<NamedEntry>,
+    services: Vec<NamedEntry>,
+    aspects: Vec<NamedEntry>,
 }
 
-/// Entries, each with all its names, the one used in reviews first.
-type Entries = Vec<Vec<String>>;
+/// A person, service or aspect.
+struct NamedEntry {
+    /// The name or id that reviews use.
+    name: String,
+    /// Aliases of a person, the label of a service or aspect.
+    aliases: Vec<String>,
+    phrases: Vec<String>,
+    /// Whether titles before the name are ignored.
+    is_person: bool,
+}
+
+impl NamedEntry {
+    fn of_person(person: &Technician) -> NamedEntry {
+        NamedEntry {
+            name: person.name.clone(),
+            aliases: person.aliases.clone(),
+            phrases: Vec::new(),
+            is_person: true,
+        }
+    }
+
+    fn of_concept(concept: &Concept) -> NamedEntry {
+        NamedEntry {
+            name: concept.id.clone(),
+            aliases: vec![concept.label.clone()],
+            phrases: concept.phrases.clone(),
+            is_person: false,
+        }
+    }
+
+    fn names_and_aliases(&self) -> impl Iterator<Item = &String> {
+        std::iter::once(&self.name).chain(&self.aliases)
+    }
+}
 
 impl Searched {
     fn new(reviews: Vec<Review>, taxonomy: &Taxonomy, insights: Insights) -> Searched {
-        let technician = |one: &Technician| [slice::from_ref(&one.name), &one.aliases].concat();
-        let concept = |one: &Concept| vec![one.id.clone(), one.label.clone()];
-        let mut technicians: Entries = taxonomy.technicians.iter().map(technician).collect();
-        let mut services: Entries = taxonomy.services.iter().map(concept).collect();
+        let people = taxonomy.technicians.iter();
+        let mut technicians: Vec<NamedEntry> = people.map(NamedEntry::of_person).collect();
+        let concepts = taxonomy.services.iter();
+        let mut services: Vec<NamedEntry> = concepts.map(NamedEntry::of_concept).collect();
         for review in &reviews {
-            // A mention that is not in the taxonomy is an entry of its own.
-            for (entries, mentions) in [
-                (&mut technicians, &review.mentioned_technicians),
-                (&mut services, &review.mentioned_services),
-            ] {
-                for mention in mentions {
-                    if entries.iter().all(|names| names[0] != *mention) {
-                        entries.push(vec![mention.clone()]);
-                    }
-                }
-            }
+            add_mentions(&mut technicians, &review.mentioned_technicians, true);
+            add_mentions(&mut services, &review.mentioned_services, false);
         }
         Searched {
             folded: reviews.iter().map(|review| fold(&review.text)).collect(),
-            aspects: taxonomy.aspects.iter().map(concept).collect(),
+            aspects: taxonomy
+                .aspects
+                .iter()
+                .map(NamedEntry::of_concept)
+                .collect(),
             reviews,
             insights,
             technicians,
@@ -181,9 +208,10 @@ impl Searched {
         let technicians = meant("mentions_technician", &self.technicians);
         let services = meant("mentions_service", &self.services);
         let aspects = meant("aspect", &self.aspects);
-        let is_any = |meant: &Option<Vec<&str>>, of: &[String]| {
-            let is_meant = |meant: &Vec<&str>| of.iter().any(|name| meant.contains(&&**name));
-            meant.as_ref().is_none_or(is_meant)
+        // A name that means nothing, or several, selects nothing.
+        let is_any = |meant: &Option<Option<&str>>, of: &[String]| match meant {
+            None => true,
+            Some(meant) => of.iter().any(|name| *meant == Some(name)),
         };
         // Mentions one of the selected aspects (any aspect, if none is selected) with the selected polarity.
         let says = |row: usize| {
@@ -247,30 +275,94 @@ fn compare(sort: Sort, left: (Rating, Date, &str), right: (Rating, Date, &str)) 
     }
 }
 
-/// Returns the first names of the entries that the folded `name` stands for: all that have it as a whole name, or else the
-/// one entry with a name that holds all its words.
-fn meant<'e>(entries: &'e Entries, name: &str) -> Vec<&'e str> {
+/// Adds each mention that is not in the taxonomy as an entry of its own.
+fn add_mentions(entries: &mut Vec<NamedEntry>, mentions: &[String], is_person: bool) {
+    for mention in mentions {
+        if entries.iter().all(|entry| entry.name != *mention) {
+            entries.push(NamedEntry {
+                name: mention.clone(),
+                aliases: Vec::new(),
+                phrases: Vec::new(),
+                is_person,
+            });
+        }
+    }
+}
+
+/// Returns the name of the only entry that the folded `name` means: the rules are tried one after the other, and the first
+/// one that an entry meets decides.
+fn meant<'e>(entries: &'e [NamedEntry], name: &str) -> Option<&'e str> {
+    let untitled = without_titles(name);
+    let mut asked = vec![name];
+    if untitled != name && entries.iter().any(|entry| entry.is_person) {
+        asked.push(untitled);
+    }
+    for name in asked {
+        let rules: [&dyn Fn(&NamedEntry) -> bool; 6] = [
+            &|entry| fold(&entry.name) == name,
+            &|entry| entry.aliases.iter().any(|alias| fold(alias) == name),
+            &|entry| entry.is_person && is_untitled(entry, name),
+            &|entry| entry.is_person && is_surname(entry, name),
+            &|entry| entry.phrases.iter().any(|phrase| fold(phrase) == name),
+            &|entry| {
+                entry
+                    .names_and_aliases()
+                    .any(|one| has_all_words(one, name))
+            },
+        ];
+        for rule in rules {
+            let meeting: Vec<&NamedEntry> = entries.iter().filter(|entry| rule(entry)).collect();
+            match meeting[..] {
+                [] => {}
+                [entry] => return Some(&entry.name),
+                _ => return None,
+            }
+        }
+    }
+    None
+}
+
+/// Whether `name` is a name or alias of several words without its titles.
+fn is_untitled(entry: &NamedEntry, name: &str) -> bool {
+    entry.names_and_aliases().any(|known| {
+        let known = fold(known);
+        let untitled = without_titles(&known);
+        untitled != known && untitled.contains(' ') && untitled == name
+    })
+}
+
+/// Whether `name` is the last word of a name or alias that has other words before it.
+fn is_surname(entry: &NamedEntry, name: &str) -> bool {
+    entry.names_and_aliases().any(|known| {
+        let known = fold(known);
+        known.contains(' ') && known.rsplit(' ').next() == Some(name)
+    })
+}
+
+/// Whether the folded `known` has all words of `name`, in any order.
+fn has_all_words(known: &str, name: &str) -> bool {
     let words = |text: &str| -> Vec<String> {
         let words = text.split(|character: char| !character.is_alphanumeric());
         let words = words.filter(|word| !word.is_empty());
         words.map(str::to_owned).collect()
     };
+    let known = words(&fold(known));
     let asked = words(name);
-    let holds_all = |known: &String| {
-        let of_name = words(&fold(known));
-        !asked.is_empty() && asked.iter().all(|word| of_name.contains(word))
-    };
-    let of = |is_named: &dyn Fn(&String) -> bool| -> Vec<&'e str> {
-        let named = entries.iter().filter(|names| names.iter().any(is_named));
-        named.map(|names| &*names[0]).collect()
-    };
-    let (whole, part) = (of(&|known| fold(known) == name), of(&holds_all));
-    match (whole.is_empty(), part.len()) {
-        (false, _) => whole,
-        (true, 1) => part,
-        (true, _) => Vec::new(),
+    !asked.is_empty() && asked.iter().all(|word| known.contains(word))
+}
+
+/// Returns `name` without the titles of [`TITLES`] before it.
+fn without_titles(name: &str) -> &str {
+    match name.split_once(' ') {
+        Some((title, rest)) if TITLES.contains(&title.trim_end_matches('.')) => {
+            without_titles(rest)
+        }
+        _ => name,
     }
 }
+
+/// The titles in names of the taxonomy and in [`NAMES`].
+const TITLES: [&str; 3] = ["ms", "dr", "frau"];
 
 /// Tells whether the folded `text` contains the terms of the folded `words`, character by character.
 fn holds_words(text: &str, words: &str) -> bool {
@@ -383,7 +475,8 @@ const IGNORED: [char; 6] = [
 /// A review of the sample, from which others are made.
 static TEMPLATE: LazyLock<Review> = LazyLock::new(|| sample().reviews.remove(0));
 
-/// Returns a taxonomy with technicians that share an alias, and a service whose label is another's id.
+/// Returns a taxonomy with technicians that share an alias, services that share a phrase, and a service whose label is
+/// another's id.
 fn taxonomy() -> Taxonomy {
     let technician = |names: &str| {
         let mut names = names.split('=').map(str::to_owned);
@@ -392,19 +485,19 @@ fn taxonomy() -> Taxonomy {
         Technician { name, aliases }
     };
     let concept = |names: &str| {
-        let [id, label] = [0, 1].map(|at| names.split('=').nth(at).unwrap_or_default().to_owned());
+        let mut names = names.split('=').map(str::to_owned);
         Concept {
-            id,
-            label,
-            phrases: Vec::new(),
+            id: names.next().unwrap_or_default(),
+            label: names.next().unwrap_or_default(),
+            phrases: names.collect(),
             not_phrases: Vec::new(),
         }
     };
     let (technicians, services) = (
-        "Ana Óses=ANA=Ms Oses|Bo=ana=B.|Nobody",
-        "wills=Wills|tax=WILLS|none=|family=Family law: divorce",
+        "Ana Óses=ANA=Ms Oses|Bo=ana=B.|Dr. Cy Lee|Nobody",
+        "wills=Wills=custody|tax=WILLS=last will=duties|none=|family=Family law: divorce=custody=bo",
     );
-    let aspects = "fees=Fees and billing|staff=Staff";
+    let aspects = "fees=Fees and billing=costs|staff=Staff=rude";
     Taxonomy {
         technicians: technicians.split('|').map(technician).collect(),
         services: services.split('|').map(concept).collect(),
@@ -415,7 +508,7 @@ fn taxonomy() -> Taxonomy {
 
 /// Names for filters, some of which are unknown or ambiguous.
 const NAMES: &str = "oses|family law|divorce|law: family|fees|billing|staff|.|ana oses|ana|bo|b.|wills|tax|nobody|\
-    not in the taxonomy";
+    not in the taxonomy|last will|custody|duties|will|rude|costs|dr. oses|frau dr. lee|lee|cy lee|dr. nobody";
 
 /// Pieces of texts: letters that fold, combining marks, and sequences that must stay whole.
 const PIECES: &str = "a|b|ab|aa|e|E\u{301}|é|\u{301}|ß|ẞ|ss|İ|ı|i|I|Σ|ς|σ|K|한|\u{1112}\u{1161}\u{11ab}|👩\u{200d}👩|👩|🏽|日本|本|\
@@ -503,7 +596,8 @@ impl Source<'_> {
             text,
             source: self.pick("google|Yelp").to_owned(),
             owner_reply: Some(reply).filter(|_| self.below(4) == 0),
-            mentioned_technicians: self.list("|Ana Óses|Bo|Ana Óses,not in the taxonomy"),
+            mentioned_technicians: self
+                .list("|Ana Óses|Bo|Ana Óses,not in the taxonomy|Dr. Cy Lee"),
             mentioned_services: self.list("|wills|tax|wills,family"),
             language: self.list("|en|en-GB|es|de").pop(),
             rating: self.rating(),

@@ -267,7 +267,7 @@ struct Spelling {
     folded: Box<str>,
     kind: SpellingKind,
     entry: u32,
-    /// As the operator wrote it.
+    /// As the operator wrote it; for what is derived from a name or alias, the person's name.
     text: Box<str>,
 }
 
@@ -326,21 +326,12 @@ pub struct NameMatch<'n> {
 impl Names {
     /// Collects the people of a taxonomy. Linear in the bytes of the names, like all constructors.
     pub fn people(people: &[Technician]) -> Names {
-        let mut names = NamesBuilder::new(true);
-        for person in people {
-            let entry = names.add_entry(&person.name);
-            for alias in &person.aliases {
-                names.add_spelling(entry, SpellingKind::Alias, alias);
-            }
-        }
-        names.finish()
+        NamesBuilder::people(people).finish()
     }
 
     /// Collects services, aspects or places, each with its id, label and phrases.
     pub fn concepts(concepts: &[Concept]) -> Names {
-        let mut names = NamesBuilder::new(false);
-        names.add_concepts(concepts);
-        names.finish()
+        NamesBuilder::concepts(concepts).finish()
     }
 
     /// Returns the number of entries.
@@ -371,10 +362,9 @@ impl Names {
 
     /// Returns what the folded `name` means.
     ///
-    /// Logarithmic in the number of spellings for a whole name; a part costs the number of spellings that have its rarest
-    /// word, see [`Names::compared`].
+    /// A part of a name costs up to the number of spellings that have each of its words, see [`Names::compared`].
     pub fn find(&self, name: &str) -> Meaning<'_> {
-        let whole = self.meaning(self.spelled(name), "");
+        let whole = self.find_whole(name);
         if whole != Meaning::Unknown {
             return whole;
         }
@@ -392,10 +382,16 @@ impl Names {
         }
     }
 
+    /// Returns what the folded `name` means as a whole: as a name, an alias, a phrase, or a person's name without titles or
+    /// surname. Logarithmic in the number of spellings.
+    pub fn find_whole(&self, name: &str) -> Meaning<'_> {
+        self.meaning(self.spelled(name), "")
+    }
+
     /// Returns how many spellings [`Names::find`] compares at most for the folded `name`.
     pub fn compared(&self, name: &str) -> usize {
-        let counts = words(name).filter_map(|word| self.by_word.get(word).map(Vec::len));
-        counts.min().unwrap_or_default()
+        let with_word = |word| self.by_word.get(word).map_or(0, Vec::len);
+        words(name).map(with_word).sum()
     }
 
     /// Returns the folded names, aliases and phrases in alphabetical order, each with its entry.
@@ -447,18 +443,24 @@ impl Names {
         let Some(first) = spellings.first() else {
             return Meaning::Unknown;
         };
-        let mut entries: Vec<u32> = spellings.iter().map(|spelling| spelling.entry).collect();
-        entries.dedup();
-        let bears = |entry: u32| self.bears_one_of(entry, titles);
-        let Some(entry) = sole(&entries, bears) else {
-            return Meaning::Several(entries);
-        };
-        let of_entry = spellings.iter().find(|spelling| spelling.entry == entry);
-        let spelling = of_entry.unwrap_or(first);
+        // Allocates only for a name of several entries.
+        let mut meant = first;
+        if spellings.iter().any(|other| other.entry != first.entry) {
+            let mut entries: Vec<u32> = spellings.iter().map(|spelling| spelling.entry).collect();
+            entries.dedup();
+            let sole = sole(&entries, |entry| self.bears_one_of(entry, titles));
+            let of_sole = spellings
+                .iter()
+                .find(|spelling| Some(spelling.entry) == sole);
+            let Some(spelling) = of_sole else {
+                return Meaning::Several(entries);
+            };
+            meant = spelling;
+        }
         Meaning::One(NameMatch {
-            entry,
-            kind: spelling.kind,
-            spelling: &spelling.text,
+            entry: meant.entry,
+            kind: meant.kind,
+            spelling: &meant.text,
         })
     }
 
@@ -516,6 +518,27 @@ impl NamesBuilder {
         }
     }
 
+    /// Starts with the people of a taxonomy.
+    pub fn people(people: &[Technician]) -> NamesBuilder {
+        let mut names = NamesBuilder::new(true);
+        for person in people {
+            let entry = names.add_entry(&person.name);
+            for alias in &person.aliases {
+                names.add_spelling(entry, SpellingKind::Alias, alias);
+            }
+        }
+        names
+    }
+
+    /// Starts with services, aspects or places, each with its id, label and phrases.
+    pub fn concepts(concepts: &[Concept]) -> NamesBuilder {
+        let mut names = NamesBuilder::new(false);
+        for concept in concepts {
+            names.add_concept(concept);
+        }
+        names
+    }
+
     /// Adds an entry with its published name or id, and returns its number.
     pub fn add_entry(&mut self, name: &str) -> u32 {
         let entry = self.names.entries.len() as u32;
@@ -527,14 +550,12 @@ impl NamesBuilder {
         entry
     }
 
-    /// Adds the entries of services, aspects or places.
-    pub fn add_concepts(&mut self, concepts: &[Concept]) {
-        for concept in concepts {
-            let entry = self.add_entry(&concept.id);
-            self.add_spelling(entry, SpellingKind::Alias, &concept.label);
-            for phrase in &concept.phrases {
-                self.add_spelling(entry, SpellingKind::Phrase, phrase);
-            }
+    /// Adds the entry of a service, aspect or place.
+    pub fn add_concept(&mut self, concept: &Concept) {
+        let entry = self.add_entry(&concept.id);
+        self.add_spelling(entry, SpellingKind::Alias, &concept.label);
+        for phrase in &concept.phrases {
+            self.add_spelling(entry, SpellingKind::Phrase, phrase);
         }
     }
 
@@ -542,18 +563,24 @@ impl NamesBuilder {
     pub fn add_spelling(&mut self, entry: u32, kind: SpellingKind, text: &str) {
         let folded = comparable(text);
         if self.names.are_people {
-            let TitledName { titles, rest } = TitledName::parse(&folded);
-            let titles_of_entry = &mut self.names.entries[entry as usize].titles;
-            titles_of_entry.push_str(titles);
-            titles_of_entry.push(' ');
-            if rest != folded && rest.contains(' ') {
-                self.push(entry, SpellingKind::Untitled, rest.to_owned(), text);
-            }
-            if let Some(surname) = surname(&folded) {
-                self.push(entry, SpellingKind::Surname, surname.to_owned(), text);
-            }
+            self.add_derived(entry, &folded);
         }
         self.push(entry, kind, folded, text);
+    }
+
+    /// Adds what finds a person besides the `folded` name or alias, and the titles in it.
+    fn add_derived(&mut self, entry: u32, folded: &str) {
+        let TitledName { titles, rest } = TitledName::parse(folded);
+        let person = &mut self.names.entries[entry as usize];
+        person.titles.push_str(titles);
+        person.titles.push(' ');
+        let name = person.name.clone();
+        if rest != folded && rest.contains(' ') {
+            self.push(entry, SpellingKind::Untitled, rest.to_owned(), &name);
+        }
+        if let Some(surname) = surname(folded) {
+            self.push(entry, SpellingKind::Surname, surname.to_owned(), &name);
+        }
     }
 
     fn push(&mut self, entry: u32, kind: SpellingKind, folded: String, text: &str) {

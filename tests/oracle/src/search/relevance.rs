@@ -8,7 +8,7 @@ use reviewd::search::filter::is_of_word;
 use reviewd::wire::text::LANGUAGES;
 use rust_stemmers::{Algorithm, Stemmer};
 
-use super::{Entries, Pairs, Searched, fold, given, holds_words, terms};
+use super::{NamedEntry, Pairs, Searched, fold, given, holds_words, terms};
 
 /// Words that judge, that ask for few stars, that negate, and that only ask for reviews, as far as the pieces have them.
 const BAD: &str = "bad";
@@ -212,11 +212,13 @@ impl Searched {
 
     /// Returns, for technicians, services and aspects, which reviews mention an entry with `word` in a name.
     fn mentions(&self, word: &str) -> [Vec<u64>; 3] {
-        let named = |entries: &Entries| -> Vec<String> {
-            let named = entries
-                .iter()
-                .filter(|names| names.iter().any(|name| has_word(name, word)));
-            named.map(|names| names[0].clone()).collect()
+        let named = |entries: &[NamedEntry]| -> Vec<String> {
+            let has_it = |entry: &&NamedEntry| {
+                let mut names = entry.names_and_aliases().chain(&entry.phrases);
+                names.any(|name| has_word(name, word))
+            };
+            let named = entries.iter().filter(has_it);
+            named.map(|entry| entry.name.clone()).collect()
         };
         let technicians = named(&self.technicians);
         let services = named(&self.services);
