@@ -11,10 +11,11 @@ use super::exit::{Failure, Status, print};
 use super::folder::{create, remove};
 use crate::clock;
 use crate::dataset::{
-    FILES, NAME_BYTES_MAX, REVIEWS, TAXONOMY, URL_BYTES_MAX, is_absolute_url, trade_of_type,
-    type_in_words,
+    FILES, NAME_BYTES_MAX, PAGE_LANGUAGES, REVIEWS, SITE, TAXONOMY, URL_BYTES_MAX, is_absolute_url,
+    trade_of_type, type_in_words,
 };
 use crate::import::new_file;
+use crate::model::site::Color;
 
 #[derive(Args)]
 pub(super) struct InitArgs {
@@ -30,6 +31,12 @@ pub(super) struct InitArgs {
     /// Website of the business
     #[arg(long, value_name = "URL", value_parser = parse_url)]
     site: Option<String>,
+    /// Language of the pages' own words, such as de; without it each visitor gets the best one for the browser
+    #[arg(long, value_name = "LANGUAGE", value_parser = parse_language)]
+    language: Option<String>,
+    /// Color of links and buttons, such as #1f5f58
+    #[arg(long, value_name = "COLOR", value_parser = parse_color)]
+    accent: Option<String>,
 }
 
 /// Creates the directory and its files.
@@ -66,16 +73,36 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
         "services": [],
         "service_areas": [],
     });
+    // All keys, so that an owner sees what can be set.
+    let look = json!({
+        "language": args.language,
+        "trade": trade_of_type(&kind),
+        "accent": args.accent,
+        "scheme": "auto",
+        "radius": null,
+        "font": "mixed",
+        "back_url": site,
+        "review_links": [],
+    });
     let reviews = new_file(&name, &kind, &site, clock::now());
     // Other commands require reviews.json, so it is written last.
-    let [first, last] = [TAXONOMY, REVIEWS].map(|file| folder.join(file.name));
-    let taxonomy = format!("{taxonomy:#}\n");
-    create(&first, None, taxonomy.as_bytes()).map_err(|error| failed(Status::Io, &first, error))?;
-    create(&last, None, reviews.as_bytes()).map_err(|error| {
-        // So that the next attempt is not refused.
-        let _gone = remove(&first);
-        failed(Status::Io, &last, error)
-    })?;
+    let contents = [
+        (TAXONOMY, format!("{taxonomy:#}\n")),
+        (SITE, format!("{look:#}\n")),
+        (REVIEWS, reviews),
+    ];
+    let mut created: Vec<PathBuf> = Vec::new();
+    for (file, content) in contents {
+        let path = folder.join(file.name);
+        if let Err(error) = create(&path, None, content.as_bytes()) {
+            // So that the next attempt is not refused.
+            for earlier in &created {
+                let _gone = remove(earlier);
+            }
+            return Err(failed(Status::Io, &path, error));
+        }
+        created.push(path);
+    }
     let report = format!(
         "{shown}: created for a business of type {kind}, with no reviews yet\n\n  \
          reviewd import FILE --into {shown} --dry-run\n  reviewd serve --data {shown}\n"
@@ -107,6 +134,24 @@ pub(super) fn parse_name(text: &str) -> Result<String, String> {
     let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control);
     let name = fits.then(|| name.to_owned());
     name.ok_or(format!("must be one line of 1 to {NAME_BYTES_MAX} bytes"))
+}
+
+/// Returns a language in which the pages have words.
+fn parse_language(text: &str) -> Result<String, String> {
+    let language = text.trim().to_lowercase();
+    if PAGE_LANGUAGES.contains(&language.as_str()) {
+        return Ok(language);
+    }
+    Err(format!("must be one of {}", PAGE_LANGUAGES.join(", ")))
+}
+
+/// Returns a color in the notation of `site.json`.
+fn parse_color(text: &str) -> Result<String, String> {
+    let color = text.trim().to_lowercase();
+    if Color::parse(&color).is_none() {
+        return Err("must be a color such as #1f5f58".to_owned());
+    }
+    Ok(color)
 }
 
 fn parse_url(text: &str) -> Result<String, String> {

@@ -29,6 +29,8 @@ pub(crate) enum Route<'a> {
     SitemapPart(&'a str),
     /// `/media/{digest}`, with the digest not yet looked up.
     Photo(&'a str),
+    /// The owner's logo.
+    Logo,
     /// `/widget.json`, with the parameters of a search.
     WidgetData,
     Health,
@@ -89,7 +91,7 @@ const fn page(path: &'static str, page: Page) -> RouteRow {
     read(path, Route::Page(page))
 }
 
-const ROUTE_COUNT: usize = 34;
+const ROUTE_COUNT: usize = 35;
 
 pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     document("/reviews.json", Document::Reviews),
@@ -142,6 +144,7 @@ pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
     page("/.well-known/api-catalog", Page::ApiCatalog),
     page("/site.css", Page::SiteStylesheet),
     page("/site.js", Page::SiteScript),
+    read("/logo", Route::Logo),
 ];
 
 /// Indices of the rows with a parameter, verified by a test.

@@ -4,6 +4,7 @@ use askama::Template;
 use sha2::{Digest, Sha256};
 
 use super::form::QueryParams;
+use super::logo::LogoImage;
 use super::messages::{Language, Messages};
 use super::rating::RatingStats;
 use super::text::{
@@ -31,6 +32,7 @@ pub(super) struct Layout {
     /// The stylesheet with the owner's colors.
     pub(super) site_stylesheet: String,
     pub(super) site_stylesheet_version: String,
+    pub(super) logo: Option<LogoImage>,
     /// The color schemes that the pages have.
     pub(super) color_scheme: &'static str,
     pub(super) site_script_version: String,
@@ -60,6 +62,7 @@ impl Layout {
         Layout {
             site_stylesheet_version: version(&stylesheet),
             site_stylesheet: stylesheet,
+            logo: snapshot.site.logo.as_ref().map(LogoImage::of),
             color_scheme: theme::color_scheme(&snapshot.site),
             site_script_version: version(SITE_SCRIPT),
             disclaimer: snapshot.disclaimer.clone(),
@@ -81,6 +84,14 @@ impl Layout {
                 verification: verification(snapshot),
             }),
         }
+    }
+}
+
+impl Layout {
+    /// The picture of previews of links that have none of their own.
+    pub(super) fn preview(&self) -> Option<&str> {
+        let logo = self.logo.as_ref().filter(|logo| logo.is_picture);
+        logo.map(|logo| &*logo.src)
     }
 }
 

@@ -19,6 +19,7 @@ mod json_ld;
 mod layout;
 mod list_page;
 mod listing;
+mod logo;
 mod messages;
 mod permalink;
 mod rating;
@@ -261,6 +262,7 @@ pub(crate) enum Rendered {
     Review = 2,
     SitemapPart = 3,
     WidgetData = 4,
+    Logo = 5,
 }
 
 /// The stored documents of one snapshot, and the parts that pages are rendered from.

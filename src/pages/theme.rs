@@ -1,4 +1,4 @@
-//! The owner's colors, corners and typefaces, as rules that follow the stylesheet.
+//! The owner's colors, corners and typefaces, as rules that follow the stylesheet, and after them the owner's own rules.
 //!
 //! The accent is repaired: its lightness in OKLCH changes, and nothing else, until it has a contrast of 4.5 with the cards
 //! and the ground of the page (WCAG 2.2, 1.4.3), in the light scheme and in the dark one separately.
@@ -53,6 +53,9 @@ pub(super) fn stylesheet(base: &str, site: &Site) -> String {
         sheet.push_str(&format!(
             ":root {{ --font: {text}; --font-display: {display}; }}\n"
         ));
+    }
+    if let Some(theme) = &site.theme {
+        sheet.push_str(theme);
     }
     sheet
 }
@@ -244,6 +247,18 @@ mod tests {
         assert!((red.a - 0.225).abs() < 0.001, "{}", red.a);
         assert!((red.b - 0.126).abs() < 0.001, "{}", red.b);
         assert_eq!(red.to_color(), rgb(255, 0, 0));
+    }
+
+    #[test]
+    fn the_owners_own_rules_come_last() {
+        let site = Site {
+            accent: Color::parse("#1f5f58"),
+            theme: Some("h1 { color: red }".to_owned()),
+            ..Site::default()
+        };
+        let sheet = stylesheet("body {}\n", &site);
+        assert!(sheet.starts_with("body {}\n@media screen"), "{sheet}");
+        assert!(sheet.ends_with("\nh1 { color: red }"), "{sheet}");
     }
 
     #[test]

@@ -10,7 +10,8 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::dataset::{
-    CHECK, EDITORIAL, FILES, FileSpec, Files, IGNORED, INSIGHTS, REVIEWS, SITE, TAXONOMY,
+    CHECK, EDITORIAL, FILES, FileSpec, Files, IGNORED, INSIGHTS, LOGO_PNG, LOGO_SVG, REVIEWS, SITE,
+    TAXONOMY, THEME,
 };
 use crate::wire::date::Timestamp;
 
@@ -99,6 +100,9 @@ fn read_once(named: &Path, found: &Path) -> Result<Files, ReadError> {
         check: read(CHECK)?,
         ignored: read(IGNORED)?,
         site: read(SITE)?,
+        theme: read(THEME)?,
+        logo_svg: read(LOGO_SVG)?,
+        logo_png: read(LOGO_PNG)?,
         ..Files::default()
     })
 }

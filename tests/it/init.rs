@@ -50,6 +50,67 @@ fn a_new_folder_passes_the_check_is_served_and_takes_an_import() {
     run(&["import", source, "--into", into, "--verified"]).with(0);
 }
 
+#[test]
+fn a_new_folder_has_the_look_that_was_asked_for() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("new");
+    let flags = [&FLAGS[..], &["--language", "de", "--accent", "#C2410C"]].concat();
+    init(&folder, &flags, 0);
+    let site = fs::read(folder.join("site.json")).unwrap();
+    let site: Value = serde_json::from_slice(&site).unwrap();
+    assert_eq!(site["language"], "de");
+    assert_eq!(site["trade"], "medical");
+    assert_eq!(site["back_url"], SITE);
+    run(&["check", folder.to_str().unwrap()]).with(0);
+    let program = Program::serve(&["--data", folder.to_str().unwrap()]);
+    let home = get(program.address(), "/", &[]).text().to_owned();
+    assert!(home.contains("<html lang=\"de\""), "{home}");
+    let sheet = get(program.address(), "/site.css", &[]).text().to_owned();
+    assert!(sheet.contains("--accent: #c2410c;"), "the accent");
+}
+
+#[test]
+fn a_language_or_color_that_the_pages_do_not_have_is_refused() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("new");
+    for (flag, value, expected) in [
+        ("--language", "tlh", "must be one of en, de"),
+        ("--accent", "teal", "must be a color such as #1f5f58"),
+    ] {
+        let flags = [&FLAGS[..], &[flag, value]].concat();
+        let message = init(&folder, &flags, 64);
+        assert!(message.contains(expected), "{message}");
+    }
+}
+
+#[test]
+fn the_owners_logo_and_styles_are_served() {
+    let parent = tempfile::tempdir().unwrap();
+    let folder = parent.path().join("new");
+    init(&folder, &FLAGS, 0);
+    let drawing = "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 9 9\"/>";
+    fs::write(folder.join("logo.svg"), drawing).unwrap();
+    fs::write(folder.join("theme.css"), "h1 { color: rebeccapurple }").unwrap();
+    run(&["check", folder.to_str().unwrap()]).with(0);
+    let program = Program::serve(&["--data", folder.to_str().unwrap()]);
+    let address = program.address();
+    let home = get(address, "/", &[]).text().to_owned();
+    let (_, rest) = home
+        .split_once("<img class=\"logo\" src=\"")
+        .expect("a logo");
+    let (path, _) = rest.split_once('"').expect("an address");
+    let logo = get(address, path, &[]);
+    assert_eq!(logo.text(), drawing);
+    assert_eq!(logo.field("content-type"), Some("image/svg+xml"));
+    let control = logo.field("cache-control");
+    assert_eq!(control, Some("public, max-age=31536000, immutable"));
+    let sheet = get(address, "/site.css", &[]).text().to_owned();
+    assert!(sheet.ends_with("h1 { color: rebeccapurple }"), "{sheet}");
+    fs::write(folder.join("logo.svg"), "no drawing").unwrap();
+    let message = run(&["check", folder.to_str().unwrap()]).with(65);
+    assert!(message.contains("logo.svg"), "{message}");
+}
+
 /// Trades, and the type of schema.org that each becomes.
 const TRADES: &str = "law: LegalService, Lawyer: LegalService, legal services: LegalService, attorneys: Attorney, \
     attorney at law: Attorney, plumbing: Plumber, hair salon: HairSalon, salon: BeautySalon, HVACBusiness: HVACBusiness, \

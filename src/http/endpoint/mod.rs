@@ -42,6 +42,7 @@ pub(crate) fn read<'s>(
         Route::Since(date) => since::since(served, date, head),
         Route::Review(id) => review(served, id, head),
         Route::ReviewPage(id) => page::review(served, id, head),
+        Route::Logo => page::logo(served, head),
         Route::WidgetData => page::widget_data(served, head),
         Route::SitemapPart(number) => page::sitemap_part(served, number, head),
         Route::Photo(digest) => photo::photo(app, served, digest, head),

@@ -94,6 +94,25 @@ pub(super) fn sitemap_part<'s>(
     })
 }
 
+/// `/logo`: the owner's, if there is one.
+pub(super) fn logo<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
+    static SVG: HeaderValue = HeaderValue::from_static("image/svg+xml");
+    static PNG: HeaderValue = HeaderValue::from_static("image/png");
+    let Some(logo) = served.pages.logo() else {
+        return Reply::Refuse(HttpError::UnknownPath);
+    };
+    let tag = served.pages.tag(Rendered::Logo, Language::DEFAULT, b"");
+    let representation = Representation {
+        media_type: if logo.is_picture { &PNG } else { &SVG },
+        policy: Some(Policy::Drawing),
+        is_immutable: served.pages.is_logo_version(head.query),
+        ..made(served, &tag)
+    };
+    head.evaluate(served, representation, |representation| {
+        Reply::Serve(representation, Body::full(logo.bytes.clone()))
+    })
+}
+
 /// `/widget.json`: what the custom element shows; searches only if the client's copy is not current.
 pub(super) fn widget_data<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     let pages = &served.pages;

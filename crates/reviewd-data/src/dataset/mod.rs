@@ -9,6 +9,7 @@ mod companions;
 mod json;
 mod language;
 mod lints;
+mod look;
 pub mod mentions;
 pub mod names;
 mod problem;
@@ -56,6 +57,12 @@ pub const LISTS_BYTES_MAX: usize = 16 << 20;
 /// Size of `insights.json` above which it is refused: 256 MiB.
 pub const INSIGHTS_BYTES_MAX: usize = 256 << 20;
 
+/// Size of `theme.css` above which it is refused: 64 KiB.
+pub const THEME_BYTES_MAX: usize = 64 << 10;
+
+/// Size of a logo above which it is refused: 256 KiB.
+pub const LOGO_BYTES_MAX: usize = 256 << 10;
+
 /// `reviews.json`: the business and its reviews; the only file that is required.
 pub const REVIEWS: FileSpec = FileSpec::new("reviews.json", REVIEWS_BYTES_MAX);
 /// `taxonomy.json`: the names and phrases that reviews may mention.
@@ -71,8 +78,17 @@ pub const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
 /// The look and the language of the pages.
 pub const SITE: FileSpec = FileSpec::new("site.json", LISTS_BYTES_MAX);
 
+/// The owner's stylesheet, which follows that of the pages.
+pub const THEME: FileSpec = FileSpec::new("theme.css", THEME_BYTES_MAX);
+/// The owner's logo as a drawing.
+pub const LOGO_SVG: FileSpec = FileSpec::new("logo.svg", LOGO_BYTES_MAX);
+/// The owner's logo as a picture; only one of the two may exist.
+pub const LOGO_PNG: FileSpec = FileSpec::new("logo.png", LOGO_BYTES_MAX);
+
 /// All files of a data directory; only the first is required.
-pub const FILES: [FileSpec; 7] = [REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED, SITE];
+pub const FILES: [FileSpec; 10] = [
+    REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED, SITE, THEME, LOGO_SVG, LOGO_PNG,
+];
 
 /// The bytes of the operator's files, as they were read.
 #[derive(Clone, Debug, Default)]
@@ -91,6 +107,12 @@ pub struct Files {
     pub ignored: Option<Vec<u8>>,
     /// `site.json`: the look and the language of the pages.
     pub site: Option<Vec<u8>>,
+    /// `theme.css`: the owner's stylesheet.
+    pub theme: Option<Vec<u8>>,
+    /// `logo.svg`: the owner's logo as a drawing.
+    pub logo_svg: Option<Vec<u8>>,
+    /// `logo.png`: the owner's logo as a picture.
+    pub logo_png: Option<Vec<u8>>,
     /// The newest modification time of the files that affect the published documents; `None` for files from memory.
     pub modified: Option<Timestamp>,
 }
@@ -112,11 +134,19 @@ impl Files {
                 hash.update(bytes);
             }
         }
-        // Likewise without a site file; the name keeps it apart from the others.
-        if let Some(bytes) = &self.site {
-            hash.update(b"site");
-            hash.update((bytes.len() as u64).to_be_bytes());
-            hash.update(bytes);
+        // Likewise without the files of the look; the name keeps each apart from the others.
+        let look: [(&[u8], &Option<Vec<u8>>); 4] = [
+            (b"site", &self.site),
+            (b"theme", &self.theme),
+            (b"logo.svg", &self.logo_svg),
+            (b"logo.png", &self.logo_png),
+        ];
+        for (name, file) in look {
+            if let Some(bytes) = file {
+                hash.update(name);
+                hash.update((bytes.len() as u64).to_be_bytes());
+                hash.update(bytes);
+            }
         }
         hash.finalize().into()
     }
@@ -177,6 +207,8 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     let all = file.as_ref().map_or(&[][..], |file| &file.reviews);
     let by_id = reviews::by_id(all, &check);
     let is_known = check.finish(&files.reviews, &mut problems);
+    let theme = look::theme(&files, &mut problems);
+    let logo = look::logo(&files, &mut problems);
     drop(files.reviews);
     let ignored = json::read(IGNORED, &files.ignored, &mut problems, companions::ignored);
     let ignored = ignored.unwrap_or_default();
@@ -223,6 +255,8 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     let by_type = trades::clientele(trades::of_type(&file.business.kind));
     let site = Site {
         clientele: site_file.clientele.unwrap_or(by_type),
+        theme,
+        logo,
         ..site_file.site
     };
     let dataset = Dataset {

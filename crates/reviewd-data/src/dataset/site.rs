@@ -23,6 +23,7 @@ pub(super) fn site(item: JsonItem<'_>) -> SiteFile {
                 .given("review_links")
                 .map(review_links)
                 .unwrap_or_default(),
+            ..Site::default()
         },
         clientele: keys.given("trade").and_then(trade),
     })

@@ -27,6 +27,27 @@ pub struct Site {
     pub back_url: Option<String>,
     /// Where customers can write a review.
     pub review_links: Vec<ReviewLink>,
+    /// The owner's own styles, which follow ours.
+    pub theme: Option<String>,
+    pub logo: Option<Logo>,
+}
+
+/// The owner's logo, an image file.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Logo {
+    pub kind: LogoKind,
+    pub bytes: Vec<u8>,
+}
+
+/// The format of a logo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LogoKind {
+    Svg,
+    /// With its size in pixels.
+    Png {
+        width: u32,
+        height: u32,
+    },
 }
 
 /// A color of sRGB.
