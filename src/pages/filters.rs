@@ -8,7 +8,7 @@ use super::review::source_name;
 use super::text::service_label;
 use crate::model::insights::{Aspect, Polarity};
 
-/// Services in the menu; the others are found by the mentions in the cards and by searching.
+/// Services and people in a menu; the others are found by the mentions in the cards and by searching.
 const SERVICES_SHOWN: usize = 12;
 
 /// A filter in use, or one that a click switches on.
@@ -142,6 +142,19 @@ impl Pages {
             ));
         }
         push_menu(&mut menus, given, "mentions_service", &t.service, services);
+        let mut people = Vec::new();
+        for tally in tallies.people.iter().take(SERVICES_SHOWN) {
+            let label = tally.value.clone();
+            people.push(entry(
+                t,
+                given,
+                "mentions_technician",
+                &tally.value,
+                label,
+                tally.count,
+            ));
+        }
+        push_menu(&mut menus, given, "mentions_technician", &t.person, people);
         menus
     }
 }

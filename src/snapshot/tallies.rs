@@ -17,6 +17,8 @@ pub struct Tallies {
     pub languages: Vec<Tally>,
     /// By mentioned service, most reviews first.
     pub services: Vec<Tally>,
+    /// By mentioned person, most reviews first.
+    pub people: Vec<Tally>,
     /// Reviews with a reply of the owner.
     pub with_reply: u64,
 }
@@ -38,6 +40,7 @@ impl Tallies {
         let mut sources = Counter::default();
         let mut languages = Counter::default();
         let mut services = Counter::default();
+        let mut people = Counter::default();
         let mut with_reply = 0;
         for review in reviews {
             sources.add(&review.source, review);
@@ -48,12 +51,16 @@ impl Tallies {
             for service in &review.mentioned_services {
                 services.add(service, review);
             }
+            for person in &review.mentioned_technicians {
+                people.add(person, review);
+            }
             with_reply += u64::from(review.owner_reply.is_some());
         }
         Tallies {
             sources: sources.finish(),
             languages: languages.finish(),
             services: services.finish(),
+            people: people.finish(),
             with_reply,
         }
     }
