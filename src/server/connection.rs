@@ -28,7 +28,7 @@ use super::clock;
 use super::config::{Config, Limits};
 use super::connections::ConnectionPermit;
 use super::deadline::{ConnectionDeadline, Ending};
-use super::io::{Replaced, Socket, Stream};
+use super::io::{HttpStream, Socket, Stream};
 use super::metrics::Counters;
 use super::service::{Handler, Link};
 use super::tls;
@@ -182,11 +182,8 @@ impl<H: Handler> Protocols<H> {
             Some(_) => {
                 self.handler
                     .refused(deadline.permit.address(), HttpError::Plaintext);
-                let stream = Replaced {
-                    stream: socket,
-                    state: deadline.state,
-                };
-                Box::pin(stream.refuse(HttpError::Plaintext)).await;
+                let stream = HttpStream::new(socket, deadline.state);
+                Box::pin(stream.respond_and_close(HttpError::Plaintext)).await;
             }
         }
     }
@@ -214,10 +211,7 @@ impl<H: Handler> Protocols<H> {
             requests_left: Cell::new(self.limits.connection_requests),
             hsts: self.hsts.clone(),
         };
-        let io = TokioIo::new(Replaced {
-            stream,
-            state: Rc::clone(&state),
-        });
+        let io = TokioIo::new(HttpStream::new(stream, Rc::clone(&state)));
         if state.is_http2.get() {
             let mut connection = Box::pin(self.http2.serve_connection(io, link.service()));
             if let Err(ending) = drive(connection.as_mut(), &mut deadline).await {
@@ -236,22 +230,20 @@ impl<H: Handler> Protocols<H> {
     /// Closes an HTTP/1.1 connection: in an orderly way, or as the deadline that passed requires.
     async fn end_http1<S: Stream>(
         &self,
-        io: Replaced<S>,
+        io: HttpStream<S>,
         deadline: &ConnectionDeadline,
         ended: Result<hyper::Result<()>, Ending>,
     ) {
         let peer = deadline.permit.address();
         match ended {
             Ok(result) => {
-                // Errors of hyper are caused by the peer; hyper has answered if possible, and closed.
-                match result {
-                    Err(error) if error.is_parse_too_large() => {
-                        self.handler.refused(peer, HttpError::HeadBytes);
+                // Errors of hyper are caused by the peer.
+                let error = result.err().and_then(|error| head_error(&error));
+                if let Some(error) = error {
+                    self.handler.refused(peer, error.clone());
+                    if io.has_dropped_response {
+                        return io.respond_and_close(error).await;
                     }
-                    Err(error) if error.is_parse() => {
-                        self.handler.refused(peer, HttpError::Malformed);
-                    }
-                    _ => {}
                 }
                 // An evicted connection is closed at once: a new connection already has its place.
                 if !deadline.permit.is_evicted() {
@@ -262,11 +254,22 @@ impl<H: Handler> Protocols<H> {
                 self.counters.count_ending(ending);
                 if ending == Ending::HeadTimeout {
                     self.handler.refused(peer, HttpError::HeadTime);
-                    return io.refuse(HttpError::HeadTime).await;
+                    return io.respond_and_close(HttpError::HeadTime).await;
                 }
                 deadline.state.is_reset.set(ending != Ending::Idle);
             }
         }
+    }
+}
+
+/// Returns our error for a head that hyper has refused; `None` if the connection broke.
+fn head_error(error: &hyper::Error) -> Option<HttpError> {
+    if error.is_parse_too_large() {
+        Some(HttpError::HeadBytes)
+    } else if error.is_parse() {
+        Some(HttpError::Malformed)
+    } else {
+        None
     }
 }
 

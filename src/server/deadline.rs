@@ -36,6 +36,18 @@ const CLOSING: Duration = Duration::from_secs(5);
 /// own rate read a megabyte at once and then nothing for minutes; without a limit a peer could stall for ever after it.
 const CREDIT_MAX: u32 = 5;
 
+/// How far hyper is with a response of ours, on HTTP/1.1.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum ResponseProgress {
+    /// It has written it completely, or there is none.
+    #[default]
+    None,
+    /// It holds its body, and perhaps its head.
+    Body,
+    /// It has encoded it, and has not written all of it.
+    Encoded,
+}
+
 /// The state of one connection, updated by the socket, the service and the deadline, all on one thread.
 #[derive(Debug)]
 pub(super) struct ConnectionState {
@@ -61,6 +73,8 @@ pub(super) struct ConnectionState {
     handling: Cell<u32>,
     /// Responses whose body hyper still holds; counted on HTTP/2 only.
     sending: Cell<u32>,
+    /// The response of HTTP/1.1 that hyper holds.
+    response: Cell<ResponseProgress>,
     /// Whether the next response must be the last.
     pub(super) is_leaving: Cell<bool>,
     /// Whether closing must reset the connection, so that the kernel frees unsent data at once.
@@ -87,6 +101,7 @@ impl ConnectionState {
             read: Cell::default(),
             handling: Cell::default(),
             sending: Cell::default(),
+            response: Cell::default(),
             is_leaving: Cell::default(),
             is_reset: Cell::default(),
             is_blocked: Cell::default(),
@@ -125,15 +140,38 @@ impl ConnectionState {
         self.last_answer.set(self.now.get());
     }
 
-    /// Records that hyper holds a body, which the peer's flow-control window may delay.
+    /// Records that hyper has a response with its body. On HTTP/2 the peer's flow-control window may delay it.
     pub(super) fn note_body(&self) {
-        self.sending.update(|count| count + 1);
+        if self.is_http2.get() {
+            self.sending.update(|count| count + 1);
+        } else {
+            self.response.set(ResponseProgress::Body);
+        }
     }
 
     /// Records that hyper has dropped such a body.
     pub(super) fn note_body_end(&self) {
-        self.sending.update(|count| count - 1);
-        self.last_answer.set(self.now.get());
+        if self.is_http2.get() {
+            self.sending.update(|count| count - 1);
+            self.last_answer.set(self.now.get());
+        } else {
+            self.response.set(ResponseProgress::Encoded);
+        }
+    }
+
+    /// Records that hyper has written all that it has encoded.
+    pub(super) fn note_flush(&self) {
+        if self.response.get() == ResponseProgress::Encoded {
+            self.response.set(ResponseProgress::None);
+        }
+    }
+
+    /// Tells whether what hyper writes now is its own response to an invalid head: no handler runs, whose body may need
+    /// `100 Continue`, and it holds no response of ours.
+    pub(super) fn is_hyper_responding(&self) -> bool {
+        !self.is_http2.get()
+            && self.handling.get() == 0
+            && self.response.get() == ResponseProgress::None
     }
 
     /// Records that the connection is closing; later calls have no effect.

@@ -1,5 +1,5 @@
 //! The streams that hyper uses. Below TLS, a [`Socket`] records written bytes in the [`ConnectionState`]; above TLS, or
-//! without it, [`Replaced`] records reads, and replaces hyper's error responses by our own.
+//! without it, an [`HttpStream`] records reads, and drops hyper's own error responses, so that ours can be sent.
 
 use std::io::{self, IoSlice};
 use std::pin::Pin;
@@ -97,17 +97,31 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + 'static {}
 
 impl<S: AsyncRead + AsyncWrite + Unpin + 'static> Stream for S {}
 
-/// A stream that replaces hyper's responses to invalid requests by our own. It records reads above TLS, so a peer that
-/// only sends TLS records without data counts as idle.
+/// The stream that hyper reads and writes. It records reads above TLS, so a peer that only sends TLS records without data
+/// counts as idle.
+///
+/// hyper answers an invalid head of HTTP/1.1 by itself, which cannot be configured, before its connection ends with the
+/// error. What it writes while no response of ours is in progress is dropped, and its shutdown with it: `end_http1` sends
+/// our response to that error instead.
 #[derive(Debug)]
-pub(super) struct Replaced<S> {
+pub(super) struct HttpStream<S> {
     pub(super) stream: S,
     pub(super) state: Rc<ConnectionState>,
+    /// Whether a response of hyper was dropped.
+    pub(super) has_dropped_response: bool,
 }
 
-impl<S: Stream> Replaced<S> {
-    /// Sends the response to `error` if the socket accepts it at once, and closes like [`linger`](Replaced::linger).
-    pub(super) async fn refuse(mut self, error: HttpError) {
+impl<S: Stream> HttpStream<S> {
+    pub(super) fn new(stream: S, state: Rc<ConnectionState>) -> HttpStream<S> {
+        HttpStream {
+            stream,
+            state,
+            has_dropped_response: false,
+        }
+    }
+
+    /// Sends the response to `error` if the socket accepts it at once, and closes like [`linger`](HttpStream::linger).
+    pub(super) async fn respond_and_close(mut self, error: HttpError) {
         let response = protocol_error(error);
         // The connection ends whether or not the response arrives.
         let _sent = Pin::new(&mut self.stream)
@@ -138,22 +152,7 @@ impl<S: Stream> Replaced<S> {
     }
 }
 
-/// Recognises hyper's own response to an invalid request, which cannot be configured: a head in one piece without a
-/// body. All our own responses with these statuses have a body.
-fn error_of_hyper(bytes: &[u8]) -> Option<HttpError> {
-    let (error, fields) = if let Some(fields) = bytes.strip_prefix(b"HTTP/1.1 400 Bad Request\r\n")
-    {
-        (HttpError::Malformed, fields)
-    } else {
-        let line = b"HTTP/1.1 431 Request Header Fields Too Large\r\n";
-        (HttpError::HeadBytes, bytes.strip_prefix(line)?)
-    };
-    let mut lines = fields.split(|byte| *byte == b'\n');
-    let is_bare = fields.ends_with(b"\r\n\r\n") && lines.any(|line| line == b"content-length: 0\r");
-    is_bare.then_some(error)
-}
-
-impl<S: Stream> AsyncRead for Replaced<S> {
+impl<S: Stream> AsyncRead for HttpStream<S> {
     fn poll_read(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
@@ -168,20 +167,17 @@ impl<S: Stream> AsyncRead for Replaced<S> {
     }
 }
 
-impl<S: Stream> AsyncWrite for Replaced<S> {
+impl<S: Stream> AsyncWrite for HttpStream<S> {
     fn poll_write(
         mut self: Pin<&mut Self>,
         context: &mut Context<'_>,
         bytes: &[u8],
     ) -> Poll<io::Result<usize>> {
-        let stream = Pin::new(&mut self.stream);
-        match error_of_hyper(bytes) {
-            None => stream.poll_write(context, bytes),
-            Some(error) => {
-                let polled = stream.poll_write(context, &protocol_error(error));
-                polled.map_ok(|_| bytes.len())
-            }
+        if self.state.is_hyper_responding() {
+            self.has_dropped_response = true;
+            return Poll::Ready(Ok(bytes.len()));
         }
+        Pin::new(&mut self.stream).poll_write(context, bytes)
     }
 
     fn poll_write_vectored(
@@ -189,21 +185,28 @@ impl<S: Stream> AsyncWrite for Replaced<S> {
         context: &mut Context<'_>,
         slices: &[IoSlice<'_>],
     ) -> Poll<io::Result<usize>> {
-        match slices {
-            [only] => self.poll_write(context, only),
-            slices => Pin::new(&mut self.stream).poll_write_vectored(context, slices),
+        if self.state.is_hyper_responding() {
+            self.has_dropped_response = true;
+            let bytes = slices.iter().map(|slice| slice.len()).sum();
+            return Poll::Ready(Ok(bytes));
         }
+        Pin::new(&mut self.stream).poll_write_vectored(context, slices)
     }
 
     fn is_write_vectored(&self) -> bool {
         self.stream.is_write_vectored()
     }
 
+    /// hyper calls this when it has written all that it holds.
     fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        self.state.note_flush();
         Pin::new(&mut self.stream).poll_flush(context)
     }
 
     fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if self.has_dropped_response {
+            return Poll::Ready(Ok(()));
+        }
         Pin::new(&mut self.stream).poll_shutdown(context)
     }
 }

@@ -83,8 +83,12 @@ impl<H: Handler> Link<H> {
     /// Returns the service of the connection.
     pub(super) fn service(
         self,
-    ) -> impl Service<Request<Incoming>, Response = Response<Tracked>, Error = Infallible, Future: 'static>
-    {
+    ) -> impl Service<
+        Request<Incoming>,
+        Response = Response<TrackedBody>,
+        Error = Infallible,
+        Future: 'static,
+    > {
         let link = Rc::new(self);
         service_fn(move |request| {
             link.requests_left.update(|left| left.saturating_sub(1));
@@ -145,7 +149,7 @@ impl<H: Handler> Link<H> {
         mut response: Response<Body>,
         share: Option<Share>,
         is_last: bool,
-    ) -> Response<Tracked> {
+    ) -> Response<TrackedBody> {
         let state = &self.state;
         if is_last || state.is_leaving.get() {
             close(&mut response);
@@ -160,16 +164,14 @@ impl<H: Handler> Link<H> {
         {
             state.note_closing();
         }
-        let mut state_of = None;
         if state.is_http2.get() {
             // HTTP/2 does not allow this field (RFC 9113 §8.2.2); the connection ends by GOAWAY.
             headers.remove(CONNECTION);
-            state.note_body();
-            state_of = Some(Rc::clone(state));
         }
-        response.map(|body| Tracked {
+        state.note_body();
+        response.map(|body| TrackedBody {
             body,
-            state_of,
+            state: Rc::clone(state),
             _share: share,
         })
     }
@@ -184,26 +186,23 @@ impl<H> Drop for Handling<H> {
     }
 }
 
-/// The body of a response. On HTTP/1.1 a blocked socket shows that a peer is slow. On HTTP/2 the peer may close the
+/// The body of a response, which tells the connection's state when hyper has dropped it. On HTTP/2 the peer may close the
 /// window of a stream while the socket is writable, and only the body that hyper still holds shows it.
 #[derive(Debug)]
-pub(super) struct Tracked {
+pub(super) struct TrackedBody {
     body: Body,
-    /// Set only on HTTP/2.
-    state_of: Option<Rc<ConnectionState>>,
+    state: Rc<ConnectionState>,
     /// The share of the stream.
     _share: Option<Share>,
 }
 
-impl Drop for Tracked {
+impl Drop for TrackedBody {
     fn drop(&mut self) {
-        if let Some(state) = &self.state_of {
-            state.note_body_end();
-        }
+        self.state.note_body_end();
     }
 }
 
-impl HttpBody for Tracked {
+impl HttpBody for TrackedBody {
     type Data = BodySlice;
     type Error = Infallible;
 

@@ -8,7 +8,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use hyper::body::Incoming;
-use hyper::{Request, Response};
+use hyper::{Request, Response, StatusCode};
 
 use crate::http::{self, Body, Peer};
 use crate::limits::{BudgetLimits, Budgets};
@@ -40,6 +40,33 @@ fn a_request_that_hyper_has_forgotten_is_answered() {
     for client in clients {
         assert_eq!(client.join().unwrap(), 2, "answers");
     }
+}
+
+#[test]
+fn a_response_of_ours_is_sent_as_it_is_whatever_it_looks_like() {
+    let bare = |_| {
+        let mut response = Response::new(Body::default());
+        *response.status_mut() = StatusCode::BAD_REQUEST;
+        ready(response)
+    };
+    let listeners = Served::start(bare, |_| {});
+    let response = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
+    let head = "HTTP/1.1 400 Bad Request\r\nconnection: close\r\ncontent-length: 0\r\n\r\n";
+    assert_eq!(response, head);
+}
+
+#[test]
+fn an_invalid_head_after_a_response_gets_our_error() {
+    let empty = |_| ready(Response::new(Body::default()));
+    let listeners = Served::start(empty, |_| {});
+    let response = listeners.exchange("GET / HTTP/1.1\r\nHost: x\r\n\r\nGET / HTTP/9\r\n\r\n");
+    let (first, second) = response.split_once("\r\n\r\n").unwrap();
+    assert!(first.starts_with("HTTP/1.1 200 OK\r\n"), "{first}");
+    assert!(
+        second.starts_with("HTTP/1.1 400 Bad Request\r\n"),
+        "{second}"
+    );
+    assert!(second.contains("\"error\":\"bad_request\""), "{second}");
 }
 
 #[test]
