@@ -226,7 +226,7 @@ fn clients_that_read_nothing_cannot_end_the_process_by_its_memory() {
     let program = Program::serve_with_limit("-d 393216", &["--data", directory]);
     let address = program.address();
     let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"search_reviews","arguments":{"limit":100}}}"#;
-    let batch = format!("[{}]", [call; 3].join(","));
+    let batch = format!("[{}]", [call; 6].join(","));
     let (times, held) = other_clients::during(address, || {
         let mut held = Vec::new();
         for number in 0..60 {

@@ -15,7 +15,7 @@ use crate::http::error::HttpError;
 use crate::http::reply::{self, RETRY_AFTER_S};
 use crate::http::router;
 use crate::hub::{Refusal, request};
-use crate::limits::Account;
+use crate::limits::{Account, Shortage};
 use crate::mcp::{self, Field, Form, Head};
 
 /// Reads the form and submits it to the hub for the address `client`: 202 once the request is on disk.
@@ -103,14 +103,19 @@ pub(crate) async fn mcp(
                 .begin(&served.catalog, &head, origin, &message.bytes)
             {
                 mcp::Begun::Answered(reply) => reply,
-                mcp::Begun::Batch(mut batch) => {
-                    batch.answer_next(&app.mcp, &served.catalog, Some(&head), true);
-                    while !batch.is_empty() {
-                        tokio::task::yield_now().await;
-                        let is_permitted = exceeded().is_none();
-                        batch.answer_next(&app.mcp, &served.catalog, Some(&head), is_permitted);
+                mcp::Begun::Batch(batch) => {
+                    let answered = answer_batch(
+                        batch,
+                        |batch, is_permitted| {
+                            batch.answer_next(&app.mcp, &served.catalog, Some(&head), is_permitted);
+                        },
+                        account,
+                        exceeded,
+                    );
+                    match answered.await {
+                        Ok(batch) => batch.finish(),
+                        Err(_) => mcp::Reply::refuse(mcp::Refusal::Busy),
                     }
-                    batch.finish()
                 }
             }
         }
@@ -122,6 +127,30 @@ pub(crate) async fn mcp(
         }),
     };
     (mcp::Reply { origin, ..reply }, collected.is_ok())
+}
+
+/// Answers the messages of a batch one by one with `answer_next`, and lets other requests be served in between. So many
+/// batches may be in progress on a thread, and what each holds counts for `account` meanwhile.
+///
+/// # Errors
+/// A budget has no room for the responses so far.
+async fn answer_batch(
+    mut batch: mcp::Batch,
+    answer_next: impl Fn(&mut mcp::Batch, bool),
+    account: &Account,
+    mut exceeded: impl FnMut() -> Option<HttpError>,
+) -> Result<mcp::Batch, Shortage> {
+    let mut counted = batch.held_bytes();
+    let mut share = account.take(counted)?;
+    answer_next(&mut batch, true);
+    while !batch.is_empty() {
+        let held = batch.held_bytes();
+        share.grow(held.saturating_sub(counted))?;
+        counted = counted.max(held);
+        tokio::task::yield_now().await;
+        answer_next(&mut batch, exceeded().is_none());
+    }
+    Ok(batch)
 }
 
 /// Memory of a header field besides its name and value. Measured: the heads of 6,400 requests with 43 fields each.

@@ -18,10 +18,15 @@ const MESSAGES_MAX: usize = 32;
 /// Bytes of responses after which the rest of a batch is rejected, so that one request cannot produce a gigabyte.
 const RESPONSES_BYTES_MAX: usize = 1 << 20;
 
+/// Memory of a member of an object besides its key and value: the entry, its hash and its slot.
+const MEMBER_BYTES: usize = 48;
+
 /// A batch that is being answered.
 #[derive(Debug)]
 pub struct Batch {
     messages: std::vec::IntoIter<Value>,
+    /// Approximate memory of all messages in bytes.
+    messages_bytes: usize,
     /// The responses so far: empty, or an array without its closing bracket.
     out: Vec<u8>,
     work: RequestWork,
@@ -43,6 +48,7 @@ impl Batch {
             return Err(bad_request("a batch must have 1 to 32 messages"));
         }
         Ok(Batch {
+            messages_bytes: messages.iter().map(memory_of).sum(),
             messages: messages.into_iter(),
             out: Vec::new(),
             work: RequestWork::new(),
@@ -61,6 +67,12 @@ impl Batch {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.messages.len() == 0
+    }
+
+    /// Returns the approximate number of bytes that the messages and the responses so far occupy.
+    #[must_use]
+    pub fn held_bytes(&self) -> u64 {
+        (self.messages_bytes + self.out.capacity()) as u64
     }
 
     /// Answers the next message, if there is one; with an error if it is not permitted by the client's rate limit.
@@ -139,6 +151,20 @@ impl Batch {
     }
 }
 
+/// Returns the approximate memory of a value in bytes. The parser limits its depth.
+fn memory_of(value: &Value) -> usize {
+    let inside = match value {
+        Value::String(text) => text.len(),
+        Value::Array(items) => items.iter().map(memory_of).sum(),
+        Value::Object(members) => members
+            .iter()
+            .map(|(key, value)| MEMBER_BYTES + key.len() + memory_of(value))
+            .sum(),
+        _ => 0,
+    };
+    size_of::<Value>() + inside
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;
@@ -171,6 +197,17 @@ mod tests {
         let answers: Value = serde_json::from_slice(&batch.finish().body).expect("JSON");
         assert_eq!(answers.as_array().map(Vec::len), Some(2));
         [0, 1].map(|at| answers[at]["error"]["message"].as_str().map(str::to_owned))
+    }
+
+    #[test]
+    fn what_a_batch_holds_grows_with_its_messages_and_responses() {
+        let mut batch = batch();
+        let messages = batch.held_bytes();
+        let one = Batch::new(vec![json!({"x": "y".repeat(1_000)})], Revision::R2025_03_26);
+        assert!(one.expect("one message is allowed").held_bytes() > 1_000);
+        batch.answer_next(&server(), catalog(), None, true);
+        assert!(batch.held_bytes() >= messages + batch.out.len() as u64);
+        assert!(batch.out.len() > 100);
     }
 
     #[test]
