@@ -35,6 +35,10 @@ use crate::wire::network::parse_network;
 /// The data directory that is used without `--data`, where it exists.
 pub(super) const DATA_DEFAULT: &str = "data";
 
+/// The schema of the hub's tables in a database, and the name of its connections.
+#[cfg(feature = "postgres")]
+const DATABASE_SCHEMA: &str = "reviewd";
+
 /// Most connections that can be allowed.
 const CONNECTIONS_MAX: i64 = 1_000_000;
 
@@ -272,6 +276,7 @@ impl ServeArgs {
         };
         let defaults = HubSettings::new(store_location(self.store.as_ref(), &self.state)?, guard);
         Ok(HubSettings {
+            user_agent: concat!("reviewd/", env!("CARGO_PKG_VERSION")).to_owned(),
             policy: Policy {
                 failures_max: waits as u32 + 1,
                 retry_delays: self.retry_delays.clone(),
@@ -322,7 +327,8 @@ pub(super) fn store_location(
         return Ok(StoreLocation::Directory(state.to_owned()));
     };
     #[cfg(feature = "postgres")]
-    let found = Database::parse(address).map(|found| StoreLocation::Database(Box::new(found)));
+    let found = Database::parse(address, DATABASE_SCHEMA)
+        .map(|found| StoreLocation::Database(Box::new(found)));
     #[cfg(not(feature = "postgres"))]
     let found = Err("this reviewd was built without the feature `postgres`");
     found.map_err(|what| Failure::new(Status::Config, format!("--store: {what}")))

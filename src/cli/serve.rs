@@ -43,7 +43,7 @@ pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
         remove_drafts(directory);
     }
     if let Some(hub) = &config.hub {
-        check_location(&hub.place, &config)?;
+        check_location(&hub.location, &config)?;
     }
     let mut signals = Signals::install().map_err(StartError::Signals)?;
     let requests = config.hub.as_ref().map_or(0, |hub| hub.sockets());

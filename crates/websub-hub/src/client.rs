@@ -19,8 +19,8 @@ use super::store::{DenialNotice, Listed, WaitingRequest};
 use super::subscription::{AttemptResult, Failure};
 use super::transport::{HttpsConnector, count_progress_in};
 use super::{Callback, HubSettings};
+use crate::Topic;
 use crate::clock;
-use crate::hub::Topic;
 use reviewd_wire::date::parse_http_date;
 
 /// The job of an attempt's thread.
@@ -107,10 +107,7 @@ impl Client {
             .proxy(None)
             .max_redirects(0)
             .max_redirects_will_error(false)
-            .user_agent(format!(
-                "reviewd/{} (+{base_url})",
-                env!("CARGO_PKG_VERSION")
-            ))
+            .user_agent(format!("{} (+{base_url})", settings.user_agent))
             .accept("*/*")
             .accept_encoding("identity")
             .max_response_header_size(HEADER_BYTES)
@@ -146,7 +143,7 @@ impl Client {
             Job::Deny(notice) => self.deny(notice),
         });
         catch_unwind(run).unwrap_or_else(|_| {
-            tracing::error!("an attempt panicked, which is an error in reviewd");
+            tracing::error!("an attempt panicked, which is an error in this program");
             Attempt::failed(Failure::Internal, true)
         })
     }

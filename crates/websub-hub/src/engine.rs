@@ -30,7 +30,7 @@ use super::store::{Accept, QuotaExceeded, TopicVersion};
 use super::subscription::RemovalReason;
 use super::transport::{CaError, client_config};
 use super::{Refusal, UnixMillis};
-use crate::hub::Topic;
+use crate::Topic;
 
 /// Messages in a batch; limits the size of a transaction.
 const BATCH_MAX: usize = 512;
@@ -142,7 +142,7 @@ impl Engine {
             health: Health::default(),
             unix_ms: outside.unix_ms,
             clock: ClockWatch::new(now, unix_ms),
-            storage: Storage::new(settings.place.clone(), now),
+            storage: Storage::new(settings.location.clone(), now),
             attempts: Attempts::new(client, sender, &settings, now),
             breaker: Breaker::default(),
             contents: BTreeMap::new(),
@@ -257,7 +257,7 @@ impl Engine {
             .write(|store| store.recover(now.unix))
             .is_some()
         {
-            info!(state = %self.settings.place, "the hub delivers");
+            info!(state = %self.settings.location, "the hub delivers");
             self.storage.begin_role();
             self.attempts.scan_now();
         }
@@ -280,7 +280,7 @@ impl Engine {
 
     /// Publishes the topics that are served; after a failure it is retried later.
     fn publish(&mut self, now: Now) {
-        let may_publish = self.storage.is_delivering() || self.settings.place.is_shared();
+        let may_publish = self.storage.is_delivering() || self.settings.location.is_shared();
         if !self.unpublished || !may_publish || !self.storage.may_try(now.instant) {
             return;
         }

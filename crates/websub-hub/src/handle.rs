@@ -16,7 +16,7 @@ use super::shared::{Health, OnHealth, Shared, Stats};
 use super::store::Accept;
 use super::transport::CaError;
 use super::{Callback, HubRequest, Refusal};
-use crate::hub::Topic;
+use crate::Topic;
 use reviewd_wire::text::quote;
 
 /// The running hub; cheap to clone. When the last clone is dropped, it stops without waiting.
@@ -85,7 +85,7 @@ impl Hub {
     /// completely or not at all. Requests from one address, or from one IPv6 network (a /48), share a turn.
     ///
     /// # Errors
-    /// [`RefusalKind::TooMany`](crate::hub::RefusalKind::TooMany) if the callback host has used up its quota, `Field`
+    /// [`RefusalKind::TooMany`](crate::RefusalKind::TooMany) if the callback host has used up its quota, `Field`
     /// for an unknown topic or a callback that is not permitted, `Unavailable` if the hub is full, stopping, or cannot
     /// write.
     pub async fn submit(&self, request: HubRequest, client: IpAddr) -> Result<(), Refusal> {
@@ -144,7 +144,7 @@ impl Hub {
     fn check_callback(&self, callback: &Callback) -> Result<(), Refusal> {
         let guard = &self.inner.settings.guard;
         let permitted = guard.check_callback(callback);
-        permitted.map_err(|blocked| Refusal::field("hub.callback", blocked))?;
+        permitted.map_err(|error| Refusal::field("hub.callback", error.to_string()))?;
         let origin = |callback: &Callback| (callback.host().clone(), callback.port());
         if self.inner.own.as_ref().map(origin) == Some(origin(callback)) {
             let what = "must not be this service itself";
@@ -170,7 +170,7 @@ impl Hub {
     /// Returns the type of the store: `directory` or `postgres`.
     #[must_use]
     pub fn store(&self) -> &'static str {
-        self.inner.settings.place.kind()
+        self.inner.settings.location.kind()
     }
 
     /// Returns the hub's counters and gauges.

@@ -17,9 +17,8 @@
 //! ```
 //! use std::time::Duration;
 //!
-//! use reviewd_wire::date::Timestamp;
 //! use websub_hub::guard::{Guard, Ports};
-//! use websub_hub::{Hub, HubSettings, Outside, StoreLocation, Topic, request};
+//! use websub_hub::{Hub, HubSettings, Outside, StoreLocation, Timestamp, Topic, request};
 //!
 //! # tokio::runtime::Builder::new_current_thread().enable_time().build()?.block_on(async {
 //! let feed = |body: &'static str, at| Topic {
@@ -61,6 +60,7 @@
 //! `docs/design/hub.md` of the repository lists the requirements of the Recommendation, with the tests that verify them.
 
 #![forbid(unsafe_code)]
+#![warn(clippy::missing_errors_doc)]
 
 mod breaker;
 mod callback;
@@ -86,6 +86,7 @@ mod unix_millis;
 pub use callback::Callback;
 pub use handle::Hub;
 pub use request::{HubRequest, Mode, Refusal, RefusalKind, Secret};
+pub use reviewd_wire::date::Timestamp;
 pub use scheduler::AttemptLimits;
 pub use settings::{HubSettings, Outside};
 pub use shared::{Health, Stats};
@@ -93,6 +94,3 @@ pub use store::StoreLocation;
 pub use topic::Topic;
 pub use transport::CaError;
 pub use unix_millis::UnixMillis;
-
-// The modules name each other by this path.
-use crate as hub;

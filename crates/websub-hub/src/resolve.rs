@@ -135,7 +135,7 @@ const ADDRESSES_MAX: usize = 4;
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::hub::guard::Ports;
+    use crate::guard::Ports;
     use std::sync::{Mutex, PoisonError};
     use std::thread;
     use std::time::Instant;

@@ -7,16 +7,18 @@ use std::time::Duration;
 use super::guard::Guard;
 use super::resolve::{Lookup, look_up};
 use super::scheduler::AttemptLimits;
+use crate::StoreLocation;
 use crate::clock;
-use crate::hub::StoreLocation;
-use crate::hub::store::Quotas;
-use crate::hub::subscription::{Leases, Policy};
+use crate::store::Quotas;
+use crate::subscription::{Leases, Policy};
 
 /// The hub's configuration.
 #[derive(Clone, Debug)]
 pub struct HubSettings {
+    /// Name and version of the server in the User-Agent of requests, such as `news/1.2`; its address follows.
+    pub user_agent: String,
     /// Where the state is stored.
-    pub place: StoreLocation,
+    pub location: StoreLocation,
     /// Limits of leases.
     pub leases: Leases,
     /// Retries of failed deliveries.
@@ -44,7 +46,7 @@ impl HubSettings {
         self.deliveries.threads + self.verifications.threads
     }
 
-    /// Returns the settings of a hub that stores its state at `place` and calls the callbacks that `guard` permits.
+    /// Returns the settings of a hub that stores its state at `location` and calls the callbacks that `guard` permits.
     ///
     /// Our choice of each number: leases from 5 minutes to 30 days, 10 days if none is requested (as WebSub
     /// recommends); three failures in a row remove a subscription, with delays of 1 and 15 minutes between them;
@@ -52,10 +54,11 @@ impl HubSettings {
     /// these numbers of requests that wait for verification; 10 s for a request to a callback; 1,024 deliveries and 512
     /// verifications at a time, so that a quarter of each is enough for the hosts that hang at the same moment.
     #[must_use]
-    pub fn new(place: StoreLocation, guard: Guard) -> HubSettings {
+    pub fn new(location: StoreLocation, guard: Guard) -> HubSettings {
         const MINUTE: Duration = Duration::from_secs(60);
         HubSettings {
-            place,
+            user_agent: concat!("websub-hub/", env!("CARGO_PKG_VERSION")).to_owned(),
+            location,
             leases: Leases {
                 min_s: 300,
                 default_s: 864_000,

@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 use super::UnixMillis;
 use super::store::Counts;
 use super::subscription::{AttemptResult, Failure, RemovalReason};
-use crate::hub::Topic;
+use crate::Topic;
 
 #[derive(Debug, Default)]
 pub(super) struct Shared {

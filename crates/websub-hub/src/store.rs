@@ -51,7 +51,7 @@ pub enum StoreLocation {
 }
 
 impl StoreLocation {
-    /// Opens the store: the file `hub.sqlite3` of the directory, or the schema `reviewd` of the database. Creates what
+    /// Opens the store: the file `hub.sqlite3` of the directory, or the schema of the database. Creates what
     /// is missing: the directory (mode 0700), the file (mode 0600), the schema. An existing directory keeps its mode.
     ///
     /// # Errors
@@ -121,11 +121,11 @@ impl fmt::Display for StoreLocation {
     }
 }
 
-/// A blocking store of the hub's state. The errors of every method are those of [`StoreError`].
+/// A blocking store of the hub's state.
 pub struct Store {
     connection: Box<dyn Connection>,
     /// The location, for messages.
-    place: String,
+    location: String,
     /// Whether replicas share the store.
     is_shared: bool,
     /// The versions that this process has published, and whose content it can send.
@@ -136,6 +136,9 @@ pub struct Store {
 
 impl Store {
     /// Opens a store in memory, for tests and fuzzing.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn in_memory() -> Result<Store, StoreError> {
         let opened = sqlite::SqliteConnection::in_memory();
         Store::on(opened, ":memory:".to_owned(), false)
@@ -143,18 +146,18 @@ impl Store {
 
     fn on(
         opened: Result<impl Connection + 'static, DbError>,
-        place: String,
+        location: String,
         is_shared: bool,
     ) -> Result<Store, StoreError> {
         match opened {
             Ok(connection) => Ok(Store {
                 connection: Box::new(connection),
-                place,
+                location,
                 is_shared,
                 own: Vec::new(),
                 is_behind: false,
             }),
-            Err(cause) => Err(StoreError { place, cause }),
+            Err(cause) => Err(StoreError { location, cause }),
         }
     }
 
@@ -164,7 +167,7 @@ impl Store {
         query: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
     ) -> Result<T, StoreError> {
         query(self.connection.as_mut()).map_err(|cause| StoreError {
-            place: self.place.clone(),
+            location: self.location.clone(),
             cause,
         })
     }
@@ -188,11 +191,17 @@ impl Store {
     }
 
     /// Takes the delivery role if no other process has it. The role lasts as long as the store is open.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn try_take_role(&mut self) -> Result<bool, StoreError> {
         self.read(|db| db.try_take_role())
     }
 
     /// Releases the delivery role for another process.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn give_up_role(&mut self) -> Result<(), StoreError> {
         self.read(|db| db.give_up_role())
     }

@@ -325,7 +325,7 @@ pub enum Failure {
     Timeout,
     /// The connection broke, or the response was not HTTP.
     Protocol,
-    /// A failure of reviewd.
+    /// A failure of this program.
     Internal,
 }
 
@@ -349,7 +349,7 @@ pub enum RemovalReason {
 }
 
 impl RemovalReason {
-    /// Every reason with its name in the store, in metrics and in `reviewd hub`, and with the `hub.reason` for the
+    /// Every reason with its name in the store and in metrics, and with the `hub.reason` for the
     /// subscriber; `None` if the subscriber knows the reason: it has unsubscribed, or has let its lease end.
     pub const ALL: [(RemovalReason, &str, Option<&str>); 7] = [
         (RemovalReason::Unsubscribed, "unsubscribed", None),
@@ -398,7 +398,7 @@ impl RemovalReason {
 }
 
 impl Failure {
-    /// Every failure with its name in the store, in the log, in metrics and in `reviewd hub`.
+    /// Every failure with its name in the store, in the log and in metrics.
     pub const ALL: [(Failure, &str); 7] = [
         (Failure::Resolve, "resolve"),
         (Failure::Blocked, "blocked"),
@@ -508,9 +508,9 @@ impl Policy {
     }
 }
 
-/// Attempts to verify one request: one, and one more for each crash of reviewd during an attempt. It is unknown whether
+/// Attempts to verify one request: one, and one more for each crash of the program during an attempt. It is unknown whether
 /// an interrupted attempt was sent, so a low limit would drop requests that were never verified; without a limit, a
-/// request that crashes reviewd would do so forever.
+/// request that crashes the program would do so forever.
 pub const VERIFICATIONS_MAX: u32 = 5;
 
 /// Largest number of attempts to verify one request whose callback host is not reached.

@@ -39,7 +39,12 @@ fn h35_h38_h40_the_verification_carries_mode_topic_as_given_challenge_and_lease(
         assert!((820_800..=864_000).contains(&lease_s), "{lease_s}");
         let host = format!("127.0.0.1:{}", subscriber.port());
         assert_eq!(asked.field("host"), Some(host.as_str()));
-        assert!(asked.field("user-agent").unwrap().starts_with("reviewd/"));
+        assert!(
+            asked
+                .field("user-agent")
+                .unwrap()
+                .starts_with("news/1.2 (+http")
+        );
         if number == 1 {
             rig.wait_active(&callback);
             let listed = rig.listed(&callback).unwrap();

@@ -29,7 +29,7 @@ fn assert_goal(what: &str, elapsed: Duration, alone: Duration, max_s: u64) {
 /// A hub with the default limits of concurrent exchanges.
 fn start(timeout: Duration) -> Rig {
     Rig::start_with(|settings| {
-        let defaults = HubSettings::new(settings.place.clone(), settings.guard.clone());
+        let defaults = HubSettings::new(settings.location.clone(), settings.guard.clone());
         settings.deliveries = defaults.deliveries;
         settings.verifications = defaults.verifications;
         settings.timeout = timeout;
@@ -150,7 +150,7 @@ fn new_content_reaches_slow_subscribers_beside_newcomers_that_hang() {
     let newcomers = std::env::var("REVIEWD_HUB_NEWCOMERS").ok();
     let newcomers: usize = newcomers.map_or(40, |text| text.parse().unwrap());
     let rig = Rig::start_with(|settings| {
-        let defaults = HubSettings::new(settings.place.clone(), settings.guard.clone());
+        let defaults = HubSettings::new(settings.location.clone(), settings.guard.clone());
         settings.deliveries = defaults.deliveries;
         settings.verifications = defaults.verifications;
         settings.quotas = Quotas::new(1_000_000, 1_000_000);

@@ -20,7 +20,7 @@ use crate::support::{get, wait_until};
 const VERSION: &str = "1";
 
 pub(super) fn open(url: &str) -> Result<Store, StoreError> {
-    StoreLocation::Database(Box::new(Database::parse(url).unwrap())).open()
+    StoreLocation::Database(Box::new(Database::parse(url, "reviewd").unwrap())).open()
 }
 
 /// Asserts that startup exits with `status` and one line on stderr that contains `what`, and no password.

@@ -26,7 +26,7 @@ fn replicas_that_die_and_a_database_that_crashes_lose_nothing_that_was_promised(
     if let Some(standby) = &standby {
         url = url.replace("/hub", &format!(",127.0.0.1:{}/hub", standby.port()));
     }
-    let location = StoreLocation::Database(Box::new(Database::parse(&url).unwrap()));
+    let location = StoreLocation::Database(Box::new(Database::parse(&url, "reviewd").unwrap()));
     let mut world = World::new(location, ["--store", &url], 3);
     (0..3).for_each(|number| world.boot(number));
     let (time, began) = (seconds(SECONDS), Instant::now());

@@ -286,7 +286,7 @@ impl Rig {
 
     /// Returns the state directory.
     pub(crate) fn state_dir(&self) -> &Path {
-        match &self.settings.place {
+        match &self.settings.location {
             StoreLocation::Directory(directory) => directory,
             #[cfg(feature = "postgres")]
             StoreLocation::Database(_) => panic!("a database has no directory"),
@@ -295,7 +295,7 @@ impl Rig {
 
     /// Opens the store as another process would.
     pub(crate) fn store(&self) -> Store {
-        self.settings.place.open().unwrap()
+        self.settings.location.open().unwrap()
     }
 }
 
@@ -308,6 +308,7 @@ pub(crate) fn settings(temp: &tempfile::TempDir) -> HubSettings {
         ports: Ports::parse("1024-").unwrap(),
     };
     let mut settings = HubSettings::new(StoreLocation::Directory(temp.path().join("state")), guard);
+    settings.user_agent = "news/1.2".to_owned();
     settings.leases.min_s = 1;
     settings.policy.retry_delays = [100, 200].map(Duration::from_millis).to_vec();
     settings.quotas.requests_per_host = 1_000;

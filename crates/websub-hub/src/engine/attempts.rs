@@ -12,15 +12,15 @@ use tracing::{debug, error, info};
 
 use super::time::{Now, ScanSchedule};
 use super::{Engine, Message, Storage, jitter};
-use crate::hub::Topic;
-use crate::hub::UnixMillis;
-use crate::hub::client::{Attempt, Client, Job};
-use crate::hub::cpu_wait::cpu_wait;
-use crate::hub::pool::ThreadPool;
-use crate::hub::scheduler::{AttemptId, AttemptLimits, DueAttempt, Scheduler};
-use crate::hub::settings::HubSettings;
-use crate::hub::store::{DenialNotice, Report, ReportEffect, Store, StoreError};
-use crate::hub::subscription::{AttemptResult, DeliveryResult, Failure};
+use crate::Topic;
+use crate::UnixMillis;
+use crate::client::{Attempt, Client, Job};
+use crate::cpu_wait::cpu_wait;
+use crate::pool::ThreadPool;
+use crate::scheduler::{AttemptId, AttemptLimits, DueAttempt, Scheduler};
+use crate::settings::HubSettings;
+use crate::store::{DenialNotice, Report, ReportEffect, Store, StoreError};
+use crate::subscription::{AttemptResult, DeliveryResult, Failure};
 
 /// The longest queue of deliveries, and of verifications and denials; what is due beyond it waits in the store. Our
 /// choice: as many as there are subscriptions by default, in some ten megabytes.
@@ -34,7 +34,7 @@ const OWN_LAG_PART: f64 = 0.25;
 
 /// An attempt that ended on its thread.
 #[derive(Debug)]
-pub(in crate::hub) struct EndedAttempt {
+pub(crate) struct EndedAttempt {
     number: u64,
     job: Arc<Job>,
     attempt: Attempt,

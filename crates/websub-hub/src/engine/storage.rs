@@ -4,9 +4,9 @@ use std::time::{Duration, Instant};
 
 use tracing::{debug, error, info};
 
-use crate::hub::StoreLocation;
-use crate::hub::shared::Health;
-use crate::hub::store::{DbError, Store, StoreError};
+use crate::StoreLocation;
+use crate::shared::Health;
+use crate::store::{DbError, Store, StoreError};
 
 /// Delay before a store that could not be used is tried again.
 const OPEN_WAIT: Duration = Duration::from_secs(1);

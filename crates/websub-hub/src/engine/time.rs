@@ -2,7 +2,7 @@
 
 use std::time::{Duration, Instant};
 
-use crate::hub::UnixMillis;
+use crate::UnixMillis;
 
 /// Difference between wall clock and monotonic clock, from one reading to the next, that counts as a jump.
 const JUMP_MS: i64 = 5_000;

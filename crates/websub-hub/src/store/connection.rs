@@ -9,7 +9,7 @@ use std::rc::Rc;
 pub(super) use rusqlite::types::Value;
 use rusqlite::types::{FromSql, FromSqlResult, ValueRef};
 
-use crate::hub::UnixMillis;
+use crate::UnixMillis;
 
 /// A synchronous connection to a database, used by one thread.
 pub(super) trait Connection: Send {
@@ -135,10 +135,10 @@ fn unreadable(what: &str) -> DbError {
 
 /// Why a store cannot be opened, read or written. The failed call has had no effect.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{place}: {cause}")]
+#[error("{location}: {cause}")]
 pub struct StoreError {
     /// The file, or the database without its password.
-    pub place: String,
+    pub location: String,
     /// The error.
     pub cause: DbError,
 }
@@ -157,7 +157,7 @@ pub enum DbError {
         "the file is damaged ({0}); restore a backup, or move all hub.* files away to start without subscriptions"
     )]
     Corrupt(String),
-    /// The file has the right name, but is not of reviewd or is of a later version.
+    /// The file has the right name, but is not of a hub or is of a later version.
     #[error("{0}")]
     Foreign(String),
     /// Another process locked the file for longer than the timeout.

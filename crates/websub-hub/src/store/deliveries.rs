@@ -7,9 +7,9 @@ use super::connection::{Connection, DbError, Value, limit};
 use super::{
     Listed, Quotas, Report, ReportEffect, Store, StoreError, TopicVersion, requests, rows,
 };
-use crate::hub::UnixMillis;
-use crate::hub::scheduler::{AttemptId, DueAttempt, Rank};
-use crate::hub::subscription::Policy;
+use crate::UnixMillis;
+use crate::scheduler::{AttemptId, DueAttempt, Rank};
+use crate::subscription::Policy;
 
 /// Subscriptions of a topic (`$1`), known or not (`$2`), that acknowledged other content than the current one (`$3`),
 /// and whose lease has not ended at `$4`; at most `$5`.
@@ -35,6 +35,9 @@ pub(super) const DUE: [(Rank, &str); 4] = [
 impl Store {
     /// Returns at most `most` deliveries that are due, to topics whose content this process has published: those of the
     /// highest rank, in no particular order of topics.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn due_deliveries(
         &mut self,
         most: usize,
@@ -48,6 +51,9 @@ impl Store {
 
     /// Begins an attempt for those of these subscriptions that are still due, and returns them: the topic's current
     /// digest is stored as begun before anything is sent.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn begin_deliveries(
         &mut self,
         ids: &[i64],
@@ -74,6 +80,9 @@ impl Store {
     }
 
     /// Stores the results of verifications and deliveries; returns the effect of each report, in the same order.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn record(
         &mut self,
         reports: &[Report],

@@ -11,11 +11,14 @@ use super::{
     AdminCommand, CopyReport, Counts, Listed, PublishResult, Store, StoreError, TOMBSTONES_MAX,
     Tombstone, TopicVersion, rows, touch,
 };
-use crate::hub::UnixMillis;
-use crate::hub::subscription::{RemovalReason, UNACKNOWLEDGED_MAX, VERIFICATIONS_MAX};
+use crate::UnixMillis;
+use crate::subscription::{RemovalReason, UNACKNOWLEDGED_MAX, VERIFICATIONS_MAX};
 
 impl Store {
     /// Checks that every topic in the store is of `origin` (scheme and authority); the error names both origins.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn check_origin(&mut self, origin: &str) -> Result<(), StoreError> {
         self.read(|db| {
             for row in db.query("SELECT url FROM topic ORDER BY id", &[])? {
@@ -37,6 +40,9 @@ impl Store {
     /// shared store, all topics must be of one origin, and a version that is not newer than the topic's is neither
     /// stored nor delivered: of two versions with one date the first stays, so content is only announced with a later
     /// date.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn publish(
         &mut self,
         versions: &[TopicVersion],
@@ -55,6 +61,9 @@ impl Store {
     /// acknowledged what they are owed for [`UNACKNOWLEDGED_MAX`]: at most 1,000 of each at a time. Deletes tombstones
     /// and rejections older than `tombstone_age`, and all but the newest [`TOMBSTONES_MAX`]. Returns why each
     /// subscription ended, in the order of their ids.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn sweep(
         &mut self,
         tombstone_age: Duration,
@@ -89,6 +98,9 @@ impl Store {
 
     /// Takes over from a process that has ended: releases its claims, so that its exchanges are repeated, and drops
     /// requests without attempts left. Shifts all stored times back if the clock is more than 5 s behind the last one.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn recover(&mut self, now: UnixMillis) -> Result<(), StoreError> {
         self.write(|db| {
             let meta = db.query_one("SELECT seen_at FROM meta", &[])?;
@@ -108,11 +120,17 @@ impl Store {
     }
 
     /// Shifts all stored times by `by_ms` after a jump of the clock, so that leases keep their length.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn shift(&mut self, by_ms: i64) -> Result<(), StoreError> {
         self.write(|db| shift(db, by_ms))
     }
 
     /// Counts subscriptions, requests and due deliveries.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn counts(&mut self, now: UnixMillis) -> Result<Counts, StoreError> {
         let sql = "SELECT count(*) AS subscriptions, count(*) FILTER (WHERE is_undelivered) AS undelivered,
              count(*) FILTER (WHERE is_undelivered AND next_at <= $1) AS due,
@@ -133,18 +151,27 @@ impl Store {
     }
 
     /// Lists at most `most` subscriptions with ids above `after`, by id.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn list(&mut self, after: i64, most: usize) -> Result<Vec<Listed>, StoreError> {
         let clause = "WHERE s.id > $1 ORDER BY s.id LIMIT $2";
         self.read(|db| rows::select(db, clause, &[after.into(), limit(most)]))
     }
 
     /// Lists the subscriptions whose callback has this host, by id.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn list_host(&mut self, host: &str) -> Result<Vec<Listed>, StoreError> {
         let clause = "WHERE s.host = $1 ORDER BY s.id";
         self.read(|db| rows::select(db, clause, &[text(host)]))
     }
 
     /// Lists at most `most` tombstones, of this host if one is given, newest first.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn tombstones(
         &mut self,
         host: Option<&str>,
@@ -167,6 +194,9 @@ impl Store {
     }
 
     /// Applies the operator's command to a subscription and returns it; `None` if there is none with this id.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn apply_admin(
         &mut self,
         id: i64,
@@ -190,6 +220,9 @@ impl Store {
     /// subscriptions whose lease is over. Holds all of them in memory at once. Of two states of a subscription, the one
     /// with the later verification wins, or with the same verification the one with more attempts, so a repeated copy
     /// changes nothing.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn copy_from(
         &mut self,
         source: &mut Store,

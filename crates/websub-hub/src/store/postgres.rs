@@ -30,12 +30,33 @@ use tracing::debug;
 
 use super::connection::{Connection, DbError, Row, Value};
 use super::schema::SCHEMA_VERSION;
-use crate::hub::transport::{CaError, add_authorities, config_with, public_authorities};
+use crate::transport::{CaError, add_authorities, config_with, public_authorities};
 pub use database::Database;
 
+/// The tables; the search path is the schema of the hub.
 const TABLES: &str = include_str!("postgres/schema.sql");
 
-/// A connection to the schema `reviewd` of a database.
+/// The server's timeouts are shorter than ours, so its error names the cause, and it does not continue a statement
+/// whose caller has given up. Without `jit = off`, it compiles for 45 ms what runs in less than 1 ms. A host that loses
+/// power closes no connection: keepalives let the server notice, so that another replica can take over the role. While a
+/// response is not acknowledged, Linux sends no keepalives and repeats it for a quarter of an hour, so that has a time
+/// limit of its own, in milliseconds.
+const SETTINGS: &str = "SET statement_timeout = '8s'; SET lock_timeout = '4s';
+ SET idle_in_transaction_session_timeout = '20s'; SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2;
+ SET tcp_keepalives_count = 3; SET tcp_user_timeout = 10000";
+
+/// Time limit for one response.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Time limit for TLS and authentication, in addition to the time for connections.
+const GREETING: Duration = Duration::from_secs(3);
+
+/// "rvwd": the class of our advisory locks; then the number of each lock.
+const LOCKS: i32 = 0x7276_7764;
+const WRITING: i32 = 1;
+const DELIVERING: i32 = 2;
+
+/// A connection to the schema of the hub in a database.
 pub(super) struct PostgresConnection {
     runtime: Runtime,
     client: Client,
@@ -70,7 +91,7 @@ impl PostgresConnection {
         match runtime.block_on(async { timeout(deadline, connect).await }) {
             Ok(Ok(client)) => {
                 let mut opened = PostgresConnection { runtime, client };
-                opened.prepare()?;
+                opened.prepare(&database.schema)?;
                 Ok(opened)
             }
             failed => {
@@ -85,13 +106,23 @@ impl PostgresConnection {
     }
 
     /// Creates the tables if there are none, and checks their version and that they are writable.
-    fn prepare(&mut self) -> Result<(), DbError> {
+    fn prepare(&mut self, schema: &str) -> Result<(), DbError> {
         self.script(SETTINGS)?;
+        self.script(&format!("SET search_path = {schema}"))?;
         self.begin()?;
-        let there = "SELECT to_regclass('reviewd.meta') IS NOT NULL AS is_there";
+        let there = format!("SELECT to_regclass('{schema}.meta') IS NOT NULL AS is_there");
         let db: &mut dyn Connection = self;
-        if !db.query_one(there, &[])?.get::<bool>("is_there")? {
-            db.script(SCHEMA)?;
+        if !db.query_one(&there, &[])?.get::<bool>("is_there")? {
+            // Without CREATE SCHEMA IF NOT EXISTS, which needs a permission even if an operator has created it.
+            let found =
+                "SELECT count(*) AS schemas FROM pg_catalog.pg_namespace WHERE nspname = $1";
+            if db
+                .query_one(found, &[schema.to_owned().into()])?
+                .count("schemas")?
+                == 0
+            {
+                db.script(&format!("CREATE SCHEMA {schema}"))?;
+            }
             db.script(TABLES)?;
             db.execute("UPDATE meta SET version = $1", &[SCHEMA_VERSION.into()])?;
         }
@@ -285,7 +316,7 @@ impl From<tokio_postgres::Error> for DbError {
         };
         let class = code.code().get(..2).unwrap_or_default();
         match *code {
-            // Missing permissions, or a schema `reviewd` that is not ours or was changed by hand.
+            // Missing permissions, or a schema that is not ours or was changed by hand.
             SqlState::INVALID_CATALOG_NAME
             | SqlState::INSUFFICIENT_PRIVILEGE
             | SqlState::UNDEFINED_COLUMN
@@ -348,30 +379,3 @@ fn causes(error: &tokio_postgres::Error) -> impl Iterator<Item = &(dyn Error + '
 fn silence() -> DbError {
     DbError::Unreachable("does not respond".to_owned())
 }
-
-/// The server's timeouts are shorter than ours, so its error names the cause, and it does not continue a statement
-/// whose caller has given up. Without `jit = off`, it compiles for 45 ms what runs in less than 1 ms. A host that loses
-/// power closes no connection: keepalives let the server notice, so that another replica can take over the role. While a
-/// response is not acknowledged, Linux sends no keepalives and repeats it for a quarter of an hour, so that has a time
-/// limit of its own, in milliseconds.
-const SETTINGS: &str = "SET search_path = reviewd; SET statement_timeout = '8s'; SET lock_timeout = '4s';
- SET idle_in_transaction_session_timeout = '20s'; SET jit = off; SET tcp_keepalives_idle = 5; SET tcp_keepalives_interval = 2;
- SET tcp_keepalives_count = 3; SET tcp_user_timeout = 10000";
-
-/// Creates the schema, unless an operator has created it.
-const SCHEMA: &str = "
-DO $$ BEGIN
-    IF NOT EXISTS (SELECT 1 FROM pg_catalog.pg_namespace WHERE nspname = 'reviewd') THEN CREATE SCHEMA reviewd; END IF;
-END $$;
-";
-
-/// Time limit for one response.
-const ANSWER: Duration = Duration::from_secs(10);
-
-/// Time limit for TLS and authentication, in addition to the time for connections.
-const GREETING: Duration = Duration::from_secs(3);
-
-/// "rvwd": the class of our advisory locks; then the number of each lock.
-const LOCKS: i32 = 0x7276_7764;
-const WRITING: i32 = 1;
-const DELIVERING: i32 = 2;

@@ -9,10 +9,10 @@ use super::{
     Accept, DenialNotice, QuotaExceeded, Quotas, Rejection, RejectionReason, Report, ReportEffect,
     Store, StoreError, TOMBSTONES_MAX, WaitingRequest, rows, touch,
 };
-use crate::hub::UnixMillis;
-use crate::hub::request::Mode;
-use crate::hub::scheduler::{AttemptId, DueAttempt, Rank};
-use crate::hub::subscription::{LastAttempt, RemovalReason, Subscription};
+use crate::UnixMillis;
+use crate::request::Mode;
+use crate::scheduler::{AttemptId, DueAttempt, Rank};
+use crate::subscription::{LastAttempt, RemovalReason, Subscription};
 
 /// Rejections kept for one host; beyond it the oldest is deleted, so that requests for one host cannot displace those
 /// for all others.
@@ -53,6 +53,9 @@ impl Store {
     /// Stores each request that exceeds no quota. One for an active subscription is always stored; of those that wait,
     /// the newest replaces the others of its mode. Any other that equals a pending request is not stored again. A
     /// request that exceeds a quota is kept as a [`Rejection`]. The results are in the order of the requests.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn accept(
         &mut self,
         requests: &[Accept],
@@ -75,6 +78,9 @@ impl Store {
     }
 
     /// Returns at most `most` verifications that are due, renewals first, then the oldest.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn due_requests(
         &mut self,
         most: usize,
@@ -87,6 +93,9 @@ impl Store {
     }
 
     /// Begins a verification of those of these requests that are still pending, and returns them.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn begin_verifications(&mut self, ids: &[i64]) -> Result<Vec<WaitingRequest>, StoreError> {
         if ids.is_empty() {
             return Ok(Vec::new());
@@ -105,6 +114,9 @@ impl Store {
     }
 
     /// Lists at most `most` pending requests, for this host if one is given, oldest first.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn requests(
         &mut self,
         host: Option<&str>,
@@ -117,6 +129,9 @@ impl Store {
 
     /// Removes a pending request for the operator, and returns it; `None` if there is none with this id. The result of
     /// a verification that is running is dropped.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn remove_request(
         &mut self,
         id: i64,
@@ -132,6 +147,9 @@ impl Store {
     }
 
     /// Lists at most `most` requests that ended without effect, for this host if one is given, newest first.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn rejections(
         &mut self,
         host: Option<&str>,
@@ -143,6 +161,9 @@ impl Store {
     }
 
     /// Returns at most `most` denials that are due at `now`, oldest first.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn due_denials(
         &mut self,
         most: usize,
@@ -167,6 +188,9 @@ impl Store {
     /// Begins an attempt for those of these denials that are due at `now`, and returns them. Until
     /// [`Store::end_denial`], each is due again after 1, 4 and 16 minutes and then every 60 minutes, until a day after
     /// its subscription ended. Our choice: a host that is down for a night still gets its denial.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn begin_denials(
         &mut self,
         ids: &[i64],
@@ -195,6 +219,9 @@ impl Store {
     }
 
     /// Ends a denial that has reached its callback.
+    ///
+    /// # Errors
+    /// The database cannot be read or written; nothing has changed then.
     pub fn end_denial(&mut self, id: i64) -> Result<(), StoreError> {
         let sql = "DELETE FROM notice WHERE id = $1";
         self.write(|db| db.execute(sql, &[id.into()])).map(drop)

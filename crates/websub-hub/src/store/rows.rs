@@ -2,9 +2,9 @@
 
 use super::connection::{Columns, Connection, DbError, Row, Value, limit, parameters, text};
 use super::{Listed, TOMBSTONES_MAX};
-use crate::hub::request::Secret;
-use crate::hub::subscription::{AttemptResult, LastAttempt, Phase, RemovalReason, Subscription};
-use crate::hub::{Callback, UnixMillis};
+use crate::request::Secret;
+use crate::subscription::{AttemptResult, LastAttempt, Phase, RemovalReason, Subscription};
+use crate::{Callback, UnixMillis};
 
 /// Loads the subscriptions that a `WHERE` clause selects; `s` is the subscription, `t` its topic.
 pub(super) fn select(

@@ -17,6 +17,29 @@ use rusqlite::{ErrorCode as Code, OpenFlags, Statement};
 use super::connection::{Connection, DbError, Row, Value};
 use super::schema::SCHEMA_VERSION;
 
+/// The file of the database.
+pub const FILE_NAME: &str = "hub.sqlite3";
+
+/// SQLite's write-ahead log of that file.
+const LOG_NAME: &str = "hub.sqlite3-wal";
+
+/// The content of the lock file of a directory that was used.
+const USED_MARK: &[u8] =
+    b"the state is in hub.sqlite3 and hub.sqlite3-wal; this file is locked by the process that delivers\n";
+
+/// The file whose lock is the delivery role.
+const LOCK_NAME: &str = "hub.lock";
+
+/// How long a process waits for the transaction of another one; transactions last milliseconds.
+const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// The smallest page of an SQLite file; the length of an intact file is a multiple of it.
+const PAGE_BYTES: u64 = 512;
+
+/// "rvwd": identifies files of this crate.
+const APPLICATION_ID: i64 = 0x7276_7764;
+
+/// The tables.
 const TABLES: &str = include_str!("sqlite/schema.sql");
 
 /// A connection to `hub.sqlite3` of a state directory.
@@ -70,7 +93,7 @@ impl SqliteConnection {
         SqliteConnection::over(connection, PathBuf::new())
     }
 
-    /// Checks that the file is intact, empty or of reviewd, and of this version; creates its tables.
+    /// Checks that the file is intact, empty or of a hub, and of this version; creates its tables.
     fn over(
         connection: rusqlite::Connection,
         lock_path: PathBuf,
@@ -207,7 +230,7 @@ fn private() -> OpenOptions {
     options
 }
 
-/// Begins a transaction in a file that is empty or of reviewd, and returns the version of its tables.
+/// Begins a transaction in a file that is empty or of a hub, and returns the version of its tables.
 fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
     let found = db.query_one("PRAGMA quick_check(1)", &[])?;
     let found: String = found.get("quick_check")?;
@@ -223,7 +246,7 @@ fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
     let tables = number("SELECT count(*) AS tables FROM sqlite_schema", "tables")?;
     let is_new = (version, application, tables) == (0, 0, 0);
     let what = match application == APPLICATION_ID || is_new {
-        false => "not a state file of reviewd; choose another --state".to_owned(),
+        false => "not the state file of a hub; choose another directory".to_owned(),
         true if version > SCHEMA_VERSION => format!(
             "schema {version} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it"
         ),
@@ -245,28 +268,6 @@ fn check_files(dir: &Path, is_used: bool) -> Result<(), DbError> {
     };
     Err(DbError::Corrupt(what))
 }
-
-/// The file of the database.
-pub const FILE_NAME: &str = "hub.sqlite3";
-
-/// SQLite's write-ahead log of that file.
-const LOG_NAME: &str = "hub.sqlite3-wal";
-
-/// The content of the lock file of a directory that was used.
-const USED_MARK: &[u8] =
-    b"the state is in hub.sqlite3 and hub.sqlite3-wal; this file is locked by the process that delivers\n";
-
-/// The file whose lock is the delivery role.
-const LOCK_NAME: &str = "hub.lock";
-
-/// How long a process waits for the transaction of another one; transactions last milliseconds.
-const BUSY_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// The smallest page of an SQLite file; the length of an intact file is a multiple of it.
-const PAGE_BYTES: u64 = 512;
-
-/// "rvwd": identifies files of reviewd.
-const APPLICATION_ID: i64 = 0x7276_7764;
 
 #[cfg(test)]
 #[path = "sqlite/tests.rs"]

@@ -6,11 +6,11 @@
 
 use std::time::Duration;
 
-use crate::hub::request::{HubRequest, Mode};
-use crate::hub::subscription::{
+use crate::request::{HubRequest, Mode};
+use crate::subscription::{
     AttemptResult, DeliveryResult, LastAttempt, RemovalReason, Subscription,
 };
-use crate::hub::{Callback, UnixMillis};
+use crate::{Callback, UnixMillis};
 use reviewd_wire::date::Timestamp;
 
 /// The content of a topic.
@@ -96,7 +96,7 @@ pub enum Report {
         result: AttemptResult,
     },
     /// A verification did not reach its callback, and is retried. After a network failure only if it had fewer than
-    /// [`UNREACHED_MAX`](crate::hub::subscription::UNREACHED_MAX) attempts, and the quotas permit it.
+    /// [`UNREACHED_MAX`](crate::subscription::UNREACHED_MAX) attempts, and the quotas permit it.
     Unreached {
         id: i64,
         /// `None` if nothing was sent, for a reason on our side.
@@ -249,7 +249,7 @@ impl RejectionReason {
         (RejectionReason::Operator, "operator"),
     ];
 
-    /// Returns its name in the store and in `reviewd hub`.
+    /// Returns its name in the store.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         RejectionReason::ALL[self as usize].1

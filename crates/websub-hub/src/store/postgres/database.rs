@@ -7,10 +7,17 @@ use tokio_postgres::Config;
 use tokio_postgres::config::{Host, SslMode};
 use url::form_urlencoded;
 
+/// Default options. Connecting to one address may take 5 s; a peer that is silent for 10 s gets a keepalive probe, and
+/// data must be acknowledged within 10 s.
+const DEFAULTS: &str =
+    "connect_timeout=5&target_session_attrs=read-write&tcp_user_timeout=10&keepalives_idle=10";
+
 /// The connection settings of a database.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Database {
     pub(super) config: Config,
+    /// The schema of the hub's tables: letters, digits and underscores.
+    pub(super) schema: String,
     /// File of the certificate authorities to trust instead of the public ones.
     pub(super) root_cert: Option<PathBuf>,
     /// The URL for messages: without user, password and options.
@@ -18,13 +25,18 @@ pub struct Database {
 }
 
 impl Database {
-    /// Parses a URL. Options are those that `tokio-postgres` supports, `sslmode=disable|require|verify-full` (default:
+    /// Parses a URL; the hub's tables are in `schema`, which is created if it is missing and names the connection, too.
+    /// Options are those that `tokio-postgres` supports, `sslmode=disable|require|verify-full` (default:
     /// `disable` on this machine, else `require`) and `sslrootcert=FILE`. `require` verifies the server like
     /// `verify-full`, because encryption without verification does not protect.
     ///
     /// # Errors
     /// One line that names the invalid part and never quotes the password.
-    pub fn parse(text: &str) -> Result<Database, String> {
+    pub fn parse(text: &str, schema: &str) -> Result<Database, String> {
+        let is_plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '_';
+        if !schema.starts_with(|c: char| c.is_ascii_lowercase()) || !schema.chars().all(is_plain) {
+            return Err("the schema must be of small letters, digits and underscores".to_owned());
+        }
         if !text.starts_with("postgres://") && !text.starts_with("postgresql://") {
             return Err("must begin with postgres://".to_owned());
         }
@@ -38,7 +50,7 @@ impl Database {
         let (mut mode, mut root_cert) = (None, None);
         // The defaults limit every wait and exclude standbys. Options of the operator follow, because the last value of
         // an option counts.
-        let mut options = DEFAULTS.to_owned();
+        let mut options = format!("{DEFAULTS}&application_name={schema}");
         for pair in query.split('&').filter(|pair| !pair.is_empty()) {
             match form_urlencoded::parse(pair.as_bytes()).next() {
                 Some((name, value)) if name == "sslmode" => mode = Some(value.into_owned()),
@@ -77,6 +89,7 @@ impl Database {
             name: format!("postgres://{shown}"),
             root_cert,
             config,
+            schema: schema.to_owned(),
         })
     }
 }
@@ -102,10 +115,6 @@ impl fmt::Debug for Database {
     }
 }
 
-/// Default options. Connecting to one address may take 5 s; a peer that is silent for 10 s gets a keepalive probe, and
-/// data must be acknowledged within 10 s.
-const DEFAULTS: &str = "connect_timeout=5&application_name=reviewd&target_session_attrs=read-write&tcp_user_timeout=10&keepalives_idle=10";
-
 #[cfg(test)]
 mod tests {
     use std::time::Duration;
@@ -123,7 +132,7 @@ mod tests {
             ("://u:secret%40%3F@h", "://h"),
             ("://h/d?user=u&password=secret", "://h/d"),
         ] {
-            let database = Database::parse(&format!("postgres{text}")).expect(text);
+            let database = Database::parse(&format!("postgres{text}"), "news").expect(text);
             assert_eq!(database.to_string(), format!("postgres{name}"));
             assert!(!format!("{database:?}").contains("secret"));
         }
@@ -136,7 +145,7 @@ mod tests {
                          localhost/d?connect_timeout=1&sslmode=verify-full";
         for (addresses, mode) in [(here, SslMode::Disable), (elsewhere, SslMode::Require)] {
             for address in addresses.split(' ') {
-                let database = Database::parse(&format!("postgres://u@{address}"));
+                let database = Database::parse(&format!("postgres://u@{address}"), "news");
                 let found = database.map(|found| found.config.get_ssl_mode());
                 assert_eq!(found, Ok(mode), "{address}");
             }
@@ -160,15 +169,24 @@ mod tests {
             ("postgres://u:secret/d", "port"),
             ("postgres://u:secret@h?connect_timeout=x", "connect_timeout"),
         ] {
-            let error = Database::parse(text).expect_err(text);
+            let error = Database::parse(text, "news").expect_err(text);
             assert!(error.contains(what) && !error.contains("secret"), "{error}");
             assert!(!error.contains('\n'), "{error}");
         }
     }
 
     #[test]
+    fn a_schema_that_would_need_quotes_is_refused() {
+        for schema in ["", "1a", "News", "a b", "a;b", "a\"b", "é"] {
+            let parsed = Database::parse("postgres://u@localhost/d", schema);
+            assert!(parsed.is_err(), "{schema}");
+        }
+        assert!(Database::parse("postgres://u@localhost/d", "news_2").is_ok());
+    }
+
+    #[test]
     fn every_wait_has_a_limit_and_standbys_are_excluded() {
-        let config = |text| Database::parse(text).expect("address").config;
+        let config = |text| Database::parse(text, "news").expect("address").config;
         let waits = |config: &Config| {
             let connect = config.get_connect_timeout().map(Duration::as_secs);
             let user = config.get_tcp_user_timeout().map(Duration::as_secs);
@@ -179,7 +197,7 @@ mod tests {
         let attributes = usual.get_target_session_attrs();
         assert_eq!(attributes, TargetSessionAttrs::ReadWrite);
         let names = (usual.get_dbname(), usual.get_application_name());
-        assert_eq!(names, (Some("u"), Some("reviewd")));
+        assert_eq!(names, (Some("u"), Some("news")));
         let own = config("postgres://u@localhost/d?target_session_attrs=any&connect_timeout=10");
         assert_eq!(own.get_target_session_attrs(), TargetSessionAttrs::Any);
         assert_eq!(waits(&own), (Some(10), Some(10), 10));

@@ -4,13 +4,13 @@ use std::thread;
 
 use super::super::deliveries;
 use super::*;
-use crate::hub::scheduler::AttemptId;
-use crate::hub::store::{
+use crate::scheduler::AttemptId;
+use crate::store::{
     Accept, QuotaExceeded, Quotas, REJECTIONS_PER_HOST, RejectionReason, Report, ReportEffect,
     Store, StoreError, TOMBSTONES_MAX, TopicVersion,
 };
-use crate::hub::subscription::{AttemptResult, Failure, Policy};
-use crate::hub::{Callback, HubRequest, Mode, StoreLocation, UnixMillis};
+use crate::subscription::{AttemptResult, Failure, Policy};
+use crate::{Callback, HubRequest, Mode, StoreLocation, UnixMillis};
 use reviewd_wire::date::Timestamp;
 
 fn at(ms: i64) -> UnixMillis {
@@ -103,7 +103,7 @@ fn a_damaged_cut_or_foreign_file_is_named_and_left_as_it_is() {
         assert_eq!(fs::read(&path).expect("read"), *bytes);
     }
     for (sql, what) in [
-        ("CREATE TABLE theirs (x)", ": not a state file of reviewd"),
+        ("CREATE TABLE theirs (x)", ": not the state file of a hub"),
         (
             "PRAGMA application_id = 1920366436; PRAGMA user_version = 99",
             ": schema 99 is newer than this program's 1",
