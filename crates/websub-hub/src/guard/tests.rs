@@ -59,7 +59,7 @@ fn names_of_private_networks_need_the_flag() {
 }
 
 #[test]
-fn ports_are_those_of_the_ranges_and_a_refusal_names_them() {
+fn a_refusal_of_a_port_names_the_ranges() {
     let found = |port: u16| {
         let callback = Callback::parse(&format!("https://a.example:{port}/")).expect("URL");
         guard(false).check_callback(&callback)
@@ -69,11 +69,30 @@ fn ports_are_those_of_the_ranges_and_a_refusal_names_them() {
     }
     for port in [22, 80, 1023] {
         let what = format!("port {port} is not one of 443,8443,1024-");
-        assert_eq!(found(port), Err(what));
+        assert_eq!(found(port).map_err(|error| error.to_string()), Err(what));
     }
+}
+
+#[test]
+fn ports_are_single_or_ranges() {
     let ports = Ports::parse("443, 1-2,7-").expect("ports");
-    assert_eq!(ports.ranges, [(443, 443), (1, 2), (7, 65535)]);
-    for text in ["", "0", "65536", "a", "2-1", "-5", "443,", "1-2-3"] {
-        assert!(Ports::parse(text).is_err(), "{text}");
+    assert_eq!(ports.ranges, [443..=443, 1..=2, 7..=65535]);
+}
+
+#[test]
+fn a_wrong_list_of_ports_is_refused_with_its_part() {
+    for (text, part) in [
+        ("", ""),
+        ("0", "0"),
+        ("65536", "65536"),
+        ("a", "a"),
+        ("-5", ""),
+        ("443,", ""),
+        ("1-2-3", "2-3"),
+    ] {
+        let error = PortsError::NotAPort(part.to_owned());
+        assert_eq!(Ports::parse(text), Err(error), "{text}");
     }
+    let error = PortsError::EmptyRange("2-1".to_owned());
+    assert_eq!(Ports::parse("443,2-1"), Err(error));
 }
