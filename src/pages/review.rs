@@ -4,86 +4,56 @@
 use std::collections::HashMap;
 use std::ops::Range;
 
-use serde::Deserialize;
-
 use super::messages::{Language, Messages};
 use super::text::{encoded, link, newest, service_label};
 use crate::model::{METHOD_ACCOUNT, Row, platform};
 use crate::search::filter::Term;
 use crate::search::fold::find_folded;
-use crate::snapshot::Snapshot;
+use crate::snapshot::{JsonText, Snapshot, StoredMedia, StoredRating, StoredReview};
 use crate::wire::date::{Date, parse_date};
 use crate::wire::sentence::sentences;
 
 /// One review, ready for a template.
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
+#[derive(Debug, Default)]
 pub(super) struct ReviewView {
     pub(super) id: String,
     pub(super) author: String,
-    author_avatar_url: Option<String>,
     pub(super) rating: u64,
     /// `YYYY-MM-DD`.
     pub(super) date: String,
     /// `month`, `year` or `unknown`, if the day is not known.
     pub(super) date_precision: Option<String>,
-    rating_original: Option<SourceRating>,
+    rating_original: Option<StoredRating>,
     translation: Option<String>,
     pub(super) text: Highlighted,
     pub(super) source: String,
     pub(super) source_url: Option<String>,
     pub(super) language: Option<String>,
     pub(super) owner_reply: Option<Reply>,
-    #[serde(rename = "verified")]
     is_verified: bool,
     verification: Option<Verification>,
-    mentioned_technicians: Vec<String>,
-    mentioned_services: Vec<String>,
-    media: Vec<Attachment>,
     /// The people and services that the review mentions, each with a search link.
-    #[serde(skip)]
     pub(super) mentions: Vec<Mention>,
     /// The pictures that this service has itself, so that no other site is asked for them.
-    #[serde(skip)]
     pub(super) photos: Vec<Photo>,
     /// Links to pictures, films and recordings elsewhere.
-    #[serde(skip)]
     pub(super) links: Vec<AttachmentLink>,
     /// The author's picture, if this service has it.
-    #[serde(skip)]
     pub(super) avatar: Option<String>,
     /// Where the text is cut until its rest is asked for; its length if it is not cut.
-    #[serde(skip)]
     cut: usize,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 pub(super) struct Reply {
     pub(super) text: String,
     pub(super) date: String,
 }
 
-/// A rating on the scale of its source.
-#[derive(Debug, Deserialize)]
-struct SourceRating {
-    value: serde_json::Number,
-    best: serde_json::Number,
-}
-
-#[derive(Debug, Deserialize)]
+#[derive(Debug)]
 struct Verification {
     by: String,
     method: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Attachment {
-    url: String,
-    alt: String,
-    #[serde(rename = "type")]
-    media_type: String,
-    #[serde(default)]
-    thumbnail_url: Option<String>,
 }
 
 /// A picture of a review.
@@ -176,43 +146,63 @@ pub(super) fn read_newest(snapshot: &Snapshot, count_max: u32) -> Vec<ReviewView
 impl ReviewView {
     /// Parses the review of `row`, without highlights.
     pub(super) fn read(snapshot: &Snapshot, row: Row) -> ReviewView {
-        // The snapshot contains valid reviews only.
-        let review = serde_json::from_slice(snapshot.review(row));
-        let mut review: ReviewView = review.unwrap_or_default();
-        for name in &review.mentioned_technicians {
-            let mention = Mention::new("mentions_technician", name, name);
-            review.mentions.push(mention);
-        }
-        for id in &review.mentioned_services {
-            let label = service_label(snapshot, id);
-            review
-                .mentions
-                .push(Mention::new("mentions_service", id, label));
-        }
-        for attachment in std::mem::take(&mut review.media) {
+        let stored = snapshot.stored_review(row);
+        let text = stored.text.to_text();
+        let avatar = stored.author_avatar_url.and_then(|url| {
+            let url = url.decode();
+            own_file(&url, &snapshot.base_url).map(str::to_owned)
+        });
+        let mut review = ReviewView {
+            id: stored.id.to_owned(),
+            author: stored.author.to_text(),
+            rating: u64::from(stored.rating),
+            date: stored.date.to_owned(),
+            date_precision: stored.date_precision.map(str::to_owned),
+            translation: stored.translation.map(JsonText::to_text),
+            cut: cut_of(&text),
+            text: text.into(),
+            source: stored.source.to_text(),
+            source_url: stored.source_url.map(JsonText::to_text),
+            language: stored.language.map(str::to_owned),
+            owner_reply: stored.owner_reply.as_ref().map(|reply| Reply {
+                text: reply.text.to_text(),
+                date: reply.date.to_owned(),
+            }),
+            is_verified: stored.verified,
+            verification: stored
+                .verification
+                .as_ref()
+                .map(|verification| Verification {
+                    by: verification.by.to_text(),
+                    method: verification.method.map(JsonText::to_text),
+                }),
+            mentions: mentions(snapshot, &stored),
+            photos: Vec::new(),
+            links: Vec::new(),
+            avatar,
+            rating_original: stored.rating_original,
+        };
+        for attachment in &stored.media {
             review.add_attachment(attachment, &snapshot.base_url);
         }
-        let avatar = review.author_avatar_url.as_deref();
-        let avatar = avatar.and_then(|url| own_file(url, &snapshot.base_url));
-        review.avatar = avatar.map(str::to_owned);
-        review.cut = cut_of(&review.text.text);
         review
     }
 
-    fn add_attachment(&mut self, attachment: Attachment, base_url: &str) {
-        let own = own_file(&attachment.url, base_url);
-        if let Some(url) = own.filter(|_| attachment.media_type.starts_with("image/")) {
-            let thumbnail = attachment.thumbnail_url.as_deref();
-            let thumbnail = thumbnail.and_then(|url| own_file(url, base_url));
+    fn add_attachment(&mut self, attachment: &StoredMedia<'_>, base_url: &str) {
+        let url = attachment.url.decode();
+        let own = own_file(&url, base_url);
+        if let Some(own) = own.filter(|_| attachment.media_type.starts_with("image/")) {
+            let thumbnail = attachment.thumbnail_url.map(JsonText::to_text);
+            let thumbnail = thumbnail.as_deref().and_then(|url| own_file(url, base_url));
             self.photos.push(Photo {
-                url: url.to_owned(),
-                thumbnail: thumbnail.unwrap_or(url).to_owned(),
-                alt: attachment.alt,
+                url: own.to_owned(),
+                thumbnail: thumbnail.unwrap_or(own).to_owned(),
+                alt: attachment.alt.to_text(),
             });
-        } else if link(&attachment.url).is_some() {
+        } else if link(&url).is_some() {
             self.links.push(AttachmentLink {
-                url: attachment.url,
-                alt: attachment.alt,
+                url: url.to_string(),
+                alt: attachment.alt.to_text(),
             });
         }
     }
@@ -390,6 +380,21 @@ impl ReviewView {
     }
 }
 
+/// Returns the people and services that a review mentions.
+fn mentions(snapshot: &Snapshot, review: &StoredReview<'_>) -> Vec<Mention> {
+    let mut mentions = Vec::new();
+    for name in &review.mentioned_technicians {
+        let name = name.decode();
+        mentions.push(Mention::new("mentions_technician", &name, &name));
+    }
+    for id in &review.mentioned_services {
+        let id = id.decode();
+        let label = service_label(snapshot, &id);
+        mentions.push(Mention::new("mentions_service", &id, label));
+    }
+    mentions
+}
+
 impl Mention {
     fn new(parameter: &'static str, value: &str, label: &str) -> Mention {
         Mention {
@@ -506,8 +511,7 @@ pub(super) struct Stretch<'t> {
 }
 
 /// A text with highlighted ranges: ascending, disjoint, on character boundaries.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(from = "String")]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Highlighted {
     pub(super) text: String,
     marks: Vec<Range<usize>>,

@@ -9,6 +9,7 @@
 
 pub mod resource;
 mod since;
+mod stored_review;
 mod tallies;
 mod verifications;
 
@@ -34,6 +35,7 @@ use crate::wire::text::hex;
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
+pub(crate) use stored_review::{JsonText, StoredMedia, StoredRating, StoredReview};
 pub use tallies::{Tallies, Tally};
 pub use verifications::Verifications;
 
@@ -306,6 +308,15 @@ impl Snapshot {
     pub fn review(&self, row: Row) -> &[u8] {
         let (start, end) = self.span(row);
         &self.reviews.body[start..end]
+    }
+
+    /// Returns the review in `row`, parsed: a microsecond for each kilobyte.
+    ///
+    /// # Panics
+    /// If `row` is not a row of this snapshot; rows come from its own index.
+    #[must_use]
+    pub(crate) fn stored_review(&self, row: Row) -> StoredReview<'_> {
+        StoredReview::parse(self.review(row))
     }
 
     /// Like [`Snapshot::review`], but shares the stored bytes instead of borrowing them.

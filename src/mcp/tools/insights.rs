@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Members;
 use super::arguments::Arguments;
-use super::lookup::{StoredReview, find};
+use super::lookup::find;
 use crate::mcp::catalog::{Catalog, SECTIONS, percent};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::fit;
@@ -98,9 +98,9 @@ fn figures(aspect: &Aspect) -> Value {
 /// position in a published review.
 fn quote(catalog: &Catalog, evidence: &Evidence) -> Option<Value> {
     let row = catalog.snapshot.index.row_of_id(&evidence.review_id)?;
-    let review = StoredReview::read(&catalog.snapshot, row);
+    let review = catalog.snapshot.stored_review(row);
     Some(json!({
-        "quote": sentence_around(&review.text, evidence.start as usize, evidence.end as usize)?,
+        "quote": sentence_around(&review.text.decode(), evidence.start as usize, evidence.end as usize)?,
         "review_id": evidence.review_id,
         "rating": review.rating,
         "date": review.date,

@@ -1,6 +1,5 @@
 //! Tools that look up a review by its id, or a person or service by name.
 
-use serde::Deserialize;
 use serde_json::json;
 
 use super::Members;
@@ -15,7 +14,7 @@ use crate::search::issue::Issues;
 use crate::search::query::Parameter;
 use crate::search::resolved::{ResolvedParameter, add_resolved_names};
 use crate::search::run::{Page, Scratch, run};
-use crate::snapshot::Snapshot;
+use crate::snapshot::StoredReview;
 
 /// Returns one complete review.
 pub(super) fn get_review(
@@ -34,43 +33,29 @@ pub(super) fn fetch(
     _work: &mut RequestWork,
 ) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
-    let review = StoredReview::read(&catalog.snapshot, row);
+    let review = catalog.snapshot.stored_review(row);
     let document = json!({
         "id": review.id,
-        "title": review.title(),
-        "text": review.text,
-        "url": catalog.review_url(&review.id),
+        "title": title(&review),
+        "text": review.text.decode(),
+        "url": catalog.review_url(review.id),
         "metadata": {
-            "author": review.author,
+            "author": review.author.decode(),
             "rating": review.rating,
             "date": review.date,
-            "source": review.source,
+            "source": review.source.decode(),
         },
     });
     Ok(document.to_string().into_bytes())
 }
 
-/// The keys of a stored review that tools read; every stored review has them.
-#[derive(Default, Deserialize)]
-pub(super) struct StoredReview {
-    pub(super) id: String,
-    author: String,
-    pub(super) rating: u8,
-    pub(super) date: String,
-    pub(super) text: String,
-    source: String,
-}
-
-impl StoredReview {
-    pub(super) fn read(snapshot: &Snapshot, row: Row) -> StoredReview {
-        serde_json::from_slice(snapshot.review(row)).unwrap_or_default()
-    }
-
-    /// The title of the review in `search` and `fetch`.
-    pub(super) fn title(&self) -> String {
-        let (author, date, rating) = (&self.author, &self.date, self.rating);
-        format!("Review by {author}, {date}, {rating} of 5 stars")
-    }
+/// Returns the title of a review in `search` and `fetch`.
+pub(super) fn title(review: &StoredReview<'_>) -> String {
+    let author = review.author.decode();
+    format!(
+        "Review by {author}, {}, {} of 5 stars",
+        review.date, review.rating
+    )
 }
 
 fn find_review(catalog: &Catalog, members: &Members) -> Result<Row, Issues> {
@@ -175,7 +160,7 @@ fn mentioned(
         if index > 0 {
             json.push(b',');
         }
-        push_lean(&mut json, snapshot.review(*row));
+        push_lean(&mut json, &snapshot.stored_review(*row));
     }
     json.extend_from_slice(b"]}");
     let told = ResolvedParameter::told(argument, found.resolved);

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::Members;
 use super::arguments::{Arguments, is_added_by_client, problem_of, unknown};
-use super::lookup::StoredReview;
+use super::lookup::title;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::lean::push_lean;
 use crate::mcp::request_work::RequestWork;
@@ -270,9 +270,9 @@ pub(super) fn search(
             ""
         };
         let found = |row: &Row| {
-            let review = StoredReview::read(&catalog.snapshot, *row);
-            let url = catalog.review_url(&review.id);
-            json!({"id": review.id, "title": review.title() + note, "url": url})
+            let review = catalog.snapshot.stored_review(*row);
+            let url = catalog.review_url(review.id);
+            json!({"id": review.id, "title": title(&review) + note, "url": url})
         };
         let results: Vec<Value> = page.rows.iter().map(found).collect();
         Ok(json!({ "results": results }).to_string().into_bytes())
@@ -292,7 +292,7 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>) -> Vec<u8> {
         if returned > 0 {
             reviews.push(b',');
         }
-        push_lean(&mut reviews, snapshot.review(*row));
+        push_lean(&mut reviews, &snapshot.stored_review(*row));
         if reviews.len() > REVIEWS_BYTES_MAX && returned > 0 {
             reviews.truncate(end);
             break;
