@@ -24,7 +24,7 @@ use crate::wire::date::Timestamp;
 #[derive(Args)]
 pub(super) struct HubArgs {
     #[command(subcommand)]
-    action: Action,
+    action: HubAction,
     /// The database that replicas share, instead of the state directory
     #[arg(long, global = true, value_name = "URL", hide_env_values = true)]
     store: Option<SecretFlag>,
@@ -37,7 +37,7 @@ pub(super) struct HubArgs {
 }
 
 #[derive(Subcommand)]
-enum Action {
+enum HubAction {
     /// List the subscriptions, by id
     List(ListArgs),
     /// Show one subscription
@@ -93,12 +93,12 @@ pub(super) fn run(args: &HubArgs) -> Result<(), Failure> {
     let location = store_location(args.store.as_ref(), &args.state)?;
     let store = &mut open(&location)?;
     let (json, text) = match &args.action {
-        Action::Copy => copy(&location, store, &args.state)?,
-        Action::List(list_args) => list(store, list_args)?,
-        Action::Show(One { id }) => show(store, *id)?,
-        Action::Remove(RemoveArgs { id, request: true }) => remove_request(store, *id)?,
-        Action::Remove(RemoveArgs { id, .. }) => apply(store, *id, AdminCommand::Remove)?,
-        Action::Retry(One { id }) => apply(store, *id, AdminCommand::Retry)?,
+        HubAction::Copy => copy(&location, store, &args.state)?,
+        HubAction::List(list_args) => list(store, list_args)?,
+        HubAction::Show(One { id }) => show(store, *id)?,
+        HubAction::Remove(RemoveArgs { id, request: true }) => remove_request(store, *id)?,
+        HubAction::Remove(RemoveArgs { id, .. }) => apply(store, *id, AdminCommand::Remove)?,
+        HubAction::Retry(One { id }) => apply(store, *id, AdminCommand::Retry)?,
     };
     let out = match args.format {
         OutputFormat::Text => text,

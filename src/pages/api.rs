@@ -141,7 +141,7 @@ pub(super) struct Operation<'d> {
     pub(super) description: &'d str,
     tag: &'d str,
     /// The parameters, without the header fields for conditions and codings that all reads share.
-    pub(super) parameters: Vec<Parameter<'d>>,
+    pub(super) parameters: Vec<OperationParameter<'d>>,
     /// Path and query of the example.
     pub(super) target: String,
     /// The JSON of the first example of the body, if the operation takes messages.
@@ -153,7 +153,7 @@ pub(super) struct Operation<'d> {
 }
 
 /// A parameter of a request.
-pub(super) struct Parameter<'d> {
+pub(super) struct OperationParameter<'d> {
     pub(super) name: &'d str,
     pub(super) description: &'d str,
     /// `path`, `query` or `header`.
@@ -180,8 +180,8 @@ impl<'d> Operation<'d> {
             let name = text(parameter, "name");
             !name.starts_with("If-") && name != "Accept-Encoding"
         });
-        let parameters = own.map(|parameter| Parameter::of(parameter, query));
-        let parameters: Vec<Parameter<'d>> = parameters.collect();
+        let parameters = own.map(|parameter| OperationParameter::of(parameter, query));
+        let parameters: Vec<OperationParameter<'d>> = parameters.collect();
         let (parent, last) = path.rsplit_once('/').unwrap_or_default();
         let in_path = parameters.iter().find(|one| one.location == "path");
         let mut target = match in_path {
@@ -221,13 +221,13 @@ impl<'d> Operation<'d> {
     }
 }
 
-impl<'d> Parameter<'d> {
-    fn of(value: &'d Value, query: &str) -> Parameter<'d> {
+impl<'d> OperationParameter<'d> {
+    fn of(value: &'d Value, query: &str) -> OperationParameter<'d> {
         let name = text(value, "name");
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
         let given = pairs.find(|(known, _)| *known == name);
         let location = text(value, "in");
-        Parameter {
+        OperationParameter {
             name,
             description: text(value, "description"),
             location,

@@ -3,7 +3,7 @@
 use askama::Template;
 
 use super::Context;
-use super::api::{Group, Operation, Parameter, plain};
+use super::api::{Group, Operation, OperationParameter, plain};
 use super::layout::{Layout, rendered};
 
 /// A working subscriber; continuous integration runs it.
@@ -76,7 +76,7 @@ impl Operation<'_> {
     }
 }
 
-impl Parameter<'_> {
+impl OperationParameter<'_> {
     /// Describes the allowed values of the parameter.
     fn values(&self) -> String {
         let schema = self.schema;

@@ -5,7 +5,7 @@ use askama::Template;
 use super::json_ld::{self, escape_for_script};
 use super::layout::{Frame, rendered};
 use super::messages::Messages;
-use super::review::{Mention, ReviewView, Standing};
+use super::review::{MentionLink, ReviewView, VerificationLevel};
 use super::text::{percent_encoded, without_direction};
 use super::{PageLanguage, Pages, text as filters};
 use crate::model::Row;
@@ -90,7 +90,7 @@ impl Pages {
     /// Counts the reviews with the same mention, and finds the newest other one.
     fn mentioned_in(
         &self,
-        mention: &Mention,
+        mention: &MentionLink,
         row: Row,
         buffers: &mut Buffers,
         scratch: &mut Scratch,
@@ -143,12 +143,12 @@ impl Pages {
 /// Returns a sentence about who confirmed what.
 fn confirmation(review: &ReviewView, t: &Messages, owner: &str) -> String {
     match review.standing() {
-        Standing::Business => t.confirmed.fill(&[("name", owner)]),
-        Standing::Other(by, None) => t.confirmed.fill(&[("name", by)]),
-        Standing::Other(by, Some(method)) => t
+        VerificationLevel::Business => t.confirmed.fill(&[("name", owner)]),
+        VerificationLevel::Other(by, None) => t.confirmed.fill(&[("name", by)]),
+        VerificationLevel::Other(by, Some(method)) => t
             .confirmed_by_method
             .fill(&[("name", by), ("method", method)]),
-        Standing::Account => t.not_confirmed.fill(&[("source", &review.source_name(t))]),
+        VerificationLevel::Account => t.not_confirmed.fill(&[("source", &review.source_name(t))]),
     }
 }
 
@@ -167,7 +167,7 @@ struct Related {
 
 /// A person or service that the review mentions.
 struct Subject<'r> {
-    mention: &'r Mention,
+    mention: &'r MentionLink,
     /// How many reviews mention it; "" if they were not counted.
     count: String,
 }

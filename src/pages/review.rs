@@ -31,9 +31,9 @@ pub(super) struct ReviewView {
     pub(super) language: Option<String>,
     pub(super) owner_reply: Option<Reply>,
     is_verified: bool,
-    verification: Option<Verification>,
+    verification: Option<ReviewVerification>,
     /// The people and services that the review mentions, each with a search link.
-    pub(super) mentions: Vec<Mention>,
+    pub(super) mentions: Vec<MentionLink>,
     /// The pictures that this service has itself, so that no other site is asked for them.
     pub(super) photos: Vec<Photo>,
     /// Links to pictures, films and recordings elsewhere.
@@ -51,7 +51,7 @@ pub(super) struct Reply {
 }
 
 #[derive(Debug)]
-struct Verification {
+struct ReviewVerification {
     by: String,
     method: Option<String>,
 }
@@ -75,7 +75,7 @@ pub(super) struct AttachmentLink {
 
 /// A person or service that a review mentions.
 #[derive(Debug)]
-pub(super) struct Mention {
+pub(super) struct MentionLink {
     pub(super) parameter: &'static str,
     pub(super) label: String,
     pub(super) href: String,
@@ -83,7 +83,7 @@ pub(super) struct Mention {
 
 /// Who confirmed that the author of a review is a customer.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) enum Standing<'r> {
+pub(super) enum VerificationLevel<'r> {
     Business,
     /// A platform or another verifier, with its method.
     Other(&'r str, Option<&'r str>),
@@ -172,7 +172,7 @@ impl ReviewView {
             verification: stored
                 .verification
                 .as_ref()
-                .map(|verification| Verification {
+                .map(|verification| ReviewVerification {
                     by: verification.by.to_text(),
                     method: verification.method.map(JsonText::to_text),
                 }),
@@ -302,15 +302,15 @@ impl ReviewView {
         self.source_url.as_deref().and_then(link)
     }
 
-    pub(super) fn standing(&self) -> Standing<'_> {
+    pub(super) fn standing(&self) -> VerificationLevel<'_> {
         let Some(verification) = &self.verification else {
-            return Standing::Business;
+            return VerificationLevel::Business;
         };
         if !self.is_verified && verification.method.as_deref() == Some(METHOD_ACCOUNT) {
-            return Standing::Account;
+            return VerificationLevel::Account;
         }
         let by = platform(&verification.by).unwrap_or(&verification.by);
-        Standing::Other(by, verification.method.as_deref())
+        VerificationLevel::Other(by, verification.method.as_deref())
     }
 
     /// The label of the button that enlarges a photo.
@@ -344,9 +344,9 @@ impl ReviewView {
     /// The verification in words; `who` is the word for those whom the business serves.
     pub(super) fn check(&self, t: &Messages, who: &str, owner: &str) -> String {
         let name = match self.standing() {
-            Standing::Business => owner,
-            Standing::Other(by, _) => by,
-            Standing::Account => {
+            VerificationLevel::Business => owner,
+            VerificationLevel::Other(by, _) => by,
+            VerificationLevel::Account => {
                 let source = self.source_name(t);
                 return t.as_published.fill(&[("source", &source)]);
             }
@@ -356,7 +356,7 @@ impl ReviewView {
 
     /// Whether the review is verified.
     pub(super) fn is_confirmed(&self) -> bool {
-        self.standing() != Standing::Account
+        self.standing() != VerificationLevel::Account
     }
 
     /// The text that is shown at first.
@@ -381,23 +381,23 @@ impl ReviewView {
 }
 
 /// Returns the people and services that a review mentions.
-fn mentions(snapshot: &Snapshot, review: &StoredReview<'_>) -> Vec<Mention> {
+fn mentions(snapshot: &Snapshot, review: &StoredReview<'_>) -> Vec<MentionLink> {
     let mut mentions = Vec::new();
     for name in &review.mentioned_technicians {
         let name = name.decode();
-        mentions.push(Mention::new("mentions_technician", &name, &name));
+        mentions.push(MentionLink::new("mentions_technician", &name, &name));
     }
     for id in &review.mentioned_services {
         let id = id.decode();
         let label = service_label(snapshot, &id);
-        mentions.push(Mention::new("mentions_service", &id, label));
+        mentions.push(MentionLink::new("mentions_service", &id, label));
     }
     mentions
 }
 
-impl Mention {
-    fn new(parameter: &'static str, value: &str, label: &str) -> Mention {
-        Mention {
+impl MentionLink {
+    fn new(parameter: &'static str, value: &str, label: &str) -> MentionLink {
+        MentionLink {
             parameter,
             label: label.to_owned(),
             href: encoded(&format!("/?{parameter}="), value),

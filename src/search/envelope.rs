@@ -9,7 +9,7 @@ use crate::wire::json::{push_strings, push_u64};
 
 /// The JSON before and after the reviews of a search response; each thread reuses one.
 #[derive(Debug, Default)]
-pub struct Frame {
+pub struct Envelope {
     /// The JSON up to the first review.
     pub head: Vec<u8>,
     /// The JSON after the last review.
@@ -18,7 +18,7 @@ pub struct Frame {
     pub cursor: Vec<u8>,
 }
 
-impl Frame {
+impl Envelope {
     /// Renders the JSON around the reviews of `page`.
     pub fn render(&mut self, page: &Page, ignored: &[IgnoredName]) {
         self.cursor.clear();
@@ -112,7 +112,7 @@ mod tests {
             date: Date::MAX,
             id: ReviewId::from(&"x".repeat(64)).expect("an id"),
         };
-        let mut frame = Frame::default();
+        let mut frame = Envelope::default();
         let name = IgnoredName::from(&"\u{1}".repeat(64)).expect("it fits");
         let page = Page {
             matched: u32::MAX,

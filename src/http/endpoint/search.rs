@@ -12,7 +12,7 @@ use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation};
 use crate::http::served_state::ServedState;
-use crate::search::envelope::Frame;
+use crate::search::envelope::Envelope;
 use crate::search::hints::hints;
 use crate::search::query::{self, Buffers};
 use crate::search::rank;
@@ -24,20 +24,20 @@ use crate::wire::form;
 
 /// Buffers that the searches of a thread reuse, so that each search allocates only its response.
 #[derive(Default)]
-struct Scratch {
+struct SearchMemory {
     buffers: Buffers,
     run: run::Scratch,
-    frame: Frame,
+    frame: Envelope,
 }
 
 thread_local! {
-    static SCRATCH: RefCell<Scratch> = RefCell::default();
+    static SCRATCH: RefCell<SearchMemory> = RefCell::default();
 }
 
 /// Parses the query; searches only if the client's copy is not current.
 pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
     SCRATCH.with_borrow_mut(|scratch| {
-        let Scratch {
+        let SearchMemory {
             buffers,
             run,
             frame,
@@ -74,7 +74,7 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
 }
 
 /// Joins the stored bytes of the page's reviews, in one allocation of the exact size, which becomes the body.
-fn join(snapshot: &Snapshot, page: &Page, frame: &Frame) -> Vec<u8> {
+fn join(snapshot: &Snapshot, page: &Page, frame: &Envelope) -> Vec<u8> {
     // A comma after each run but the last.
     let reviews: usize = snapshot.runs(&page.rows).map(|run| run.len() + 1).sum();
     let length = frame.head.len() + reviews.saturating_sub(1) + frame.tail.len();
