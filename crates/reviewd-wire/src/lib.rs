@@ -24,6 +24,7 @@
 
 #![forbid(unsafe_code)]
 
+pub mod address;
 pub mod conditional;
 pub mod date;
 pub mod etag;
