@@ -8,6 +8,7 @@ use super::config::DATA_DEFAULT;
 use super::exit::{Failure, Status, print};
 use super::folder::Folder;
 use super::init::parse_name;
+use super::photos::PhotoStore;
 use crate::clock;
 use crate::dataset::is_review_id;
 use crate::model::RemovedReview;
@@ -69,6 +70,11 @@ pub(super) fn run(args: &ForgetArgs) -> Result<(), Failure> {
         }
     }
     let updated_at = folder.write(&merge, Some(&list))?;
+    let mut store = PhotoStore::open(&args.data)?;
+    let pictures = store.remove_all_but(&merge.photo_digests())?;
+    if pictures > 0 {
+        report.push_str(&format!("{pictures} files of pictures removed\n"));
+    }
     let file = args.data.join("reviews.json");
     report.push_str(&format!(
         "{}: written, updated_at {updated_at}; docs/erasure.md lists other copies\n",

@@ -13,14 +13,18 @@ use serde_json::Value;
 use super::exit::{Failure, Status, print};
 use super::folder::{BACKUP, Folder};
 use super::init::parse_name;
+use super::photos::{FetchedPhotos, PhotoStore};
+use super::progress::WorkProgress;
 use super::values::OutputFormat;
 use crate::clock;
 use crate::dataset::REVIEWS_BYTES_MAX;
 use crate::import::archive::{self, ArchivedFile};
 use crate::import::date::Order;
+use crate::import::fetch::FetchSettings;
 use crate::import::{
-    Encoding, ImportSource, Mapping, Options, PublishedIf, ReadError, Report, SourceFormat,
-    SourceReport, StatusOptions, Vouched, formats, named, parse_mapping, parse_published_if,
+    Encoding, ImportSource, Mapping, Merge, Options, PhotoCounts, PublishedIf, ReadError, Report,
+    SourceFormat, SourceReport, StatusOptions, Vouched, formats, named, parse_mapping,
+    parse_published_if,
 };
 use crate::model::METHOD_ACCOUNT;
 use crate::wire::date::{Date, Timestamp, parse_date};
@@ -85,6 +89,15 @@ pub(super) struct ImportArgs {
     /// Publish reviews that are not verified as those of their platform, which published them with an account; pages and data say that they are not matched with a customer
     #[arg(long, conflicts_with_all = ["verified", "verify_existing"])]
     from_platform: bool,
+    /// Fetch the pictures of reviews and authors into the folder, so that pages show them without the platform
+    #[arg(long)]
+    media: bool,
+    /// Certificate authorities to trust for pictures instead of the public ones, a file in PEM
+    #[arg(long, value_name = "FILE", requires = "media")]
+    media_ca: Option<PathBuf>,
+    /// Fetch pictures from private addresses, too, such as those of your own network
+    #[arg(long, requires = "media")]
+    allow_private_media: bool,
     /// Restore the file before the last import, verification or --undo, instead of importing
     #[arg(long, conflicts_with = "sources")]
     undo: bool,
@@ -129,6 +142,8 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let folder = Folder::open(&args.into, args.dry_run)?;
     let mut merge = folder.merge()?;
     merge.ignore(folder.ignored.clone().into_iter().map(|entry| entry.id));
+    let mut store = PhotoStore::open(&args.into)?;
+    merge.know_photos(store.known.clone());
     for name in &args.sources {
         let source = read(name)?;
         let options = Options {
@@ -140,24 +155,37 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
             let failed = |error: ReadError| wrong(format!("{shown}: {error}; nothing was written"));
             let source = ImportSource::open(shown, &file.bytes, &options).map_err(failed)?;
             merge.begin(&source);
+            let progress = WorkProgress::begin(format!("records of {shown} read"), source.count());
             for found in source.records() {
                 merge.take(found.map_err(failed)?, &source);
+                progress.step();
             }
         }
     }
     if args.prune {
         merge.prune().map_err(wrong)?;
     }
+    let refused_count = merge.report(args.dry_run).refused_count;
+    let is_prevented = args.strict && refused_count > 0;
+    let photos = if args.media && !is_prevented {
+        Some(fetch_photos(args, &store, &mut merge)?)
+    } else {
+        None
+    };
     let mut report = merge.report(args.dry_run);
-    let is_prevented = args.strict && report.refused_count > 0;
+    report.photos = photos.as_ref().map(|photos| photos.counts.clone());
     if report.changes && !is_prevented {
-        if args.dry_run {
-            folder.check(&merge.render(clock::now()), None)?;
-        } else {
+        let text = merge.render(clock::now());
+        folder.check(&text, None).inspect_err(|_| store.discard())?;
+        if !args.dry_run {
+            if let Some(photos) = photos {
+                store.keep(photos.table)?;
+            }
             report.updated_at = Some(folder.write(&merge, None)?.to_string());
             report.written = true;
         }
     }
+    store.discard();
     let rendered = match args.format {
         OutputFormat::Text => render(&report, &args.into),
         OutputFormat::Json => {
@@ -174,6 +202,41 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let refused = report.refused_count;
     let message = format!("{refused} refused{why}: nothing was written");
     Err(wrong(message))
+}
+
+/// Fetches the pictures of the new file and uses them in it; a dry run only counts them.
+fn fetch_photos(
+    args: &ImportArgs,
+    store: &PhotoStore,
+    merge: &mut Merge<'_>,
+) -> Result<FetchedPhotos, Failure> {
+    let mut urls = merge.photo_urls();
+    urls.retain(|url| !store.known.contains_key(url));
+    // A stored review may have the address of a picture that is here.
+    merge.use_photos(&store.known);
+    if args.dry_run || urls.is_empty() {
+        let counts = PhotoCounts {
+            fetched: urls.len() as u64,
+            ..PhotoCounts::default()
+        };
+        return Ok(FetchedPhotos {
+            counts,
+            ..FetchedPhotos::default()
+        });
+    }
+    let authorities = match &args.media_ca {
+        None => Vec::new(),
+        Some(path) => std::fs::read(path).map_err(|error| {
+            Failure::new(Status::NoInput, format!("{}: {error}", path.display()))
+        })?,
+    };
+    let settings = FetchSettings {
+        allow_private: args.allow_private_media,
+        authorities,
+    };
+    let fetched = store.fetch(&urls, &settings)?;
+    merge.use_photos(&fetched.table);
+    Ok(fetched)
 }
 
 /// Restores the previous file.
@@ -353,6 +416,23 @@ fn render(report: &Report, into: &Path) -> String {
                 "{count} no longer in the source and {what}, such as {ids}"
             ));
         }
+    }
+    if let Some(photos) = &report.photos {
+        let what = if report.dry_run {
+            "to fetch"
+        } else {
+            "fetched"
+        };
+        let PhotoCounts {
+            fetched,
+            failed,
+            bytes,
+            ..
+        } = photos;
+        lines.push(format!(
+            "{fetched} pictures {what} ({bytes} bytes), {failed} not"
+        ));
+        lines.extend(photos.failures.iter().map(|failure| format!("  {failure}")));
     }
     let (published, all) = (report.published_count, report.review_count);
     let (new, hidden) = (report.newly_verified_count, report.hidden_count);

@@ -16,6 +16,10 @@ mod init;
 mod insights;
 mod manual;
 mod mcp;
+#[cfg(feature = "import")]
+mod photos;
+#[cfg(feature = "import")]
+mod progress;
 mod read;
 mod serve;
 mod suggestions;

@@ -5,6 +5,7 @@ mod corrections;
 mod folder;
 mod forget;
 mod forms;
+mod media;
 mod remarks;
 mod runs;
 mod sources;

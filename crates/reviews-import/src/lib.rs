@@ -42,6 +42,7 @@ mod columns;
 mod csv;
 pub mod date;
 mod encoding;
+pub mod fetch;
 mod formats;
 mod identity;
 mod javascript;
@@ -50,6 +51,7 @@ mod markup;
 mod media;
 mod merge;
 mod normalise;
+pub mod photo;
 mod rating;
 mod record;
 mod relative;
@@ -66,7 +68,9 @@ mod tests;
 
 pub use encoding_rs::Encoding;
 pub use formats::{SourceFormat, formats, named};
-pub use merge::{Merge, Note, Report, ReviewSample, VerifiedAs, new_file};
+pub use merge::{
+    Merge, Note, PhotoCounts, PhotoFiles, PhotoTable, Report, ReviewSample, VerifiedAs, new_file,
+};
 pub use record::{Field, Found, MappedField, Mapping, ReadError, Record, Refusal, parse_mapping};
 pub use source::{ImportSource, Options, SourceReport, Vouched};
 pub use status::{PublishedIf, StatusOptions, parse_published_if};

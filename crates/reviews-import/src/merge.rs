@@ -23,12 +23,14 @@ use reviewd_wire::date::{Date, Timestamp};
 use reviewd_wire::text::quote;
 
 mod duplicates;
+mod photos;
 mod report;
 mod superseded;
 mod verify;
 
 use super::source::SourceReport;
-pub use report::{Note, Report, ReviewSample};
+pub use photos::{PhotoFiles, PhotoTable};
+pub use report::{Note, PhotoCounts, Report, ReviewSample};
 pub use verify::VerifiedAs;
 
 /// The stored reviews, and the changes of an import.
@@ -52,6 +54,10 @@ pub struct Merge<'f> {
     refusals: Vec<Note>,
     remarks: Vec<Note>,
     remark_count: u64,
+    /// The pictures that were fetched by earlier imports.
+    photos: PhotoTable,
+    /// Reviews that changed as their pictures were fetched.
+    photo_changes: u64,
 }
 
 /// The stored and the imported version of a review.
@@ -213,6 +219,7 @@ impl<'f> Merge<'f> {
     ) -> Result<Option<(String, Arrived<'f>)>, String> {
         let at = self.sources.len() - 1;
         let mut says = candidate.says.clone();
+        says.use_photos(&self.photos);
         let mut id = candidate.id.clone();
         if candidate.precision == Some(DatePrecision::Unknown)
             && let Some(known) = undated_hash(&id).and_then(|hash| self.undated.get(hash))
@@ -233,6 +240,7 @@ impl<'f> Merge<'f> {
         if record.is_ours && record.filled(Field::Id) == Some(&id) {
             refuse_another(&says, stored.as_ref())?;
         }
+        says.keep_avatar(stored.as_ref());
         for text in unusable(record) {
             self.remark(at, record.line, text);
         }

@@ -467,6 +467,12 @@ impl<'i> ImportSource<'i> {
         self.business = about.business.or(of_columns);
     }
 
+    /// Returns the number of records.
+    #[must_use]
+    pub fn count(&self) -> u64 {
+        self.count
+    }
+
     /// Returns the records in their order. An error of the source is the last item.
     pub fn records(&self) -> Box<dyn Iterator<Item = Result<Found, ReadError>> + '_> {
         let mut number = 0;

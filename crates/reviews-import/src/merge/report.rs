@@ -61,8 +61,23 @@ pub struct Report {
     pub hidden_count: u64,
     /// Stored reviews that were not verified, and are now.
     pub newly_verified_count: u64,
+    /// Pictures: how many were fetched; `None` without `--media`.
+    pub photos: Option<PhotoCounts>,
     /// In a dry run, some of the new or changed reviews: the newest, the oldest, and one of each kind of oddity.
     pub sample: Vec<ReviewSample>,
+}
+
+/// What came of the pictures of reviews.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct PhotoCounts {
+    /// Pictures that are to be fetched, in a dry run; else those that were.
+    pub fetched: u64,
+    /// Pictures that were not, and so stay at their addresses.
+    pub failed: u64,
+    /// Bytes of the new files.
+    pub bytes: u64,
+    /// The first of them, with reasons.
+    pub failures: Vec<String>,
 }
 
 /// A review of a dry run, and why it is shown.
@@ -163,8 +178,9 @@ impl Merge<'_> {
         let is_replaced =
             |id: &&String| self.slots.get(*id).is_some_and(|slot| slot.kept.is_some());
         let replaced_count = superseded.iter().filter(is_replaced).count() as u64;
-        let is_changed =
-            !self.pruned.is_empty() || replaced_count > 0 || sources.iter().any(is_changed);
+        let is_changed = !self.pruned.is_empty()
+            || replaced_count + self.photo_changes > 0
+            || sources.iter().any(is_changed);
         let left = self
             .slots
             .iter()

@@ -1,0 +1,161 @@
+//! The pictures of reviews: which are to be fetched, and their own paths once they are.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Merge, Slot, Version};
+use crate::review::StoredReview;
+use reviewd_data::model::{MEDIA_PATH, photo_digest};
+
+/// The files of a fetched picture: the SHA-256 of each in hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PhotoFiles {
+    /// The large picture.
+    pub full: String,
+    /// The small one.
+    pub thumbnail: String,
+}
+
+/// The pictures that were fetched, by their addresses.
+pub type PhotoTable = BTreeMap<String, PhotoFiles>;
+
+impl Merge<'_> {
+    /// Uses these pictures for the reviews of the sources that are read from now on.
+    pub fn know_photos(&mut self, photos: PhotoTable) {
+        self.photos = photos;
+    }
+
+    /// The addresses of pictures that are not fetched yet, of the reviews that are published or not hidden at their source,
+    /// each once.
+    pub fn photo_urls(&self) -> Vec<String> {
+        let superseded = self.superseded();
+        let mut urls = Vec::new();
+        for (id, slot) in &self.slots {
+            if superseded.contains(id) || is_hidden(slot) {
+                continue;
+            }
+            let review = slot
+                .version()
+                .and_then(|version| StoredReview::parse(&version.json));
+            if let Some(review) = review {
+                add_urls(&review, &mut urls);
+            }
+        }
+        urls.sort_unstable();
+        urls.dedup();
+        urls
+    }
+
+    /// Replaces the addresses of these pictures by the paths of their files; returns how many reviews change.
+    pub fn use_photos(&mut self, photos: &PhotoTable) -> u64 {
+        let mut changed = 0;
+        for slot in self.slots.values_mut() {
+            let version = slot.version();
+            let Some(review) = version.and_then(|version| StoredReview::parse(&version.json))
+            else {
+                continue;
+            };
+            let mut replaced = review.clone();
+            replaced.use_photos(photos);
+            let Some(date) = review.date().filter(|_| replaced != review) else {
+                continue;
+            };
+            changed += 1;
+            let version = Version::new(replaced.render(), date, &replaced);
+            match slot
+                .arrived
+                .as_mut()
+                .and_then(|arrived| arrived.fresh.as_mut())
+            {
+                Some(fresh) => *fresh = version,
+                None => slot.kept = Some(version),
+            }
+        }
+        self.photo_changes += changed;
+        changed
+    }
+
+    /// The digests of the own pictures of the new file.
+    pub fn photo_digests(&self) -> Vec<String> {
+        let mut digests = Vec::new();
+        for version in self.slots.values().filter_map(Slot::version) {
+            let mut rest: &str = &version.json;
+            while let Some(at) = rest.find(MEDIA_PATH) {
+                let path = &rest[at..];
+                let end = path.find('"').unwrap_or(path.len());
+                digests.extend(photo_digest(&path[..end]).map(str::to_owned));
+                rest = &path[MEDIA_PATH.len()..];
+            }
+        }
+        digests.sort_unstable();
+        digests.dedup();
+        digests
+    }
+}
+
+impl StoredReview {
+    /// Replaces the addresses of pictures in the table by the paths of their files.
+    pub(super) fn use_photos(&mut self, photos: &PhotoTable) {
+        if let Some(files) = photos.get(self.text("author_avatar_url")) {
+            self.set("author_avatar_url", path_of(&files.thumbnail));
+        }
+        let Some(Value::Array(media)) = self.0.get_mut("media") else {
+            return;
+        };
+        for medium in media {
+            let url = medium["url"].as_str().unwrap_or_default().to_owned();
+            let Some(files) = photos.get(&url) else {
+                continue;
+            };
+            medium["url"] = path_of(&files.full).into();
+            medium["type"] = "image/jpeg".into();
+            medium["thumbnail_url"] = path_of(&files.thumbnail).into();
+            medium["source_url"] = url.into();
+        }
+    }
+
+    /// Keeps the stored picture of the author if the source has another address of it, which was not fetched.
+    pub(super) fn keep_avatar(&mut self, stored: Option<&StoredReview>) {
+        let Some(stored) = stored.map(|stored| stored.text("author_avatar_url")) else {
+            return;
+        };
+        let is_own = photo_digest(stored).is_some();
+        let given = self.text("author_avatar_url");
+        if is_own && !given.is_empty() && photo_digest(given).is_none() {
+            self.set("author_avatar_url", stored);
+        }
+    }
+}
+
+fn path_of(digest: &str) -> String {
+    format!("{MEDIA_PATH}{digest}")
+}
+
+fn is_hidden(slot: &Slot<'_>) -> bool {
+    match &slot.arrived {
+        Some(arrived) => arrived.hidden,
+        None => slot.kept.as_ref().is_some_and(|kept| !kept.is_published),
+    }
+}
+
+fn add_urls(review: &StoredReview, urls: &mut Vec<String>) {
+    let avatar = review.text("author_avatar_url");
+    if avatar.starts_with("https://") {
+        urls.push(avatar.to_owned());
+    }
+    let Some(Value::Array(media)) = review.0.get("media") else {
+        return;
+    };
+    for medium in media {
+        let is_image = medium["type"]
+            .as_str()
+            .is_some_and(|kind| kind.starts_with("image/"));
+        let url = medium["url"].as_str().unwrap_or_default();
+        if is_image && url.starts_with("https://") {
+            urls.push(url.to_owned());
+        }
+    }
+}
