@@ -12,6 +12,8 @@ mod docs;
 mod names;
 #[path = "tidy/source.rs"]
 mod source;
+#[path = "tidy/walks.rs"]
+mod walks;
 #[path = "tidy/words.rs"]
 mod words;
 
