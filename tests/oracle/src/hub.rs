@@ -21,13 +21,16 @@ pub fn check_hub_form(body: &[u8]) {
         Ok(parsed) => parsed,
         Err(refusal) => {
             let reason = &refusal.reason;
-            assert!(reason.starts_with("hub.") && reason.contains(": "));
-            assert!(reason.len() < 512 && !reason.contains(['\r', '\n']));
+            assert!(reason.starts_with("hub."), "{reason}");
+            assert!(reason.contains(": "), "{reason}");
+            assert!(reason.len() < 512, "{reason}");
+            assert!(!reason.contains(['\r', '\n']), "{reason:?}");
             return assert_eq!(refusal.retry_after_s, None);
         }
     };
     let uri = parsed.callback.uri();
-    assert!(uri.len() <= 2048 && parsed.topic.len() <= 2048);
+    assert!(uri.len() <= 2048);
+    assert!(parsed.topic.len() <= 2048);
     assert!(uri.bytes().all(|byte| byte.is_ascii_graphic()));
     let mut fields = vec![
         ("mode", parsed.mode.as_str().to_owned()),

@@ -95,7 +95,8 @@ fn check(flag: &str, data: &[u8]) {
 }
 
 fn check_reason(line: u64, reason: &str) {
-    assert!(line > 0 && !reason.is_empty());
+    assert!(line > 0);
+    assert!(!reason.is_empty());
     assert!(!reason.contains(char::is_control), "{reason:?}");
 }
 
