@@ -21,7 +21,8 @@
 //! | [`snapshot`] | dataset, insights and index into one immutable [`snapshot::Snapshot`] | wire, hub, model, dataset, insights, search |
 //! | [`pages`] | a snapshot into pages, badge, widget, OpenAPI, linked data | wire, model, search, snapshot |
 //! | [`mcp`] | JSON-RPC requests into responses | wire, model, search, snapshot |
-//! | [`clock`] | the system's time into a value | wire |
+//! | [`platform`] | what only Linux tells or does into values, with a fallback for other systems | nothing of ours |
+//! | [`clock`] | the system's time into a value | wire, platform |
 //! | [`limits`] | sizes of responses and bodies in flight into shares of budgets, or refusals | wire |
 //! | [`http`] | requests into responses: router, endpoints, every status and header name | all of the above |
 //! | [`server`] | sockets and signals into requests, reloads and shutdown | all of the above |
@@ -78,6 +79,7 @@ pub mod insights;
 pub mod limits;
 pub mod mcp;
 pub mod pages;
+pub mod platform;
 pub mod search;
 pub mod server;
 pub mod snapshot;

@@ -10,6 +10,7 @@ use std::thread;
 
 use listenfd::ListenFd;
 use rustix::io::Errno;
+use rustix::process::{Pid, test_kill_process};
 use socket2::SockRef;
 use tracing::warn;
 
@@ -155,11 +156,17 @@ fn remove_drafts(directory: &Path) {
         let Some(owner) = name.to_str().and_then(draft_owner) else {
             continue;
         };
-        let is_alive = owner != std::process::id() && Path::new(&format!("/proc/{owner}")).exists();
+        let is_alive = owner != std::process::id() && is_running(owner);
         if !is_alive && let Err(error) = fs::remove_file(entry.path()) {
             warn!(file = %entry.path().display(), %error, "a temporary file of a killed process cannot be removed");
         }
     }
+}
+
+/// Tells whether a process with this id is running, of any user.
+fn is_running(id: u32) -> bool {
+    let id = i32::try_from(id).ok().and_then(Pid::from_raw);
+    id.is_some_and(|id| test_kill_process(id) != Err(Errno::SRCH))
 }
 
 /// Returns the id of the process that wrote a temporary file of this name.

@@ -13,6 +13,7 @@ use tokio::net::TcpStream;
 use tokio::time::timeout;
 
 use crate::http::{HttpError, UNREAD_BYTES_MAX, UNREAD_TIME, protocol_error};
+use crate::platform;
 
 use super::deadline::ConnectionState;
 
@@ -43,7 +44,7 @@ impl Drop for Socket {
         // minutes; if setting the option fails, it does so.
         let _refused = match self.state.is_reset.get() {
             true => self.stream.set_zero_linger(),
-            false => SockRef::from(&self.stream).set_tcp_user_timeout(Some(LAST_BYTES)),
+            false => platform::limit_unacknowledged_time(SockRef::from(&self.stream), LAST_BYTES),
         };
     }
 }

@@ -17,7 +17,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use rustix::io::Errno;
-use socket2::{Domain, Protocol, Socket, Type};
+use socket2::{Domain, Protocol, SockRef, Socket, Type};
 use tokio::runtime::{self, LocalRuntime};
 use tokio::sync::{oneshot, watch};
 use tokio::task::spawn_local;
@@ -33,6 +33,7 @@ use super::service::Handler;
 use super::threads::{ThreadStarter, keep_reporting};
 use super::{StartError, clock};
 use crate::limits::Budgets;
+use crate::platform;
 
 /// Connections that the kernel queues until they are accepted; it may cut this to `net.core.somaxconn`.
 const BACKLOG: i32 = 4_096;
@@ -119,7 +120,7 @@ pub(super) fn bind_public(config: &Config) -> Result<Socket, StartError> {
 /// Sets the options that accepted sockets inherit.
 fn set_options(socket: &Socket) -> io::Result<()> {
     socket.set_tcp_nodelay(true)?;
-    socket.set_tcp_notsent_lowat(UNSENT_BYTES_MAX)?;
+    platform::limit_unsent_bytes(SockRef::from(socket), UNSENT_BYTES_MAX)?;
     socket.set_recv_buffer_size(RECEIVE_BYTES)?;
     socket.set_nonblocking(true)
 }
@@ -432,8 +433,8 @@ fn is_due(last: &mut Option<Instant>) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use socket2::SockRef;
 
+    #[cfg(all(target_os = "linux", not(feature = "portable")))]
     #[test]
     fn accepted_sockets_inherit_the_options_of_the_listener() {
         let listening = "127.0.0.1:0".parse().unwrap();

@@ -19,6 +19,7 @@ use crate::clock;
 use crate::http::{AppState, BOUNDS_US, ROUTE_LABELS, STATUS_CLASSES};
 use crate::hub::Hub;
 use crate::hub::subscription::{Failure, RemovalReason};
+use crate::platform;
 
 use super::connections::Connections;
 use super::deadline::Ending;
@@ -233,7 +234,7 @@ impl MetricSources {
     }
 
     fn process(&self, out: &mut Encoder<'_>) -> fmt::Result {
-        let usage = process::usage();
+        let usage = platform::usage();
         let started_s = unsigned(self.started_ms / 1_000);
         log_lines(out)?;
         out.seconds("process_cpu_seconds", usage.cpu_ns)?;
@@ -241,7 +242,7 @@ impl MetricSources {
         out.gauge("process_resident_memory_bytes", usage.resident_bytes)?;
         out.gauge("process_threads", usage.threads)?;
         out.gauge("process_open_fds", usage.descriptors)?;
-        out.gauge("process_max_fds", usage.descriptors_max)
+        out.gauge("process_max_fds", process::descriptors_max())
     }
 }
 

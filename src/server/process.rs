@@ -1,16 +1,11 @@
-//! Limits and usage of this process: memory, file descriptors, processor time.
-
-use std::fs;
-use std::path::Path;
+//! Limits of this process: memory and file descriptors.
 
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tracing::{info, warn};
 
 use super::config::Config;
 use crate::limits::{self, ClientMemory};
-
-/// The unit of times in `/proc`: a hundredth of a second on every Linux.
-const TICK_NS: u64 = 10_000_000;
+use crate::platform;
 
 /// Descriptors besides those of connections and of the hub's requests: data files, stores, runtimes.
 const OTHER_DESCRIPTORS: u64 = 256;
@@ -21,42 +16,9 @@ const INDEX_PER_TEXT: u64 = 5;
 /// Smallest limit of the index, 128 MiB: short texts need more index for each byte.
 const INDEX_BYTES_MIN: u64 = 128 << 20;
 
-/// Resource usage of this process.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(super) struct Usage {
-    pub(super) resident_bytes: u64,
-    pub(super) cpu_ns: u64,
-    pub(super) threads: u64,
-    pub(super) descriptors: u64,
-    pub(super) descriptors_max: u64,
-}
-
-/// Returns the resource usage of this process; outside Linux mostly zeros.
-pub(super) fn usage() -> Usage {
-    let stat = fs::read_to_string("/proc/self/stat").unwrap_or_default();
-    let limit = getrlimit(Resource::Nofile).current;
-    let open = fs::read_dir("/proc/self/fd").map_or(0, |entries| entries.count() as u64);
-    Usage {
-        // One of them is the descriptor of the directory that is being read.
-        descriptors: open.saturating_sub(1),
-        descriptors_max: limit.unwrap_or(u64::MAX),
-        ..parse_stat(&stat).unwrap_or_default()
-    }
-}
-
-/// Parses a line of `/proc/PID/stat`. The process name may contain any character, so the other fields begin after the
-/// last bracket.
-fn parse_stat(stat: &str) -> Option<Usage> {
-    let (_, rest) = stat.rsplit_once(')')?;
-    let fields: Vec<&str> = rest.split_whitespace().collect();
-    // Numbers are those of proc(5), in which the state, the first field here, has number 3.
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
-    Some(Usage {
-        cpu_ns: (field(14)? + field(15)?).saturating_mul(TICK_NS),
-        threads: field(20)?,
-        resident_bytes: field(24)?.saturating_mul(rustix::param::page_size() as u64),
-        ..Usage::default()
-    })
+/// Returns the soft limit on open files of this process.
+pub(super) fn descriptors_max() -> u64 {
+    getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
 }
 
 /// Raises the process's soft limit on open files as far as `connections` and the hub's `requests` need, and warns if
@@ -193,52 +155,11 @@ fn usable_memory() -> u64 {
     memory_bytes().unwrap_or(1 << 30)
 }
 
-/// Returns the memory in bytes that this process may use: that of the machine, or the limit of its container, of its
-/// service or of the process (`ulimit -v`, `ulimit -d`), whichever is lowest.
+/// Returns the memory in bytes that this process may use: that of the machine or of its container, or the limit of the
+/// process (`ulimit -v`, `ulimit -d`), whichever is lowest.
 fn memory_bytes() -> Option<u64> {
-    let machine = fs::read_to_string("/proc/meminfo").ok();
-    let machine = machine.as_deref().and_then(parse_meminfo);
-    let groups = fs::read_to_string("/proc/self/cgroup").unwrap_or_default();
-    let limits = cgroup_files(&groups).into_iter().filter_map(|path| {
-        // "max" if there is no limit.
-        fs::read_to_string(path).ok()?.trim().parse().ok()
-    });
     let own = [Resource::As, Resource::Data].map(|resource| getrlimit(resource).current);
-    let own = own.into_iter().flatten();
-    limits.chain(own).chain(machine).min()
-}
-
-/// Returns the files that may have the limit of memory, from `/proc/self/cgroup`: those of the process's group and of
-/// each group above it, by version 2 (whose line begins with `0::`) and by version 1. In a container the path may be
-/// that on the host, so the root of the mount is read, too.
-fn cgroup_files(groups: &str) -> Vec<String> {
-    let mut files = Vec::new();
-    for line in groups.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
-            continue;
-        };
-        let (root, name) = if controllers.is_empty() {
-            ("/sys/fs/cgroup", "memory.max")
-        } else if controllers.split(',').any(|name| name == "memory") {
-            ("/sys/fs/cgroup/memory", "memory.limit_in_bytes")
-        } else {
-            continue;
-        };
-        for group in Path::new(path).ancestors() {
-            let group = group.to_string_lossy();
-            files.push(format!("{root}{}/{name}", group.trim_end_matches('/')));
-        }
-    }
-    files
-}
-
-/// Returns the total of `/proc/meminfo`, in bytes.
-fn parse_meminfo(text: &str) -> Option<u64> {
-    let mut lines = text.lines();
-    let total = lines.find_map(|line| line.strip_prefix("MemTotal:"))?;
-    let kilobytes: u64 = total.trim().strip_suffix("kB")?.trim().parse().ok()?;
-    kilobytes.checked_mul(1_024)
+    own.into_iter().flatten().chain(platform::memory()).min()
 }
 
 #[cfg(test)]
@@ -246,20 +167,6 @@ mod tests {
     use super::*;
 
     const MIB: u64 = 1 << 20;
-
-    #[test]
-    fn a_line_of_the_kernel_is_read_whatever_the_name() {
-        let line = "12 (a ) b) S 1 12 12 0 -1 4194560 5 0 0 0 250 50 0 0 20 0 7 0 100 8192 3 18446744073709551615 1";
-        let expected = Usage {
-            resident_bytes: 12_288,
-            cpu_ns: 3_000_000_000,
-            threads: 7,
-            ..Usage::default()
-        };
-        assert_eq!(parse_stat(line), Some(expected));
-        assert_eq!(parse_stat(""), None);
-        assert_eq!(parse_stat("1 (x) S 1"), None);
-    }
 
     #[test]
     fn the_memory_of_the_index_has_a_lower_and_an_upper_bound() {
@@ -274,28 +181,5 @@ mod tests {
         ] {
             assert_eq!(index_bytes(texts, machine), expected, "{texts} {machine:?}");
         }
-    }
-
-    #[test]
-    fn the_limits_of_all_groups_above_are_read() {
-        let groups = "4:memory:/a/b\n3:cpuset:/a\n0::/s.slice/r.service\n";
-        let expected = [
-            "/sys/fs/cgroup/memory/a/b/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/a/memory.limit_in_bytes",
-            "/sys/fs/cgroup/memory/memory.limit_in_bytes",
-            "/sys/fs/cgroup/s.slice/r.service/memory.max",
-            "/sys/fs/cgroup/s.slice/memory.max",
-            "/sys/fs/cgroup/memory.max",
-        ];
-        assert_eq!(cgroup_files(groups), expected);
-        assert_eq!(cgroup_files("\nx\n1:\n"), [""; 0]);
-    }
-
-    #[test]
-    fn the_memory_of_the_machine_is_read() {
-        let text = "MemTotal:       24614040 kB\nMemFree:        17000000 kB\n";
-        assert_eq!(parse_meminfo(text), Some(24_614_040 * 1_024));
-        assert_eq!(parse_meminfo("MemTotal: much kB\n"), None);
-        assert!(memory_bytes().is_none_or(|bytes| bytes > 16 * MIB));
     }
 }
