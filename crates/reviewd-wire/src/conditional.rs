@@ -72,7 +72,8 @@ fn match_tags<'a>(
     // Our own tag is never weak, so the text between its quotation marks is compared.
     let ours = etag.get(1..etag.len().saturating_sub(1));
     let mut present = false;
-    let (mut members, mut star) = (0u32, false);
+    let mut members = 0u32;
+    let mut star = false;
     for field in fields {
         present = true;
         // Fast path: nearly every client sends the one strong tag that it received.

@@ -31,7 +31,8 @@ impl Date {
         }
         // Years are counted from March, so that the leap day is the last of its year and every
         // month begins at the same distance: (153 m + 2) / 5 days after the first of March.
-        let (year, month) = (u32::from(year), u32::from(month));
+        let year = u32::from(year);
+        let month = u32::from(month);
         let (march_year, march_month) = if month > 2 {
             (year, month - 3)
         } else {
@@ -161,7 +162,9 @@ impl Serialize for Timestamp {
 impl fmt::Display for Timestamp {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let of_day = self.0.rem_euclid(DAY_S);
-        let (hour, minute, second) = (of_day / 3_600, of_day / 60 % 60, of_day % 60);
+        let hour = of_day / 3_600;
+        let minute = of_day / 60 % 60;
+        let second = of_day % 60;
         write!(
             formatter,
             "{}T{hour:02}:{minute:02}:{second:02}Z",
@@ -198,7 +201,9 @@ pub fn parse_timestamp(text: &[u8]) -> Option<Timestamp> {
         return None;
     }
     let [hour, minute, second] = [&time[1..3], &time[4..6], &time[7..9]].map(digits);
-    let (hour, minute, second) = (hour?, minute?, second?);
+    let hour = hour?;
+    let minute = minute?;
+    let second = second?;
     let zone = match rest.strip_prefix(b".0") {
         Some(mut zone) => {
             while let [b'0', more @ ..] = zone {
@@ -235,7 +240,8 @@ fn parse_offset(zone: &[u8]) -> Option<i64> {
     let &[sign @ (b'+' | b'-'), h1, h2, b':', m1, m2] = zone else {
         return None;
     };
-    let (hour, minute) = (digits(&[h1, h2])?, digits(&[m1, m2])?);
+    let hour = digits(&[h1, h2])?;
+    let minute = digits(&[m1, m2])?;
     let ahead_s = i64::from(hour) * 3_600 + i64::from(minute) * 60;
     let is_offset = hour < 24 && minute < 60;
     is_offset.then_some(if sign == b'-' { -ahead_s } else { ahead_s })

@@ -40,7 +40,8 @@ mod tests {
 
     fn assert_hops(read: impl Iterator<Item = Hop>, expected: &str, line: &str) {
         let expected = expected.split_whitespace().map(|text| text.parse().ok());
-        let (read, expected) = (read.collect::<Vec<_>>(), expected.collect::<Vec<_>>());
+        let read = read.collect::<Vec<_>>();
+        let expected = expected.collect::<Vec<_>>();
         assert_eq!(read, expected, "{line}");
     }
 

@@ -61,7 +61,8 @@ pub fn choose_coding<'a>(
     is_available: impl Fn(Coding) -> bool,
 ) -> Coding {
     // The quality of each coding (at `Coding as usize`) in thousandths, if it was named, and that of `*`.
-    let (mut named, mut others) = ([None; 3], None);
+    let mut named = [None; 3];
+    let mut others = None;
     let values = field_values.into_iter();
     let members =
         values.flat_map(|value| value.split(|&byte| byte == b',').map(<[u8]>::trim_ascii));
@@ -116,7 +117,8 @@ pub fn choose_language<'a, T>(
 /// `text/html`, and does not list `application/json` with a higher quality. Browsers list `text/html`, programs do not;
 /// `*/*` is ignored.
 pub fn prefers_html<'a>(field_values: impl Iterator<Item = &'a [u8]>) -> bool {
-    let (mut html, mut json) = (0, 0);
+    let mut html = 0;
+    let mut json = 0;
     for member in field_values.flat_map(|value| value.split(|&byte| byte == b',')) {
         let mut parts = member.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
         let name = parts.next().unwrap_or_default();

@@ -57,9 +57,10 @@ pub fn hex_digits(byte: u8) -> [u8; 2] {
 /// Appends `text` percent-encoded (RFC 3986 §2.1), except bytes for which `is_plain` returns true.
 pub fn push_percent(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool) {
     for byte in text.bytes() {
-        match is_plain(byte) {
-            true => out.push(char::from(byte)),
-            false => out.push_str(&format!("%{byte:02X}")),
+        if is_plain(byte) {
+            out.push(char::from(byte))
+        } else {
+            out.push_str(&format!("%{byte:02X}"))
         }
     }
 }

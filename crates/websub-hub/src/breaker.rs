@@ -63,7 +63,8 @@ mod tests {
 
     /// Records attempts: host, time in seconds, whether the host was reached, and the expected result.
     fn record(attempts: &[(&str, u64, bool, bool)]) {
-        let (mut breaker, began) = (Breaker::default(), Instant::now());
+        let mut breaker = Breaker::default();
+        let began = Instant::now();
         for (host, s, is_reached, is_ours) in attempts {
             let at = began + Duration::from_secs(*s);
             let found = breaker.record(host, true, *is_reached, at);

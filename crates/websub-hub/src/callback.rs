@@ -122,7 +122,9 @@ impl Callback {
 
 impl fmt::Debug for Callback {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (host, port, bytes) = (&self.host, self.port, self.uri.len());
+        let host = &self.host;
+        let port = self.port;
+        let bytes = self.uri.len();
         write!(f, "Callback(https://{host}:{port}/… ({bytes} bytes))")
     }
 }

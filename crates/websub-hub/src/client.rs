@@ -202,8 +202,10 @@ impl Client {
     /// lookup, each wait for free space in the send buffer, and the wait for the response after the body;
     /// [`delivery_timeout`] limits the whole delivery.
     fn deliver(&self, listed: &Listed, topic: &Topic) -> Attempt {
-        let (body, patience) = (&topic.body, self.timeout);
-        let (url, hub_url) = (&listed.topic, &self.hub_url);
+        let body = &topic.body;
+        let patience = self.timeout;
+        let url = &listed.topic;
+        let hub_url = &self.hub_url;
         // The topic comes first, because some subscribers read only one entry.
         let link = format!("<{url}>; rel=\"self\", <{hub_url}>; rel=\"hub\"");
         let mut request = self

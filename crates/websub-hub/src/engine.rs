@@ -189,7 +189,8 @@ impl Engine {
 
     /// Reads the clocks. If the wall clock has jumped, shifts all stored times: leases are durations.
     fn read_clock(&mut self) -> Now {
-        let (instant, unix_ms) = (Instant::now(), (self.unix_ms)());
+        let instant = Instant::now();
+        let unix_ms = (self.unix_ms)();
         if let Some(jump_ms) = self.clock.observe(instant, unix_ms)
             && self.storage.is_delivering()
         {

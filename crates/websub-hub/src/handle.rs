@@ -106,7 +106,8 @@ impl Hub {
             ..
         } = &*self.inner;
         if !topics.contains(&request.topic) {
-            let (given, topics) = (quote(&request.topic_given), topics.join(" "));
+            let given = quote(&request.topic_given);
+            let topics = topics.join(" ");
             let what = format!("{given} is not one of {topics}");
             return Err(Refusal::field("hub.topic", what));
         }
@@ -189,7 +190,8 @@ impl Hub {
     #[must_use]
     pub fn shutdown(&self, deadline: Duration) -> bool {
         let (done, stopped) = sync_channel(1);
-        let (until, done) = (Instant::now() + deadline, Some(done));
+        let until = Instant::now() + deadline;
+        let done = Some(done);
         let message = Message::Stop { until, done };
         if self.inner.sender.send(message).is_err() {
             return true;

@@ -22,9 +22,12 @@ pub enum Priority {
 pub fn lower_priority(priority: Priority) {
     let niceness = priority as i32;
     // `None` is the calling thread.
-    let lower = || match getpriority_process(None)? < niceness {
-        true => setpriority_process(None, niceness),
-        false => Ok(()),
+    let lower = || {
+        if getpriority_process(None)? < niceness {
+            setpriority_process(None, niceness)
+        } else {
+            Ok(())
+        }
     };
     // If the system forbids even this, all threads keep the same priority.
     if cfg!(target_os = "linux")

@@ -211,9 +211,10 @@ fn optional(body: &[u8], field: &str) -> Result<Option<String>, Refusal> {
     if form::decode_into(raw, &mut value).is_err() {
         return refuse("has an invalid percent-encoding or is not UTF-8");
     }
-    match value.is_empty() {
-        true => refuse("must not be empty"),
-        false => Ok(Some(value)),
+    if value.is_empty() {
+        refuse("must not be empty")
+    } else {
+        Ok(Some(value))
     }
 }
 

@@ -90,7 +90,8 @@ impl GuardedResolver {
     }
 
     fn look_up(&self, host: &str, time_max: Duration) -> Result<Vec<IpAddr>, NoConnection> {
-        let (lookup, host) = (Arc::clone(&self.lookup), host.to_owned());
+        let lookup = Arc::clone(&self.lookup);
+        let host = host.to_owned();
         let (answer, answered) = sync_channel(1);
         let started = self.pool.run(move || {
             // Fails if the attempt no longer waits.

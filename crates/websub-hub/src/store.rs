@@ -97,9 +97,10 @@ impl StoreLocation {
     /// Returns the type of the location, for programs: `postgres` or `directory`.
     #[must_use]
     pub fn kind(&self) -> &'static str {
-        match self.is_shared() {
-            true => "postgres",
-            false => "directory",
+        if self.is_shared() {
+            "postgres"
+        } else {
+            "directory"
         }
     }
 

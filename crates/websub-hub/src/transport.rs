@@ -79,9 +79,10 @@ fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConn
     let mut failed = io::Error::from(io::ErrorKind::TimedOut);
     for (index, address) in addresses.iter().enumerate() {
         let left = until.saturating_duration_since(Instant::now());
-        let share = match index + 1 < addresses.len() {
-            true => left / 2,
-            false => left,
+        let share = if index + 1 < addresses.len() {
+            left / 2
+        } else {
+            left
         };
         if share.is_zero() {
             break;

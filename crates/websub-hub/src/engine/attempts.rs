@@ -395,7 +395,8 @@ impl Engine {
         let is_told = result.is_some_and(|result| {
             !result.is_of_network() && !matches!(result, AttemptResult::Status(502..=504))
         });
-        let (topic, callback_host) = (&notice.topic, notice.callback.host());
+        let topic = &notice.topic;
+        let callback_host = notice.callback.host();
         debug!(topic, %callback_host, status, is_told, "a denial was sent");
         if is_told {
             self.storage.write(|store| store.end_denial(notice.id));

@@ -49,7 +49,8 @@ impl dyn Connection + '_ {
 
     pub(super) fn insert(&mut self, table: &str, row: Columns) -> Result<(), DbError> {
         let (names, values): (Vec<&str>, Vec<Value>) = row.into_iter().unzip();
-        let (names, parameters) = (names.join(", "), parameters(1, values.len()));
+        let names = names.join(", ");
+        let parameters = parameters(1, values.len());
         let sql = format!("INSERT INTO {table} ({names}) VALUES ({parameters})");
         self.execute(&sql, &values).map(drop)
     }

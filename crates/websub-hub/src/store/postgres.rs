@@ -309,9 +309,10 @@ impl From<tokio_postgres::Error> for DbError {
     fn from(error: tokio_postgres::Error) -> DbError {
         let text = text(&error);
         let Some(code) = error.code() else {
-            return match is_lasting(&error, &text) {
-                true => DbError::Refused(text),
-                false => DbError::Unreachable(text),
+            return if is_lasting(&error, &text) {
+                DbError::Refused(text)
+            } else {
+                DbError::Unreachable(text)
             };
         };
         let class = code.code().get(..2).unwrap_or_default();
@@ -360,9 +361,10 @@ pub(super) fn text(error: &tokio_postgres::Error) -> String {
         Some(error) => error.message().to_owned(),
         None => causes(error).fold(error.to_string(), |text, cause| {
             let cause = cause.to_string();
-            match text.ends_with(&cause) {
-                true => text,
-                false => format!("{text}: {cause}"),
+            if text.ends_with(&cause) {
+                text
+            } else {
+                format!("{text}: {cause}")
             }
         }),
     };

@@ -245,7 +245,8 @@ fn accept_one(
         Requests, RequestsOfAddress, RequestsOfHost, Subscriptions, SubscriptionsOfHost,
     };
     let request = &accept.request;
-    let (callback, topic) = (text(request.callback.uri()), text(&request.topic));
+    let callback = text(request.callback.uri());
+    let topic = text(&request.topic);
     let mode = text(request.mode.as_str());
     let secret = rows::secret_value(request.secret.as_ref());
     let authority = text(request.callback.authority());
@@ -463,7 +464,8 @@ fn confirm(
     asked_at: UnixMillis,
     now: UnixMillis,
 ) -> Result<ReportEffect, DbError> {
-    let (topic, callback) = (&request.topic, &request.callback);
+    let topic = &request.topic;
+    let callback = &request.callback;
     let known = db.query("SELECT id FROM topic WHERE url = $1", &[text(topic)])?;
     let Some(known) = known.first() else {
         return Ok(ReportEffect::Rejected);

@@ -47,7 +47,8 @@ pub(super) fn change(
     now: UnixMillis,
     mut change: impl FnMut(&mut Listed) -> Option<RemovalReason>,
 ) -> Result<Vec<(Listed, Option<RemovalReason>)>, DbError> {
-    let (mut changed, mut kept) = (Vec::with_capacity(found.len()), Vec::new());
+    let mut changed = Vec::with_capacity(found.len());
+    let mut kept = Vec::new();
     for mut listed in found {
         let removal = change(&mut listed);
         match removal {
@@ -67,7 +68,9 @@ fn remove(
     removal: RemovalReason,
     now: UnixMillis,
 ) -> Result<(), DbError> {
-    let (topic, callback, state) = (&listed.topic, &listed.callback, &listed.state);
+    let topic = &listed.topic;
+    let callback = &listed.callback;
+    let state = &listed.state;
     let sql = "DELETE FROM subscription WHERE id = $1";
     db.execute(sql, &[listed.id.into()])?;
     let mut tombstone: Columns = vec![

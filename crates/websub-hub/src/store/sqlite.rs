@@ -54,7 +54,8 @@ impl SqliteConnection {
     /// Opens the file in the directory `dir`. Creates the directory (mode 0700) and the file (mode 0600) if missing. A
     /// directory that exists keeps its mode: it may be a volume with an owner and a group of its own.
     pub(super) fn open(dir: &Path) -> Result<SqliteConnection, DbError> {
-        let (path, lock_path) = (dir.join(FILE_NAME), dir.join(LOCK_NAME));
+        let path = dir.join(FILE_NAME);
+        let lock_path = dir.join(LOCK_NAME);
         DirBuilder::new()
             .recursive(true)
             .mode(0o700)

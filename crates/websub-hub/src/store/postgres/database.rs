@@ -47,7 +47,8 @@ impl Database {
                 "more than one @: write %40 for @ and %3F for ? in the password".to_owned(),
             );
         }
-        let (mut mode, mut root_cert) = (None, None);
+        let mut mode = None;
+        let mut root_cert = None;
         // The defaults limit every wait and exclude standbys. Options of the operator follow, because the last value of
         // an option counts.
         let mut options = format!("{DEFAULTS}&application_name={schema}");
