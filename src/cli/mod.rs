@@ -37,8 +37,8 @@ use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcom
 use clap_complete::Shell;
 use url::Url;
 
-pub use config::ServeArgs;
 use crate::platform;
+pub use config::ServeArgs;
 use exit::{Status, tell};
 use values::parse_http_url;
 

@@ -126,7 +126,8 @@ mod tests {
 
     #[test]
     fn behind_proxies_the_right_most_other_address_is_the_client() {
-        let (peer, mapped) = ("10.0.0.1", "::ffff:10.0.0.1");
+        let peer = "10.0.0.1";
+        let mapped = "::ffff:10.0.0.1";
         for (lines, peer, expected) in [
             (&["192.0.2.1"][..], peer, "192.0.2.1"),
             (&["203.0.113.9, ::ffff:192.0.2.1"], peer, "192.0.2.1"),

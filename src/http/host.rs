@@ -66,9 +66,10 @@ pub(crate) fn check(
     }
     let (name, _) = split_port(authority.as_bytes());
     let (own, _) = split_port(own.0.as_bytes());
-    match is_local(name) || name.eq_ignore_ascii_case(own) {
-        true => Ok(()),
-        false => Err(HostError::Foreign),
+    if is_local(name) || name.eq_ignore_ascii_case(own) {
+        Ok(())
+    } else {
+        Err(HostError::Foreign)
     }
 }
 
@@ -184,7 +185,9 @@ mod tests {
     fn one_host_is_needed_and_an_absolute_target_must_name_this_server() {
         use HostError::{Foreign, Malformed, Missing, Repeated};
         let own = OwnAuthority::of("https://reviews.example/x");
-        let (old, one, two) = (Version::HTTP_10, Version::HTTP_11, Version::HTTP_2);
+        let old = Version::HTTP_10;
+        let one = Version::HTTP_11;
+        let two = Version::HTTP_2;
         for (version, target, hosts, expected) in [
             (one, "/", &["a:b"][..], Err(Malformed)),
             (one, "/", &[], Err(Missing)),

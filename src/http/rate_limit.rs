@@ -72,7 +72,8 @@ pub(crate) struct RateLimitStatus {
 impl RateLimiter {
     /// Permits `per_minute` requests a minute; 0 permits any number.
     pub(crate) fn new(policy: &'static str, per_minute: u32, began: Instant) -> RateLimiter {
-        let (client, full_at) = (0, 0);
+        let client = 0;
+        let full_at = 0;
         let free = Bucket { client, full_at };
         let sets = if per_minute > 0 { SETS } else { 0 };
         RateLimiter {

@@ -146,9 +146,10 @@ fn fill(
         }
         Reply::State { healthy, body } => {
             put_unstored(headers, JSON.clone());
-            let status = match healthy {
-                true => StatusCode::OK,
-                false => StatusCode::SERVICE_UNAVAILABLE,
+            let status = if healthy {
+                StatusCode::OK
+            } else {
+                StatusCode::SERVICE_UNAVAILABLE
             };
             (status, Body::full(body))
         }
@@ -244,9 +245,10 @@ fn put_validators(
     };
     if let Some(last_modified) = representation.last_modified {
         // Never later than Date, even if the clock was set back (RFC 9110 §8.8.2.1).
-        let shown = match last_modified.time > date.time {
-            true => &date.value,
-            false => &last_modified.value,
+        let shown = if last_modified.time > date.time {
+            &date.value
+        } else {
+            &last_modified.value
         };
         headers.insert(header::LAST_MODIFIED, shown.clone());
     }
@@ -382,7 +384,9 @@ pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<
 /// Adds RateLimit-Policy and RateLimit (draft-ietf-httpapi-ratelimit-headers-11), and Retry-After if the limit is
 /// exceeded. Exposes them to pages of other origins if the response exposes other headers.
 pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
-    let (policy, limit, left) = (quota.policy, quota.per_minute, quota.left);
+    let policy = quota.policy;
+    let limit = quota.per_minute;
+    let left = quota.left;
     // Whole seconds, rounded up: a client that waits this long is admitted.
     let next_s = quota.next.as_nanos().div_ceil(1_000_000_000).max(1);
     let window_s = WINDOW.as_secs();

@@ -163,7 +163,8 @@ impl Exchange {
         if let Some(quota) = self.quota {
             reply::put_rate(response, &quota);
         }
-        let (status, bytes) = (response.status().as_u16(), response.body().sent());
+        let status = response.status().as_u16();
+        let bytes = response.body().sent();
         let elapsed = self.began.elapsed();
         app.traffic.record(self.route_id, status, bytes, elapsed);
         if let Some(mut entry) = self.log_entry {

@@ -157,7 +157,8 @@ const WITH_PARAMETER: [usize; 5] = [SINCE, REVIEW, REVIEW_PAGE, SITEMAP_PART, PH
 
 /// Labels in metrics: "other" for unknown paths, then the path of each row. No label depends on input from clients.
 pub(crate) static ROUTE_LABELS: [&str; ROUTE_COUNT + 1] = {
-    let (mut labels, mut row) = (["other"; ROUTE_COUNT + 1], 0);
+    let mut labels = ["other"; ROUTE_COUNT + 1];
+    let mut row = 0;
     while row < ROUTE_COUNT {
         labels[row + 1] = ROUTES[row].path;
         row += 1;
@@ -332,9 +333,10 @@ fn decode(text: &str) -> Result<Cow<'_, str>, TargetError> {
         FormError::BrokenEscape { .. } => TargetError::Escape,
         FormError::NotUtf8 => TargetError::Encoding,
     })?;
-    match decoded.bytes().any(|byte| byte.is_ascii_control()) {
-        true => Err(TargetError::Character),
-        false => Ok(Cow::Owned(decoded)),
+    if decoded.bytes().any(|byte| byte.is_ascii_control()) {
+        Err(TargetError::Character)
+    } else {
+        Ok(Cow::Owned(decoded))
     }
 }
 

@@ -145,9 +145,10 @@ impl ServedState {
         query: &[u8],
         needs_insights: bool,
     ) -> (EntityTag, Option<&HttpDate>) {
-        let tags = match needs_insights {
-            true => &self.insights_tags,
-            false => &self.search_tags,
+        let tags = if needs_insights {
+            &self.insights_tags
+        } else {
+            &self.search_tags
         };
         let last_modified = self.last_modified_if_made_of(needs_insights);
         (tags.tag(0, query), last_modified)
@@ -195,11 +196,12 @@ impl PreparedDocument {
 
     /// Returns `resource`, which this was prepared for, in the coding that the client prefers of those that are ready.
     fn select<'s>(&'s self, resource: &'s Resource, head: &RequestHead<'_>) -> Variant<'s> {
-        let coding = match head.has(Field::AcceptEncoding) {
-            true => choose_coding(head.values(Field::AcceptEncoding), |coding| {
+        let coding = if head.has(Field::AcceptEncoding) {
+            choose_coding(head.values(Field::AcceptEncoding), |coding| {
                 resource.encoded(coding).is_some()
-            }),
-            false => Coding::Identity,
+            })
+        } else {
+            Coding::Identity
         };
         let body = resource.encoded(coding);
         let body = body.expect("a variant that is ready stays ready");

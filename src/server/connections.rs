@@ -238,9 +238,10 @@ impl Connections {
     ) -> Result<(ConnectionPermit, Option<LimitReached>), LimitReached> {
         let share = self.per_address_max;
         let is_counted = share > 0 && !self.proxies.contain(peer);
-        let [client, site] = match is_counted {
-            true => networks_of_client(peer),
-            false => [None; 2],
+        let [client, site] = if is_counted {
+            networks_of_client(peer)
+        } else {
+            [None; 2]
         };
         let networks = [client, site, Some(ALL)];
         let limits = [

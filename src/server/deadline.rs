@@ -230,7 +230,8 @@ impl ConnectionState {
     /// the minimum rate. An average over a fixed time would not work: the kernel accepts bytes in steps, over loopback
     /// of more than 100 KB.
     fn pending_until(&self, rate_time: Duration) -> Instant {
-        let (now, written) = (self.now.get(), self.written.get());
+        let now = self.now.get();
+        let written = self.written.get();
         let first = (now + rate_time, written);
         let (until, seen) = self.pending.get().unwrap_or(first);
         let ahead_max = rate_time * CREDIT_MAX;

@@ -142,9 +142,10 @@ pub(super) fn read_file(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, 
     // A file may grow while it is read.
     let mut bounded = file.take(bytes_max.saturating_add(1));
     bounded.read_to_end(&mut bytes).map_err(ReadCause::System)?;
-    match bytes.len() as u64 > bytes_max {
-        true => Err(ReadCause::TooLarge(bytes_max)),
-        false => Ok(Some(bytes)),
+    if bytes.len() as u64 > bytes_max {
+        Err(ReadCause::TooLarge(bytes_max))
+    } else {
+        Ok(Some(bytes))
     }
 }
 

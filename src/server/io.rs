@@ -42,9 +42,10 @@ impl Drop for Socket {
     fn drop(&mut self) {
         // Without one of these options, the kernel would keep the socket with its unsent data in FIN-WAIT-1 for
         // minutes; if setting the option fails, it does so.
-        let _refused = match self.state.is_reset.get() {
-            true => self.stream.set_zero_linger(),
-            false => platform::limit_unacknowledged_time(SockRef::from(&self.stream), LAST_BYTES),
+        let _refused = if self.state.is_reset.get() {
+            self.stream.set_zero_linger()
+        } else {
+            platform::limit_unacknowledged_time(SockRef::from(&self.stream), LAST_BYTES)
         };
     }
 }

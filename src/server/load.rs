@@ -298,12 +298,11 @@ impl ContentDates {
     /// Sets the date of `dataset`.
     fn date(&self, dataset: &mut Dataset) {
         if let Some(last) = &self.last {
-            dataset.updated_at = match last.digest == hex(&dataset.digest) {
-                true => last.date,
-                false => {
-                    let next = Timestamp::from_unix(last.date.unix() + 1);
-                    dataset.updated_at.max(next)
-                }
+            dataset.updated_at = if last.digest == hex(&dataset.digest) {
+                last.date
+            } else {
+                let next = Timestamp::from_unix(last.date.unix() + 1);
+                dataset.updated_at.max(next)
             };
         }
     }

@@ -386,7 +386,9 @@ impl Output {
 
     /// Removes the bytes from `first` to `end`; returns the number of line ends among them.
     fn remove(&mut self, first: usize, end: usize) -> u64 {
-        let (mut lines, mut last, mut bytes) = (0, None, 0);
+        let mut lines = 0;
+        let mut last = None;
+        let mut bytes = 0;
         for byte in self.waiting.drain(first..end) {
             lines += u64::from(byte == b'\n');
             last = Some(byte);

@@ -152,7 +152,8 @@ impl MetricSources {
             let bounds = BOUNDS_US.iter().map(|bound| seconds(bound * 1_000));
             let bounds = bounds.chain([f64::INFINITY]);
             let buckets: Vec<(f64, u64)> = bounds.zip(counts).collect();
-            let (sum, count) = (seconds(elapsed_ns), counts.iter().sum());
+            let sum = seconds(elapsed_ns);
+            let count = counts.iter().sum();
             let labels = [("route", label)];
             let mut metric = family.encode_family(&labels)?;
             metric.encode_histogram::<NoLabelSet>(sum, count, &buckets, None)?;
@@ -167,7 +168,8 @@ impl MetricSources {
     }
 
     fn connections(&self, out: &mut Encoder<'_>) -> fmt::Result {
-        let (connections, counters) = (&self.connections, &self.counters);
+        let connections = &self.connections;
+        let counters = &self.counters;
         let refused = [
             ("limit", counters.rejected_total.get()),
             ("address_limit", counters.rejected_per_address.get()),
@@ -264,7 +266,8 @@ fn log_lines(out: &mut Encoder<'_>) -> fmt::Result {
 }
 
 fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
-    let (health, stats) = (hub.health(), hub.stats());
+    let health = hub.health();
+    let stats = hub.stats();
     let due_age_s = match stats.due_since_ms.load(Relaxed) {
         0 => 0,
         since_ms => unsigned(clock::unix_ms()).saturating_sub(since_ms) / 1_000,

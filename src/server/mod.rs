@@ -133,7 +133,8 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     systemd::ready();
     let elapsed_ms = crate::clock::unix_ms() - started_ms;
     let served = app.current();
-    let (version, reviews) = (served.snapshot().version(), served.snapshot().len());
+    let version = served.snapshot().version();
+    let reviews = served.snapshot().len();
     info!(%address, version, reviews, elapsed_ms, "serving");
     let parts = Parts {
         group,

@@ -77,9 +77,10 @@ pub(super) fn thread_limits() -> String {
     let space = space.map(|bytes| format!("address space {} MiB (ulimit -v)", bytes >> 20));
     let processes = processes.map(|count| format!("{count} threads of this user (ulimit -u)"));
     let limits: Vec<String> = [space, processes].into_iter().flatten().collect();
-    match limits.is_empty() {
-        true => String::new(),
-        false => format!("; limits of this process: {}", limits.join(", ")),
+    if limits.is_empty() {
+        String::new()
+    } else {
+        format!("; limits of this process: {}", limits.join(", "))
     }
 }
 

@@ -214,7 +214,8 @@ impl ReloadWorker {
             return;
         }
         self.due = None;
-        let (orders, heartbeat) = (&self.orders, &self.heartbeat);
+        let orders = &self.orders;
+        let heartbeat = &self.heartbeat;
         let has_reviews = self.loader.wait_until_written(clock::instant(), |time| {
             heartbeat.report();
             thread::sleep(time);
@@ -261,7 +262,8 @@ impl ReloadWorker {
             self.record(ReloadOutcome::Replaced);
             let served = self.app.current();
             let snapshot = served.snapshot();
-            let (version, reviews) = (snapshot.version(), snapshot.len());
+            let version = snapshot.version();
+            let reviews = snapshot.len();
             info!(elapsed_ms, version, reviews, "a changed dataset is served");
             self.after_publishing(Some(previous));
         } else {
@@ -287,7 +289,8 @@ impl ReloadWorker {
         }
         // The insights of the dataset that is replaced are no longer wanted, and its texts take memory.
         self.deferred = None;
-        let (orders, heartbeat) = (&self.orders, &self.heartbeat);
+        let orders = &self.orders;
+        let heartbeat = &self.heartbeat;
         let built = self.loader.build(decoded, Some(served), &|| {
             heartbeat.report();
             orders.is_stopping()

@@ -141,9 +141,10 @@ impl Running {
         // after a clean drain; unfinished deliveries are repeated after the next start.
         if let Some(hub) = self.app.hub() {
             let is_clean = matches!(ended, Ok(true)) && phase != Some(ShutdownPhase::Quit);
-            let time = match is_clean {
-                true => self.drain_time,
-                false => Duration::ZERO,
+            let time = if is_clean {
+                self.drain_time
+            } else {
+                Duration::ZERO
             };
             let _all_ended = hub.shutdown(time);
         }

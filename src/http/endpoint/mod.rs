@@ -102,15 +102,17 @@ impl RequestHead<'_> {
             etag: representation.etag.as_bytes(),
             last_modified: dated.map(|_| served.snapshot().updated_at),
         };
-        let (matches, unmodified) = (Field::IfMatch, Field::IfUnmodifiedSince);
+        let matches = Field::IfMatch;
+        let unmodified = Field::IfUnmodifiedSince;
         if !conditional::holds(validators, self.values(matches), self.values(unmodified)) {
             return Reply::Refuse(HttpError::Precondition);
         }
-        let (none_match, modified) = (Field::IfNoneMatch, Field::IfModifiedSince);
-        let (none_match, modified) = (self.values(none_match), self.values(modified));
-        match conditional::is_not_modified(validators, none_match, modified) {
-            true => Reply::NotModified(representation),
-            false => serve(representation),
+        let none_match = self.values(Field::IfNoneMatch);
+        let modified = self.values(Field::IfModifiedSince);
+        if conditional::is_not_modified(validators, none_match, modified) {
+            Reply::NotModified(representation)
+        } else {
+            serve(representation)
         }
     }
 }

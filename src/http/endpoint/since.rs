@@ -26,12 +26,14 @@ pub(super) fn since<'s>(served: &'s ServedState, date: &str, head: &RequestHead<
     };
     let since = served.snapshot().since(date);
     let ignored = query::parameter_names(head.query.as_bytes());
-    let tag = match ignored.is_empty() {
-        true => since.tag,
-        false => tag_with(since.tag, &ignored),
+    let tag = if ignored.is_empty() {
+        since.tag
+    } else {
+        tag_with(since.tag, &ignored)
     };
     head.evaluate(served, made(served, &tag), |representation| {
-        let (matched, tail) = (since.matched, tail(&since.removed, &ignored));
+        let matched = since.matched;
+        let tail = tail(&since.removed, &ignored);
         // Constant text and two numbers of at most ten digits.
         let head = arena::cut(64, |head| {
             // Cannot fail: the buffer grows if necessary.

@@ -11,9 +11,10 @@ use crate::http::served_state::ServedState;
 pub(crate) fn health(app: &AppState) -> Reply<'static> {
     let hung = app.liveness.hung();
     let healthy = hung.is_empty();
-    let body = match healthy {
-        true => json!({"status": "ok"}),
-        false => json!({"status": "hung", "threads": hung}),
+    let body = if healthy {
+        json!({"status": "ok"})
+    } else {
+        json!({"status": "hung", "threads": hung})
     };
     Reply::State {
         healthy,

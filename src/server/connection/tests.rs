@@ -102,7 +102,8 @@ fn a_neighbour_is_answered_before_the_end_of_a_row_that_began_before_it_asked() 
 fn assert_neighbour_is_answered(row: &[u8], max: usize) {
     let answered = Arc::new(Mutex::new(Vec::new()));
     let asking = Arc::new(Mutex::new(None::<TcpStream>));
-    let (notes, asks) = (Arc::clone(&answered), Arc::clone(&asking));
+    let notes = Arc::clone(&answered);
+    let asks = Arc::clone(&asking);
     let handler = move |request: Request<Incoming>| {
         notes.lock().unwrap().push(request.uri().path().to_owned());
         // The other connection sends its request while the first request is answered.
