@@ -3,6 +3,8 @@
 //! Rates and budgets of a client do not apply to loopback, nor to a proxy whose request names no client: their requests
 //! may come from any number of clients.
 
+#![warn(clippy::indexing_slicing)]
+
 use std::net::IpAddr;
 
 use super::head::RequestHead;

@@ -1,5 +1,7 @@
 //! The parts of a request's head that decide about the response, borrowed from hyper's types.
 
+#![warn(clippy::indexing_slicing)]
+
 use std::net::IpAddr;
 
 use hyper::Method;

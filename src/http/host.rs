@@ -3,6 +3,8 @@
 //! No response depends on Host: the public address is configured. It is checked because intermediaries route by Host,
 //! and a request that two parsers read differently can poison a cache.
 
+#![warn(clippy::indexing_slicing)]
+
 use std::net::{Ipv4Addr, Ipv6Addr};
 
 use hyper::Version;
@@ -127,7 +129,7 @@ fn is_authority(value: &[u8]) -> bool {
     is_port
         && !name.is_empty()
         && name.len() <= NAME_BYTES_MAX
-        && (name[0] != b'[' || is_ipv6_literal(name))
+        && (!name.starts_with(b"[") || is_ipv6_literal(name))
 }
 
 /// Splits after the host: after the bytes of a name, or after the closing bracket.
@@ -141,7 +143,7 @@ fn split_port(value: &[u8]) -> (&[u8], &[u8]) {
 
 fn is_port(digits: &[u8]) -> bool {
     let number = std::str::from_utf8(digits).map(str::parse::<u16>);
-    let is_number = matches!(number, Ok(Ok(_))) && digits[0] != b'+';
+    let is_number = matches!(number, Ok(Ok(_))) && !digits.starts_with(b"+");
     is_number && digits.len() <= 5
 }
 

@@ -10,6 +10,8 @@
 //!
 //! [`holds`] implements steps 1 and 2, which are rare for reads; [`is_not_modified`] implements steps 3 and 4.
 
+#![warn(clippy::indexing_slicing)]
+
 use super::date::{Timestamp, parse_http_date};
 
 /// The validators of a resource's current content.
@@ -114,7 +116,7 @@ enum Member<'a> {
 /// Takes the next member off the front of a list; `None` at its end or at a malformed member.
 fn next_member(list: &[u8]) -> Option<(Member<'_>, &[u8])> {
     let start = list.iter().position(|byte| !SEPARATORS.contains(byte))?;
-    let list = &list[start..];
+    let (_, list) = list.split_at(start);
     let (member, rest) = if let Some(rest) = list.strip_prefix(b"*") {
         (Member::Star, rest)
     } else {
@@ -122,11 +124,12 @@ fn next_member(list: &[u8]) -> Option<(Member<'_>, &[u8])> {
         let unmarked = list.strip_prefix(b"W/");
         let quoted = unmarked.unwrap_or(list).strip_prefix(b"\"")?;
         let end = quoted.iter().position(|&byte| !is_tag_byte(byte))?;
+        let (opaque, rest) = quoted.split_at(end);
         let member = Member::Tag {
-            opaque: &quoted[..end],
+            opaque,
             weak: unmarked.is_some(),
         };
-        (member, quoted[end..].strip_prefix(b"\"")?)
+        (member, rest.strip_prefix(b"\"")?)
     };
     let rest = rest.trim_ascii_start();
     matches!(rest, [] | [b',', ..]).then_some((member, rest))

@@ -3,6 +3,8 @@
 //! Both types are plain integers, so comparing and sorting cost one instruction; parsing does not allocate. The only time
 //! zones are fixed offsets.
 
+#![warn(clippy::indexing_slicing)]
+
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 
@@ -178,12 +180,12 @@ impl fmt::Display for Timestamp {
 /// # Errors
 /// `Shape` if a byte is out of place, `NoSuchDay` for dates such as 2023-02-29.
 pub fn parse_date(text: &[u8]) -> Result<Date, DateError> {
-    if text.len() != 10 || text[4] != b'-' || text[7] != b'-' {
+    let &[y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text else {
         return Err(DateError::Shape);
-    }
-    let year = digits(&text[0..4]).ok_or(DateError::Shape)?;
-    let month = digits(&text[5..7]).ok_or(DateError::Shape)?;
-    let day = digits(&text[8..10]).ok_or(DateError::Shape)?;
+    };
+    let year = digits(&[y1, y2, y3, y4]).ok_or(DateError::Shape)?;
+    let month = digits(&[m1, m2]).ok_or(DateError::Shape)?;
+    let day = digits(&[d1, d2]).ok_or(DateError::Shape)?;
     Date::new(year, month as u8, day as u8)
 }
 
@@ -197,13 +199,12 @@ pub fn parse_timestamp(text: &[u8]) -> Option<Timestamp> {
     let (date, rest) = text.split_at_checked(10)?;
     let date = parse_date(date).ok()?;
     let (time, rest) = rest.split_at_checked(9)?;
-    if !matches!(time[0], b'T' | b't') || time[3] != b':' || time[6] != b':' {
+    let &[b'T' | b't', h1, h2, b':', m1, m2, b':', s1, s2] = time else {
         return None;
-    }
-    let [hour, minute, second] = [&time[1..3], &time[4..6], &time[7..9]].map(digits);
-    let hour = hour?;
-    let minute = minute?;
-    let second = second?;
+    };
+    let hour = digits(&[h1, h2])?;
+    let minute = digits(&[m1, m2])?;
+    let second = digits(&[s1, s2])?;
     let zone = match rest.strip_prefix(b".0") {
         Some(mut zone) => {
             while let [b'0', more @ ..] = zone {

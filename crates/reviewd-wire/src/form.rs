@@ -3,6 +3,8 @@
 //! A broken escape or invalid UTF-8 is an error here, while the URL standard replaces such bytes: a filter that
 //! silently changes its meaning is worse than a rejected request.
 
+#![warn(clippy::indexing_slicing)]
+
 use memchr::{memchr, memchr2};
 
 /// One `name=value` of a form, both still encoded; a piece without `=` is a name with an empty value.
@@ -19,9 +21,10 @@ pub fn pairs(raw: &[u8]) -> impl Iterator<Item = FormPair<'_>> {
     let pieces = raw.split(|byte| *byte == b'&');
     pieces.filter(|piece| !piece.is_empty()).map(|piece| {
         let end = memchr(b'=', piece).unwrap_or(piece.len());
+        let (name, rest) = piece.split_at(end);
         FormPair {
-            name: &piece[..end],
-            value: piece.get(end + 1..).unwrap_or_default(),
+            name,
+            value: rest.get(1..).unwrap_or_default(),
         }
     })
 }

@@ -3,6 +3,8 @@
 //! Each proxy appends the address from which it got the request. Hops left of the first unparsable or untrusted one are
 //! client-controlled and ignored; so the parser returns hops from the right, and the caller stops there.
 
+#![warn(clippy::indexing_slicing)]
+
 use std::net::{IpAddr, SocketAddr};
 
 /// The address from which a proxy got the request; `None` if it is not given (`unknown`, or malformed).

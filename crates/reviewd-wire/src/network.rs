@@ -1,5 +1,7 @@
 //! Parses IP networks (CIDR, RFC 4632 §3.1 and RFC 4291 §2.3), and maps client addresses to keys and networks.
 
+#![warn(clippy::indexing_slicing)]
+
 use std::net::IpAddr;
 
 pub use ipnet::IpNet;

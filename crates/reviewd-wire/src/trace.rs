@@ -1,5 +1,7 @@
 //! Parser of the `traceparent` header (W3C Trace Context, Recommendation of 23 November 2021).
 
+#![warn(clippy::indexing_slicing)]
+
 /// Length of version 00 in bytes; a later version may append a hyphen and more fields.
 pub const LENGTH: usize = 55;
 
@@ -12,14 +14,20 @@ pub fn parse_traceparent(value: &[u8]) -> Option<&str> {
         2 | 35 | 52 => *byte == b'-',
         _ => matches!(byte, b'0'..=b'9' | b'a'..=b'f'),
     });
-    let ends = match &text[..2] {
+    let ends = match text.get(..2)? {
         b"ff" => false,
         b"00" => rest.is_empty(),
         _ => rest.first().is_none_or(|byte| *byte == b'-'),
     };
-    let is_set = |id: &[u8]| id.iter().any(|byte| *byte != b'0');
-    let is_valid = is_formed && ends && is_set(&text[3..35]) && is_set(&text[36..52]);
+    let trace_id = text.get(3..35)?;
+    let parent_id = text.get(36..52)?;
+    let is_valid = is_formed && ends && is_set(trace_id) && is_set(parent_id);
     std::str::from_utf8(text).ok().filter(|_| is_valid)
+}
+
+/// Tells whether an id has another digit than 0.
+fn is_set(id: &[u8]) -> bool {
+    id.iter().any(|byte| *byte != b'0')
 }
 
 #[cfg(test)]

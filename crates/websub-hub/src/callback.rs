@@ -1,5 +1,7 @@
 //! The callback URL of a subscriber: stored unchanged, parsed once, never printed in full.
 
+#![warn(clippy::indexing_slicing)]
+
 use std::fmt;
 use std::net::IpAddr;
 
@@ -175,16 +177,18 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
     }
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
-    while let Some(at) = rest.find('%') {
-        out.push_str(&rest[..at]);
-        let escape = rest.as_bytes().get(at + 1..at + 3).unwrap_or_default();
-        let byte = unescape(escape).ok_or("has an invalid percent-encoding")?;
+    while let Some((plain, escaped)) = rest.split_once('%') {
+        out.push_str(plain);
+        // `None` also if the second byte is not the end of a character.
+        let (digits, after) = escaped.split_at_checked(2).unwrap_or_default();
+        let byte = unescape(digits.as_bytes()).ok_or("has an invalid percent-encoding")?;
         if is_unreserved(byte) {
             out.push(char::from(byte));
         } else {
-            out.push_str(&rest[at..at + 3]);
+            out.push('%');
+            out.push_str(digits);
         }
-        rest = &rest[at + 3..];
+        rest = after;
     }
     out.push_str(rest);
     let refused = |byte: &u8| !byte.is_ascii_graphic() || *byte == b'#';

@@ -4,6 +4,8 @@
 //! hub uses must not be repeated. Every check of the form is here. Whether the topic is served, the callback's host is
 //! permitted, and a quota is exceeded is checked elsewhere.
 
+#![warn(clippy::indexing_slicing)]
+
 use std::fmt;
 
 use hmac::{Hmac, KeyInit, Mac};
