@@ -1,6 +1,7 @@
 """Clients that make the server hold what they do not read or send, under a limit of its memory, while others are served.
 
-hold.py PROGRAM SECONDS: in each round the server may have 512 MiB of data (RLIMIT_DATA), and has to answer other clients.
+hold.py PROGRAM SECONDS: in each round the server may have 512 MiB of data (RLIMIT_DATA), has to answer other clients, and
+may grow by what docs/design/limits.md computes for them.
 """
 
 import http.client
@@ -18,6 +19,8 @@ import time
 
 PROGRAM, SECONDS = sys.argv[1], float(sys.argv[2])
 DATA_BYTES = 512 << 20
+# The default limit of connections with that memory, and what all clients together may hold, in MiB.
+CONNECTIONS, CLIENTS_MIB = 2_048, 279
 STREAMS = 16
 PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"
 SETTINGS, HEADERS, DATA, PING = 4, 1, 0, 6
@@ -229,8 +232,10 @@ def round_of(name, count, first, answers_pings, seconds, more=b""):
             print(f"{name}: {attack.opened} connections, {attack.closed} closed by the server; memory {before} MiB, at most "
                   f"{memory(server.pid)} MiB; {len(times)} requests of others, {len(others.failures)} failed, median "
                   f"{times[len(times) // 2] * 1e3:.0f} ms, worst {times[-1] * 1e3:.0f} ms", flush=True)
+            if memory(server.pid) > before + CLIENTS_MIB:
+                sys.exit(f"{name}: grown by more than {CLIENTS_MIB} MiB")
             # A new connection is closed if all that it is compared with are younger than a second.
-            if len(others.failures) > len(times) // 20:
+            if len(others.failures) > 2 + len(times) // 20:
                 sys.exit(f"{name}: others failed: {others.failures[:10]}")
         finally:
             server.kill()
@@ -239,7 +244,7 @@ def round_of(name, count, first, answers_pings, seconds, more=b""):
 
 soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
 resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
-crowd = min(10_200, hard - 500)
+crowd = min(CONNECTIONS + 152, hard - 500)
 round_of("large responses never read, HTTP/2", 60, requests_never_read(), True, SECONDS)
 round_of("half a body on all places", crowd, half_a_body(), False, SECONDS / 2, b" ")
 round_of("unread documents on all places", crowd, unread_documents(), False, SECONDS / 2)
