@@ -338,8 +338,11 @@ fn choose<'t>(
         }
     }
     let counts = paths(&lists);
-    let last = |path: &String| path.rsplit('.').next().unwrap_or_default().to_owned();
-    let is_page = |path: &String| path.is_empty() || LISTS.contains(&last(path).as_str());
+    // `a.reviews` beside `b.reviews` are those of two places.
+    let is_page = |path: &String| {
+        path.split('.')
+            .all(|key| key.is_empty() || LISTS.contains(&key))
+    };
     if counts.len() > 1 && !counts.keys().all(is_page) {
         let shown = counts
             .iter()

@@ -86,6 +86,7 @@ fn set_flag(options: &mut Options, flag: &str) {
         "--from-platform" => options.is_from_platform = true,
         "--undated" => options.is_undated = true,
         "--no-text" => options.is_without_text = true,
+        "--place" => options.place = Some(value.to_owned()),
         "--location" => options.location = Some(value.to_owned()),
         _ => panic!("{flag} is not a flag of these cases"),
     }
