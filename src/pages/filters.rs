@@ -98,8 +98,16 @@ impl Pages {
             ("polarity", tone) => tone_label(t, tone).to_owned(),
             ("language", tag) => language_name(tag).to_owned(),
             ("source", source) => source_name(source, t),
+            ("location", location) => self.location_label(location).to_owned(),
             _ => format!("{}: {value}", parameter_label(t, name)),
         }
+    }
+
+    /// Returns the label of a location of the business; the id of one that it does not list.
+    fn location_label<'l>(&'l self, id: &'l str) -> &'l str {
+        let mut locations = self.snapshot.business.locations.iter();
+        let known = locations.find(|location| location.id == id);
+        known.map_or(id, |location| &location.label)
     }
 
     /// Returns the menus of the filters that are not in use and have at least two values.
@@ -129,6 +137,19 @@ impl Pages {
             sources.push(entry(t, given, "source", &tally.value, label, tally.count));
         }
         push_menu(&mut menus, given, "source", &t.source, sources);
+        let mut locations = Vec::new();
+        for tally in &tallies.locations {
+            let label = self.location_label(&tally.value).to_owned();
+            locations.push(entry(
+                t,
+                given,
+                "location",
+                &tally.value,
+                label,
+                tally.count,
+            ));
+        }
+        push_menu(&mut menus, given, "location", &t.location, locations);
         let mut services = Vec::new();
         for tally in tallies.services.iter().take(SERVICES_SHOWN) {
             let label = service_label(&self.snapshot, &tally.value).to_owned();

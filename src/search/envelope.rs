@@ -43,6 +43,13 @@ impl Envelope {
         add_resolved_names(&mut self.tail, names);
     }
 
+    /// Adds an optional key after the reviews.
+    pub fn add(&mut self, key: &str, value: &serde_json::Value) {
+        self.tail.pop();
+        self.tail
+            .extend_from_slice(format!(",\"{key}\":{value}}}").as_bytes());
+    }
+
     /// Adds the optional key `hints` after the reviews, if there are hints.
     pub fn add_hints(&mut self, hints: &[Hint<'_>]) {
         if !hints.is_empty() {

@@ -9,9 +9,10 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use icu_properties::CodePointMapData;
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 
+use super::include::Include;
 use crate::dataset::is_id;
-use crate::model::Rating;
 use crate::model::insights::Polarity;
+use crate::model::{Rating, VerificationState};
 use crate::wire::date::Date;
 pub use substring_index::words::is_of_word;
 pub(super) use substring_index::words::{WORD_BYTES_MAX, listed_part};
@@ -27,6 +28,8 @@ pub struct Query<'b> {
     pub limit: u8,
     /// Only reviews after this cursor; its order is `sort`.
     pub cursor: Option<Cursor>,
+    /// What the response has in addition.
+    pub include: Include,
     /// Names of unknown parameters, at most 8.
     pub ignored: &'b [IgnoredName],
 }
@@ -39,6 +42,7 @@ impl<'b> Query<'b> {
             sort,
             limit,
             cursor: None,
+            include: Include::default(),
             ignored: &[],
         }
     }
@@ -79,6 +83,10 @@ pub struct Filter<'b> {
     pub language: Option<&'b str>,
     /// The source of the review: folded, never empty.
     pub source: Option<&'b str>,
+    /// The id or label of a location of the business: folded, never empty.
+    pub location: Option<&'b str>,
+    /// How the review was verified.
+    pub verified_by: VerificationSet,
 }
 
 impl Filter<'_> {
@@ -127,6 +135,65 @@ impl RatingSet {
     /// Tells whether `rating` is in the set.
     pub const fn contains(self, rating: Rating) -> bool {
         self.0 >> rating.stars() & 1 == 1
+    }
+}
+
+/// A set of the ways in which reviews were verified, one bit for each.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct VerificationSet(u8);
+
+impl Default for VerificationSet {
+    fn default() -> VerificationSet {
+        VerificationSet::ALL
+    }
+}
+
+impl VerificationSet {
+    /// All three.
+    pub const ALL: VerificationSet = VerificationSet(0b111);
+
+    const STATES: [VerificationState; 3] = [
+        VerificationState::Business,
+        VerificationState::Platform,
+        VerificationState::Account,
+    ];
+
+    /// Parses one of the words `business`, `platform` and `account`, or several separated by commas.
+    pub fn parse(text: &str) -> Option<VerificationSet> {
+        let mut set = VerificationSet(0);
+        for part in text.split(',') {
+            let mut states = VerificationSet::STATES.into_iter();
+            let state = states.find(|state| VerificationSet::word(*state) == part.trim())?;
+            set.0 |= VerificationSet::bit(state);
+        }
+        Some(set)
+    }
+
+    /// Returns the word for `state`.
+    pub fn word(state: VerificationState) -> &'static str {
+        match state {
+            VerificationState::Business => "business",
+            VerificationState::Platform => "platform",
+            VerificationState::Account => "account",
+        }
+    }
+
+    /// Tells whether `state` is in the set.
+    pub fn contains(self, state: VerificationState) -> bool {
+        self.0 & VerificationSet::bit(state) != 0
+    }
+
+    /// Returns every set that is neither empty nor all.
+    pub(super) fn proper() -> impl Iterator<Item = VerificationSet> {
+        (1..VerificationSet::ALL.0).map(VerificationSet)
+    }
+
+    const fn bit(state: VerificationState) -> u8 {
+        match state {
+            VerificationState::Business => 1,
+            VerificationState::Platform => 2,
+            VerificationState::Account => 4,
+        }
     }
 }
 

@@ -1,7 +1,7 @@
 //! Hints for a search without results: unknown names, and what similar searches would find. Each filter and word of the
 //! request costs a search, and each word that no review has up to four more, as long as work is left.
 
-use super::filter::{Filter, Query, RatingSet, Sort, Term, Words};
+use super::filter::{Filter, Query, RatingSet, Sort, Term, VerificationSet, Words};
 use super::index::Index;
 use super::query::Parameter;
 use super::run::{Scratch, run_within};
@@ -35,7 +35,9 @@ pub fn hints<'i>(
     let mut hints = Vec::new();
     let language = filter.language.map(|tag| (Parameter::Language, tag));
     let source = filter.source.map(|source| (Parameter::Source, source));
-    for (parameter, name) in filter.names().chain(language).chain(source) {
+    let location = filter.location.map(|name| (Parameter::Location, name));
+    let others = [language, source, location].into_iter().flatten();
+    for (parameter, name) in filter.names().chain(others) {
         if let Some(Err(wrong)) = index.resolve(parameter, name, work) {
             let (name, problem) = (cut(name), wrong.problem);
             hints.push(Hint {
@@ -163,6 +165,8 @@ fn without(filter: Filter<'_>, parameter: Parameter) -> Filter<'_> {
         Parameter::HasReply => rest.has_reply = None,
         Parameter::Language => rest.language = None,
         Parameter::Source => rest.source = None,
+        Parameter::Location => rest.location = None,
+        Parameter::VerifiedBy => rest.verified_by = VerificationSet::ALL,
         _ => {}
     }
     rest

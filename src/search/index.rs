@@ -1,10 +1,10 @@
 //! The arrays that a search reads, one entry for each review, newest first.
 
-use crate::dataset::names::NamesBuilder;
+use crate::dataset::names::{NamesBuilder, SpellingKind};
 use crate::model::insights::Insights;
-use crate::model::{Rating, Review, Row, Taxonomy, id_order};
+use crate::model::{BusinessLocation, Rating, Review, Row, Taxonomy, id_order};
 use crate::search::arena::Arena;
-use crate::search::filter::RatingSet;
+use crate::search::filter::{RatingSet, VerificationSet};
 use crate::search::names::{AspectRows, NameRows, ResolvedName, WrongName};
 use crate::search::query::Parameter;
 use crate::search::rows::{RowSet, insert, words_for};
@@ -34,6 +34,8 @@ pub struct Arrays {
     pub(super) services: NameRows,
     pub(super) languages: NameRows,
     pub(super) sources: NameRows,
+    pub(super) locations: NameRows,
+    pub(super) verifications: VerificationRows,
     /// The reviews without a reply, and those with one.
     pub(super) replies: [RowSet; 2],
     pub(super) arena: Arena,
@@ -46,13 +48,14 @@ pub struct Arrays {
 impl Index {
     /// Builds the index over `reviews`, which are published and newest first: date descending, then id descending.
     pub fn build(reviews: &[Review], taxonomy: &Taxonomy, options: &IndexOptions) -> Index {
-        Index::build_unless(reviews, taxonomy, options, &|| false).expect("nothing cancels it")
+        Index::build_unless(reviews, taxonomy, &[], options, &|| false).expect("nothing cancels it")
     }
 
-    /// Builds the index like [`Index::build`]; `None` if `cancelled` returns true, which must then stay true.
+    /// Builds the index like [`Index::build`]; reviews are also found by the labels of `locations`. `None` if `cancelled` returns true, which must then stay true.
     pub fn build_unless(
         reviews: &[Review],
         taxonomy: &Taxonomy,
+        locations: &[BusinessLocation],
         options: &IndexOptions,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Index> {
@@ -64,6 +67,11 @@ impl Index {
         let words = WordIndex::build(&arena, reviews);
         let people = NamesBuilder::people(&taxonomy.technicians);
         let services = NamesBuilder::concepts(&taxonomy.services);
+        let mut places = NamesBuilder::new(false);
+        for location in locations {
+            let entry = places.add_entry(&location.id);
+            places.add_spelling(entry, SpellingKind::Alias, &location.label);
+        }
         let arrays = Arrays {
             ids: Ids::new(reviews),
             dates: reviews.iter().map(|review| review.date).collect(),
@@ -86,6 +94,8 @@ impl Index {
                 NamesBuilder::new(false),
                 |review| [&*review.source],
             ),
+            locations: NameRows::of(reviews, places, |review| review.location.as_deref()),
+            verifications: VerificationRows::new(reviews),
             replies: [false, true].map(|has_reply| {
                 let rows = (0..).zip(reviews);
                 let rows = rows.filter(|(_, review)| review.owner_reply.is_some() == has_reply);
@@ -110,7 +120,7 @@ impl Index {
         }
     }
 
-    /// Returns what the folded name of a technician, service, aspect, language or source means; `None` for other
+    /// Returns what the folded name of a technician, service, aspect, language, source or location means; `None` for other
     /// parameters, and for aspects until the insights are derived.
     ///
     /// # Errors
@@ -127,6 +137,7 @@ impl Index {
             Parameter::Aspect => Some(self.aspects.as_ref()?.resolve(folded, work)),
             Parameter::Language => Some(self.languages.resolve(folded, work)),
             Parameter::Source => Some(self.sources.resolve(folded, work)),
+            Parameter::Location => Some(self.locations.resolve(folded, work)),
             _ => None,
         }
     }
@@ -248,6 +259,29 @@ impl Ids {
         let row = row as usize;
         let start = row.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.text[start as usize..self.ends[row] as usize]
+    }
+}
+
+/// The rows of each set of ways to verify reviews.
+#[derive(Clone, Debug)]
+pub(super) struct VerificationRows(Vec<(VerificationSet, RowSet)>);
+
+impl VerificationRows {
+    fn new(reviews: &[Review]) -> VerificationRows {
+        let rows_of = |set: VerificationSet| {
+            let rows = (0..).zip(reviews);
+            let rows =
+                rows.filter(|(_, review)| review.state().is_some_and(|state| set.contains(state)));
+            RowSet::new(rows.map(|(row, _)| row).collect(), reviews.len() as u32)
+        };
+        let sets = VerificationSet::proper();
+        VerificationRows(sets.map(|set| (set, rows_of(set))).collect())
+    }
+
+    /// Returns the rows of `set`; `None` for all.
+    pub(super) fn rows(&self, set: VerificationSet) -> Option<&RowSet> {
+        let known = self.0.iter().find(|(known, _)| *known == set);
+        known.map(|(_, rows)| rows)
     }
 }
 

@@ -4,6 +4,7 @@ pub mod envelope;
 pub mod filter;
 pub mod fold;
 pub mod hints;
+pub mod include;
 pub mod index;
 pub mod issue;
 pub mod names;

@@ -10,8 +10,11 @@ use std::ops::Range;
 use arrayvec::ArrayVec;
 use serde_json::Value;
 
-use super::filter::{Cursor, Filter, IgnoredName, Query, RatingSet, Sort, TERMS_MAX, Words};
+use super::filter::{
+    Cursor, Filter, IgnoredName, Query, RatingSet, Sort, TERMS_MAX, VerificationSet, Words,
+};
 use super::fold::fold_into;
+use super::include::Include;
 use super::issue::{Code, Issue, Issues};
 use crate::model::Rating;
 use crate::model::insights::Polarity;
@@ -125,9 +128,12 @@ pub enum Parameter {
     HasReply,
     Language,
     Source,
+    Location,
+    VerifiedBy,
     Limit,
     Sort,
     Cursor,
+    Include,
 }
 
 impl Parameter {
@@ -164,7 +170,11 @@ impl Parameter {
             Parameter::Since | Parameter::Until => "must be a date of the form YYYY-MM-DD",
             Parameter::Polarity => "must be one of positive, neutral, negative",
             Parameter::HasReply => "must be a boolean, true or false",
+            Parameter::VerifiedBy => {
+                "must be business, platform or account, or several of them separated by commas"
+            }
             Parameter::Sort => "must be one of newest, oldest, highest, lowest, relevance",
+            Parameter::Include => "must be matches, distribution, or both separated by a comma",
             Parameter::Cursor => "must be the next_cursor of an earlier response",
             _ => "must be a text of at most 1024 bytes",
         }
@@ -186,7 +196,7 @@ impl<'b> Filter<'b> {
 }
 
 /// The parameters in the order of their numbers.
-const NAMES: [(Parameter, &str); 17] = {
+const NAMES: [(Parameter, &str); 20] = {
     use Parameter::*;
     [
         (Rating, "rating"),
@@ -203,9 +213,12 @@ const NAMES: [(Parameter, &str); 17] = {
         (HasReply, "has_reply"),
         (Language, "language"),
         (Source, "source"),
+        (Location, "location"),
+        (VerifiedBy, "verified_by"),
         (Limit, "limit"),
         (Sort, "sort"),
         (Cursor, "cursor"),
+        (Include, "include"),
     ]
 };
 
@@ -303,6 +316,7 @@ impl<'b> Builder<'b> {
                 aspect: folded(Parameter::Aspect),
                 language: folded(Parameter::Language),
                 source: folded(Parameter::Source),
+                location: folded(Parameter::Location),
                 ..self.query.filter
             },
             ignored: &buffers.ignored,
@@ -377,8 +391,15 @@ impl<'b> Builder<'b> {
             Parameter::HasReply => {
                 filter.has_reply = Some(parse_flag(text).ok_or(fault(Code::UnknownValue))?);
             }
+            Parameter::VerifiedBy => {
+                let set = VerificationSet::parse(text);
+                filter.verified_by = set.ok_or(fault(Code::UnknownValue))?;
+            }
             Parameter::Sort => {
                 self.query.sort = Sort::parse(text).ok_or(fault(Code::UnknownValue))?;
+            }
+            Parameter::Include => {
+                self.query.include = Include::parse(text).ok_or(fault(Code::UnknownValue))?;
             }
             Parameter::Cursor if text.len() > CURSOR_BYTES_MAX => {
                 return Err((Code::TooLong, "must be at most 256 bytes".into()));

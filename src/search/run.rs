@@ -221,8 +221,9 @@ const BITMAPS_MAX: usize = COLUMNS + 2;
 /// Bitmaps to be intersected.
 type Bitmaps<'s> = ArrayVec<&'s [u64], BITMAPS_MAX>;
 
-/// Parts of a filter that have a set of rows: technician, service, aspect with polarity, reply, language, source.
-const COLUMNS: usize = 6;
+/// Parts of a filter that have a set of rows: technician, service, aspect with polarity, reply, language, source,
+/// location, verification.
+const COLUMNS: usize = 8;
 
 /// The execution plan of a filter.
 #[derive(Default)]
@@ -327,6 +328,10 @@ impl<'s> Plan<'s> {
                 .language
                 .map(|tag| index.languages.rows_of_whole(tag)),
             filter.source.map(|name| index.sources.rows_of_whole(name)),
+            filter
+                .location
+                .map(|name| index.locations.rows_of_whole(name)),
+            index.verifications.rows(filter.verified_by).map(Some),
         ];
         for set in columns.into_iter().flatten() {
             match set {

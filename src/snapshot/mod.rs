@@ -148,6 +148,7 @@ impl Snapshot {
             Index::build_unless(
                 &dataset.reviews,
                 &dataset.taxonomy,
+                &dataset.business.locations,
                 &settings.index,
                 cancelled,
             )

@@ -1,12 +1,19 @@
-//! Counts of the published reviews by source, language and service, for the filters of the pages.
+//! Counts of the published reviews by source, language, service and location, for the filters of the pages.
 
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::model::Review;
+use crate::model::{Review, Row};
+use crate::search::filter::VerificationSet;
 
-/// Largest number of sources, languages or services that are listed; further ones can still be searched.
+/// Largest number of values of a kind that are listed; further ones can still be searched.
 const LISTED_MAX: usize = 30;
+
+/// Stars of a review that an owner should answer.
+const LOW_STARS_MAX: u8 = 2;
+
+/// Largest number of such reviews without a reply that are listed.
+const UNANSWERED_LISTED_MAX: usize = 10;
 
 /// The reviews by what readers filter them by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -19,14 +26,24 @@ pub struct Tallies {
     pub services: Vec<Tally>,
     /// By mentioned person, most reviews first.
     pub people: Vec<Tally>,
+    /// By location, most reviews first.
+    pub locations: Vec<Tally>,
+    /// By how they were verified, in the words of the filter `verified_by`.
+    pub verifications: Vec<Tally>,
     /// Reviews with a reply of the owner.
     pub with_reply: u64,
+    /// Median number of days from a review to its reply; `None` without any.
+    pub reply_days: Option<u32>,
+    /// Reviews with one or two stars and without a reply.
+    pub low_unanswered: u64,
+    /// The newest of these.
+    pub newest_low_unanswered: Vec<Row>,
 }
 
 /// The reviews with one value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Tally {
-    /// The source, the language tag or the id of the service.
+    /// The source, the language tag, the id of the service or location, or the word for how it was verified.
     pub value: String,
     /// Number of reviews.
     pub count: u64,
@@ -41,8 +58,13 @@ impl Tallies {
         let mut languages = Counter::default();
         let mut services = Counter::default();
         let mut people = Counter::default();
+        let mut locations = Counter::default();
+        let mut verifications = Counter::default();
         let mut with_reply = 0;
-        for review in reviews {
+        let mut reply_days: Vec<u32> = Vec::new();
+        let mut low_unanswered = 0;
+        let mut newest_low_unanswered = Vec::new();
+        for (row, review) in (0..).zip(reviews) {
             sources.add(&review.source, review);
             if let Some(tag) = &review.language {
                 let primary = tag.split('-').next().unwrap_or(tag);
@@ -54,16 +76,43 @@ impl Tallies {
             for person in &review.mentioned_technicians {
                 people.add(person, review);
             }
-            with_reply += u64::from(review.owner_reply.is_some());
+            if let Some(location) = &review.location {
+                locations.add(location, review);
+            }
+            if let Some(state) = review.state() {
+                verifications.add(VerificationSet::word(state), review);
+            }
+            if let Some(reply) = &review.owner_reply {
+                with_reply += 1;
+                let days = reply.date.days().saturating_sub(review.date.days());
+                reply_days.push(days);
+            } else if review.rating.stars() <= LOW_STARS_MAX {
+                low_unanswered += 1;
+                if newest_low_unanswered.len() < UNANSWERED_LISTED_MAX {
+                    newest_low_unanswered.push(Row(row));
+                }
+            }
         }
         Tallies {
             sources: sources.finish(),
             languages: languages.finish(),
             services: services.finish(),
             people: people.finish(),
+            locations: locations.finish(),
+            verifications: verifications.finish(),
             with_reply,
+            reply_days: median(reply_days),
+            low_unanswered,
+            newest_low_unanswered,
         }
     }
+}
+
+/// Returns the median, the lower one of two.
+fn median(mut values: Vec<u32>) -> Option<u32> {
+    values.sort_unstable();
+    let middle = values.len().checked_sub(1)? / 2;
+    values.get(middle).copied()
 }
 
 /// Numbers and sums of stars by value.

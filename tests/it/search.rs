@@ -53,6 +53,9 @@ fn each_refused_value_is_an_issue_with_its_code() {
         ("sort=best", "sort", "unknown_value"),
         ("polarity=bad", "polarity", "unknown_value"),
         ("has_reply=1", "has_reply", "unknown_value"),
+        ("verified_by=google", "verified_by", "unknown_value"),
+        ("verified_by=business,", "verified_by", "unknown_value"),
+        ("include=stars", "include", "unknown_value"),
         ("cursor=AAAA", "cursor", "invalid_cursor"),
         ("query=%zz", "query", "invalid_encoding"),
         ("a%=1", "a%", "invalid_encoding"),
@@ -181,4 +184,71 @@ fn a_search_that_finds_nothing_says_what_to_try() {
         let message = message.replace('"', "\\\"");
         assert!(hints.contains(&message), "{query}: {hints}");
     }
+}
+
+#[test]
+fn reviews_are_found_by_location_and_verification() {
+    let temp = tempfile::tempdir().unwrap();
+    let sample = std::path::Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/data"));
+    let text = std::fs::read_to_string(sample.join("reviews.json")).unwrap();
+    let mut file: serde_json::Value = serde_json::from_str(&text).unwrap();
+    file["business"]["locations"] = json!([
+        {"id": "north", "label": "North Street", "address": null},
+        {"id": "south", "label": "South Street", "address": null},
+    ]);
+    let mut published = Vec::new();
+    for review in file["reviews"].as_array_mut().unwrap() {
+        if review["verified"] == true && published.len() < 4 {
+            published.push(review["id"].clone());
+            review["location"] = json!("north");
+            let is_verified = published.len() < 3;
+            let method = if is_verified { "purchase" } else { "account" };
+            review["verification"] = json!({"by": "Google", "method": method});
+            review["verified"] = json!(is_verified);
+        }
+    }
+    std::fs::write(temp.path().join("reviews.json"), file.to_string()).unwrap();
+    let server = crate::support::Server::start_on(temp.path());
+    let all = server.get("/api/reviews/search?limit=1").json()["matched"].clone();
+    let all = all.as_u64().unwrap();
+    for (query, expected) in [
+        ("location=north", 4),
+        ("location=NORTH+street", 4),
+        ("location=south", 0),
+        ("location=north&verified_by=account", 2),
+        ("verified_by=account", 2),
+        ("verified_by=platform", 2),
+        ("verified_by=platform,+account", 4),
+        ("verified_by=business", all - 4),
+        ("verified_by=business,platform,account", all),
+    ] {
+        let reply = server.get(&format!("/api/reviews/search?{query}&limit=1"));
+        assert_eq!(reply.json()["matched"], expected, "{query}");
+    }
+    let hints = server.get("/api/reviews/search?location=sooth").json();
+    let message = hints["hints"][0]["message"].as_str().unwrap();
+    assert!(message.contains("south"), "{message}");
+    let page = server.get("/?location=north");
+    assert!(page.text().contains("North Street"));
+}
+
+#[test]
+fn matches_and_counts_by_star_come_on_request() {
+    let plain = search("words=fees+rude&sort=relevance");
+    assert!(plain.json().get("matches").is_none());
+    let found = search("words=%C3%A9spanol&include=matches,distribution&limit=3").json();
+    let counts = found["distribution"].as_object().unwrap();
+    let sum: u64 = counts.values().filter_map(serde_json::Value::as_u64).sum();
+    assert_eq!(found["matched"], sum);
+    for review in found["reviews"].as_array().unwrap() {
+        let ranges = found["matches"][review["id"].as_str().unwrap()].as_array();
+        for range in ranges.unwrap() {
+            let start = range[0].as_u64().unwrap() as usize;
+            let end = range[1].as_u64().unwrap() as usize;
+            let text = review["text"].as_str().unwrap().chars();
+            let marked: String = text.skip(start).take(end - start).collect();
+            assert_eq!(marked.to_lowercase(), "español");
+        }
+    }
+    assert_eq!(found["matches"].as_object().unwrap().len(), 3);
 }

@@ -4,6 +4,7 @@ use std::cell::RefCell;
 
 use bytes::{BufMut, Bytes};
 use hyper::header::HeaderValue;
+use serde_json::{Map, Value};
 
 use super::{INSIGHTS_NOT_READY, made};
 use crate::http::arena;
@@ -13,7 +14,9 @@ use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation};
 use crate::http::served_state::ServedState;
 use crate::search::envelope::Envelope;
+use crate::search::filter::Query;
 use crate::search::hints::hints;
+use crate::search::include;
 use crate::search::query::{self, Buffers};
 use crate::search::rank;
 use crate::search::resolved::resolved_names;
@@ -21,6 +24,9 @@ use crate::search::run::{self, Page};
 use crate::search::work::Work;
 use crate::snapshot::Snapshot;
 use crate::wire::form;
+
+/// Bytes of each text in which matches are told.
+const MATCHED_BYTES_MAX: usize = 16_384;
 
 /// Buffers that the searches of a thread reuse, so that each search allocates only its response.
 #[derive(Default)]
@@ -61,6 +67,13 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
             let page = rank::search(&snapshot.index, &query, run);
             frame.render(&page, query.ignored);
             frame.add_resolved_names(&resolved_names(&snapshot.index, &query.filter));
+            if query.include.distribution {
+                let counts = include::distribution(&snapshot.index, &query.filter, run);
+                frame.add("distribution", &counts);
+            }
+            if query.include.matches {
+                frame.add("matches", &matches_of(snapshot, &page, &query));
+            }
             if page.matched == 0 {
                 frame.add_hints(&hints(&snapshot.index, &query, run, &mut Work::for_hints()));
             }
@@ -71,6 +84,17 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
             Reply::Serve(representation, Body::made(join(snapshot, &page, frame)))
         })
     })
+}
+
+/// Returns where the words of `query` are in each review of the page, by its id.
+fn matches_of(snapshot: &Snapshot, page: &Page, query: &Query<'_>) -> Value {
+    let mut matches = Map::new();
+    for row in &page.rows {
+        let text = snapshot.stored_review(*row).text.decode();
+        let ranges = include::matches(&text, &query.filter, MATCHED_BYTES_MAX);
+        matches.insert(snapshot.index.id(*row).to_owned(), ranges);
+    }
+    Value::Object(matches)
 }
 
 /// Joins the stored bytes of the page's reviews, in one allocation of the exact size, which becomes the body.

@@ -95,6 +95,12 @@ fn is_right(name: &str, text: &str) -> bool {
         "limit" => is_digits(text) && within(100.0),
         "since" | "until" => parse_date(text.as_bytes()).is_ok(),
         "polarity" => ["positive", "neutral", "negative"].contains(&text),
+        "verified_by" => text
+            .split(',')
+            .all(|part| ["business", "platform", "account"].contains(&part.trim())),
+        "include" => text
+            .split(',')
+            .all(|part| ["matches", "distribution"].contains(&part.trim())),
         "has_reply" => ["true", "false"].contains(&&*text.to_ascii_lowercase()),
         "sort" => ["newest", "oldest", "highest", "lowest", "relevance"].contains(&text),
         "cursor" => text.len() <= 256 && Cursor::parse(text).is_some(),

@@ -16,7 +16,9 @@ use regex::Regex;
 use super::form::encode;
 use super::service::sample;
 use reviewd::model::insights::{Aspect, Insights, Polarity};
-use reviewd::model::{Concept, OwnerReply, Rating, Review, Row, Taxonomy, Technician};
+use reviewd::model::{
+    Concept, OwnerReply, Rating, Review, Row, Taxonomy, Technician, Verification,
+};
 use reviewd::search::Tuning;
 use reviewd::search::filter::{Cursor, ReviewId, Sort, is_of_word};
 use reviewd::search::index::{Index, IndexOptions};
@@ -234,6 +236,17 @@ impl Searched {
                 && meets("until", &|until| &*date <= until)
                 && meets("query", &|needle| text.contains(needle))
                 && meets("words", &|words| holds_words(text, words))
+                && meets("location", &|asked| {
+                    fold(review.location.as_deref().unwrap_or_default()) == asked
+                })
+                && meets("verified_by", &|asked| {
+                    let state = match &review.verification {
+                        None => "business",
+                        Some(_) if review.verified => "platform",
+                        Some(_) => "account",
+                    };
+                    asked.split(',').any(|part| part.trim() == state)
+                })
                 && meets("has_reply", &|has| {
                     review.owner_reply.is_some() == (has == "true")
                 })
@@ -518,7 +531,7 @@ const PIECES: &str = "a|b|ab|aa|e|E\u{301}|é|\u{301}|ß|ẞ|ss|İ|ı|i|I|Σ|ς|
     sick |ill|Hospital |the |never |good|bad |Kinder |Söhne|rechnungen |Abrechnung|hijos |complaints |a b |fees ";
 
 /// Parameters besides `sort` and `limit`, with values to choose from, some more often than others.
-const PARAMETERS: [(&str, &str); 19] = [
+const PARAMETERS: [(&str, &str); 21] = [
     ("query", ""),
     ("query", ""),
     ("query", ""),
@@ -538,6 +551,11 @@ const PARAMETERS: [(&str, &str); 19] = [
     ("has_reply", "true|false"),
     ("language", "en|EN-gb|fr|de"),
     ("source", "google|yelp"),
+    ("location", "north|SOUTH|east"),
+    (
+        "verified_by",
+        "business|account|platform, account|business,platform,account",
+    ),
 ];
 
 /// Bytes read one after another; zeros after their end.
@@ -591,6 +609,11 @@ impl Source<'_> {
             text: "Thanks".to_owned(),
             date: Date::MIN,
         };
+        let by_platform = Verification {
+            by: "Google".to_owned(),
+            method: Some("account".to_owned()),
+        };
+        let verification = Some(by_platform).filter(|_| self.below(3) > 0);
         Review {
             id,
             text,
@@ -599,6 +622,9 @@ impl Source<'_> {
             mentioned_technicians: self
                 .list("|Ana Óses|Bo|Ana Óses,not in the taxonomy|Dr. Cy Lee"),
             mentioned_services: self.list("|wills|tax|wills,family"),
+            location: self.list("|North|south").pop(),
+            verified: verification.is_none() || self.below(2) == 0,
+            verification,
             language: self.list("|en|en-GB|es|de").pop(),
             rating: self.rating(),
             date: self.date(),
