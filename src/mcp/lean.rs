@@ -11,7 +11,7 @@ use crate::wire::json::{Array, Object};
 use crate::wire::text::truncate;
 
 /// Largest size in bytes of a text, a reply, or a list of names in the short form.
-const BYTES_MAX: usize = 2_000;
+pub(super) const BYTES_MAX: usize = 2_000;
 
 /// Appends the short form of `review`: at most about 16 kB.
 ///

@@ -41,10 +41,15 @@ pub(super) fn push_error(out: &mut Vec<u8>, text: &str) {
 ///
 /// If it is too long, the ends of its lists are removed first, then the ends of its texts, and the member
 /// `"shortened": true` is added. The most important entries of a list come first.
-pub(super) fn fit(mut value: Value) -> Vec<u8> {
+pub(super) fn fit(value: Value) -> Vec<u8> {
+    fit_within(value, ANSWER_BYTES_MAX)
+}
+
+/// Returns `value` as JSON of at most `bytes_max` bytes, as [`fit`] does.
+pub(super) fn fit_within(mut value: Value, bytes_max: usize) -> Vec<u8> {
     let mut json = value.to_string();
     for items_max in [120, 60, 25, 10, 5, 2, 0] {
-        if json.len() <= ANSWER_BYTES_MAX {
+        if json.len() <= bytes_max {
             break;
         }
         shorten(&mut value, items_max, 80 * items_max + 40);

@@ -117,6 +117,22 @@ fn questions_in_other_words_than_the_reviews_are_answered_by_one_call() {
     );
 }
 
+/// A review says it in other words than the phrases that are counted.
+#[test]
+fn few_mentions_of_an_aspect_are_no_finding() {
+    let data = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/questions/plumber");
+    let server = Server::start_on(&data);
+    let message = call("get_aspect_sentiment", &json!({"aspect": "damage"})).to_string();
+    let response = server.post_mcp(&[], &message).json();
+    let answer = &response["result"]["structuredContent"];
+    let beyond = answer["beyond"].as_array().expect("reviews");
+    let text = |review: &Value| review["text"].as_str().unwrap_or_default().to_owned();
+    let is_listed = beyond
+        .iter()
+        .any(|review| text(review).contains("cracked my tile"));
+    assert!(is_listed, "{answer:#}");
+}
+
 /// Asks all questions of a trade.
 fn ask_all(trade: &str) -> Vec<Outcome> {
     let questions = Path::new(env!("CARGO_MANIFEST_DIR"))

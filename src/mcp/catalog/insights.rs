@@ -9,8 +9,12 @@ pub(crate) const SECTIONS: [&str; 8] = [
     "aspects", "entities", "topics", "temporal", "faq", "method", "coverage", "limits",
 ];
 
-/// Returns the overall figures of the insights, with one entry for each aspect.
-pub(super) fn summary(insights: &Insights) -> Value {
+/// Example reviews and phrases of an aspect in the sections: `get_aspect_sentiment` has more.
+const EXAMPLES_MAX: usize = 3;
+const PHRASES_MAX: usize = 6;
+
+/// Returns the overall figures of the insights, with one entry for each aspect; `summary_by` says who wrote the summary.
+pub(super) fn summary(insights: &Insights, summary_by: &str) -> Value {
     let aspect = |aspect: &Aspect| {
         json!({
             "id": aspect.id,
@@ -27,6 +31,7 @@ pub(super) fn summary(insights: &Insights) -> Value {
         "date_range": insights.date_range,
         "overall_sentiment": insights.overall_sentiment,
         "summary": insights.summary,
+        "summary_by": insights.summary.as_ref().map(|_| summary_by),
         "pull_quote": insights.pull_quote,
         "trend": insights.temporal.trend,
         "aspects": insights.aspects.iter().map(aspect).collect::<Vec<_>>(),
@@ -41,6 +46,9 @@ pub(super) fn sections(insights: &Insights) -> Map<String, Value> {
     insights.per_review = None;
     for aspect in &mut insights.aspects {
         aspect.evidence = None;
+        aspect.example_review_ids.truncate(EXAMPLES_MAX);
+        aspect.top_phrases.truncate(PHRASES_MAX);
+        aspect.quarterly.clear();
     }
     let intervals: Vec<Option<[f64; 2]>> = insights
         .aspects

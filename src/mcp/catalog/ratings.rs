@@ -1,4 +1,5 @@
-//! Mean and distribution of the ratings of all reviews, of each year, and of any other selection.
+//! Mean and distribution of the ratings of all reviews, of each year, and of any other selection; and how the owner
+//! answers.
 
 use serde_json::{Value, json};
 
@@ -40,6 +41,31 @@ pub(super) fn summary(snapshot: &Snapshot) -> Value {
             "distribution": distribution,
         },
         "by_year": years.iter().take(YEARS_MAX).map(of_year).collect::<Vec<_>>(),
+        "replies": replies(snapshot),
+    })
+}
+
+/// Returns how the owner answers, and the newest reviews with one or two stars that have no answer.
+fn replies(snapshot: &Snapshot) -> Value {
+    let tallies = &snapshot.tallies;
+    let reviews = f64::from(snapshot.len());
+    let share = (tallies.with_reply as f64 * 1_000.0 / reviews).round() / 10.0;
+    let mut unanswered = Vec::new();
+    for row in &tallies.newest_low_unanswered {
+        let id = snapshot.index.id(*row);
+        unanswered.push(json!({
+            "id": id,
+            "rating": snapshot.index.rating(*row).stars(),
+            "date": snapshot.index.date(*row).to_string(),
+            "url": format!("{}/reviews/{id}", snapshot.base_url),
+        }));
+    }
+    json!({
+        "reply_count": tallies.with_reply,
+        "reply_pct": share.is_finite().then_some(share),
+        "median_days": tallies.reply_days,
+        "low_unanswered_count": tallies.low_unanswered,
+        "low_unanswered": unanswered,
     })
 }
 

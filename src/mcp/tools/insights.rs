@@ -1,17 +1,23 @@
-//! Tools that return insights: the summary with its sections, and one aspect with the sentences that mention it.
+//! Tools that return insights: the summary with its sections, a time compared with the one before it, and one aspect with
+//! the sentences that mention it.
 
 use serde_json::{Value, json};
 
 use super::Members;
 use super::arguments::Arguments;
 use super::lookup::find;
-use crate::mcp::catalog::{Catalog, SECTIONS, percent};
+use crate::mcp::catalog::{Catalog, Named, SECTIONS, percent, rating_figures};
 use crate::mcp::request_work::RequestWork;
-use crate::mcp::result::fit;
+use crate::mcp::result::{fit, fit_within};
+use crate::model::Rating;
 use crate::model::insights::{Aspect, Evidence, Polarity};
+use crate::search::filter::{Filter, Query, RatingSet, Sort, TERMS_MAX, Words};
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
+use crate::search::rank::{self, can_rank};
 use crate::search::resolved::{ResolvedParameter, add_resolved_names};
+use crate::search::run::{Scratch, run};
+use crate::wire::date::Date;
 use crate::wire::sentence::sentences;
 use crate::wire::text::truncate;
 
@@ -19,19 +25,121 @@ use crate::wire::text::truncate;
 pub(super) fn get_insights(
     catalog: &Catalog,
     members: &Members,
-    _work: &mut RequestWork,
+    work: &mut RequestWork,
 ) -> Result<Vec<u8>, Issues> {
-    let mut arguments = Arguments::new(members, &["sections"]);
+    let mut arguments = Arguments::new(members, &["sections", "since", "until"]);
     let sections = arguments.words("sections", &SECTIONS);
+    let since = arguments.optional_text("since");
+    let since = arguments.date("since", since);
+    let until = arguments.optional_text("until");
+    let until = arguments.date("until", until);
     arguments.finish()?;
-    let answer = match sections.is_empty() {
-        true => catalog.insights_summary.clone(),
-        false => sections
-            .into_iter()
-            .filter_map(|name| Some((name.to_owned(), catalog.insights.get(name)?.clone())))
-            .collect(),
+    let mut answer = if sections.is_empty() {
+        catalog.insights_summary.clone()
+    } else {
+        let named = |name: &str| Some((name.to_owned(), catalog.insights.get(name)?.clone()));
+        sections.into_iter().filter_map(named).collect()
     };
-    Ok(fit(answer))
+    if since.is_some() || until.is_some() {
+        answer["period"] = compare_periods(catalog, since, until, work);
+    }
+    Ok(fit_within(answer, INSIGHTS_BYTES_MAX))
+}
+
+/// Compares the reviews from `since` to `until` with those of the same number of days before: without `since` it is 90
+/// days, and without `until` the last day is that of the data.
+fn compare_periods(
+    catalog: &Catalog,
+    since: Option<Date>,
+    until: Option<Date>,
+    work: &mut RequestWork,
+) -> Value {
+    let until = until.unwrap_or(catalog.snapshot.updated_at.date());
+    let usual = until.days().saturating_sub(PERIOD_DAYS - 1);
+    let since = since.or(Date::from_days(usual)).unwrap_or(Date::MIN);
+    let days = (until.days() + 1).saturating_sub(since.days());
+    let before_since = since.days().checked_sub(days);
+    let before_since = before_since.and_then(Date::from_days);
+    let before_until = since.days().checked_sub(1);
+    let before_until = before_until.and_then(Date::from_days);
+    let before = before_since.zip(before_until);
+    json!({
+        "days": days,
+        "now": period(catalog, since, until, work),
+        "before": before.map(|(since, until)| period(catalog, since, until, work)),
+    })
+}
+
+/// Returns the figures of the reviews from `since` to `until`: number, ratings, and mentions of each aspect.
+fn period(catalog: &Catalog, since: Date, until: Date, work: &mut RequestWork) -> Value {
+    let mut counter = PeriodCounter {
+        catalog,
+        since,
+        until,
+        scratch: Scratch::default(),
+    };
+    let mut stars = [0; 5];
+    for (rating, stars) in (1..=5).filter_map(Rating::new).zip(&mut stars) {
+        *stars = counter.count(
+            Filter {
+                ratings: RatingSet::only(rating),
+                ..Filter::default()
+            },
+            work,
+        );
+    }
+    let mut aspects = Vec::new();
+    for aspect in catalog.aspects.iter().take(ASPECTS_MAX) {
+        let [mentions, positive, negative] =
+            [None, Some(Polarity::Positive), Some(Polarity::Negative)].map(|polarity| {
+                let filter = Filter {
+                    aspect: aspect.folded.first().map(String::as_str),
+                    polarity,
+                    ..Filter::default()
+                };
+                counter.count(filter, work)
+            });
+        if mentions > 0 {
+            aspects.push(json!({
+                "id": aspect.name,
+                "mention_count": mentions,
+                "positive_count": positive,
+                "negative_count": negative,
+            }));
+        }
+    }
+    let (rating_value, distribution) = rating_figures(stars);
+    json!({
+        "since": since.to_string(),
+        "until": until.to_string(),
+        "rating_count": stars.iter().sum::<u64>(),
+        "rating_value": rating_value,
+        "distribution": distribution,
+        "aspects": aspects,
+    })
+}
+
+/// Counts the reviews of a time.
+struct PeriodCounter<'c> {
+    catalog: &'c Catalog,
+    since: Date,
+    until: Date,
+    scratch: Scratch,
+}
+
+impl PeriodCounter<'_> {
+    /// Returns how many reviews of the time `filter` selects.
+    fn count(&mut self, filter: Filter<'_>, work: &mut RequestWork) -> u64 {
+        let filter = Filter {
+            since: Some(self.since),
+            until: Some(self.until),
+            ..filter
+        };
+        let query = Query::new(filter, Sort::Newest, 1);
+        let page = run(&self.catalog.snapshot.index, &query, &mut self.scratch);
+        work.total.spend(self.scratch.spent());
+        page.matched.into()
+    }
 }
 
 /// Returns the figures of one aspect, and the newest sentences that mention it.
@@ -74,10 +182,67 @@ pub(super) fn get_aspect_sentiment(
         }
         answer["quotes"][polarity.word()] = quotes.into();
     }
+    let is_missing = |polarity: Polarity| {
+        let count = measured.map_or(0, |aspect| aspect.count(Some(polarity)));
+        is_asked(&polarity) && polarity != Polarity::Neutral && count == 0
+    };
+    let mentions = measured.map_or(0, |aspect| aspect.mention_count);
+    if mentions < MENTIONS_FEW || Polarity::ALL.into_iter().any(is_missing) {
+        let phrases: Vec<&str> = named.folded.iter().skip(2).map(String::as_str).collect();
+        answer["counted_phrases"] = json!(phrases);
+        answer["beyond"] = beyond(catalog, named, evidence.unwrap_or_default(), work).into();
+    }
+    answer["coverage"] = json!(insights.map(|insights| json!({
+        "with_text": insights.coverage.with_text,
+        "with_aspect": insights.coverage.with_aspect,
+    })));
     let mut json = fit(answer);
     let told = ResolvedParameter::told("aspect", found.resolved);
     add_resolved_names(&mut json, told.as_slice());
     Ok(json)
+}
+
+/// Returns reviews that fit the words of an aspect best, and that the figures do not count.
+fn beyond(
+    catalog: &Catalog,
+    named: &Named,
+    counted: &[Evidence],
+    work: &mut RequestWork,
+) -> Vec<Value> {
+    // The id: with label and phrases, only reviews that have several of their words would be listed.
+    let words = named.name.split('-');
+    let words: Vec<&str> = words.take(TERMS_MAX).collect();
+    let words = words.join(" ");
+    let filter = Filter {
+        words: Words::parse(&words).filter(can_rank),
+        ..Filter::default()
+    };
+    if filter.words.is_none() {
+        return Vec::new();
+    }
+    let query = Query::new(filter, Sort::Relevance, BEYOND_SEARCHED_MAX);
+    let mut scratch = Scratch::default();
+    let page = rank::search(&catalog.snapshot.index, &query, &mut scratch);
+    work.total.spend(scratch.spent());
+    let mut reviews = Vec::new();
+    for row in page.rows {
+        let id = catalog.snapshot.index.id(row);
+        if counted.iter().any(|evidence| evidence.review_id == id) {
+            continue;
+        }
+        let review = catalog.snapshot.stored_review(row);
+        reviews.push(json!({
+            "id": id,
+            "rating": review.rating,
+            "date": review.date,
+            "text": truncate(&review.text.decode(), QUOTE_BYTES_MAX),
+            "url": catalog.review_url(id),
+        }));
+        if reviews.len() == BEYOND_MAX {
+            break;
+        }
+    }
+    reviews
 }
 
 fn figures(aspect: &Aspect) -> Value {
@@ -127,6 +292,17 @@ fn sentence_around(text: &str, start: usize, end: usize) -> Option<&str> {
     Some(truncate(&text[from..], to - from).trim())
 }
 
+/// Days of a time that is compared, if no first day is given.
+const PERIOD_DAYS: u32 = 90;
+/// Aspects whose mentions are counted in a time.
+const ASPECTS_MAX: usize = 50;
+/// Largest size in bytes of the insights: a model needs them beside much else.
+const INSIGHTS_BYTES_MAX: usize = 16_000;
+/// With fewer mentions, an aspect's figures come with reviews beyond them.
+const MENTIONS_FEW: u64 = 5;
+/// Reviews beyond the figures that are listed, and that are searched.
+const BEYOND_MAX: usize = 5;
+const BEYOND_SEARCHED_MAX: u8 = 30;
 /// Longest part of a sentence that is quoted, unless the mention itself is longer.
 const QUOTE_BYTES_MAX: usize = 600;
 /// Sentences of each polarity if all polarities are requested.

@@ -8,21 +8,25 @@ use super::Members;
 use super::arguments::{Arguments, is_added_by_client, problem_of, unknown};
 use super::lookup::title;
 use crate::mcp::catalog::Catalog;
-use crate::mcp::lean::push_lean;
+use crate::mcp::clean::clean;
+use crate::mcp::lean::{BYTES_MAX, push_lean};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY};
 use crate::model::Row;
 use crate::search::envelope::{ENVELOPE_BYTES_MAX, push_head, push_tail};
-use crate::search::filter::{Filter, Query, Sort, TERMS_MAX, Words};
-use crate::search::fold::fold;
+use crate::search::filter::{Filter, Query, Sort, TERMS_MAX, Term, Words, is_of_word};
+use crate::search::fold::{find_folded, fold};
 use crate::search::hints::{Hint, hints};
+use crate::search::include;
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
 use crate::search::rank::{self, can_rank};
 use crate::search::resolved::{add_resolved_names, resolved_names};
 use crate::search::run::{Page, Scratch, cursor_at, run};
+use crate::snapshot::StoredReview;
 use crate::wire::json::push_string;
-use crate::wire::text::cut;
+use crate::wire::sentence::sentences;
+use crate::wire::text::{cut, truncate};
 
 /// Runs a search with the same parameters as REST.
 pub(super) fn search_reviews(
@@ -59,7 +63,9 @@ pub(super) fn search_reviews(
         let mut page = rank::search(index, &query, scratch);
         work.total.spend(scratch.spent());
         if page.matched > 0 {
-            return Ok(render(catalog, &page, &query));
+            let mut json = render(catalog, &page, &query);
+            add_included(&mut json, catalog, &page, &query, scratch);
+            return Ok(json);
         }
         // Nothing matches: list reviews that fit some of the words, and suggest what to try.
         let hints = hints(index, &query, scratch, &mut work.hints);
@@ -78,6 +84,37 @@ pub(super) fn search_reviews(
         json.push(b'}');
         Ok(json)
     })
+}
+
+/// Adds the keys that the argument `include` asks for: counts by star, and where the words are in each text as it is
+/// listed.
+fn add_included(
+    json: &mut Vec<u8>,
+    catalog: &Catalog,
+    page: &Page,
+    query: &Query<'_>,
+    scratch: &mut Scratch,
+) {
+    let snapshot = &catalog.snapshot;
+    let mut added = Members::new();
+    if query.include.distribution {
+        let counts = include::distribution(&snapshot.index, &query.filter, scratch);
+        added.insert("distribution".to_owned(), counts);
+    }
+    if query.include.matches {
+        let mut matches = Members::new();
+        for row in &page.rows {
+            let review = clean(snapshot.review(*row));
+            let text = StoredReview::parse(&review).text.decode();
+            let ranges = include::matches(&text, &query.filter, BYTES_MAX);
+            matches.insert(snapshot.index.id(*row).to_owned(), ranges);
+        }
+        added.insert("matches".to_owned(), matches.into());
+    }
+    for (key, value) in added {
+        json.pop();
+        json.extend_from_slice(format!(",\"{key}\":{value}}}").as_bytes());
+    }
 }
 
 /// Returns the reviews with the name of an unknown person as words, if there are any: the business may list no people.
@@ -233,7 +270,7 @@ pub(super) fn list_reviews_since(
     })
 }
 
-/// Returns ids, titles and URLs of the ten reviews that fit the words best, in the format of the `search` tool of ChatGPT
+/// Returns ids, titles, snippets and URLs of the ten reviews that fit the words best, in the format of the `search` tool of ChatGPT
 /// connectors. If none has all words, the titles say so.
 pub(super) fn search(
     catalog: &Catalog,
@@ -271,8 +308,18 @@ pub(super) fn search(
         };
         let found = |row: &Row| {
             let review = catalog.snapshot.stored_review(*row);
-            let url = catalog.review_url(review.id);
-            json!({"id": review.id, "title": title(&review) + note, "url": url})
+            let text = review.text.decode();
+            let found = find_in(&text, query.filter.words);
+            let mut title = title(&review);
+            if !found.words.is_empty() {
+                title = format!("{title}: {}", found.words.join(", "));
+            }
+            json!({
+                "id": review.id,
+                "title": title + note,
+                "text": found.snippet,
+                "url": catalog.review_url(review.id),
+            })
         };
         let results: Vec<Value> = page.rows.iter().map(found).collect();
         Ok(json!({ "results": results }).to_string().into_bytes())
@@ -293,6 +340,7 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>) -> Vec<u8> {
             reviews.push(b',');
         }
         push_lean(&mut reviews, &snapshot.stored_review(*row));
+        push_url(&mut reviews, catalog, *row);
         if reviews.len() > REVIEWS_BYTES_MAX && returned > 0 {
             reviews.truncate(end);
             break;
@@ -316,6 +364,58 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>) -> Vec<u8> {
     add_resolved_names(&mut json, &names);
     json
 }
+
+/// Appends the address of the review's page to the object at the end of `json`.
+fn push_url(json: &mut Vec<u8>, catalog: &Catalog, row: Row) {
+    json.pop();
+    json.extend_from_slice(b",\"url\":");
+    push_string(json, &catalog.review_url(catalog.snapshot.index.id(row)));
+    json.push(b'}');
+}
+
+/// What a search has found in a text.
+struct FoundInText<'t> {
+    /// The words, as they stand in the text, each once.
+    words: Vec<&'t str>,
+    /// The part of the text around the first of them.
+    snippet: &'t str,
+}
+
+/// Finds the words of a search in `text`.
+fn find_in<'t>(text: &'t str, words: Option<Words<'_>>) -> FoundInText<'t> {
+    let terms = words.iter().flat_map(Words::terms);
+    let terms: Vec<Term<'_>> = terms.filter(|term| !term.is_excluded).collect();
+    let ranges = find_folded(text, &terms, SEARCHED_BYTES_MAX, 1);
+    let mut found: Vec<&str> = Vec::new();
+    for range in &ranges {
+        let rest = &text[range.end..];
+        let word_end = rest.find(|character: char| !is_of_word(character));
+        let word = &text[range.start..range.end + word_end.unwrap_or(rest.len())];
+        if found.len() < FOUND_MAX && !found.contains(&word) {
+            found.push(word);
+        }
+    }
+    let first = ranges.first().map_or(0, |range| range.start);
+    let sentence = sentences(text).find(|sentence| sentence.end > first);
+    let mut start = sentence.map_or(0, |sentence| sentence.start.min(first));
+    // A long sentence is shown from its match on.
+    if first - start > SNIPPET_BYTES_MAX / 2 {
+        start = first;
+    }
+    FoundInText {
+        words: found,
+        snippet: truncate(&text[start..], SNIPPET_BYTES_MAX).trim(),
+    }
+}
+
+/// Words found that a title names.
+const FOUND_MAX: usize = 5;
+
+/// Bytes of a text in which the words of a result are found.
+const SEARCHED_BYTES_MAX: usize = 8_192;
+
+/// Longest snippet of a result, in bytes.
+const SNIPPET_BYTES_MAX: usize = 300;
 
 /// Results of `search`.
 const RESULTS_MAX: u8 = 10;
