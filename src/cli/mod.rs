@@ -3,6 +3,7 @@
 mod check;
 mod config;
 mod exit;
+mod export;
 #[cfg(feature = "import")]
 mod folder;
 #[cfg(feature = "import")]
@@ -85,6 +86,9 @@ enum Command {
     #[cfg(feature = "import")]
     #[command(after_help = VERIFY_AFTER_HELP)]
     Verify(verify::VerifyArgs),
+    /// Print the published reviews as a table for spreadsheets, or as JSON lines
+    #[command(after_help = EXPORT_AFTER_HELP)]
+    Export(export::ExportArgs),
     /// Print the insights that the service would publish, or the reasons for them
     #[command(after_help = "Example: reviewd insights data --explain fees")]
     Insights(insights::InsightsArgs),
@@ -168,6 +172,14 @@ Examples:
   reviewd verify --all-from google --account
   reviewd verify --all-from trustpilot --by Trustpilot --method invitation";
 
+const EXPORT_AFTER_HELP: &str = "\
+CSV has a header, UTF-8, and an apostrophe before texts that a spreadsheet would
+take for formulas. NDJSON has the reviews as they are published.
+
+Examples:
+  reviewd export data > reviews.csv
+  reviewd export data --format ndjson | jq .rating";
+
 #[cfg(feature = "import")]
 const INIT_AFTER_HELP: &str = "\
 On a terminal, missing values are asked for. The folder gets reviews.json without
@@ -239,6 +251,7 @@ pub fn run() -> ExitCode {
         Command::Forget(args) => forget::run(&args),
         #[cfg(feature = "import")]
         Command::Verify(args) => verify::run(&args),
+        Command::Export(args) => export::run(&args),
         Command::Insights(args) => insights::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Config(args) => manual::settings(&args, &matches),

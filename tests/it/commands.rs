@@ -59,6 +59,30 @@ fn completions_and_manual_pages_are_generated() {
 }
 
 #[test]
+fn export_prints_every_published_review_as_json_lines() {
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let lines = run(&["export", sample, "--format", "ndjson"]).with(0);
+    let exported: Vec<serde_json::Value> = lines
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let served = service().get("/reviews.json").json();
+    assert_eq!(exported, *served["reviews"].as_array().unwrap());
+}
+
+#[test]
+fn export_prints_a_table_with_a_row_for_each_review() {
+    let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
+    let table = run(&["export", sample]).with(0);
+    assert!(table.starts_with("id,author,rating,date,text,"));
+    let served = service().get("/reviews.json").json();
+    let reviews = served["reviews"].as_array().unwrap();
+    // A line feed in a text stands alone.
+    assert_eq!(table.matches("\r\n").count(), reviews.len() + 1);
+    run(&["export", sample, "--format", "xml"]).with(64);
+}
+
+#[test]
 fn insights_prints_the_document_that_is_served_or_the_reasons_behind_an_aspect() {
     let sample = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
     let program = Program::serve(&["--data", sample]);
