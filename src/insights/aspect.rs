@@ -17,7 +17,8 @@ use whatlang::Lang;
 
 use super::inflection::{Inflections, WordForm};
 use super::text::{Item, Words};
-use crate::model::Concept;
+use crate::dataset::{STARTER_LANGUAGES, tag_of_language};
+use crate::model::Taxonomy;
 
 /// Fewest letters of a word that is searched for in compounds.
 const PART_CHARS_MIN: usize = 4;
@@ -82,8 +83,9 @@ struct PhraseMatch<'p> {
 }
 
 impl Phrases {
-    /// Reads the phrases of the first 65,535 `aspects`, and the opinions, for texts in `lang`.
-    pub(super) fn new(aspects: &[Concept], lang: Option<Lang>) -> Phrases {
+    /// Reads the phrases of the first 65,535 aspects, and the opinions, for texts in `lang`. A phrase of a starter list
+    /// in other languages is left out, as its words may mean something else: Italian "cara" is dear, Spanish "cara" a face.
+    pub(super) fn new(taxonomy: &Taxonomy, lang: Option<Lang>) -> Phrases {
         let mut phrases = Phrases {
             lang,
             inflections: Inflections::new(lang),
@@ -91,12 +93,16 @@ impl Phrases {
             parts: Vec::new(),
             unspaced: Vec::new(),
         };
-        for (aspect, concept) in (0..u16::MAX).zip(aspects) {
+        for (aspect, concept) in (0..u16::MAX).zip(&taxonomy.aspects) {
             for phrase in &concept.phrases {
-                phrases.add(phrase, Some(aspect), 0);
+                if is_meant_for(taxonomy, phrase, lang) {
+                    phrases.add(phrase, Some(aspect), 0);
+                }
             }
             for phrase in &concept.not_phrases {
-                phrases.add(phrase, None, 0);
+                if is_meant_for(taxonomy, phrase, lang) {
+                    phrases.add(phrase, None, 0);
+                }
             }
         }
         for line in OPINIONS.lines() {
@@ -271,6 +277,15 @@ impl Phrases {
         }
         forms
     }
+}
+
+/// Whether texts in `lang` are searched for `phrase`. Texts in a language without starter lists are searched for all.
+fn is_meant_for(taxonomy: &Taxonomy, phrase: &str, lang: Option<Lang>) -> bool {
+    let Some(languages) = taxonomy.phrase_languages.get(phrase) else {
+        return true;
+    };
+    let tag = lang.map(tag_of_language).unwrap_or_default();
+    languages.contains(tag) || !STARTER_LANGUAGES.contains(&tag)
 }
 
 /// The sign of the words of a phrase that are opinions by themselves ("fair price"); 0 if there are none or both.

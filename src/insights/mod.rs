@@ -108,7 +108,7 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
 
 fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
     let (reviews, editorial) = (&dataset.reviews, &dataset.editorial);
-    let words = Sentences::of(reviews);
+    let words = Sentences::of(dataset);
     let aspects = totals::aspects(dataset, derived, words);
     let (entities, named) = entities::entities(dataset, &aspects);
     let overall_sentiment = summary::overall(&derived.scores);

@@ -71,7 +71,7 @@ impl Derived {
             }
             let reviews = dataset.reviews.iter().enumerate();
             let of_language = reviews.filter(|(row, _)| languages[*row] == lang && lang.is_some());
-            let phrases = Phrases::new(&dataset.taxonomy.aspects, lang);
+            let phrases = Phrases::new(&dataset.taxonomy, lang);
             let own = OwnStars::learn(of_language);
             let reader = reader(lang, own.is_some());
             let of_lang = Known {

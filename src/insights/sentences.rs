@@ -1,12 +1,13 @@
 //! The sentences of the derived text, in ten languages.
 //!
 //! `sentences.txt` has a block for each language: its tag, its decimal mark, and lines of a key and a sentence with places
-//! in braces. A dataset is described in the language of most of its reviews, if that is one of them, else in English.
+//! in braces. A dataset is described in the language that its owner chose in `site.json`, else in that of most of its
+//! reviews, if it is one of the ten, else in English.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
-use crate::model::Review;
+use crate::model::{Dataset, Review};
 
 /// The sentences of one language.
 #[derive(Debug, Default)]
@@ -15,16 +16,10 @@ pub(super) struct Sentences {
 }
 
 impl Sentences {
-    /// The sentences in the language of most of `reviews`; of equally frequent languages the first by tag.
-    pub(super) fn of(reviews: &[Review]) -> &'static Sentences {
-        let mut counts: HashMap<&str, usize> = HashMap::new();
-        for review in reviews.iter().filter(|review| !review.text.is_empty()) {
-            let tag = review.language.as_deref().unwrap_or_default();
-            *counts.entry(primary(tag)).or_default() += 1;
-        }
-        let known = counts.into_iter().filter(|(tag, _)| !tag.is_empty());
-        let most = known.max_by_key(|(tag, count)| (*count, std::cmp::Reverse(*tag)));
-        let tag = most.map_or("en", |(tag, _)| tag);
+    /// The sentences in the owner's language, else in that of most reviews; of equally frequent ones the first by tag.
+    pub(super) fn of(dataset: &Dataset) -> &'static Sentences {
+        let owners = dataset.site.language.as_deref();
+        let tag = owners.unwrap_or_else(|| usual_language(&dataset.reviews));
         let sentences = BY_LANGUAGE.get(tag).or_else(|| BY_LANGUAGE.get("en"));
         sentences.expect("the file has English sentences")
     }
@@ -52,6 +47,18 @@ impl Sentences {
             .is_some_and(|one| one.ends_with('。'));
         sentences.join(if is_unspaced { "" } else { " " })
     }
+}
+
+/// The language of most reviews with text.
+fn usual_language(reviews: &[Review]) -> &str {
+    let mut counts: HashMap<&str, usize> = HashMap::new();
+    for review in reviews.iter().filter(|review| !review.text.is_empty()) {
+        let tag = review.language.as_deref().unwrap_or_default();
+        *counts.entry(primary(tag)).or_default() += 1;
+    }
+    let known = counts.into_iter().filter(|(tag, _)| !tag.is_empty());
+    let most = known.max_by_key(|(tag, count)| (*count, std::cmp::Reverse(*tag)));
+    most.map_or("en", |(tag, _)| tag)
 }
 
 /// The language of a tag.

@@ -7,6 +7,7 @@
 
 use std::borrow::Cow;
 use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::Number;
@@ -390,6 +391,8 @@ pub struct Taxonomy {
     pub technicians: Vec<Technician>,
     pub services: Vec<Concept>,
     pub service_areas: Vec<Concept>,
+    /// The languages, as BCP 47 tags, of each phrase of a starter list. Other phrases are meant for every language.
+    pub phrase_languages: BTreeMap<String, BTreeSet<&'static str>>,
 }
 
 /// An aspect with its id, its label and its phrases.

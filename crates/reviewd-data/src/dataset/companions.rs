@@ -2,6 +2,7 @@
 //! business's own texts; `insights.json`, a complete insights document of another program; `ignored.json`, permanently
 //! removed reviews, which no import adds again.
 
+use std::collections::BTreeMap;
 use std::fmt;
 
 use serde_json::json;
@@ -33,6 +34,7 @@ const NOT_PUBLISHED: &str = "is not the id of a published review";
 pub(super) fn taxonomy(item: JsonItem<'_>) -> (Taxonomy, Option<&'static str>) {
     item.object(|keys| {
         let taxonomy = Taxonomy {
+            phrase_languages: BTreeMap::new(),
             aspects: concepts(keys.key("aspects")),
             technicians: technicians(keys.key("technicians")),
             services: concepts(keys.key("services")),

@@ -36,7 +36,7 @@ pub use problem::{Problem, Problems, Warning};
 pub use reviews::MEDIA_MAX;
 pub use reviews::{KEYS_OPTIONAL, KEYS_REQUIRED, check_review, is_language_tag};
 pub use site::PAGE_LANGUAGES;
-pub use trades::{of_type as trade_of_type, type_in_words};
+pub use trades::{STARTER_LANGUAGES, of_type as trade_of_type, type_in_words};
 
 use crate::model::site::Site;
 use crate::model::{Dataset, Review, sort_newest_first};
@@ -239,7 +239,10 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     // The operator's own taxonomy is left as it is, unless it extends a trade.
     let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));
     if let Some(trade) = trade {
-        trades::extend(&mut file.taxonomy.aspects, trade, &file.reviews);
+        let owner = site_file
+            .as_ref()
+            .and_then(|file| file.site.language.as_deref());
+        trades::extend(&mut file.taxonomy, trade, &file.reviews, owner);
     }
     // The file server's clock may be ahead of ours: the dataset's date must not be later than now.
     let modified = files.modified.map(|time| time.min(now));

@@ -4,10 +4,13 @@
 //! Each file of `trades/` begins with the schema.org types of the trade, prefixes of everyday words with their types, and
 //! the aspects that it takes from `common.txt`; then it has, for each language, lines of id, label and phrases and, after
 //! a fourth bar, phrases in another sense that do not count. Only languages of the reviews are used, so that a word does
-//! not match in another language; labels are in the most frequent language.
+//! not match in another language, and phrases keep theirs; labels are in the language of `site.json`, else in the most
+//! frequent one.
+
+use std::collections::BTreeSet;
 
 use crate::model::site::Clientele;
-use crate::model::{Concept, Review};
+use crate::model::{Concept, Review, Taxonomy};
 
 /// The trades by name, with their files; the last one is for types that no other trade lists.
 pub(super) const TRADES: [(&str, &str); 10] = [
@@ -26,7 +29,8 @@ pub(super) const TRADES: [(&str, &str); 10] = [
 const COMMON: &str = include_str!("trades/common.txt");
 
 /// Tags (BCP 47) of the languages of the files.
-const LANGUAGES: [&str; 10] = ["en", "es", "de", "fr", "it", "pt", "nl", "pl", "ja", "ar"];
+pub const STARTER_LANGUAGES: [&str; 10] =
+    ["en", "es", "de", "fr", "it", "pt", "nl", "pl", "ja", "ar"];
 
 /// Returns the trade of a schema.org type.
 pub fn of_type(kind: &str) -> &'static str {
@@ -78,13 +82,21 @@ pub fn type_in_words(name: &str) -> Option<&'static str> {
     named.or(longest.map(|(_, kind)| kind))
 }
 
-/// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews`.
-pub(super) fn extend(aspects: &mut Vec<Concept>, trade: &str, reviews: &[Review]) {
+/// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews` and in `owner`, the language
+/// that the owner chose, which the labels are in.
+pub(super) fn extend(
+    taxonomy: &mut Taxonomy,
+    trade: &str,
+    reviews: &[Review],
+    owner: Option<&str>,
+) {
     let Some((_, file)) = TRADES.iter().find(|(name, _)| *name == trade) else {
         return;
     };
+    let aspects = &mut taxonomy.aspects;
+    let own_phrases: BTreeSet<String> = aspects.iter().flat_map(all_phrases).cloned().collect();
     let own = aspects.len();
-    for language in languages(reviews) {
+    for language in languages(reviews, owner) {
         let common = words(file, "common").filter_map(|id| {
             part(COMMON, language).find(|line| line.split(" | ").next() == Some(id))
         });
@@ -95,6 +107,12 @@ pub(super) fn extend(aspects: &mut Vec<Concept>, trade: &str, reviews: &[Review]
             };
             let phrases = listed(fields.next());
             let not_phrases = listed(fields.next());
+            for phrase in phrases.iter().chain(&not_phrases) {
+                if !own_phrases.contains(phrase) {
+                    let languages = taxonomy.phrase_languages.entry(phrase.clone());
+                    languages.or_default().insert(language);
+                }
+            }
             let is_same = |aspect: &Concept| aspect.id == id || aspect.label == label;
             match aspects.iter().position(is_same) {
                 Some(at) if at < own => {}
@@ -111,6 +129,10 @@ pub(super) fn extend(aspects: &mut Vec<Concept>, trade: &str, reviews: &[Review]
             }
         }
     }
+}
+
+fn all_phrases(aspect: &Concept) -> impl Iterator<Item = &String> {
+    aspect.phrases.iter().chain(&aspect.not_phrases)
 }
 
 /// The phrases of a field.
@@ -132,10 +154,10 @@ fn part<'f>(file: &'f str, language: &'static str) -> impl Iterator<Item = &'f s
     lines.take_while(|line| !line.starts_with('#'))
 }
 
-/// The languages of at least a twentieth of the reviews, the most frequent first; English if no language is known. Reviews
-/// in other languages get no aspects, which would all have no mention.
-fn languages(reviews: &[Review]) -> Vec<&'static str> {
-    let mut counts = LANGUAGES.map(|language| (0, language));
+/// The language of the owner, and those of at least a twentieth of the reviews, the most frequent first; English if no
+/// language is known. Reviews in other languages get no aspects, which would all have no mention.
+fn languages(reviews: &[Review], owner: Option<&str>) -> Vec<&'static str> {
+    let mut counts = STARTER_LANGUAGES.map(|language| (0, language));
     for review in reviews {
         let tag = review.language.as_deref().unwrap_or_default();
         let primary = tag.split('-').next().unwrap_or_default();
@@ -148,14 +170,20 @@ fn languages(reviews: &[Review]) -> Vec<&'static str> {
     }
     counts.sort_by_key(|(count, _)| std::cmp::Reverse(*count));
     let detected: usize = counts.iter().map(|(count, _)| count).sum();
-    let is_unknown = reviews.iter().all(|review| review.language.is_none());
-    if is_unknown {
-        return vec!["en"];
-    }
-    let frequent = counts
+    let owners = STARTER_LANGUAGES
         .iter()
-        .filter(|(count, _)| *count > 0 && *count * 20 >= detected);
-    frequent.map(|(_, language)| *language).collect()
+        .find(|language| Some(**language) == owner);
+    let mut chosen: Vec<&'static str> = owners.copied().into_iter().collect();
+    let is_unknown = reviews.iter().all(|review| review.language.is_none());
+    if is_unknown && !chosen.contains(&"en") {
+        chosen.push("en");
+    }
+    for (count, language) in counts {
+        if count > 0 && count * 20 >= detected && !chosen.contains(&language) {
+            chosen.push(language);
+        }
+    }
+    chosen
 }
 
 #[cfg(test)]
@@ -165,7 +193,7 @@ mod tests {
     #[test]
     fn every_trade_has_aspects_in_every_language() {
         for (trade, file) in TRADES {
-            for language in LANGUAGES {
+            for language in STARTER_LANGUAGES {
                 let ids = |file, language| -> Vec<&str> {
                     part(file, language)
                         .filter_map(|line| line.split(" | ").next())
@@ -206,8 +234,12 @@ mod tests {
             phrases: vec!["fee".to_owned()],
             not_phrases: Vec::new(),
         };
-        let mut aspects = vec![own.clone()];
-        extend(&mut aspects, "legal", &[]);
+        let mut taxonomy = Taxonomy {
+            aspects: vec![own.clone()],
+            ..Taxonomy::default()
+        };
+        extend(&mut taxonomy, "legal", &[], None);
+        let mut aspects = taxonomy.aspects;
         aspects.retain(|aspect| ["price", "outcome"].contains(&&*aspect.id));
         let [price, outcome] = &aspects[..] else {
             panic!("{aspects:?}");
@@ -217,5 +249,15 @@ mod tests {
         let has = |word: &str| outcome.phrases.contains(&word.to_owned());
         assert!(has("verdict"));
         assert!(!has("urteil"));
+        assert!(taxonomy.phrase_languages["verdict"].contains("en"));
+        assert!(!taxonomy.phrase_languages.contains_key("fee"));
+    }
+
+    #[test]
+    fn labels_are_in_the_language_that_the_owner_chose() {
+        let mut taxonomy = Taxonomy::default();
+        extend(&mut taxonomy, "legal", &[], Some("de"));
+        let labels = taxonomy.aspects.iter().map(|aspect| &*aspect.label);
+        assert!(labels.collect::<Vec<_>>().contains(&"Kommunikation"));
     }
 }
