@@ -1,7 +1,8 @@
 //! Sentiment of a mention and of a review: the evidence of words and stars, added up in log-odds.
 //!
-//! For a mention, in natural logarithms; `text` is the output of the text model for English. In other languages it sums
-//! up 0.75 per listed opinion and the valences of emoji, in the clause of the mention, or if that is 0 in the sentence:
+//! For a mention, in natural logarithms; `text` is the output of the text model for English: with stars, three fifths
+//! about the mention and two about its whole sentence. In other languages it sums up 0.75 per listed opinion and the
+//! valences of emoji, in the clause of the mention, or if that is 0 in the sentence:
 //!
 //! ```text
 //! negative = text(negative) - tilt / 2
@@ -10,8 +11,8 @@
 //! tilt     = own stars of the sentence + 1.25 x opinion of the phrase + tilt(stars)
 //! ```
 //!
-//! The largest sum decides, but praise and complaint must exceed the others by a margin, which is larger for a complaint
-//! in a review of five stars. Otherwise the mention counts and is listed as neutral.
+//! The largest sum decides, but praise and complaint must exceed the others by a margin, which is larger
+//! for a complaint in a review of four or five stars. Otherwise the mention counts and is listed as neutral.
 //!
 //! The constants of each star are fitted by `tests/fixtures/polarity/fit.py`, on labelled sentences and cross-validated.
 
@@ -23,11 +24,11 @@ use crate::model::Rating;
 use crate::model::insights::Polarity;
 
 /// Margin of praise over complaint from one to five stars, in [`UNIT`]s; from `fit.py`.
-const TILT_BY_STARS: [i32; 5] = [-95, -47, -10, 48, 104];
+const TILT_BY_STARS: [i32; 5] = [-106, -51, -9, 50, 106];
 /// Added to the neutral sum of an English mention, from one to five stars; from `fit.py`.
-const NEUTRAL_BY_STARS: [i32; 5] = [-37, -51, -50, -43, -24];
+const NEUTRAL_BY_STARS: [i32; 5] = [-20, -37, -40, -34, -15];
 /// The same if there are no stars, as neutral mentions are more frequent in the training data than in reviews.
-const NEUTRAL: i32 = -40;
+const NEUTRAL: i32 = -28;
 /// The neutral sum in languages with a list of opinions or learned words, where no model detects neutral sentences. It
 /// is somewhat less than one listed opinion; two or four stars alone do not reach it.
 const NEUTRAL_WORDS: i32 = 32;
@@ -35,9 +36,12 @@ const NEUTRAL_WORDS: i32 = 32;
 pub(super) const OPINION: i32 = 80;
 /// Least margin of praise and complaint.
 const CLEAR: i32 = 8;
-/// The same for a complaint in a review of five stars, where one mention in twenty is a complaint: from the curve of
+/// The same for a complaint in a review of four or of five stars, where few mentions are complaints: from the curves of
 /// precision and recall that `fit.py` prints.
-const CLEAR_COMPLAINT_AT_FIVE: i32 = 24;
+const CLEAR_COMPLAINT_AT_FOUR: i32 = 16;
+const CLEAR_COMPLAINT_AT_FIVE: i32 = 32;
+/// The same for praise in a review of five stars, where plain statements would be taken for it.
+const CLEAR_PRAISE_AT_FIVE: i32 = 16;
 
 /// The evidence that a language has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -112,13 +116,20 @@ impl Sentence {
             return [-praise, 0, praise];
         }
         // If the phrase is itself an opinion, the whole sentence is classified, including the phrase.
-        let subject = target.filter(|_| context.opinion == 0);
-        let mut sums = [0; 3];
-        let features = self.features(subject.cloned()).into_iter();
-        for weights in features.filter_map(|feature| WEIGHTS.get(&feature)) {
-            (0..3).for_each(|class| sums[class] += i32::from(weights[class]));
+        let Some(subject) = target.filter(|_| context.opinion == 0) else {
+            return self.whole();
+        };
+        let mention = weights_of(&self.features(Some(subject.clone())));
+        if context.rating.is_none() {
+            return mention;
         }
-        sums
+        let whole = self.whole();
+        std::array::from_fn(|class| (3 * mention[class] + 2 * whole[class]) / 5)
+    }
+
+    /// Returns the evidence of the text model about the whole sentence, computed at the first call.
+    fn whole(&self) -> Weights {
+        *self.whole.get_or_init(|| weights_of(&self.features(None)))
     }
 
     /// Adds up the valences, in tenths, of the words and marks for which `counts` is true; a negation inverts them.
@@ -126,6 +137,17 @@ impl Sentence {
         let items = self.words.items.iter().filter(|item| counts(item));
         items.filter_map(Item::valence).sum()
     }
+}
+
+/// Adds up the weights of these features.
+fn weights_of(features: &[u32]) -> Weights {
+    let mut sums = [0; 3];
+    for weights in features.iter().filter_map(|feature| WEIGHTS.get(feature)) {
+        for (sum, weight) in sums.iter_mut().zip(weights) {
+            *sum += i32::from(*weight);
+        }
+    }
+    sums
 }
 
 impl Context {
@@ -148,7 +170,9 @@ impl Context {
     fn margin_min(&self, polarity: Polarity) -> i32 {
         match (polarity, self.rating.map(Rating::stars)) {
             (_, None) => 0,
+            (Polarity::Negative, Some(4)) => CLEAR_COMPLAINT_AT_FOUR,
             (Polarity::Negative, Some(5)) => CLEAR_COMPLAINT_AT_FIVE,
+            (Polarity::Positive, Some(5)) => CLEAR_PRAISE_AT_FIVE,
             _ => CLEAR,
         }
     }

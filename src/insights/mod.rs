@@ -48,7 +48,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-9";
+const MODEL: &str = "reviewd-evidence-10";
 
 /// The insights as published bytes and as a parsed value.
 #[derive(Clone, Debug)]

@@ -552,6 +552,30 @@ fn a_not_phrase_is_no_mention() {
 }
 
 #[test]
+fn the_summary_is_in_the_language_that_the_owner_chose() {
+    let mut dataset = dataset_of(&[(5, "The staff was kind."), (5, "Good work.")]);
+    dataset.site.language = Some("de".to_owned());
+    let summary = parsed(&dataset)["summary"].to_string();
+    assert!(summary.contains("Bewertungen"), "{summary}");
+}
+
+#[test]
+fn a_word_of_a_starter_list_is_found_in_texts_of_its_language_only() {
+    let mut dataset = dataset_of(&[
+        (
+            5,
+            "Tiene una cara muy simpática y siempre trabaja con nosotros.",
+        ),
+        (2, "La stanza era troppo cara per quello che offre."),
+    ]);
+    dataset.taxonomy.aspects = vec![concept("price", &["cara"])];
+    let languages = dataset.taxonomy.phrase_languages.entry("cara".to_owned());
+    languages.or_default().insert("it");
+    let price = &parsed(&dataset)["aspects"][0];
+    assert_eq!(count(&price["mention_count"]), 1);
+}
+
+#[test]
 fn ten_languages_have_opinions_and_a_summary() {
     for (language, word, praise, complaint, start) in [
         (

@@ -8,6 +8,7 @@
 //! each feature its hash as four little-endian bytes, and its weights for negative, neutral and positive. All sums are
 //! integers, so every machine gives the same result.
 
+use std::cell::OnceCell;
 use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
@@ -37,12 +38,15 @@ pub(super) const BYTES: &[u8] = include_bytes!("text_model.bin");
 #[derive(Debug, Default)]
 pub struct Sentence {
     pub(super) words: Words,
+    /// The sums of the sentence as a whole, once they have been needed.
+    pub(super) whole: OnceCell<Weights>,
 }
 
 impl Sentence {
     /// Parses `sentence`, to which later calls refer.
     pub fn read(&mut self, sentence: &str) {
         self.words.read(sentence);
+        self.whole.take();
     }
 
     /// Returns the features of the mention in the bytes `target` of the sentence, each once, as hashes of 28 bits. Without
