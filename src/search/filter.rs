@@ -9,7 +9,6 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use icu_properties::CodePointMapData;
 use icu_properties::props::{GeneralCategory, GeneralCategoryGroup};
 
-use super::include::Include;
 use crate::dataset::is_id;
 use crate::model::insights::Polarity;
 use crate::model::{Rating, VerificationState};
@@ -51,6 +50,30 @@ impl<'b> Query<'b> {
     pub const LIMIT_DEFAULT: u8 = 20;
     /// The largest limit.
     pub const LIMIT_MAX: u8 = 100;
+}
+
+/// What a response has in addition, as a request asks for it.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Include {
+    /// Where the words and the text of the search are in each review.
+    pub matches: bool,
+    /// How many of the matching reviews have each number of stars.
+    pub distribution: bool,
+}
+
+impl Include {
+    /// Parses `matches`, `distribution`, or both separated by a comma.
+    pub fn parse(text: &str) -> Option<Include> {
+        let mut include = Include::default();
+        for part in text.split(',') {
+            match part.trim() {
+                "matches" => include.matches = true,
+                "distribution" => include.distribution = true,
+                _ => return None,
+            }
+        }
+        Some(include)
+    }
 }
 
 /// The name of an unknown parameter, cut at 64 bytes.

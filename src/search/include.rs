@@ -11,30 +11,6 @@ use crate::model::Rating;
 /// Matches of one word in one text that are told; later ones are left out.
 const MATCHES_MAX: usize = 32;
 
-/// The parts that a request asks for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Include {
-    /// Where the words and the text of the search are in each review.
-    pub matches: bool,
-    /// How many of the matching reviews have each number of stars.
-    pub distribution: bool,
-}
-
-impl Include {
-    /// Parses `matches`, `distribution`, or both separated by a comma.
-    pub fn parse(text: &str) -> Option<Include> {
-        let mut include = Include::default();
-        for part in text.split(',') {
-            match part.trim() {
-                "matches" => include.matches = true,
-                "distribution" => include.distribution = true,
-                _ => return None,
-            }
-        }
-        Some(include)
-    }
-}
-
 /// Returns how many reviews that `filter` selects have each number of stars. Costs five searches.
 pub fn distribution(index: &Index, filter: &Filter<'_>, scratch: &mut Scratch) -> Value {
     let mut counts = Map::new();

@@ -11,10 +11,9 @@ use arrayvec::ArrayVec;
 use serde_json::Value;
 
 use super::filter::{
-    Cursor, Filter, IgnoredName, Query, RatingSet, Sort, TERMS_MAX, VerificationSet, Words,
+    Cursor, Filter, IgnoredName, Include, Query, RatingSet, Sort, TERMS_MAX, VerificationSet, Words,
 };
 use super::fold::fold_into;
-use super::include::Include;
 use super::issue::{Code, Issue, Issues};
 use crate::model::Rating;
 use crate::model::insights::Polarity;
