@@ -66,7 +66,12 @@ impl Manager {
         change(&mut command);
         command.env("NOTIFY_SOCKET", self.directory.path().join("notify"));
         let program = Program::spawn(command);
-        assert_eq!(self.heard(), "READY=1");
+        // The watchdog's thread may run already.
+        let mut words = self.heard();
+        while words == "WATCHDOG=1" {
+            words = self.heard();
+        }
+        assert_eq!(words, "READY=1");
         program
     }
 }
