@@ -14,7 +14,7 @@ pub struct Settings {
     pub base_url: String,
     /// The Cache-Control of every GET that has validators.
     pub cache_control: String,
-    /// The directory of the pictures that imports have fetched; `None` for the embedded sample.
+    /// The directory with the pictures that `import --media` has fetched. The embedded sample has none.
     pub media: Option<PathBuf>,
     /// Limits of a request.
     pub limits: Limits,

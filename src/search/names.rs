@@ -1,4 +1,5 @@
-//! The reviews that mention each person, service, aspect, language or source, by every name that finds it.
+//! Which reviews mention a person, a service or an aspect, and which have a language or a source. Each is found by all of
+//! its names.
 //!
 //! What a name means is decided by [`Names`], for REST, MCP and pages alike.
 
@@ -300,7 +301,7 @@ impl AspectRows {
         }
     }
 
-    /// Returns the aspect that the folded `name` means, as [`NameRows::resolve`] does.
+    /// Returns the aspect that `name` means, by the rules of [`NameRows::resolve`]. The name must be folded.
     pub(super) fn resolve(
         &self,
         name: &str,

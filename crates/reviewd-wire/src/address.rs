@@ -43,8 +43,9 @@ const PRIVATE: &str =
 /// Addresses in [`PRIVATE`] of the metadata services of two clouds.
 const METADATA: &str = "100.100.100.200/32 fd00:ec2::254/128";
 
-/// Tells whether requests may be sent to an address: it is global unicast, or, with `allow_private`, private, shared,
-/// loopback or unique-local. Link-local, metadata, multicast and reserved addresses are never permitted.
+/// Tells whether this program may send requests to an address. Addresses of the public Internet are permitted. Those of
+/// private networks, and of this machine itself, are permitted only with `allow_private`. All others are never permitted:
+/// link-local, multicast and reserved addresses, and the metadata services of clouds.
 #[must_use]
 pub fn is_permitted(address: IpAddr, allow_private: bool) -> bool {
     let address = embedded(address);

@@ -1,7 +1,7 @@
-//! Pictures of the web in the form in which they are kept: JPEG in two sizes, without metadata.
+//! Converts pictures from the web into those that the folder keeps: JPEG in two sizes, without metadata.
 //!
-//! The format is known by the first bytes, never by a name or a header. The picture is turned as its metadata say before
-//! those are dropped, and transparent parts become white.
+//! The first bytes tell the format; the name of the file and the header of the response do not count. A picture whose
+//! metadata ask for a rotation is rotated, and then the metadata are removed. Transparent parts become white.
 
 use std::io::Cursor;
 

@@ -1,4 +1,4 @@
-//! `/media/{digest}`: the pictures of reviews that an import has fetched into the data directory.
+//! The endpoint `/media/{digest}` serves pictures of reviews: those that `import --media` has put into the data directory.
 //!
 //! Only pictures of published reviews are served, so that of a removed review is gone with it. A file is read for each
 //! request, and its bytes count for the budgets of bytes in flight: a directory of gigabytes needs no memory.
