@@ -102,6 +102,8 @@ pub struct Filter<'b> {
     pub polarity: Option<Polarity>,
     /// Whether the owner has replied.
     pub has_reply: Option<bool>,
+    /// Whether it has photos.
+    pub has_photos: Option<bool>,
     /// The language of the text, such as `en`, which also matches regional forms such as `en-GB`: folded, never empty.
     pub language: Option<&'b str>,
     /// The source of the review: folded, never empty.

@@ -163,6 +163,7 @@ fn without(filter: Filter<'_>, parameter: Parameter) -> Filter<'_> {
         Parameter::Aspect => rest.aspect = None,
         Parameter::Polarity => rest.polarity = None,
         Parameter::HasReply => rest.has_reply = None,
+        Parameter::HasPhotos => rest.has_photos = None,
         Parameter::Language => rest.language = None,
         Parameter::Source => rest.source = None,
         Parameter::Location => rest.location = None,

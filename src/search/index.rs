@@ -38,6 +38,8 @@ pub struct Arrays {
     pub(super) verifications: VerificationRows,
     /// The reviews without a reply, and those with one.
     pub(super) replies: [RowSet; 2],
+    /// Reviews without photos, and with photos.
+    pub(super) photos: [RowSet; 2],
     pub(super) arena: Arena,
     /// The words by their stems, for ranked searches.
     pub(super) words: WordIndex,
@@ -96,11 +98,8 @@ impl Index {
             ),
             locations: NameRows::of(reviews, places, |review| review.location.as_deref()),
             verifications: VerificationRows::new(reviews),
-            replies: [false, true].map(|has_reply| {
-                let rows = (0..).zip(reviews);
-                let rows = rows.filter(|(_, review)| review.owner_reply.is_some() == has_reply);
-                RowSet::new(rows.map(|(row, _)| row).collect(), reviews.len() as u32)
-            }),
+            replies: divided(reviews, |review| review.owner_reply.is_some()),
+            photos: divided(reviews, Review::has_photos),
             arena,
             words,
             tree,
@@ -149,6 +148,15 @@ impl Deref for Index {
     fn deref(&self) -> &Arrays {
         &self.arrays
     }
+}
+
+/// Returns the rows of the reviews that do not have a property, and of those that have it.
+fn divided(reviews: &[Review], has_it: impl Fn(&Review) -> bool) -> [RowSet; 2] {
+    let mut rows = [Vec::new(), Vec::new()];
+    for (row, review) in (0..).zip(reviews) {
+        rows[usize::from(has_it(review))].push(row);
+    }
+    rows.map(|rows| RowSet::new(rows, reviews.len() as u32))
 }
 
 impl Arrays {

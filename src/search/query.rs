@@ -125,6 +125,7 @@ pub enum Parameter {
     Aspect,
     Polarity,
     HasReply,
+    HasPhotos,
     Language,
     Source,
     Location,
@@ -158,6 +159,11 @@ impl Parameter {
         matches!(self, Rating | MinRating | MaxRating | Limit)
     }
 
+    /// Tells whether the value is a boolean, in JSON too.
+    fn is_flag(self) -> bool {
+        matches!(self, Parameter::HasReply | Parameter::HasPhotos)
+    }
+
     /// Returns the rule for the value, as in messages.
     fn must_be(self) -> &'static str {
         match self {
@@ -168,7 +174,7 @@ impl Parameter {
             Parameter::Limit => "must be an integer from 1 to 100",
             Parameter::Since | Parameter::Until => "must be a date of the form YYYY-MM-DD",
             Parameter::Polarity => "must be one of positive, neutral, negative",
-            Parameter::HasReply => "must be a boolean, true or false",
+            Parameter::HasReply | Parameter::HasPhotos => "must be a boolean, true or false",
             Parameter::VerifiedBy => {
                 "must be business, platform or account, or several of them separated by commas"
             }
@@ -195,7 +201,7 @@ impl<'b> Filter<'b> {
 }
 
 /// The parameters in the order of their numbers.
-const NAMES: [(Parameter, &str); 20] = {
+const NAMES: [(Parameter, &str); 21] = {
     use Parameter::*;
     [
         (Rating, "rating"),
@@ -210,6 +216,7 @@ const NAMES: [(Parameter, &str); 20] = {
         (Aspect, "aspect"),
         (Polarity, "polarity"),
         (HasReply, "has_reply"),
+        (HasPhotos, "has_photos"),
         (Language, "language"),
         (Source, "source"),
         (Location, "location"),
@@ -278,7 +285,7 @@ impl<'b> Builder<'b> {
         let fits = match value {
             Value::Null => return,
             Value::String(_) => true,
-            Value::Bool(_) => parameter == Parameter::HasReply,
+            Value::Bool(_) => parameter.is_flag(),
             Value::Number(_) => parameter.is_number(),
             Value::Array(_) | Value::Object(_) => false,
         };
@@ -389,6 +396,9 @@ impl<'b> Builder<'b> {
             }
             Parameter::HasReply => {
                 filter.has_reply = Some(parse_flag(text).ok_or(fault(Code::UnknownValue))?);
+            }
+            Parameter::HasPhotos => {
+                filter.has_photos = Some(parse_flag(text).ok_or(fault(Code::UnknownValue))?);
             }
             Parameter::VerifiedBy => {
                 let set = VerificationSet::parse(text);

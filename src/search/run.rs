@@ -221,9 +221,9 @@ const BITMAPS_MAX: usize = COLUMNS + 2;
 /// Bitmaps to be intersected.
 type Bitmaps<'s> = ArrayVec<&'s [u64], BITMAPS_MAX>;
 
-/// Parts of a filter that have a set of rows: technician, service, aspect with polarity, reply, language, source,
+/// Parts of a filter that have a set of rows: technician, service, aspect with polarity, reply, photos, language, source,
 /// location, verification.
-const COLUMNS: usize = 8;
+const COLUMNS: usize = 9;
 
 /// The execution plan of a filter.
 #[derive(Default)]
@@ -314,7 +314,6 @@ impl<'s> Plan<'s> {
             .as_ref()
             .filter(|_| filter.needs_insights())
             .and_then(|aspects| aspects.rows(aspect, polarity, &mut memory.work));
-        let replies = |has_reply: bool| Some(&index.replies[usize::from(has_reply)]);
         let columns: [Option<Option<&RowSet>>; COLUMNS] = [
             filter
                 .technician
@@ -323,7 +322,12 @@ impl<'s> Plan<'s> {
                 .service
                 .map(|name| index.services.rows(name, &mut memory.work)),
             filter.needs_insights().then_some(aspects),
-            filter.has_reply.map(replies),
+            filter
+                .has_reply
+                .map(|has_reply| Some(&index.replies[usize::from(has_reply)])),
+            filter
+                .has_photos
+                .map(|has_photos| Some(&index.photos[usize::from(has_photos)])),
             filter
                 .language
                 .map(|tag| index.languages.rows_of_whole(tag)),

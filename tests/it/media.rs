@@ -91,3 +91,22 @@ fn own_pictures_are_published_with_the_public_address() {
         "{feed}"
     );
 }
+
+#[test]
+fn reviews_are_found_by_their_photos() {
+    let data = DataDir::empty();
+    let mut file: Value = serde_json::from_str(&reviews_json(3, DATE)).expect("JSON");
+    let reviews = file["reviews"].as_array_mut().expect("a list");
+    let medium =
+        |media_type: &str| json!([{"url": "https://cdn.example/1", "alt": "", "type": media_type}]);
+    reviews[0]["media"] = medium("image/png");
+    reviews[1]["media"] = medium("video/mp4");
+    let with_photo = reviews[0]["id"].clone();
+    data.write("reviews.json", &file.to_string());
+    let server = Server::start_on(data.path());
+    let with = server.get("/api/reviews/search?has_photos=true").json();
+    assert_eq!(with["matched"], 1);
+    assert_eq!(with["reviews"][0]["id"], with_photo);
+    let without = server.get("/api/reviews/search?has_photos=False").json();
+    assert_eq!(without["matched"], 2);
+}

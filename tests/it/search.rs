@@ -53,6 +53,7 @@ fn each_refused_value_is_an_issue_with_its_code() {
         ("sort=best", "sort", "unknown_value"),
         ("polarity=bad", "polarity", "unknown_value"),
         ("has_reply=1", "has_reply", "unknown_value"),
+        ("has_photos=1", "has_photos", "unknown_value"),
         ("verified_by=google", "verified_by", "unknown_value"),
         ("verified_by=business,", "verified_by", "unknown_value"),
         ("include=stars", "include", "unknown_value"),

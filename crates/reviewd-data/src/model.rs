@@ -95,6 +95,12 @@ impl Review {
         all.flatten().map(String::as_str)
     }
 
+    /// Tells whether it has photos: our own, or linked ones.
+    pub fn has_photos(&self) -> bool {
+        let mut media = self.media.iter();
+        media.any(|one| one.media_type.starts_with("image/"))
+    }
+
     /// Returns the review with the paths of its own pictures as URLs below `base_url`.
     #[must_use]
     pub fn with_absolute_media(&self, base_url: &str) -> Cow<'_, Review> {

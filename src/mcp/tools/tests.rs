@@ -438,7 +438,7 @@ fn wrong_arguments_are_told_one_line_each_in_the_order_of_the_arguments() {
         "limit: must be an integer from 1 to 100, received \"five\"",
         "since: must be a day that exists, from 0001-01-01 to 9999-12-31, received \"2023-02-29\"",
         "ratings: is not a known argument; the nearest is rating; the arguments are rating, min_rating, max_rating, since, until, \
-         query, words, mentions_technician, mentions_service, aspect, polarity, has_reply, language, source, location, \
+         query, words, mentions_technician, mentions_service, aspect, polarity, has_reply, has_photos, language, source, location, \
          verified_by, limit, sort, cursor, include, received \"5\"",
         "sort: must be one of newest, oldest, highest, lowest, relevance, received \"best\"",
         "min_rating: must be a number from 1 to 5 with at most six decimal places, received \"true\"",

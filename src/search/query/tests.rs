@@ -22,6 +22,7 @@ fn json_values_follow_the_same_rules_by_their_types_or_as_strings() {
         (Parameter::HasReply, json!(true)),
         (Parameter::HasReply, json!("true")),
         (Parameter::HasReply, json!("False")),
+        (Parameter::HasPhotos, json!(true)),
         (Parameter::Rating, json!("5")),
         (Parameter::MinRating, json!("4.5")),
         (Parameter::Limit, json!("10")),

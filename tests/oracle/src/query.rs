@@ -101,7 +101,7 @@ fn is_right(name: &str, text: &str) -> bool {
         "include" => text
             .split(',')
             .all(|part| ["matches", "distribution"].contains(&part.trim())),
-        "has_reply" => ["true", "false"].contains(&&*text.to_ascii_lowercase()),
+        "has_reply" | "has_photos" => ["true", "false"].contains(&&*text.to_ascii_lowercase()),
         "sort" => ["newest", "oldest", "highest", "lowest", "relevance"].contains(&text),
         "cursor" => text.len() <= 256 && Cursor::parse(text).is_some(),
         "words" => text.len() <= 1024 && terms(&fold(text)).len() <= 16,

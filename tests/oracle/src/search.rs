@@ -17,7 +17,7 @@ use super::form::encode;
 use super::service::sample;
 use reviewd::model::insights::{Aspect, Insights, Polarity};
 use reviewd::model::{
-    Concept, OwnerReply, Rating, Review, Row, Taxonomy, Technician, Verification,
+    Concept, Media, OwnerReply, Rating, Review, Row, Taxonomy, Technician, Verification,
 };
 use reviewd::search::Tuning;
 use reviewd::search::filter::{Cursor, ReviewId, Sort, is_of_word};
@@ -249,6 +249,11 @@ impl Searched {
                 })
                 && meets("has_reply", &|has| {
                     review.owner_reply.is_some() == (has == "true")
+                })
+                && meets("has_photos", &|has| {
+                    let mut media = review.media.iter();
+                    let is_image = media.any(|one| one.media_type.starts_with("image/"));
+                    is_image == (has == "true")
                 })
                 && meets("source", &|source| fold(&review.source) == source)
                 && meets("language", &|asked| {
@@ -531,7 +536,7 @@ const PIECES: &str = "a|b|ab|aa|e|E\u{301}|é|\u{301}|ß|ẞ|ss|İ|ı|i|I|Σ|ς|
     sick |ill|Hospital |the |never |good|bad |Kinder |Söhne|rechnungen |Abrechnung|hijos |complaints |a b |fees ";
 
 /// Parameters besides `sort` and `limit`, with values to choose from, some more often than others.
-const PARAMETERS: [(&str, &str); 21] = [
+const PARAMETERS: [(&str, &str); 22] = [
     ("query", ""),
     ("query", ""),
     ("query", ""),
@@ -549,6 +554,7 @@ const PARAMETERS: [(&str, &str); 21] = [
     ("aspect", NAMES),
     ("polarity", "positive|neutral|negative"),
     ("has_reply", "true|false"),
+    ("has_photos", "true|false"),
     ("language", "en|EN-gb|fr|de"),
     ("source", "google|yelp"),
     ("location", "north|SOUTH|east"),
@@ -623,6 +629,7 @@ impl Source<'_> {
                 .list("|Ana Óses|Bo|Ana Óses,not in the taxonomy|Dr. Cy Lee"),
             mentioned_services: self.list("|wills|tax|wills,family"),
             location: self.list("|North|south").pop(),
+            media: self.media(),
             verified: verification.is_none() || self.below(2) == 0,
             verification,
             language: self.list("|en|en-GB|es|de").pop(),
@@ -630,6 +637,19 @@ impl Source<'_> {
             date: self.date(),
             ..TEMPLATE.clone()
         }
+    }
+
+    /// Nothing, a picture, a video, or both.
+    fn media(&mut self) -> Vec<Media> {
+        let types = self.list("|image/jpeg|video/mp4|video/mp4,image/png");
+        let media = types.into_iter().map(|media_type| Media {
+            url: "https://a.example/1".to_owned(),
+            alt: String::new(),
+            media_type,
+            thumbnail_url: None,
+            source_url: None,
+        });
+        media.collect()
     }
 
     /// Aspects that some reviews mention, each with one polarity or several.

@@ -32,7 +32,7 @@ const WORDS: &[(fn(&[u8]), &str)] = &[
     (
         query::check_query,
         "rating=|min_rating=|since=|until=|query=|mentions_technician=|mentions_service=|limit=|sort=|cursor=|utm=|&|&|&|\
-         r%61ting=|words=|aspect=|polarity=|has_reply=|=|1|5|9|100|0|.|5|newest|oldest|highest|2024-02-29|2023-02-29|true|\
+         r%61ting=|words=|aspect=|polarity=|has_reply=|has_photos=|=|1|5|9|100|0|.|5|newest|oldest|highest|2024-02-29|2023-02-29|true|\
          AQAFAAAAAHIx|AQIFAAAAAHIx|%|%C3%89|%c3|+|x|%00|Ünï|neutral|utm_source=a&fbclid=b|\
          rating=4&|r%61ting=5&|limit=100&|limit=101&|sort=oldest&",
     ),
