@@ -62,15 +62,20 @@ impl Pages {
                 });
             }
         }
-        let with_reply = self.snapshot.tallies.with_reply;
-        let is_dividing = with_reply > 0 && with_reply < self.stats.count;
-        if is_dividing && given.value("has_reply").is_empty() {
-            chips.push(Chip {
-                label: t.with_reply.clone(),
-                href: given.href_with("has_reply", "true"),
-                is_used: false,
-                remove_label: String::new(),
-            });
+        let tallies = &self.snapshot.tallies;
+        for (name, label, count) in [
+            ("has_photos", &t.with_photos, tallies.with_photos),
+            ("has_reply", &t.with_reply, tallies.with_reply),
+        ] {
+            let is_dividing = count > 0 && count < self.stats.count;
+            if is_dividing && given.value(name).is_empty() {
+                chips.push(Chip {
+                    label: label.clone(),
+                    href: given.href_with(name, "true"),
+                    is_used: false,
+                    remove_label: String::new(),
+                });
+            }
         }
         chips
     }
@@ -89,9 +94,7 @@ impl Pages {
             ("has_reply", _) => t.without_reply.clone(),
             ("has_photos", "true") => t.with_photos.clone(),
             ("has_photos", _) => t.without_photos.clone(),
-            ("verified_by", "business") => t.verified_values.business.clone(),
-            ("verified_by", "platform") => t.verified_values.platform.clone(),
-            ("verified_by", "account") => t.verified_values.account.clone(),
+            ("verified_by", words) => verification_label(t, words),
             ("mentions_service", id) => service_label(&self.snapshot, id).to_owned(),
             ("mentions_technician", person) => person.to_owned(),
             ("aspect", id) => aspect.map_or(id, |aspect| &aspect.label).to_owned(),
@@ -137,6 +140,13 @@ impl Pages {
             sources.push(entry(t, given, "source", &tally.value, label, tally.count));
         }
         push_menu(&mut menus, given, "source", &t.source, sources);
+        let mut verifications = Vec::new();
+        for tally in &tallies.verifications {
+            let label = verification_label(t, &tally.value);
+            let value = &tally.value;
+            verifications.push(entry(t, given, "verified_by", value, label, tally.count));
+        }
+        push_menu(&mut menus, given, "verified_by", &t.verified, verifications);
         let mut locations = Vec::new();
         for tally in &tallies.locations {
             let label = self.location_label(&tally.value).to_owned();
@@ -236,6 +246,20 @@ pub(super) fn orders(t: &Messages, given: &QueryParams) -> Vec<OrderEntry> {
     entries.collect()
 }
 
+/// Returns how reviews were verified, for one of the words of the filter `verified_by` or several.
+fn verification_label(t: &Messages, words: &str) -> String {
+    let mut labels = Vec::new();
+    for word in words.split(',') {
+        labels.push(match word.trim() {
+            "business" => t.verified_values.business.as_str(),
+            "platform" => t.verified_values.platform.as_str(),
+            "account" => t.verified_values.account.as_str(),
+            other => other,
+        });
+    }
+    labels.join(", ")
+}
+
 /// Returns a tone as a word for readers.
 pub(super) fn tone_label<'t>(t: &'t Messages, tone: &'t str) -> &'t str {
     match Polarity::parse(tone) {
@@ -262,6 +286,7 @@ pub(super) fn parameter_label<'t>(t: &'t Messages, name: &'t str) -> &'t str {
         "aspect" => &t.aspect,
         "polarity" => &t.tone,
         "has_reply" => &t.with_reply,
+        "has_photos" => &t.with_photos,
         "language" => &t.text_language,
         "location" => &t.location,
         "source" => &t.source,

@@ -2,6 +2,7 @@
 
 mod aspects;
 mod cards;
+mod filters;
 mod interface;
 
 use std::sync::Arc;

@@ -32,6 +32,8 @@ pub struct Tallies {
     pub verifications: Vec<Tally>,
     /// Reviews with a reply of the owner.
     pub with_reply: u64,
+    /// Reviews with photos.
+    pub with_photos: u64,
     /// Median number of days from a review to its reply; `None` without any.
     pub reply_days: Option<u32>,
     /// Reviews with one or two stars and without a reply.
@@ -61,6 +63,7 @@ impl Tallies {
         let mut locations = Counter::default();
         let mut verifications = Counter::default();
         let mut with_reply = 0;
+        let mut with_photos = 0;
         let mut reply_days: Vec<u32> = Vec::new();
         let mut low_unanswered = 0;
         let mut newest_low_unanswered = Vec::new();
@@ -82,6 +85,9 @@ impl Tallies {
             if let Some(state) = review.state() {
                 verifications.add(VerificationSet::word(state), review);
             }
+            if review.has_photos() {
+                with_photos += 1;
+            }
             if let Some(reply) = &review.owner_reply {
                 with_reply += 1;
                 let days = reply.date.days().saturating_sub(review.date.days());
@@ -101,6 +107,7 @@ impl Tallies {
             locations: locations.finish(),
             verifications: verifications.finish(),
             with_reply,
+            with_photos,
             reply_days: median(reply_days),
             low_unanswered,
             newest_low_unanswered,
