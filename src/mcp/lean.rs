@@ -1,6 +1,6 @@
 //! The short form of reviews in tool results: the parts that a model needs, in as few tokens as possible.
 //!
-//! It has id, author, rating, date, text and source, and, if present, the owner's reply, the mentions, the language, the
+//! It has id, author, rating, date, text, source and the address of its page, and, if present, the owner's reply, the mentions, the language, the
 //! location and how exact the date is. A review that is not verified says so, and names its platform.
 //! Pictures, links, members that are the same for every review, and the rest of very long members are only in
 //! `get_review`.
@@ -13,11 +13,11 @@ use crate::wire::text::truncate;
 /// Largest size in bytes of a text, a reply, or a list of names in the short form.
 pub(super) const BYTES_MAX: usize = 2_000;
 
-/// Appends the short form of `review`: at most about 16 kB.
+/// Appends the short form of `review`, whose page is at `url`: at most about 22 kB after it is cleaned.
 ///
 /// `"text_truncated": true` means that the text was cut after 2,000 bytes, or that a reply or a list of names was left
 /// out because it is longer.
-pub(super) fn push_lean(out: &mut Vec<u8>, review: &StoredReview<'_>) {
+pub(super) fn push_lean(out: &mut Vec<u8>, review: &StoredReview<'_>, url: &str) {
     let mut is_cut = false;
     let mut object = Object::begin(out);
     object
@@ -79,6 +79,7 @@ pub(super) fn push_lean(out: &mut Vec<u8>, review: &StoredReview<'_>) {
     if is_cut {
         object.raw("text_truncated", b"true");
     }
+    object.string("url", url);
     object.end();
 }
 
@@ -118,6 +119,7 @@ mod tests {
         push_lean(
             &mut out,
             &StoredReview::parse(review.to_string().as_bytes()),
+            "https://r.example/reviews/r1",
         );
         serde_json::from_slice(&out).expect("JSON")
     }
@@ -126,7 +128,7 @@ mod tests {
     fn absent_and_constant_members_are_left_out() {
         let mut expected = json!({
             "id": "r1", "author": "A \"B\" \\", "rating": 5, "date": "2024-01-01", "text": "Good.",
-            "source": "google", "mentioned_technicians": ["Ana"],
+            "source": "google", "mentioned_technicians": ["Ana"], "url": "https://r.example/reviews/r1",
         });
         assert_eq!(lean(&review()), expected);
         let mut answered = review();

@@ -45,6 +45,34 @@ pub(super) fn fit(value: Value) -> Vec<u8> {
     fit_within(value, ANSWER_BYTES_MAX)
 }
 
+/// Returns the object `value` with further members as JSON of at most [`ANSWER_BYTES_MAX`] bytes: `value` gets the room that
+/// `members` leave, each of which begins with a comma.
+pub(super) fn fit_with(value: Value, members: &[u8]) -> Vec<u8> {
+    let room = ANSWER_BYTES_MAX.saturating_sub(members.len());
+    let mut json = fit_within(value, room);
+    json.pop();
+    json.extend_from_slice(members);
+    json.push(b'}');
+    json
+}
+
+/// Adds a member to the end of the object `json`.
+pub(super) fn add_member(json: &mut Vec<u8>, key: &str, value: &[u8]) {
+    json.pop();
+    json.push(b',');
+    push_string(json, key);
+    json.push(b':');
+    json.extend_from_slice(value);
+    json.push(b'}');
+}
+
+/// Adds a member with a text to the end of the object `json`.
+pub(super) fn add_text(json: &mut Vec<u8>, key: &str, text: &str) {
+    let mut value = Vec::with_capacity(text.len() + 2);
+    push_string(&mut value, text);
+    add_member(json, key, &value);
+}
+
 /// Returns `value` as JSON of at most `bytes_max` bytes, as [`fit`] does.
 pub(super) fn fit_within(mut value: Value, bytes_max: usize) -> Vec<u8> {
     let mut json = value.to_string();

@@ -114,7 +114,7 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
         is_elsewhere.then(|| json!({"@type": "Organization", "name": review.publisher()}));
     json!({
         "@type": "Review",
-        "@id": format!("{}/reviews/{}", snapshot.base_url, review.id),
+        "@id": snapshot.review_url(&review.id),
         "datePublished": review.date,
         "author": {"@type": "Person", "name": name},
         "reviewRating": {"@type": "Rating", "ratingValue": review.rating, "bestRating": 5, "worstRating": 1},

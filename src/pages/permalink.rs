@@ -40,7 +40,7 @@ impl Pages {
             ("name", &self.layout.title),
             ("stars", &review.rating.to_string()),
         ]);
-        let url = format!("{}/reviews/{}", snapshot.base_url, review.id);
+        let url = snapshot.review_url(&review.id);
         let mut subjects = Vec::new();
         let mut related = None;
         for mention in &review.mentions {

@@ -51,6 +51,15 @@ pub fn add_resolved_names(out: &mut Vec<u8>, names: &[ResolvedParameter<'_>]) {
         return;
     }
     out.pop();
+    push_resolved_names(out, names);
+    out.push(b'}');
+}
+
+/// Appends a comma and the key `resolved_names` to the members of a JSON object, if there are `names`.
+pub fn push_resolved_names(out: &mut Vec<u8>, names: &[ResolvedParameter<'_>]) {
+    if names.is_empty() {
+        return;
+    }
     out.extend_from_slice(b",\"resolved_names\":");
     let mut array = Array::begin(out);
     for ResolvedParameter {
@@ -67,5 +76,4 @@ pub fn add_resolved_names(out: &mut Vec<u8>, names: &[ResolvedParameter<'_>]) {
         object.end();
     }
     array.end();
-    out.push(b'}');
 }

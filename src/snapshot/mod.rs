@@ -311,6 +311,12 @@ impl Snapshot {
         &self.reviews.body[start..end]
     }
 
+    /// Returns the address at which the review with this id can be read and cited.
+    #[must_use]
+    pub fn review_url(&self, id: &str) -> String {
+        format!("{}/reviews/{id}", self.base_url)
+    }
+
     /// Returns the review in `row`, parsed: a microsecond for each kilobyte.
     ///
     /// # Panics

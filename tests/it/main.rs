@@ -6,6 +6,7 @@
 )]
 
 mod access_log;
+mod answers;
 mod attacks;
 mod bodies;
 mod budgets;

@@ -65,7 +65,7 @@ fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Repl
         return Reply::Refuse(HttpError::UnknownReview);
     };
     if prefers_html(head.lines_from_last("accept")) {
-        return Reply::SeeOther(format!("{}/reviews/{id}", snapshot.base_url));
+        return Reply::SeeOther(snapshot.review_url(id));
     }
     let tag = snapshot.review_tag(row);
     let representation = Representation {

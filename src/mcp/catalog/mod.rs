@@ -10,9 +10,11 @@ use std::sync::Arc;
 use serde_json::{Map, Value, json};
 
 use super::jsonrpc::open_object;
+use super::lean::push_lean;
 use super::protocol::Revision;
 use super::resources;
 use super::result::{fit, push_result};
+use crate::model::Row;
 use crate::model::insights::Insights;
 use crate::search::query::Parameter;
 use crate::snapshot::{Resource, Snapshot};
@@ -136,7 +138,13 @@ impl Catalog {
 
     /// Returns the address at which the review with this id can be read and cited.
     pub(super) fn review_url(&self, id: &str) -> String {
-        format!("{}/reviews/{id}", self.snapshot.base_url)
+        self.snapshot.review_url(id)
+    }
+
+    /// Appends the short form of the review at `row`, with the address of its page.
+    pub(super) fn push_listed(&self, out: &mut Vec<u8>, row: Row) {
+        let review = self.snapshot.stored_review(row);
+        push_lean(out, &review, &self.snapshot.review_url(review.id));
     }
 }
 

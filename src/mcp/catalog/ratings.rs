@@ -57,7 +57,7 @@ fn replies(snapshot: &Snapshot) -> Value {
             "id": id,
             "rating": snapshot.index.rating(*row).stars(),
             "date": snapshot.index.date(*row).to_string(),
-            "url": format!("{}/reviews/{id}", snapshot.base_url),
+            "url": snapshot.review_url(id),
         }));
     }
     json!({

@@ -8,14 +8,14 @@ use super::arguments::Arguments;
 use super::lookup::find;
 use crate::mcp::catalog::{Catalog, Named, SECTIONS, percent, rating_figures};
 use crate::mcp::request_work::RequestWork;
-use crate::mcp::result::{fit, fit_within};
+use crate::mcp::result::{fit_with, fit_within};
 use crate::model::Rating;
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::filter::{Filter, Query, RatingSet, Sort, TERMS_MAX, Words};
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
 use crate::search::rank::{self, can_rank};
-use crate::search::resolved::{ResolvedParameter, add_resolved_names};
+use crate::search::resolved::{ResolvedParameter, push_resolved_names};
 use crate::search::run::{Scratch, run};
 use crate::wire::date::Date;
 use crate::wire::sentence::sentences;
@@ -196,10 +196,10 @@ pub(super) fn get_aspect_sentiment(
         "with_text": insights.coverage.with_text,
         "with_aspect": insights.coverage.with_aspect,
     })));
-    let mut json = fit(answer);
+    let mut names = Vec::new();
     let told = ResolvedParameter::told("aspect", found.resolved);
-    add_resolved_names(&mut json, told.as_slice());
-    Ok(json)
+    push_resolved_names(&mut names, told.as_slice());
+    Ok(fit_with(answer, &names))
 }
 
 /// Returns reviews that fit the words of an aspect best, and that the figures do not count.
@@ -233,6 +233,7 @@ fn beyond(
         let review = catalog.snapshot.stored_review(row);
         reviews.push(json!({
             "id": id,
+            "author": review.author.decode(),
             "rating": review.rating,
             "date": review.date,
             "text": truncate(&review.text.decode(), QUOTE_BYTES_MAX),

@@ -5,25 +5,27 @@ use serde_json::json;
 use super::Members;
 use super::arguments::{Arguments, FoundByName};
 use crate::mcp::catalog::{Catalog, rating_figures};
-use crate::mcp::jsonrpc::open_object;
-use crate::mcp::lean::push_lean;
 use crate::mcp::request_work::RequestWork;
+use crate::mcp::result::{add_text, fit_with};
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
-use crate::search::resolved::{ResolvedParameter, add_resolved_names};
+use crate::search::resolved::{ResolvedParameter, push_resolved_names};
 use crate::search::run::{Page, Scratch, run};
 use crate::snapshot::StoredReview;
 
-/// Returns one complete review.
+/// Returns one complete review, with the address of its page.
 pub(super) fn get_review(
     catalog: &Catalog,
     members: &Members,
     _work: &mut RequestWork,
 ) -> Result<Vec<u8>, Issues> {
     let row = find_review(catalog, members)?;
-    Ok(catalog.snapshot.review(row).to_vec())
+    let mut json = catalog.snapshot.review(row).to_vec();
+    let url = catalog.review_url(catalog.snapshot.index.id(row));
+    add_text(&mut json, "url", &url);
+    Ok(json)
 }
 
 /// Returns one review in the format of the `fetch` tool of ChatGPT connectors.
@@ -147,26 +149,32 @@ fn mentioned(
         Some(snapshot.index.date(*row).to_string())
     };
     let (rating_value, distribution) = rating_figures(counts);
-    let mut json = open_object(json!({
+    let figures = json!({
         key: entry.value,
         "mention_count": newest.matched,
         "rating_value": rating_value,
         "distribution": distribution,
         "earliest": day(&oldest),
         "latest": day(&newest),
-    }));
-    json.extend_from_slice(b",\"newest_reviews\":[");
+    });
+    let mut members = b",\"newest_reviews\":[".to_vec();
     for (index, row) in newest.rows.iter().enumerate() {
-        if index > 0 {
-            json.push(b',');
+        if members.len() > NEWEST_BYTES_MAX {
+            break;
         }
-        push_lean(&mut json, &snapshot.stored_review(*row));
+        if index > 0 {
+            members.push(b',');
+        }
+        catalog.push_listed(&mut members, *row);
     }
-    json.extend_from_slice(b"]}");
+    members.push(b']');
     let told = ResolvedParameter::told(argument, found.resolved);
-    add_resolved_names(&mut json, told.as_slice());
-    json
+    push_resolved_names(&mut members, told.as_slice());
+    fit_with(figures, &members)
 }
+
+/// Bytes of the newest reviews after which no further one is listed, so that the figures have room.
+const NEWEST_BYTES_MAX: usize = 12_000;
 
 /// Number of newest reviews in the result for a person or a service.
 const NEWEST_MAX: u8 = 3;

@@ -9,11 +9,11 @@ use super::arguments::{Arguments, is_added_by_client, problem_of, unknown};
 use super::lookup::title;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::clean::clean;
-use crate::mcp::lean::{BYTES_MAX, push_lean};
+use crate::mcp::lean::BYTES_MAX;
 use crate::mcp::request_work::RequestWork;
-use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY};
+use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY, add_member, add_text, fit};
 use crate::model::Row;
-use crate::search::envelope::{ENVELOPE_BYTES_MAX, push_head, push_tail};
+use crate::search::envelope::{HEAD_BYTES_MAX, push_head, push_tail};
 use crate::search::filter::{Filter, Query, Sort, TERMS_MAX, Term, Words, is_of_word};
 use crate::search::fold::{find_folded, fold};
 use crate::search::hints::{Hint, hints};
@@ -63,9 +63,12 @@ pub(super) fn search_reviews(
         let mut page = rank::search(index, &query, scratch);
         work.total.spend(scratch.spent());
         if page.matched > 0 {
-            let mut json = render(catalog, &page, &query);
-            add_included(&mut json, catalog, &page, &query, scratch);
-            return Ok(json);
+            let mut tail = tail_of(catalog, &query);
+            if query.include.distribution {
+                let counts = include::distribution(index, &query.filter, scratch).to_string();
+                add_member(&mut tail, "distribution", counts.as_bytes());
+            }
+            return Ok(render(catalog, &page, &query, &tail));
         }
         // Nothing matches: list reviews that fit some of the words, and suggest what to try.
         let hints = hints(index, &query, scratch, &mut work.hints);
@@ -77,44 +80,10 @@ pub(super) fn search_reviews(
             page.matched = 0;
         }
         let hint = advise(catalog, &query, &hints, page.ranked.unwrap_or(0));
-        let mut json = render(catalog, &page, &query);
-        json.pop();
-        json.extend_from_slice(b",\"hint\":");
-        push_string(&mut json, &hint);
-        json.push(b'}');
-        Ok(json)
+        let mut tail = tail_of(catalog, &query);
+        add_text(&mut tail, "hint", truncate(&hint, HINT_BYTES_MAX));
+        Ok(render(catalog, &page, &query, &tail))
     })
-}
-
-/// Adds the keys that the argument `include` asks for: counts by star, and where the words are in each text as it is
-/// listed.
-fn add_included(
-    json: &mut Vec<u8>,
-    catalog: &Catalog,
-    page: &Page,
-    query: &Query<'_>,
-    scratch: &mut Scratch,
-) {
-    let snapshot = &catalog.snapshot;
-    let mut added = Members::new();
-    if query.include.distribution {
-        let counts = include::distribution(&snapshot.index, &query.filter, scratch);
-        added.insert("distribution".to_owned(), counts);
-    }
-    if query.include.matches {
-        let mut matches = Members::new();
-        for row in &page.rows {
-            let review = clean(snapshot.review(*row));
-            let text = StoredReview::parse(&review).text.decode();
-            let ranges = include::matches(&text, &query.filter, BYTES_MAX);
-            matches.insert(snapshot.index.id(*row).to_owned(), ranges);
-        }
-        added.insert("matches".to_owned(), matches.into());
-    }
-    for (key, value) in added {
-        json.pop();
-        json.extend_from_slice(format!(",\"{key}\":{value}}}").as_bytes());
-    }
 }
 
 /// Returns the reviews with the name of an unknown person as words, if there are any: the business may list no people.
@@ -155,12 +124,9 @@ fn search_name_as_word(
         "{listed}; the listed reviews have the name as a word, {} in total.",
         page.matched
     );
-    let mut json = render(catalog, &page, &found);
-    json.pop();
-    json.extend_from_slice(b",\"hint\":");
-    push_string(&mut json, &hint);
-    json.push(b'}');
-    Some(json)
+    let mut tail = tail_of(catalog, &found);
+    add_text(&mut tail, "hint", &hint);
+    Some(render(catalog, &page, &found, &tail))
 }
 
 /// Returns the same search by relevance: of its words, or of those of `query`.
@@ -266,7 +232,7 @@ pub(super) fn list_reviews_since(
         query.filter.since = since;
         let page = run(&catalog.snapshot.index, &query, scratch);
         work.total.spend(scratch.spent());
-        Ok(render(catalog, &page, &query))
+        Ok(render(catalog, &page, &query, &tail_of(catalog, &query)))
     })
 }
 
@@ -322,55 +288,74 @@ pub(super) fn search(
             })
         };
         let results: Vec<Value> = page.rows.iter().map(found).collect();
-        Ok(json!({ "results": results }).to_string().into_bytes())
+        Ok(fit(json!({ "results": results })))
     })
 }
 
-/// Renders a page of abridged reviews.
+/// Returns the JSON after the reviews of a page: the optional keys that every search may have.
+fn tail_of(catalog: &Catalog, query: &Query<'_>) -> Vec<u8> {
+    let mut tail = Vec::new();
+    push_tail(&mut tail, query.ignored);
+    let names = resolved_names(&catalog.snapshot.index, &query.filter);
+    add_resolved_names(&mut tail, &names);
+    tail
+}
+
+/// Renders a page of abridged reviews, and where the words are in them if `include` asks for it.
 ///
-/// The size of the JSON is bounded: if not all rows fit, the page ends early and `next_cursor` continues after its last
-/// review, so no review is lost.
-fn render(catalog: &Catalog, page: &Page, query: &Query<'_>) -> Vec<u8> {
-    let snapshot = &catalog.snapshot;
+/// The size of the JSON is bounded: the reviews get the room that `tail` leaves. If not all rows fit, the page ends early
+/// and `next_cursor` continues after its last review, so no review is lost.
+fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, tail: &[u8]) -> Vec<u8> {
+    let room = ANSWER_BYTES_MAX.saturating_sub(HEAD_BYTES_MAX + tail.len());
     let mut reviews = Vec::with_capacity(page.rows.len() * 512);
+    let mut matches = b"{".to_vec();
     let mut returned = 0_usize;
     for row in &page.rows {
-        let end = reviews.len();
+        let reviews_end = reviews.len();
+        let matches_end = matches.len();
         if returned > 0 {
             reviews.push(b',');
+            matches.push(b',');
         }
-        push_lean(&mut reviews, &snapshot.stored_review(*row));
-        push_url(&mut reviews, catalog, *row);
-        if reviews.len() > REVIEWS_BYTES_MAX && returned > 0 {
-            reviews.truncate(end);
+        catalog.push_listed(&mut reviews, *row);
+        if query.include.matches {
+            push_matches(&mut matches, catalog, *row, &query.filter);
+        }
+        if reviews.len() + matches.len() > room && returned > 0 {
+            reviews.truncate(reviews_end);
+            matches.truncate(matches_end);
             break;
         }
         returned += 1;
     }
+    matches.push(b'}');
     // The order by relevance has no next page.
     let next = match returned.checked_sub(1) {
         Some(last) if page.rows.len() > returned && page.ranked.is_none() => {
-            cursor_at(&snapshot.index, page.rows[last], query.sort)
+            cursor_at(&catalog.snapshot.index, page.rows[last], query.sort)
         }
         _ => page.next,
     };
     let cursor = next.map(|next| next.render());
     let cursor = cursor.as_ref().map_or(&b""[..], |text| text.as_bytes());
-    let mut json = Vec::with_capacity(reviews.len() + ENVELOPE_BYTES_MAX);
+    let mut json = Vec::with_capacity(reviews.len() + HEAD_BYTES_MAX + tail.len());
     push_head(&mut json, page.matched, page.ranked, returned, Some(cursor));
     json.extend_from_slice(&reviews);
-    push_tail(&mut json, query.ignored);
-    let names = resolved_names(&snapshot.index, &query.filter);
-    add_resolved_names(&mut json, &names);
+    json.extend_from_slice(tail);
+    if query.include.matches {
+        add_member(&mut json, "matches", &matches);
+    }
     json
 }
 
-/// Appends the address of the review's page to the object at the end of `json`.
-fn push_url(json: &mut Vec<u8>, catalog: &Catalog, row: Row) {
-    json.pop();
-    json.extend_from_slice(b",\"url\":");
-    push_string(json, &catalog.review_url(catalog.snapshot.index.id(row)));
-    json.push(b'}');
+/// Appends a member with the id of a review, and where the words are in its text as it is listed.
+fn push_matches(out: &mut Vec<u8>, catalog: &Catalog, row: Row, filter: &Filter<'_>) {
+    let review = clean(catalog.snapshot.review(row));
+    let review = StoredReview::parse(&review);
+    let ranges = include::matches(&review.text.decode(), filter, BYTES_MAX);
+    push_string(out, review.id);
+    out.push(b':');
+    out.extend_from_slice(ranges.to_string().as_bytes());
 }
 
 /// What a search has found in a text.
@@ -391,6 +376,7 @@ fn find_in<'t>(text: &'t str, words: Option<Words<'_>>) -> FoundInText<'t> {
         let rest = &text[range.end..];
         let word_end = rest.find(|character: char| !is_of_word(character));
         let word = &text[range.start..range.end + word_end.unwrap_or(rest.len())];
+        let word = truncate(word, FOUND_BYTES_MAX);
         if found.len() < FOUND_MAX && !found.contains(&word) {
             found.push(word);
         }
@@ -411,6 +397,12 @@ fn find_in<'t>(text: &'t str, words: Option<Words<'_>>) -> FoundInText<'t> {
 /// Words found that a title names.
 const FOUND_MAX: usize = 5;
 
+/// Bytes after which such a word is cut: scripts without spaces have long ones.
+const FOUND_BYTES_MAX: usize = 60;
+
+/// Longest hint in bytes; the rest of a longer one is left out.
+const HINT_BYTES_MAX: usize = 3_000;
+
 /// Bytes of a text in which the words of a result are found.
 const SEARCHED_BYTES_MAX: usize = 8_192;
 
@@ -428,6 +420,3 @@ thread_local! {
     /// The buffers of a thread, which runs one search at a time.
     static MEMORY: RefCell<(Buffers, Scratch)> = RefCell::default();
 }
-
-/// Bytes available for reviews in a response.
-const REVIEWS_BYTES_MAX: usize = ANSWER_BYTES_MAX - ENVELOPE_BYTES_MAX;
