@@ -55,8 +55,8 @@ pub fn is_archive(bytes: &[u8]) -> bool {
 /// # Errors
 /// If it cannot be read, has no reviews, or those of several places.
 pub fn unpack(bytes: &[u8], place: Option<&str>) -> Result<Vec<ArchivedFile>, ReadError> {
-    let failed = |error| ReadError::whole(format!("is an archive that cannot be read: {error}"));
-    let mut archive = ZipArchive::new(Cursor::new(bytes)).map_err(failed)?;
+    let mut archive = ZipArchive::new(Cursor::new(bytes))
+        .map_err(|error| ReadError::whole(format!("is an archive that cannot be read: {error}")))?;
     if archive.len() > FILES_MAX {
         return Err(ReadError::whole(format!(
             "is an archive of more than {FILES_MAX} files"
@@ -108,20 +108,21 @@ struct Place {
     files: Vec<String>,
 }
 
+/// Whether `name` names a place, by the business or by the folder.
+fn is_named(place: &Place, name: &str) -> bool {
+    normal(&place.label) == normal(name) || place.folder.ends_with(name)
+}
+
 fn choose(places: Vec<Place>, asked: Option<&str>) -> Result<Place, ReadError> {
     let labels: Vec<String> = places
         .iter()
         .map(|place| format!("{:?}", place.label))
         .collect();
     let labels = labels.join(", ");
-    let is_asked = |place: &Place| {
-        asked.is_none_or(|asked| {
-            normal(&place.label) == normal(asked)
-                || place.folder == asked
-                || place.folder.ends_with(asked)
-        })
-    };
-    let mut fitting: Vec<Place> = places.into_iter().filter(is_asked).collect();
+    let mut fitting = places;
+    if let Some(asked) = asked {
+        fitting.retain(|place| is_named(place, asked));
+    }
     match (fitting.pop(), fitting.is_empty()) {
         (Some(place), true) => Ok(place),
         (Some(_), false) => Err(ReadError::whole(format!(

@@ -87,16 +87,19 @@ impl<'t> CsvTable<'t> {
             counted = start + blank;
             let bytes = &self.text.as_bytes()[counted..end];
             let marks = marks(bytes, self.delimiter);
-            let line_of = |offset: usize| line + line_ends(&bytes[..offset]);
             if let Some(opened) = marks.unclosed {
                 is_over = true;
+                let opened_line = line + line_ends(&bytes[..opened]);
                 let message = "a quotation mark opens here and is never closed";
-                return Some(Err(ReadError::at(line_of(opened), message)));
+                return Some(Err(ReadError::at(opened_line, message)));
             }
+            let misplaced = marks
+                .misplaced
+                .map(|offset| line + line_ends(&bytes[..offset]));
             Some(Ok(TableRow {
                 line,
                 cells: record.iter().map(str::to_owned).collect(),
-                misplaced: marks.misplaced.map(line_of),
+                misplaced,
             }))
         })
     }

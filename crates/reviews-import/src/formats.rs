@@ -92,9 +92,10 @@ pub(super) fn is_usual(field: Field, name: &str) -> bool {
 impl SourceFormat {
     /// Returns the fields, each with the names of its columns.
     pub(super) fn fields(&self) -> &BTreeMap<Field, String> {
-        match self.is_generic() {
-            true => &TABLE.usual,
-            false => &self.fields,
+        if self.is_generic() {
+            &TABLE.usual
+        } else {
+            &self.fields
         }
     }
 
@@ -113,12 +114,14 @@ impl SourceFormat {
 
     /// The number of marks that the shape has, and of all marks.
     fn marks_in(&self, shape: &Shape) -> MarkCounts {
-        let marks = self.marks.split_whitespace();
-        let is_present = |mark: &&str| mark.split('|').any(|name| shape.has(name));
-        MarkCounts {
-            present: marks.clone().filter(is_present).count(),
-            all: marks.count(),
+        let mut counts = MarkCounts { present: 0, all: 0 };
+        for mark in self.marks.split_whitespace() {
+            counts.all += 1;
+            if mark.split('|').any(|name| shape.has(name)) {
+                counts.present += 1;
+            }
         }
+        counts
     }
 }
 

@@ -8,6 +8,9 @@ use reviewd_wire::text::hex;
 /// Longest prefix of an id with the source's name, by which people see where a review is from.
 const PREFIX_MAX: usize = 24;
 
+/// Hexadecimal digits of the digest in an id: 128 bits.
+const HASH_CHARS: usize = 32;
+
 /// Digits of a position in the ids of reviews without dates, and the largest position.
 const NUMBER_CHARS: usize = 7;
 const NUMBER_MAX: u64 = 9_999_999;
@@ -42,7 +45,10 @@ pub(super) fn undated_hash(id: &str) -> Option<&str> {
     let (_, number) = head.rsplit_once('-')?;
     let is_number =
         number.len() == NUMBER_CHARS && number.bytes().all(|byte| byte.is_ascii_digit());
-    (is_number && hash.len() == 32).then_some(hash)
+    if !is_number || hash.len() != HASH_CHARS {
+        return None;
+    }
+    Some(hash)
 }
 
 /// Returns the name of the source and 128 bits of the SHA-256 of it and `parts`, each preceded by its length.
@@ -58,7 +64,7 @@ fn derived(source: &str, parts: &[&str]) -> String {
     if !id.is_empty() {
         id.push('-');
     }
-    id.push_str(&hex(&hash.finalize()[..16]));
+    id.push_str(&hex(&hash.finalize()[..HASH_CHARS / 2]));
     id
 }
 

@@ -101,10 +101,11 @@ pub(super) fn find<'t>(text: &'t str, rules: ListRules<'_>) -> Result<FoundLists
         let is_found = lists[before..].iter().any(|list| list.is_reviews);
         if rules.list.is_none() {
             let of_document = lists.split_off(before);
-            match is_found {
-                true => lists.extend(of_document.into_iter().filter(|list| list.is_reviews)),
+            if is_found {
+                lists.extend(of_document.into_iter().filter(|list| list.is_reviews));
+            } else {
                 // A list of something else, or a review with unknown keys: its columns are named in the error.
-                false => lists.push(unknown(document, of_document)),
+                lists.push(unknown(document, of_document));
             }
         }
         let is_element = lists[before..]
@@ -314,13 +315,6 @@ fn choose<'t>(
     mut lists: Vec<ObjectList<'t>>,
     rules: ListRules<'_>,
 ) -> Result<Vec<ObjectList<'t>>, ReadError> {
-    let paths = |lists: &[ObjectList<'_>]| {
-        let mut counts: BTreeMap<String, usize> = BTreeMap::new();
-        for list in lists.iter().filter(|list| list.is_reviews) {
-            *counts.entry(list.path.join(".")).or_default() += list.elements.len();
-        }
-        counts
-    };
     if let Some(asked) = rules.list {
         let known: Vec<String> = lists.iter().map(|list| list.path.join(".")).collect();
         lists.retain(|list| list.path.join(".") == asked);
@@ -330,30 +324,39 @@ fn choose<'t>(
                 "has no list at {asked:?} (--list); the lists of objects are: {known}"
             )));
         }
-    } else if let Some(place) = rules.place {
-        let is_place = |key: &String| key == place || normal(key) == normal(place);
-        let is_in_place = |list: &ObjectList<'_>| list.path.iter().any(is_place);
-        if lists.iter().any(is_in_place) {
-            lists.retain(is_in_place);
-        }
+    } else if let Some(place) = rules.place
+        && lists.iter().any(|list| is_in_place(list, place))
+    {
+        lists.retain(|list| is_in_place(list, place));
     }
-    let counts = paths(&lists);
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    for list in lists.iter().filter(|list| list.is_reviews) {
+        *counts.entry(list.path.join(".")).or_default() += list.elements.len();
+    }
     // `a.reviews` beside `b.reviews` are those of two places.
-    let is_page = |path: &String| {
-        path.split('.')
-            .all(|key| key.is_empty() || LISTS.contains(&key))
-    };
-    if counts.len() > 1 && !counts.keys().all(is_page) {
-        let shown = counts
+    if counts.len() > 1 && !counts.keys().all(|path| is_usual_path(path)) {
+        let shown: Vec<String> = counts
             .iter()
-            .map(|(path, count)| format!("{path} ({count})"));
-        let shown: Vec<String> = shown.collect();
+            .map(|(path, count)| format!("{path} ({count})"))
+            .collect();
         return Err(ReadError::whole(format!(
             "has reviews of several places or lists: choose one with --place KEY or --list PATH: {}",
             shown.join(", ")
         )));
     }
     Ok(lists)
+}
+
+/// Whether a key around a list names this place.
+fn is_in_place(list: &ObjectList<'_>, place: &str) -> bool {
+    let mut keys = list.path.iter();
+    keys.any(|key| key == place || normal(key) == normal(place))
+}
+
+/// Whether all keys of a path are usual names of lists, which no place has.
+fn is_usual_path(path: &str) -> bool {
+    path.split('.')
+        .all(|key| key.is_empty() || LISTS.contains(&key))
 }
 
 /// Adds to each element the line on which it begins.
@@ -409,21 +412,25 @@ fn join_comments(review: &mut Value) {
 pub(super) fn looks_like_review(value: &Value, mapping: &Mapping) -> bool {
     let mut shape = Shape::default();
     shape.add(value);
-    let has = |field: Field| {
-        let is_known = shape
-            .columns
-            .iter()
-            .any(|column| is_usual(field, &column.normal));
-        let mut mapped = mapping.iter().filter(|mapped| mapped.field == field);
-        is_known || mapped.any(|mapped| shape.written(&mapped.column).is_some())
-    };
     let is_recommendation = shape.has("recommendationtype") && shape.has("createdtime");
     let is_schema = shape.has("reviewrating.ratingvalue") || shape.has("reviewrating");
-    let is_rated = has(Field::Rating) || is_schema || shape.has("usercomment.starrating");
-    let is_written = [Field::Author, Field::Date, Field::Text]
+    let is_rated = has_field(&shape, Field::Rating, mapping)
+        || is_schema
+        || shape.has("usercomment.starrating");
+    let others = [Field::Author, Field::Date, Field::Text]
         .into_iter()
-        .filter(|field| has(*field));
-    is_recommendation || (is_rated && is_written.count() >= 2)
+        .filter(|field| has_field(&shape, *field, mapping));
+    is_recommendation || (is_rated && others.count() >= 2)
+}
+
+/// Whether a column has a usual name of the field, or the one that the operator named.
+fn has_field(shape: &Shape, field: Field, mapping: &Mapping) -> bool {
+    let mut columns = shape.columns.iter();
+    if columns.any(|column| is_usual(field, &column.normal)) {
+        return true;
+    }
+    let mut mapped = mapping.iter().filter(|mapped| mapped.field == field);
+    mapped.any(|mapped| shape.written(&mapped.column).is_some())
 }
 
 impl Element<'_> {

@@ -85,15 +85,16 @@ fn collect_reviews(value: &Value, line: u64, depth: usize, found: &mut Vec<Marke
 }
 
 fn is_schema_review(value: &Value) -> bool {
-    let is_review = |name: &Value| {
-        let name = name.as_str().unwrap_or_default();
-        let name = name.rsplit(['/', ':']).next().unwrap_or_default();
-        ["Review", "UserReview", "EmployerReview"].contains(&name)
-    };
     match &value["@type"] {
-        Value::Array(names) => names.iter().any(is_review),
-        name => is_review(name),
+        Value::Array(names) => names.iter().any(is_review_type),
+        name => is_review_type(name),
     }
+}
+
+fn is_review_type(name: &Value) -> bool {
+    let name = name.as_str().unwrap_or_default();
+    let name = name.rsplit(['/', ':']).next().unwrap_or_default();
+    ["Review", "UserReview", "EmployerReview"].contains(&name)
 }
 
 /// Finds the reviews in an XML document.

@@ -86,7 +86,10 @@ fn valid(url: &str) -> Option<String> {
         Some(rest) => format!("https://{rest}"),
         None => url.to_owned(),
     };
-    (url.len() <= URL_BYTES_MAX && is_absolute_url(&url)).then_some(url)
+    if url.len() > URL_BYTES_MAX || !is_absolute_url(&url) {
+        return None;
+    }
+    Some(url)
 }
 
 /// Returns the media type by the end of the path; an unknown one is a picture.

@@ -109,14 +109,16 @@ fn on_white(picture: &DynamicImage) -> RgbImage {
     let mut opaque = RgbImage::new(source.width(), source.height());
     for (from, to) in source.pixels().zip(opaque.pixels_mut()) {
         let [red, green, blue, alpha] = from.0;
-        let blend = |value: u8| {
-            let alpha = u16::from(alpha);
-            let mixed = (u16::from(value) * alpha + 255 * (255 - alpha)) / 255;
-            u8::try_from(mixed).unwrap_or(u8::MAX)
-        };
-        *to = Rgb([blend(red), blend(green), blend(blue)]);
+        *to = Rgb([red, green, blue].map(|value| blend(value, alpha)));
     }
     opaque
+}
+
+/// Mixes a value with white.
+fn blend(value: u8, alpha: u8) -> u8 {
+    let alpha = u16::from(alpha);
+    let mixed = (u16::from(value) * alpha + 255 * (255 - alpha)) / 255;
+    u8::try_from(mixed).unwrap_or(u8::MAX)
 }
 
 #[cfg(test)]

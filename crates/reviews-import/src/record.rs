@@ -94,10 +94,10 @@ fn parse_pair(pair: &str) -> Result<MappedField, String> {
     let (name, column) = pair
         .split_once('=')
         .ok_or_else(|| format!("`{pair}` is not of the form field=column"))?;
-    let field = Field::deserialize(StrDeserializer::new(name.trim()));
-    let unknown = |error: NameError| error.to_string().replacen("variant", "field", 1);
+    let field = Field::deserialize(StrDeserializer::new(name.trim()))
+        .map_err(|error: NameError| error.to_string().replacen("variant", "field", 1))?;
     Ok(MappedField {
-        field: field.map_err(unknown)?,
+        field,
         column: column.trim().to_owned(),
     })
 }
@@ -152,7 +152,7 @@ impl Record {
     /// Returns the trimmed value of `field`; `None` if it is empty.
     pub(super) fn filled(&self, field: Field) -> Option<&str> {
         let value = self.value(field)?.trim();
-        (!value.is_empty()).then_some(value)
+        Some(value).filter(|value| !value.is_empty())
     }
 
     /// Records an error: `field` is `what`, not a single value. URLs are optional, so errors in them are ignored.

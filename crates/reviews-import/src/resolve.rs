@@ -32,13 +32,13 @@ pub(super) struct ResolvedText {
 
 impl Resolved {
     pub(super) fn from_text(text: String) -> Resolved {
-        match text.trim().is_empty() {
-            true => Resolved::Blank,
-            false => Resolved::Text(ResolvedText {
-                text,
-                ..ResolvedText::default()
-            }),
+        if text.trim().is_empty() {
+            return Resolved::Blank;
         }
+        Resolved::Text(ResolvedText {
+            text,
+            ..ResolvedText::default()
+        })
     }
 
     /// Returns the text, or "".
@@ -161,7 +161,10 @@ fn joined_name(object: &Map<String, Value>) -> Option<String> {
     let first = text_of(object, "firstname givenname");
     let last = text_of(object, "lastname familyname surname");
     let parts: Vec<String> = first.into_iter().chain(last).collect();
-    (!parts.is_empty()).then(|| parts.join(" "))
+    if parts.is_empty() {
+        return None;
+    }
+    Some(parts.join(" "))
 }
 
 /// The value of an object whose only key is a language, such as `{"en": "Good."}`. Of several languages it is not known
@@ -170,7 +173,8 @@ fn language_map(object: &Map<String, Value>) -> Option<&Value> {
     let mut pairs = object.iter();
     let (language, value) = pairs.next()?;
     let is_language = is_language_tag(language) && language.split('-').next()?.len() <= 3;
-    (is_language && pairs.next().is_none()).then_some(value)
+    let is_only = pairs.next().is_none();
+    Some(value).filter(|_| is_language && is_only)
 }
 
 #[cfg(test)]

@@ -103,7 +103,8 @@ impl Shape {
     /// The columns with this normal name.
     pub(super) fn named(&self, normal: &str) -> impl Iterator<Item = usize> {
         let columns = self.columns.iter().enumerate();
-        columns.filter_map(move |(at, column)| (column.normal == normal).then_some(at))
+        let named = columns.filter(move |(_, column)| column.normal == normal);
+        named.map(|(at, _)| at)
     }
 
     /// Whether a column with this normal name has a value or is empty.
@@ -113,28 +114,25 @@ impl Shape {
 
     /// The column that the operator named, as written or nearly so.
     pub(super) fn written(&self, name: &str) -> Option<usize> {
-        let exact = self
-            .columns
-            .iter()
-            .position(|column| column.name.trim() == name);
-        let plain = name.split('.').map(normal).collect::<Vec<_>>().join(".");
-        let same = || self.named(&plain).next();
-        let whole = normal(name);
-        let joined = || {
-            self.columns
-                .iter()
-                .position(|column| normal(&column.name) == whole)
-        };
-        exact.or_else(same).or_else(joined)
+        let mut columns = self.columns.iter();
+        if let Some(exact) = columns.position(|column| column.name.trim() == name) {
+            return Some(exact);
+        }
+        let keys: Vec<String> = name.split('.').map(normal).collect();
+        if let Some(same) = self.named(&keys.join(".")).next() {
+            return Some(same);
+        }
+        let joined = keys.concat();
+        let mut columns = self.columns.iter();
+        columns.position(|column| normal(&column.name) == joined)
     }
 }
 
 impl SourceColumn {
     fn new(keys: &[String], name: String) -> SourceColumn {
-        let is_wrapper = |key: &String| WRAPPERS.contains(&key.as_str());
         let wrappers = keys[..keys.len() - 1]
             .iter()
-            .take_while(|key| is_wrapper(key));
+            .take_while(|key| WRAPPERS.contains(&key.as_str()));
         let own = &keys[wrappers.count()..];
         let normal: Vec<String> = own.iter().map(|key| normal(key)).collect();
         SourceColumn {
@@ -172,9 +170,10 @@ impl SourceColumn {
         if self.values.contains(&text) {
             return;
         }
-        match self.values.len() < VALUES_MAX && text.len() <= VALUE_BYTES_MAX {
-            true => self.values.push(text),
-            false => self.has_more = true,
+        if self.values.len() < VALUES_MAX && text.len() <= VALUE_BYTES_MAX {
+            self.values.push(text);
+        } else {
+            self.has_more = true;
         }
     }
 

@@ -127,6 +127,13 @@ pub(super) struct StatusColumn<'c> {
     pub(super) is_named: bool,
 }
 
+impl StatusColumn<'_> {
+    /// Whether the operator's `name` is that of the column, as written or nearly so.
+    fn is_called(&self, name: &str) -> bool {
+        name == self.name || normal(name) == self.normal
+    }
+}
+
 /// How to read the values of a status column.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StatusRule {
@@ -155,11 +162,11 @@ pub(super) fn rule_of(
     column: &StatusColumn<'_>,
     options: &StatusOptions,
 ) -> Result<Option<StatusRule>, StatusError> {
-    let is_same = |name: &str| name == column.name || normal(name) == column.normal;
-    if let Some(asked) = options.published_if.iter().find(|one| is_same(&one.column)) {
+    let mut published_if = options.published_if.iter();
+    if let Some(asked) = published_if.find(|one| column.is_called(&one.column)) {
         return Ok(Some(StatusRule::Listed(asked.values.clone())));
     }
-    if options.ignored.iter().any(|name| is_same(name)) {
+    if options.ignored.iter().any(|name| column.is_called(name)) {
         return Ok(None);
     }
     let Some(sense) = sense_of(column) else {
@@ -172,35 +179,34 @@ pub(super) fn rule_of(
         .collect();
     let rule = match sense {
         Sense::Hidden => StatusRule::Hidden,
-        Sense::Shown => {
-            let is_answer = |value: &&String| {
-                let value = normal(value);
-                is_listed(YES, &value) || is_listed(NO, &value) || is_date(&value)
-            };
-            StatusRule::Shown {
-                is_blank_hidden: !values.is_empty() && values.iter().all(is_answer),
-            }
-        }
+        Sense::Shown => StatusRule::Shown {
+            is_blank_hidden: !values.is_empty() && values.iter().all(|value| is_answer(value)),
+        },
     };
     let unknown = values.iter().find(|value| hides(&rule, value).is_none());
-    let is_known = |value: &&String| hides(&rule, value).is_some();
+    let has_known = values.iter().any(|value| hides(&rule, value).is_some());
     let is_weak = is_listed(WEAK_NAMES, column.normal) || !is_status_name(column.normal);
     // A column of names or sentences, such as the state of an address, is not about publishing.
-    if is_weak && !column.is_named && !values.iter().any(is_known) && is_prose(&values, column) {
+    if is_weak && !column.is_named && !has_known && is_prose(&values, column) {
         return Ok(None);
     }
-    let unknown = unknown.map(|value| value.as_str());
     let is_dated = !values.is_empty() && values.iter().all(|value| is_date(&normal(value)));
-    let has_unknown = column.has_more && !is_dated;
-    let unknown = unknown.or(has_unknown.then_some("one of many values"));
-    match unknown {
-        None => Ok(Some(rule)),
-        Some(value) => Err(StatusError {
-            column: quote(column.name),
-            name: column.name.trim().to_owned(),
-            value: quote(value),
-        }),
-    }
+    let unknown = match unknown {
+        Some(value) => value.as_str(),
+        None if column.has_more && !is_dated => "one of many values",
+        None => return Ok(Some(rule)),
+    };
+    Err(StatusError {
+        column: quote(column.name),
+        name: column.name.trim().to_owned(),
+        value: quote(unknown),
+    })
+}
+
+/// Whether a value is yes, no, or the day since which it is yes.
+fn is_answer(value: &str) -> bool {
+    let value = normal(value);
+    is_listed(YES, &value) || is_listed(NO, &value) || is_date(&value)
 }
 
 /// Whether a value hides its review; `None` if it is not understood.
@@ -218,8 +224,10 @@ pub(super) fn hides(rule: &StatusRule, value: &str) -> Option<bool> {
                 return Some(true);
             }
             // The day on which a review was published.
-            let is_shown = is_listed(SHOWN, &plain) || is_listed(YES, &plain) || is_date(&plain);
-            is_shown.then_some(false)
+            if is_listed(SHOWN, &plain) || is_listed(YES, &plain) || is_date(&plain) {
+                return Some(false);
+            }
+            None
         }
         StatusRule::Hidden if plain.is_empty() => Some(is_listed(YES, value)),
         StatusRule::Hidden => {
@@ -227,8 +235,10 @@ pub(super) fn hides(rule: &StatusRule, value: &str) -> Option<bool> {
             if is_not || is_listed(SHOWN, &plain) {
                 return Some(false);
             }
-            let is_hidden = is_date(&plain) || is_listed(YES, &plain) || is_listed(HIDDEN, &plain);
-            is_hidden.then_some(true)
+            if is_date(&plain) || is_listed(YES, &plain) || is_listed(HIDDEN, &plain) {
+                return Some(true);
+            }
+            None
         }
     }
 }
@@ -256,19 +266,29 @@ fn sense_of(column: &StatusColumn<'_>) -> Option<Sense> {
     if column.is_named || is_listed(SHOWN_NAMES, name) {
         return Some(Sense::Shown);
     }
-    let has = |parts: &str| parts.split_whitespace().any(|part| name.contains(part));
     // In a question, such as "May we publish this at any time?", the other words say little.
     let is_question = column.name.split_whitespace().count() >= 4;
-    if has(SHOWN_PARTS) && is_question {
+    if is_question && has_part(name, SHOWN_PARTS) {
         return Some(Sense::Shown);
     }
-    if has(OTHER_PARTS) || name.ends_with("at") || name.ends_with("on") && has("published posted") {
+    // `created_at`, `posted on`.
+    let is_day =
+        name.ends_with("at") || (name.ends_with("on") && has_part(name, "published posted"));
+    if is_day || has_part(name, OTHER_PARTS) {
         return None;
     }
-    if has(HIDDEN_PARTS) {
+    if has_part(name, HIDDEN_PARTS) {
         return Some(Sense::Hidden);
     }
-    has(SHOWN_PARTS).then_some(Sense::Shown)
+    if has_part(name, SHOWN_PARTS) {
+        return Some(Sense::Shown);
+    }
+    None
+}
+
+/// Whether a name contains one of these parts.
+fn has_part(name: &str, parts: &str) -> bool {
+    parts.split_whitespace().any(|part| name.contains(part))
 }
 
 /// Whether a name is one of a column about publishing.
@@ -278,8 +298,11 @@ pub(super) fn is_status_name(name: &str) -> bool {
 
 /// Whether values are words, such as places and names, rather than numbers and codes.
 fn is_prose(values: &[&String], column: &StatusColumn<'_>) -> bool {
-    let is_number = |value: &&&String| value.bytes().all(|byte| byte.is_ascii_digit());
-    column.has_more || !values.iter().any(|value| is_number(&value))
+    if column.has_more {
+        return true;
+    }
+    let mut values = values.iter();
+    !values.any(|value| value.bytes().all(|byte| byte.is_ascii_digit()))
 }
 
 #[cfg(test)]

@@ -15,7 +15,10 @@ pub(super) fn prose(text: &str) -> String {
 pub(super) fn translation(text: &str) -> Option<String> {
     let clean = clean(text);
     let translation = original(clean.trim()).1?;
-    (!translation.is_empty()).then(|| translation.to_owned())
+    if translation.is_empty() {
+        return None;
+    }
+    Some(translation.to_owned())
 }
 
 /// Cleans a name or another text of one line.
@@ -28,7 +31,6 @@ fn clean(text: &str) -> String {
     let text = without_markup(text)
         .replace("\r\n", "\n")
         .replace('\r', "\n");
-    let is_text = |c: &char| matches!(c, '\n' | '\t') || !(c.is_control() || *c == '\u{feff}');
     let text: String = text.chars().filter(is_text).collect();
     let lines: Vec<&str> = text.lines().map(str::trim_end).collect();
     let mut text = lines.join("\n");
@@ -37,6 +39,15 @@ fn clean(text: &str) -> String {
         text = text.replace("\n\n\n", "\n\n");
     }
     text
+}
+
+/// Whether a character is shown, or ends a line.
+fn is_text(c: &char) -> bool {
+    match c {
+        '\n' | '\t' => true,
+        '\u{feff}' => false,
+        c => !c.is_control(),
+    }
 }
 
 /// The markers that Google puts before a translation, in the language of the reader, and before the original.
@@ -53,7 +64,8 @@ fn original(text: &str) -> (&str, Option<&str>) {
     let Some(marker) = TRANSLATED.find(text) else {
         return (text, None);
     };
-    let (before, after) = (text[..marker.start()].trim_end(), &text[marker.end()..]);
+    let before = text[..marker.start()].trim_end();
+    let after = &text[marker.end()..];
     let (own, translation) = match (before, ORIGINAL.find(after)) {
         // Without an original the translation is kept unchanged.
         ("", None) => return (text, None),
@@ -61,7 +73,8 @@ fn original(text: &str) -> (&str, Option<&str>) {
         _ => (before, after),
     };
     let is_english = marker.as_str().ends_with("(Translated by Google)");
-    (own, is_english.then_some(translation.trim()))
+    let translation = Some(translation.trim()).filter(|_| is_english);
+    (own, translation)
 }
 
 /// Elements after which a new line begins.
@@ -97,10 +110,10 @@ fn without_markup(text: &str) -> String {
         }
     }
     out.push_str(&decode_html_entities(&text[end..]));
-    match end > 0 || out != text {
-        true => out.replace('\u{a0}', " "),
-        false => out,
+    if end == 0 && out == text {
+        return out;
     }
+    out.replace('\u{a0}', " ")
 }
 
 /// Returns a name without case, white space and punctuation, for comparisons.

@@ -24,10 +24,10 @@ fn open(bytes: &[u8]) -> Result<Xlsx<Cursor<&[u8]>>, ReadError> {
         let size = archive.by_index_raw(part).map_err(unreadable)?.size();
         unpacked_bytes = unpacked_bytes.saturating_add(size);
     }
-    match unpacked_bytes > UNPACKED_BYTES_MAX {
-        true => Err(too_large()),
-        false => Xlsx::new(Cursor::new(bytes)).map_err(unreadable),
+    if unpacked_bytes > UNPACKED_BYTES_MAX {
+        return Err(too_large());
     }
+    Xlsx::new(Cursor::new(bytes)).map_err(unreadable)
 }
 
 fn unreadable(error: impl fmt::Display) -> ReadError {
@@ -37,15 +37,14 @@ fn unreadable(error: impl fmt::Display) -> ReadError {
 
 /// Returns the rows of the first sheet that is not empty.
 pub(super) fn rows(bytes: &[u8]) -> Result<Vec<TableRow>, ReadError> {
-    let failed =
-        |error: XlsxError| ReadError::whole(format!("is a workbook that cannot be read: {error}"));
     let mut book = open(bytes)?;
     for name in book.sheet_names() {
         let Ok(mut cells) = book.worksheet_cells_reader(&name) else {
             continue;
         };
-        let (mut rows, mut left): (Vec<TableRow>, _) = (Vec::new(), UNPACKED_BYTES_MAX);
-        while let Some(cell) = cells.next_cell().map_err(failed)? {
+        let mut rows: Vec<TableRow> = Vec::new();
+        let mut left = UNPACKED_BYTES_MAX;
+        while let Some(cell) = cells.next_cell().map_err(broken)? {
             let (line, column) = cell.get_position();
             let line = u64::from(line) + 1;
             if rows.last().is_none_or(|row| row.line != line) {
@@ -69,6 +68,10 @@ pub(super) fn rows(bytes: &[u8]) -> Result<Vec<TableRow>, ReadError> {
         }
     }
     Err(ReadError::whole("is a workbook without data"))
+}
+
+fn broken(error: XlsxError) -> ReadError {
+    ReadError::whole(format!("is a workbook that cannot be read: {error}"))
 }
 
 fn too_large() -> ReadError {
