@@ -191,10 +191,14 @@ fn copy(
         return Err(Failure::new(Status::Unavailable, message));
     }
     let report = store.copy_from(&mut source, now())?;
-    let (copied, known, requests) = (report.copied, report.known, report.requests);
-    let json = json!({"copied": copied, "known": known, "requests": requests});
+    let json = json!({
+        "copied": report.copied,
+        "known": report.known,
+        "requests": report.requests,
+    });
     let text = format!(
-        "{copied} subscriptions copied, {known} already present, {requests} requests pending verification\n"
+        "{} subscriptions copied, {} already present, {} requests pending verification\n",
+        report.copied, report.known, report.requests
     );
     Ok((json, text))
 }
@@ -270,17 +274,22 @@ fn request_row(request: &WaitingRequest) -> Value {
 }
 
 fn subscription_row(listed: &Listed) -> Value {
-    let (state, last) = (&listed.state, listed.state.last.as_ref());
+    let state = &listed.state;
+    let last = state.last.as_ref();
     let lease_s = match state.phase {
         Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
         Phase::Unsubscribing => 0,
     };
-    let next_attempt = match listed.is_undelivered {
-        _ if state.phase == Phase::Unsubscribing => "none: unsubscribed".to_owned(),
-        true if state.claimed => "under way".to_owned(),
-        true if state.next_at <= now() => "now".to_owned(),
-        true => time(state.next_at),
-        false => "at the next change".to_owned(),
+    let next_attempt = if state.phase == Phase::Unsubscribing {
+        "none: unsubscribed".to_owned()
+    } else if !listed.is_undelivered {
+        "at the next change".to_owned()
+    } else if state.claimed {
+        "under way".to_owned()
+    } else if state.next_at <= now() {
+        "now".to_owned()
+    } else {
+        time(state.next_at)
     };
     json!({
         "id": listed.id,
@@ -351,7 +360,9 @@ fn unknown(store: &mut Store, id: i64) -> Failure {
     let message = match stones.iter().find(|stone| stone.id == id) {
         None => format!("there is no subscription {id}; `reviewd hub list` lists them"),
         Some(stone) => {
-            let (host, reason, at) = (&stone.host, stone.removal.as_str(), time(stone.at));
+            let host = &stone.host;
+            let reason = stone.removal.as_str();
+            let at = time(stone.at);
             let last = match &stone.last {
                 None => "never".to_owned(),
                 Some(last) => format!("{} at {}", last.result, time(last.at)),

@@ -17,6 +17,12 @@ use crate::dataset::{
 use crate::import::new_file;
 use crate::model::site::Color;
 
+/// The schema.org type of a business whose trade is unknown.
+const TYPE_DEFAULT: &str = "LocalBusiness";
+
+/// Longest answer in bytes, 4 KiB; a longer line is read as several answers.
+const ANSWER_BYTES_MAX: u64 = 4 << 10;
+
 #[derive(Args)]
 pub(super) struct InitArgs {
     /// Folder to create
@@ -43,15 +49,12 @@ pub(super) struct InitArgs {
 pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let folder = &args.folder;
     let shown = folder.display();
-    let is_there = |name: &&str| folder.join(name).symlink_metadata().is_ok();
-    if let Some(name) = FILES.map(|file| file.name).into_iter().find(is_there) {
-        let message = format!("{shown}: has {name}, so nothing was changed");
-        return Err(Failure::new(Status::CannotCreate, message));
+    for name in FILES.map(|file| file.name) {
+        if folder.join(name).symlink_metadata().is_ok() {
+            let message = format!("{shown}: has {name}, so nothing was changed");
+            return Err(Failure::new(Status::CannotCreate, message));
+        }
     }
-    let missing = |flag: &str| {
-        let message = format!("{flag} is missing: set it, or run this command on a terminal");
-        Failure::new(Status::Usage, message)
-    };
     let name = given(&args.name, "Name of the business: ", parse_name);
     let name = name.ok_or_else(|| missing("--name"))?;
     let question = "What it does (law, dental, plumbing …): ";
@@ -59,13 +62,8 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     let kind = kind.unwrap_or_else(|| TYPE_DEFAULT.to_owned());
     let site = given(&args.site, "Its website (https://…): ", parse_url);
     let site = site.ok_or_else(|| missing("--site"))?;
-    let failed = |status, path: &Path, error: io::Error| {
-        Failure::new(
-            status,
-            format!("{}: cannot be created: {error}", path.display()),
-        )
-    };
-    fs::create_dir_all(folder).map_err(|error| failed(Status::CannotCreate, folder, error))?;
+    fs::create_dir_all(folder)
+        .map_err(|error| creation_failure(Status::CannotCreate, folder, &error))?;
     let taxonomy = json!({
         "extends": trade_of_type(&kind),
         "aspects": [],
@@ -99,7 +97,7 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
             for earlier in &created {
                 let _gone = remove(earlier);
             }
-            return Err(failed(Status::Io, &path, error));
+            return Err(creation_failure(Status::Io, &path, &error));
         }
         created.push(path);
     }
@@ -110,30 +108,43 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
     print(report.as_bytes())
 }
 
-/// The schema.org type of a business whose trade is unknown.
-const TYPE_DEFAULT: &str = "LocalBusiness";
+fn missing(flag: &str) -> Failure {
+    let message = format!("{flag} is missing: set it, or run this command on a terminal");
+    Failure::new(Status::Usage, message)
+}
+
+fn creation_failure(status: Status, path: &Path, error: &io::Error) -> Failure {
+    let message = format!("{}: cannot be created: {error}", path.display());
+    Failure::new(status, message)
+}
 
 /// Returns the schema.org type of a trade: the trade itself if it is written like a type, else the type that it names
 /// in words, else [`TYPE_DEFAULT`].
 fn parse_trade(trade: &str) -> Result<String, String> {
     let trade = parse_name(trade)?;
-    let is_upper = |letter: char| letter.is_ascii_uppercase();
-    let is_type = trade.starts_with(is_upper)
-        && trade[1..].contains(is_upper)
-        && trade.contains(|letter: char| letter.is_ascii_lowercase())
-        && trade.bytes().all(|byte| byte.is_ascii_alphanumeric());
-    if is_type {
+    if is_type_name(&trade) {
         return Ok(trade);
     }
     let kind = type_in_words(&trade.to_lowercase());
     Ok(kind.unwrap_or(TYPE_DEFAULT).to_owned())
 }
 
+/// Whether a trade is written like a schema.org type: `LegalService`.
+fn is_type_name(trade: &str) -> bool {
+    let first = trade.as_bytes().first();
+    let capitals = trade.bytes().filter(u8::is_ascii_uppercase).count();
+    first.is_some_and(u8::is_ascii_uppercase)
+        && capitals > 1
+        && trade.bytes().any(|byte| byte.is_ascii_lowercase())
+        && trade.bytes().all(|byte| byte.is_ascii_alphanumeric())
+}
+
 pub(super) fn parse_name(text: &str) -> Result<String, String> {
     let name = text.trim();
-    let fits = !name.is_empty() && name.len() <= NAME_BYTES_MAX && !name.contains(char::is_control);
-    let name = fits.then(|| name.to_owned());
-    name.ok_or(format!("must be one line of 1 to {NAME_BYTES_MAX} bytes"))
+    if name.is_empty() || name.len() > NAME_BYTES_MAX || name.contains(char::is_control) {
+        return Err(format!("must be one line of 1 to {NAME_BYTES_MAX} bytes"));
+    }
+    Ok(name.to_owned())
 }
 
 /// Returns a language in which the pages have words.
@@ -156,12 +167,11 @@ fn parse_color(text: &str) -> Result<String, String> {
 
 fn parse_url(text: &str) -> Result<String, String> {
     let url = text.trim();
-    let url = (url.len() <= URL_BYTES_MAX && is_absolute_url(url)).then(|| url.to_owned());
-    url.ok_or("must be an http or https address such as https://example.com/".to_owned())
+    if url.len() > URL_BYTES_MAX || !is_absolute_url(url) {
+        return Err("must be an http or https address such as https://example.com/".to_owned());
+    }
+    Ok(url.to_owned())
 }
-
-/// Longest answer in bytes, 4 KiB; a longer line is read as several answers.
-const ANSWER_BYTES_MAX: u64 = 4 << 10;
 
 /// Returns the value of a flag, or else asks on a terminal until `parse` accepts the answer; `None` for an empty answer
 /// or without a terminal.

@@ -144,21 +144,22 @@ impl PhotoStore {
     /// Removes the files of all pictures but these; returns how many files there were.
     pub(super) fn remove_all_but(&mut self, digests: &[String]) -> Result<u64, Failure> {
         let kept: HashSet<&str> = digests.iter().map(String::as_str).collect();
-        let is_kept = |files: &PhotoFiles| {
+        let before = self.known.len();
+        self.known.retain(|_, files| {
             kept.contains(files.full.as_str()) || kept.contains(files.thumbnail.as_str())
-        };
+        });
+        // A picture of an author uses only the small file, but the other one belongs to it.
+        let mut used = HashSet::new();
+        for files in self.known.values() {
+            used.insert(files.full.as_str());
+            used.insert(files.thumbnail.as_str());
+        }
         let mut removed = 0;
         let entries = match fs::read_dir(&self.media) {
             Ok(entries) => entries,
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(0),
             Err(error) => return Err(io_failure(&self.media, &error)),
         };
-        // A picture of an author uses only the small file, but the other one belongs to it.
-        let mut used: HashSet<String> = HashSet::new();
-        for files in self.known.values().filter(|files| is_kept(files)) {
-            used.insert(files.full.clone());
-            used.insert(files.thumbnail.clone());
-        }
         for entry in entries.filter_map(Result::ok) {
             let name = entry.file_name().to_string_lossy().into_owned();
             let Some(digest) = name.strip_suffix(PHOTO_EXTENSION) else {
@@ -169,8 +170,6 @@ impl PhotoStore {
                 removed += 1;
             }
         }
-        let before = self.known.len();
-        self.known.retain(|_, files| is_kept(files));
         if self.known.len() < before {
             self.write_table()?;
         }
@@ -181,13 +180,9 @@ impl PhotoStore {
         let path = self.media.join(SOURCES);
         let fresh = self.media.join(format!(".{SOURCES}.new"));
         let text = serde_json::to_string_pretty(&self.known).expect("texts are JSON");
-        let write = || {
-            let mut file = File::create(&fresh)?;
-            file.write_all(text.as_bytes())?;
-            file.sync_all()?;
-            fs::rename(&fresh, &path)
-        };
-        write().map_err(|error| io_failure(&path, &error))
+        write_file(&fresh, text.as_bytes())
+            .and_then(|()| fs::rename(&fresh, &path))
+            .map_err(|error| io_failure(&path, &error))
     }
 }
 
@@ -243,10 +238,10 @@ impl FetchJob<'_> {
     /// Writes a file, and returns its digest.
     fn write(&self, bytes: &[u8]) -> io::Result<String> {
         let digest = hex(&Sha256::digest(bytes));
-        let path = self.staging.join(format!("{digest}{PHOTO_EXTENSION}"));
-        let mut file = File::create(path)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
+        write_file(
+            &self.staging.join(format!("{digest}{PHOTO_EXTENSION}")),
+            bytes,
+        )?;
         Ok(digest)
     }
 }
@@ -274,6 +269,13 @@ fn clean_up_on_interrupt(staging: &Path) -> Arc<AtomicBool> {
         }
     });
     is_fetching
+}
+
+/// Writes a file that is on disk before anything refers to it.
+fn write_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut file = File::create(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 fn remove_directory(path: &Path) -> io::Result<()> {

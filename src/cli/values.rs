@@ -125,12 +125,12 @@ pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
     let url = parse_http_url(text)?;
     let origin = url.origin().ascii_serialization();
     // With a path, a query, a fragment, a user name or a password the URL is longer than its origin.
-    match url.as_str().strip_suffix('/') == Some(origin.as_str()) {
-        true => Ok(origin),
-        false => Err(format!(
+    if url.as_str().strip_suffix('/') != Some(origin.as_str()) {
+        return Err(format!(
             "must have nothing after host and port, and no user name: {origin}"
-        )),
+        ));
     }
+    Ok(origin)
 }
 
 /// Parses an origin of web pages, or `*`.
@@ -153,12 +153,12 @@ pub(super) fn parse_host(text: &str) -> Result<String, String> {
 /// Parses a value for a header: visible ASCII and spaces, not empty.
 pub(super) fn parse_header_value(text: &str) -> Result<String, String> {
     let is_visible = text.bytes().all(|byte| (b' '..=b'~').contains(&byte));
-    match is_visible && (1..=HEADER_BYTES_MAX).contains(&text.len()) {
-        true => Ok(text.to_owned()),
-        false => Err(format!(
+    if !is_visible || !(1..=HEADER_BYTES_MAX).contains(&text.len()) {
+        return Err(format!(
             "must be 1 to {HEADER_BYTES_MAX} visible ASCII characters and spaces"
-        )),
+        ));
     }
+    Ok(text.to_owned())
 }
 
 #[cfg(test)]
