@@ -59,7 +59,7 @@ impl Folder {
     /// Parses `reviews.json` for changes.
     pub(super) fn merge(&self) -> Result<Merge<'_>, Failure> {
         let text = std::str::from_utf8(&self.reviews).unwrap_or_default();
-        Merge::new(text).map_err(|error| Failure::new(Status::Data, error))
+        Merge::new(text).map_err(|error| Failure::new(Status::Data, error.to_string()))
     }
 
     /// Checks that the service would accept these reviews with the other files; `ignored` replaces `ignored.json`.
@@ -105,7 +105,8 @@ impl Folder {
             let message = format!("{shown}: there is no previous file to restore: {error}");
             Failure::new(Status::NoInput, message)
         })?;
-        let merge = Merge::new(&previous).map_err(|error| Failure::new(Status::Data, error))?;
+        let merge =
+            Merge::new(&previous).map_err(|error| Failure::new(Status::Data, error.to_string()))?;
         self.write(&merge, None)
     }
 
@@ -143,17 +144,19 @@ fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = target.file_name().unwrap_or_default().to_string_lossy();
     let fresh = target.with_file_name(format!(".{name}.new"));
-    let replace = || {
-        // The directory is locked, so a file of this name was left by a command that was killed.
-        remove(&fresh)?;
-        create(&fresh, Some(like.unwrap_or(&target)), bytes)?;
-        fs::rename(&fresh, &target)?;
-        File::open(target.parent().unwrap_or(Path::new(".")))?.sync_all()
-    };
-    replace().map_err(|error| {
+    replace(&target, &fresh, like, bytes).map_err(|error| {
         let _gone = remove(&fresh);
         write_failure(path, &error)
     })
+}
+
+/// Writes a file beside `target`, and moves it there.
+fn replace(target: &Path, fresh: &Path, like: Option<&Path>, bytes: &[u8]) -> io::Result<()> {
+    // The directory is locked, so a file of this name was left by a command that was killed.
+    remove(fresh)?;
+    create(fresh, Some(like.unwrap_or(target)), bytes)?;
+    fs::rename(fresh, target)?;
+    File::open(target.parent().unwrap_or(Path::new(".")))?.sync_all()
 }
 
 fn write_failure(path: &Path, error: &io::Error) -> Failure {
@@ -173,22 +176,25 @@ pub(super) fn remove(path: &Path) -> io::Result<()> {
 /// left.
 pub(super) fn create(path: &Path, like: Option<&Path>, bytes: &[u8]) -> io::Result<()> {
     let mut options = OpenOptions::new();
-    let mut file = options.write(true).create_new(true).open(path)?;
-    let mut write = || {
-        if let Some(old) = like.and_then(|like| fs::metadata(like).ok()) {
-            copy_owner(&file, &old)?;
-            file.set_permissions(old.permissions())?;
-        }
-        file.write_all(bytes)?;
-        file.sync_all()
-    };
-    write().inspect_err(|_| drop(remove(path)))
+    let file = options.write(true).create_new(true).open(path)?;
+    fill(file, like, bytes).inspect_err(|_| drop(remove(path)))
+}
+
+fn fill(mut file: File, like: Option<&Path>, bytes: &[u8]) -> io::Result<()> {
+    if let Some(old) = like.and_then(|like| fs::metadata(like).ok()) {
+        copy_owner(&file, &old)?;
+        file.set_permissions(old.permissions())?;
+    }
+    file.write_all(bytes)?;
+    file.sync_all()
 }
 
 /// Copies the owner and the group of the old file, as far as the system permits it. Fails if the user or group that may
 /// read the old file could not read the new one.
 fn copy_owner(file: &File, old: &Metadata) -> io::Result<()> {
-    let (user, group, mode) = (old.uid(), old.gid(), old.mode() & 0o777);
+    let user = old.uid();
+    let group = old.gid();
+    let mode = old.mode() & 0o777;
     let owned = fchown(file, Some(user), Some(group));
     // A process may be permitted to change the group but not the owner.
     let _kept = owned.or_else(|_| fchown(file, None, Some(group)));
@@ -198,12 +204,12 @@ fn copy_owner(file: &File, old: &Metadata) -> io::Result<()> {
         _ if mode & 0o040 != 0 => (new.gid() == group, format!("group {group}")),
         _ => (new.uid() == user, format!("user {user}")),
     };
-    match is_kept {
-        true => Ok(()),
-        false => Err(io::Error::other(format!(
-            "the new file would not belong to {readers}, and mode {mode:o} lets no other user read it"
-        ))),
+    if is_kept {
+        return Ok(());
     }
+    Err(io::Error::other(format!(
+        "the new file would not belong to {readers}, and mode {mode:o} lets no other user read it"
+    )))
 }
 
 #[cfg(test)]

@@ -134,7 +134,6 @@ fn parse_day(text: &str) -> Result<Date, &'static str> {
 
 /// Reads the sources, merges them and writes the data directory; a dry run only reports the result.
 pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
-    let wrong = |error: String| Failure::new(Status::Data, error);
     if args.undo {
         return undo(args);
     }
@@ -151,19 +150,16 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
             ..options.clone()
         };
         for file in source.unpack(&options)? {
-            let shown = &file.name;
-            let failed = |error: ReadError| wrong(format!("{shown}: {error}; nothing was written"));
-            let source = ImportSource::open(shown, &file.bytes, &options).map_err(failed)?;
-            merge.begin(&source);
-            let progress = WorkProgress::begin(format!("records of {shown} read"), source.count());
-            for found in source.records() {
-                merge.take(found.map_err(failed)?, &source);
-                progress.step();
-            }
+            merge_file(&mut merge, &file, &options).map_err(|error| {
+                let message = format!("{}: {error}; nothing was written", file.name);
+                Failure::new(Status::Data, message)
+            })?;
         }
     }
     if args.prune {
-        merge.prune().map_err(wrong)?;
+        merge
+            .prune()
+            .map_err(|error| Failure::new(Status::Data, error.to_string()))?;
     }
     let refused_count = merge.report(args.dry_run).refused_count;
     let is_prevented = args.strict && refused_count > 0;
@@ -201,7 +197,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     };
     let refused = report.refused_count;
     let message = format!("{refused} refused{why}: nothing was written");
-    Err(wrong(message))
+    Err(Failure::new(Status::Data, message))
 }
 
 /// Fetches the pictures of the new file and uses them in it; a dry run only counts them.
@@ -316,21 +312,38 @@ impl SourceFile {
     }
 }
 
+/// Merges the records of one file.
+fn merge_file(
+    merge: &mut Merge<'_>,
+    file: &ArchivedFile,
+    options: &Options,
+) -> Result<(), ReadError> {
+    let source = ImportSource::open(&file.name, &file.bytes, options)?;
+    merge.begin(&source);
+    let what = format!("records of {} read", file.name);
+    let progress = WorkProgress::begin(what, source.count());
+    for found in source.records() {
+        merge.take(found?, &source);
+        progress.step();
+    }
+    Ok(())
+}
+
 /// Reads a file, or standard input (`-`), no larger than a data file may be.
 fn read(name: &str) -> Result<SourceFile, Failure> {
-    let failure = |status, message: &str| Failure::new(status, format!("{name}: {message}"));
     if name.starts_with("https://") || name.starts_with("http://") {
         let message = "URLs are not fetched: curl -fsS URL | reviewd import - --into DIR";
-        return Err(failure(Status::Usage, message));
+        return Err(Failure::new(Status::Usage, format!("{name}: {message}")));
     }
     if Path::new(name).is_dir() {
         let message = "is a directory: list the files in it";
-        return Err(failure(Status::NoInput, message));
+        return Err(Failure::new(Status::NoInput, format!("{name}: {message}")));
     }
     let is_input = name == "-";
-    let bytes = match is_input {
-        true => read_within(io::stdin(), REVIEWS_BYTES_MAX),
-        false => File::open(name).and_then(|file| read_within(file, REVIEWS_BYTES_MAX)),
+    let bytes = if is_input {
+        read_within(io::stdin(), REVIEWS_BYTES_MAX)
+    } else {
+        File::open(name).and_then(|file| read_within(file, REVIEWS_BYTES_MAX))
     };
     let bytes = bytes.map_err(|error| {
         let status = match error.kind() {
@@ -338,7 +351,7 @@ fn read(name: &str) -> Result<SourceFile, Failure> {
             io::ErrorKind::FileTooLarge => Status::Data,
             _ => Status::Io,
         };
-        failure(status, &error.to_string())
+        Failure::new(status, format!("{name}: {error}"))
     })?;
     Ok(SourceFile {
         name: if is_input { "standard input" } else { name }.to_owned(),
@@ -360,13 +373,11 @@ fn date_of(name: &str) -> Option<Date> {
 fn read_within(input: impl Read, bytes_max: usize) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
     input.take(bytes_max as u64 + 1).read_to_end(&mut bytes)?;
-    match bytes.len() <= bytes_max {
-        true => Ok(bytes),
-        false => Err(io::Error::new(
-            io::ErrorKind::FileTooLarge,
-            format!("is larger than {bytes_max} bytes"),
-        )),
+    if bytes.len() > bytes_max {
+        let message = format!("is larger than {bytes_max} bytes");
+        return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
+    Ok(bytes)
 }
 
 /// Bytes of a text that a dry run shows.
@@ -434,8 +445,10 @@ fn render(report: &Report, into: &Path) -> String {
         ));
         lines.extend(photos.failures.iter().map(|failure| format!("  {failure}")));
     }
-    let (published, all) = (report.published_count, report.review_count);
-    let (new, hidden) = (report.newly_verified_count, report.hidden_count);
+    let published = report.published_count;
+    let all = report.review_count;
+    let new = report.newly_verified_count;
+    let hidden = report.hidden_count;
     lines.push(format!(
         "{published} of {all} are verified and so published; {new} newly verified, {hidden} hidden at their source"
     ));
@@ -454,8 +467,9 @@ fn render(report: &Report, into: &Path) -> String {
 
 /// Renders the detected properties of a source, and its counts.
 fn render_source(source: &SourceReport) -> Vec<String> {
-    let (name, kind) = (&source.source, source.kind);
-    let mut head = format!("{name}: {kind}, {}", source.encoding.unwrap_or("workbook"));
+    let name = &source.source;
+    let encoding = source.encoding.unwrap_or("workbook");
+    let mut head = format!("{name}: {}, {encoding}", source.kind);
     if let Some(delimiter) = source.delimiter {
         head += &format!(", columns separated by {delimiter:?}");
     }

@@ -22,6 +22,9 @@ use reviewd_wire::text::quote;
 /// Names in a message.
 const NAMES_MAX: usize = 30;
 
+/// A longer text in a column without a known name is not a name, in bytes.
+const NAME_BYTES_LIKELY: usize = 60;
+
 /// Common names of authors that may also be the name of the business.
 const COMMON_AUTHORS: [&str; 4] = ["name", "displayname", "nombre", "nom"];
 
@@ -125,9 +128,10 @@ impl Columns {
                 }
                 continue;
             }
-            let groups = match rules.format.is_generic() {
-                true => columns.usual(shape, field, names, rules.is_table),
-                false => listed(shape, names),
+            let groups = if rules.format.is_generic() {
+                columns.usual(shape, field, names, rules.is_table)
+            } else {
+                listed(shape, names)
             };
             if !groups.is_empty() {
                 columns.used.push((field, groups));
@@ -262,10 +266,8 @@ impl Columns {
 
     /// Whether a column is assigned to any field.
     fn uses(&self, at: usize) -> bool {
-        let is_used = |group: &ColumnGroup| group.columns.contains(&at);
-        self.used
-            .iter()
-            .any(|(_, groups)| groups.iter().any(is_used))
+        let mut groups = self.used.iter().flat_map(|(_, groups)| groups);
+        groups.any(|group| group.columns.contains(&at))
     }
 
     /// The columns for a field of a generic format: all with a usual name whose values fit, as far as they are names for
@@ -277,12 +279,10 @@ impl Columns {
         candidates.retain(|group| is_usable(shape, field, group));
         let mut groups: Vec<ColumnGroup> = Vec::new();
         for group in candidates {
-            let is_other = |first: &ColumnGroup| contradicts(shape, field, first, &group);
-            let is_within = |first: &ColumnGroup| is_same_object(shape, first, &group);
-            if !groups
-                .iter()
-                .any(|first| is_other(first) || is_within(first))
-            {
+            let is_excluded = groups.iter().any(|first| {
+                contradicts(shape, field, first, &group) || is_same_object(shape, first, &group)
+            });
+            if !is_excluded {
                 groups.push(group);
             }
         }
@@ -343,9 +343,10 @@ impl Columns {
                 has_more: column.has_more,
                 is_named: is_mapped || is_of_format,
             };
-            let rule = match is_of_format && !published.is_empty() {
-                true => Some(StatusRule::Listed(words(published))),
-                false => rule_of(&described, rules.statuses)?,
+            let rule = if is_of_format && !published.is_empty() {
+                Some(StatusRule::Listed(words(published)))
+            } else {
+                rule_of(&described, rules.statuses)?
             };
             self.statuses.extend(rule.map(|rule| (at, rule)));
         }
@@ -426,12 +427,13 @@ impl Columns {
         let found: Vec<&Value> = columns
             .filter_map(|at| shape.columns[*at].value(value))
             .collect();
-        let filled = found.iter().find(|value| !value.is_null() && **value != "");
-        match (filled, found.is_empty()) {
-            (_, true) => None,
-            (None, _) => Some(Vec::new()),
-            (Some(value), _) => Some(vec![(*value).clone()]),
+        if found.is_empty() {
+            return None;
         }
+        let filled = found
+            .into_iter()
+            .find(|value| !value.is_null() && *value != "");
+        Some(filled.cloned().into_iter().collect())
     }
 
     /// The fields with their columns, and the columns that are not used.
@@ -449,25 +451,25 @@ impl Columns {
             used.retain(|(field, _)| field != "status");
             used.push(("status".to_owned(), names.join(" and ")));
         }
-        let is_status = |at: usize| self.statuses.iter().any(|(status, _)| *status == at);
-        let is_member = |at: usize| {
-            let keys = &shape.columns[at].keys;
-            let parents = self.used.iter().flat_map(|(_, groups)| groups);
-            let mut parents = parents.flat_map(|group| &group.columns);
-            parents.any(|parent| {
-                let parent = &shape.columns[*parent].keys;
-                parent.len() < keys.len() && keys.starts_with(parent)
-            })
-        };
-        let unused = (0..shape.columns.len()).filter(|at| {
-            !self.uses(*at) && !is_status(*at) && !shape.columns[*at].is_object && !is_member(*at)
-        });
-        ColumnsReport {
-            used,
-            unused: unused
-                .map(|at| shape.columns[at].name.trim().to_owned())
-                .collect(),
+        let mut unused = Vec::new();
+        for (at, column) in shape.columns.iter().enumerate() {
+            let is_status = self.statuses.iter().any(|(status, _)| *status == at);
+            if !is_status && !column.is_object && !self.uses(at) && !self.uses_parent(shape, at) {
+                unused.push(column.name.trim().to_owned());
+            }
         }
+        ColumnsReport { used, unused }
+    }
+
+    /// Whether an object around this column is assigned to any field.
+    fn uses_parent(&self, shape: &Shape, at: usize) -> bool {
+        let keys = &shape.columns[at].keys;
+        let groups = self.used.iter().flat_map(|(_, groups)| groups);
+        let mut columns = groups.flat_map(|group| &group.columns);
+        columns.any(|parent| {
+            let parent = &shape.columns[*parent].keys;
+            parent.len() < keys.len() && keys.starts_with(parent)
+        })
     }
 
     /// The name of the column of the ratings, as written.
@@ -505,12 +507,8 @@ impl ColumnGroup {
 
     /// The value of the group in a record; several columns are joined by a space.
     fn read(&self, shape: &Shape, field: Field, record: &Value) -> Resolved {
-        let read = |at: &usize| match shape.columns[*at].value(record) {
-            Some(value) => resolve(field, value),
-            None => Resolved::Absent,
-        };
         if let [at] = self.columns.as_slice() {
-            let mut resolved = read(at);
+            let mut resolved = read_column(shape, *at, field, record);
             if self.is_last_part
                 && let Resolved::Text(found) = &mut resolved
             {
@@ -518,8 +516,13 @@ impl ColumnGroup {
             }
             return resolved;
         }
-        let parts = self.columns.iter().map(|at| read(at).into_text());
-        let parts: Vec<String> = parts.filter(|part| !part.trim().is_empty()).collect();
+        let mut parts = Vec::new();
+        for at in &self.columns {
+            let part = read_column(shape, *at, field, record).into_text();
+            if !part.trim().is_empty() {
+                parts.push(part);
+            }
+        }
         Resolved::from_text(parts.join(" "))
     }
 
@@ -529,6 +532,13 @@ impl ColumnGroup {
             Field::Pros | Field::Cons => format!("{}: {text}", label(&self.name(shape))),
             _ => text,
         }
+    }
+}
+
+fn read_column(shape: &Shape, at: usize, field: Field, record: &Value) -> Resolved {
+    match shape.columns[at].value(record) {
+        Some(value) => resolve(field, value),
+        None => Resolved::Absent,
     }
 }
 
@@ -605,17 +615,6 @@ fn is_usable(shape: &Shape, field: Field, group: &ColumnGroup) -> bool {
     let name = &shape.columns[group.columns[0]].normal;
     let stars = super::formats::formats()[0].fields()[&Field::Rating].as_str();
     let may_be_stars = is_among(stars, name);
-    let is_value = |text: &str| match field {
-        Field::Rating => rating::is_rating(text),
-        Field::Date => is_date(text),
-        Field::Text | Field::Title => {
-            let is_stars = may_be_stars && rating::is_rating(text);
-            !is_stars && !is_address(text) && !is_flag(text)
-        }
-        Field::Author => !is_address(text) && !is_number(text) && !is_mail(text),
-        Field::Pros | Field::Cons => !is_address(text) && !is_number(text) && !is_flag(text),
-        _ => true,
-    };
     // The same title for all reviews is the name of the business or of a product.
     if field == Field::Title && shape.columns[group.columns[0]].constant(2).is_some() {
         return false;
@@ -623,41 +622,60 @@ fn is_usable(shape: &Shape, field: Field, group: &ColumnGroup) -> bool {
     let texts: Vec<String> = texts(shape, field, group).collect();
     if texts.is_empty() {
         // A column without values may be the text of reviews without one, but not the stars.
-        let is_wrong =
-            |record: &Value| matches!(group.read(shape, field, record), Resolved::Wrong(_));
+        let mut records = shape.sample.iter();
         return !matches!(field, Field::Rating | Field::Date | Field::Author)
-            || shape.sample.iter().any(is_wrong)
+            || records
+                .any(|record| matches!(group.read(shape, field, record), Resolved::Wrong(_)))
             || shape.columns.iter().all(|column| column.filled == 0);
     }
-    let fitting = texts.iter().filter(|text| is_value(text)).count();
+    let mut fitting = 0;
+    for text in &texts {
+        let is_stars = may_be_stars && rating::is_rating(text);
+        if is_usable_value(text, field, is_stars) {
+            fitting += 1;
+        }
+    }
     fitting * 2 >= texts.len()
+}
+
+/// Whether a value of a column with a usual name can be one of the field.
+fn is_usable_value(text: &str, field: Field, is_stars: bool) -> bool {
+    match field {
+        Field::Rating => rating::is_rating(text),
+        Field::Date => is_date(text),
+        Field::Text | Field::Title => !is_stars && !is_address(text) && !is_flag(text),
+        Field::Author => !is_address(text) && !is_number(text) && !is_mail(text),
+        Field::Pros | Field::Cons => !is_address(text) && !is_number(text) && !is_flag(text),
+        _ => true,
+    }
 }
 
 /// Whether the values of a column without a known name are likely those of the field.
 fn is_likely(shape: &Shape, field: Field, at: usize) -> bool {
     let group = ColumnGroup::of(at);
     let texts: Vec<String> = texts(shape, field, &group).collect();
-    let is_value = |text: &String| match field {
+    let is_constant = shape.columns[at].constant(1).is_some();
+    if texts.is_empty() || (field == Field::Author && is_constant) {
+        return false;
+    }
+    let fitting = texts.iter().filter(|text| is_likely_value(text, field));
+    fitting.count() * 2 >= texts.len()
+}
+
+/// Whether a value of a column without a known name is likely one of the field: rating, date, text or author.
+fn is_likely_value(text: &str, field: Field) -> bool {
+    match field {
         Field::Rating => rating::parse(text, rating::Scale::default()).is_ok(),
         Field::Date => is_date(text),
-        Field::Text => !is_number(text) && !is_address(text) && !is_date(text) && !is_mail(text),
-        _ => {
-            shape.columns[at].constant(1).is_none()
-                && !is_mail(text)
-                && !is_number(text)
-                && !is_address(text)
-                && !is_date(text)
-                && !is_flag(text)
-                && text.len() < 60
-        }
-    };
-    let fitting = texts.iter().filter(|text| is_value(text)).count();
-    !texts.is_empty() && fitting * 2 >= texts.len()
+        _ if is_number(text) || is_address(text) || is_date(text) || is_mail(text) => false,
+        Field::Text => true,
+        _ => !is_flag(text) && text.len() < NAME_BYTES_LIKELY,
+    }
 }
 
 fn is_date(text: &str) -> bool {
-    let is_day = |order: &Order| date::parse(text, Some(*order), "").is_ok();
-    Order::ALL.iter().any(is_day)
+    let mut orders = Order::ALL.into_iter();
+    orders.any(|order| date::parse(text, Some(order)).is_ok())
         || relative::is_relative(text)
         || date::month_or_year(text).is_some()
 }

@@ -69,7 +69,8 @@ mod tests;
 pub use encoding_rs::Encoding;
 pub use formats::{SourceFormat, formats, named};
 pub use merge::{
-    Merge, Note, PhotoCounts, PhotoFiles, PhotoTable, Report, ReviewSample, VerifiedAs, new_file,
+    Merge, Note, PhotoCounts, PhotoFiles, PhotoTable, PruneError, Report, ReviewSample,
+    StoredFileError, VerifiedAs, new_file,
 };
 pub use record::{Field, Found, MappedField, Mapping, ReadError, Record, Refusal, parse_mapping};
 pub use source::{ImportSource, Options, SourceReport, Vouched};

@@ -11,9 +11,10 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 use serde_json::json;
 use serde_json::value::RawValue;
 use sha2::{Digest, Sha256};
+use thiserror::Error;
 
 use super::identity::{of_about, of_content, undated_hash};
-use super::normalise::{Candidate, known_id, normalise, unusable};
+use super::normalise::{Candidate, RecordError, known_id, normalise, unusable};
 use super::record::{Field, Found, Record, Refusal};
 use super::review::StoredReview;
 use super::source::{ImportSource, Vouched};
@@ -32,6 +33,35 @@ use super::source::SourceReport;
 pub use photos::{PhotoFiles, PhotoTable};
 pub use report::{Note, PhotoCounts, Report, ReviewSample};
 pub use verify::VerifiedAs;
+
+/// The separator of two reviews in the file, and the end of the file.
+const SEPARATOR: &str = ",\n    ";
+const END: &str = "\n  ]\n}\n";
+
+/// Why the stored file cannot be merged with anything.
+#[derive(Debug, Error)]
+pub enum StoredFileError {
+    /// It is not JSON of the right form.
+    #[error("reviews.json: cannot be read: {0}")]
+    Json(#[from] serde_json::Error),
+    /// A review lacks its date or rating.
+    #[error("reviews.json: a review cannot be read")]
+    Review,
+}
+
+/// Why nothing is pruned.
+#[derive(Debug, PartialEq, Eq, Error)]
+pub enum PruneError {
+    /// So many of the refused records have no readable id.
+    #[error(
+        "--prune: {0} of the refused records have no id that could be read, so it is not known which reviews \
+         the source still has; nothing was written"
+    )]
+    Unidentified(u64),
+    /// A source has no review that could be taken.
+    #[error("--prune: a source contains no review; nothing was written")]
+    Empty,
+}
 
 /// The stored reviews, and the changes of an import.
 #[derive(Default)]
@@ -89,8 +119,14 @@ impl<'f> Version<'f> {
     }
 }
 
-/// The time of the change, if it is known, and the digest of the source's data.
-type VersionRank = (Option<i64>, [u8; 32]);
+/// Which of two versions of a review is used: the one changed later; if that is unknown, the one with the higher digest.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct VersionRank {
+    /// When the source changed it, in seconds since 1970, if it says so.
+    changed: Option<i64>,
+    /// The digest of the source's data.
+    digest: [u8; 32],
+}
 
 /// The version of a review that this import uses.
 struct Arrived<'f> {
@@ -126,18 +162,16 @@ impl<'f> Merge<'f> {
     /// Parses the text of the stored `reviews.json`, which the caller has checked.
     ///
     /// # Errors
-    /// A message of one line if the file cannot be parsed.
-    pub fn new(file: &'f str) -> Result<Merge<'f>, String> {
-        let wrong = |error: serde_json::Error| format!("reviews.json: cannot be read: {error}");
+    /// If the file cannot be parsed.
+    pub fn new(file: &'f str) -> Result<Merge<'f>, StoredFileError> {
         let mut merge = Merge {
-            parts: serde_json::from_str(file).map_err(wrong)?,
+            parts: serde_json::from_str(file)?,
             ..Merge::default()
         };
         let reviews = merge.parts.remove("reviews").map_or("[]", RawValue::get);
-        for json in serde_json::from_str::<Vec<&RawValue>>(reviews).map_err(wrong)? {
-            let stored =
-                StoredReview::parse(json.get()).and_then(|review| Some((review.date()?, review)));
-            let (date, review) = stored.ok_or("reviews.json: a review cannot be read")?;
+        for json in serde_json::from_str::<Vec<&RawValue>>(reviews)? {
+            let review = StoredReview::parse(json.get()).ok_or(StoredFileError::Review)?;
+            let date = review.date().ok_or(StoredFileError::Review)?;
             let id = review.text("id").to_owned();
             if let Some(hash) = undated_hash(&id) {
                 merge.undated.insert(hash.to_owned(), id.clone());
@@ -162,8 +196,9 @@ impl<'f> Merge<'f> {
             return;
         };
         let of_folder = self.business_name();
-        let (one, other) = (normal(&of_source), normal(&of_folder));
-        if !one.contains(&other) && !other.contains(&one) {
+        let name = normal(&of_source);
+        let own_name = normal(&of_folder);
+        if !name.contains(&own_name) && !own_name.contains(&name) {
             let of_source = quote(&of_source);
             let of_folder = quote(&of_folder);
             let remark = format!(
@@ -195,7 +230,7 @@ impl<'f> Merge<'f> {
         match accepted {
             Ok(Some((id, arrived))) => self.arrive(id, arrived),
             Ok(None) => {}
-            Err(reason) => {
+            Err(error) => {
                 // The source still has the review, although its record was refused.
                 match known_id(&record, source) {
                     Some(id) => {
@@ -205,7 +240,7 @@ impl<'f> Merge<'f> {
                     }
                     None => self.unidentified += 1,
                 }
-                self.refuse(at, record.line, reason);
+                self.refuse(at, record.line, error.to_string());
             }
         }
     }
@@ -216,7 +251,7 @@ impl<'f> Merge<'f> {
         record: &Record,
         candidate: Candidate,
         source: &ImportSource<'_>,
-    ) -> Result<Option<(String, Arrived<'f>)>, String> {
+    ) -> Result<Option<(String, Arrived<'f>)>, RecordError> {
         let at = self.sources.len() - 1;
         let mut says = candidate.says.clone();
         says.use_photos(&self.photos);
@@ -238,7 +273,7 @@ impl<'f> Merge<'f> {
         }
         let stored = self.slots.get(&id).and_then(Slot::stored);
         if record.is_ours && record.filled(Field::Id) == Some(&id) {
-            refuse_another(&says, stored.as_ref())?;
+            check_same_review(&says, stored.as_ref())?;
         }
         says.keep_avatar(stored.as_ref());
         for text in unusable(record) {
@@ -251,7 +286,10 @@ impl<'f> Merge<'f> {
             data.retain(|key, _| key != "date" && key != "date_precision");
         }
         let data = serde_json::to_vec(&data).expect("a value is JSON");
-        let rank = (candidate.updated, Sha256::digest(data).into());
+        let rank = VersionRank {
+            changed: candidate.updated,
+            digest: Sha256::digest(data).into(),
+        };
         let date = keep_date(&mut says, &candidate, stored.as_ref());
         // The operator may have set `verified` of a stored review to false by hand.
         let is_vouched = match source.options.vouched {
@@ -264,8 +302,11 @@ impl<'f> Merge<'f> {
         }
         let mut review = says.over(stored.as_ref());
         review.set_account(candidate.account, candidate.hidden);
-        let is_changed = stored.as_ref() != Some(&review);
-        let fresh = is_changed.then(|| Version::new(review.render(), date, &review));
+        let fresh = if stored.as_ref() == Some(&review) {
+            None
+        } else {
+            Some(Version::new(review.render(), date, &review))
+        };
         let arrived = Arrived {
             source: at,
             line: record.line,
@@ -284,27 +325,29 @@ impl<'f> Merge<'f> {
             slot.arrived = Some(arrived);
             return;
         };
-        if earlier.rank.1 == arrived.rank.1 {
+        if earlier.rank.digest == arrived.rank.digest {
             // The same data again: the later of both times is compared with a third version.
-            earlier.rank.0 = earlier.rank.0.max(arrived.rank.0);
+            earlier.rank.changed = earlier.rank.changed.max(arrived.rank.changed);
             slot.arrived = Some(earlier);
             self.sources[arrived.source].repeated += 1;
             return;
         }
-        let (winner, loser) = match earlier.rank > arrived.rank {
-            true => (earlier, arrived),
-            false => (arrived, earlier),
+        let (winner, loser) = if earlier.rank > arrived.rank {
+            (earlier, arrived)
+        } else {
+            (arrived, earlier)
         };
-        let times = winner.rank.0.zip(loser.rank.0);
+        let times = winner.rank.changed.zip(loser.rank.changed);
         if times.is_some_and(|(one, other)| one != other) {
             // An older version of the same review is not an error.
             self.sources[loser.source].repeated += 1;
             slot.arrived = Some(winner);
             return;
         }
-        let other = match winner.source == loser.source {
-            true => format!("line {}", winner.line),
-            false => "another source's record".to_owned(),
+        let other = if winner.source == loser.source {
+            format!("line {}", winner.line)
+        } else {
+            "another source's record".to_owned()
         };
         slot.arrived = Some(winner);
         let reason = format!("id: is also that of {other}, which has other content");
@@ -317,19 +360,18 @@ impl<'f> Merge<'f> {
     }
 
     /// Removes the reviews of the imported platforms that are no longer in the sources.
-    pub fn prune(&mut self) -> Result<(), String> {
-        let gone = self.missing();
-        let mut sources = self.source_reports().into_iter();
+    ///
+    /// # Errors
+    /// If the sources do not tell for certain which reviews they still have; then nothing is removed.
+    pub fn prune(&mut self) -> Result<(), PruneError> {
         if self.unidentified > 0 {
-            let count = self.unidentified;
-            return Err(format!(
-                "--prune: {count} of the refused records have no id that could be read, so it is not known which reviews \
-                 the source still has; nothing was written"
-            ));
+            return Err(PruneError::Unidentified(self.unidentified));
         }
+        let mut sources = self.source_reports().into_iter();
         if sources.any(|source| source.taken() == 0) {
-            return Err("--prune: a source contains no review; nothing was written".to_owned());
+            return Err(PruneError::Empty);
         }
+        let gone = self.missing();
         for id in &gone {
             self.forget(id);
         }
@@ -339,37 +381,41 @@ impl<'f> Merge<'f> {
 
     /// Ids of the stored reviews of imported platforms that are no longer in the sources, ascending.
     fn missing(&self) -> Vec<String> {
-        let is_missing = |slot: &Slot<'_>| {
-            let is_imported = |stored: StoredReview| self.imported.contains(&stored.platform());
-            !slot.named && slot.stored().is_some_and(is_imported)
-        };
         let superseded = self.superseded();
-        let left = self
-            .slots
-            .iter()
-            .filter(|(id, _)| !superseded.contains(*id));
-        let missing = left.filter(|(_, slot)| is_missing(slot));
-        let mut ids: Vec<String> = missing.map(|(id, _)| id.clone()).collect();
+        let mut ids = Vec::new();
+        for (id, slot) in &self.slots {
+            if slot.named || superseded.contains(id) {
+                continue;
+            }
+            let stored = slot.stored();
+            if stored.is_some_and(|stored| self.imported.contains(&stored.platform())) {
+                ids.push(id.clone());
+            }
+        }
         ids.sort_unstable();
         ids
+    }
+
+    /// The text of a part of the file.
+    fn part(&self, key: &str) -> &'f str {
+        self.parts.get(key).map_or("null", |part| part.get())
     }
 
     /// Renders the new file, newest first.
     pub fn render(&self, updated_at: Timestamp) -> String {
         let superseded = self.superseded();
-        let left = self
-            .slots
-            .iter()
-            .filter(|(id, _)| !superseded.contains(*id));
-        let versions = left.filter_map(|(id, slot)| {
-            let version = slot.version()?;
-            Some((Reverse((version.date, id.as_str())), &*version.json))
-        });
-        let mut reviews: Vec<_> = versions.collect();
+        let mut reviews: Vec<(Reverse<(Date, &str)>, &str)> = Vec::new();
+        for (id, slot) in &self.slots {
+            if let Some(version) = slot.version()
+                && !superseded.contains(id)
+            {
+                reviews.push((Reverse((version.date, id)), &version.json));
+            }
+        }
         reviews.sort_unstable();
         let bytes = reviews.iter().map(|(_, json)| json.len() + SEPARATOR.len());
-        let part = |key| self.parts.get(key).map_or("null", |part| part.get());
-        let [business, disclaimer] = ["business", "disclaimer"].map(part);
+        let business = self.part("business");
+        let disclaimer = self.part("disclaimer");
         let mut file = format!(
             "{{\n  \"business\": {business},\n  \"disclaimer\": {disclaimer},\n  \"updated_at\": \"{updated_at}\",\n  \"reviews\": ["
         );
@@ -399,26 +445,25 @@ pub fn new_file(name: &str, kind: &str, url: &str, updated_at: Timestamp) -> Str
     format!("{file:#}\n")
 }
 
-/// The separator of two reviews in the file, and the end of the file.
-const SEPARATOR: &str = ",\n    ";
-const END: &str = "\n  ]\n}\n";
-
-/// Refuses a review exported from a reviewd if its id belongs to a different review here.
-fn refuse_another(says: &StoredReview, stored: Option<&StoredReview>) -> Result<(), String> {
+/// Checks that a review exported from a reviewd is the review that has its id here.
+fn check_same_review(
+    says: &StoredReview,
+    stored: Option<&StoredReview>,
+) -> Result<(), RecordError> {
     let Some(stored) = stored else {
         return Ok(());
     };
     // Author, text or date may be corrected, but it is unlikely that all of them change at once.
-    let is_same = |key| says.text(key) == stored.text(key) && !stored.text(key).is_empty();
-    let is_one = says.platform() == stored.platform();
-    match is_one && ["author", "date", "text"].into_iter().any(is_same) {
-        true => Ok(()),
-        false => Err(format!(
-            "id: is that of the existing review by {} from {}",
-            quote(stored.text("author")),
-            quote(stored.text("source"))
-        )),
+    let is_like_it = ["author", "date", "text"]
+        .into_iter()
+        .any(|key| says.text(key) == stored.text(key) && !stored.text(key).is_empty());
+    if is_like_it && says.platform() == stored.platform() {
+        return Ok(());
     }
+    Err(RecordError::OtherReview {
+        author: stored.text("author").to_owned(),
+        source_name: stored.text("source").to_owned(),
+    })
 }
 
 /// Keeps the stored date of a review if the source's is not more exact: an approximate date is another one in each export.
@@ -428,16 +473,19 @@ fn keep_date(
     candidate: &Candidate,
     stored: Option<&StoredReview>,
 ) -> Date {
-    let (Some(precision), Some(stored)) = (candidate.precision, stored) else {
+    let Some(precision) = candidate.precision else {
+        return candidate.date;
+    };
+    let Some(stored) = stored else {
         return candidate.date;
     };
     let known = stored.text("date_precision");
-    let Some(date) = stored
-        .date()
-        .filter(|_| coarseness(known) <= coarseness_of(precision))
-    else {
+    let Some(date) = stored.date() else {
         return candidate.date;
     };
+    if coarseness(known) > coarseness_of(precision) {
+        return candidate.date;
+    }
     says.set("date", date.to_string());
     says.0.remove("date_precision");
     if known.is_empty() {
@@ -448,11 +496,12 @@ fn keep_date(
 
 /// Orders precisions as they are written, from the day.
 fn coarseness(precision: &str) -> usize {
-    let known = ["", "month", "year", "unknown"];
-    known
-        .iter()
-        .position(|known| *known == precision)
-        .unwrap_or_default()
+    match precision {
+        "month" => 1,
+        "year" => 2,
+        "unknown" => 3,
+        _ => 0,
+    }
 }
 
 fn coarseness_of(precision: DatePrecision) -> usize {

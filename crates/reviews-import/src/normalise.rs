@@ -3,10 +3,12 @@
 use std::net::IpAddr;
 
 use serde_json::{Value, json};
+use thiserror::Error;
 
+use super::date::ImportDateError;
 use super::formats::{ANONYMOUS, CHANNELS};
 use super::media::media;
-use super::rating::{Scale, Stars};
+use super::rating::{RatingError, Scale, Stars};
 use super::record::{Field, Record};
 use super::relative::Approximate;
 use super::review::StoredReview;
@@ -37,6 +39,62 @@ const INVENTED: &str = "fictive fictional fictif fake sample demo placeholder ex
 const SUMMARIES: &str = "average averagerating avg mean total totals sum count overall durchschnitt gesamt summe mittelwert \
     moyenne promedio media totale gemiddelde totaal média średnia suma";
 
+/// Why a record is refused. Each sentence begins with the field, except for a record that is no review.
+#[derive(Debug, Error)]
+pub(super) enum RecordError {
+    #[error("is a summary of the rows above, not a review")]
+    Summary,
+    #[error("{0}: is missing")]
+    Missing(Field),
+    #[error("rating: is missing, as in a recommendation; --map rating={column} takes {words}")]
+    MissingRecommendation { column: String, words: String },
+    #[error("date: is missing; --undated takes such reviews")]
+    MissingDate,
+    #[error("{field}: is longer than {bytes_max} bytes")]
+    Long { field: Field, bytes_max: usize },
+    #[error("{0}: is longer than {MARKED_UP_BYTES_MAX} bytes with its markup")]
+    LongMarkup(Field),
+    #[error("rating: {} {error}", quote(.text))]
+    Rating { text: String, error: RatingError },
+    #[error("{field}: {} {error}", quote(.text.trim()))]
+    Date {
+        field: Field,
+        text: String,
+        error: ImportDateError,
+    },
+    #[error(
+        "date: {} is relative to the day on which the source was collected: set it with --as-of YYYY-MM-DD",
+        quote(.0)
+    )]
+    RelativeDate(String),
+    #[error("{field}: {date} is in the future")]
+    Future { field: Field, date: Date },
+    #[error("verified: {} is neither true nor false", quote(.0))]
+    Verified(String),
+    #[error(
+        "source: {} is not a platform that publishes reviews, as --from-platform says: name it with --source, such as \
+         --source google",
+        quote(.0)
+    )]
+    NoPlatform(String),
+    /// What the reader or the decoder of `reviews.json` says about the record.
+    #[error("{0}")]
+    Invalid(String),
+    #[error(
+        "id: is that of the existing review by {} from {}",
+        quote(.author),
+        quote(.source_name)
+    )]
+    OtherReview { author: String, source_name: String },
+    #[error("{}", join(.0))]
+    Several(Vec<RecordError>),
+}
+
+fn join(errors: &[RecordError]) -> String {
+    let sentences: Vec<String> = errors.iter().map(ToString::to_string).collect();
+    sentences.join("; ")
+}
+
 /// A review of a source, with valid values.
 pub(super) struct Candidate {
     pub(super) id: String,
@@ -53,106 +111,184 @@ pub(super) struct Candidate {
     pub(super) says: StoredReview,
 }
 
-/// Checks and cleans the values of one record.
-pub(super) fn normalise(record: &Record, source: &ImportSource<'_>) -> Result<Candidate, String> {
-    let mut wrong = record.unread.clone();
+/// Checks and cleans the values of one record. The error names everything that is wrong with it.
+pub(super) fn normalise(
+    record: &Record,
+    source: &ImportSource<'_>,
+) -> Result<Candidate, RecordError> {
     if is_summary(record) {
-        return Err("is a summary of the rows above, not a review".to_owned());
+        return Err(RecordError::Summary);
     }
-    let author = note(clean(record, Field::Author), &mut wrong).flatten();
-    let author = published_name(&author.unwrap_or_default(), source);
-    if author.is_empty() && wrong.is_empty() {
-        wrong.push("author: is missing".to_owned());
-    }
-    let stated = note(clean(record, Field::Source), &mut wrong).flatten();
-    let platform = platform_of(record, stated, source);
-    let stars = note(stars(record, source), &mut wrong);
-    let date = note(dated(record, source), &mut wrong);
-    let day = date.map(|dated| dated.date);
-    let words = note(words(record), &mut wrong).flatten();
-    let reply = note(reply(record, day, source), &mut wrong).flatten();
-    let mut verified = note(verified(record), &mut wrong).flatten();
-    let (Some(stars), Some(dated), true) = (stars, date, wrong.is_empty()) else {
-        return Err(wrong.join("; "));
+    let values = Values::of(record, source)?;
+    let id = match own_id(record, &values.platform) {
+        Some(own) => own,
+        None => values.derived_id(record, source),
     };
-    let Approximate { date, precision } = dated;
-    let content = words.as_deref().unwrap_or_default();
-    let own_id = id(record, &platform);
-    let id = own_id.unwrap_or_else(|| match precision {
-        None => identity::of_content(&platform, &author, date, content),
-        Some(DatePrecision::Unknown) => identity::of_undated(
-            &platform,
-            &author,
-            content,
-            source.count - record.number.min(source.count),
-        ),
-        Some(_) => identity::of_about(&platform, &author, content),
-    });
-    let mut says = StoredReview(record.extra.clone());
-    says.set("id", id.as_str());
-    // Without a value for `verified`, a stored verification stays. The operator's own tables are no verifier.
-    let is_platform = !record.is_ours && known_platform(&platform).is_some();
-    if let Some(is_verified) = verified.filter(|_| is_platform) {
-        let by = is_verified.then(|| json!({"by": platform, "method": null}));
-        says.set("verification", by);
-    }
-    // A new text without a translation removes a stored one, except in exports of reviewd, which have it in a key.
-    if record.value(Field::Text).is_some() && !record.is_ours {
-        let translation = translation(record, content);
-        says.set(
-            "translation",
-            translation.filter(|text| text.len() <= PROSE_BYTES_MAX),
-        );
-    }
-    let account = account(record, &platform, source)?;
-    let is_invented = record
-        .filled(Field::Source)
-        .is_some_and(|name| is_listed(INVENTED, &normal(name)));
-    let hidden = record.is_hidden || (is_invented && !record.is_ours);
-    if hidden {
-        verified = Some(false);
-    }
-    if let Some(values) = &record.media {
-        says.set("media", media(values));
-    }
-    if !record.is_ours {
-        says.set("rating_original", stars.original);
-        says.set(
-            "date_precision",
-            precision.map(|precision| json!(precision)),
-        );
-    }
-    says.set_stated("location", location(record, source));
-    says.set_stated("language", stated_language(record));
-    says.set_stated("author_avatar_url", url(record, Field::AuthorAvatarUrl));
-    says.set_stated("source_url", url(record, Field::SourceUrl));
-    says.set_stated("text", words);
-    says.set_stated("owner_reply", reply);
-    says.set_stated("verified", verified);
-    says.set("author", author);
-    says.set("rating", stars.rating.stars());
-    says.set("date", date.to_string());
-    says.set("source", platform);
+    let account = account(record, &values.platform, source)?;
+    let is_hidden = record.is_hidden || is_invented(record);
+    let Approximate { date, precision } = values.date;
+    let says = values.says(&id, is_hidden, record, source);
     if !record.extra.is_empty() {
-        // Keys that only exports of reviewd have are checked by the decoder of `reviews.json`.
-        let problems = check_review(&says.clone().over(None).render());
-        if let Some(problem) = problems.kept.first() {
-            let value = problem.value.as_ref().map(|value| format!("{value} "));
-            let (path, value) = (&problem.path, value.unwrap_or_default());
-            return Err(format!("{path}: {value}{}", problem.message));
-        }
+        check_extra(&says)?;
     }
     let updated = record.filled(Field::Updated);
-    let updated = updated.and_then(|given| date::moment(given, source.order));
     Ok(Candidate {
         id,
         date,
         precision,
         account,
-        hidden,
-        updated,
+        hidden: is_hidden,
+        updated: updated.and_then(|text| date::moment(text, source.order)),
         says,
     })
+}
+
+/// The values of a record that can be wrong, once they are right.
+struct Values {
+    author: String,
+    platform: String,
+    stars: Stars,
+    date: Approximate,
+    /// The text of the review; `None` if the source has no column for it.
+    words: Option<String>,
+    /// The owner's reply, or null; `None` if the source has no column for it.
+    reply: Option<Value>,
+    verified: Option<bool>,
+}
+
+impl Values {
+    fn of(record: &Record, source: &ImportSource<'_>) -> Result<Values, RecordError> {
+        let mut wrong: Vec<RecordError> = Vec::new();
+        for sentence in &record.unread {
+            wrong.push(RecordError::Invalid(sentence.clone()));
+        }
+        let named = note(clean(record, Field::Author), &mut wrong).flatten();
+        let author = published_name(&named.unwrap_or_default(), source);
+        if author.is_empty() && wrong.is_empty() {
+            wrong.push(RecordError::Missing(Field::Author));
+        }
+        let stated = note(clean(record, Field::Source), &mut wrong).flatten();
+        let platform = platform_of(record, stated, source);
+        let stars = note(stars(record, source), &mut wrong);
+        let date = note(dated(record, source), &mut wrong);
+        let day = date.map(|dated| dated.date);
+        let words = note(words(record), &mut wrong).flatten();
+        let reply = note(reply(record, day, source), &mut wrong).flatten();
+        let verified = note(verified(record), &mut wrong).flatten();
+        match (stars, date) {
+            (Some(stars), Some(date)) if wrong.is_empty() => Ok(Values {
+                author,
+                platform,
+                stars,
+                date,
+                words,
+                reply,
+                verified,
+            }),
+            _ => Err(RecordError::Several(wrong)),
+        }
+    }
+
+    /// The text, or "".
+    fn text(&self) -> &str {
+        self.words.as_deref().unwrap_or_default()
+    }
+
+    /// The id of a record whose source gives none.
+    fn derived_id(&self, record: &Record, source: &ImportSource<'_>) -> String {
+        let platform = &self.platform;
+        let author = &self.author;
+        match self.date.precision {
+            None => identity::of_content(platform, author, self.date.date, self.text()),
+            Some(DatePrecision::Unknown) => {
+                let below = source.count - record.number.min(source.count);
+                identity::of_undated(platform, author, self.text(), below)
+            }
+            Some(_) => identity::of_about(platform, author, self.text()),
+        }
+    }
+
+    /// The keys of the review that the source has.
+    fn says(
+        self,
+        id: &str,
+        is_hidden: bool,
+        record: &Record,
+        source: &ImportSource<'_>,
+    ) -> StoredReview {
+        let mut says = StoredReview(record.extra.clone());
+        says.set("id", id);
+        if !record.is_ours {
+            // Without a value for `verified`, a stored verification stays. The operator's own tables are no verifier.
+            if let Some(is_verified) = self.verified
+                && known_platform(&self.platform).is_some()
+            {
+                says.set("verification", verification(&self.platform, is_verified));
+            }
+            // A new text without a translation removes a stored one. Exports of reviewd have it in a key.
+            if record.value(Field::Text).is_some() {
+                let translation = translation(record, self.text());
+                says.set(
+                    "translation",
+                    translation.filter(|text| text.len() <= PROSE_BYTES_MAX),
+                );
+            }
+            says.set("rating_original", self.stars.original);
+            let precision = self.date.precision;
+            says.set(
+                "date_precision",
+                precision.map(|precision| json!(precision)),
+            );
+        }
+        if let Some(values) = &record.media {
+            says.set("media", media(values));
+        }
+        let verified = if is_hidden {
+            Some(false)
+        } else {
+            self.verified
+        };
+        says.set_stated("location", location(record, source));
+        says.set_stated("language", stated_language(record));
+        says.set_stated("author_avatar_url", url(record, Field::AuthorAvatarUrl));
+        says.set_stated("source_url", url(record, Field::SourceUrl));
+        says.set_stated("text", self.words);
+        says.set_stated("owner_reply", self.reply);
+        says.set_stated("verified", verified);
+        says.set("author", self.author);
+        says.set("rating", self.stars.rating.stars());
+        says.set("date", self.date.date.to_string());
+        says.set("source", self.platform);
+        says
+    }
+}
+
+/// The verification of a review that a platform says it has verified; null if it says that it has not.
+fn verification(platform: &str, is_verified: bool) -> Value {
+    if !is_verified {
+        return Value::Null;
+    }
+    json!({"by": platform, "method": null})
+}
+
+/// Whether the source is named as that of invented texts.
+fn is_invented(record: &Record) -> bool {
+    let name = record.filled(Field::Source).map(normal);
+    !record.is_ours && name.is_some_and(|name| is_listed(INVENTED, &name))
+}
+
+/// Lets the decoder of `reviews.json` check the keys that only exports of reviewd have.
+fn check_extra(says: &StoredReview) -> Result<(), RecordError> {
+    let problems = check_review(&says.clone().over(None).render());
+    let Some(problem) = problems.kept.first() else {
+        return Ok(());
+    };
+    let path = &problem.path;
+    let message = &problem.message;
+    Err(RecordError::Invalid(match &problem.value {
+        Some(value) => format!("{path}: {value} {message}"),
+        None => format!("{path}: {message}"),
+    }))
 }
 
 /// Whether a record is a row of sums below a table, rather than a review.
@@ -163,35 +299,40 @@ fn is_summary(record: &Record) -> bool {
 }
 
 /// Returns the value, or adds the error to `wrong`.
-fn note<T>(result: Result<T, String>, wrong: &mut Vec<String>) -> Option<T> {
-    result.map_err(|reason| wrong.push(reason)).ok()
+fn note<T>(result: Result<T, RecordError>, wrong: &mut Vec<RecordError>) -> Option<T> {
+    match result {
+        Ok(value) => Some(value),
+        Err(error) => {
+            wrong.push(error);
+            None
+        }
+    }
 }
 
 /// Returns the id of a record that has one, even if the record is refused.
 pub(super) fn known_id(record: &Record, source: &ImportSource<'_>) -> Option<String> {
     let stated = record.filled(Field::Source).map(text::line);
-    id(record, &platform_of(record, stated, source))
+    own_id(record, &platform_of(record, stated, source))
 }
 
-fn id(record: &Record, platform: &str) -> Option<String> {
+/// The id of a record whose source gives one.
+fn own_id(record: &Record, platform: &str) -> Option<String> {
     let own = record.filled(Field::Id)?;
-    match record.is_ours && is_review_id(own) {
-        true => Some(own.to_owned()),
-        false => Some(identity::of_own(platform, own)),
+    if record.is_ours && is_review_id(own) {
+        return Some(own.to_owned());
     }
+    Some(identity::of_own(platform, own))
 }
 
 /// Returns a text without markup, or a name in one line; `None` if the source has no column for it. Texts exported from
 /// a reviewd are not changed.
-fn clean(record: &Record, field: Field) -> Result<Option<String>, String> {
+fn clean(record: &Record, field: Field) -> Result<Option<String>, RecordError> {
     let Some(given) = record.value(field) else {
         return Ok(None);
     };
     // Checked before the markup is parsed.
     if given.len() > MARKED_UP_BYTES_MAX {
-        return Err(format!(
-            "{field}: is longer than {MARKED_UP_BYTES_MAX} bytes with its markup"
-        ));
+        return Err(RecordError::LongMarkup(field));
     }
     let clean = match field {
         Field::OwnerReply if given.trim().is_empty() => String::new(),
@@ -204,47 +345,57 @@ fn clean(record: &Record, field: Field) -> Result<Option<String>, String> {
         Field::Author | Field::Source => NAME_BYTES_MAX,
         _ => PROSE_BYTES_MAX,
     };
-    match clean.len() <= bytes_max {
-        true => Ok(Some(clean)),
-        false => Err(format!("{field}: is longer than {bytes_max} bytes")),
+    if clean.len() > bytes_max {
+        return Err(RecordError::Long { field, bytes_max });
     }
+    Ok(Some(clean))
 }
 
 /// Returns the name to publish, without e-mail and IP addresses.
 fn published_name(named: &str, source: &ImportSource<'_>) -> String {
-    let is_address = |word: &&str| {
-        let word = word.trim_matches(|c: char| !c.is_alphanumeric());
-        let mail = word.split_once('@');
-        mail.is_some_and(|(own, host)| !own.is_empty() && host.contains('.'))
-            || word.parse::<IpAddr>().is_ok()
-    };
-    let words = named.split_whitespace().filter(|word| !is_address(word));
-    match words.collect::<Vec<_>>().join(" ") {
-        rest if !rest.is_empty() => rest,
-        _ if named.is_empty() => source.format.anonymous.clone(),
-        _ => ANONYMOUS[2].to_owned(),
+    if named.is_empty() {
+        return source.format.anonymous.clone();
+    }
+    let words: Vec<&str> = named
+        .split_whitespace()
+        .filter(|word| !is_address(word))
+        .collect();
+    if words.is_empty() {
+        return ANONYMOUS[2].to_owned();
+    }
+    words.join(" ")
+}
+
+/// Whether a word is an e-mail or IP address.
+fn is_address(word: &str) -> bool {
+    let word = word.trim_matches(|c: char| !c.is_alphanumeric());
+    if word.parse::<IpAddr>().is_ok() {
+        return true;
+    }
+    match word.split_once('@') {
+        Some((own, host)) => !own.is_empty() && host.contains('.'),
+        None => false,
     }
 }
 
 /// Returns the platform of the review, as set by the operator, the source (first in exports of reviewd), or the format.
 fn platform_of(record: &Record, stated: Option<String>, source: &ImportSource<'_>) -> String {
-    let is_channel = |name: &str| !record.is_ours && is_listed(CHANNELS, &normal(name));
-    let stated = stated.filter(|name| !name.is_empty() && !is_channel(name));
+    let of_format = &source.format.source;
     let asked = source.options.source.clone();
-    let stated = stated.map(|name| platform_in(name, record.is_ours, &source.format.source));
-    let found = match record.is_ours {
-        true => stated.or(asked),
-        false => asked.or(stated),
+    let stated = stated.filter(|name| !name.is_empty());
+    let found = if record.is_ours {
+        stated.or(asked)
+    } else {
+        // A channel, such as "email", is no platform.
+        let stated = stated.filter(|name| !is_listed(CHANNELS, &normal(name)));
+        asked.or(stated.map(|name| platform_in(name, of_format)))
     };
-    found.unwrap_or_else(|| source.format.source.clone())
+    found.unwrap_or_else(|| of_format.clone())
 }
 
 /// Returns the platform of a stated source: `trustpilot_review_search`, a kind of result of an API, names Trustpilot, and
 /// the platform of the format is written as there.
-fn platform_in(stated: String, is_ours: bool, of_format: &str) -> String {
-    if is_ours {
-        return stated;
-    }
+fn platform_in(stated: String, of_format: &str) -> String {
     if normal(&stated) == normal(of_format) {
         return of_format.to_owned();
     }
@@ -255,28 +406,33 @@ fn platform_in(stated: String, is_ours: bool, of_format: &str) -> String {
 }
 
 /// Returns the stars, which the format may express in words.
-fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Stars, String> {
+fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Stars, RecordError> {
     let words = &source.format.ratings;
     if let Some(given) = record.filled(Field::Rating) {
-        let stars = words.get(&given.to_lowercase());
+        let text = words
+            .get(&given.to_lowercase())
+            .map_or(given, String::as_str);
         let of_format = Some(source.format.best.as_str()).filter(|best| !best.is_empty());
         let scale = Scale {
             named: source.options.scale,
             best: record.filled(Field::BestRating).or(of_format),
         };
-        return rating::parse(stars.map_or(given, String::as_str), scale);
+        return rating::parse(text, scale).map_err(|error| RecordError::Rating {
+            text: text.trim().to_owned(),
+            error,
+        });
     }
     if words.is_empty() {
-        return Err("rating: is missing".to_owned());
+        return Err(RecordError::Missing(Field::Rating));
     }
-    let words = words
+    let words: Vec<String> = words
         .iter()
-        .map(|(word, stars)| format!("{word} for {stars}"));
-    let words = words.collect::<Vec<_>>().join(", ");
-    let column = &source.format.words_column;
-    Err(format!(
-        "rating: is missing, as in a recommendation; --map rating={column} takes {words}"
-    ))
+        .map(|(word, stars)| format!("{word} for {stars}"))
+        .collect();
+    Err(RecordError::MissingRecommendation {
+        column: source.format.words_column.clone(),
+        words: words.join(", "),
+    })
 }
 
 /// Returns the English translation: that of a column, or the one that Google adds to a text.
@@ -293,17 +449,13 @@ fn account(
     record: &Record,
     platform: &str,
     source: &ImportSource<'_>,
-) -> Result<Option<Value>, String> {
+) -> Result<Option<Value>, RecordError> {
     if !source.options.is_from_platform || record.is_ours {
         return Ok(None);
     }
     match known_platform(platform) {
         Some(name) => Ok(Some(json!({"by": name, "method": METHOD_ACCOUNT}))),
-        None => Err(format!(
-            "source: {} is not a platform that publishes reviews, as --from-platform says: name it with --source, such as \
-             --source google",
-            quote(platform)
-        )),
+        None => Err(RecordError::NoPlatform(platform.to_owned())),
     }
 }
 
@@ -312,57 +464,62 @@ fn location(record: &Record, source: &ImportSource<'_>) -> Option<Value> {
     if let Some(asked) = &source.options.location {
         return Some(asked.as_str().into());
     }
-    let mut id = String::new();
-    for letter in record.filled(Field::Location)?.to_lowercase().chars() {
-        match letter.is_alphanumeric() {
-            true => id.push(letter),
-            false if id.ends_with('-') || id.is_empty() => {}
-            false => id.push('-'),
-        }
+    let name = record.filled(Field::Location)?.to_lowercase();
+    let words = name.split(|letter: char| !letter.is_alphanumeric());
+    let words: Vec<&str> = words.filter(|word| !word.is_empty()).collect();
+    let id = words.join("-");
+    if id.is_empty() || id.len() > NAME_BYTES_MAX {
+        return None;
     }
-    let id = id.trim_end_matches('-');
-    (!id.is_empty() && id.len() <= NAME_BYTES_MAX).then(|| id.into())
+    Some(id.into())
 }
 
 /// Returns the language if it is a tag; a name such as "English" is not a tag, although it has the form of one.
 fn stated_language(record: &Record) -> Option<Option<String>> {
     let tag = record.value(Field::Language)?.trim().replace('_', "-");
     let primary = tag.split('-').next().unwrap_or_default();
-    Some((primary.len() <= 3 && is_language_tag(&tag)).then_some(tag))
+    let is_tag = primary.len() <= 3 && is_language_tag(&tag);
+    Some(Some(tag).filter(|_| is_tag))
 }
 
 /// Returns the date of the review: a day, a time relative to the collection, a month, or a year; without any date the day
 /// of the collection, if the operator asked for it.
-fn dated(record: &Record, source: &ImportSource<'_>) -> Result<Approximate, String> {
+fn dated(record: &Record, source: &ImportSource<'_>) -> Result<Approximate, RecordError> {
     let collected = collected(record, source);
-    let Some(given) = record.filled(Field::Date) else {
+    let Some(text) = record.filled(Field::Date) else {
         if !source.options.is_undated {
-            return Err("date: is missing; --undated takes such reviews".to_owned());
+            return Err(RecordError::MissingDate);
         }
         return Ok(Approximate {
             date: collected.unwrap_or(source.options.today),
             precision: Some(DatePrecision::Unknown),
         });
     };
-    let approximate = match (relative::is_relative(given), collected) {
-        (true, None) => {
-            let quoted = quote(given);
-            return Err(format!(
-                "date: {quoted} is relative to the day on which the source was collected: set it with --as-of YYYY-MM-DD"
-            ));
-        }
-        (true, Some(collected)) => relative::parse(given, collected),
-        (false, _) => date::month_or_year(given),
+    let approximate = if relative::is_relative(text) {
+        let Some(collected) = collected else {
+            return Err(RecordError::RelativeDate(text.to_owned()));
+        };
+        relative::parse(text, collected)
+    } else {
+        date::month_or_year(text)
     };
     let dated = match approximate {
         Some(dated) => dated,
         None => Approximate {
-            date: date::parse(given, source.order, "date")?,
+            date: parse_date(text, Field::Date, source)?,
             precision: None,
         },
     };
     check_past(dated.date, Field::Date, source)?;
     Ok(dated)
+}
+
+fn parse_date(text: &str, field: Field, source: &ImportSource<'_>) -> Result<Date, RecordError> {
+    date::parse(text, source.order).map_err(|error| RecordError::Date {
+        field,
+        text: text.to_owned(),
+        error,
+    })
 }
 
 /// The day on which a record was collected.
@@ -371,59 +528,88 @@ fn collected(record: &Record, source: &ImportSource<'_>) -> Option<Date> {
         return source.options.as_of;
     }
     let own = record.filled(Field::Collected);
-    let own = own.and_then(|text| date::parse(text, source.order, "").ok());
+    let own = own.and_then(|text| date::parse(text, source.order).ok());
     own.or(source.collected)
 }
 
-fn day(record: &Record, field: Field, source: &ImportSource<'_>) -> Result<Option<Date>, String> {
-    let Some(given) = record.filled(field) else {
+/// Returns the day of another field than the review's own date.
+fn day(
+    record: &Record,
+    field: Field,
+    source: &ImportSource<'_>,
+) -> Result<Option<Date>, RecordError> {
+    let Some(text) = record.filled(field) else {
         return Ok(None);
     };
-    let relative = collected(record, source).and_then(|day| relative::parse(given, day));
+    let relative = collected(record, source).and_then(|day| relative::parse(text, day));
     // A month or a year stands for its first day.
-    let approximate = relative.or_else(|| date::month_or_year(given));
+    let approximate = relative.or_else(|| date::month_or_year(text));
     let date = match approximate {
         Some(approximate) => approximate.date,
-        None => date::parse(given, source.order, &field.to_string())?,
+        None => parse_date(text, field, source)?,
     };
     check_past(date, field, source)?;
     Ok(Some(date))
 }
 
-fn check_past(date: Date, field: Field, source: &ImportSource<'_>) -> Result<(), String> {
+fn check_past(date: Date, field: Field, source: &ImportSource<'_>) -> Result<(), RecordError> {
     // In some time zone it is already tomorrow.
     if date.days() > source.options.today.days() + 1 {
-        return Err(format!("{field}: {date} is in the future"));
+        return Err(RecordError::Future { field, date });
     }
     Ok(())
 }
 
 /// Returns the text, preceded by the title unless the text begins with it, and followed by what the author liked or not.
-fn words(record: &Record) -> Result<Option<String>, String> {
+fn words(record: &Record) -> Result<Option<String>, RecordError> {
     // Amazon's title begins with the stars, or is nothing else.
     let title = clean(record, Field::Title)?;
     let title = title.filter(|title| !title.is_empty() && !rating::states_scale(title));
-    let text = clean(record, Field::Text)?;
-    let pros = clean(record, Field::Pros)?;
-    let cons = clean(record, Field::Cons)?;
-    let has_any = text.is_some() || pros.is_some() || cons.is_some();
-    let parts = [text, pros, cons].into_iter().flatten();
-    let parts: Vec<String> = parts.filter(|part| !part.is_empty()).collect();
-    let words = has_any.then(|| parts.join("\n\n"));
-    let (Some(title), Some(words)) = (&title, &words) else {
-        return Ok(words.or(title));
+    let Some(body) = body(record)? else {
+        return Ok(title);
     };
+    let Some(title) = title else {
+        return Ok(Some(body));
+    };
+    if body.is_empty() {
+        return Ok(Some(title));
+    }
     // Some sources use the first words of the text as title.
     let shown = title.trim_end_matches(['.', '…', ' ']);
-    let whole = match words.as_str() {
-        "" => title.clone(),
-        words if text::line(words).starts_with(shown) => words.to_owned(),
-        words => format!("{title}\n\n{words}"),
-    };
-    match whole.len() {
-        0..=PROSE_BYTES_MAX => Ok(Some(whole)),
-        _ => Err(format!("text: is longer than {PROSE_BYTES_MAX} bytes")),
+    if text::line(&body).starts_with(shown) {
+        return Ok(Some(body));
     }
+    let whole = format!("{title}\n\n{body}");
+    check_length(&whole)?;
+    Ok(Some(whole))
+}
+
+/// Returns the text and what the author liked or not, in paragraphs; `None` if the source has no column for any of them.
+fn body(record: &Record) -> Result<Option<String>, RecordError> {
+    let mut paragraphs = Vec::new();
+    let mut is_there = false;
+    for field in [Field::Text, Field::Pros, Field::Cons] {
+        let paragraph = clean(record, field)?;
+        is_there |= paragraph.is_some();
+        paragraphs.extend(paragraph.filter(|paragraph| !paragraph.is_empty()));
+    }
+    if !is_there {
+        return Ok(None);
+    }
+    let body = paragraphs.join("\n\n");
+    check_length(&body)?;
+    Ok(Some(body))
+}
+
+/// Checks the length of a text that was joined of several.
+fn check_length(text: &str) -> Result<(), RecordError> {
+    if text.len() > PROSE_BYTES_MAX {
+        return Err(RecordError::Long {
+            field: Field::Text,
+            bytes_max: PROSE_BYTES_MAX,
+        });
+    }
+    Ok(())
 }
 
 /// Returns the owner's reply, null if it is empty; without a date it gets the earliest possible one, the review's.
@@ -431,7 +617,7 @@ fn reply(
     record: &Record,
     review: Option<Date>,
     source: &ImportSource<'_>,
-) -> Result<Option<Value>, String> {
+) -> Result<Option<Value>, RecordError> {
     let Some(text) = clean(record, Field::OwnerReply)? else {
         return Ok(None);
     };
@@ -445,18 +631,18 @@ fn reply(
     Ok(date.map(|date| json!({"text": text, "date": date.to_string()})))
 }
 
-fn verified(record: &Record) -> Result<Option<bool>, String> {
-    let Some(given) = record.filled(Field::Verified) else {
+fn verified(record: &Record) -> Result<Option<bool>, RecordError> {
+    let Some(text) = record.filled(Field::Verified) else {
         return Ok(None);
     };
-    match given.to_lowercase().replace(' ', "") {
-        yes if is_listed(VERIFIED, &yes) => Ok(Some(true)),
-        no if is_listed(UNVERIFIED, &no) => Ok(Some(false)),
-        _ => Err(format!(
-            "verified: {} is neither true nor false",
-            quote(given)
-        )),
+    let word = text.to_lowercase().replace(' ', "");
+    if is_listed(VERIFIED, &word) {
+        return Ok(Some(true));
     }
+    if is_listed(UNVERIFIED, &word) {
+        return Ok(Some(false));
+    }
+    Err(RecordError::Verified(text.to_owned()))
 }
 
 /// Returns remarks on invalid URLs, which are left out: they are no reason to refuse a review.
@@ -477,5 +663,6 @@ fn url(record: &Record, field: Field) -> Option<Option<String>> {
         Some(rest) => format!("https://{rest}"),
         None => given.to_owned(),
     };
-    Some((url.len() <= URL_BYTES_MAX && is_absolute_url(&url)).then_some(url))
+    let is_valid = url.len() <= URL_BYTES_MAX && is_absolute_url(&url);
+    Some(Some(url).filter(|_| is_valid))
 }

@@ -4,10 +4,10 @@ use std::sync::LazyLock;
 
 use regex::Regex;
 use serde_json::{Number, Value, json};
+use thiserror::Error;
 
 use super::text::is_listed;
 use reviewd_data::model::Rating;
-use reviewd_wire::text::quote;
 
 /// The scale of ratings without another one.
 const BEST_DEFAULT: &str = "5";
@@ -40,69 +40,87 @@ pub(super) struct Scale<'s> {
     pub(super) best: Option<&'s str>,
 }
 
+/// Why a text is not a rating. The sentences follow the text.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+pub(super) enum RatingError {
+    /// It has another form, or is outside its scale.
+    #[error("is not from 1 to 5 stars")]
+    NotStars,
+    /// It is a percentage, and neither the operator nor the source says that ratings are.
+    #[error("is a percentage: --scale 100 reads it")]
+    Percentage,
+    /// It states no scale, and is too much for five stars.
+    #[error("is more than 5 stars: --scale 10 reads a scale of ten")]
+    AboveFive,
+    /// It is between two stars, and neither the operator nor the source gives a scale.
+    #[error("is not a whole number of stars: --scale rounds it, such as --scale 5")]
+    NotWhole,
+}
+
 /// A number and perhaps the best value, without symbols and words.
 struct Notation<'t> {
     value: &'t str,
     best: Option<&'t str>,
 }
 
-/// Parses stars from 1 to 5; the error is a message.
+/// Parses stars from 1 to 5.
 ///
 /// A value on another scale becomes `value / best * 5`, rounded to whole stars, halves down, and at least 1, if the
 /// operator or the source states the scale. Otherwise a value that is no whole number of stars is refused.
-pub(super) fn parse(text: &str, scale: Scale<'_>) -> Result<Stars, String> {
-    let quoted = quote(text.trim());
-    let refused = || format!("rating: {quoted} is not from 1 to 5 stars");
+pub(super) fn parse(text: &str, scale: Scale<'_>) -> Result<Stars, RatingError> {
     let lower = text.trim().to_lowercase();
     if let Some(stars) = word(&lower).or_else(|| symbols(&lower)) {
-        let rating = Rating::new(stars).ok_or_else(refused)?;
         return Ok(Stars {
-            rating,
+            rating: Rating::new(stars).ok_or(RatingError::NotStars)?,
             original: None,
         });
     }
-    let notation = notation(&lower).ok_or_else(refused)?;
+    let notation = notation(&lower).ok_or(RatingError::NotStars)?;
     let named = scale.named.map(|best| best.to_string());
     let column = scale.best.map(str::trim).filter(|best| !best.is_empty());
-    let best = notation.best.or(column).or(named.as_deref());
     let is_rounded = scale.named.is_some() || (notation.best.is_none() && column.is_some());
-    let best = best.unwrap_or(BEST_DEFAULT);
     if notation.best == Some(BEST_PERCENT) && !is_rounded {
-        return Err(format!(
-            "rating: {quoted} is a percentage: --scale 100 reads it"
-        ));
+        return Err(RatingError::Percentage);
     }
-    let value_thousandths = thousandths(notation.value).ok_or_else(refused)?;
-    let best_thousandths = thousandths(best).ok_or_else(refused)?;
+    let stated = notation.best.or(column).or(named.as_deref());
+    let best = stated.unwrap_or(BEST_DEFAULT);
+    let value_thousandths = thousandths(notation.value).ok_or(RatingError::NotStars)?;
+    let best_thousandths = thousandths(best).ok_or(RatingError::NotStars)?;
     if value_thousandths > best_thousandths || best_thousandths == 0 {
-        return Err(match best {
-            BEST_DEFAULT if notation.best.is_none() => {
-                format!("rating: {quoted} is more than 5 stars: --scale 10 reads a scale of ten")
-            }
-            _ => refused(),
+        return Err(if best == BEST_DEFAULT && notation.best.is_none() {
+            RatingError::AboveFive
+        } else {
+            RatingError::NotStars
         });
     }
     // Both values are integers, in thousandths, so no float is compared.
     let scaled = u64::from(value_thousandths) * 5;
     let is_whole = scaled.is_multiple_of(u64::from(best_thousandths));
     if !is_whole && !is_rounded {
-        return Err(format!(
-            "rating: {quoted} is not a whole number of stars: --scale rounds it, such as --scale 5"
-        ));
+        return Err(RatingError::NotWhole);
     }
-    let stars = round_half_down(scaled, u64::from(best_thousandths));
-    let stars = if is_rounded { stars.max(1) } else { stars };
+    let mut stars = round_half_down(scaled, u64::from(best_thousandths));
+    if is_rounded {
+        stars = stars.max(1);
+    }
     let rating = u8::try_from(stars).ok().and_then(Rating::new);
-    let rating = rating.ok_or_else(refused)?;
     let is_five = best_thousandths == 5_000;
-    let original = match is_whole && is_five {
-        true => None,
-        false => number(notation.value).zip(number(best)),
+    let original = if is_whole && is_five {
+        None
+    } else {
+        original(notation.value, best)
     };
     Ok(Stars {
-        rating,
-        original: original.map(|(value, best)| json!({"value": value, "best": best})),
+        rating: rating.ok_or(RatingError::NotStars)?,
+        original,
     })
+}
+
+/// Returns a rating as the source has it.
+fn original(value: &str, best: &str) -> Option<Value> {
+    let value = number(value)?;
+    let best = number(best)?;
+    Some(json!({"value": value, "best": best}))
 }
 
 /// Tells whether a text is a rating with its scale, such as `5.0 out of 5 stars`, or symbols, and nothing else.
@@ -177,7 +195,10 @@ fn symbols(text: &str) -> Option<u8> {
             _ => return None,
         }
     }
-    (filled > 0 && filled.saturating_add(empty) <= 5).then_some(filled)
+    if filled == 0 || filled.saturating_add(empty) > 5 {
+        return None;
+    }
+    Some(filled)
 }
 
 /// Splits `4`, `4 stars`, `4/5`, `rated 4 out of 5 stars` and `80%` into the value and the best value.
@@ -206,7 +227,10 @@ fn notation(text: &str) -> Option<Notation<'_>> {
     let is_of = OF
         .split('|')
         .any(|of| of.split("\\s+").next() == Some(&word));
-    (is_known || is_of).then_some(Notation { value, best })
+    if !is_known && !is_of {
+        return None;
+    }
+    Some(Notation { value, best })
 }
 
 /// Returns `numerator / denominator` as a whole number, halves rounded down.
@@ -217,10 +241,7 @@ fn round_half_down(numerator: u64, denominator: u64) -> u64 {
 /// Parses a number with a decimal point or comma, in thousandths.
 fn thousandths(text: &str) -> Option<u32> {
     let (whole, fraction) = text.split_once(['.', ',']).unwrap_or((text, "0"));
-    let is_number = |digits: &str| {
-        (1..=6).contains(&digits.len()) && digits.bytes().all(|byte| byte.is_ascii_digit())
-    };
-    if !is_number(whole) || !is_number(fraction) {
+    if !is_short_number(whole) || !is_short_number(fraction) {
         return None;
     }
     // After the third decimal place only zeros are allowed.
@@ -231,6 +252,11 @@ fn thousandths(text: &str) -> Option<u32> {
     format!("{whole}{fraction:0<3}").parse().ok()
 }
 
+/// Whether a text has one to six digits, and nothing else.
+fn is_short_number(text: &str) -> bool {
+    (1..=6).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_digit())
+}
+
 /// Returns a number as JSON: an integer, or a decimal fraction.
 fn number(text: &str) -> Option<Number> {
     let text = text.replace(',', ".");
@@ -238,10 +264,10 @@ fn number(text: &str) -> Option<Number> {
         Some((whole, fraction)) if fraction.trim_end_matches('0').is_empty() => whole,
         _ => &text,
     };
-    let number: Option<u64> = text.parse().ok();
-    number
-        .map(Number::from)
-        .or_else(|| Number::from_f64(text.parse().ok()?))
+    if let Ok(number) = text.parse::<u64>() {
+        return Some(Number::from(number));
+    }
+    Number::from_f64(text.parse().ok()?)
 }
 
 #[cfg(test)]
@@ -289,6 +315,19 @@ mod tests {
                 expected,
                 "{text} {named:?} {best:?}"
             );
+        }
+    }
+
+    #[test]
+    fn an_error_says_what_would_help() {
+        for (text, expected) in [
+            ("80%", RatingError::Percentage),
+            ("8", RatingError::AboveFive),
+            ("8/5", RatingError::NotStars),
+            ("4.5", RatingError::NotWhole),
+            ("good", RatingError::NotStars),
+        ] {
+            assert_eq!(parse(text, Scale::default()), Err(expected), "{text}");
         }
     }
 

@@ -84,14 +84,13 @@ impl StoredReview {
         let required = KEYS_REQUIRED.split(' ').map(|key| (key, true));
         let optional = KEYS_OPTIONAL.split(' ').map(|key| (key, false));
         for (key, is_required) in required.chain(optional) {
-            let stored = || stored?.0.get(key).cloned();
-            let empty = || match key {
-                "text" => Some(Value::from("")),
-                "verified" => Some(Value::Bool(false)),
-                _ => is_required.then_some(Value::Null),
+            let stored = stored.and_then(|stored| stored.0.get(key));
+            let value = match self.0.remove(key).or_else(|| stored.cloned()) {
+                Some(value) => value,
+                None if is_required => empty(key),
+                None => continue,
             };
-            let value = self.0.remove(key).or_else(stored).or_else(empty);
-            if let Some(value) = value.filter(|value| !says_nothing(key, value)) {
+            if !says_nothing(key, &value) {
                 whole.insert(key.to_owned(), value);
             }
         }
@@ -103,6 +102,15 @@ impl StoredReview {
         let text = serde_json::to_string_pretty(&self.0);
         let text = text.expect("a value is JSON");
         text.replace('\n', "\n    ")
+    }
+}
+
+/// The value of a required key that is not stated.
+fn empty(key: &str) -> Value {
+    match key {
+        "text" => Value::from(""),
+        "verified" => Value::Bool(false),
+        _ => Value::Null,
     }
 }
 

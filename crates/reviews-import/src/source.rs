@@ -6,12 +6,12 @@ use encoding_rs::Encoding;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::columns::{Columns, Rules};
+use super::columns::{Columns, ColumnsError, Rules};
 use super::csv::{CsvTable, TableRow};
 use super::date::{self, Order, find_order};
 use super::formats::{Form, SourceFormat, detect, formats, is_usual};
 use super::javascript;
-use super::json::{Element, ListRules, extra, find};
+use super::json::{ListRules, extra, find};
 use super::markup::{MarkedUp, is_page, read_page, read_xml};
 use super::record::{Field, Found, Mapping, ReadError, Record, Refusal};
 use super::shape::{COLUMNS_MAX, Shape};
@@ -268,9 +268,10 @@ impl<'i> ImportSource<'i> {
             Some(Form::Any) | None => start.starts_with(['{', '[']),
         };
         self.content = if start.starts_with('<') && asked_form != Some(Form::Table) {
-            let objects = match is_page(&text) {
-                true => read_page(&text)?,
-                false => read_xml(&text, &self.options.mapping)?,
+            let objects = if is_page(&text) {
+                read_page(&text)?
+            } else {
+                read_xml(&text, &self.options.mapping)?
             };
             Content::Objects(objects)
         } else if is_json {
@@ -329,15 +330,20 @@ impl<'i> ImportSource<'i> {
 
     /// The number of cells that are names of columns.
     fn known_names(&self, row: &TableRow) -> usize {
-        let is_known = |cell: &&String| {
-            let name = normal(cell);
-            let mut mapped = self.options.mapping.iter();
-            mapped.any(|mapped| normal(&mapped.column) == name)
-                || HEADER_FIELDS
-                    .into_iter()
-                    .any(|field| is_usual(field, &name))
-        };
-        row.cells.iter().filter(is_known).count()
+        row.cells
+            .iter()
+            .filter(|cell| self.is_known_name(cell))
+            .count()
+    }
+
+    fn is_known_name(&self, cell: &str) -> bool {
+        let name = normal(cell);
+        let mut mapped = self.options.mapping.iter();
+        if mapped.any(|mapped| normal(&mapped.column) == name) {
+            return true;
+        }
+        let mut fields = HEADER_FIELDS.into_iter();
+        fields.any(|field| is_usual(field, &name))
     }
 
     /// Reads all objects once, for their keys and values.
@@ -372,27 +378,26 @@ impl<'i> ImportSource<'i> {
 
     fn find_columns(&mut self) -> Result<(), ReadError> {
         let rules = self.rules();
-        let line = self.header_line;
-        let failed = |error: super::columns::ColumnsError| match self.near_formats.as_slice() {
-            [] => ReadError::at(line, error),
-            near => {
-                let near = near.join(", ");
-                ReadError::at(
-                    line,
-                    format!("{error}; it resembles {near}, but lacks some of its columns"),
-                )
-            }
-        };
-        let columns = Columns::find(&self.shape, rules).map_err(failed)?;
+        let columns =
+            Columns::find(&self.shape, rules).map_err(|error| self.columns_error(&error))?;
         if self.count > 0 || self.is_table() {
             let has_text = !self.options.is_without_text && self.count > 0;
             let has_date = !self.options.is_undated;
             columns
                 .check(&self.shape, rules, has_text, has_date)
-                .map_err(failed)?;
+                .map_err(|error| self.columns_error(&error))?;
         }
         self.columns = columns;
         Ok(())
+    }
+
+    fn columns_error(&self, error: &ColumnsError) -> ReadError {
+        if self.near_formats.is_empty() {
+            return ReadError::at(self.header_line, error);
+        }
+        let near = self.near_formats.join(", ");
+        let message = format!("{error}; it resembles {near}, but lacks some of its columns");
+        ReadError::at(self.header_line, message)
     }
 
     fn rules(&self) -> Rules<'i> {
@@ -459,7 +464,7 @@ impl<'i> ImportSource<'i> {
             self.order = find_order(dates.into_iter());
         }
         let stated = about.collected.and_then(|text| {
-            let day = date::parse(&text, self.order, "").ok();
+            let day = date::parse(&text, self.order).ok();
             day.or_else(|| Some(date::month_or_year(&text)?.date))
         });
         self.collected = self.options.as_of.or(stated).or(self.options.file_date);
@@ -476,29 +481,34 @@ impl<'i> ImportSource<'i> {
     /// Returns the records in their order. An error of the source is the last item.
     pub fn records(&self) -> Box<dyn Iterator<Item = Result<Found, ReadError>> + '_> {
         let mut number = 0;
-        let mut read = move |entry: SourceObject| {
-            number += 1;
-            let line = entry.line;
-            let found = entry.value.and_then(|value| self.record(&value, line));
-            found
-                .map(|record| record.numbered(number))
-                .map_err(|reason| Refusal { line, reason })
-        };
         match self.entries() {
-            Ok(found) => Box::new(found.entries.map(move |entry| Ok(read(entry?)))),
+            Ok(found) => Box::new(found.entries.map(move |entry| {
+                number += 1;
+                Ok(self.read_object(entry?, number))
+            })),
             Err(error) => Box::new(std::iter::once(Err(error))),
         }
     }
 
+    /// Makes a record of the object with this number, from 1.
+    fn read_object(&self, object: SourceObject, number: u64) -> Found {
+        let line = object.line;
+        let record = object.value.and_then(|value| self.record(&value, line));
+        match record {
+            Ok(record) => Ok(record.numbered(number)),
+            Err(reason) => Err(Refusal { line, reason }),
+        }
+    }
+
     fn record(&self, value: &Value, line: u64) -> Result<Record, String> {
-        let needs = || self.format.needs.split_whitespace();
         if !value.is_object() {
             return Err("is not an object".to_owned());
         }
-        let is_there = |key: &str| value.get(key).is_some() || value["review"].get(key).is_some();
-        if !needs().all(is_there) {
+        let mut needs = self.format.needs.split_whitespace();
+        if !needs.all(|key| has_key(value, key)) {
             let name = self.format.title.split(' ').next().unwrap_or_default();
-            let needs = needs().collect::<Vec<_>>().join(" or no ");
+            let needs: Vec<&str> = self.format.needs.split_whitespace().collect();
+            let needs = needs.join(" or no ");
             return Err(format!("is not a review of {name}: it has no {needs}"));
         }
         let mut record = self.columns.record(&self.shape, value, line, self.format);
@@ -536,13 +546,14 @@ impl<'i> ImportSource<'i> {
                     collected: found.collected,
                     business: found.business,
                 };
-                let entry = |element: Element<'_>| SourceObject {
-                    line: element.line,
-                    value: element.value(),
-                };
-                let elements = found.elements.into_iter();
+                let entries = found.elements.into_iter().map(|element| {
+                    Ok(SourceObject {
+                        line: element.line,
+                        value: element.value(),
+                    })
+                });
                 Ok(SourceObjects {
-                    entries: Box::new(elements.map(move |element| Ok(entry(element)))),
+                    entries: Box::new(entries),
                     about,
                 })
             }
@@ -559,10 +570,10 @@ impl<'i> ImportSource<'i> {
                 })
             }
             Content::Workbook(_) | Content::Csv(_) => {
-                let is_above = |row: &Result<TableRow, ReadError>| {
-                    row.as_ref().is_ok_and(|row| row.line <= self.header_line)
-                };
-                let rows = self.rows().skip_while(is_above);
+                let rows = self.rows().skip_while(|row| {
+                    let row = row.as_ref();
+                    row.is_ok_and(|row| row.line <= self.header_line)
+                });
                 let rows = rows.filter(|row| !is_blank(row));
                 Ok(SourceObjects {
                     entries: Box::new(rows.map(|row| Ok(self.row(row?)))),
@@ -584,17 +595,19 @@ impl<'i> ImportSource<'i> {
         }
     }
 
-    /// Makes an object of a row, or returns why the row is refused.
+    /// Makes an object of a row, or says why the row is refused.
     fn row(&self, row: TableRow) -> SourceObject {
-        let line = row.line;
+        SourceObject {
+            line: row.line,
+            value: self.object_of(row),
+        }
+    }
+
+    fn object_of(&self, row: TableRow) -> Result<Value, String> {
         let width = self.header.len();
-        let refused = |reason| SourceObject {
-            line,
-            value: Err(reason),
-        };
         match row.misplaced {
-            Some(opened) if opened == line => return refused(MISPLACED.to_owned()),
-            Some(opened) => return refused(format!("line {opened}: {MISPLACED}")),
+            Some(opened) if opened == row.line => return Err(MISPLACED.to_owned()),
+            Some(opened) => return Err(format!("line {opened}: {MISPLACED}")),
             None => {}
         }
         // A row may have fewer cells than the header, when its last cells are empty. A row with more cells is an error:
@@ -602,15 +615,12 @@ impl<'i> ImportSource<'i> {
         let mut extra = row.cells.iter().skip(width);
         if extra.any(|value| !value.trim().is_empty()) {
             let count = row.cells.len();
-            return refused(format!("has {count} columns, but the header has {width}"));
+            return Err(format!("has {count} columns, but the header has {width}"));
         }
         let missing = std::iter::repeat_n(String::new(), width.saturating_sub(row.cells.len()));
         let cells = row.cells.into_iter().chain(missing);
         let pairs = self.header.iter().cloned().zip(cells.map(Value::from));
-        SourceObject {
-            line,
-            value: Ok(Value::Object(pairs.collect())),
-        }
+        Ok(Value::Object(pairs.collect()))
     }
 
     /// Returns a report with the detected properties.
@@ -647,23 +657,28 @@ fn is_blank(row: &Result<TableRow, ReadError>) -> bool {
 /// Returns why a text cannot be an export, for files that are often mistaken for one.
 fn foreign(text: &str) -> Option<&'static str> {
     let start = text.trim_start();
-    let has = |key: &str| text.contains(key);
-    if start.starts_with("---\n") || start.starts_with("- ") && has("\n  ") && has(": ") {
+    let is_list = start.starts_with("- ") && text.contains("\n  ") && text.contains(": ");
+    if is_list || start.starts_with("---\n") {
         return Some("is YAML: convert it to JSON, or use a table");
     }
-    if start.starts_with("[[") && has("]]\n") && has(" = ") {
+    if start.starts_with("[[") && text.contains("]]\n") && text.contains(" = ") {
         return Some("is TOML: convert it to JSON, or use a table");
     }
-    if start.starts_with('{') && has("\"features\"") && has("\"geometry\"") {
-        Some(
+    if start.starts_with('{') && text.contains("\"features\"") && text.contains("\"geometry\"") {
+        return Some(
             "is Google Maps' list of the reviews that you wrote about others: in Takeout choose \
              \"Google Business Profile\" instead, signed in as the owner of the place",
-        )
-    } else if has("\0") {
-        Some("contains zero bytes, so it is not text in a known encoding: set --encoding")
-    } else {
-        None
+        );
     }
+    if text.contains('\0') {
+        return Some("contains zero bytes, so it is not text in a known encoding: set --encoding");
+    }
+    None
+}
+
+/// Whether a record, or the review in it, has a key.
+fn has_key(value: &Value, key: &str) -> bool {
+    value.get(key).is_some() || value["review"].get(key).is_some()
 }
 
 /// Why a row or a table is refused: after a missing quotation mark, columns and rows are merged.

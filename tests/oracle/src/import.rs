@@ -39,8 +39,8 @@ pub fn check_import_values(data: &[u8]) {
     let text = String::from_utf8_lossy(data);
     let mut lines = text.splitn(4, '\n');
     let [rating, date, author, text] = [(); 4].map(|()| lines.next().unwrap_or_default());
-    if let Ok(day) = parse(date, None, "date") {
-        let read = |order: &Order| parse(date, Some(*order), "date").ok();
+    if let Ok(day) = parse(date, None) {
+        let read = |order: &Order| parse(date, Some(*order)).ok();
         // In a date with points the day comes first if that is possible, so the date is unambiguous without a format.
         let is_dotted = date.contains('.') && read(&Order::DayMonthYear).is_some();
         let orders = Order::ALL.iter();

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-use super::{Merge, Note, Slot};
+use super::{Merge, Note};
 use crate::formats::ANONYMOUS;
 use crate::review::StoredReview;
 use crate::text::normal;
@@ -13,23 +13,30 @@ impl Merge<'_> {
     /// A remark on each added review that resembles another one, by source and line. None is refused, because two
     /// people may have the same name and the same opinion on the same day.
     pub(super) fn duplicates(&self) -> Vec<Note> {
-        // A stored review that a source named by its id is the same review, not a duplicate.
-        let is_other = |(_, slot): &(&String, &Slot<'_>)| slot.kept.is_some() && !slot.named;
-        let mut kept: Vec<_> = self.slots.iter().filter(is_other).collect();
-        let added = self.slots.iter().filter(|(_, slot)| slot.kept.is_none());
-        let added = added.filter_map(|(id, slot)| Some((id, slot.arrived.as_ref()?)));
-        let mut added: Vec<_> = added.collect();
+        let mut kept = Vec::new();
+        let mut added = Vec::new();
+        for (id, slot) in &self.slots {
+            if slot.kept.is_none() {
+                added.extend(slot.arrived.as_ref().map(|arrived| (id, arrived)));
+            } else if !slot.named {
+                // A stored review that a source named by its id is the same review, not a duplicate.
+                kept.push((id, slot));
+            }
+        }
         // Reviews of one platform are never duplicates of each other.
         if added.is_empty() || (kept.is_empty() && self.imported.len() < 2) {
             return Vec::new();
         }
         kept.sort_unstable_by_key(|(id, _)| *id);
         added.sort_unstable_by_key(|(id, arrived)| (arrived.source, arrived.line, *id));
-        // The first review with each key, and its platform if it was added.
-        let mut known: HashMap<u64, (&str, Option<String>)> = HashMap::new();
+        // The first review with each key.
+        let mut known: HashMap<u64, KnownReview<'_>> = HashMap::new();
         for (id, slot) in kept {
-            for (key, _) in slot.stored().iter().flat_map(keys) {
-                known.entry(key).or_insert((id, None));
+            for key in slot.stored().iter().flat_map(keys) {
+                known.entry(key.hash).or_insert(KnownReview {
+                    id,
+                    added_from: None,
+                });
             }
         }
         let mut notes = Vec::new();
@@ -38,34 +45,63 @@ impl Merge<'_> {
             let Some(review) = fresh.and_then(|fresh| StoredReview::parse(&fresh.json)) else {
                 continue;
             };
-            let platform = Some(review.platform());
-            let own: Vec<(u64, &str)> = keys(&review).collect();
-            let other = own.iter().find_map(|(key, same)| {
-                let (other, added) = known.get(key)?;
-                (added.is_none() || *added != platform).then_some((other, same))
-            });
-            if let Some((other, same)) = other {
-                let text = format!("looks like review {other}: same {same}");
-                notes.push(self.note(arrived.source, arrived.line, None, Some(text)));
+            let platform = review.platform();
+            let own = keys(&review);
+            for key in &own {
+                if let Some(other) = known.get(&key.hash)
+                    && other.added_from.as_ref() != Some(&platform)
+                {
+                    let text = format!("looks like review {}: same {}", other.id, key.what);
+                    notes.push(self.note(arrived.source, arrived.line, None, Some(text)));
+                    break;
+                }
             }
-            for (key, _) in own {
-                known.entry(key).or_insert_with(|| (id, platform.clone()));
+            for key in own {
+                known.entry(key.hash).or_insert_with(|| KnownReview {
+                    id,
+                    added_from: Some(platform.clone()),
+                });
             }
         }
         notes
     }
 }
 
-/// Returns the keys that a review shares with its duplicates, each with its description.
-fn keys(review: &StoredReview) -> impl Iterator<Item = (u64, &'static str)> + use<> {
-    let [author, words] = ["author", "text"].map(|key| normal(review.text(key)));
-    let is_named = !author.is_empty() && !ANONYMOUS.contains(&review.text("author"));
-    let has_words = !author.is_empty() && !words.is_empty();
-    let stars = review.0.get("rating").map(ToString::to_string);
-    let day = hash_of(&(&author, review.text("date"), stars));
-    let text = has_words.then(|| (hash_of(&(&author, &words)), "author and text"));
-    let day = is_named.then_some((day, "author, day and stars"));
-    text.into_iter().chain(day)
+/// A review that others may resemble.
+struct KnownReview<'m> {
+    id: &'m str,
+    /// Its platform, if this import adds it.
+    added_from: Option<String>,
+}
+
+/// What a review shares with its duplicates.
+struct DuplicateKey {
+    hash: u64,
+    /// What is the same, in words.
+    what: &'static str,
+}
+
+fn keys(review: &StoredReview) -> Vec<DuplicateKey> {
+    let author = normal(review.text("author"));
+    let words = normal(review.text("text"));
+    let mut keys = Vec::new();
+    if author.is_empty() {
+        return keys;
+    }
+    if !words.is_empty() {
+        keys.push(DuplicateKey {
+            hash: hash_of(&(&author, &words)),
+            what: "author and text",
+        });
+    }
+    if !ANONYMOUS.contains(&review.text("author")) {
+        let stars = review.0.get("rating").map(ToString::to_string);
+        keys.push(DuplicateKey {
+            hash: hash_of(&(&author, review.text("date"), stars)),
+            what: "author, day and stars",
+        });
+    }
+    keys
 }
 
 fn hash_of(key: &impl Hash) -> u64 {

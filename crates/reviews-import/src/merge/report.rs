@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Merge, Slot};
+use super::Merge;
 use crate::review::StoredReview;
 use crate::source::SourceReport;
 use reviewd_wire::date::Date;
@@ -19,6 +19,8 @@ const REMARKS_MAX: usize = 10;
 const IDS_MAX: usize = 10;
 /// Reviews in the report of a dry run.
 const SAMPLE_MAX: usize = 10;
+/// Why the oldest review is shown.
+const OLDEST: &str = "the oldest";
 
 /// The result of an import, or of its dry run.
 #[derive(Debug, Default, Serialize)]
@@ -166,26 +168,28 @@ impl Merge<'_> {
     /// Returns the report; that of a dry run includes some reviews.
     pub fn report(&self, is_dry: bool) -> Report {
         let sources = self.source_reports();
-        let is_changed = |source: &SourceReport| source.added + source.changed > 0;
         let duplicates = self.duplicates();
         let remark_count = self.remark_count + duplicates.len() as u64;
         let mut refused = self.refusals.clone();
         refused.sort_by_key(|note| (note.at, note.line));
         let remarks = self.remarks.iter().chain(&duplicates).take(REMARKS_MAX);
         let missing = self.missing();
-        let first = |ids: &[String]| ids.iter().take(IDS_MAX).cloned().collect();
         let superseded = self.superseded();
-        let is_replaced =
-            |id: &&String| self.slots.get(*id).is_some_and(|slot| slot.kept.is_some());
-        let replaced_count = superseded.iter().filter(is_replaced).count() as u64;
-        let is_changed = !self.pruned.is_empty()
-            || replaced_count + self.photo_changes > 0
-            || sources.iter().any(is_changed);
-        let left = self
-            .slots
+        let mut left = Vec::new();
+        let mut replaced_count = 0;
+        for (id, slot) in &self.slots {
+            if !superseded.contains(id) {
+                left.push(slot);
+            } else if slot.kept.is_some() {
+                replaced_count += 1;
+            }
+        }
+        let changed: u64 = sources
             .iter()
-            .filter(|(id, _)| !superseded.contains(*id));
-        let left: Vec<&Slot<'_>> = left.map(|(_, slot)| slot).collect();
+            .map(|source| source.added + source.changed)
+            .sum();
+        let is_changed =
+            !self.pruned.is_empty() || replaced_count + self.photo_changes + changed > 0;
         let mut report = Report {
             dry_run: is_dry,
             changes: is_changed,
@@ -194,9 +198,9 @@ impl Merge<'_> {
             remark_count,
             remarks: remarks.cloned().collect(),
             missing_count: missing.len() as u64,
-            missing_ids: first(&missing),
+            missing_ids: first_ids(&missing),
             pruned_count: self.pruned.len() as u64,
-            pruned_ids: first(&self.pruned),
+            pruned_ids: first_ids(&self.pruned),
             replaced_count,
             review_count: left.len() as u64,
             sources,
@@ -220,34 +224,41 @@ impl Merge<'_> {
     /// The newest and the oldest review, and one of each kind of oddity, of those that are new or changed.
     fn sample(&self) -> Vec<ReviewSample> {
         let superseded = self.superseded();
-        let mut fresh: Vec<(Date, &String, StoredReview, bool)> = Vec::new();
-        for (id, slot) in self
-            .slots
-            .iter()
-            .filter(|(id, _)| !superseded.contains(*id))
-        {
-            if let Some((review, arrived)) = slot.arrived_review().zip(slot.arrived.as_ref())
+        let mut fresh: Vec<SampleCandidate<'_>> = Vec::new();
+        for (id, slot) in &self.slots {
+            if superseded.contains(id) {
+                continue;
+            }
+            if let Some(review) = slot.arrived_review()
+                && let Some(arrived) = &slot.arrived
                 && let Some(date) = review.date()
             {
-                fresh.push((date, id, review, arrived.hidden));
+                fresh.push(SampleCandidate {
+                    id,
+                    date,
+                    review,
+                    is_hidden: arrived.hidden,
+                });
             }
         }
-        fresh.sort_unstable_by_key(|&(date, id, ..)| Reverse((date, id)));
+        fresh.sort_unstable_by_key(|one| Reverse((one.date, one.id)));
         let mut sample = Vec::new();
         let mut shown = HashSet::new();
-        for (why, is_odd) in ODDITIES {
+        for kind in &ODDITIES {
             let mut odd = fresh
                 .iter()
-                .filter(|(_, id, review, hidden)| is_odd(review, *hidden) && !shown.contains(*id));
-            let found = if why == OLDEST {
+                .filter(|one| (kind.holds)(one) && !shown.contains(one.id));
+            let found = if kind.why == OLDEST {
                 odd.next_back()
             } else {
                 odd.next()
             };
-            if let Some((_, id, review, _)) = found {
-                shown.insert(*id);
-                let review = Value::Object(review.0.clone());
-                sample.push(ReviewSample { why, review });
+            if let Some(found) = found {
+                shown.insert(found.id);
+                sample.push(ReviewSample {
+                    why: kind.why,
+                    review: Value::Object(found.review.0.clone()),
+                });
             }
         }
         sample.truncate(SAMPLE_MAX);
@@ -255,29 +266,63 @@ impl Merge<'_> {
     }
 }
 
-/// Why the oldest review is shown.
-const OLDEST: &str = "the oldest";
+/// A review that the report of a dry run may show.
+struct SampleCandidate<'m> {
+    id: &'m str,
+    date: Date,
+    review: StoredReview,
+    is_hidden: bool,
+}
 
-/// Why a review is shown, and its condition.
-type Oddity = (&'static str, fn(&StoredReview, bool) -> bool);
+fn first_ids(ids: &[String]) -> Vec<String> {
+    ids.iter().take(IDS_MAX).cloned().collect()
+}
 
-/// Kinds of reviews that a dry run shows one of, each with its condition on a review and whether that is hidden.
+/// A kind of reviews that a dry run shows one of.
+struct Oddity {
+    why: &'static str,
+    holds: fn(&SampleCandidate<'_>) -> bool,
+}
+
+/// The kinds, in their order in the report.
 const ODDITIES: [Oddity; 9] = [
-    ("the newest", |_, hidden| !hidden),
-    (OLDEST, |_, hidden| !hidden),
-    ("hidden at its source", |_, hidden| hidden),
-    ("without a text", |review, _| review.text("text").is_empty()),
-    ("with an approximate date", |review, _| {
-        !review.text("date_precision").is_empty()
-    }),
-    ("with a converted rating", |review, _| {
-        review.0.contains_key("rating_original")
-    }),
-    ("with a translation", |review, _| {
-        review.0.contains_key("translation")
-    }),
-    ("with a reply", |review, _| {
-        review.0.get("owner_reply").is_some_and(Value::is_object)
-    }),
-    ("with pictures", |review, _| review.0.contains_key("media")),
+    Oddity {
+        why: "the newest",
+        holds: |one| !one.is_hidden,
+    },
+    Oddity {
+        why: OLDEST,
+        holds: |one| !one.is_hidden,
+    },
+    Oddity {
+        why: "hidden at its source",
+        holds: |one| one.is_hidden,
+    },
+    Oddity {
+        why: "without a text",
+        holds: |one| one.review.text("text").is_empty(),
+    },
+    Oddity {
+        why: "with an approximate date",
+        holds: |one| !one.review.text("date_precision").is_empty(),
+    },
+    Oddity {
+        why: "with a converted rating",
+        holds: |one| one.review.0.contains_key("rating_original"),
+    },
+    Oddity {
+        why: "with a translation",
+        holds: |one| one.review.0.contains_key("translation"),
+    },
+    Oddity {
+        why: "with a reply",
+        holds: |one| {
+            let reply = one.review.0.get("owner_reply");
+            reply.is_some_and(Value::is_object)
+        },
+    },
+    Oddity {
+        why: "with pictures",
+        holds: |one| one.review.0.contains_key("media"),
+    },
 ];

@@ -45,22 +45,26 @@ impl Merge<'_> {
 
     /// Reviews with an approximate date that are there with an exact one, too: same platform, author and text.
     fn approximate(&self) -> HashSet<String> {
-        let is_approximate =
-            |slot: &Slot<'_>| slot.version().is_some_and(|version| version.is_approximate);
-        let approximate: Vec<_> = self
-            .slots
-            .iter()
-            .filter(|(_, slot)| is_approximate(slot))
-            .collect();
+        let mut approximate = Vec::new();
+        let mut exact = Vec::new();
+        for (id, slot) in &self.slots {
+            if slot.version().is_some_and(|version| version.is_approximate) {
+                approximate.push((id, slot));
+            } else {
+                exact.push(slot);
+            }
+        }
         if approximate.is_empty() {
             return HashSet::new();
         }
-        let exact = self.slots.values().filter(|slot| !is_approximate(slot));
-        let exact: HashSet<u64> = exact.filter_map(content).collect();
-        let replaced = approximate
-            .into_iter()
-            .filter(|(_, slot)| content(slot).is_some_and(|content| exact.contains(&content)));
-        replaced.map(|(id, _)| id.clone()).collect()
+        let exact: HashSet<u64> = exact.into_iter().filter_map(content).collect();
+        let mut replaced = HashSet::new();
+        for (id, slot) in approximate {
+            if content(slot).is_some_and(|content| exact.contains(&content)) {
+                replaced.insert(id.clone());
+            }
+        }
+        replaced
     }
 }
 

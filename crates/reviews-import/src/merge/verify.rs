@@ -44,8 +44,10 @@ impl Merge<'_> {
         says.set("verified", is_verified);
         says.set("verification", verification);
         let review = says.over(Some(&stored));
-        let date = stored.date();
-        let (Some(date), true) = (date, review != stored) else {
+        if review == stored {
+            return false;
+        }
+        let Some(date) = stored.date() else {
             return false;
         };
         slot.kept = Some(Version::new(review.render(), date, &review));
@@ -60,12 +62,14 @@ impl Merge<'_> {
 
     /// The ids of the stored reviews from `source`, ascending, without regard to case and punctuation of its name.
     pub fn ids_from(&self, source: &str) -> Vec<String> {
-        let is_from = |slot: &Slot<'_>| {
+        let source = normal(source);
+        let mut ids = Vec::new();
+        for (id, slot) in &self.slots {
             let stored = slot.stored();
-            stored.is_some_and(|stored| normal(stored.text("source")) == normal(source))
-        };
-        let found = self.slots.iter().filter(|(_, slot)| is_from(slot));
-        let mut ids: Vec<String> = found.map(|(id, _)| id.clone()).collect();
+            if stored.is_some_and(|stored| normal(stored.text("source")) == source) {
+                ids.push(id.clone());
+            }
+        }
         ids.sort_unstable();
         ids
     }
