@@ -22,8 +22,8 @@ struct Service {
 
 fn start() -> Service {
     let snapshot = service::snapshot(service::sample());
-    snapshot.compress(|| false);
     let app = service::app(service::settings(), snapshot);
+    app.current().compress(|| false);
     let peer = app.peer(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)));
     Service { app, peer }
 }

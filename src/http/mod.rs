@@ -16,6 +16,7 @@ mod arena;
 mod body;
 mod client;
 mod date;
+pub(crate) mod documents;
 mod endpoint;
 mod error;
 mod head;

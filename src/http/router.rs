@@ -6,18 +6,16 @@ use std::borrow::Cow;
 use hyper::Method;
 use hyper::http::uri::Uri;
 
+use super::documents::DOCUMENTS;
 use super::rate_limit::RateLimitScope;
 use crate::mcp;
-use crate::pages::Page;
 use crate::wire::form::{self, FormError};
 
 /// A route of the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Route<'a> {
-    /// One of the stored documents.
-    Document(Document),
-    /// A page for people, or a file for pages or crawlers; some take parameters.
-    Page(Page),
+    /// The stored document with this index in [`DOCUMENTS`], or what its row says about a query.
+    Document(usize),
     Search,
     /// `/api/reviews/since/{date}`, with the date as received.
     Since(&'a str),
@@ -39,31 +37,8 @@ pub(crate) enum Route<'a> {
     Mcp,
 }
 
-/// A stored document; the number is its index in the table of the served state.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Document {
-    Reviews = 0,
-    Insights = 1,
-    FeedJson = 2,
-    FeedXml = 3,
-    ServerCard = 4,
-    AiCatalog = 5,
-}
-
-impl Document {
-    /// Every document, at its index.
-    pub(crate) const ALL: [Document; 6] = [
-        Document::Reviews,
-        Document::Insights,
-        Document::FeedJson,
-        Document::FeedXml,
-        Document::ServerCard,
-        Document::AiCatalog,
-    ];
-}
-
 /// A row of the route table.
-#[derive(Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct RouteRow {
     /// The path, a parameter in braces; also the label in metrics.
     pub(crate) path: &'static str,
@@ -83,38 +58,16 @@ const fn read(path: &'static str, route: Route<'static>) -> RouteRow {
     }
 }
 
-const fn document(path: &'static str, document: Document) -> RouteRow {
-    read(path, Route::Document(document))
-}
-
-const fn page(path: &'static str, page: Page) -> RouteRow {
-    read(path, Route::Page(page))
-}
-
-const ROUTE_COUNT: usize = 35;
-
-pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
-    document("/reviews.json", Document::Reviews),
-    document("/insights.json", Document::Insights),
-    document("/api/feed.json", Document::FeedJson),
-    document("/feed.xml", Document::FeedXml),
-    document("/mcp/server-card", Document::ServerCard),
-    document("/.well-known/ai-catalog.json", Document::AiCatalog),
-    page("/", Page::Home),
-    page("/page.css", Page::Stylesheet),
-    page("/favicon.svg", Page::Favicon),
-    page("/reviews.jsonld", Page::ReviewsJsonLd),
-    page("/badge.svg", Page::Badge),
-    page("/widget.html", Page::Widget),
-    page("/widget.css", Page::WidgetStylesheet),
-    read("/widget.json", Route::WidgetData),
-    page("/widget.js", Page::WidgetScript),
+/// The routes that are not stored documents.
+const ENDPOINTS: [RouteRow; 12] = [
     read("/api/reviews/search", Route::Search),
     read("/api/reviews/since/{date}", Route::Since("")),
     read("/api/reviews/{id}", Route::Review("")),
     read("/reviews/{id}", Route::ReviewPage("")),
     read("/sitemaps/{number}", Route::SitemapPart("")),
     read("/media/{digest}", Route::Photo("")),
+    read("/widget.json", Route::WidgetData),
+    read("/logo", Route::Logo),
     RouteRow {
         scope: None,
         ..read("/healthz", Route::Health)
@@ -135,24 +88,49 @@ pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = [
         methods: mcp::METHODS,
         scope: Some(RateLimitScope::Mcp),
     },
-    page("/developers", Page::Developers),
-    page("/developers.js", Page::DevelopersScript),
-    page("/openapi.json", Page::OpenApi),
-    page("/llms.txt", Page::LlmsText),
-    page("/robots.txt", Page::Robots),
-    page("/sitemap.xml", Page::Sitemap),
-    page("/.well-known/api-catalog", Page::ApiCatalog),
-    page("/site.css", Page::SiteStylesheet),
-    page("/site.js", Page::SiteScript),
-    read("/logo", Route::Logo),
 ];
 
+/// The number of documents with a path of their own.
+const DOCUMENT_ROUTES: usize = {
+    let mut count = 0;
+    let mut index = 0;
+    while index < DOCUMENTS.len() {
+        if DOCUMENTS[index].is_path() {
+            count += 1;
+        }
+        index += 1;
+    }
+    count
+};
+
+const ROUTE_COUNT: usize = DOCUMENT_ROUTES + ENDPOINTS.len();
+
+/// Every route: the stored documents in the order of their table, then the endpoints.
+pub(crate) static ROUTES: [RouteRow; ROUTE_COUNT] = {
+    let mut routes = [ENDPOINTS[0]; ROUTE_COUNT];
+    let mut filled = 0;
+    let mut index = 0;
+    while index < DOCUMENTS.len() {
+        if DOCUMENTS[index].is_path() {
+            routes[filled] = read(DOCUMENTS[index].address, Route::Document(index));
+            filled += 1;
+        }
+        index += 1;
+    }
+    let mut endpoint = 0;
+    while endpoint < ENDPOINTS.len() {
+        routes[filled + endpoint] = ENDPOINTS[endpoint];
+        endpoint += 1;
+    }
+    routes
+};
+
 /// Indices of the rows with a parameter, verified by a test.
-const SINCE: usize = 16;
-const REVIEW: usize = 17;
-const REVIEW_PAGE: usize = 18;
-const SITEMAP_PART: usize = 19;
-const PHOTO: usize = 20;
+const SINCE: usize = DOCUMENT_ROUTES + 1;
+const REVIEW: usize = DOCUMENT_ROUTES + 2;
+const REVIEW_PAGE: usize = DOCUMENT_ROUTES + 3;
+const SITEMAP_PART: usize = DOCUMENT_ROUTES + 4;
+const PHOTO: usize = DOCUMENT_ROUTES + 5;
 const WITH_PARAMETER: [usize; 5] = [SINCE, REVIEW, REVIEW_PAGE, SITEMAP_PART, PHOTO];
 
 /// Labels in metrics: "other" for unknown paths, then the path of each row. No label depends on input from clients.

@@ -7,12 +7,13 @@ use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use super::date::HttpDate;
+use super::documents::{ByQuery, DOCUMENTS, DocumentRow, Links};
 use super::head::{Field, RequestHead};
 use super::reply::{Representation, Vary};
-use super::router::Document;
 use super::settings::SettingsError;
+use crate::hub::Topic;
 use crate::mcp;
-use crate::pages::{Page, Pages};
+use crate::pages::{PageContext, Pages};
 use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, QueryTags};
 use crate::wire::negotiate::{Coding, choose_coding};
@@ -23,11 +24,9 @@ pub struct ServedState {
     snapshot: Arc<Snapshot>,
     /// The data of the Model Context Protocol.
     pub(crate) catalog: mcp::Catalog,
-    /// Indexed by `Document as usize`; `None` for insights that are still being derived.
-    documents: Vec<Option<PreparedDocument>>,
+    /// In the order of [`DOCUMENTS`]; `None` for insights that are still being derived.
+    documents: Vec<Option<StoredDocument>>,
     pub(crate) pages: Pages,
-    /// Indexed by `Page as usize`.
-    prepared_pages: Vec<PreparedDocument>,
     /// `Last-Modified` of the documents that depend only on the dataset.
     pub(crate) last_modified: HttpDate,
     search_tags: QueryTags,
@@ -35,12 +34,16 @@ pub struct ServedState {
     insights_tags: QueryTags,
 }
 
+/// A document that is ready to be sent.
 #[derive(Debug)]
-struct PreparedDocument {
+struct StoredDocument {
+    resource: Arc<Resource>,
     media_type: HeaderValue,
     link: Option<HeaderValue>,
     /// Entity-tags of the body in each coding, indexed by `Coding as usize`.
     etags: [HeaderValue; 3],
+    /// The query of a URL that identifies these bytes, such as `v=0a1b2c3d`; `None` if the document has no such URLs.
+    version: Option<String>,
 }
 
 /// A stored document in the coding that the client prefers.
@@ -57,21 +60,8 @@ impl ServedState {
     /// If the snapshot's base URL is not a valid header value.
     pub fn new(snapshot: Arc<Snapshot>) -> Result<ServedState, SettingsError> {
         let catalog = mcp::Catalog::new(Arc::clone(&snapshot));
-        let base_url = &snapshot.base_url;
-        let prepare = |document| {
-            let resource = resource(&snapshot, &catalog, document);
-            let hub = format!("<{base_url}/api/websub/hub>; rel=\"hub\"");
-            let link =
-                topic(document).map(|path| format!("<{base_url}{path}>; rel=\"self\", {hub}"));
-            let prepared = resource.map(|resource| PreparedDocument::new(resource, link));
-            prepared.transpose()
-        };
-        let documents = Document::ALL.into_iter().map(prepare);
-        let documents = documents.collect::<Result<_, _>>()?;
         let pages = Pages::new(Arc::clone(&snapshot));
-        let prepared_pages = Page::all()
-            .map(|page| PreparedDocument::new(pages.resource(page), page.link(base_url)))
-            .collect::<Result<_, _>>()?;
+        let documents = stored_documents(&pages.context())?;
         // Another version of reviewd may answer the same query of the same dataset with other bytes.
         let version = env!("CARGO_PKG_VERSION").as_bytes();
         // While the insights are being derived, searches use the previous ones, which change the result too.
@@ -79,7 +69,6 @@ impl ServedState {
         let carried = carried.map_or(&[][..], |document| &document.digest);
         Ok(ServedState {
             documents,
-            prepared_pages,
             last_modified: HttpDate::new(snapshot.updated_at),
             search_tags: QueryTags::new(&[&snapshot.digest, version]),
             insights_tags: QueryTags::new(&[&snapshot.digest, version, carried]),
@@ -102,40 +91,50 @@ impl ServedState {
         is_whole.then_some(&self.last_modified)
     }
 
-    /// Returns `document` in the coding that the client prefers of those that are ready, or `None` if the document
-    /// itself was not ready when this state was created.
-    pub(crate) fn document(
-        &self,
-        document: Document,
-        head: &RequestHead<'_>,
-    ) -> Option<Variant<'_>> {
-        let prepared = self.documents[document as usize].as_ref()?;
-        let resource = resource(&self.snapshot, &self.catalog, document)?;
-        let mut variant = prepared.select(resource, head);
-        let shows_insights = matches!(document, Document::Insights);
-        variant.representation.last_modified = self.last_modified_if_made_of(shows_insights);
+    /// Returns the document with this index in [`DOCUMENTS`], in the coding that the client prefers of those that are
+    /// ready; `None` if the document itself was not ready when this state was created.
+    pub(crate) fn document(&self, index: usize, head: &RequestHead<'_>) -> Option<Variant<'_>> {
+        let row = &DOCUMENTS[index];
+        let stored = self.documents[index].as_ref()?;
+        let mut variant = stored.select(head);
+        let representation = &mut variant.representation;
+        representation.last_modified = self.last_modified_if_made_of(row.shows_insights);
+        representation.policy = row.policy;
+        representation.is_immutable = stored.version.as_deref() == Some(head.query);
+        if matches!(row.by_query, ByQuery::Page(_)) && self.pages.is_negotiated() {
+            representation.vary = Vary::Language;
+        }
         Some(variant)
     }
 
-    /// Returns a page's document in the coding that the client prefers of those that are ready.
-    pub(crate) fn page(&self, page: Page, head: &RequestHead<'_>) -> Variant<'_> {
-        let prepared = &self.prepared_pages[page as usize];
-        let mut variant = prepared.select(self.pages.resource(page), head);
-        let representation = &mut variant.representation;
-        representation.last_modified = self.last_modified_if_made_of(page.shows_insights());
-        representation.policy = Some(page.policy());
-        representation.is_immutable = self.pages.is_versioned(page, head.query);
-        if matches!(page, Page::Home | Page::Widget) && self.pages.is_negotiated() {
-            representation.vary = Vary::Language;
+    /// Returns the documents that the hub pushes.
+    #[must_use]
+    pub fn topics(&self) -> Vec<Topic> {
+        let mut topics = Vec::new();
+        for (row, stored) in DOCUMENTS.iter().zip(&self.documents) {
+            if let (Links::Topic, Some(stored)) = (row.links, stored) {
+                let resource = &stored.resource;
+                topics.push(Topic {
+                    path: row.address,
+                    media_type: resource.media_type,
+                    body: resource.body.clone(),
+                    digest: resource.digest,
+                    updated_at: resource.last_modified,
+                });
+            }
         }
-        variant
+        topics
     }
 
     /// Creates the compressed variants of all stored documents, small ones first. Takes seconds for a large dataset, so
     /// it runs on a background thread. `cancelled` is called between two variants.
     pub fn compress(&self, cancelled: impl Fn() -> bool) {
-        self.pages.compress(&cancelled);
-        self.snapshot.compress(&cancelled);
+        let stored = self.documents.iter().flatten();
+        let mut resources: Vec<&Resource> = stored.map(|document| &*document.resource).collect();
+        resources.sort_by_key(|resource| resource.body.len());
+        for resource in resources {
+            resource.compress(&cancelled);
+        }
     }
 
     /// Returns the entity-tag and the Last-Modified of a search for the raw `query`. The tag depends on the dataset and
@@ -155,35 +154,33 @@ impl ServedState {
     }
 }
 
-fn resource<'s>(
-    snapshot: &'s Snapshot,
-    catalog: &'s mcp::Catalog,
-    document: Document,
-) -> Option<&'s Resource> {
-    match document {
-        Document::Reviews => Some(&snapshot.reviews),
-        Document::Insights => snapshot.insights(),
-        Document::FeedJson => Some(&snapshot.feed_json),
-        Document::FeedXml => Some(&snapshot.feed_xml),
-        Document::ServerCard => Some(&catalog.server_card),
-        Document::AiCatalog => Some(&catalog.ai_catalog),
+fn stored_documents(
+    context: &PageContext<'_>,
+) -> Result<Vec<Option<StoredDocument>>, SettingsError> {
+    let mut documents = Vec::with_capacity(DOCUMENTS.len());
+    for row in &DOCUMENTS {
+        let stored = match row.resource(context) {
+            Some(resource) => Some(StoredDocument::new(row, resource, context.base_url())?),
+            None => None,
+        };
+        documents.push(stored);
     }
+    Ok(documents)
 }
 
-/// Returns the path of a document that is a topic of the hub.
-fn topic(document: Document) -> Option<&'static str> {
-    match document {
-        Document::Reviews => Some("/reviews.json"),
-        Document::FeedJson => Some("/api/feed.json"),
-        Document::FeedXml => Some("/feed.xml"),
-        _ => None,
-    }
-}
-
-impl PreparedDocument {
-    fn new(resource: &Resource, link: Option<String>) -> Result<PreparedDocument, SettingsError> {
+impl StoredDocument {
+    fn new(
+        row: &DocumentRow,
+        resource: Arc<Resource>,
+        base_url: &str,
+    ) -> Result<StoredDocument, SettingsError> {
         let etag = |coding| shared(resource.etag.with_coding(coding).as_bytes());
-        Ok(PreparedDocument {
+        let version = match row.by_query {
+            ByQuery::Version => Some(format!("v={}", resource.version())),
+            ByQuery::Nothing | ByQuery::Theme | ByQuery::Page(_) => None,
+        };
+        let link = row.link(base_url);
+        Ok(StoredDocument {
             media_type: HeaderValue::from_static(resource.media_type),
             link: link.map(|link| shared(link.as_bytes())).transpose()?,
             etags: [
@@ -191,11 +188,14 @@ impl PreparedDocument {
                 etag(Coding::Gzip)?,
                 etag(Coding::Brotli)?,
             ],
+            version,
+            resource,
         })
     }
 
-    /// Returns `resource`, which this was prepared for, in the coding that the client prefers of those that are ready.
-    fn select<'s>(&'s self, resource: &'s Resource, head: &RequestHead<'_>) -> Variant<'s> {
+    /// Returns the document in the coding that the client prefers of those that are ready.
+    fn select(&self, head: &RequestHead<'_>) -> Variant<'_> {
+        let resource = &*self.resource;
         let coding = if head.has(Field::AcceptEncoding) {
             choose_coding(head.values(Field::AcceptEncoding), |coding| {
                 resource.encoded(coding).is_some()

@@ -33,6 +33,7 @@ mod tools;
 mod tests;
 
 pub use catalog::Catalog;
+pub(crate) use catalog::{AI_CATALOG, SERVER_CARD, ai_catalog, server_card};
 pub use guard::Origin;
 pub use head::{Field, Form, Head};
 pub(crate) use reply::Refusal;

@@ -2,16 +2,17 @@
 
 use askama::Template;
 
-use super::Context;
+use super::PageContext;
 use super::api::{Group, Operation, OperationParameter, plain};
 use super::layout::{Layout, rendered};
 
 /// A working subscriber; continuous integration runs it.
 const SUBSCRIBER: &str = include_str!("assets/subscriber.py");
 
-pub(super) fn render(context: &Context<'_>) -> String {
-    let (layout, interface) = (context.layout, context.interface);
-    let base_url = &context.snapshot.base_url;
+pub(crate) fn render(context: &PageContext<'_>) -> String {
+    let layout = &context.pages.layout;
+    let interface = &context.interface;
+    let base_url = context.base_url();
     let (files, groups): (Vec<_>, Vec<_>) = interface.groups().partition(|one| one.id == FILES);
     let files = files.iter().flat_map(|group| &group.operations);
     rendered(&Developers {
@@ -21,7 +22,7 @@ pub(super) fn render(context: &Context<'_>) -> String {
         version: interface.version(),
         groups,
         files: files.map(|operation| operation.path).collect(),
-        etag: context.snapshot.reviews.etag.as_str(),
+        etag: context.snapshot().reviews.etag.as_str(),
         subscriber: SUBSCRIBER.replace("{base_url}", base_url),
     })
 }

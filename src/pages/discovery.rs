@@ -9,12 +9,13 @@ use super::api::Group;
 use super::developers::FILES;
 use super::layout::rendered;
 use super::text::{counted, markdown, verification};
-use super::{Context, Pages};
+use super::{PageContext, Pages};
 use crate::model::Row;
 
 /// Renders `/llms.txt` as <https://llmstxt.org> asks: a title, a summary, and lists of links.
-pub(super) fn llms(context: &Context<'_>) -> String {
-    let (snapshot, stats) = (context.snapshot, context.stats);
+pub(crate) fn llms(context: &PageContext<'_>) -> String {
+    let snapshot = context.snapshot();
+    let stats = &context.pages.stats;
     let count = counted(stats.count, "review", "reviews");
     let verified = markdown(&verification(snapshot));
     let rating = stats.mean_short();
@@ -44,7 +45,7 @@ struct LlmsText<'p> {
 }
 
 /// Renders `/robots.txt` (RFC 9309).
-pub(super) fn robots(base_url: &str) -> String {
+pub(crate) fn robots(base_url: &str) -> String {
     format!(
         "User-agent: *\nAllow: /\nDisallow: /mcp$\nDisallow: /api/websub/hub\n\nSitemap: {base_url}/sitemap.xml\n"
     )
@@ -57,8 +58,8 @@ const PART_URLS_MAX: u32 = 50_000;
 const PAGES_LISTED: [&str; 2] = ["/", "/developers"];
 
 /// Renders `/sitemap.xml`, the index of the parts.
-pub(super) fn sitemap(context: &Context<'_>) -> String {
-    let snapshot = context.snapshot;
+pub(crate) fn sitemap(context: &PageContext<'_>) -> String {
+    let snapshot = context.snapshot();
     let base_url = &snapshot.base_url;
     let changed = snapshot.updated_at;
     let mut out = String::from(XML_HEAD);
@@ -120,7 +121,7 @@ fn url_line(base_url: &str, path: &str, id: &str, changed: impl Display) -> Stri
 }
 
 /// Renders `/.well-known/api-catalog` (RFC 9727), a linkset (RFC 9264).
-pub(super) fn api_catalog(base_url: &str) -> String {
+pub(crate) fn api_catalog(base_url: &str) -> String {
     let catalog = include_str!("../../templates/api-catalog.json").replace("{base_url}", base_url);
     // Parsing and rendering it removes white space; a test verifies that it is valid JSON.
     let catalog: Value = serde_json::from_str(&catalog).unwrap_or_default();

@@ -17,14 +17,14 @@ use crate::wire::date::Date;
 use crate::wire::text::hex;
 
 /// The styles of the documentation.
-pub(super) const STYLESHEET: &str = include_str!("assets/page.css");
+pub(crate) const STYLESHEET: &str = include_str!("assets/page.css");
 /// Copies and sends the examples of `/developers`; the page can be read without it.
-pub(super) const DEVELOPERS_SCRIPT: &str = include_str!("assets/developers.js");
+pub(crate) const DEVELOPERS_SCRIPT: &str = include_str!("assets/developers.js");
 
 /// The styles of the pages in the languages of the visitors.
 const SITE_STYLESHEET: &str = include_str!("assets/site.css");
 /// What these pages can do only with a script; they work without it.
-pub(super) const SITE_SCRIPT: &str = include_str!("assets/site.js");
+pub(crate) const SITE_SCRIPT: &str = include_str!("assets/site.js");
 
 /// The common parts of the pages of one snapshot.
 #[derive(Debug)]

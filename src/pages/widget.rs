@@ -9,7 +9,7 @@ use super::rating::RatingStats;
 use super::review::{ReviewView, read_newest};
 use super::search::PageQuery;
 use super::text::{counted, without_direction};
-use super::{Context, PageLanguage, Pages, text as filters};
+use super::{PageContext, PageLanguage, Pages, text as filters};
 use crate::model::Rating;
 use crate::search::filter::{Query, RatingSet};
 use crate::search::query::PAIRS_MAX;
@@ -19,17 +19,17 @@ use crate::snapshot::Snapshot;
 use crate::wire::form::pairs;
 
 /// The styles of the framed page.
-pub(super) const STYLESHEET: &str = include_str!("assets/widget.css");
+pub(crate) const STYLESHEET: &str = include_str!("assets/widget.css");
 /// The custom element, and its styles.
 const SCRIPT: &str = include_str!("assets/widget.js");
 const ELEMENT_STYLESHEET: &str = include_str!("assets/widget-element.css");
-pub(super) const FAVICON: &str = include_str!("assets/favicon.svg");
+pub(crate) const FAVICON: &str = include_str!("assets/favicon.svg");
 
 /// Default number of reviews in the frame.
 const NEWEST_MAX: u32 = 5;
 
 /// Returns the script of the custom element with its styles, without comments and indentation.
-pub(super) fn script() -> String {
+pub(crate) fn script() -> String {
     let mut styles = String::with_capacity(ELEMENT_STYLESHEET.len());
     let mut rest = ELEMENT_STYLESHEET;
     while let Some((before, comment)) = rest.split_once("/*") {
@@ -43,11 +43,12 @@ pub(super) fn script() -> String {
 }
 
 /// Renders the frame without parameters.
-pub(super) fn render_newest(context: &Context<'_>) -> String {
-    let language = PageLanguage::of(context.language);
+pub(crate) fn render_newest(context: &PageContext<'_>) -> String {
+    let pages = context.pages;
+    let language = PageLanguage::of(pages.default_language());
     rendered(&Widget {
-        reviews: read_newest(context.snapshot, NEWEST_MAX),
-        ..Widget::of(context.snapshot, context.stats, context.layout, language)
+        reviews: read_newest(&pages.snapshot, NEWEST_MAX),
+        ..Widget::of(&pages.snapshot, &pages.stats, &pages.layout, language)
     })
 }
 
@@ -175,11 +176,25 @@ impl<'p> Widget<'p> {
 }
 
 /// The colors of the badge in each theme.
-pub(super) const LIGHT: &str = ".card{fill:#fff;stroke:#d9d5cc}.strong{fill:#1d2429}.soft{fill:#59626a}.on{fill:#b3730b}.off{fill:#ddd8ce}";
-pub(super) const DARK: &str = ".card{fill:#1b2024;stroke:#3a4248}.strong{fill:#f1efea}.soft{fill:#aab2b8}.on{fill:#e9b04a}.off{fill:#444c52}";
+const LIGHT: &str = ".card{fill:#fff;stroke:#d9d5cc}.strong{fill:#1d2429}.soft{fill:#59626a}.on{fill:#b3730b}.off{fill:#ddd8ce}";
+const DARK: &str = ".card{fill:#1b2024;stroke:#3a4248}.strong{fill:#f1efea}.soft{fill:#aab2b8}.on{fill:#e9b04a}.off{fill:#444c52}";
+
+/// Draws the badge in the theme that the reader's system prefers.
+pub(crate) fn badge_of_system(context: &PageContext<'_>) -> String {
+    let style = format!("{LIGHT}@media(prefers-color-scheme:dark){{{DARK}}}");
+    draw_badge(&context.pages.stats, &style)
+}
+
+pub(crate) fn light_badge(context: &PageContext<'_>) -> String {
+    draw_badge(&context.pages.stats, LIGHT)
+}
+
+pub(crate) fn dark_badge(context: &PageContext<'_>) -> String {
+    draw_badge(&context.pages.stats, DARK)
+}
 
 /// Draws the badge with these styles. It contains numbers only, nothing from the dataset.
-pub(super) fn badge(stats: &RatingStats, style: &str) -> String {
+fn draw_badge(stats: &RatingStats, style: &str) -> String {
     let (mean, count) = (
         stats.mean_short(),
         counted(stats.count, "review", "reviews"),

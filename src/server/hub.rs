@@ -27,7 +27,7 @@ pub(super) fn start(
         app.readiness.report(&reason.blocking());
         return Ok(());
     }
-    let topics = app.current().snapshot().topics();
+    let topics = app.current().topics();
     let owner = Arc::downgrade(app);
     let on_health = move |health: &Health| {
         if let Some(app) = owner.upgrade() {

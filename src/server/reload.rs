@@ -350,7 +350,7 @@ impl ReloadWorker {
     fn after_publishing(&mut self, previous: Option<Arc<ServedState>>) {
         let served = self.app.current();
         if let Some(hub) = self.app.hub() {
-            hub.publish(served.snapshot().topics());
+            hub.publish(served.topics());
         }
         compress(&self.app, served, previous);
     }

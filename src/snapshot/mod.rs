@@ -21,7 +21,6 @@ use std::thread;
 use bytes::Bytes;
 
 use crate::dataset::publish;
-use crate::hub::Topic;
 use crate::insights;
 use crate::model::insights::Insights;
 use crate::model::photo_digest;
@@ -76,11 +75,11 @@ pub struct Facts {
     /// The public address that the documents contain.
     pub base_url: String,
     /// `/reviews.json`.
-    pub reviews: Resource,
+    pub reviews: Arc<Resource>,
     /// `/api/feed.json`.
-    pub feed_json: Resource,
+    pub feed_json: Arc<Resource>,
     /// `/feed.xml`.
-    pub feed_xml: Resource,
+    pub feed_xml: Arc<Resource>,
     /// The business.
     pub business: Business,
     /// Displayed wherever reviews are.
@@ -132,7 +131,8 @@ impl Snapshot {
         settings: &SnapshotSettings,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Snapshot> {
-        let resource = |body, media_type| Resource::new(body, media_type, dataset.updated_at);
+        let resource =
+            |body, media_type| Arc::new(Resource::new(body, media_type, dataset.updated_at));
         let documents = || {
             let published = publish::publish(dataset, &settings.base_url);
             let (json, offsets) = (Bytes::from(published.reviews_json), published.offsets);
@@ -199,6 +199,12 @@ impl Snapshot {
     #[must_use]
     pub fn insights(&self) -> Option<&Resource> {
         self.insights.as_ref().map(|derived| &*derived.document)
+    }
+
+    /// Like [`Snapshot::insights`], to be shared: a snapshot with the insights of the previous one shares them with it.
+    #[must_use]
+    pub fn insights_shared(&self) -> Option<&Arc<Resource>> {
+        self.insights.as_ref().map(|derived| &derived.document)
     }
 
     /// Returns the parsed value of [`Snapshot::insights`], without the insights of single reviews.
@@ -376,34 +382,6 @@ impl Snapshot {
             array,
             removed,
             tag,
-        }
-    }
-
-    /// Returns the three documents that the hub pushes.
-    #[must_use]
-    pub fn topics(&self) -> [Topic; 3] {
-        let topic = |path, resource: &Resource| Topic {
-            path,
-            media_type: resource.media_type,
-            body: resource.body.clone(),
-            digest: resource.digest,
-            updated_at: resource.last_modified,
-        };
-        [
-            topic("/feed.xml", &self.feed_xml),
-            topic("/api/feed.json", &self.feed_json),
-            topic("/reviews.json", &self.reviews),
-        ]
-    }
-
-    /// Creates the compressed variants, smallest document first; takes seconds for large ones, so call it on a
-    /// background thread. `cancelled` is called before each variant, as a newer snapshot makes the rest useless.
-    pub fn compress(&self, cancelled: impl Fn() -> bool) {
-        let mut documents = vec![&self.reviews, &self.feed_json, &self.feed_xml];
-        documents.extend(self.insights());
-        documents.sort_by_key(|resource| resource.body.len());
-        for resource in documents {
-            resource.compress(&cancelled);
         }
     }
 

@@ -9,6 +9,7 @@ use sha2::{Digest, Sha256};
 use crate::wire::date::Timestamp;
 use crate::wire::etag::EntityTag;
 use crate::wire::negotiate::Coding;
+use crate::wire::text::hex;
 
 /// Bodies below this many bytes are not compressed: they fit one packet either way.
 const COMPRESS_FROM_BYTES: usize = 1_024;
@@ -44,6 +45,12 @@ impl Resource {
             gzip: OnceLock::new(),
             brotli: OnceLock::new(),
         }
+    }
+
+    /// Returns the version of the body for URLs that identify it: eight hexadecimal digits.
+    #[must_use]
+    pub fn version(&self) -> String {
+        hex(&self.digest[..4])
     }
 
     /// Returns the body in `coding`, or `None` if there is no such variant: not yet compressed, or not smaller.

@@ -61,10 +61,10 @@ fn identity_is_sent_until_the_variants_are_compressed() {
     let fields = [("Accept-Encoding", "br, gzip")];
     let early = server.get_with("/reviews.json", &fields);
     assert!(early.field("content-encoding").is_none());
-    fresh.compress(|| true);
+    server.current().compress(|| true);
     let cancelled = server.get_with("/reviews.json", &fields);
     assert!(cancelled.field("content-encoding").is_none());
-    fresh.compress(|| false);
+    server.current().compress(|| false);
     let late = server.get_with("/reviews.json", &fields);
     assert_eq!(late.field("content-encoding"), Some("br"));
     assert_ne!(late.etag(), early.etag());

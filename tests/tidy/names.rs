@@ -8,9 +8,7 @@ use super::source::sources;
 /// line.
 const SEVERAL_TYPES: &[&str] = &[
     "Columns",
-    "Context",
     "Counts",
-    "Document",
     "Entry",
     "Failure",
     "Field",

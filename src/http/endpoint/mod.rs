@@ -14,11 +14,12 @@ use hyper::header::HeaderValue;
 use super::app_state::AppState;
 use super::arena;
 use super::body::Body;
+use super::documents::{ByQuery, DOCUMENTS};
 use super::error::HttpError;
 use super::head::{Field, RequestHead};
 use super::reply::{JSON, Reply, Representation, Vary};
 use super::router::{Matched, Route};
-use super::served_state::{ServedState, Variant};
+use super::served_state::ServedState;
 use crate::wire::conditional::{self, Validators};
 use crate::wire::etag::EntityTag;
 use crate::wire::negotiate::{Coding, prefers_html};
@@ -33,11 +34,7 @@ pub(crate) fn read<'s>(
     head: &RequestHead<'_>,
 ) -> Reply<'s> {
     match matched.route {
-        Route::Document(document) => match served.document(document, head) {
-            Some(variant) => head.serve_stored(served, variant),
-            None => Reply::Refuse(INSIGHTS_NOT_READY),
-        },
-        Route::Page(page) => page::page(served, page, head),
+        Route::Document(index) => document(served, index, head),
         Route::Search => search::search(served, head),
         Route::Since(date) => since::since(served, date, head),
         Route::Review(id) => review(served, id, head),
@@ -50,6 +47,15 @@ pub(crate) fn read<'s>(
         Route::Ready => state::ready(app, served, head.query, false),
         // The router never returns `Action::Read` for these two.
         Route::Hub | Route::Mcp => Reply::Refuse(HttpError::Method(matched.row.methods)),
+    }
+}
+
+/// Answers with the stored document of this index, or with what its row says about the query.
+fn document<'s>(served: &'s ServedState, index: usize, head: &RequestHead<'_>) -> Reply<'s> {
+    match DOCUMENTS[index].by_query {
+        ByQuery::Nothing | ByQuery::Version => head.serve_stored(served, index),
+        ByQuery::Theme => head.serve_stored(served, page::badge(index, head.query)),
+        ByQuery::Page(page) => page::rendered(served, index, page, head),
     }
 }
 
@@ -79,7 +85,10 @@ fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'_>) -> Repl
 
 impl RequestHead<'_> {
     /// Answers with stored bytes, in the selected coding; costs reference counts, no allocation.
-    fn serve_stored<'s>(&self, served: &'s ServedState, variant: Variant<'s>) -> Reply<'s> {
+    fn serve_stored<'s>(&self, served: &'s ServedState, index: usize) -> Reply<'s> {
+        let Some(variant) = served.document(index, self) else {
+            return Reply::Refuse(INSIGHTS_NOT_READY);
+        };
         let body = variant.body;
         self.evaluate(served, variant.representation, |representation| {
             Reply::Serve(representation, Body::full(body.clone()))

@@ -1,4 +1,4 @@
-//! Pages and their files: stored documents, except searches and widgets with a query, which are rendered per request.
+//! Pages that are rendered per request: searches and widgets with a query, reviews, parts of the sitemap; and the logo.
 
 use std::cell::RefCell;
 
@@ -7,6 +7,7 @@ use hyper::header::HeaderValue;
 
 use super::{INSIGHTS_NOT_READY, made};
 use crate::http::body::Body;
+use crate::http::documents::{self, DOCUMENTS};
 use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation, Vary};
@@ -22,26 +23,15 @@ thread_local! {
     static SCRATCH: RefCell<(Buffers, Scratch)> = RefCell::default();
 }
 
-/// Answers with the stored document, or renders it for the query.
-pub(super) fn page<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
-    match page {
-        Page::Home | Page::Widget => rendered(served, page, head),
-        Page::Badge => stored(served, badge(head.query), head),
-        _ => stored(served, page, head),
-    }
-}
-
-fn stored<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
-    head.serve_stored(served, served.page(page, head))
-}
-
-/// The badge in the theme of the query; all else in the query is ignored, as on every document.
-fn badge(query: &str) -> Page {
-    match theme(query.as_bytes()) {
-        Some("light") => Page::BadgeLight,
-        Some("dark") => Page::BadgeDark,
-        _ => Page::Badge,
-    }
+/// Returns the index of the badge in the theme of the query; all else in the query is ignored, as on every document.
+/// `index` is that of the badge without a query.
+pub(super) fn badge(index: usize, query: &str) -> usize {
+    let variant = match theme(query.as_bytes()) {
+        Some("light") => documents::index_of("/badge.svg?theme=light"),
+        Some("dark") => documents::index_of("/badge.svg?theme=dark"),
+        _ => None,
+    };
+    variant.unwrap_or(index)
 }
 
 /// `/reviews/{id}`: rendered in the visitor's language, unless the client's copy is current.
@@ -148,20 +138,28 @@ fn vary(language: PageLanguage) -> Vary {
     }
 }
 
-/// Answers with the front page, a search page or a widget; searches only if the client's copy is not current.
-fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> Reply<'s> {
+/// Answers with the front page, a search page or a widget; searches only if the client's copy is not current. `index` is
+/// that of the document without parameters.
+pub(super) fn rendered<'s>(
+    served: &'s ServedState,
+    index: usize,
+    page: Page,
+    head: &RequestHead<'_>,
+) -> Reply<'s> {
+    let row = &DOCUMENTS[index];
+    let policy = row.policy.unwrap_or(Policy::Page);
     let pages = &served.pages;
     let raw = head.query.as_bytes();
     let language = pages.language(raw, head.lines_from_last("accept-language"));
     let is_default = !language.is_explicit && language.chosen == pages.default_language();
     if raw.is_empty() && is_default {
-        return stored(served, page, head);
+        return head.serve_stored(served, index);
     }
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
-        let refuse = |error, html: String| Reply::RefuseByPage(error, html.into(), page.policy());
+        let refuse = |error, html: String| Reply::RefuseByPage(error, html.into(), policy);
         let query = match pages.parse(page, raw, language, buffers) {
             Ok(query) if page == Page::Home && query.is_empty() && is_default => {
-                return stored(served, page, head);
+                return head.serve_stored(served, index);
             }
             Ok(query) => query,
             Err(html) => return refuse(HttpError::Issues(Bytes::new()), html),
@@ -179,10 +177,10 @@ fn rendered<'s>(served: &'s ServedState, page: Page, head: &RequestHead<'_>) -> 
             _ => Rendered::List,
         };
         let tag = pages.tag(kind, language.chosen, raw);
-        let shows_insights = page.shows_insights() || query.needs_insights();
+        let shows_insights = row.shows_insights || query.needs_insights();
         let representation = Representation {
             media_type: &MEDIA_TYPE,
-            policy: Some(page.policy()),
+            policy: Some(policy),
             last_modified: served.last_modified_if_made_of(shows_insights),
             vary: vary(language),
             ..made(served, &tag)

@@ -1,13 +1,18 @@
 //! The two documents by which agents discover the server before they connect: the server card and the AI catalog.
 
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::mcp::guard::host_of;
 use crate::mcp::protocol::Revision;
-use crate::snapshot::{Resource, Snapshot};
+use crate::snapshot::Snapshot;
+
+/// The Content-Type of the server card.
+pub(crate) const SERVER_CARD: &str = "application/mcp-server-card+json";
+/// The Content-Type of the catalog.
+pub(crate) const AI_CATALOG: &str = "application/ai-catalog+json";
 
 /// Renders the server card; `server.json` of the public registry has the same name, texts and address.
-pub(super) fn server_card(snapshot: &Snapshot) -> Resource {
+pub(crate) fn server_card(snapshot: &Snapshot) -> String {
     let card = json!({
         "$schema": "https://static.modelcontextprotocol.io/schemas/v1/server-card.schema.json",
         "name": format!("{}/reviews", reversed(&host(&snapshot.base_url))),
@@ -20,11 +25,11 @@ pub(super) fn server_card(snapshot: &Snapshot) -> Resource {
             "supportedProtocolVersions": Revision::dates(),
         }],
     });
-    resource(card, CARD, snapshot)
+    card.to_string()
 }
 
 /// Renders the catalog, which links to the card.
-pub(super) fn ai_catalog(snapshot: &Snapshot) -> Resource {
+pub(crate) fn ai_catalog(snapshot: &Snapshot) -> String {
     let catalog = json!({
         "specVersion": "1.0",
         "host": {"displayName": snapshot.business.name},
@@ -32,16 +37,11 @@ pub(super) fn ai_catalog(snapshot: &Snapshot) -> Resource {
             "identifier": format!("urn:air:{}:mcp:reviews", host(&snapshot.base_url)),
             "displayName": title(snapshot),
             "description": DESCRIPTION,
-            "type": CARD,
+            "type": SERVER_CARD,
             "url": format!("{}/mcp/server-card", snapshot.base_url),
         }],
     });
-    resource(catalog, CATALOG, snapshot)
-}
-
-fn resource(document: Value, media_type: &'static str, snapshot: &Snapshot) -> Resource {
-    let body = document.to_string().into_bytes();
-    Resource::new(body.into(), media_type, snapshot.updated_at)
+    catalog.to_string()
 }
 
 /// Returns the title of the server, at most 100 characters.
@@ -65,8 +65,6 @@ fn reversed(host: &str) -> String {
     }
 }
 
-const CARD: &str = "application/mcp-server-card+json";
-const CATALOG: &str = "application/ai-catalog+json";
 /// Description of the server, at most 100 characters, the limit of the registry.
 pub(super) const DESCRIPTION: &str =
     "Verified customer reviews: search, ratings and insights, read-only, without a key.";

@@ -17,8 +17,9 @@ use super::result::{fit, push_result};
 use crate::model::Row;
 use crate::model::insights::Insights;
 use crate::search::query::Parameter;
-use crate::snapshot::{Resource, Snapshot};
+use crate::snapshot::Snapshot;
 
+pub(crate) use card::{AI_CATALOG, SERVER_CARD, ai_catalog, server_card};
 pub(super) use insights::{SECTIONS, percent};
 pub(super) use names::Named;
 pub(super) use ratings::figures as rating_figures;
@@ -26,10 +27,6 @@ pub(super) use ratings::figures as rating_figures;
 /// The lists, the introduction and the prepared responses for one snapshot.
 #[derive(Debug)]
 pub struct Catalog {
-    /// `/mcp/server-card`.
-    pub server_card: Resource,
-    /// `/.well-known/ai-catalog.json`.
-    pub ai_catalog: Resource,
     pub(super) snapshot: Arc<Snapshot>,
     /// The result of `initialize` after the version, including its closing brace.
     pub(super) introduction: Vec<u8>,
@@ -100,8 +97,6 @@ impl Catalog {
         introduction["protocolVersion"] = json!(Revision::R2026_07_28.as_str());
         let resources = resources::list(&snapshot, &business);
         Catalog {
-            server_card: card::server_card(&snapshot),
-            ai_catalog: card::ai_catalog(&snapshot),
             introduction: introduced.as_bytes()[1..].into(),
             discovery: open_object(introduction),
             tools_list: open_object(json!({"tools": tools()})),

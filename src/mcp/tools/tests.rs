@@ -396,7 +396,8 @@ fn search_and_fetch_have_the_form_that_connectors_ask_for() {
 fn the_registry_file_says_what_the_card_says() {
     let file = include_str!("../../../deploy/registry/server.json");
     let file: Value = serde_json::from_str(file).expect("JSON");
-    let card: Value = serde_json::from_slice(&catalog().server_card.body).expect("JSON");
+    let card: Value =
+        serde_json::from_str(&crate::mcp::server_card(&catalog().snapshot)).expect("JSON");
     for key in ["name", "description", "version"] {
         assert_eq!(file[key], card[key], "{key}");
     }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{ask, dataset_of_texts, pages, sample, text};
 use crate::dataset;
 use crate::model::insights::{Aspect, Polarity};
-use crate::pages::{Page, mentioned};
+use crate::pages::mentioned;
 
 /// Number of reviews that mention an aspect, of only one polarity if it is given.
 fn reviews_of(aspect: &Aspect, polarity: Option<Polarity>) -> usize {
@@ -44,7 +44,7 @@ fn pages_are_built_with_the_largest_counts_of_a_document_made_elsewhere() {
         aspect["quarterly"] = json!([largest, largest, largest]);
     }
     files.insights = Some(document.to_string().into_bytes());
-    let page = text(&pages(files), Page::Home);
+    let page = text(&pages(files), "/");
     assert!(page.contains("9,007,199,254,740,991"), "{page}");
 }
 

@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::{HOSTILE, dataset_of, pages, sample, text};
-use crate::pages::{Page, Pages};
+use crate::http::documents::{DOCUMENTS, Links};
+use crate::pages::Pages;
 use crate::search::query::{Buffers, Parameter, parse_query};
 
 fn description(pages: &Pages) -> Value {
-    serde_json::from_str(&text(pages, Page::OpenApi)).expect("JSON")
+    serde_json::from_str(&text(pages, "/openapi.json")).expect("JSON")
 }
 
 /// Collects every value of this key, at any depth.
@@ -158,7 +159,7 @@ fn hostile_texts_mean_what_they_say() {
     let document = description(&pages);
     let title = format!("Reviews of {HOSTILE}");
     assert_eq!(document["info"]["title"], title);
-    let llms = text(&pages, Page::LlmsText);
+    let llms = text(&pages, "/llms.txt");
     assert!(!super::has_markup(&llms));
     assert!(!llms.contains('\u{202e}') && !llms.contains('\u{2066}'));
     // All links lead to this service.
@@ -173,8 +174,8 @@ fn hostile_texts_mean_what_they_say() {
 #[test]
 fn machines_find_every_address() {
     let pages = sample();
-    let llms = text(&pages, Page::LlmsText);
-    let page = text(&pages, Page::Developers);
+    let llms = text(&pages, "/llms.txt");
+    let page = text(&pages, "/developers");
     let document = description(&pages);
     let paths = document["paths"].as_object().expect("paths");
     for (path, item) in paths {
@@ -190,7 +191,8 @@ fn machines_find_every_address() {
             assert_eq!(page.contains(&id), !is_file, "{line}");
         }
     }
-    let catalog: Value = serde_json::from_str(&text(&pages, Page::ApiCatalog)).expect("JSON");
+    let catalog: Value =
+        serde_json::from_str(&text(&pages, "/.well-known/api-catalog")).expect("JSON");
     let mut links = Vec::new();
     all(&catalog, "href", &mut links);
     assert!(links.len() >= 6);
@@ -199,8 +201,8 @@ fn machines_find_every_address() {
         let path = path.split('#').next().unwrap_or(path);
         assert!(paths.contains_key(path), "{path}");
     }
-    assert!(text(&pages, Page::Robots).contains("Sitemap: https://reviews.example/sitemap.xml\n"));
-    assert!(text(&pages, Page::Sitemap).contains("<loc>https://reviews.example/sitemaps/1</loc>"));
+    assert!(text(&pages, "/robots.txt").contains("Sitemap: https://reviews.example/sitemap.xml\n"));
+    assert!(text(&pages, "/sitemap.xml").contains("<loc>https://reviews.example/sitemaps/1</loc>"));
     let listed = pages.sitemap_part(1);
     assert!(listed.contains("<loc>https://reviews.example/developers</loc>"));
 }
@@ -215,8 +217,9 @@ fn topics_are_those_that_are_pushed() {
     let listed = document.pointer(pointer).and_then(Value::as_array);
     described.extend(listed.into_iter().flatten().filter_map(Value::as_str));
     described.sort_unstable();
-    let pushed = pages.snapshot.topics();
-    let mut pushed = pushed.map(|topic| format!("https://reviews.example{}", topic.path));
+    let pushed = DOCUMENTS.iter().filter(|row| row.links == Links::Topic);
+    let pushed = pushed.map(|row| format!("https://reviews.example{}", row.address));
+    let mut pushed: Vec<String> = pushed.collect();
     pushed.sort_unstable();
     assert_eq!(described, pushed);
 }

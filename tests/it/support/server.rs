@@ -98,6 +98,11 @@ impl Server {
         self.running.app().publish(state);
     }
 
+    /// Returns the state that is served now.
+    pub(crate) fn current(&self) -> Arc<ServedState> {
+        self.running.app().current()
+    }
+
     /// Waits until the document at `path` is available in every content coding.
     pub(crate) fn wait_for_variants(&self, path: &str) {
         wait_until("the compressed variants are made", || {

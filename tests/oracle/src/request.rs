@@ -86,11 +86,12 @@ fn respond(bytes: &[u8]) -> Vec<u8> {
 /// The service, with limits that short inputs reach.
 static APP: LazyLock<AppState> = LazyLock::new(|| {
     let snapshot = service::snapshot(service::sample());
-    snapshot.compress(|| false);
     let mut settings = service::settings();
     settings.limits.header_fields = 8;
     settings.limits.target_bytes = 256;
     let local = "127.0.0.0/8".parse().expect("a network");
     settings.proxies.networks.push(local);
-    service::app(settings, snapshot)
+    let app = service::app(settings, snapshot);
+    app.current().compress(|| false);
+    app
 });
