@@ -3,19 +3,22 @@
 //! Browsers always send the origin of a page. Other clients send no Origin and are allowed. The two checks are
 //! independent: an allowed host allows no origin, and no allowed origin except `*` allows a host.
 
-use url::{Host, Url};
+use std::iter;
 
 use super::head::{Field, Head};
 use super::jsonrpc::RpcError;
+use crate::wire::authority::Authority;
 use crate::wire::text::cut_lossy;
+
+const FOREIGN_ORIGIN: &str = "pages of this origin may not use the server; the operator can allow it with --mcp-allow-origin";
 
 /// Origins and hosts that are allowed in addition to loopback and requests without an Origin.
 #[derive(Clone, Debug)]
 pub(super) struct Guard {
     /// Lower-case origins such as `https://reviews.example`, the server's own first.
     origins: Vec<String>,
-    /// Names of this server, `localhost` among them.
-    hosts: Vec<Host>,
+    /// Names of this server in lower case, `localhost` among them.
+    hosts: Vec<String>,
     /// The operator's `*`: every origin and every host.
     is_open: bool,
 }
@@ -32,15 +35,19 @@ pub enum Origin {
 impl Guard {
     /// Allows the origin and host of `base_url`, the listed ones, and all if an origin is `*`.
     pub(super) fn new(base_url: &str, origins: &[String], hosts: &[String]) -> Guard {
-        let own = Url::parse(base_url).map(|url| url.origin().ascii_serialization());
-        let listed = origins.iter().map(|origin| origin.trim_end_matches('/'));
-        let listed = listed.map(str::to_ascii_lowercase);
-        let names = hosts.iter().map(String::as_str).chain(["localhost"]);
-        let names = names.filter_map(|host| host_of(&format!("http://{host}")));
+        let listed = origins.iter().map(String::as_str);
+        let allowed = iter::once(base_url).chain(listed);
+        let mut names = vec!["localhost".to_owned()];
+        names.extend(Authority::of_url(base_url).map(lower_case));
+        for host in hosts {
+            names.extend(Authority::parse(host.as_bytes()).map(lower_case));
+        }
         Guard {
+            origins: allowed
+                .map(|origin| origin.trim_end_matches('/').to_ascii_lowercase())
+                .collect(),
+            hosts: names,
             is_open: origins.iter().any(|origin| origin == "*"),
-            hosts: host_of(base_url).into_iter().chain(names).collect(),
-            origins: own.into_iter().chain(listed).collect(),
         }
     }
 
@@ -71,39 +78,36 @@ impl Guard {
         if self.is_open || self.origins.contains(&origin) {
             return true;
         }
-        // A browser sends only scheme, host and port: no user, no path.
-        let is_origin = Url::parse(&origin).is_ok_and(|url| {
-            matches!(url.scheme(), "http" | "https") && url.origin().ascii_serialization() == origin
-        });
-        is_origin && host_of(&origin).is_some_and(|host| is_loopback(&host))
+        is_loopback(&origin)
     }
 
-    fn allows_host(&self, authority: &[u8]) -> bool {
-        let authority = String::from_utf8_lossy(authority).to_ascii_lowercase();
-        let host = host_of(&format!("http://{authority}"));
-        host.is_some_and(|host| match host {
-            Host::Domain(ref name) => authority.starts_with(name) && self.hosts.contains(&host),
-            // Other spellings, such as `127.1`, are names that could be resolved by DNS.
-            Host::Ipv4(address) => authority.starts_with(&address.to_string()),
-            Host::Ipv6(_) => true,
-        })
+    fn allows_host(&self, host: &[u8]) -> bool {
+        let Some(authority) = Authority::parse(host) else {
+            return false;
+        };
+        // Other spellings of an address, such as `127.1`, are names that could be resolved by DNS.
+        authority.address().is_some() || self.hosts.contains(&lower_case(authority))
     }
 }
 
-/// The host of an absolute URL.
-pub(super) fn host_of(url: &str) -> Option<Host> {
-    Url::parse(url).ok()?.host().map(|host| host.to_owned())
-}
-
-fn is_loopback(host: &Host) -> bool {
-    match host {
-        Host::Domain(name) => name == "localhost",
-        Host::Ipv4(address) => address.is_loopback(),
-        Host::Ipv6(address) => address.is_loopback(),
+/// Tells whether an origin is that of a page of this machine. A browser sends only scheme, host and port: no user, no
+/// path.
+fn is_loopback(origin: &str) -> bool {
+    let Some(("http" | "https", host)) = origin.split_once("://") else {
+        return false;
+    };
+    let Some(authority) = Authority::parse(host.as_bytes()) else {
+        return false;
+    };
+    match authority.address() {
+        Some(address) => address.is_loopback(),
+        None => authority.host == "localhost",
     }
 }
 
-const FOREIGN_ORIGIN: &str = "pages of this origin may not use the server; the operator can allow it with --mcp-allow-origin";
+fn lower_case(authority: Authority<'_>) -> String {
+    authority.host.to_ascii_lowercase()
+}
 
 #[cfg(test)]
 mod tests {

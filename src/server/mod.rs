@@ -43,6 +43,7 @@ use crate::http::{self, AppState, ServedState};
 use crate::limits::BudgetLimits;
 use crate::mcp;
 use crate::model::MEDIA_DIRECTORY;
+use crate::wire::authority::Authority;
 
 pub use config::{Config, DataSource, Limits, TlsFiles};
 pub use load::LoadError;
@@ -190,8 +191,7 @@ fn in_flight_bytes(config: &Config) -> u64 {
 /// feed readers would store links that never work.
 fn refuse_placeholder(config: &Config, address: SocketAddr) -> Result<(), StartError> {
     let base_url = config.base_url.as_deref().unwrap_or_default();
-    let (_, authority) = base_url.split_once("://").unwrap_or_default();
-    let (host, _) = authority.split_once(':').unwrap_or((authority, ""));
+    let host = Authority::of_url(base_url).map_or("", |authority| authority.host);
     let is_placeholder = host == "example" || host.ends_with(".example");
     if is_placeholder && !address.ip().is_loopback() {
         return Err(StartError::Placeholder(base_url.to_owned()));

@@ -25,6 +25,7 @@
 #![forbid(unsafe_code)]
 
 pub mod address;
+pub mod authority;
 pub mod conditional;
 pub mod date;
 pub mod etag;

@@ -8,6 +8,7 @@ use std::net::IpAddr;
 use ureq::http::Uri;
 use url::Host;
 
+use reviewd_wire::authority::{self, Authority, is_dns_name};
 use reviewd_wire::form::unescape;
 use reviewd_wire::text::{push_percent, quote};
 
@@ -29,9 +30,7 @@ impl Callback {
     /// # Errors
     /// The error, as the rest of a message that begins with the field's name.
     pub fn parse(text: &str) -> Result<Callback, String> {
-        if let Some((_, rest)) = text.split_once("://")
-            && !rest.split(['/', '?', '#']).take(1).all(str::is_ascii)
-        {
+        if authority::text_in_url(text).is_some_and(|authority| !authority.is_ascii()) {
             let what = "host must be ASCII: an internationalized name must be in its xn-- form";
             return Err(what.to_owned());
         }
@@ -49,17 +48,18 @@ impl Callback {
             return Err("must not contain credentials".to_owned());
         }
         let host = authority.host();
-        let port = match authority.as_str().strip_prefix(host) {
-            Some("") => HTTPS_PORT,
-            port => authority
-                .port_u16()
-                .filter(|port| *port > 0)
-                .ok_or_else(|| {
-                    let digits = port.unwrap_or_default().trim_start_matches(':');
-                    format!("port {} is not from 1 to 65535", quote(digits))
-                })?,
+        let after_host = authority.as_str().strip_prefix(host);
+        let authority = Authority {
+            host,
+            port: after_host.and_then(|rest| rest.strip_prefix(':')),
         };
-        let host = parse_host(host)?;
+        let port = match authority.port {
+            None => HTTPS_PORT,
+            Some(digits) => authority
+                .port_number()
+                .ok_or_else(|| format!("port {} is not from 1 to 65535", quote(digits)))?,
+        };
+        let host = parse_host(authority)?;
         Ok(Callback {
             uri: text,
             host,
@@ -132,37 +132,18 @@ impl fmt::Debug for Callback {
 }
 
 /// Parses the host of an authority: a name in any case, dotted decimal, or IPv6 in brackets without a zone.
-fn parse_host(text: &str) -> Result<Host, String> {
-    if text.is_empty() {
-        return Err("must have a host".to_owned());
+fn parse_host(authority: Authority<'_>) -> Result<Host, String> {
+    let text = authority.host;
+    match authority.address() {
+        Some(IpAddr::V4(address)) => Ok(Host::Ipv4(address)),
+        Some(IpAddr::V6(address)) => Ok(Host::Ipv6(address)),
+        None if text.is_empty() => Err("must have a host".to_owned()),
+        None if text.starts_with('[') => {
+            Err(format!("host {} is not an IPv6 address", quote(text)))
+        }
+        None if !is_dns_name(text) => Err(format!("host {} is not a name", quote(text))),
+        None => Ok(Host::Domain(text.to_ascii_lowercase())),
     }
-    if text.starts_with('[') {
-        let address = text.trim_matches(['[', ']']).parse();
-        return match address {
-            Ok(IpAddr::V6(address)) => Ok(Host::Ipv6(address)),
-            _ => Err(format!("host {} is not an IPv6 address", quote(text))),
-        };
-    }
-    if let Ok(address) = text.parse() {
-        return Ok(Host::Ipv4(address));
-    }
-    if !is_name(text) {
-        return Err(format!("host {} is not a name", quote(text)));
-    }
-    Ok(Host::Domain(text.to_ascii_lowercase()))
-}
-
-/// Tells whether `text` can be a name of a host (RFC 1123 §2.1): labels of letters, digits and hyphens, separated by
-/// dots. Underscores are permitted, because such names exist.
-fn is_name(text: &str) -> bool {
-    let name = text.strip_suffix('.').unwrap_or(text);
-    if name.len() > NAME_BYTES {
-        return false;
-    }
-    name.split('.').all(|label| {
-        let is_permitted = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-        (1..=LABEL_BYTES).contains(&label.len()) && label.bytes().all(is_permitted)
-    })
 }
 
 /// Decodes percent-escaped unreserved characters (`/%66eed.xml` is `/feed.xml`, RFC 3986 §6.2.2.2) and leaves every
@@ -206,10 +187,6 @@ fn is_unreserved(byte: u8) -> bool {
 /// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times the
 /// longest callbacks of public subscribers, and short enough for a log line.
 const URI_BYTES: usize = 2048;
-
-/// Longest name of a host, and longest of its labels, in bytes (RFC 1035 §2.3.4).
-const NAME_BYTES: usize = 253;
-const LABEL_BYTES: usize = 63;
 
 /// The default port of https.
 const HTTPS_PORT: u16 = 443;

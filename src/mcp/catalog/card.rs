@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use crate::mcp::guard::host_of;
 use crate::mcp::protocol::Revision;
 use crate::snapshot::Snapshot;
+use crate::wire::authority::Authority;
 
 /// The Content-Type of the server card.
 pub(crate) const SERVER_CARD: &str = "application/mcp-server-card+json";
@@ -52,9 +52,9 @@ pub(super) fn title(snapshot: &Snapshot) -> String {
 
 /// Returns the host of the public address, without brackets and port.
 fn host(base_url: &str) -> String {
-    let host = host_of(base_url).map(|host| host.to_string());
-    let host = host.unwrap_or_default();
-    host.trim_matches(['[', ']', '.']).to_owned()
+    let authority = Authority::of_url(base_url);
+    let host = authority.map_or("", |authority| authority.host);
+    host.trim_matches(['[', ']', '.']).to_ascii_lowercase()
 }
 
 /// Returns the host with its labels in reverse order, as in registry names: `com.example.reviews`.
