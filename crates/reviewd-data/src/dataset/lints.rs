@@ -19,116 +19,55 @@ const EXAMPLES_MAX: usize = 3;
 /// With fewer reviews than this, the absence of low ratings is no reason for a warning.
 const LOW_RATING_REVIEWS_MIN: usize = 10;
 
-/// A rule about the dataset: code, file and path of its warning, and the function that returns its message.
-type Rule = (
-    &'static str,
-    FileSpec,
-    &'static str,
-    fn(&Lints, &Dataset) -> Option<String>,
-);
+/// The trade with rules of its own.
+const LEGAL: &str = "legal";
+
+/// Types of businesses that may be law practices.
+const OPEN_TYPES: [&str; 3] = ["LocalBusiness", "ProfessionalService", "Organization"];
+
+/// A rule about the dataset.
+struct Rule {
+    code: &'static str,
+    file: FileSpec,
+    path: &'static str,
+    /// Returns the message of the warning, if there is reason for one.
+    find: fn(&Lints, &Dataset) -> Option<String>,
+}
+
+const fn rule(
+    code: &'static str,
+    file: FileSpec,
+    path: &'static str,
+    find: fn(&Lints, &Dataset) -> Option<String>,
+) -> Rule {
+    Rule {
+        code,
+        file,
+        path,
+        find,
+    }
+}
 
 /// All rules except the advertising rules, in the order of their warnings.
-const RULES: [Rule; 13] = [
-    ("no_taxonomy", TAXONOMY, "", |lints, dataset| {
-        let trade = trades::of_type(&dataset.business.kind);
-        let message = format!(
-            "is missing: the aspects are those of the starter list \"{trade}\", and no person or service is recognised"
-        );
-        (!lints.taxonomy_given).then_some(message)
-    }),
-    ("business_type", REVIEWS, "business.type", |_, dataset| {
-        let kind = &dataset.business.kind;
-        let message = format!(
-            "is {kind}: the rules for law practices were not checked; set LegalService if it is one"
-        );
-        let name = kind.rsplit('/').next().unwrap_or(kind);
-        let mut open = ["LocalBusiness", "ProfessionalService", "Organization"].into_iter();
-        let is_open = open.any(|one| one.eq_ignore_ascii_case(name));
-        is_open.then_some(message)
-    }),
-    ("no_disclaimer", REVIEWS, "disclaimer", |_, dataset| {
-        let message = "is null: many bars require a statement that past results guarantee nothing";
-        let is_legal = trades::of_type(&dataset.business.kind) == "legal";
-        (is_legal && dataset.disclaimer.is_none()).then(|| message.to_owned())
-    }),
-    ("no_reviews", REVIEWS, "reviews", |_, dataset| {
-        let message = "has no verified review: nothing is published";
-        dataset.reviews.is_empty().then(|| message.to_owned())
-    }),
-    ("unverified", REVIEWS, "reviews", |_, dataset| {
-        let count = dataset.unverified_count;
-        (count > 0).then(|| format!("{count} not verified and so not published"))
-    }),
-    ("ignored", REVIEWS, "reviews", |lints, _| {
-        let count = lints.ignored_count;
-        let message = format!(
-            "{count} on the list of ignored.json and so not published: remove them with `reviewd forget`, or from the list"
-        );
-        (count > 0).then_some(message)
-    }),
-    ("future_date", REVIEWS, "reviews", |lints, dataset| {
-        let says = "dated after today, or with such a reply";
-        let is_meant = |review: &&Review| {
-            let reply = review.owner_reply.as_ref().map(|reply| reply.date);
-            Some(review.date).max(reply) > Some(lints.today)
-        };
-        let meant = dataset.reviews.iter().filter(is_meant);
-        lints.counted("future_date", says, meant.map(without_words))
-    }),
-    ("early_reply", REVIEWS, "reviews", |lints, dataset| {
-        let says = "with a reply dated before the review";
-        let is_meant = |review: &&Review| {
-            let mut reply = review.owner_reply.iter();
-            reply.any(|reply| reply.date < review.date)
-        };
-        let meant = dataset.reviews.iter().filter(is_meant);
-        lints.counted("early_reply", says, meant.map(without_words))
-    }),
-    ("unknown_technician", REVIEWS, "reviews", |_, dataset| {
-        let says = "mentioned_technicians names people whom neither taxonomy nor business lists";
-        let listed = Names::people(&dataset.taxonomy.technicians);
-        unknown(
-            dataset,
-            |review| &review.mentioned_technicians,
-            &listed,
-            says,
-        )
-    }),
-    ("unknown_service", REVIEWS, "reviews", |_, dataset| {
-        let says = "mentioned_services names ids that neither taxonomy nor business lists";
-        let listed = Names::concepts(&dataset.taxonomy.services);
-        unknown(dataset, |review| &review.mentioned_services, &listed, says)
-    }),
-    ("unknown_location", REVIEWS, "reviews", |_, dataset| {
-        let locations = &dataset.business.locations;
-        let known: HashSet<&String> = locations.iter().map(|one| &one.id).collect();
-        let is_unknown = |id: &&String| !known.contains(id);
-        let ids = dataset
-            .reviews
-            .iter()
-            .filter_map(|review| review.location.as_ref());
-        let ids: BTreeSet<&String> = ids.filter(is_unknown).collect();
-        let ids: Vec<String> = ids.into_iter().map(|id| quote(id)).collect();
-        let message = "location names ids that business.locations does not list";
-        Some(format!("{message}: {}", first_few(&ids)?))
-    }),
-    ("no_low_rating", REVIEWS, "reviews", |_, dataset| {
-        let count = dataset.reviews.len();
-        let is_low = |review: &Review| review.rating.stars() <= 2;
-        let reason = "omitting low ratings is unlawful in some places and not credible";
-        let is_odd = count >= LOW_RATING_REVIEWS_MIN && !dataset.reviews.iter().any(is_low);
-        is_odd.then(|| format!("none of {count} has 1 or 2 stars: {reason}"))
-    }),
-    ("ambiguous_name", TAXONOMY, "technicians", |lints, _| {
-        let names = first_few(&lints.ambiguous_names)?;
-        let message = "a name that matches two people is not recognised";
-        Some(format!("{message}: {names}"))
-    }),
+static RULES: [Rule; 13] = [
+    rule("no_taxonomy", TAXONOMY, "", no_taxonomy),
+    rule("business_type", REVIEWS, "business.type", business_type),
+    rule("no_disclaimer", REVIEWS, "disclaimer", no_disclaimer),
+    rule("no_reviews", REVIEWS, "reviews", no_reviews),
+    rule("unverified", REVIEWS, "reviews", unverified),
+    rule("ignored", REVIEWS, "reviews", ignored),
+    rule("future_date", REVIEWS, "reviews", future_date),
+    rule("early_reply", REVIEWS, "reviews", early_reply),
+    rule("unknown_technician", REVIEWS, "reviews", unknown_technician),
+    rule("unknown_service", REVIEWS, "reviews", unknown_service),
+    rule("unknown_location", REVIEWS, "reviews", unknown_location),
+    rule("no_low_rating", REVIEWS, "reviews", no_low_rating),
+    rule("ambiguous_name", TAXONOMY, "technicians", ambiguous_name),
 ];
 
 /// Returns the warning code of each rule.
 pub fn rules() -> impl Iterator<Item = &'static str> {
-    let of_dataset = RULES.into_iter().map(|(code, ..)| code);
+    let of_dataset = RULES.iter().map(|rule| rule.code);
     of_dataset.chain(advertising::rules().iter().map(|rule| &*rule.code))
 }
 
@@ -144,25 +83,33 @@ pub(super) struct Lints {
     pub(super) ignored_count: usize,
 }
 
-/// A rule whose warnings the operator suppresses, and the review ids and paths in `editorial.json` that this applies
-/// to; an empty set suppresses the rule everywhere.
-pub(super) type Suppression = (String, HashSet<String>);
+/// A rule whose warnings the operator suppresses.
+#[derive(Debug)]
+pub(super) struct Suppression {
+    code: String,
+    /// Review ids, and paths in `editorial.json`, that this applies to; without any the rule is suppressed everywhere.
+    names: HashSet<String>,
+}
 
 /// Reads `check.json`. Rules, reviews and paths that no longer exist are ignored.
 pub(super) fn suppressions(item: JsonItem<'_>) -> Vec<Suppression> {
-    let suppression = |keys: &mut JsonObject<'_>| {
-        keys.key("reason").string(Text::Prose);
-        let places = keys.optional_key("places");
-        let places = places.map(|item| item.strings(Text::Name));
-        let rule = keys.key("rule").string(Text::Name);
-        let review_ids = keys.key("review_ids").strings(Text::Name);
-        let names = review_ids.into_iter().chain(places.into_iter().flatten());
-        (rule, names.collect())
-    };
     item.object(|keys| {
         let allow = keys.key("allow");
         allow.each(LIST_MAX, |item| item.object(suppression))
     })
+}
+
+fn suppression(keys: &mut JsonObject<'_>) -> Suppression {
+    keys.key("reason").string(Text::Prose);
+    let places = keys.optional_key("places");
+    let places = places.map(|item| item.strings(Text::Name));
+    let code = keys.key("rule").string(Text::Name);
+    let review_ids = keys.key("review_ids").strings(Text::Name);
+    let names = review_ids.into_iter().chain(places.into_iter().flatten());
+    Suppression {
+        code,
+        names: names.collect(),
+    }
 }
 
 impl Lints {
@@ -171,66 +118,218 @@ impl Lints {
     /// Cost: about seven seconds for a million reviews of a law practice, negligible for other types of business.
     pub(super) fn warnings(&self, dataset: &Dataset) -> Vec<Warning> {
         let mut warnings = Vec::new();
-        let mut add = |code, file: FileSpec, path: &str, message: Option<String>| {
-            if let Some(message) = message.filter(|_| !self.is_suppressed(code, None)) {
-                warnings.push(Warning {
-                    code,
-                    file: file.name,
-                    path: path.to_owned(),
-                    message,
-                });
-            }
-        };
-        for (code, file, path, find) in RULES {
-            add(code, file, path, find(self, dataset));
+        for rule in &RULES {
+            let message = (rule.find)(self, dataset);
+            self.push(&mut warnings, rule.code, rule.file, rule.path, message);
         }
         let findings = advertising::findings(dataset);
         for rule in advertising::rules() {
-            let (code, says) = (&*rule.code, &rule.says);
-            let found = || findings.iter().filter(|one| one.rule.code == code);
-            let in_reviews = found()
-                .filter_map(|one| Some((one.review?.id.as_str(), format!(": {}", one.words))));
-            let message = self.counted(code, &format!("with {says}"), in_reviews);
-            add(code, REVIEWS, "reviews", message);
-            for one in found().filter(|one| one.review.is_none()) {
-                let is_covered = self.is_suppressed(code, Some(&one.path));
-                let message = (!is_covered).then(|| format!("holds {says}: {}", one.words));
-                add(code, EDITORIAL, &one.path, message);
+            let code = &*rule.code;
+            let mut of_rule = findings.iter().filter(|one| one.rule.code == code);
+            let in_reviews = of_rule.clone().filter_map(|one| {
+                Some(ReviewFinding {
+                    id: &one.review?.id,
+                    words: format!(": {}", one.words),
+                })
+            });
+            let message = self.counted(code, &format!("with {}", rule.says), in_reviews);
+            self.push(&mut warnings, code, REVIEWS, "reviews", message);
+            for one in of_rule.by_ref().filter(|one| one.review.is_none()) {
+                if !self.is_suppressed(code, Some(&one.path)) {
+                    let message = format!("holds {}: {}", rule.says, one.words);
+                    self.push(&mut warnings, code, EDITORIAL, &one.path, Some(message));
+                }
             }
         }
         warnings
     }
 
-    /// Whether `rule` is suppressed everywhere, or for this review id or path.
-    fn is_suppressed(&self, rule: &str, name: Option<&str>) -> bool {
-        let is_about = |names: &HashSet<String>| {
-            names.is_empty() || name.is_some_and(|name| names.contains(name))
+    /// Adds a warning, unless there is no message or the rule is suppressed everywhere.
+    fn push(
+        &self,
+        warnings: &mut Vec<Warning>,
+        code: &'static str,
+        file: FileSpec,
+        path: &str,
+        message: Option<String>,
+    ) {
+        let Some(message) = message else {
+            return;
         };
-        let mut all = self.suppressed.iter();
-        all.any(|(known, names)| known == rule && is_about(names))
+        if self.is_suppressed(code, None) {
+            return;
+        }
+        warnings.push(Warning {
+            code,
+            file: file.name,
+            path: path.to_owned(),
+            message,
+        });
     }
 
-    /// Counts the reviews with findings for which `rule` is not suppressed, and shows examples, newest first: ids with
+    /// Whether a rule is suppressed everywhere, or for this review id or path.
+    fn is_suppressed(&self, code: &str, name: Option<&str>) -> bool {
+        self.suppressed.iter().any(|one| {
+            let is_about =
+                one.names.is_empty() || name.is_some_and(|name| one.names.contains(name));
+            one.code == code && is_about
+        })
+    }
+
+    /// Counts the reviews with findings for which a rule is not suppressed, and shows examples, newest first: ids with
     /// the words found.
     fn counted<'f>(
         &self,
-        rule: &str,
+        code: &str,
         says: &str,
-        findings: impl Iterator<Item = (&'f str, String)>,
+        findings: impl Iterator<Item = ReviewFinding<'f>>,
     ) -> Option<String> {
-        let is_left = |(id, _): &(&str, String)| !self.is_suppressed(rule, Some(id));
-        let mut found: Vec<_> = findings.filter(is_left).collect();
+        let mut found: Vec<ReviewFinding<'_>> = findings
+            .filter(|one| !self.is_suppressed(code, Some(one.id)))
+            .collect();
         // Findings in a review and in its reply are adjacent, and count once.
-        found.dedup_by(|one, before| one.0 == before.0);
-        let shown = found.iter().map(|(id, words)| format!("{id}{words}"));
-        let shown: Vec<String> = shown.collect();
+        found.dedup_by(|one, before| one.id == before.id);
+        let mut shown = Vec::new();
+        for one in found {
+            shown.push(format!("{}{}", one.id, one.words));
+        }
         Some(format!("{} {says} ({})", shown.len(), first_few(&shown)?))
     }
 }
 
-/// A finding about a review without words to quote.
-fn without_words(review: &Review) -> (&str, String) {
-    (&review.id, String::new())
+fn no_taxonomy(lints: &Lints, dataset: &Dataset) -> Option<String> {
+    if lints.taxonomy_given {
+        return None;
+    }
+    let trade = trades::of_type(&dataset.business.kind);
+    Some(format!(
+        "is missing: the aspects are those of the starter list \"{trade}\", and no person or service is recognised"
+    ))
+}
+
+fn business_type(_: &Lints, dataset: &Dataset) -> Option<String> {
+    let kind = &dataset.business.kind;
+    let name = kind.rsplit('/').next().unwrap_or(kind);
+    if !OPEN_TYPES
+        .iter()
+        .any(|open| open.eq_ignore_ascii_case(name))
+    {
+        return None;
+    }
+    Some(format!(
+        "is {kind}: the rules for law practices were not checked; set LegalService if it is one"
+    ))
+}
+
+fn no_disclaimer(_: &Lints, dataset: &Dataset) -> Option<String> {
+    if dataset.disclaimer.is_some() || trades::of_type(&dataset.business.kind) != LEGAL {
+        return None;
+    }
+    let message = "is null: many bars require a statement that past results guarantee nothing";
+    Some(message.to_owned())
+}
+
+fn no_reviews(_: &Lints, dataset: &Dataset) -> Option<String> {
+    if !dataset.reviews.is_empty() {
+        return None;
+    }
+    Some("has no verified review: nothing is published".to_owned())
+}
+
+fn unverified(_: &Lints, dataset: &Dataset) -> Option<String> {
+    match dataset.unverified_count {
+        0 => None,
+        count => Some(format!("{count} not verified and so not published")),
+    }
+}
+
+fn ignored(lints: &Lints, _: &Dataset) -> Option<String> {
+    match lints.ignored_count {
+        0 => None,
+        count => Some(format!(
+            "{count} on the list of ignored.json and so not published: remove them with `reviewd forget`, or from the list"
+        )),
+    }
+}
+
+fn future_date(lints: &Lints, dataset: &Dataset) -> Option<String> {
+    let future = dataset.reviews.iter().filter(|review| {
+        let reply = review.owner_reply.as_ref().map(|reply| reply.date);
+        Some(review.date).max(reply) > Some(lints.today)
+    });
+    let says = "dated after today, or with such a reply";
+    lints.counted("future_date", says, future.map(ReviewFinding::of))
+}
+
+fn early_reply(lints: &Lints, dataset: &Dataset) -> Option<String> {
+    let early = dataset.reviews.iter().filter(|review| {
+        let mut reply = review.owner_reply.iter();
+        reply.any(|reply| reply.date < review.date)
+    });
+    let says = "with a reply dated before the review";
+    lints.counted("early_reply", says, early.map(ReviewFinding::of))
+}
+
+fn unknown_technician(_: &Lints, dataset: &Dataset) -> Option<String> {
+    let says = "mentioned_technicians names people whom neither taxonomy nor business lists";
+    let listed = Names::people(&dataset.taxonomy.technicians);
+    unknown(
+        dataset,
+        |review| &review.mentioned_technicians,
+        &listed,
+        says,
+    )
+}
+
+fn unknown_service(_: &Lints, dataset: &Dataset) -> Option<String> {
+    let says = "mentioned_services names ids that neither taxonomy nor business lists";
+    let listed = Names::concepts(&dataset.taxonomy.services);
+    unknown(dataset, |review| &review.mentioned_services, &listed, says)
+}
+
+fn unknown_location(_: &Lints, dataset: &Dataset) -> Option<String> {
+    let locations = &dataset.business.locations;
+    let known: HashSet<&String> = locations.iter().map(|one| &one.id).collect();
+    let mut unknown = BTreeSet::new();
+    for review in &dataset.reviews {
+        unknown.extend(review.location.iter().filter(|id| !known.contains(id)));
+    }
+    let ids: Vec<String> = unknown.into_iter().map(|id| quote(id)).collect();
+    let message = "location names ids that business.locations does not list";
+    Some(format!("{message}: {}", first_few(&ids)?))
+}
+
+fn no_low_rating(_: &Lints, dataset: &Dataset) -> Option<String> {
+    let count = dataset.reviews.len();
+    let mut stars = dataset.reviews.iter().map(|review| review.rating.stars());
+    if count < LOW_RATING_REVIEWS_MIN || stars.any(|stars| stars <= 2) {
+        return None;
+    }
+    let reason = "omitting low ratings is unlawful in some places and not credible";
+    Some(format!("none of {count} has 1 or 2 stars: {reason}"))
+}
+
+fn ambiguous_name(lints: &Lints, _: &Dataset) -> Option<String> {
+    let names = first_few(&lints.ambiguous_names)?;
+    let message = "a name that matches two people is not recognised";
+    Some(format!("{message}: {names}"))
+}
+
+/// A finding about a review.
+struct ReviewFinding<'f> {
+    id: &'f str,
+    /// The words that were found, as they follow the id; "" without any.
+    words: String,
+}
+
+impl ReviewFinding<'_> {
+    /// A finding without words to quote.
+    fn of(review: &Review) -> ReviewFinding<'_> {
+        ReviewFinding {
+            id: &review.id,
+            words: String::new(),
+        }
+    }
 }
 
 /// The first three of `items` and the number of further ones; `None` if `items` is empty.
