@@ -16,6 +16,9 @@ use crate::model::{Dataset, Review};
 use reviewd_wire::sentence::sentences;
 use reviewd_wire::text::quote;
 
+/// The stars of a text of the practice itself, to which all rules apply.
+const OWN_STARS: u8 = 5;
+
 /// A rule of advertising.
 #[derive(Deserialize)]
 pub(super) struct AdvertisingRule {
@@ -86,64 +89,109 @@ pub(super) fn findings<'d>(dataset: &'d Dataset) -> Vec<Finding<'d>> {
     if trades::of_type(&dataset.business.kind) != "legal" {
         return findings;
     }
-    let mut check = |text: &str, stars, is_reply, review: Option<&'d Review>, path: &str| {
-        findings.extend(find(text, stars, is_reply).map(|(rule, words)| Finding {
-            rule,
-            review,
-            words,
-            path: path.to_owned(),
-        }));
-    };
     for review in &dataset.reviews {
-        let stars = review.rating.stars();
-        check(&review.text, stars, false, Some(review), "");
+        let words = CheckedText {
+            text: &review.text,
+            stars: review.rating.stars(),
+            is_reply: false,
+        };
+        words.check(Some(review), "", &mut findings);
         if let Some(reply) = &review.owner_reply {
-            check(&reply.text, 5, true, Some(review), "");
+            let words = CheckedText {
+                text: &reply.text,
+                stars: OWN_STARS,
+                is_reply: true,
+            };
+            words.check(Some(review), "", &mut findings);
         }
     }
     let editorial = &dataset.editorial;
-    let mut own = vec![
-        ("summary".to_owned(), editorial.summary.as_deref()),
-        ("pull_quote".to_owned(), editorial.pull_quote.as_deref()),
-    ];
-    let answers = editorial.faq.iter().enumerate();
-    own.extend(answers.map(|(at, one)| (format!("faq[{at}].answer"), Some(&*one.answer))));
-    for (path, text) in own {
-        check(text.unwrap_or_default(), 5, false, None, &path);
+    check_own(&editorial.summary, "summary", &mut findings);
+    check_own(&editorial.pull_quote, "pull_quote", &mut findings);
+    for (at, question) in editorial.faq.iter().enumerate() {
+        let answer = Some(question.answer.clone());
+        check_own(&answer, &format!("faq[{at}].answer"), &mut findings);
     }
     findings
 }
 
-/// Applies the rules to a text with this number of stars (5 for the practice's own words); quotes one match per rule.
-fn find(
-    text: &str,
+/// Checks a text of the practice itself.
+fn check_own(text: &Option<String>, path: &str, findings: &mut Vec<Finding<'_>>) {
+    let words = CheckedText {
+        text: text.as_deref().unwrap_or_default(),
+        stars: OWN_STARS,
+        is_reply: false,
+    };
+    words.check(None, path, findings);
+}
+
+/// A text to which the rules are applied.
+struct CheckedText<'t> {
+    text: &'t str,
+    /// Those of the review; [`OWN_STARS`] for the practice's own words.
     stars: u8,
     is_reply: bool,
-) -> impl Iterator<Item = (&'static AdvertisingRule, String)> {
-    let applies =
-        move |rule: &&AdvertisingRule| (is_reply || !rule.of_replies) && stars >= rule.stars_min;
-    let rules = rules().iter().filter(applies);
-    rules.filter_map(move |rule| {
-        // Most texts do not match the first pattern of a case, so they are not split into sentences.
-        let is_likely = |case: &&Case| PATTERNS[&*case.all[0]].is_match(text);
-        let mut cases = rule.cases.iter().filter(is_likely);
-        let words = cases.find_map(|case| match rule.of_replies {
-            true => matched(case, text),
-            false => {
-                let mut sentences = sentences(text).map(|range| &text[range]);
-                sentences.find(|sentence| matched(case, sentence).is_some())
+}
+
+impl CheckedText<'_> {
+    /// Adds one finding for each rule that matches.
+    fn check<'d>(&self, review: Option<&'d Review>, path: &str, findings: &mut Vec<Finding<'d>>) {
+        for rule in rules() {
+            let applies = (self.is_reply || !rule.of_replies) && self.stars >= rule.stars_min;
+            if !applies {
+                continue;
             }
-        })?;
-        Some((rule, quote(words.trim())))
-    })
+            if let Some(words) = self.words_of(rule) {
+                findings.push(Finding {
+                    rule,
+                    review,
+                    words: quote(words.trim()),
+                    path: path.to_owned(),
+                });
+            }
+        }
+    }
+
+    /// The words, or the sentence, that the first matching case of a rule matches.
+    fn words_of(&self, rule: &AdvertisingRule) -> Option<&str> {
+        for case in &rule.cases {
+            // Most texts do not match the first pattern of a case, so they are not split into sentences.
+            if !PATTERNS[&*case.all[0]].is_match(self.text) {
+                continue;
+            }
+            if rule.of_replies {
+                if let Some(words) = matched(case, self.text) {
+                    return Some(words);
+                }
+                continue;
+            }
+            let mut sentences = sentences(self.text).map(|range| &self.text[range]);
+            if let Some(sentence) = sentences.find(|sentence| matched(case, sentence).is_some()) {
+                return Some(sentence);
+            }
+        }
+        None
+    }
 }
 
 /// The words of `text` that the first pattern of a case matches, if the whole case matches.
 fn matched<'t>(case: &Case, text: &'t str) -> Option<&'t str> {
     let found = PATTERNS[&*case.all[0]].find(text)?;
-    let is_match = |name: &String| PATTERNS[&**name].is_match(text);
-    let is_case = case.all.iter().all(is_match) && !case.unless.as_ref().is_some_and(is_match);
-    is_case.then(|| found.as_str())
+    if !case.all.iter().all(|name| is_match(name, text)) {
+        return None;
+    }
+    if case
+        .unless
+        .as_ref()
+        .is_some_and(|name| is_match(name, text))
+    {
+        return None;
+    }
+    Some(found.as_str())
+}
+
+fn is_match(pattern: &str, text: &str) -> bool {
+    PATTERNS[pattern].is_match(text)
 }
 
 #[cfg(test)]

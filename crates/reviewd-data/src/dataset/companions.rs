@@ -11,7 +11,7 @@ use super::INSIGHTS;
 use super::json::{self, Check, JsonItem, JsonObject, LIST_MAX, TIME, Text};
 use super::problem::{Problem, Problems};
 use super::trades::TRADES;
-use crate::model::insights::{Insights, Polarity};
+use crate::model::insights::{Evidence, Insights, Polarity};
 use crate::model::{Concept, Editorial, Question, RemovedReview, Review, Taxonomy, Technician};
 use reviewd_wire::date::parse_timestamp;
 use reviewd_wire::text::quote;
@@ -47,8 +47,9 @@ pub(super) fn taxonomy(item: JsonItem<'_>) -> (Taxonomy, Option<&'static str>) {
 fn trade(item: JsonItem<'_>) -> Option<&'static str> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the starter taxonomies: {}", names.join(", "));
-    let known = |name: &str| names.into_iter().find(|known| *known == name);
-    item.text(wanted, known)
+    item.text(wanted, |name| {
+        names.into_iter().find(|known| *known == name)
+    })
 }
 
 fn concepts(item: JsonItem<'_>) -> Vec<Concept> {
@@ -86,31 +87,39 @@ pub(super) type FindPublished<'p, 'r> = &'p dyn Fn(&str) -> Option<&'r Review>;
 
 /// Reads `editorial.json`; every review that an answer cites must be published, if the published reviews are known.
 pub(super) fn editorial(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> Editorial {
-    let is_missing = |id: &str| published.is_some_and(|published| published(id).is_none());
-    let review_id = |item: JsonItem<'_>| {
-        let id = item.string(Text::Name);
-        if !id.is_empty() && is_missing(&id) {
-            item.refuse(NOT_PUBLISHED);
-        }
-        id
-    };
-    let featured = |item: JsonItem<'_>| {
-        let ids = item.each(FEATURED_MAX, review_id);
-        item.refuse_doubles("id", ids.iter());
-        ids
-    };
     item.object(|keys| Editorial {
         summary: keys.key("summary").optional(Text::Prose),
         pull_quote: keys.key("pull_quote").optional(Text::Prose),
-        featured: keys.given("featured").map(featured).unwrap_or_default(),
+        featured: match keys.given("featured") {
+            Some(item) => featured(item, published),
+            None => Vec::new(),
+        },
         faq: keys.key("faq").each(LIST_MAX, |item| {
             item.object(|keys| Question {
                 question: keys.key("question").string(Text::Prose),
                 answer: keys.key("answer").string(Text::Prose),
-                review_ids: keys.key("review_ids").each(LIST_MAX, review_id),
+                review_ids: keys
+                    .key("review_ids")
+                    .each(LIST_MAX, |item| cited_id(item, published)),
             })
         }),
     })
+}
+
+fn featured(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> Vec<String> {
+    let ids = item.each(FEATURED_MAX, |item| cited_id(item, published));
+    item.refuse_doubles("id", ids.iter());
+    ids
+}
+
+/// Reads the id of a review, which must be published.
+fn cited_id(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> String {
+    let id = item.string(Text::Name);
+    let is_missing = published.is_some_and(|published| published(&id).is_none());
+    if is_missing && !id.is_empty() {
+        item.refuse(NOT_PUBLISHED);
+    }
+    id
 }
 
 /// Checks `insights.json`, which is published unchanged: pages must be able to parse it and add up its counts, every
@@ -264,35 +273,54 @@ fn check_quarters(insights: &Insights, check: &Check) {
 }
 
 fn check_references(insights: &Insights, published: FindPublished<'_, '_>, check: &Check) {
-    let refer = |path: fmt::Arguments<'_>, id: &str| {
-        let review = published(id);
-        if review.is_none() {
-            check.refuse(path, Some(quote(id)), NOT_PUBLISHED);
-        }
-        review
-    };
+    let references = References { published, check };
     for (at, aspect) in insights.aspects.iter().enumerate() {
         for id in &aspect.example_review_ids {
-            refer(format_args!("aspects[{at}].example_review_ids"), id);
+            references.find(format_args!("aspects[{at}].example_review_ids"), id);
         }
         for (index, evidence) in aspect.evidence.iter().flatten().enumerate() {
             let path = format!("aspects[{at}].evidence[{index}]");
-            let (start, end) = (evidence.start, evidence.end);
-            let review = refer(format_args!("{path}"), &evidence.review_id);
-            let length = review.map(|review| review.text.chars().count());
-            if let Some(length) = length.filter(|length| start >= end || end as usize > *length) {
-                let message =
-                    format_args!("is the range {start} to {end} in a text of {length} characters");
-                check.refuse(path, None, message);
-            }
+            references.check_evidence(&path, evidence);
         }
     }
     for id in insights.per_review.iter().flat_map(|all| all.keys()) {
-        refer(format_args!("per_review"), id);
+        references.find(format_args!("per_review"), id);
     }
     for (at, question) in insights.faq.iter().enumerate() {
         for id in &question.review_ids {
-            refer(format_args!("faq[{at}].review_ids"), id);
+            references.find(format_args!("faq[{at}].review_ids"), id);
+        }
+    }
+}
+
+/// The published reviews, to which `insights.json` refers.
+struct References<'c, 'p, 'r> {
+    published: FindPublished<'p, 'r>,
+    check: &'c Check,
+}
+
+impl<'r> References<'_, '_, 'r> {
+    /// Returns the review; refuses the reference if it is not published.
+    fn find(&self, path: fmt::Arguments<'_>, id: &str) -> Option<&'r Review> {
+        let review = (self.published)(id);
+        if review.is_none() {
+            self.check.refuse(path, Some(quote(id)), NOT_PUBLISHED);
+        }
+        review
+    }
+
+    /// Checks that a range lies within the text of its review.
+    fn check_evidence(&self, path: &str, evidence: &Evidence) {
+        let Some(review) = self.find(format_args!("{path}"), &evidence.review_id) else {
+            return;
+        };
+        let start = evidence.start;
+        let end = evidence.end;
+        let length = review.text.chars().count();
+        if start >= end || end as usize > length {
+            let message =
+                format_args!("is the range {start} to {end} in a text of {length} characters");
+            self.check.refuse(format_args!("{path}"), None, message);
         }
     }
 }

@@ -89,8 +89,10 @@ fn of_text(text: &str) -> Option<&'static str> {
         return Some(tag);
     }
     let info = whatlang::detect(head)?;
-    let is_reliable = info.is_reliable() && text.len() >= TRIGRAM_BYTES_MIN;
-    is_reliable.then(|| tag_of_language(info.lang()))
+    if !info.is_reliable() || text.len() < TRIGRAM_BYTES_MIN {
+        return None;
+    }
+    Some(tag_of_language(info.lang()))
 }
 
 /// The languages of at least a twentieth of the reviews, the most frequent last; of equally frequent ones the order of
@@ -167,7 +169,7 @@ impl FunctionWords {
             _ => (WORDS_MIN + 1, 30),
         };
         let is_clear = *count >= least && count * 100 >= self.all * percent && *count >= 2 * second;
-        is_clear.then_some(LISTED[best])
+        Some(LISTED[best]).filter(|_| is_clear)
     }
 }
 

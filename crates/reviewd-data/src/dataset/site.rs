@@ -8,6 +8,9 @@ use crate::model::site::{Clientele, Color, Font, ReviewLink, Scheme, Site};
 /// Largest radius of corners in pixels.
 const RADIUS_MAX: u8 = 24;
 
+/// The languages in which the pages have words; a test of the pages compares the list with their message files.
+pub const PAGE_LANGUAGES: [&str; 10] = ["en", "de", "es", "fr", "it", "nl", "pl", "pt", "ja", "ar"];
+
 /// Reads the file; `None` for the trade if it names none.
 pub(super) fn site(item: JsonItem<'_>) -> SiteFile {
     item.object(|keys| SiteFile {
@@ -39,15 +42,19 @@ pub(super) struct SiteFile {
 
 fn language(item: JsonItem<'_>) -> Option<String> {
     let wanted = format!("a language of the pages: {}", PAGE_LANGUAGES.join(", "));
-    let known = |tag: &str| PAGE_LANGUAGES.contains(&tag).then(|| tag.to_owned());
-    item.text(wanted, known)
+    item.text(wanted, |tag| {
+        let mut languages = PAGE_LANGUAGES.into_iter();
+        languages.find(|known| *known == tag).map(str::to_owned)
+    })
 }
 
 fn trade(item: JsonItem<'_>) -> Option<Clientele> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the trades: {}", names.join(", "));
-    let known = |name: &str| names.into_iter().find(|known| *known == name);
-    item.text(wanted, known).map(clientele)
+    let found = item.text(wanted, |name| {
+        names.into_iter().find(|known| *known == name)
+    });
+    found.map(clientele)
 }
 
 fn color(item: JsonItem<'_>) -> Option<Color> {
@@ -56,15 +63,19 @@ fn color(item: JsonItem<'_>) -> Option<Color> {
 
 fn scheme(item: JsonItem<'_>) -> Scheme {
     let wanted = "one of auto, light, dark";
-    let known = |word: &str| Scheme::ALL.into_iter().find(|one| one.word() == word);
-    item.text(wanted, known).unwrap_or_default()
+    let found = item.text(wanted, |word| {
+        Scheme::ALL.into_iter().find(|scheme| scheme.word() == word)
+    });
+    found.unwrap_or_default()
 }
 
 fn font(item: JsonItem<'_>) -> Font {
     let names = Font::ALL.map(Font::word);
     let wanted = format!("one of {}", names.join(", "));
-    let known = |word: &str| Font::ALL.into_iter().find(|one| one.word() == word);
-    item.text(wanted, known).unwrap_or_default()
+    let found = item.text(wanted, |word| {
+        Font::ALL.into_iter().find(|font| font.word() == word)
+    });
+    found.unwrap_or_default()
 }
 
 fn radius(item: JsonItem<'_>) -> u8 {
@@ -86,9 +97,6 @@ fn review_links(item: JsonItem<'_>) -> Vec<ReviewLink> {
     item.refuse_doubles("source", links.iter().map(|link| &link.source));
     links
 }
-
-/// The languages in which the pages have words; a test of the pages compares the list with their message files.
-pub const PAGE_LANGUAGES: [&str; 10] = ["en", "de", "es", "fr", "it", "nl", "pl", "pt", "ja", "ar"];
 
 #[cfg(test)]
 mod tests {

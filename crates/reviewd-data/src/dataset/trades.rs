@@ -35,11 +35,12 @@ pub const STARTER_LANGUAGES: [&str; 10] =
 /// Returns the trade of a schema.org type.
 pub fn of_type(kind: &str) -> &'static str {
     let bare = kind.rsplit('/').next().unwrap_or(kind);
-    let lists = |(_, file): &&(&str, &str)| {
-        words(file, "types").any(|listed| listed.eq_ignore_ascii_case(bare))
-    };
-    let found = TRADES.iter().find(lists);
-    found.map_or("professional", |(name, _)| name)
+    for (name, file) in TRADES {
+        if words(file, "types").any(|listed| listed.eq_ignore_ascii_case(bare)) {
+            return name;
+        }
+    }
+    "professional"
 }
 
 /// Returns those whom a business of this trade serves.
@@ -56,30 +57,41 @@ pub(super) fn clientele(trade: &str) -> Clientele {
 /// Returns the schema.org type of a lower-case `name`: the first that begins with it or with which it begins ("hair",
 /// "hair salons": `HairSalon`), else that of the longest stem with which it begins ("lawyer": `LegalService`).
 pub fn type_in_words(name: &str) -> Option<&'static str> {
-    let begins = |longer: &str, shorter: &str| {
-        longer.strip_prefix(shorter).is_some_and(|rest| {
-            let rest = rest.strip_prefix('s').unwrap_or(rest);
-            rest.is_empty() || rest.starts_with(' ')
-        })
-    };
-    let mut types = TRADES.iter().flat_map(|(_, file)| words(file, "types"));
-    let named = types.find(|kind| {
-        let mut in_words = String::new();
-        for letter in kind.chars() {
-            let is_next_word = in_words.ends_with(|last: char| last.is_ascii_lowercase());
-            if letter.is_ascii_uppercase() && is_next_word {
-                in_words.push(' ');
-            }
-            in_words.push(letter);
+    let types = TRADES.iter().flat_map(|(_, file)| words(file, "types"));
+    for kind in types {
+        let in_words = in_words(kind);
+        if begins_with_words(name, &in_words) || begins_with_words(&in_words, name) {
+            return Some(kind);
         }
-        in_words.make_ascii_lowercase();
-        begins(name, &in_words) || begins(&in_words, name)
-    });
+    }
     let stems = TRADES.iter().flat_map(|(_, file)| words(file, "stems"));
     let stems = stems.filter_map(|pair| pair.split_once('='));
     let matching = stems.filter(|(stem, _)| name.starts_with(stem));
     let longest = matching.max_by_key(|(stem, _)| stem.len());
-    named.or(longest.map(|(_, kind)| kind))
+    longest.map(|(_, kind)| kind)
+}
+
+/// Returns a type in lower case with a space before each word: `HairSalon` as "hair salon".
+fn in_words(kind: &str) -> String {
+    let mut words = String::new();
+    for letter in kind.chars() {
+        let is_after_word = words.ends_with(|last: char| last.is_ascii_lowercase());
+        if letter.is_ascii_uppercase() && is_after_word {
+            words.push(' ');
+        }
+        words.push(letter);
+    }
+    words.make_ascii_lowercase();
+    words
+}
+
+/// Whether `text` begins with these whole words, the last perhaps in the plural.
+fn begins_with_words(text: &str, words: &str) -> bool {
+    let Some(rest) = text.strip_prefix(words) else {
+        return false;
+    };
+    let rest = rest.strip_prefix('s').unwrap_or(rest);
+    rest.is_empty() || rest.starts_with(' ')
 }
 
 /// Adds the aspects of `trade` that `aspects` does not define, in the languages of `reviews` and in `owner`, the language
@@ -102,7 +114,10 @@ pub(super) fn extend(
         });
         for line in part(file, language).chain(common) {
             let mut fields = line.split(" | ");
-            let (Some(id), Some(label)) = (fields.next(), fields.next()) else {
+            let Some(id) = fields.next() else {
+                continue;
+            };
+            let Some(label) = fields.next() else {
                 continue;
             };
             let phrases = listed(fields.next());
@@ -113,8 +128,10 @@ pub(super) fn extend(
                     languages.or_default().insert(language);
                 }
             }
-            let is_same = |aspect: &Concept| aspect.id == id || aspect.label == label;
-            match aspects.iter().position(is_same) {
+            let same = aspects
+                .iter()
+                .position(|aspect| aspect.id == id || aspect.label == label);
+            match same {
                 Some(at) if at < own => {}
                 Some(at) => {
                     aspects[at].phrases.extend(phrases);
