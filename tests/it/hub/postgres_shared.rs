@@ -48,7 +48,7 @@ fn a_replica_with_another_public_address_is_refused_and_changes_nothing() {
     subscribe(&program, &subscriber.callback("/cb"));
     let everything = || {
         shared.query(
-            "SELECT (SELECT count(*) FROM reviewd.subscription), (SELECT count(*) FROM reviewd.notice),
+            "SELECT (SELECT count(*) FROM reviewd.subscription), (SELECT count(*) FROM reviewd.denial),
               string_agg(url, ' ' ORDER BY url) FROM reviewd.topic",
         )
     };

@@ -228,12 +228,12 @@ impl Store {
         source: &mut Store,
         now: UnixMillis,
     ) -> Result<CopyReport, StoreError> {
-        let [topics, subscriptions, requests, notices] = source.read(|db| {
+        let [topics, subscriptions, requests, denials] = source.read(|db| {
             Ok([
                 db.query("SELECT url, digest, dated FROM topic", &[])?,
                 db.query(SUBSCRIPTIONS, &[now.into()])?,
                 db.query(REQUESTS, &[])?,
-                db.query(NOTICES, &[])?,
+                db.query(DENIALS, &[])?,
             ])
         })?;
         self.write(|db| {
@@ -244,7 +244,7 @@ impl Store {
             insert(INSERT_TOPIC, &topics)?;
             let copied = insert(INSERT_SUBSCRIPTION, &subscriptions)?;
             let requests = insert(INSERT_REQUEST, &requests)?;
-            insert(INSERT_NOTICE, &notices)?;
+            insert(INSERT_DENIAL, &denials)?;
             Ok(CopyReport {
                 copied,
                 known: subscriptions.len() as u64 - copied,
@@ -309,7 +309,7 @@ fn shift(db: &mut dyn Connection, by_ms: i64) -> Result<(), DbError> {
          verified_at = verified_at + $1, last_at = last_at + $1, acknowledged_at = acknowledged_at + $1,
          owed_since = owed_since + $1",
         "UPDATE rejection SET at = at + $1, last_at = last_at + $1, accepted_at = accepted_at + $1",
-        "UPDATE notice SET since = since + $1, next_at = next_at + $1",
+        "UPDATE denial SET since = since + $1, next_at = next_at + $1",
         "UPDATE tombstone SET at = at + $1, last_at = last_at + $1, created_at = created_at + $1",
     ] {
         db.execute(sql, &[by_ms.into()])?;
@@ -376,10 +376,10 @@ const INSERT_REQUEST: &str = "INSERT INTO request (mode, topic, topic_given, cal
  SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
  WHERE NOT EXISTS (SELECT 1 FROM request WHERE callback = $4 AND topic = $2 AND mode = $1 AND accepted_at = $12)";
 
-const NOTICES: &str =
-    "SELECT topic, callback, removal, since, next_at, attempts FROM notice ORDER BY id";
+const DENIALS: &str =
+    "SELECT topic, callback, removal, since, next_at, attempts FROM denial ORDER BY id";
 
-const INSERT_NOTICE: &str =
-    "INSERT INTO notice (topic, callback, removal, since, next_at, attempts)
+const INSERT_DENIAL: &str =
+    "INSERT INTO denial (topic, callback, removal, since, next_at, attempts)
  SELECT $1, $2, $3, $4, $5, $6
- WHERE NOT EXISTS (SELECT 1 FROM notice WHERE callback = $2 AND topic = $1 AND since = $4)";
+ WHERE NOT EXISTS (SELECT 1 FROM denial WHERE callback = $2 AND topic = $1 AND since = $4)";

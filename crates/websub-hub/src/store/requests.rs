@@ -19,7 +19,7 @@ use crate::subscription::{LastAttempt, RemovalReason, Subscription};
 pub const REJECTIONS_PER_HOST: usize = 20;
 
 /// Age of a denial, counted from the end of its subscription, after which it is no longer sent.
-const NOTICE_AGE: Duration = Duration::from_secs(86_400);
+const DENIAL_AGE: Duration = Duration::from_secs(86_400);
 
 /// The counts for the quotas of a request: `$1` is its authority, `$2` its callback, `$3` its topic, `$4` its mode, `$5`
 /// its asker.
@@ -169,15 +169,15 @@ impl Store {
         most: usize,
         now: UnixMillis,
     ) -> Result<Vec<DueAttempt>, StoreError> {
-        let sql = "SELECT * FROM notice WHERE next_at <= $1 ORDER BY id LIMIT $2";
+        let sql = "SELECT * FROM denial WHERE next_at <= $1 ORDER BY id LIMIT $2";
         self.read(|db| {
             let mut due = Vec::new();
             for row in db.query(sql, &[now.into(), limit(most)])? {
-                let notice = read_notice(&row)?;
+                let denial = read_denial(&row)?;
                 due.push(DueAttempt {
-                    id: AttemptId::Denial(notice.id),
+                    id: AttemptId::Denial(denial.id),
                     rank: Rank::NewRetry,
-                    authority: Arc::from(notice.callback.authority()),
+                    authority: Arc::from(denial.callback.authority()),
                     asker: None,
                 });
             }
@@ -200,20 +200,20 @@ impl Store {
             return Ok(Vec::new());
         }
         self.write(|db| {
-            let over = "DELETE FROM notice WHERE next_at <= $1 AND attempts > 0 AND since <= $2";
-            db.execute(over, &[now.into(), now.minus(NOTICE_AGE).into()])?;
+            let over = "DELETE FROM denial WHERE next_at <= $1 AND attempts > 0 AND since <= $2";
+            db.execute(over, &[now.into(), now.minus(DENIAL_AGE).into()])?;
             let all = parameters(2, ids.len());
             let sql = format!(
-                "UPDATE notice SET attempts = attempts + 1, next_at = $1 +
+                "UPDATE denial SET attempts = attempts + 1, next_at = $1 +
                  CASE attempts WHEN 0 THEN 60000 WHEN 1 THEN 240000 WHEN 2 THEN 960000 ELSE 3600000 END
                  WHERE next_at <= $1 AND id IN ({all}) RETURNING *"
             );
             let mut values: Vec<Value> = vec![now.into()];
             values.extend(ids.iter().map(|id| Value::from(*id)));
             let begun: Result<Vec<_>, DbError> =
-                db.query(&sql, &values)?.iter().map(read_notice).collect();
+                db.query(&sql, &values)?.iter().map(read_denial).collect();
             let mut begun = begun?;
-            begun.sort_unstable_by_key(|notice| notice.id);
+            begun.sort_unstable_by_key(|denial| denial.id);
             Ok(begun)
         })
     }
@@ -223,7 +223,7 @@ impl Store {
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
     pub fn end_denial(&mut self, id: i64) -> Result<(), StoreError> {
-        let sql = "DELETE FROM notice WHERE id = $1";
+        let sql = "DELETE FROM denial WHERE id = $1";
         self.write(|db| db.execute(sql, &[id.into()])).map(drop)
     }
 }
@@ -496,7 +496,7 @@ fn confirm(
                 ("created_at", state.created_at.into()),
             ]);
             db.insert("subscription", row)?;
-            let sql = "DELETE FROM notice WHERE callback = $1 AND topic = $2";
+            let sql = "DELETE FROM denial WHERE callback = $1 AND topic = $2";
             db.execute(sql, &[text(callback.uri()), text(topic)])?;
             Ok(ReportEffect::Activated)
         }
@@ -550,7 +550,7 @@ fn read_due(row: &Row) -> Result<DueAttempt, DbError> {
     })
 }
 
-fn read_notice(row: &Row) -> Result<DenialNotice, DbError> {
+fn read_denial(row: &Row) -> Result<DenialNotice, DbError> {
     Ok(DenialNotice {
         id: row.get("id")?,
         topic: row.get("topic")?,

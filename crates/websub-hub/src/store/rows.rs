@@ -86,14 +86,14 @@ fn remove(
     if removal.reason().is_none() {
         return Ok(());
     }
-    let notice = vec![
+    let denial = vec![
         ("topic", text(topic)),
         ("callback", text(callback.uri())),
         ("removal", text(removal.as_str())),
         ("since", now.into()),
     ];
-    db.insert("notice", notice)?;
-    let sql = "DELETE FROM notice WHERE id <= (SELECT max(id) FROM notice) - $1";
+    db.insert("denial", denial)?;
+    let sql = "DELETE FROM denial WHERE id <= (SELECT max(id) FROM denial) - $1";
     db.execute(sql, &[limit(TOMBSTONES_MAX)]).map(drop)
 }
 

@@ -97,7 +97,7 @@ CREATE TABLE rejection (
     accepted_at BIGINT NOT NULL
 );
 CREATE INDEX rejection_host ON rejection (host);
-CREATE TABLE notice (
+CREATE TABLE denial (
     id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
     topic TEXT NOT NULL,
     callback TEXT NOT NULL,

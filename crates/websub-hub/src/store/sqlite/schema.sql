@@ -97,7 +97,7 @@ CREATE TABLE rejection (
     accepted_at INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX rejection_host ON rejection (host);
-CREATE TABLE notice (
+CREATE TABLE denial (
     id INTEGER PRIMARY KEY AUTOINCREMENT,
     topic TEXT NOT NULL,
     callback TEXT NOT NULL,

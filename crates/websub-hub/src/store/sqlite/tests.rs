@@ -227,7 +227,7 @@ fn a_new_store_may_be_opened_by_several_at_once() {
 #[test]
 fn a_denial_is_sent_again_for_a_day_unless_it_arrives() {
     let (_temp, _dir, mut store) = stored(0);
-    let insert = "INSERT INTO notice (topic, callback, removal, since, next_at, attempts)
+    let insert = "INSERT INTO denial (topic, callback, removal, since, next_at, attempts)
          VALUES ('t', 'https://s.example/', 'gone', $1, $1, 0)";
     let add = |store: &mut Store| store.write(|db| db.execute(insert, &[at(0).into()]));
     add(&mut store).expect("inserted");
