@@ -21,6 +21,7 @@ use super::transport::{HttpsConnector, count_progress_in};
 use super::{Callback, HubSettings};
 use crate::Topic;
 use crate::clock;
+use crate::notice::{BegunNotice, NoticeTarget};
 use reviewd_wire::date::parse_http_date;
 
 /// The job of an attempt's thread.
@@ -29,12 +30,14 @@ pub(super) enum Job {
     Verify(WaitingRequest),
     Deliver(Listed, Topic),
     Deny(DenialNotice),
+    Notify(BegunNotice, NoticeTarget),
 }
 
 impl Job {
-    /// Returns the topic and the host of the callback.
+    /// Returns the topic and the host of the callback; for a notice, whose address is not printed, the id of its target.
     pub(super) fn pair(&self) -> (&str, String) {
         let (topic, callback) = match self {
+            Job::Notify(_, target) => return ("notice", target.id.clone()),
             Job::Verify(asked) => (&asked.topic_given, &asked.callback),
             Job::Deliver(listed, _) => (&listed.topic, &listed.callback),
             Job::Deny(notice) => (&notice.topic, &notice.callback),
@@ -48,6 +51,7 @@ impl Job {
             Job::Verify(asked) => asked.callback.authority(),
             Job::Deliver(listed, _) => listed.callback.authority(),
             Job::Deny(notice) => notice.callback.authority(),
+            Job::Notify(_, target) => target.callback.authority(),
         }
     }
 }
@@ -141,6 +145,7 @@ impl Client {
             Job::Verify(asked) => self.verify(asked),
             Job::Deliver(listed, topic) => self.deliver(listed, topic),
             Job::Deny(notice) => self.deny(notice),
+            Job::Notify(notice, target) => self.notify(notice, target),
         });
         catch_unwind(run).unwrap_or_else(|_| {
             tracing::error!("an attempt panicked, which is an error in this program");
@@ -196,6 +201,30 @@ impl Client {
         let request = self.agent.get(callback.with_query(pairs)).config();
         let request = request.timeout_global(Some(self.timeout)).build();
         request.call().map_err(|error| failure(&error))
+    }
+
+    /// Sends a notice by POST, with the headers of Standard Webhooks; reads only the head of the response. The guard's
+    /// rules for names and ports hold as for callbacks, which it checks when they are asked for.
+    fn notify(&self, notice: &BegunNotice, target: &NoticeTarget) -> Attempt {
+        if self.resolver.check_callback(&target.callback).is_err() {
+            return Attempt::failed(Failure::Blocked, true);
+        }
+        let unix_s = clock::now().unix();
+        let mut request = self
+            .agent
+            .post(target.callback.uri())
+            .header("Content-Type", "application/json")
+            .header("webhook-id", &notice.name)
+            .header("webhook-timestamp", unix_s.to_string());
+        if let Some(secret) = &target.secret {
+            let signature = secret.sign(&notice.name, unix_s, &notice.body);
+            request = request.header("webhook-signature", signature);
+        }
+        let request = request.config().timeout_global(Some(self.timeout)).build();
+        match request.send(notice.body.as_bytes()) {
+            Ok(response) => answered(&response),
+            Err(error) => failure(&error),
+        }
     }
 
     /// Delivers content by POST with Content-Length; reads only the head of the response. The timeout limits the

@@ -5,6 +5,7 @@
 //! The thread reads the clock twice for each batch, in [`Engine::run`]; every rule gets the time as an argument.
 
 mod attempts;
+mod notices;
 mod storage;
 mod time;
 
@@ -18,6 +19,7 @@ use tokio::sync::oneshot;
 use tracing::{info, warn};
 
 use self::attempts::{AttemptRecord, Attempts, EndedAttempt};
+use self::notices::Notices;
 use self::storage::Storage;
 use self::time::{ClockWatch, Now};
 use super::breaker::Breaker;
@@ -26,7 +28,7 @@ use super::priority::{Priority, lower_priority};
 use super::resolve::GuardedResolver;
 use super::settings::{HubSettings, Outside};
 use super::shared::{Health, OnHealth, Shared};
-use super::store::{Accept, QuotaExceeded, TopicVersion};
+use super::store::{Accept, QuotaExceeded, Store, TopicVersion};
 use super::subscription::RemovalReason;
 use super::transport::{CaError, client_config};
 use super::{Refusal, UnixMillis};
@@ -104,6 +106,8 @@ pub(super) struct Engine {
     unpublished: bool,
     /// When a topic last got new content, or when this process started.
     published_at: UnixMillis,
+    /// What the operator's targets are told of.
+    notices: Notices,
     /// Ended attempts that are not stored yet.
     ended: Vec<AttemptRecord>,
     /// When an attempt was last late because of this machine.
@@ -148,6 +152,7 @@ impl Engine {
             contents: BTreeMap::new(),
             unpublished: false,
             published_at: UnixMillis::new(unix_ms),
+            notices: Notices::default(),
             ended: Vec::new(),
             lagged_at: None,
             sweep_at: now,
@@ -209,6 +214,7 @@ impl Engine {
     /// Processes a batch of messages, and stores their effects.
     fn process(&mut self, batch: Vec<Message>, now: Now) {
         self.take_topics();
+        self.take_notices();
         self.open(now);
         let mut submissions = Vec::new();
         for message in batch {
@@ -233,6 +239,7 @@ impl Engine {
             }
         }
         self.publish(now);
+        self.tell(now);
         self.accept(submissions, now.unix);
         self.record(now.unix);
         if self.storage.has_lost_role() {
@@ -260,6 +267,7 @@ impl Engine {
         {
             info!(state = %self.settings.location, "the hub delivers");
             self.storage.begin_role();
+            self.notices.is_untold = true;
             self.attempts.scan_now();
         }
     }
@@ -360,7 +368,13 @@ impl Engine {
         let mut not_run = self.attempts.start_verifications(&mut self.storage, now);
         if !self.unpublished {
             let deliveries = &mut self.attempts;
-            not_run.extend(deliveries.start_deliveries(&mut self.storage, &self.contents, now));
+            let targets = self.notices.targets();
+            not_run.extend(deliveries.start_deliveries(
+                &mut self.storage,
+                &self.contents,
+                targets,
+                now,
+            ));
         }
         for ended in not_run {
             self.end_attempt(ended, now);
@@ -385,6 +399,9 @@ impl Engine {
         if now.instant >= self.count_at {
             let began = Instant::now();
             let counted = self.storage.read(|store| store.counts(now.unix));
+            if let Some(counts) = self.storage.read(Store::notice_counts) {
+                self.shared.stats.set_notice_counts(counts);
+            }
             // Counting millions of subscriptions is slow, so it takes at most 1/50 of this thread's time.
             self.count_at = now.instant + COUNT_EVERY.max(began.elapsed() * 50);
             if let Some(counts) = counted {

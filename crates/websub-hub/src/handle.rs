@@ -17,6 +17,7 @@ use super::store::Accept;
 use super::transport::CaError;
 use super::{Callback, HubRequest, Refusal};
 use crate::Topic;
+use crate::notice::NoticeSource;
 use reviewd_wire::text::quote;
 
 /// The running hub; cheap to clone. When the last clone is dropped, it stops without waiting.
@@ -158,6 +159,15 @@ impl Hub {
     pub fn publish(&self, topics: impl IntoIterator<Item = Topic>) {
         let next = self.inner.shared.next_topics.lock();
         *next.unwrap_or_else(PoisonError::into_inner) = Some(topics.into_iter().collect());
+        // If the queue is full, its messages wake the thread as well.
+        let _awake = self.inner.sender.try_send(Message::Wake);
+    }
+
+    /// Tells the operator's targets of what has changed since the last call, also in an earlier process: see
+    /// [`notice`](crate::notice). Returns at once.
+    pub fn tell(&self, source: Arc<dyn NoticeSource>) {
+        let next = self.inner.shared.next_notices.lock();
+        *next.unwrap_or_else(PoisonError::into_inner) = Some(source);
         // If the queue is full, its messages wake the thread as well.
         let _awake = self.inner.sender.try_send(Message::Wake);
     }

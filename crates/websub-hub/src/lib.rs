@@ -9,6 +9,8 @@
 //! acknowledges a change. [`scheduler`] decides which attempts start next. These modules use neither sockets nor the
 //! clock: callers pass `now`.
 //!
+//! [`notice`] has messages to targets of the operator's own, which the hub sends beside the topics.
+//!
 //! [`Hub`] is the handle. One thread owns the store and makes all decisions (`engine`). Each attempt to reach a callback
 //! runs on a thread of a `pool`, which never serves requests: `client` sends, `resolve` and [`guard`] choose the
 //! address, `transport` connects. `breaker` distinguishes failures of our own network from failures of callbacks, and
@@ -70,6 +72,7 @@ mod cpu_wait;
 mod engine;
 pub mod guard;
 mod handle;
+pub mod notice;
 mod pool;
 pub mod priority;
 pub mod request;
@@ -85,6 +88,7 @@ mod unix_millis;
 
 pub use callback::Callback;
 pub use handle::Hub;
+pub use notice::{NoticeSource, NoticeTarget};
 pub use request::{HubRequest, Mode, Refusal, RefusalKind, Secret};
 pub use reviewd_wire::date::Timestamp;
 pub use scheduler::AttemptLimits;

@@ -15,7 +15,8 @@ use ureq::http::Uri;
 use ureq::unversioned::resolver::{ResolvedSocketAddrs, Resolver};
 use ureq::unversioned::transport::NextTimeout;
 
-use super::guard::{Guard, bare};
+use super::Callback;
+use super::guard::{Guard, GuardError, bare};
 use super::pool::ThreadPool;
 use super::subscription::Failure;
 
@@ -87,6 +88,14 @@ impl GuardedResolver {
         }
         addresses.truncate(ADDRESSES_MAX);
         Ok(addresses)
+    }
+
+    /// Checks port and host of a callback by the guard, without a lookup.
+    ///
+    /// # Errors
+    /// The guard does not permit them.
+    pub(super) fn check_callback(&self, callback: &Callback) -> Result<(), GuardError> {
+        self.guard.check_callback(callback)
     }
 
     fn look_up(&self, host: &str, time_max: Duration) -> Result<Vec<IpAddr>, NoConnection> {

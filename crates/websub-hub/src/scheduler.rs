@@ -1,6 +1,6 @@
 //! The scheduler: which of the due attempts start next, and how many run at a time. Pure: callers pass the time.
 //!
-//! An attempt is a delivery, a verification or a denial. The queue is ordered by [`Rank`]: what was not tried goes
+//! An attempt is a delivery, a notice, a verification or a denial. The queue is ordered by [`Rank`]: what was not tried goes
 //! before what has failed, and known subscribers before new ones. Within a rank, the addresses that asked and the
 //! callback hosts take turns: the first attempt of each goes before the second of any.
 //!
@@ -93,6 +93,8 @@ pub enum AttemptId {
     Verification(i64),
     /// The denial.
     Denial(i64),
+    /// The notice.
+    Notice(i64),
 }
 
 /// An attempt that is due.

@@ -11,11 +11,15 @@ use super::UnixMillis;
 use super::store::Counts;
 use super::subscription::{AttemptResult, Failure, RemovalReason};
 use crate::Topic;
+use crate::notice::NoticeSource;
+use crate::store::NoticeCounts;
 
-#[derive(Debug, Default)]
+#[derive(Default)]
 pub(super) struct Shared {
     /// Topics that the thread has not taken yet.
     pub(super) next_topics: Mutex<Option<Vec<Topic>>>,
+    /// What targets are told of, if the thread has not taken it yet.
+    pub(super) next_notices: Mutex<Option<Arc<dyn NoticeSource>>>,
     pub(super) health: ArcSwap<Health>,
     pub(super) stats: Stats,
 }
@@ -63,6 +67,13 @@ pub struct Stats {
     /// When the oldest due delivery became due, in milliseconds since 1970; 0 if none is due.
     pub due_since_ms: AtomicU64,
     pub in_flight: AtomicU64,
+    pub notices_delivered: AtomicU64,
+    pub notices_failed: AtomicU64,
+    pub notices_deferred: AtomicU64,
+    pub notices_given_up: AtomicU64,
+    pub notices_waiting: AtomicU64,
+    /// When the oldest waiting notice was stored, in milliseconds since 1970; 0 if none waits.
+    pub notices_since_ms: AtomicU64,
 }
 
 impl Stats {
@@ -79,6 +90,23 @@ impl Stats {
             Some(AttemptResult::Status(_)) => &self.failed_status,
         };
         counter.fetch_add(1, Relaxed);
+    }
+
+    /// Counts the end of an attempt to send a notice; `None` if nothing was sent for a reason on our side.
+    pub(super) fn count_notice(&self, result: Option<AttemptResult>) {
+        let counter = match result {
+            None => &self.notices_deferred,
+            Some(result) if result.is_success() => &self.notices_delivered,
+            Some(_) => &self.notices_failed,
+        };
+        counter.fetch_add(1, Relaxed);
+    }
+
+    /// Sets the gauges of notices.
+    pub(super) fn set_notice_counts(&self, counts: NoticeCounts) {
+        let since_ms = counts.oldest_at.map_or(0, UnixMillis::as_ms).try_into();
+        self.notices_waiting.store(counts.waiting, Relaxed);
+        self.notices_since_ms.store(since_ms.unwrap_or(0), Relaxed);
     }
 
     pub(super) fn count_removals(&self, removal: RemovalReason, subscriptions: usize) {

@@ -11,6 +11,7 @@
 mod connection;
 mod deliveries;
 mod maintenance;
+mod notices;
 #[cfg(feature = "postgres")]
 mod postgres;
 mod requests;
@@ -28,6 +29,7 @@ use tracing::{debug, warn};
 
 use self::connection::Connection;
 pub use self::connection::{DbError, StoreError};
+pub use self::notices::{NoticeCounts, TellReport};
 #[cfg(feature = "postgres")]
 pub use self::postgres::Database;
 pub use self::requests::REJECTIONS_PER_HOST;

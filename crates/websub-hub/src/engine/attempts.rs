@@ -16,6 +16,7 @@ use crate::Topic;
 use crate::UnixMillis;
 use crate::client::{Attempt, Client, Job};
 use crate::cpu_wait::cpu_wait;
+use crate::notice::NoticeTarget;
 use crate::pool::ThreadPool;
 use crate::scheduler::{AttemptId, AttemptLimits, DueAttempt, Scheduler};
 use crate::settings::HubSettings;
@@ -37,15 +38,15 @@ const OWN_LAG_PART: f64 = 0.25;
 pub(crate) struct EndedAttempt {
     number: u64,
     job: Arc<Job>,
-    attempt: Attempt,
-    elapsed: Duration,
+    pub(super) attempt: Attempt,
+    pub(super) elapsed: Duration,
     /// How long its thread waited for a core.
     cpu_wait: Duration,
 }
 
 impl EndedAttempt {
     /// Tells whether it timed out because this machine had no core for it.
-    fn is_own_lag(&self) -> bool {
+    pub(super) fn is_own_lag(&self) -> bool {
         self.attempt.result == Some(AttemptResult::Failed(Failure::Timeout))
             && self.cpu_wait.as_secs_f64() >= self.elapsed.as_secs_f64() * OWN_LAG_PART
     }
@@ -53,9 +54,9 @@ impl EndedAttempt {
 
 /// The result of an attempt for the store, and its status for the log.
 pub(super) struct AttemptRecord {
-    job: Arc<Job>,
-    report: Report,
-    status: String,
+    pub(super) job: Arc<Job>,
+    pub(super) report: Report,
+    pub(super) status: String,
 }
 
 /// Running and queued attempts.
@@ -186,7 +187,7 @@ impl Attempts {
             match id {
                 AttemptId::Verification(id) => requests.push(*id),
                 AttemptId::Denial(id) => denials.push(*id),
-                AttemptId::Delivery(_) => {}
+                AttemptId::Delivery(_) | AttemptId::Notice(_) => {}
             }
         }
         let mut jobs = Vec::with_capacity(numbers.len());
@@ -205,19 +206,27 @@ impl Attempts {
         self.run_all(jobs, numbers)
     }
 
-    /// Starts due deliveries of `contents`. Returns those for which there was no thread.
+    /// Starts due deliveries of `contents`, and due notices to `targets`. Returns those for which there was no thread.
     pub(super) fn start_deliveries(
         &mut self,
         storage: &mut Storage,
         contents: &BTreeMap<String, Topic>,
+        targets: &[NoticeTarget],
         now: Now,
     ) -> Vec<EndedAttempt> {
-        let find = |store: &mut Store| store.due_deliveries(QUEUE_MAX, now.unix);
+        let find = |store: &mut Store| {
+            let mut due = store.due_notices(targets, QUEUE_MAX, now.unix)?;
+            due.extend(store.due_deliveries(QUEUE_MAX - due.len(), now.unix)?);
+            Ok(due)
+        };
         let numbers = self.deliveries.start(storage, find, now.instant);
         let mut ids = Vec::new();
+        let mut notices = Vec::new();
         for id in numbers.keys() {
-            if let AttemptId::Delivery(id) = id {
-                ids.push(*id);
+            match id {
+                AttemptId::Delivery(id) => ids.push(*id),
+                AttemptId::Notice(id) => notices.push(*id),
+                AttemptId::Verification(_) | AttemptId::Denial(_) => {}
             }
         }
         let begun = storage.write_if(!ids.is_empty(), |store| {
@@ -230,6 +239,14 @@ impl Attempts {
             if let Some(topic) = contents.get(&listed.topic).cloned() {
                 let id = AttemptId::Delivery(listed.id);
                 jobs.push((id, Job::Deliver(listed, topic)));
+            }
+        }
+        let begun = storage.write_if(!notices.is_empty(), |store| store.begin_notices(&notices));
+        for notice in begun {
+            let target = targets.iter().find(|target| target.id == notice.target);
+            // `due_notices` returns only notices to these targets.
+            if let Some(target) = target.cloned() {
+                jobs.push((AttemptId::Notice(notice.id), Job::Notify(notice, target)));
             }
         }
         self.run_all(jobs, numbers)
@@ -249,7 +266,7 @@ impl Attempts {
         }
         for (id, number) in numbers {
             let group = match id {
-                AttemptId::Delivery(_) => &mut self.deliveries,
+                AttemptId::Delivery(_) | AttemptId::Notice(_) => &mut self.deliveries,
                 AttemptId::Verification(_) | AttemptId::Denial(_) => &mut self.verifications,
             };
             group.scheduler.cancel(number);
@@ -306,7 +323,7 @@ impl Attempts {
 
     fn group(&mut self, job: &Job) -> &mut AttemptGroup {
         match job {
-            Job::Deliver(..) => &mut self.deliveries,
+            Job::Deliver(..) | Job::Notify(..) => &mut self.deliveries,
             Job::Verify(_) | Job::Deny(_) => &mut self.verifications,
         }
     }
@@ -325,6 +342,7 @@ impl Engine {
         }
         let report = match &*ended.job {
             Job::Deny(notice) => return self.end_denial(notice, result, &status),
+            Job::Notify(notice, _) => self.notice_report(notice.id, notice.attempt, &ended, now),
             Job::Verify(request) if result.is_none_or(AttemptResult::is_of_network) => {
                 Report::Unreached {
                     id: request.id,
@@ -405,7 +423,7 @@ impl Engine {
 
     /// Returns the delay before an attempt that did not reach its host is repeated without counting a failure: the
     /// delay after a first failure, but at most a minute.
-    fn repeat_delay(&self) -> Duration {
+    pub(super) fn repeat_delay(&self) -> Duration {
         let delay = self.settings.policy.delay(1, None, jitter());
         delay.min(REPEAT_DELAY_MAX)
     }
@@ -441,6 +459,8 @@ impl Engine {
                     self.attempts.deliveries.scan.soon();
                 }
             }
+            // A later notice about the same item waits for this one.
+            Job::Notify(..) => self.attempts.deliveries.scan.soon(),
             Job::Verify(_) | Job::Deny(_) => self.attempts.verifications.scan.soon(),
         }
     }
@@ -449,6 +469,7 @@ impl Engine {
     fn log(&self, ended: &AttemptRecord, effect: ReportEffect) {
         let stats = &self.shared.stats;
         let (request, subscription) = match ended.report {
+            Report::Notified { .. } => return self.log_notice(ended, effect),
             Report::Delivered { id, .. } => (None, Some(id)),
             Report::Verified { id, .. } | Report::Unreached { id, .. } => (Some(id), None),
         };
@@ -471,7 +492,11 @@ impl Engine {
             {
                 "a callback could not be reached for its verification, which is retried"
             }
-            ReportEffect::Waiting | ReportEffect::Stale | ReportEffect::Kept => {
+            ReportEffect::Waiting
+            | ReportEffect::Stale
+            | ReportEffect::Kept
+            | ReportEffect::Told
+            | ReportEffect::GivenUp => {
                 debug!(
                     subscription,
                     request, topic, callback_host, status, "a delivery or verification ended"

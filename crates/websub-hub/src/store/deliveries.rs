@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::connection::{Connection, DbError, Value, limit};
 use super::{
-    Listed, Quotas, Report, ReportEffect, Store, StoreError, TopicVersion, requests, rows,
+    Listed, Quotas, Report, ReportEffect, Store, StoreError, TopicVersion, notices, requests, rows,
 };
 use crate::UnixMillis;
 use crate::scheduler::{AttemptId, DueAttempt, Rank};
@@ -79,7 +79,7 @@ impl Store {
         Ok(begun.into_iter().map(|(listed, _)| listed).collect())
     }
 
-    /// Stores the results of verifications and deliveries; returns the effect of each report, in the same order.
+    /// Stores the results of verifications, deliveries and notices; returns the effect of each report, in the same order.
     ///
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
@@ -94,8 +94,14 @@ impl Store {
             let mut effects = vec![ReportEffect::Stale; reports.len()];
             record_deliveries(db, reports, &mut effects, policy, now)?;
             for (report, effect) in reports.iter().zip(&mut effects) {
-                if !matches!(report, Report::Delivered { .. }) {
-                    *effect = requests::record(db, report, quotas, now)?;
+                match report {
+                    Report::Delivered { .. } => {}
+                    Report::Notified { id, result } => {
+                        *effect = notices::record(db, *id, result, policy, now)?;
+                    }
+                    Report::Verified { .. } | Report::Unreached { .. } => {
+                        *effect = requests::record(db, report, quotas, now)?;
+                    }
                 }
             }
             Ok(effects)

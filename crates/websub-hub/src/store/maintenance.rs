@@ -114,7 +114,8 @@ impl Store {
             db.execute(sql, &[VERIFICATIONS_MAX.into()])?;
             db.script(
                 "UPDATE request SET claimed = 0 WHERE claimed = 1;
-                 UPDATE subscription SET claimed = 0, next_at = 0 WHERE claimed = 1",
+                 UPDATE subscription SET claimed = 0, next_at = 0 WHERE claimed = 1;
+                 UPDATE notice SET claimed = 0, next_at = 0 WHERE claimed = 1",
             )
         })
     }
@@ -309,6 +310,7 @@ fn shift(db: &mut dyn Connection, by_ms: i64) -> Result<(), DbError> {
          verified_at = verified_at + $1, last_at = last_at + $1, acknowledged_at = acknowledged_at + $1,
          owed_since = owed_since + $1",
         "UPDATE rejection SET at = at + $1, last_at = last_at + $1, accepted_at = accepted_at + $1",
+        "UPDATE notice SET created_at = created_at + $1, next_at = next_at + $1",
         "UPDATE denial SET since = since + $1, next_at = next_at + $1",
         "UPDATE tombstone SET at = at + $1, last_at = last_at + $1, created_at = created_at + $1",
     ] {

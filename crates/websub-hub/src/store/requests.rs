@@ -408,14 +408,14 @@ pub(super) fn record(
     now: UnixMillis,
 ) -> Result<ReportEffect, DbError> {
     let id = match *report {
-        Report::Delivered { .. } => return Ok(ReportEffect::Stale),
+        Report::Delivered { .. } | Report::Notified { .. } => return Ok(ReportEffect::Stale),
         Report::Verified { id, .. } | Report::Unreached { id, .. } => id,
     };
     let Some(mut request) = load(db, id)?.filter(|request| request.state.claimed) else {
         return Ok(ReportEffect::Stale);
     };
     match *report {
-        Report::Delivered { .. } => Ok(ReportEffect::Stale),
+        Report::Delivered { .. } | Report::Notified { .. } => Ok(ReportEffect::Stale),
         Report::Unreached { result, delay, .. } => {
             let may_retry = request.state.defer(result, delay, now);
             if may_retry && (result.is_none() || has_capacity(db, &request, quotas)?) {

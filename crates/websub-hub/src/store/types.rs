@@ -105,6 +105,8 @@ pub enum Report {
     },
     /// An attempt to deliver ended.
     Delivered { id: i64, result: DeliveryResult },
+    /// An attempt to send the notice with this id ended.
+    Notified { id: i64, result: DeliveryResult },
 }
 
 /// The effect of a report.
@@ -120,8 +122,12 @@ pub enum ReportEffect {
     Leaving,
     /// A verification failed; nothing else changed.
     Rejected,
-    /// The request waits for another attempt.
+    /// The request or the notice waits for another attempt.
     Waiting,
+    /// The target has acknowledged the notice.
+    Told,
+    /// The notice is not sent again.
+    GivenUp,
     /// The subscription stays.
     Kept,
     /// The subscription was removed.

@@ -426,7 +426,8 @@ impl Model {
     ) -> ReportEffect {
         let (Report::Verified { id, .. }
         | Report::Unreached { id, .. }
-        | Report::Delivered { id, .. }) = report;
+        | Report::Delivered { id, .. }
+        | Report::Notified { id, .. }) = report;
         let mut requests = self.requests.iter();
         let Some(at) = requests.position(|one| one.id == *id && one.state.claimed) else {
             return ReportEffect::Stale;
@@ -466,7 +467,7 @@ impl Model {
                 self.reject_request(at, RejectionReason::NotConfirmed, now);
                 ReportEffect::Rejected
             }
-            Report::Delivered { .. } => ReportEffect::Stale,
+            Report::Delivered { .. } | Report::Notified { .. } => ReportEffect::Stale,
         }
     }
 

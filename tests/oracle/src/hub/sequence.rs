@@ -285,8 +285,10 @@ fn pair(listed: &Listed) -> (String, String) {
 fn choose(due: &[DueAttempt], argument: usize) -> Vec<i64> {
     let mut ids = Vec::new();
     for (index, attempt) in due.iter().enumerate() {
-        let (AttemptId::Delivery(id) | AttemptId::Verification(id) | AttemptId::Denial(id)) =
-            attempt.id;
+        let (AttemptId::Delivery(id)
+        | AttemptId::Verification(id)
+        | AttemptId::Denial(id)
+        | AttemptId::Notice(id)) = attempt.id;
         if argument >> (index % 8) & 1 == 1 {
             ids.push(id);
         }

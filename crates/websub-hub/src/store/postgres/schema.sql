@@ -4,11 +4,17 @@
 -- stands for the address that a request came from; only equality has a meaning, and only within one process. `renewal` is
 -- 1 if the request is for an active subscription. `known` is 1 if `acknowledged_at` is set; with it, two partial indexes
 -- find due rows by a range, without a scan.
+--
+-- `told` has what the operator's targets were told of last: the digest of each item, and `facts` in the words of the
+-- server. `told_day` is the day of that in days since the epoch, NULL before the first; `told_dated` the date of its
+-- content in seconds. A `notice` waits for its target; `item` is '' if it is about several.
 
 CREATE TABLE meta (
     only_row BIGINT PRIMARY KEY CHECK (only_row = 1),
     version BIGINT NOT NULL DEFAULT 0,
-    seen_at BIGINT NOT NULL DEFAULT 0
+    seen_at BIGINT NOT NULL DEFAULT 0,
+    told_day BIGINT,
+    told_dated BIGINT
 );
 INSERT INTO meta (only_row) VALUES (1);
 CREATE TABLE topic (
@@ -106,3 +112,21 @@ CREATE TABLE denial (
     next_at BIGINT NOT NULL DEFAULT 0,
     attempts BIGINT NOT NULL DEFAULT 0
 );
+CREATE TABLE told (
+    item TEXT PRIMARY KEY,
+    digest BYTEA NOT NULL,
+    facts TEXT NOT NULL
+);
+CREATE TABLE notice (
+    id BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY,
+    target TEXT NOT NULL,
+    item TEXT NOT NULL,
+    name TEXT NOT NULL,
+    body TEXT NOT NULL,
+    created_at BIGINT NOT NULL,
+    attempts BIGINT NOT NULL DEFAULT 0,
+    failures BIGINT NOT NULL DEFAULT 0,
+    claimed BIGINT NOT NULL DEFAULT 0,
+    next_at BIGINT NOT NULL DEFAULT 0
+);
+CREATE INDEX notice_order ON notice (target, item, id);
