@@ -20,6 +20,7 @@
 //! | [`search`] | parameters into a filter, reviews into an index, both into rows | wire, substring_index, model, dataset |
 //! | [`snapshot`] | dataset, insights and index into one immutable [`snapshot::Snapshot`] | wire, hub, model, dataset, insights, search |
 //! | [`pages`] | a snapshot into pages, badge, widget, OpenAPI, linked data | wire, model, search, snapshot |
+//! | [`notices`] | changed reviews into messages for the operator's own targets | wire, hub, model, dataset, search, snapshot, pages |
 //! | [`mcp`] | JSON-RPC requests into responses | wire, model, search, snapshot |
 //! | [`platform`] | what only Linux tells or does into values, with a fallback for other systems | nothing of ours |
 //! | [`clock`] | the system's time into a value | wire, platform |
@@ -78,6 +79,7 @@ pub mod http;
 pub mod insights;
 pub mod limits;
 pub mod mcp;
+pub mod notices;
 pub mod pages;
 pub mod platform;
 pub mod search;

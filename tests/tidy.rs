@@ -35,6 +35,7 @@ const WITHOUT_IO: &[&str] = &[
     "search",
     "snapshot",
     "mcp",
+    "notices",
     "pages",
 ];
 

@@ -11,7 +11,8 @@ use super::exit::{Failure, Status, print};
 use super::suggestions::suggestions;
 use super::values::OutputFormat;
 use crate::clock;
-use crate::dataset::{self, Decoded, Warning};
+use crate::dataset::{self, Decoded, Problem, Warning};
+use crate::notices;
 use crate::server::files;
 
 #[derive(Args)]
@@ -35,10 +36,14 @@ pub(super) struct CheckArgs {
 /// are warnings.
 pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let decoded = dataset::decode(files::read(&args.data)?, clock::now());
-    let problems = decoded.as_ref().err();
-    let errors = problems.map_or(&[][..], |problems| &problems.kept);
-    let error_count = problems.map_or(0, |problems| problems.total);
-    let valid = decoded.as_ref().ok();
+    let notices = notices::read(&files::read_notices(&args.data)?);
+    let mut errors: Vec<&Problem> = Vec::new();
+    let mut error_count = 0;
+    for problems in [decoded.as_ref().err(), notices.as_ref().err()] {
+        errors.extend(problems.iter().flat_map(|problems| &problems.kept));
+        error_count += problems.map_or(0, |problems| problems.total);
+    }
+    let valid = decoded.as_ref().ok().filter(|_| error_count == 0);
     let mut warnings = valid.map(Decoded::warnings).unwrap_or_default();
     warnings.retain(|warning| !args.allow.iter().any(|rule| rule == warning.code));
     let published = valid.map(|decoded| decoded.dataset.reviews.len());

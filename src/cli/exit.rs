@@ -65,6 +65,7 @@ impl From<ReadError> for Failure {
         let status = match error.cause {
             ReadCause::Missing => Status::NoInput,
             ReadCause::TooLarge(_) => Status::Data,
+            ReadCause::Exposed(_) => Status::Config,
             ReadCause::Changing | ReadCause::System(_) => Status::Io,
         };
         Failure::new(status, error.to_string())

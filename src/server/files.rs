@@ -10,8 +10,8 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::dataset::{
-    CHECK, EDITORIAL, FILES, FileSpec, Files, IGNORED, INSIGHTS, LOGO_PNG, LOGO_SVG, REVIEWS, SITE,
-    TAXONOMY, THEME,
+    CHECK, EDITORIAL, FILES, FileSpec, Files, IGNORED, INSIGHTS, LOGO_PNG, LOGO_SVG, NOTICES,
+    REVIEWS, SITE, TAXONOMY, THEME,
 };
 use crate::wire::date::Timestamp;
 
@@ -47,6 +47,9 @@ pub enum ReadCause {
     /// The file kept changing while it was read.
     #[error("is being written, try again when it is complete")]
     Changing,
+    /// Other users of the machine can read the file, which has secrets; its permissions.
+    #[error("can be read by others (mode {0:03o}), and its addresses are secrets: chmod 600")]
+    Exposed(u32),
     /// The system could not open or read the file.
     #[error("cannot be read: {0}")]
     System(io::Error),
@@ -79,6 +82,21 @@ pub fn read(directory: &Path) -> Result<Files, ReadError> {
         path: directory.join(REVIEWS.name),
         cause: ReadCause::Changing,
     })
+}
+
+/// Reads `notices.json`, which only its owner may read; `None` if there is none.
+///
+/// # Errors
+/// If it is too large, or cannot be read, or if others can read it.
+pub fn read_notices(directory: &Path) -> Result<Option<Vec<u8>>, ReadError> {
+    let path = directory.join(NOTICES.name);
+    let mode = fs::metadata(&path).map_or(0, |metadata| metadata.mode() & 0o777);
+    let read = if mode & 0o077 == 0 {
+        read_file(&path, NOTICES.bytes_max as u64)
+    } else {
+        Err(ReadCause::Exposed(mode))
+    };
+    read.map_err(|cause| ReadError { path, cause })
 }
 
 /// Reads the files of the directory `found`; errors contain the path `named` by the operator.
@@ -172,11 +190,11 @@ impl Stamps {
         }
     }
 
-    /// Returns the newest modification time of all files except `check.json`, which is not published.
+    /// Returns the newest modification time of all files except `check.json` and `notices.json`, which are not published.
     fn modified(&self) -> Option<Timestamp> {
         let published = self.files.iter().zip(FILES);
-        let stamps =
-            published.filter_map(|(stamp, file)| stamp.filter(|_| file.name != CHECK.name));
+        let is_published = |file: FileSpec| ![CHECK.name, NOTICES.name].contains(&file.name);
+        let stamps = published.filter_map(|(stamp, file)| stamp.filter(|_| is_published(file)));
         stamps
             .map(|stamp| Timestamp::from_unix(stamp.modified.0))
             .max()

@@ -19,6 +19,8 @@ use crate::dataset::{self, Decoded, Files, Problems};
 use crate::http::{ServedState, SettingsError};
 use crate::insights;
 use crate::model::Dataset;
+use crate::model::notices::NoticeSetting;
+use crate::notices;
 use crate::search::index::IndexOptions;
 use crate::snapshot::{Snapshot, SnapshotSettings};
 use crate::wire::date::{Timestamp, parse_timestamp};
@@ -42,6 +44,8 @@ pub(super) struct Loader {
     threads: NonZeroUsize,
     search_memory: Option<u64>,
     dates: ContentDates,
+    /// Where notices go, by `notices.json` as it was last read.
+    notices: Arc<[NoticeSetting]>,
     /// The state of the files when they were last read or found missing.
     seen: Stamps,
 }
@@ -90,6 +94,7 @@ impl Loader {
             threads: config.threads,
             search_memory: config.search_memory,
             dates: ContentDates::load(config.state.as_deref()),
+            notices: Arc::default(),
             seen: Stamps::default(),
         }
     }
@@ -135,16 +140,24 @@ impl Loader {
         self.seen = Stamps::default();
     }
 
+    /// Returns where notices go, by the files as they were last read.
+    pub(super) fn notices(&self) -> Arc<[NoticeSetting]> {
+        Arc::clone(&self.notices)
+    }
+
     /// Reads and checks the files.
-    pub(super) fn decode(&self) -> Result<Decoded, LoadError> {
+    pub(super) fn decode(&mut self) -> Result<Decoded, LoadError> {
         let began = instant();
         let files: Files = match self.directory() {
             Some(directory) => files::read(directory)?,
             None => dataset::embedded(),
         };
+        let notices = self.directory().map(files::read_notices).transpose()?;
+        let notices = notices::read(&notices.flatten())?;
         let read_ms = elapsed_ms(began);
         let mut decoded = dataset::decode_by(files, clock::now(), self.threads)?;
         self.dates.date(&mut decoded.dataset);
+        self.notices = notices.into();
         let elapsed_ms = elapsed_ms(began);
         info!(read_ms, elapsed_ms, "the data files are read and checked");
         Ok(decoded)
@@ -380,6 +393,7 @@ mod tests {
             threads: NonZeroUsize::MIN,
             search_memory: Some(64 << 20),
             dates: ContentDates::load(None),
+            notices: Arc::default(),
             seen: Stamps::default(),
         };
         for (more, is_there) in [("", true), ("*", false)] {

@@ -16,6 +16,7 @@ use tracing::{debug, error, info, warn};
 use crate::dataset::Problem;
 use crate::http::{AppState, Heartbeat, REPORT_INTERVAL, Reason, ServedState};
 use crate::hub::priority::{Priority, lower_priority};
+use crate::notices::ReviewNotices;
 use crate::wire::date::Timestamp;
 
 use super::config::Config;
@@ -267,6 +268,8 @@ impl ReloadWorker {
             info!(elapsed_ms, version, reviews, "a changed dataset is served");
             self.after_publishing(Some(previous));
         } else {
+            // `notices.json` is no part of the content.
+            self.tell_changes();
             self.record(ReloadOutcome::Same);
             info!(elapsed_ms, "the content of the data files is unchanged");
         }
@@ -352,7 +355,19 @@ impl ReloadWorker {
         if let Some(hub) = self.app.hub() {
             hub.publish(served.topics());
         }
+        self.tell_changes();
         compress(&self.app, served, previous);
+    }
+
+    /// Has the hub tell the operator's targets of what has changed in the state that is served.
+    fn tell_changes(&self) {
+        if let Some(hub) = self.app.hub() {
+            let snapshot = self.app.current().snapshot().clone();
+            hub.tell(Arc::new(ReviewNotices::new(
+                snapshot,
+                self.loader.notices(),
+            )));
+        }
     }
 }
 

@@ -30,6 +30,7 @@ mod limits;
 mod mcp;
 mod media;
 mod negotiation;
+mod notices;
 mod observation;
 mod pages;
 mod pipelining;

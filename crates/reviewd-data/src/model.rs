@@ -15,6 +15,7 @@ use serde_json::Number;
 use reviewd_wire::date::{Date, Timestamp};
 
 pub mod insights;
+pub mod notices;
 pub mod site;
 
 /// A star rating, a whole number from 1 to 5; the decoder refuses every other value.

@@ -438,6 +438,17 @@ impl<'a> JsonItem<'a> {
         })
     }
 
+    /// Reads a string that is a secret: the problem does not quote it.
+    pub(super) fn hidden_string(self, wanted: &str, is_permitted: fn(&str) -> bool) -> String {
+        match self.nodes.first() {
+            Some(Node::String(text)) if is_permitted(text) => return (*text).to_owned(),
+            // Within a value that was rejected already.
+            None => {}
+            Some(_) => self.check.refuse(self.path, None, wanted),
+        }
+        String::new()
+    }
+
     /// Reads true or false.
     pub(super) fn boolean(self) -> bool {
         let value = self.value("true or false", |node| match node {

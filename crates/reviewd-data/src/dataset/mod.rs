@@ -12,6 +12,7 @@ mod lints;
 mod look;
 pub mod mentions;
 pub mod names;
+mod notices;
 mod problem;
 pub mod publish;
 mod reviews;
@@ -32,6 +33,7 @@ pub use json::{FileSpec, is_absolute_url, is_id, is_review_id, reason, unreadabl
 pub use json::{ID_BYTES_MAX, LIST_MAX, NAME_BYTES_MAX, PROSE_BYTES_MAX, URL_BYTES_MAX};
 pub use language::{detect_languages, language_of_tag, tag_of_language};
 pub use lints::rules;
+pub use notices::{NOTICE_TARGETS_MAX, NoticeValues, UNANSWERED_DAYS_MAX, read_notices};
 pub use problem::{Problem, Problems, Warning};
 pub use reviews::MEDIA_MAX;
 pub use reviews::{KEYS_OPTIONAL, KEYS_REQUIRED, check_review, is_language_tag};
@@ -57,6 +59,9 @@ pub const LISTS_BYTES_MAX: usize = 16 << 20;
 /// Size of `insights.json` above which it is refused: 256 MiB.
 pub const INSIGHTS_BYTES_MAX: usize = 256 << 20;
 
+/// Size of `notices.json` above which it is refused: 1 MiB.
+pub const NOTICES_BYTES_MAX: usize = 1 << 20;
+
 /// Size of `theme.css` above which it is refused: 64 KiB.
 pub const THEME_BYTES_MAX: usize = 64 << 10;
 
@@ -78,6 +83,9 @@ pub const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
 /// The look and the language of the pages.
 pub const SITE: FileSpec = FileSpec::new("site.json", LISTS_BYTES_MAX);
 
+/// `notices.json`: where notices of changed reviews go. Only its owner may read it.
+pub const NOTICES: FileSpec = FileSpec::new("notices.json", NOTICES_BYTES_MAX);
+
 /// The owner's stylesheet, which follows that of the pages.
 pub const THEME: FileSpec = FileSpec::new("theme.css", THEME_BYTES_MAX);
 /// The owner's logo as a drawing.
@@ -86,8 +94,9 @@ pub const LOGO_SVG: FileSpec = FileSpec::new("logo.svg", LOGO_BYTES_MAX);
 pub const LOGO_PNG: FileSpec = FileSpec::new("logo.png", LOGO_BYTES_MAX);
 
 /// All files of a data directory; only the first is required.
-pub const FILES: [FileSpec; 10] = [
+pub const FILES: [FileSpec; 11] = [
     REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED, SITE, THEME, LOGO_SVG, LOGO_PNG,
+    NOTICES,
 ];
 
 /// The bytes of the operator's files, as they were read.

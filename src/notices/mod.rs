@@ -1,0 +1,286 @@
+//! Notices: messages to the operator's own targets about new, changed and removed reviews.
+//!
+//! [`read`] turns `notices.json` into checked settings. [`ReviewNotices`] describes the reviews of a snapshot to the hub,
+//! which knows what the targets were told last, and composes a message of each change for each target whose filter accepts
+//! it. More than [`SINGLE_MAX`] at once become one summary. The hub stores the messages, sends them and repeats what
+//! failed.
+
+mod facts;
+mod webhook;
+
+use std::fmt;
+use std::sync::Arc;
+
+use sha2::{Digest, Sha256};
+
+use crate::dataset::{NoticeValues, Problems, read_notices};
+use crate::hub::Callback;
+use crate::hub::notice::{
+    DaysBegun, NewNotice, NoticeChanges, NoticeItem, NoticeSource, NoticeTarget, WebhookSecret,
+};
+use crate::model::Row;
+use crate::model::notices::{NoticeEvent, NoticeSetting};
+use crate::snapshot::{Snapshot, StoredReview};
+use crate::wire::date::{Date, Timestamp};
+
+use facts::ReviewFacts;
+
+/// Changes that are told one by one; more at once become one summary. Our choice: what a person still reads.
+pub const SINGLE_MAX: usize = 10;
+
+/// The key of a review's JSON after which only the record of its changes follows.
+const RECORD_KEY: &[u8] = b",\"added_at\":";
+
+/// Reads `notices.json`; without one there are no settings.
+///
+/// # Errors
+/// Every problem of the file.
+pub fn read(bytes: &Option<Vec<u8>>) -> Result<Vec<NoticeSetting>, Problems> {
+    let values = NoticeValues {
+        is_url: |text| Callback::parse(text).is_ok(),
+        is_secret: |text| WebhookSecret::parse(text).is_some(),
+    };
+    read_notices(bytes, values)
+}
+
+/// Returns where the notices of a setting go; `None` unless [`read`] has accepted it.
+#[must_use]
+pub fn target(setting: &NoticeSetting) -> Option<NoticeTarget> {
+    let secret = setting.secret.as_ref();
+    Some(NoticeTarget {
+        id: setting.id.clone(),
+        callback: Callback::parse(setting.url.reveal()).ok()?,
+        secret: secret.and_then(|secret| WebhookSecret::parse(secret.reveal())),
+    })
+}
+
+/// The reviews of a snapshot, and who is told of their changes.
+pub struct ReviewNotices {
+    snapshot: Arc<Snapshot>,
+    settings: Arc<[NoticeSetting]>,
+    targets: Vec<NoticeTarget>,
+}
+
+impl ReviewNotices {
+    /// Creates the source of notices about the reviews of `snapshot`.
+    #[must_use]
+    pub fn new(snapshot: Arc<Snapshot>, settings: Arc<[NoticeSetting]>) -> ReviewNotices {
+        ReviewNotices {
+            targets: settings.iter().filter_map(target).collect(),
+            snapshot,
+            settings,
+        }
+    }
+
+    /// Returns the change of a review that is published.
+    fn change(&self, event: ChangeKind, row: Row) -> ReviewChange<'_> {
+        let json = self.snapshot.review(row);
+        let review = StoredReview::parse(json);
+        ReviewChange {
+            event,
+            id: review.id.to_owned(),
+            facts: ReviewFacts::of(&review),
+            published: Some(PublishedReview { json, review }),
+        }
+    }
+
+    /// Returns the changes that `setting` accepts, in the order in which they are told: removed and changed reviews, then
+    /// new ones, oldest first, then those that have had no reply for too long.
+    fn accepted<'s>(
+        &'s self,
+        setting: &NoticeSetting,
+        changes: &NoticeChanges,
+    ) -> Vec<ReviewChange<'s>> {
+        let mut all = Vec::new();
+        for item in &changes.removed {
+            all.push(ReviewChange {
+                event: ChangeKind::Removed,
+                id: item.name.clone(),
+                facts: ReviewFacts::parse(&item.facts),
+                published: None,
+            });
+        }
+        for (event, ids) in [
+            (ChangeKind::Changed, &changes.changed),
+            (ChangeKind::New, &changes.added),
+        ] {
+            let rows = ids.iter().rev();
+            let rows = rows.filter_map(|id| self.snapshot.index.row_of_id(id));
+            all.extend(rows.map(|row| self.change(event, row)));
+        }
+        all.retain(|change| accepts(setting, change));
+        if let (Some(days), Some(begun)) = (setting.filter.unanswered_days, changes.days) {
+            all.extend(self.unanswered(setting, days, begun));
+        }
+        all
+    }
+
+    /// Returns the reviews without a reply whose time to be answered has ended on one of the days that have begun, oldest
+    /// first.
+    fn unanswered<'s>(
+        &'s self,
+        setting: &NoticeSetting,
+        days: u16,
+        begun: DaysBegun,
+    ) -> Vec<ReviewChange<'s>> {
+        let first = day_before(begun.after, days).and_then(day_after);
+        let last = day_before(begun.until, days);
+        let (Some(first), Some(last)) = (first, last) else {
+            return Vec::new();
+        };
+        // Rows are sorted by date, newest first.
+        let newer = day_after(last).map_or(0, |day| self.snapshot.since(day).matched);
+        let until = self.snapshot.since(first).matched;
+        let mut all = Vec::new();
+        for row in (newer..until).rev() {
+            let change = self.change(ChangeKind::Unanswered, Row(row));
+            let has_reply = change
+                .published
+                .as_ref()
+                .is_some_and(|published| published.review.owner_reply.is_some());
+            if !has_reply && accepts(setting, &change) {
+                all.push(change);
+            }
+        }
+        all
+    }
+
+    fn compose_for(&self, setting: &NoticeSetting, changes: &NoticeChanges) -> Vec<NewNotice> {
+        let accepted = self.accepted(setting, changes);
+        let snapshot = &**self.snapshot;
+        if accepted.len() > SINGLE_MAX {
+            return vec![NewNotice {
+                target: setting.id.clone(),
+                item: String::new(),
+                body: webhook::summary(snapshot, &accepted),
+            }];
+        }
+        let mut notices = Vec::with_capacity(accepted.len());
+        for change in accepted {
+            notices.push(NewNotice {
+                target: setting.id.clone(),
+                body: webhook::single(snapshot, &change),
+                item: change.id,
+            });
+        }
+        notices
+    }
+}
+
+impl fmt::Debug for ReviewNotices {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ReviewNotices")
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
+}
+
+impl NoticeSource for ReviewNotices {
+    fn dated(&self) -> Timestamp {
+        self.snapshot.updated_at
+    }
+
+    fn targets(&self) -> &[NoticeTarget] {
+        &self.targets
+    }
+
+    fn items(&self) -> Vec<NoticeItem> {
+        let mut items = Vec::new();
+        for row in (0..self.snapshot.len()).map(Row) {
+            let json = self.snapshot.review(row);
+            let review = StoredReview::parse(json);
+            items.push(NoticeItem {
+                digest: content_digest(json),
+                facts: ReviewFacts::of(&review).render(),
+                name: review.id.to_owned(),
+            });
+        }
+        items
+    }
+
+    fn compose(&self, changes: &NoticeChanges) -> Vec<NewNotice> {
+        let settings = self.settings.iter();
+        settings
+            .flat_map(|setting| self.compose_for(setting, changes))
+            .collect()
+    }
+}
+
+/// What happened to a review.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum ChangeKind {
+    New,
+    Changed,
+    Removed,
+    /// It has had no reply for the days of the filter.
+    Unanswered,
+}
+
+impl ChangeKind {
+    /// Returns the type of its notices to webhooks.
+    pub(crate) const fn event_type(self) -> &'static str {
+        [
+            "review.new",
+            "review.changed",
+            "review.removed",
+            "review.unanswered",
+        ][self as usize]
+    }
+
+    /// Returns the event that a filter may name; reminders have a setting of their own.
+    fn filtered_as(self) -> Option<NoticeEvent> {
+        match self {
+            ChangeKind::New => Some(NoticeEvent::New),
+            ChangeKind::Changed => Some(NoticeEvent::Changed),
+            ChangeKind::Removed => Some(NoticeEvent::Removed),
+            ChangeKind::Unanswered => None,
+        }
+    }
+}
+
+/// A change of a review.
+#[derive(Debug)]
+pub(crate) struct ReviewChange<'s> {
+    pub(crate) event: ChangeKind,
+    pub(crate) id: String,
+    pub(crate) facts: ReviewFacts,
+    /// `None` for a removed review: its words are not kept.
+    pub(crate) published: Option<PublishedReview<'s>>,
+}
+
+/// A review as it is published.
+#[derive(Debug)]
+pub(crate) struct PublishedReview<'s> {
+    pub(crate) json: &'s [u8],
+    pub(crate) review: StoredReview<'s>,
+}
+
+/// Tells whether the filter of a setting accepts a change.
+fn accepts(setting: &NoticeSetting, change: &ReviewChange<'_>) -> bool {
+    let filter = &setting.filter;
+    if let (Some(event), Some(events)) = (change.event.filtered_as(), &filter.events)
+        && !events.contains(&event)
+    {
+        return false;
+    }
+    change.facts.match_filter(filter)
+}
+
+/// Returns the digest of a review without the record of its changes, which says nothing about the review.
+fn content_digest(json: &[u8]) -> [u8; 32] {
+    // Quotation marks in texts are escaped, so this finds only the key.
+    let end = memchr::memmem::rfind(json, RECORD_KEY).unwrap_or(json.len());
+    Sha256::digest(&json[..end]).into()
+}
+
+/// Returns the day `days` before `date`.
+fn day_before(date: Date, days: u16) -> Option<Date> {
+    Date::from_days(date.days().checked_sub(days.into())?)
+}
+
+fn day_after(date: Date) -> Option<Date> {
+    Date::from_days(date.days().checked_add(1)?)
+}
+
+#[cfg(test)]
+mod tests;

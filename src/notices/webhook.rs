@@ -1,0 +1,57 @@
+//! Notices for any address: a JSON object with `type`, `timestamp` and `data`, as Standard Webhooks recommends.
+
+use super::{ChangeKind, ReviewChange};
+use crate::snapshot::Facts;
+use crate::wire::json::{Object, push_strings};
+
+/// The largest number of ids in a summary. Our choice: enough to fetch the reviews one by one.
+const SUMMARY_IDS_MAX: usize = 100;
+
+/// Returns the body of a notice of one change. Of a removed review only id, rating and day are told.
+pub(super) fn single(snapshot: &Facts, change: &ReviewChange<'_>) -> String {
+    render(snapshot, change.event.event_type(), |data| {
+        data.string("id", &change.id);
+        data.string(
+            "url",
+            &format!("{}/reviews/{}", snapshot.base_url, change.id),
+        );
+        if let Some(published) = &change.published {
+            data.raw("review", published.json);
+        } else {
+            data.u64("rating", change.facts.rating.into());
+            data.string("date", &change.facts.date);
+        }
+    })
+}
+
+/// Returns the body of a notice of many changes: their numbers, and the ids of the first.
+pub(super) fn summary(snapshot: &Facts, changes: &[ReviewChange<'_>]) -> String {
+    let count = |event| {
+        changes
+            .iter()
+            .filter(|change| change.event == event)
+            .count() as u64
+    };
+    let ids = changes.iter().take(SUMMARY_IDS_MAX);
+    render(snapshot, "reviews.summary", |data| {
+        data.string("url", &format!("{}/", snapshot.base_url));
+        data.u64("new", count(ChangeKind::New));
+        data.u64("changed", count(ChangeKind::Changed));
+        data.u64("removed", count(ChangeKind::Removed));
+        data.u64("unanswered", count(ChangeKind::Unanswered));
+        push_strings(data.key("ids"), ids.map(|change| change.id.as_str()));
+    })
+}
+
+/// Returns an event whose data `fill` writes; it happened when the content changed.
+fn render(snapshot: &Facts, event_type: &str, fill: impl FnOnce(&mut Object<'_>)) -> String {
+    let mut out = Vec::new();
+    let mut event = Object::begin(&mut out);
+    event.string("type", event_type);
+    event.string("timestamp", &snapshot.updated_at.to_string());
+    let mut data = Object::begin(event.key("data"));
+    fill(&mut data);
+    data.end();
+    event.end();
+    String::from_utf8(out).expect("JSON is UTF-8")
+}
