@@ -188,10 +188,8 @@ fn cases<'a>(
         let mut headers = HeaderMap::new();
         let once = move || {
             let (answered, bytes, map) = case.answer(app, &peer, std::mem::take(&mut headers));
-            assert!(
-                answered == status && length.contains(&bytes),
-                "{name}: {answered}, {bytes} bytes"
-            );
+            assert!(answered == status, "{name}: {answered}, {bytes} bytes");
+            assert!(length.contains(&bytes), "{name}: {answered}, {bytes} bytes");
             headers = map;
         };
         cases.push((name, Box::new(once)));
@@ -210,7 +208,12 @@ fn cases<'a>(
             let reply = ask_mcp(server, catalog, &head, message.as_bytes());
             let bytes = reply.body.len();
             assert!(
-                reply.status == 200 && length.contains(&bytes),
+                reply.status == 200,
+                "{name}: {}, {bytes} bytes",
+                reply.status
+            );
+            assert!(
+                length.contains(&bytes),
                 "{name}: {}, {bytes} bytes",
                 reply.status
             );

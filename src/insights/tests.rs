@@ -84,7 +84,8 @@ fn check(dataset: &Dataset, value: &Value) {
             let positive = count(&aspect["positive_count"]) as f64;
             assert!((share - 100.0 * positive / all as f64).abs() <= 0.05 + 1e-9);
             let [low, high] = [0, 1].map(|at| aspect["interval"][at].as_f64().expect("a bound"));
-            assert!(low * 100.0 <= share && share <= high * 100.0);
+            assert!(low * 100.0 <= share);
+            assert!(share <= high * 100.0);
             assert!(high - low > 0.15, "at least the error of the method");
         }
     }
@@ -116,7 +117,8 @@ fn the_sample_adds_up_with_praise_and_complaint() {
     let value = parsed(&dataset);
     check(&dataset, &value);
     let fees = aspect(&value, "fees");
-    assert!(count(&fees["positive_count"]) > 1 && count(&fees["negative_count"]) > 1);
+    assert!(count(&fees["positive_count"]) > 1);
+    assert!(count(&fees["negative_count"]) > 1);
     assert!((4..=6).contains(&list(&fees["example_review_ids"]).len()));
     assert_eq!(value["method"]["summary"], "editorial");
     dataset.editorial.summary = None;
@@ -124,7 +126,8 @@ fn the_sample_adds_up_with_praise_and_complaint() {
     assert_eq!(value["method"]["summary"], "derived");
     let summary = value["summary"].as_str().expect("a summary");
     let start = format!("{} reviews from 2019-02-11 to ", dataset.reviews.len());
-    assert!(summary.starts_with(&start) && summary.contains("Criticized most often: "));
+    assert!(summary.starts_with(&start));
+    assert!(summary.contains("Criticized most often: "));
 }
 
 /// Reviews, the sign of each, and their languages.
@@ -175,7 +178,8 @@ fn edge_data_make_sense() {
     let no_dates = json!({"earliest": null, "latest": null});
     assert_eq!(value["date_range"], no_dates);
     assert!(value["entities"]["technicians"][0]["mean_rating"].is_null());
-    assert!(value["overall_sentiment"].is_null() && value["method"]["summary"] == "none");
+    assert!(value["overall_sentiment"].is_null());
+    assert!(value["method"]["summary"] == "none");
 }
 
 #[test]
@@ -360,7 +364,8 @@ fn a_translation_is_read_where_the_original_cannot_be() {
     let value = parsed(&dataset);
     let score = |id: &str| value["per_review"][id]["score"].as_f64().expect("a score");
     assert_eq!(score("r0"), 0.0);
-    assert!(score("r1") < 0.0 && score("r2") < 0.0);
+    assert!(score("r1") < 0.0);
+    assert!(score("r2") < 0.0);
     dataset.reviews[2].translation = None;
     assert!(parsed(&dataset)["per_review"] == value["per_review"]);
 }

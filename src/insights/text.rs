@@ -199,7 +199,8 @@ mod tests {
         let lower: Vec<&str> = words.items.iter().map(|item| words.lower(item)).collect();
         let expected = "the fee wasn't low , 0 letters — but zoë's well-made will …";
         assert_eq!(lower.join(" "), expected);
-        assert!(words.items[3].negated && !words.items[5].negated);
+        assert!(words.items[3].negated);
+        assert!(!words.items[5].negated);
         assert_eq!(words.items[6].clause, 0);
         assert_eq!(words.items[9].clause, 2);
         words.read("Qu’est-ce que l'équipe, aujourd'hui? L’attente");

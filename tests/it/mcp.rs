@@ -53,7 +53,8 @@ fn a_session_begins_serves_and_ends() {
     assert_eq!(begun.status, 200);
     assert_eq!(begun.field("content-type"), Some("application/json"));
     assert_eq!(begun.field("cache-control"), Some("no-store"));
-    assert!(begun.field("etag").is_none() && begun.field("access-control-allow-origin").is_none());
+    assert!(begun.field("etag").is_none());
+    assert!(begun.field("access-control-allow-origin").is_none());
     let session = begun.field("mcp-session-id").expect("a session");
     let fields = [
         ("Mcp-Session-Id", session),
@@ -83,7 +84,8 @@ fn hosts_and_origins_are_allowed_by_flags_that_the_error_names() {
     let error = &refused.json()["error"];
     assert_eq!((refused.status, &error["code"]), (403, &json!(-32_600)));
     let message = error["message"].as_str().unwrap();
-    assert!(message.contains("\"reviewd:8080\" is not a name") && message.contains("--allow-host"));
+    assert!(message.contains("\"reviewd:8080\" is not a name"));
+    assert!(message.contains("--allow-host"));
     let answer = post(&server, &[host, origin], &ping());
     let allowed = answer.field("access-control-allow-origin");
     assert_eq!((answer.status, allowed), (200, Some(origin.1)));
@@ -103,7 +105,8 @@ fn header_fields_reach_the_protocol() {
     let event = post(service(), &[("Accept", "text/event-stream")], &ping());
     assert_eq!(event.field("content-type"), Some("text/event-stream"));
     let text = event.text();
-    assert!(text.starts_with("event: message\ndata: {") && text.ends_with("}\n\n"));
+    assert!(text.starts_with("event: message\ndata: {"));
+    assert!(text.ends_with("}\n\n"));
 }
 
 /// serde_json parses the string after its private `RawValue` key again, and strings in it, with no limit of the depth.
@@ -265,7 +268,8 @@ fn questions_are_answered_in_one_call() {
         let page = search(&arguments.into());
         let mut reviews = page["reviews"].as_array().unwrap().iter();
         let found = reviews.any(|review| review["text"].as_str().unwrap().contains(part));
-        assert!(found && page.get("hint").is_none(), "{query}: {page}");
+        assert!(found, "{query}: {page}");
+        assert!(page.get("hint").is_none(), "{query}: {page}");
         // The same search finds as many over REST.
         let escaped: String = query.bytes().map(|byte| format!("%{byte:02x}")).collect();
         let escaped = escaped.replace("%26", "&").replace("%3d", "=");

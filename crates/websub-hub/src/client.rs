@@ -354,7 +354,8 @@ mod tests {
     fn h39_h63_challenges_are_43_permitted_characters_and_never_the_same() {
         let one = challenge().expect("randomness");
         let is_permitted = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
-        assert!(one.len() == 43 && one.bytes().all(is_permitted), "{one}");
+        assert!(one.len() == 43, "{one}");
+        assert!(one.bytes().all(is_permitted), "{one}");
         assert_ne!(challenge(), Some(one));
     }
 

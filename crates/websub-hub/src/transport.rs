@@ -318,7 +318,8 @@ mod tests {
         ] {
             let error = client_config(Some(file(&text).path())).expect_err(&text);
             let error = error.to_string();
-            assert!(error.starts_with('/') && error.contains(what), "{error}");
+            assert!(error.starts_with('/'), "{error}");
+            assert!(error.contains(what), "{error}");
         }
         assert!(client_config(Some(Path::new("/nowhere"))).is_err());
     }

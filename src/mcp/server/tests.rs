@@ -133,7 +133,8 @@ fn initialize_settles_on_a_revision_and_hands_out_a_session() {
         assert_eq!(result["protocolVersion"], settled);
         let instructions = result["instructions"].as_str();
         assert!(instructions.is_some_and(|text| text.len() < 2_048));
-        assert!(result.get("resultType").is_none() && reply.session.is_some());
+        assert!(result.get("resultType").is_none());
+        assert!(reply.session.is_some());
     }
     let body = request("initialize", json!({"protocolVersion": 5}));
     let reply = handle(&server(), &head(), body.as_bytes());
@@ -281,7 +282,8 @@ fn stateless_results_say_that_they_are_complete_and_how_long_they_last() {
     assert_eq!(status, 200);
     assert_eq!(result["supportedVersions"], json!(versions));
     assert_eq!(result["protocolVersion"], "2026-07-28");
-    assert!(result["instructions"].is_string() && result["serverInfo"]["name"].is_string());
+    assert!(result["instructions"].is_string());
+    assert!(result["serverInfo"]["name"].is_string());
     let nothing =
         json!({"ref": {"type": "ref/prompt", "name": "x"}, "argument": {"name": "y", "value": ""}});
     for (method, params, is_cacheable) in [

@@ -251,7 +251,8 @@ fn an_aspect_is_quoted_by_polarity_and_found_by_label_id_and_phrase() {
     assert_eq!(quotes.len(), 1);
     let count = list(&quotes["negative"]).len() as u64;
     let all = fees["sentiment"]["negative_count"].as_u64();
-    assert!(count > 5 && Some(count) <= all);
+    assert!(count > 5);
+    assert!(Some(count) <= all);
 }
 
 #[test]
@@ -358,14 +359,16 @@ fn a_search_includes_counts_and_matches_on_request() {
 #[test]
 fn insights_are_a_summary_and_sections_by_name() {
     let summary = answer("get_insights", json!({}));
-    assert!(summary.to_string().len() < 6_000 && list(&summary["aspects"]).len() > 10);
+    assert!(summary.to_string().len() < 6_000);
+    assert!(list(&summary["aspects"]).len() > 10);
     for section in list(&summary["sections"]) {
         let one = answer("get_insights", json!({"sections": section}));
         assert!(!one[text(section)].is_null(), "{section}");
     }
     let sections = json!({"sections": ["entities", "temporal"]});
     let two = answer("get_insights", sections);
-    assert!(two["entities"]["technicians"].is_array() && two["temporal"]["monthly"].is_array());
+    assert!(two["entities"]["technicians"].is_array());
+    assert!(two["temporal"]["monthly"].is_array());
 }
 
 #[test]
@@ -380,7 +383,8 @@ fn search_and_fetch_have_the_form_that_connectors_ask_for() {
         for key in ["id", "url"] {
             assert_eq!(document[key], result[key]);
         }
-        assert!(document["title"].is_string() && document["metadata"]["author"].is_string());
+        assert!(document["title"].is_string());
+        assert!(document["metadata"]["author"].is_string());
         let title = text(&result["title"]);
         assert!(title.starts_with(text(&document["title"])), "{title}");
         let snippet = text(&result["text"]);
@@ -413,8 +417,10 @@ fn the_review_card_is_a_page_that_loads_nothing_from_elsewhere() {
     let content = &read["result"]["contents"][0];
     assert_eq!(content["mimeType"], "text/html;profile=mcp-app");
     let page = text(&content["text"]);
-    assert!(page.starts_with("<!doctype html>") && !page.contains("http"));
-    assert!(!page.contains("innerHTML") && page.contains("ui/notifications/tool-result"));
+    assert!(page.starts_with("<!doctype html>"));
+    assert!(!page.contains("http"));
+    assert!(!page.contains("innerHTML"));
+    assert!(page.contains("ui/notifications/tool-result"));
 }
 
 /// Returns the lines of a refusal.
@@ -528,7 +534,8 @@ fn each_tool_refuses_what_it_cannot_use() {
         let (tool, arguments) = called.split_once(' ').expect("arguments");
         let arguments = arguments.replace("LONG", &"x".repeat(1_025));
         let lines = refusal(tool, serde_json::from_str(&arguments).expect("JSON"));
-        assert!(lines.len() == 1 && lines[0].starts_with(start), "{lines:?}");
+        assert!(lines.len() == 1, "{lines:?}");
+        assert!(lines[0].starts_with(start), "{lines:?}");
     }
 }
 

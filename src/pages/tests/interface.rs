@@ -161,7 +161,8 @@ fn hostile_texts_mean_what_they_say() {
     assert_eq!(document["info"]["title"], title);
     let llms = text(&pages, "/llms.txt");
     assert!(!super::has_markup(&llms));
-    assert!(!llms.contains('\u{202e}') && !llms.contains('\u{2066}'));
+    assert!(!llms.contains('\u{202e}'));
+    assert!(!llms.contains('\u{2066}'));
     // All links lead to this service.
     for rest in llms.split("](").skip(1) {
         assert!(rest.starts_with("https://reviews.example/"), "{rest:.60}");

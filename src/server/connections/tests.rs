@@ -100,7 +100,8 @@ fn nothing_is_remembered_of_who_has_gone() {
     for number in 0..50_u32 {
         drop(table.admit(IpAddr::V4(number.into())).unwrap());
     }
-    assert!(table.lock().networks.is_empty() && table.lock().entries.is_empty());
+    assert!(table.lock().networks.is_empty());
+    assert!(table.lock().entries.is_empty());
 }
 
 /// A connection that has been busy since the table was created, and has moved `bytes` bytes since.

@@ -196,7 +196,8 @@ impl World {
             self.accepted.len(),
             active.len()
         );
-        assert!(!active.is_empty() && deliveries > active.len());
+        assert!(!active.is_empty());
+        assert!(deliveries > active.len());
     }
 }
 

@@ -47,10 +47,8 @@ fn subscriptions_move_into_a_database_and_nothing_is_lost_on_the_way() {
     let places = ["--store", &shared.url, "--state", &state];
     let program = Program::serve(&[&places[..], &["--base-url", BASE]].concat());
     let line = program.seen("hub.sqlite3");
-    assert!(
-        line.contains("\"WARN\"") && line.contains("reviewd hub copy"),
-        "{line}"
-    );
+    assert!(line.contains("\"WARN\""), "{line}");
+    assert!(line.contains("reviewd hub copy"), "{line}");
 }
 
 #[test]

@@ -39,7 +39,8 @@ fn an_invalid_new_pair_is_reported_and_ignored_until_a_valid_one_replaces_it() {
     assert!(reply.starts_with("HTTP/1.1 200"), "{reply}");
     let why = "is not the key of the first certificate";
     // Any client may read this, so the path is not shown.
-    assert!(reply.contains(why) && !reply.contains("/tmp"), "{reply}");
+    assert!(reply.contains(why), "{reply}");
+    assert!(!reply.contains("/tmp"), "{reply}");
     pair.renew(ALWAYS);
     wait_until("the new certificate is served", || {
         get(server.address(), &pair.certificate, "/readyz")
@@ -127,10 +128,8 @@ fn an_unusable_pair_exits_78_with_a_line_that_says_what_to_change() {
 fn assert_refused(pair: &Pair, flag: &str, what: &str) {
     let line = refused(pair);
     let start = format!("reviewd: --tls-{flag} ");
-    assert!(
-        line.starts_with(&start) && line.contains(what),
-        "{what}: {line}"
-    );
+    assert!(line.starts_with(&start), "{what}: {line}");
+    assert!(line.contains(what), "{what}: {line}");
 }
 
 #[test]

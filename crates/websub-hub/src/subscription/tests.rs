@@ -91,7 +91,8 @@ fn an_unsubscription_waits_for_the_attempt_under_way() {
     assert_eq!(active().unsubscribe(at(2)), gone);
     let mut leaving = begun(active(), B);
     assert_eq!(leaving.unsubscribe(at(8_999)), None);
-    assert!(leaving.phase == Phase::Unsubscribing && !leaving.is_due(&A, at(9_000)));
+    assert!(leaving.phase == Phase::Unsubscribing);
+    assert!(!leaving.is_due(&A, at(9_000)));
     for status in [200, 410, 500] {
         assert_eq!(
             end(&mut leaving.clone(), AttemptResult::Status(status), 9_000),
