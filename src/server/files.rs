@@ -10,8 +10,8 @@ use thiserror::Error;
 use tokio::time::Instant;
 
 use crate::dataset::{
-    CHECK, EDITORIAL, FILES, FileSpec, Files, IGNORED, INSIGHTS, LOGO_PNG, LOGO_SVG, NOTICES,
-    REVIEWS, SITE, TAXONOMY, THEME,
+    CHANGES, CHECK, EDITORIAL, FILES, FileSpec, Files, IGNORED, INSIGHTS, LOGO_PNG, LOGO_SVG,
+    NOTICES, REVIEWS, SITE, TAXONOMY, THEME,
 };
 use crate::wire::date::Timestamp;
 
@@ -121,6 +121,7 @@ fn read_once(named: &Path, found: &Path) -> Result<Files, ReadError> {
         theme: read(THEME)?,
         logo_svg: read(LOGO_SVG)?,
         logo_png: read(LOGO_PNG)?,
+        changes: read(CHANGES)?,
         ..Files::default()
     })
 }
@@ -190,11 +191,13 @@ impl Stamps {
         }
     }
 
-    /// Returns the newest modification time of all files except `check.json` and `notices.json`, which are not published.
+    /// Returns the newest modification time of all files except `check.json` and `notices.json`, which are not published,
+    /// and `changes.json`, which has times of its own.
     fn modified(&self) -> Option<Timestamp> {
-        let published = self.files.iter().zip(FILES);
-        let is_published = |file: FileSpec| ![CHECK.name, NOTICES.name].contains(&file.name);
-        let stamps = published.filter_map(|(stamp, file)| stamp.filter(|_| is_published(file)));
+        let others = [CHECK.name, NOTICES.name, CHANGES.name];
+        let all = self.files.iter().zip(FILES);
+        let published = all.filter(|(_, file)| !others.contains(&file.name));
+        let stamps = published.filter_map(|(stamp, _)| *stamp);
         stamps
             .map(|stamp| Timestamp::from_unix(stamp.modified.0))
             .max()

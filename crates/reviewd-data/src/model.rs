@@ -14,6 +14,7 @@ use serde_json::Number;
 
 use reviewd_wire::date::{Date, Timestamp};
 
+pub mod changes;
 pub mod insights;
 pub mod notices;
 pub mod site;
@@ -183,11 +184,13 @@ pub struct OriginalRating {
 }
 
 impl Review {
-    /// Returns the day of the review, or of the owner's reply if that is later.
+    /// Returns the latest of the days of the review, of the owner's reply, and of its last change here.
     #[must_use]
     pub fn modified(&self) -> Date {
-        let reply = self.owner_reply.as_ref();
-        reply.map_or(self.date, |reply| reply.date.max(self.date))
+        let reply = self.owner_reply.as_ref().map(|reply| reply.date);
+        let changed = self.changed_at.map(Timestamp::date);
+        let later = [reply, changed].into_iter().flatten();
+        later.fold(self.date, Date::max)
     }
 }
 
@@ -461,6 +464,8 @@ pub struct Dataset {
     pub unverified_count: u32,
     /// Reviews that the operator has removed permanently, in the order of their file.
     pub removed: Vec<RemovedReview>,
+    /// When each review was changed or removed last.
+    pub changes: changes::DatasetChanges,
     /// SHA-256 over the bytes of all files, by which replicas can compare their datasets.
     pub digest: [u8; 32],
 }

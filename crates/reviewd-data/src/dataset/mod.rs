@@ -4,6 +4,7 @@
 //! its position, so an operator sees all errors at once. Other layers get only checked values.
 
 mod advertising;
+pub mod changes;
 pub mod chunks;
 mod companions;
 mod json;
@@ -40,6 +41,7 @@ pub use reviews::{KEYS_OPTIONAL, KEYS_REQUIRED, check_review, is_language_tag};
 pub use site::PAGE_LANGUAGES;
 pub use trades::{STARTER_LANGUAGES, of_type as trade_of_type, type_in_words};
 
+use crate::model::changes::ChangeRecord;
 use crate::model::site::Site;
 use crate::model::{Dataset, Review, sort_newest_first};
 use companions::FindPublished;
@@ -62,6 +64,9 @@ pub const INSIGHTS_BYTES_MAX: usize = 256 << 20;
 /// Size of `notices.json` above which it is refused: 1 MiB.
 pub const NOTICES_BYTES_MAX: usize = 1 << 20;
 
+/// Size of `changes.json` above which it is refused: 512 MiB, some 2,500,000 reviews.
+pub const CHANGES_BYTES_MAX: usize = 512 << 20;
+
 /// Size of `theme.css` above which it is refused: 64 KiB.
 pub const THEME_BYTES_MAX: usize = 64 << 10;
 
@@ -80,6 +85,8 @@ pub const INSIGHTS: FileSpec = FileSpec::new("insights.json", INSIGHTS_BYTES_MAX
 pub const CHECK: FileSpec = FileSpec::new("check.json", LISTS_BYTES_MAX);
 /// `ignored.json`: permanently removed reviews.
 pub const IGNORED: FileSpec = FileSpec::new("ignored.json", LISTS_BYTES_MAX);
+/// `changes.json`: when each review was added, changed and removed; written by our commands.
+pub const CHANGES: FileSpec = FileSpec::new("changes.json", CHANGES_BYTES_MAX);
 /// The look and the language of the pages.
 pub const SITE: FileSpec = FileSpec::new("site.json", LISTS_BYTES_MAX);
 
@@ -94,9 +101,9 @@ pub const LOGO_SVG: FileSpec = FileSpec::new("logo.svg", LOGO_BYTES_MAX);
 pub const LOGO_PNG: FileSpec = FileSpec::new("logo.png", LOGO_BYTES_MAX);
 
 /// All files of a data directory; only the first is required.
-pub const FILES: [FileSpec; 11] = [
+pub const FILES: [FileSpec; 12] = [
     REVIEWS, TAXONOMY, EDITORIAL, INSIGHTS, CHECK, IGNORED, SITE, THEME, LOGO_SVG, LOGO_PNG,
-    NOTICES,
+    NOTICES, CHANGES,
 ];
 
 /// The bytes of the operator's files, as they were read.
@@ -122,6 +129,8 @@ pub struct Files {
     pub logo_svg: Option<Vec<u8>>,
     /// `logo.png`: the owner's logo as a picture.
     pub logo_png: Option<Vec<u8>>,
+    /// `changes.json`: when each review was added, changed and removed.
+    pub changes: Option<Vec<u8>>,
     /// The newest modification time of the files that affect the published documents; `None` for files from memory.
     pub modified: Option<Timestamp>,
 }
@@ -143,14 +152,15 @@ impl Files {
                 hash.update(bytes);
             }
         }
-        // Likewise without the files of the look; the name keeps each apart from the others.
-        let look: [(&[u8], &Option<Vec<u8>>); 4] = [
+        // Likewise without the files of the look and the record of changes; the name keeps each apart from the others.
+        let named: [(&[u8], &Option<Vec<u8>>); 5] = [
             (b"site", &self.site),
             (b"theme", &self.theme),
             (b"logo.svg", &self.logo_svg),
             (b"logo.png", &self.logo_png),
+            (b"changes", &self.changes),
         ];
-        for (name, file) in look {
+        for (name, file) in named {
             if let Some(bytes) = file {
                 hash.update(name);
                 hash.update((bytes.len() as u64).to_be_bytes());
@@ -166,6 +176,8 @@ impl Files {
 pub struct Decoded {
     /// The input of a snapshot.
     pub dataset: Dataset,
+    /// What `changes.json` has recorded; `None` without the file.
+    pub record: Option<ChangeRecord>,
     lints: Lints,
 }
 
@@ -178,7 +190,7 @@ impl Decoded {
 }
 
 /// Decodes and checks the operator's files; dates after `now` are errors. The dataset's date is the later of
-/// `updated_at`, if given, and the modification time of the files. Needs memory for the result and for the parser's
+/// `updated_at`, if given, the modification time of the files, and the last time in `changes.json`. Needs memory for the result and for the parser's
 /// tape of the largest file other than `reviews.json`; the bytes of `reviews.json` are freed after parsing.
 ///
 /// # Errors
@@ -232,6 +244,9 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     });
     companions::check_insights(&files.insights, published, &mut problems);
     let site_file = json::read(SITE, &files.site, &mut problems, site::site);
+    let record = json::read(CHANGES, &files.changes, &mut problems, |item| {
+        changes::record(item, now)
+    });
     let suppressed = json::read(CHECK, &files.check, &mut problems, lints::suppressions);
     let Some(mut file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
@@ -244,6 +259,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     // Ids are unique, so the result does not depend on the order in the file.
     sort_newest_first(&mut file.reviews);
     language::detect_languages(&mut file.reviews, threads);
+    let comparison = changes::compare(record.as_ref(), &mut file.reviews, &ignored);
     let is_given = files.taxonomy.is_some();
     // The operator's own taxonomy is left as it is, unless it extends a trade.
     let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));
@@ -255,7 +271,7 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
     }
     // The file server's clock may be ahead of ours: the dataset's date must not be later than now.
     let modified = files.modified.map(|time| time.min(now));
-    let updated_at = file.updated_at.max(modified);
+    let updated_at = file.updated_at.max(modified).max(comparison.date_min);
     let lints = Lints {
         taxonomy_given: is_given,
         ambiguous_names: file.ambiguous_names,
@@ -282,9 +298,14 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         insights: files.insights,
         unverified_count: u32::try_from(all_count - published_count).unwrap_or(u32::MAX),
         removed: ignored,
+        changes: comparison.changes,
         digest,
     };
-    Ok(Decoded { dataset, lints })
+    Ok(Decoded {
+        dataset,
+        record,
+        lints,
+    })
 }
 
 /// Size of `reviews.json` above which several threads parse it and another one computes the digest (1 ms at this size).

@@ -144,9 +144,10 @@ fn host(business: &Business) -> String {
         .unwrap_or_default()
 }
 
-/// Midnight of the day of the last change.
+/// The recorded time of the last change, or midnight of the day of the review or its reply if that is later.
 fn updated(review: &Review) -> Timestamp {
-    review.modified().timestamp()
+    let by_dates = review.modified().timestamp();
+    by_dates.max(review.changed_at.unwrap_or(by_dates))
 }
 
 /// Renders `/api/feed.json`: JSON Feed 1.1 (<https://www.jsonfeed.org/version/1.1/>) of the newest reviews.
