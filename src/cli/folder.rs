@@ -9,11 +9,14 @@ use std::path::{Path, PathBuf};
 use super::exit::{Failure, Status};
 use super::read::decode;
 use crate::clock;
-use crate::dataset::{self, Files, IGNORED, REVIEWS};
+use crate::dataset::changes::{RecordedCounts, next_time};
+use crate::dataset::{self, CHANGES, Decoded, Files, IGNORED, REVIEWS};
 use crate::import::Merge;
-use crate::model::RemovedReview;
+use crate::model::changes::ChangeRecord;
+use crate::model::{Dataset, RemovedReview};
 use crate::server::files;
 use crate::wire::date::Timestamp;
+use crate::wire::text::hex;
 
 /// Name of the backup, the previous `reviews.json`.
 pub(super) const BACKUP: &str = "reviews.json.bak";
@@ -26,6 +29,10 @@ pub(super) struct Folder {
     reviews: Vec<u8>,
     /// The permanently removed reviews, as listed in `ignored.json`.
     pub(super) ignored: Vec<RemovedReview>,
+    /// What was published before this command.
+    dataset: Dataset,
+    /// What `changes.json` has recorded; without the file, a new record of what was published.
+    record: ChangeRecord,
     /// Held until the command ends; `None` in a dry run.
     _lock: Option<File>,
 }
@@ -47,9 +54,16 @@ impl Folder {
         let lock = if is_dry { None } else { Some(lock(path)?) };
         let mut files = files::read(path)?;
         let decoded = decode(path, files.clone(), "is not valid, so nothing was changed")?;
+        let dataset = decoded.dataset;
+        let record = match decoded.record {
+            Some(record) => record,
+            None => ChangeRecord::begin(new_log()?, &dataset),
+        };
         Ok(Folder {
             path: path.to_owned(),
-            ignored: decoded.dataset.removed,
+            ignored: dataset.removed.clone(),
+            dataset,
+            record,
             reviews: take(&mut files.reviews),
             companions: files,
             _lock: lock,
@@ -63,17 +77,18 @@ impl Folder {
     }
 
     /// Checks that the service would accept these reviews with the other files; `ignored` replaces `ignored.json`.
-    pub(super) fn check(&self, reviews: &str, ignored: Option<&str>) -> Result<(), Failure> {
+    pub(super) fn check(&self, reviews: &str, ignored: Option<&str>) -> Result<Decoded, Failure> {
         let mut files = self.companions.clone();
         files.reviews = reviews.into();
         files.ignored = ignored.map(Into::into).or(files.ignored);
-        decode(&self.path, files, "would not be valid").map(drop)
+        decode(&self.path, files, "would not be valid")
     }
 
     /// Writes `reviews.json` and returns its new `updated_at`. Keeps the previous file as [`BACKUP`]; but if `ignored`
     /// is given, the complete new list of removed reviews, deletes the backup, which contains these reviews.
     ///
     /// The list is written first. Reviews on it are not published, so an interrupted write publishes no removed review.
+    /// The record of changes is written last: what an interrupted write has not recorded counts as edited by hand.
     pub(super) fn write(
         &self,
         merge: &Merge<'_>,
@@ -82,7 +97,7 @@ impl Folder {
         let updated_at = clock::now();
         let text = merge.render(updated_at);
         let list = ignored.map(dataset::render_ignored);
-        self.check(&text, list.as_deref())?;
+        let decoded = self.check(&text, list.as_deref())?;
         let path = self.reviews_path()?;
         let backup = path.with_file_name(BACKUP);
         match &list {
@@ -93,7 +108,39 @@ impl Folder {
         if list.is_some() {
             remove(&backup).map_err(|error| write_failure(&backup, &error))?;
         }
+        self.write_record(self.record.clone(), &decoded.dataset)?;
         Ok(updated_at)
+    }
+
+    /// Records the changes that were made by hand; with `is_restart`, under a new name, so that mirrors start again.
+    pub(super) fn record(&self, is_restart: bool) -> Result<RecordedCounts, Failure> {
+        let mut record = self.record.clone();
+        if is_restart {
+            record.log = new_log()?;
+        }
+        self.write_record(record, &self.dataset)
+    }
+
+    /// Updates the record to what `dataset` publishes, and writes it if it differs from the file.
+    fn write_record(
+        &self,
+        mut record: ChangeRecord,
+        dataset: &Dataset,
+    ) -> Result<RecordedCounts, Failure> {
+        let at = next_time(self.dataset.updated_at, clock::now());
+        let counts = record.update(dataset, at);
+        let is_same = counts.is_empty() && record.log == self.record.log;
+        if is_same && self.companions.changes.is_some() {
+            return Ok(counts);
+        }
+        let path = self.path.join(CHANGES.name);
+        let reviews = self.path.join(REVIEWS.name);
+        let like = match self.companions.changes {
+            Some(_) => None,
+            None => Some(&*reviews),
+        };
+        put(&path, like, record.render().as_bytes())?;
+        Ok(counts)
     }
 
     /// Restores the previous `reviews.json`, with a new `updated_at`, which is returned. The present one becomes the backup,
@@ -119,6 +166,14 @@ impl Folder {
         let message = format!("{}: has been changed; try again", path.display());
         Err(Failure::new(Status::Data, message))
     }
+}
+
+/// Makes up a name for a record of changes, 16 hexadecimal digits.
+pub(super) fn new_log() -> Result<String, Failure> {
+    let mut random = [0; 8];
+    let filled = getrandom::fill(&mut random);
+    filled.map_err(|error| Failure::new(Status::Unavailable, error.to_string()))?;
+    Ok(hex(&random))
 }
 
 /// Locks the directory itself, so no lock file is left behind.

@@ -172,7 +172,8 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     report.photos = photos.as_ref().map(|photos| photos.counts.clone());
     if report.changes && !is_prevented {
         let text = merge.render(clock::now());
-        folder.check(&text, None).inspect_err(|_| store.discard())?;
+        let checked = folder.check(&text, None);
+        checked.inspect_err(|_| store.discard())?;
         if !args.dry_run {
             if let Some(photos) = photos {
                 store.keep(photos.table)?;

@@ -1,5 +1,6 @@
 //! `reviewd init DIR`: creates the data directory of a business, without reviews, ready for an import.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::path::{Path, PathBuf};
@@ -8,13 +9,14 @@ use clap::Args;
 use serde_json::json;
 
 use super::exit::{Failure, Status, print};
-use super::folder::{create, remove};
+use super::folder::{create, new_log, remove};
 use crate::clock;
 use crate::dataset::{
-    FILES, NAME_BYTES_MAX, PAGE_LANGUAGES, REVIEWS, SITE, TAXONOMY, URL_BYTES_MAX, is_absolute_url,
-    trade_of_type, type_in_words,
+    CHANGES, FILES, NAME_BYTES_MAX, PAGE_LANGUAGES, REVIEWS, SITE, TAXONOMY, URL_BYTES_MAX,
+    is_absolute_url, trade_of_type, type_in_words,
 };
 use crate::import::new_file;
+use crate::model::changes::ChangeRecord;
 use crate::model::site::Color;
 
 /// The schema.org type of a business whose trade is unknown.
@@ -82,11 +84,18 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
         "back_url": site,
         "review_links": [],
     });
-    let reviews = new_file(&name, &kind, &site, clock::now());
+    let now = clock::now();
+    let reviews = new_file(&name, &kind, &site, now);
+    let record = ChangeRecord {
+        log: new_log()?,
+        began_at: now,
+        reviews: BTreeMap::new(),
+    };
     // Other commands require reviews.json, so it is written last.
     let contents = [
         (TAXONOMY, format!("{taxonomy:#}\n")),
         (SITE, format!("{look:#}\n")),
+        (CHANGES, record.render()),
         (REVIEWS, reviews),
     ];
     let mut created: Vec<PathBuf> = Vec::new();

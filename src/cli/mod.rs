@@ -22,6 +22,8 @@ mod photos;
 #[cfg(feature = "import")]
 mod progress;
 mod read;
+#[cfg(feature = "import")]
+mod record;
 mod serve;
 mod suggestions;
 mod values;
@@ -86,6 +88,10 @@ enum Command {
     #[cfg(feature = "import")]
     #[command(after_help = VERIFY_AFTER_HELP)]
     Verify(verify::VerifyArgs),
+    /// Record what was changed by hand, so that mirrors are told of it once
+    #[cfg(feature = "import")]
+    #[command(after_help = RECORD_AFTER_HELP)]
+    Record(record::RecordArgs),
     /// Print the published reviews as a table for spreadsheets, or as JSON lines
     #[command(after_help = EXPORT_AFTER_HELP)]
     Export(export::ExportArgs),
@@ -172,6 +178,14 @@ Examples:
   reviewd verify --all-from google --account
   reviewd verify --all-from trustpilot --by Trustpilot --method invitation";
 
+#[cfg(feature = "import")]
+const RECORD_AFTER_HELP: &str = "\
+import, verify and forget record their own changes in changes.json, and what was
+changed by hand before. Without a record, /api/reviews/changes tells all reviews
+after each change of the files, and no removal but those of `forget`.
+
+Example: reviewd record data";
+
 const EXPORT_AFTER_HELP: &str = "\
 CSV has a header, UTF-8, and an apostrophe before texts that a spreadsheet would
 take for formulas. NDJSON has the reviews as they are published.
@@ -251,6 +265,8 @@ pub fn run() -> ExitCode {
         Command::Forget(args) => forget::run(&args),
         #[cfg(feature = "import")]
         Command::Verify(args) => verify::run(&args),
+        #[cfg(feature = "import")]
+        Command::Record(args) => record::run(&args),
         Command::Export(args) => export::run(&args),
         Command::Insights(args) => insights::run(&args),
         Command::Mcp(args) => mcp::run(&args),
