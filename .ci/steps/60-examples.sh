@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The clients in examples/clients, with the sample: the agent cites reviews, and the page shows them.
+# The clients in examples/clients, with the sample: the agent cites reviews, the mirror has all, and the page shows them.
 # limit: 300 s
 source "$(dirname "$0")/../step.sh"
 
@@ -10,6 +10,15 @@ start_server REVIEWD_STATE="$ci_dir/examples-state"
 python3 examples/clients/agent.py "$base_url" "Do they call back?" | tee "$ci_dir/agent.txt"
 cited=$(grep -c "^  $base_url/reviews/" "$ci_dir/agent.txt") || true
 [ "$cited" -eq 3 ] || fail "the agent cites $cited reviews, not 3"
+
+rm -f "$ci_dir/copy.json"
+python3 examples/clients/mirror.py "$base_url" "$ci_dir/copy.json"
+curl -fsS "$base_url/reviews.json" | python3 -c '
+import json, sys
+copy = json.load(open(sys.argv[1]))["reviews"]
+served = {review["id"]: review for review in json.load(sys.stdin)["reviews"]}
+sys.exit(copy != served)' "$ci_dir/copy.json" || fail "the mirror differs from /reviews.json"
+echo "the mirror equals /reviews.json"
 
 export HOME=$ci_dir/examples-home
 mkdir -p "$HOME"
