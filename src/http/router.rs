@@ -17,6 +17,8 @@ pub(crate) enum Route<'a> {
     /// The stored document with this index in [`DOCUMENTS`], or what its row says about a query.
     Document(usize),
     Search,
+    /// `/api/reviews/changes`.
+    Changes,
     /// `/api/reviews/since/{date}`, with the date as received.
     Since(&'a str),
     /// `/api/reviews/{id}`, with the id not yet looked up.
@@ -59,7 +61,7 @@ const fn read(path: &'static str, route: Route<'static>) -> RouteRow {
 }
 
 /// The routes that are not stored documents.
-const ENDPOINTS: [RouteRow; 12] = [
+const ENDPOINTS: [RouteRow; 13] = [
     read("/api/reviews/search", Route::Search),
     read("/api/reviews/since/{date}", Route::Since("")),
     read("/api/reviews/{id}", Route::Review("")),
@@ -88,6 +90,7 @@ const ENDPOINTS: [RouteRow; 12] = [
         methods: mcp::METHODS,
         scope: Some(RateLimitScope::Mcp),
     },
+    read("/api/reviews/changes", Route::Changes),
 ];
 
 /// The number of documents with a path of their own.

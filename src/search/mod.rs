@@ -1,5 +1,6 @@
 //! Search, with the same rules for REST and MCP: queries, the index, and the rows that a query selects.
 
+pub mod changes;
 pub mod envelope;
 pub mod filter;
 pub mod fold;

@@ -7,6 +7,7 @@
 //! first snapshot has none, or those of the previous dataset; a second snapshot has the new insights and shares
 //! everything else with the first.
 
+mod changes;
 pub mod resource;
 mod since;
 mod stored_review;
@@ -26,11 +27,14 @@ use crate::model::insights::Insights;
 use crate::model::photo_digest;
 use crate::model::site::Site;
 use crate::model::{Business, Dataset, Editorial, Review, Row, Taxonomy};
+use crate::search::changes::ChangeCursor;
 use crate::search::index::{Index, IndexOptions};
 use crate::wire::date::{Date, Timestamp};
 use crate::wire::etag::EntityTag;
 use crate::wire::text::hex;
 
+use changes::ChangeTable;
+pub use changes::{ChangesPage, Removal};
 pub use resource::Resource;
 pub use since::Since;
 use since::SinceTable;
@@ -105,6 +109,7 @@ pub struct Facts {
     modified: Vec<Date>,
     offsets: Vec<u64>,
     since: SinceTable,
+    changes: ChangeTable,
 }
 
 impl Snapshot {
@@ -187,6 +192,7 @@ impl Snapshot {
             modified: dataset.reviews.iter().map(Review::modified).collect(),
             offsets,
             since,
+            changes: ChangeTable::build(dataset),
         };
         Some(Snapshot {
             facts: Arc::new(facts),
@@ -383,6 +389,21 @@ impl Snapshot {
             removed,
             tag,
         }
+    }
+
+    /// Returns the name of the log of changes; `None` for a folder without `changes.json`.
+    #[must_use]
+    pub fn log(&self) -> Option<&str> {
+        self.changes.log()
+    }
+
+    /// Returns at most `limit` changes after a position in the log, or from its start; fewer if they have more than
+    /// 4 MiB.
+    #[must_use]
+    pub fn changes(&self, after: Option<&ChangeCursor>, limit: usize) -> ChangesPage {
+        let id = |row| self.index.id(row);
+        let bytes = |row| self.review(row).len();
+        self.changes.page(after, limit, id, bytes)
     }
 
     fn span(&self, row: Row) -> (usize, usize) {

@@ -10,6 +10,7 @@ mod answers;
 mod attacks;
 mod bodies;
 mod budgets;
+mod changes;
 mod check;
 mod commands;
 mod conditional;

@@ -1,5 +1,6 @@
 //! The endpoints: each turns the result of the router into a reply.
 
+mod changes;
 mod page;
 mod photo;
 mod post;
@@ -36,6 +37,7 @@ pub(crate) fn read<'s>(
     match matched.route {
         Route::Document(index) => document(served, index, head),
         Route::Search => search::search(served, head),
+        Route::Changes => changes::changes(served, head),
         Route::Since(date) => since::since(served, date, head),
         Route::Review(id) => review(served, id, head),
         Route::ReviewPage(id) => page::review(served, id, head),

@@ -1,0 +1,73 @@
+//! `/api/reviews/changes`: added, changed and removed reviews in the order of their last change, for mirrors.
+
+use bytes::Bytes;
+
+use super::made;
+use crate::http::body::Body;
+use crate::http::error::HttpError;
+use crate::http::head::RequestHead;
+use crate::http::reply::Reply;
+use crate::http::served_state::ServedState;
+use crate::search::changes::{ChangesQuery, parse_changes};
+use crate::snapshot::{ChangesPage, Snapshot};
+use crate::wire::etag::EntityTag;
+use crate::wire::json::{Object, push_strings, push_u64};
+
+/// Answers with the changes after the client's position. The entity-tag is that of the body, so a poll is answered 304
+/// until something has changed, whatever else of the dataset does.
+pub(super) fn changes<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply<'s> {
+    let snapshot = served.snapshot();
+    let query = match parse_changes(head.query.as_bytes(), snapshot.log()) {
+        Ok(query) => query,
+        Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
+    };
+    let page = snapshot.changes(query.after.as_ref(), query.limit);
+    let body = render(snapshot, &page, &query);
+    let tag = EntityTag::of(&[&body]);
+    head.evaluate(served, made(served, &tag), |representation| {
+        Reply::Serve(representation, Body::made(body))
+    })
+}
+
+fn render(snapshot: &Snapshot, page: &ChangesPage, query: &ChangesQuery) -> Vec<u8> {
+    // A comma after each review; a removal takes at most 120 bytes.
+    let reviews: usize = page
+        .rows
+        .iter()
+        .map(|row| snapshot.review(*row).len() + 1)
+        .sum();
+    let mut body = Vec::with_capacity(reviews + page.removed.len() * 120 + 4_096);
+    let returned = page.rows.len() + page.removed.len();
+    let mut object = Object::begin(&mut body);
+    push_u64(object.key("returned"), returned as u64);
+    object.string("next_cursor", &page.next.to_string());
+    let has_more: &[u8] = if page.has_more { b"true" } else { b"false" };
+    object.raw("has_more", has_more);
+    let changed = object.key("changed");
+    changed.push(b'[');
+    for (at, row) in page.rows.iter().enumerate() {
+        if at > 0 {
+            changed.push(b',');
+        }
+        changed.extend_from_slice(snapshot.review(*row));
+    }
+    changed.push(b']');
+    let removed = object.key("removed");
+    removed.push(b'[');
+    for (at, removal) in page.removed.iter().enumerate() {
+        if at > 0 {
+            removed.push(b',');
+        }
+        let mut entry = Object::begin(removed);
+        entry.string("id", &removal.id);
+        entry.string("at", &removal.at.to_string());
+        entry.end();
+    }
+    removed.push(b']');
+    if !query.ignored.is_empty() {
+        let names = query.ignored.iter().map(|name| name.as_str());
+        push_strings(object.key("ignored_parameters"), names);
+    }
+    object.end();
+    body
+}

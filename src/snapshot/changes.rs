@@ -1,0 +1,147 @@
+//! The log of changes: every review and every removed review, in the order of their last change.
+
+use std::cmp::Ordering;
+
+use crate::model::{Dataset, Row, id_order};
+use crate::search::changes::ChangeCursor;
+use crate::wire::date::Timestamp;
+
+/// Bytes of the reviews in a response, after which it ends although more fit its limit. Our choice: a thousand reviews
+/// of usual length are less.
+pub(super) const PAGE_BYTES_MAX: usize = 4 << 20;
+
+/// The changes that follow a position in the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangesPage {
+    /// The reviews that were added or changed.
+    pub rows: Vec<Row>,
+    /// Those that were removed.
+    pub removed: Vec<Removal>,
+    /// The position after the last of both; where nothing follows, the position that was asked for.
+    pub next: ChangeCursor,
+    /// Whether more changes follow.
+    pub has_more: bool,
+}
+
+/// A review that is no longer published.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Removal {
+    /// The id of the review.
+    pub id: String,
+    /// When it was removed.
+    pub at: Timestamp,
+}
+
+/// All changes, in the order of time, then id; each id is there once.
+#[derive(Debug)]
+pub(super) struct ChangeTable {
+    log: Option<String>,
+    entries: Vec<ChangeEntry>,
+    removed: Vec<Removal>,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct ChangeEntry {
+    at: Timestamp,
+    subject: ChangeSubject,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum ChangeSubject {
+    Published(Row),
+    /// An index in `removed`.
+    Removed(u32),
+}
+
+impl ChangeTable {
+    /// Sorts the changes: O(reviews), and O(n log n) for those of the same time.
+    pub(super) fn build(dataset: &Dataset) -> ChangeTable {
+        let changes = &dataset.changes;
+        let removed = changes.removed.iter().map(|removed| Removal {
+            id: removed.id.clone(),
+            at: removed.at.unwrap_or(dataset.updated_at),
+        });
+        let removed: Vec<Removal> = removed.collect();
+        let mut entries = Vec::with_capacity(dataset.reviews.len() + removed.len());
+        for row in 0..dataset.reviews.len() {
+            let recorded = changes.reviews.get(row).and_then(|change| change.at);
+            entries.push(ChangeEntry {
+                at: recorded.unwrap_or(dataset.updated_at),
+                subject: ChangeSubject::Published(Row(row as u32)),
+            });
+        }
+        for (index, removal) in removed.iter().enumerate() {
+            entries.push(ChangeEntry {
+                at: removal.at,
+                subject: ChangeSubject::Removed(index as u32),
+            });
+        }
+        let id = |entry: &ChangeEntry| match entry.subject {
+            ChangeSubject::Published(row) => dataset.reviews[row.0 as usize].id.as_str(),
+            ChangeSubject::Removed(index) => removed[index as usize].id.as_str(),
+        };
+        entries.sort_by_cached_key(|entry| (entry.at, id_order(id(entry))));
+        // Ids that agree in their first 16 bytes are seldom more than a few.
+        for same in entries.chunk_by_mut(|left, right| {
+            left.at == right.at && id_order(id(left)) == id_order(id(right))
+        }) {
+            same.sort_unstable_by(|left, right| id(left).cmp(id(right)));
+        }
+        ChangeTable {
+            log: changes.log.clone(),
+            entries,
+            removed,
+        }
+    }
+
+    /// The name of the log.
+    pub(super) fn log(&self) -> Option<&str> {
+        self.log.as_deref()
+    }
+
+    /// Returns at most `limit` changes after the position; `id` and `bytes` tell of a published review. O(log n) for
+    /// the position.
+    pub(super) fn page<'i>(
+        &'i self,
+        after: Option<&ChangeCursor>,
+        limit: usize,
+        id: impl Fn(Row) -> &'i str,
+        bytes: impl Fn(Row) -> usize,
+    ) -> ChangesPage {
+        let start = ChangeCursor::start(self.log.clone());
+        let after = after.unwrap_or(&start);
+        let id_of = |entry: &ChangeEntry| match entry.subject {
+            ChangeSubject::Published(row) => id(row),
+            ChangeSubject::Removed(index) => self.removed[index as usize].id.as_str(),
+        };
+        let first = self.entries.partition_point(|entry| {
+            let order = entry.at.cmp(&after.at);
+            order.then_with(|| id_of(entry).cmp(&after.id)) != Ordering::Greater
+        });
+        let mut page = ChangesPage {
+            rows: Vec::new(),
+            removed: Vec::new(),
+            next: after.clone(),
+            has_more: false,
+        };
+        let mut bytes_left = PAGE_BYTES_MAX;
+        for (taken, entry) in self.entries[first..].iter().enumerate() {
+            if taken == limit || bytes_left == 0 {
+                page.has_more = true;
+                break;
+            }
+            match entry.subject {
+                ChangeSubject::Published(row) => {
+                    page.rows.push(row);
+                    bytes_left = bytes_left.saturating_sub(bytes(row));
+                }
+                ChangeSubject::Removed(index) => {
+                    page.removed.push(self.removed[index as usize].clone());
+                }
+            }
+            page.next.at = entry.at;
+            page.next.id = id_of(entry).to_owned();
+        }
+        page
+    }
+}
