@@ -16,6 +16,9 @@ use crate::wire::date::Date;
 use std::ops::Deref;
 use std::sync::Arc;
 
+/// In the place of the days to a reply, if there is none.
+const NO_REPLY: u16 = u16::MAX;
+
 /// The search index; immutable. A clone shares the arrays.
 #[derive(Clone, Debug)]
 pub struct Index {
@@ -38,6 +41,8 @@ pub struct Arrays {
     pub(super) verifications: VerificationRows,
     /// The reviews without a reply, and those with one.
     pub(super) replies: [RowSet; 2],
+    /// Days from each review to its reply; [`NO_REPLY`] without one.
+    reply_days: Vec<u16>,
     /// Reviews without photos, and with photos.
     pub(super) photos: [RowSet; 2],
     pub(super) arena: Arena,
@@ -100,6 +105,7 @@ impl Index {
             verifications: VerificationRows::new(reviews),
             replies: divided(reviews, |review| review.owner_reply.is_some()),
             photos: divided(reviews, Review::has_photos),
+            reply_days: reviews.iter().map(days_to_reply).collect(),
             arena,
             words,
             tree,
@@ -185,6 +191,13 @@ impl Arrays {
         self.ratings.of_row[row.0 as usize]
     }
 
+    /// Returns the days from the review at `row`, which is below [`Arrays::len`], to the owner's reply, at most 65,534;
+    /// `None` without a reply.
+    pub fn reply_days(&self, row: Row) -> Option<u16> {
+        let days = self.reply_days[row.0 as usize];
+        if days == NO_REPLY { None } else { Some(days) }
+    }
+
     /// Returns the row of the review whose id is `id`, by binary search.
     pub fn row_of_id(&self, id: &str) -> Option<Row> {
         let at = self
@@ -235,6 +248,15 @@ impl Arrays {
     pub fn tree_bytes(&self) -> u64 {
         self.tree.as_ref().map_or(0, Tree::memory)
     }
+}
+
+/// Returns the days from a review to its reply, 0 if the reply is older; [`NO_REPLY`] without one.
+fn days_to_reply(review: &Review) -> u16 {
+    let Some(reply) = &review.owner_reply else {
+        return NO_REPLY;
+    };
+    let days = reply.date.days().saturating_sub(review.date.days());
+    u16::try_from(days).unwrap_or(u16::MAX).min(NO_REPLY - 1)
 }
 
 /// The ids of all rows.

@@ -2,6 +2,7 @@
 
 pub mod changes;
 pub mod envelope;
+pub mod figures;
 pub mod filter;
 pub mod fold;
 pub mod hints;

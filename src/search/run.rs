@@ -33,7 +33,7 @@ pub struct Page {
 
 /// Runs `query` with an exact count, an order by relevance as by date (`rank::search` has it); allocates nothing once the buffers of `scratch` are large enough.
 pub fn run(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
-    scratch.terms.work = Work::default();
+    scratch.begin();
     find_page(index, query, scratch)
 }
 
@@ -192,6 +192,11 @@ pub struct Scratch {
 }
 
 impl Scratch {
+    /// Begins a search with nothing spent.
+    pub(super) fn begin(&mut self) {
+        self.terms.work = Work::default();
+    }
+
     /// Returns the work of the current search.
     pub(super) fn work(&mut self) -> &mut Work {
         &mut self.terms.work

@@ -3,17 +3,11 @@
 use std::cmp::Reverse;
 use std::collections::HashMap;
 
-use crate::model::{Review, Row};
+use crate::model::Review;
 use crate::search::filter::VerificationSet;
 
 /// Largest number of values of a kind that are listed; further ones can still be searched.
 const LISTED_MAX: usize = 30;
-
-/// Stars of a review that an owner should answer.
-const LOW_STARS_MAX: u8 = 2;
-
-/// Largest number of such reviews without a reply that are listed.
-const UNANSWERED_LISTED_MAX: usize = 10;
 
 /// The reviews by what readers filter them by.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -34,12 +28,6 @@ pub struct Tallies {
     pub with_reply: u64,
     /// Reviews with photos.
     pub with_photos: u64,
-    /// Median number of days from a review to its reply; `None` without any.
-    pub reply_days: Option<u32>,
-    /// Reviews with one or two stars and without a reply.
-    pub low_unanswered: u64,
-    /// The newest of these.
-    pub newest_low_unanswered: Vec<Row>,
 }
 
 /// The reviews with one value.
@@ -64,10 +52,7 @@ impl Tallies {
         let mut verifications = Counter::default();
         let mut with_reply = 0;
         let mut with_photos = 0;
-        let mut reply_days: Vec<u32> = Vec::new();
-        let mut low_unanswered = 0;
-        let mut newest_low_unanswered = Vec::new();
-        for (row, review) in (0..).zip(reviews) {
+        for review in reviews {
             sources.add(&review.source, review);
             if let Some(tag) = &review.language {
                 let primary = tag.split('-').next().unwrap_or(tag);
@@ -88,16 +73,7 @@ impl Tallies {
             if review.has_photos() {
                 with_photos += 1;
             }
-            if let Some(reply) = &review.owner_reply {
-                with_reply += 1;
-                let days = reply.date.days().saturating_sub(review.date.days());
-                reply_days.push(days);
-            } else if review.rating.stars() <= LOW_STARS_MAX {
-                low_unanswered += 1;
-                if newest_low_unanswered.len() < UNANSWERED_LISTED_MAX {
-                    newest_low_unanswered.push(Row(row));
-                }
-            }
+            with_reply += u64::from(review.owner_reply.is_some());
         }
         Tallies {
             sources: sources.finish(),
@@ -108,18 +84,8 @@ impl Tallies {
             verifications: verifications.finish(),
             with_reply,
             with_photos,
-            reply_days: median(reply_days),
-            low_unanswered,
-            newest_low_unanswered,
         }
     }
-}
-
-/// Returns the median, the lower one of two.
-fn median(mut values: Vec<u32>) -> Option<u32> {
-    values.sort_unstable();
-    let middle = values.len().checked_sub(1)? / 2;
-    values.get(middle).copied()
 }
 
 /// Numbers and sums of stars by value.

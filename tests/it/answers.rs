@@ -141,3 +141,90 @@ fn every_review_comes_with_the_address_of_its_page() {
         }
     }
 }
+
+/// Counts the reviews that mention a person, and returns the figures that the file says.
+#[test]
+fn a_person_and_a_service_have_the_figures_of_their_reviews() {
+    let data = fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/data/reviews.json"));
+    let data: Value = serde_json::from_str(&data.expect("the sample")).expect("JSON");
+    let listed = answer(service(), "list_services_and_technicians", &json!({}));
+    let mut with_low_unanswered = 0;
+    for entry in listed["structuredContent"]["technicians"]
+        .as_array()
+        .expect("people")
+    {
+        let name = &entry["name"];
+        let filter = json!({"mentions_technician": name, "limit": 100});
+        let found = answer(service(), "search_reviews", &filter);
+        let found = found["structuredContent"]["reviews"]
+            .as_array()
+            .expect("reviews")
+            .clone();
+        let expected = expected_figures(&found, &data);
+        let person = answer(service(), "get_technician", &json!({"name": name}));
+        let person = &person["structuredContent"];
+        assert_eq!(person["mention_count"], found.len(), "{name}");
+        assert_eq!(
+            person["high_rating_pct"], expected["high_rating_pct"],
+            "{name}"
+        );
+        for key in [
+            "reply_count",
+            "reply_pct",
+            "median_days",
+            "low_unanswered_count",
+        ] {
+            assert_eq!(person["replies"][key], expected[key], "{name} {key}");
+        }
+        for key in [
+            "high_rating_pct",
+            "reply_pct",
+            "median_days",
+            "low_unanswered_count",
+        ] {
+            assert_eq!(entry[key], expected[key], "{name} {key} in the list");
+        }
+        assert_eq!(entry["rating_value"], person["rating_value"], "{name}");
+        let unanswered = person["replies"]["low_unanswered"]
+            .as_array()
+            .expect("a list");
+        with_low_unanswered += unanswered.len();
+    }
+    assert!(with_low_unanswered > 0, "no low rating is listed");
+    let service_figures = answer(service(), "get_service", &json!({"service": "probate"}));
+    let replies = &service_figures["structuredContent"]["replies"];
+    assert!(replies["reply_pct"].is_f64(), "{replies}");
+}
+
+/// Computes the figures of the reviews with these ids from the file.
+fn expected_figures(reviews: &[Value], file: &Value) -> Value {
+    let mut high = 0;
+    let mut days: Vec<i64> = Vec::new();
+    let mut low_unanswered = 0;
+    for review in reviews {
+        let all = file["reviews"].as_array().expect("reviews");
+        let whole = all.iter().find(|whole| whole["id"] == review["id"]);
+        let whole = whole.expect("a review of the file");
+        let stars = whole["rating"].as_u64().expect("stars");
+        high += u64::from(stars >= 4);
+        match whole["owner_reply"]["date"].as_str() {
+            Some(date) => days.push(day(date) - day(whole["date"].as_str().expect("a date"))),
+            None => low_unanswered += u64::from(stars <= 2),
+        }
+    }
+    days.sort_unstable();
+    let percent = |part: usize| (part as f64 * 1_000.0 / reviews.len() as f64).round() / 10.0;
+    json!({
+        "high_rating_pct": percent(high as usize),
+        "reply_count": days.len(),
+        "reply_pct": percent(days.len()),
+        "median_days": days.get(days.len().saturating_sub(1) / 2),
+        "low_unanswered_count": low_unanswered,
+    })
+}
+
+/// Returns the number of a day.
+fn day(date: &str) -> i64 {
+    let date = reviewd::wire::date::parse_date(date.as_bytes()).expect("a date");
+    i64::from(date.days())
+}

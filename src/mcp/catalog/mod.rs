@@ -22,7 +22,7 @@ use crate::snapshot::Snapshot;
 pub(crate) use card::{AI_CATALOG, SERVER_CARD, ai_catalog, server_card};
 pub(super) use insights::{SECTIONS, percent};
 pub(super) use names::Named;
-pub(super) use ratings::figures as rating_figures;
+pub(super) use ratings::{distribution, mean, percent_of, replies};
 
 /// The lists, the introduction and the prepared responses for one snapshot.
 #[derive(Debug)]

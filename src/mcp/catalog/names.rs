@@ -2,13 +2,21 @@
 
 use serde_json::{Value, json};
 
+use super::ratings::{mean, percent_of};
 use crate::model::insights::Insights;
 use crate::model::{BusinessTechnician, Concept, Technician};
-use crate::search::filter::{Filter, Query, Sort};
+use crate::search::figures::ReviewFigures;
+use crate::search::filter::Filter;
 use crate::search::fold::fold;
 use crate::search::query::Parameter;
-use crate::search::run::{Scratch, run};
+use crate::search::run::Scratch;
 use crate::snapshot::Snapshot;
+
+/// Largest number of names of each kind in the list.
+const NAMES_MAX: usize = 500;
+
+/// Largest number of names of each kind with all figures: more names are better than more figures of the rare ones.
+const NAMES_WITH_FIGURES_MAX: usize = 60;
 
 /// A person, service or aspect that tools find by name.
 #[derive(Debug)]
@@ -86,32 +94,42 @@ fn of_concept(concept: &Concept) -> Named {
     Named::new(&concept.id, found_by.chain(&concept.phrases), value)
 }
 
-/// Returns every name that a filter accepts, with the number of reviews that mention it.
+/// Returns every name that a filter accepts, with figures of the reviews that mention it.
 pub(super) fn list(
     snapshot: &Snapshot,
     aspects: &[Named],
     technicians: &[Named],
     services: &[Named],
 ) -> Value {
-    let mut scratch = Scratch::default();
-    let mut counted = |entries: &[Named], parameter| -> Vec<Value> {
-        let counted = entries.iter().take(NAMES_MAX).map(|named| {
-            let query = Query::new(named.filter(parameter), Sort::Newest, 1);
-            let mut value = named.value.clone();
-            value["mention_count"] = run(&snapshot.index, &query, &mut scratch).matched.into();
-            value
-        });
-        counted.collect()
-    };
     let aspects = aspects.iter().take(NAMES_MAX).map(|aspect| &aspect.value);
     let areas = snapshot.taxonomy.service_areas.iter().take(NAMES_MAX);
     json!({
-        "services": counted(services, Parameter::MentionsService),
-        "technicians": counted(technicians, Parameter::MentionsTechnician),
+        "services": with_figures(snapshot, services, Parameter::MentionsService),
+        "technicians": with_figures(snapshot, technicians, Parameter::MentionsTechnician),
         "aspects": aspects.collect::<Vec<_>>(),
         "service_areas": areas.map(|area| &area.label).collect::<Vec<_>>(),
     })
 }
 
-/// Largest number of names of each kind in the list.
-const NAMES_MAX: usize = 500;
+/// Returns the entries with the number of reviews that mention them; the first ones also with the mean of these, the share
+/// with four or five stars, and how the owner answers them.
+fn with_figures(snapshot: &Snapshot, entries: &[Named], parameter: Parameter) -> Vec<Value> {
+    let mut scratch = Scratch::default();
+    let mut values = Vec::new();
+    for (at, named) in entries.iter().take(NAMES_MAX).enumerate() {
+        let filter = named.filter(parameter);
+        let figures = ReviewFigures::of(&snapshot.index, &filter, &mut scratch);
+        let mut value = named.value.clone();
+        value["mention_count"] = figures.count().into();
+        if at < NAMES_WITH_FIGURES_MAX {
+            let count = figures.count();
+            value["rating_value"] = json!(mean(figures.stars));
+            value["high_rating_pct"] = json!(percent_of(figures.high_ratings(), count));
+            value["reply_pct"] = json!(percent_of(figures.with_reply, count));
+            value["median_days"] = json!(figures.reply_days);
+            value["low_unanswered_count"] = json!(figures.low_unanswered);
+        }
+        values.push(value);
+    }
+    values
+}

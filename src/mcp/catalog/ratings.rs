@@ -4,54 +4,69 @@
 use serde_json::{Value, json};
 
 use crate::model::Row;
+use crate::search::figures::ReviewFigures;
+use crate::search::filter::Filter;
+use crate::search::run::Scratch;
 use crate::snapshot::Snapshot;
+
+/// Largest number of years in a summary.
+const YEARS_MAX: usize = 100;
+
+/// The reviews of one year.
+struct Year {
+    year: u16,
+    /// How many have each number of stars, from one to five.
+    stars: [u64; 5],
+}
 
 /// Returns the aggregate rating, as in `/reviews.json`, and the figures of each year, newest first.
 pub(super) fn summary(snapshot: &Snapshot) -> Value {
-    let mut all = [0; 5];
-    let mut years: Vec<(u16, [u64; 5])> = Vec::new();
-    for row in (0..snapshot.len()).map(Row) {
-        let year = snapshot.index.date(row).year();
-        let at = usize::from(snapshot.index.rating(row).stars()) - 1;
-        if years.last().is_none_or(|(last, _)| *last != year) {
-            years.push((year, [0; 5]));
-        }
-        if let Some((_, counts)) = years.last_mut() {
-            counts[at] += 1;
-        }
-        all[at] += 1;
-    }
-    let of_year = |(year, counts): &(u16, [u64; 5])| {
-        let (rating_value, distribution) = figures(*counts);
-        json!({
+    let index = &snapshot.index;
+    let figures = ReviewFigures::of(index, &Filter::default(), &mut Scratch::default());
+    let mut by_year = Vec::new();
+    for Year { year, stars } in years(snapshot).iter().take(YEARS_MAX) {
+        by_year.push(json!({
             "year": year,
-            "rating_count": counts.iter().sum::<u64>(),
-            "rating_value": rating_value,
-            "distribution": distribution,
-        })
-    };
-    let (rating_value, distribution) = figures(all);
+            "rating_count": stars.iter().sum::<u64>(),
+            "rating_value": mean(*stars),
+            "distribution": distribution(*stars),
+        }));
+    }
     json!({
         "aggregate_rating": {
-            "rating_value": rating_value,
+            "rating_value": mean(figures.stars),
             "review_count": snapshot.with_text,
             "rating_count": snapshot.len(),
             "best_rating": 5,
             "worst_rating": 1,
-            "distribution": distribution,
+            "distribution": distribution(figures.stars),
         },
-        "by_year": years.iter().take(YEARS_MAX).map(of_year).collect::<Vec<_>>(),
-        "replies": replies(snapshot),
+        "by_year": by_year,
+        "replies": replies(snapshot, &figures),
     })
 }
 
+/// Counts the ratings of each year, the newest first.
+fn years(snapshot: &Snapshot) -> Vec<Year> {
+    let mut years: Vec<Year> = Vec::new();
+    for row in (0..snapshot.len()).map(Row) {
+        let year = snapshot.index.date(row).year();
+        if years.last().is_none_or(|last| last.year != year) {
+            let stars = [0; 5];
+            years.push(Year { year, stars });
+        }
+        let at = usize::from(snapshot.index.rating(row).stars()) - 1;
+        if let Some(last) = years.last_mut() {
+            last.stars[at] += 1;
+        }
+    }
+    years
+}
+
 /// Returns how the owner answers, and the newest reviews with one or two stars that have no answer.
-fn replies(snapshot: &Snapshot) -> Value {
-    let tallies = &snapshot.tallies;
-    let reviews = f64::from(snapshot.len());
-    let share = (tallies.with_reply as f64 * 1_000.0 / reviews).round() / 10.0;
+pub(crate) fn replies(snapshot: &Snapshot, figures: &ReviewFigures) -> Value {
     let mut unanswered = Vec::new();
-    for row in &tallies.newest_low_unanswered {
+    for row in &figures.newest_low_unanswered {
         let id = snapshot.index.id(*row);
         unanswered.push(json!({
             "id": id,
@@ -61,25 +76,32 @@ fn replies(snapshot: &Snapshot) -> Value {
         }));
     }
     json!({
-        "reply_count": tallies.with_reply,
-        "reply_pct": share.is_finite().then_some(share),
-        "median_days": tallies.reply_days,
-        "low_unanswered_count": tallies.low_unanswered,
+        "reply_count": figures.with_reply,
+        "reply_pct": percent_of(figures.with_reply, figures.count()),
+        "median_days": figures.reply_days,
+        "low_unanswered_count": figures.low_unanswered,
         "low_unanswered": unanswered,
     })
 }
 
-/// Returns the mean and the distribution of `counts`, the number of reviews for each rating from 1 to 5; the mean in
-/// hundredths, rounded half up as in the documents, and null without reviews.
-pub(crate) fn figures(counts: [u64; 5]) -> (Value, Value) {
-    let reviews: u64 = counts.iter().sum();
-    let stars: u64 = (1..).zip(counts).map(|(stars, count)| stars * count).sum();
-    let hundredths = (200 * stars + reviews).checked_div(2 * reviews);
-    let mean = hundredths.map(|hundredths| hundredths as f64 / 100.0);
-    let [one, two, three, four, five] = counts;
-    let distribution = json!({"1": one, "2": two, "3": three, "4": four, "5": five});
-    (json!(mean), distribution)
+/// Returns the mean of `stars`, the number of reviews for each rating from 1 to 5, in hundredths, rounded half up as in
+/// the documents; `None` without reviews.
+pub(crate) fn mean(stars: [u64; 5]) -> Option<f64> {
+    let reviews: u64 = stars.iter().sum();
+    let sum: u64 = (1..).zip(stars).map(|(stars, count)| stars * count).sum();
+    let hundredths = (200 * sum + reviews).checked_div(2 * reviews)?;
+    Some(hundredths as f64 / 100.0)
 }
 
-/// Largest number of years in a summary.
-const YEARS_MAX: usize = 100;
+/// Returns `stars`, the number of reviews for each rating from 1 to 5, by rating.
+pub(crate) fn distribution([one, two, three, four, five]: [u64; 5]) -> Value {
+    json!({"1": one, "2": two, "3": three, "4": four, "5": five})
+}
+
+/// Returns how many per cent of `all` are in `part`, with one decimal place; `None` if there are none.
+pub(crate) fn percent_of(part: u64, all: u64) -> Option<f64> {
+    if all == 0 {
+        return None;
+    }
+    Some((part as f64 * 1_000.0 / all as f64).round() / 10.0)
+}

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::Members;
 use super::arguments::Arguments;
 use super::lookup::find;
-use crate::mcp::catalog::{Catalog, Named, SECTIONS, percent, rating_figures};
+use crate::mcp::catalog::{Catalog, Named, SECTIONS, distribution, mean, percent};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{fit_with, fit_within};
 use crate::model::Rating;
@@ -108,13 +108,12 @@ fn period(catalog: &Catalog, since: Date, until: Date, work: &mut RequestWork) -
             }));
         }
     }
-    let (rating_value, distribution) = rating_figures(stars);
     json!({
         "since": since.to_string(),
         "until": until.to_string(),
         "rating_count": stars.iter().sum::<u64>(),
-        "rating_value": rating_value,
-        "distribution": distribution,
+        "rating_value": mean(stars),
+        "distribution": distribution(stars),
         "aspects": aspects,
     })
 }

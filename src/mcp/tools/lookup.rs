@@ -4,16 +4,19 @@ use serde_json::json;
 
 use super::Members;
 use super::arguments::{Arguments, FoundByName};
-use crate::mcp::catalog::{Catalog, rating_figures};
+use crate::mcp::catalog::{Catalog, distribution, mean, percent_of, replies};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{add_text, fit_with};
-use crate::model::{Rating, Row};
-use crate::search::filter::{Filter, Query, RatingSet, Sort};
+use crate::model::Row;
+use crate::search::figures::ReviewFigures;
 use crate::search::issue::Issues;
 use crate::search::query::Parameter;
 use crate::search::resolved::{ResolvedParameter, push_resolved_names};
-use crate::search::run::{Page, Scratch, run};
+use crate::search::run::Scratch;
 use crate::snapshot::StoredReview;
+
+/// Bytes of the newest reviews after which no further one is listed, so that the figures have room.
+const NEWEST_BYTES_MAX: usize = 12_000;
 
 /// Returns one complete review, with the address of its page.
 pub(super) fn get_review(
@@ -117,7 +120,7 @@ pub(super) fn find<'c>(
     found.ok_or_else(Issues::default)
 }
 
-/// Returns the entry with the number, ratings and dates of the reviews that mention it, and the newest three.
+/// Returns the entry with figures of the reviews that mention it, and the newest three of these.
 fn mentioned(
     catalog: &Catalog,
     argument: &'static str,
@@ -129,40 +132,24 @@ fn mentioned(
     let snapshot = &catalog.snapshot;
     let entry = found.entry;
     let mut scratch = Scratch::default();
-    let mut search = |ratings, sort, limit| -> Page {
-        let filter = entry.filter(parameter);
-        let query = Query::new(Filter { ratings, ..filter }, sort, limit);
-        let page = run(&snapshot.index, &query, &mut scratch);
-        work.total.spend(scratch.spent());
-        page
-    };
-    let newest = search(RatingSet::ALL, Sort::Newest, NEWEST_MAX);
-    let oldest = search(RatingSet::ALL, Sort::Oldest, 1);
-    let mut counts = [0u64; 5];
-    for (stars, count) in (1..).zip(&mut counts) {
-        if let Some(rating) = Rating::new(stars) {
-            *count = u64::from(search(RatingSet::only(rating), Sort::Newest, 1).matched);
-        }
-    }
-    let day = |page: &Page| {
-        let row = page.rows.first()?;
-        Some(snapshot.index.date(*row).to_string())
-    };
-    let (rating_value, distribution) = rating_figures(counts);
-    let figures = json!({
+    let figures = ReviewFigures::of(&snapshot.index, &entry.filter(parameter), &mut scratch);
+    work.total.spend(scratch.spent());
+    let value = json!({
         key: entry.value,
-        "mention_count": newest.matched,
-        "rating_value": rating_value,
-        "distribution": distribution,
-        "earliest": day(&oldest),
-        "latest": day(&newest),
+        "mention_count": figures.count(),
+        "rating_value": mean(figures.stars),
+        "high_rating_pct": percent_of(figures.high_ratings(), figures.count()),
+        "distribution": distribution(figures.stars),
+        "earliest": figures.oldest.map(|row| snapshot.index.date(row).to_string()),
+        "latest": figures.newest.first().map(|row| snapshot.index.date(*row).to_string()),
+        "replies": replies(snapshot, &figures),
     });
     let mut members = b",\"newest_reviews\":[".to_vec();
-    for (index, row) in newest.rows.iter().enumerate() {
+    for (at, row) in figures.newest.iter().enumerate() {
         if members.len() > NEWEST_BYTES_MAX {
             break;
         }
-        if index > 0 {
+        if at > 0 {
             members.push(b',');
         }
         catalog.push_listed(&mut members, *row);
@@ -170,11 +157,5 @@ fn mentioned(
     members.push(b']');
     let told = ResolvedParameter::told(argument, found.resolved);
     push_resolved_names(&mut members, told.as_slice());
-    fit_with(figures, &members)
+    fit_with(value, &members)
 }
-
-/// Bytes of the newest reviews after which no further one is listed, so that the figures have room.
-const NEWEST_BYTES_MAX: usize = 12_000;
-
-/// Number of newest reviews in the result for a person or a service.
-const NEWEST_MAX: u8 = 3;
