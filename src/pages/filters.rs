@@ -11,6 +11,9 @@ use crate::model::insights::{Aspect, Polarity};
 /// Services and people in a menu; the others are found by the mentions in the cards and by searching.
 const SERVICES_SHOWN: usize = 12;
 
+/// Menus beside the chips; if there are more, the last ones share one menu, so that a phone shows a review sooner.
+const MENUS_SHOWN: usize = 5;
+
 /// A filter in use, or one that a click switches on.
 pub(super) struct Chip {
     pub(super) label: String,
@@ -24,6 +27,26 @@ pub(super) struct Chip {
 pub(super) struct Menu {
     pub(super) label: String,
     pub(super) entries: Vec<MenuEntry>,
+}
+
+/// All menus: those with a button of their own, and those that share one.
+#[derive(Default)]
+pub(super) struct Menus {
+    pub(super) shown: Vec<Menu>,
+    pub(super) further: Vec<Menu>,
+}
+
+impl Menus {
+    fn of(mut menus: Vec<Menu>) -> Menus {
+        let mut further = Vec::new();
+        if menus.len() > MENUS_SHOWN {
+            further = menus.split_off(MENUS_SHOWN - 1);
+        }
+        Menus {
+            shown: menus,
+            further,
+        }
+    }
 }
 
 /// A value of a filter, and how many reviews have it.
@@ -114,7 +137,7 @@ impl Pages {
     }
 
     /// Returns the menus of the filters that are not in use and have at least two values.
-    pub(super) fn menus(&self, t: &Messages, given: &QueryParams) -> Vec<Menu> {
+    pub(super) fn menus(&self, t: &Messages, given: &QueryParams) -> Menus {
         let tallies = &self.snapshot.tallies;
         let mut menus = Vec::new();
         let mut stars = Vec::new();
@@ -140,26 +163,6 @@ impl Pages {
             sources.push(entry(t, given, "source", &tally.value, label, tally.count));
         }
         push_menu(&mut menus, given, "source", &t.source, sources);
-        let mut verifications = Vec::new();
-        for tally in &tallies.verifications {
-            let label = verification_label(t, &tally.value);
-            let value = &tally.value;
-            verifications.push(entry(t, given, "verified_by", value, label, tally.count));
-        }
-        push_menu(&mut menus, given, "verified_by", &t.verified, verifications);
-        let mut locations = Vec::new();
-        for tally in &tallies.locations {
-            let label = self.location_label(&tally.value).to_owned();
-            locations.push(entry(
-                t,
-                given,
-                "location",
-                &tally.value,
-                label,
-                tally.count,
-            ));
-        }
-        push_menu(&mut menus, given, "location", &t.location, locations);
         let mut services = Vec::new();
         for tally in tallies.services.iter().take(SERVICES_SHOWN) {
             let label = service_label(&self.snapshot, &tally.value).to_owned();
@@ -173,6 +176,26 @@ impl Pages {
             ));
         }
         push_menu(&mut menus, given, "mentions_service", &t.service, services);
+        let mut locations = Vec::new();
+        for tally in &tallies.locations {
+            let label = self.location_label(&tally.value).to_owned();
+            locations.push(entry(
+                t,
+                given,
+                "location",
+                &tally.value,
+                label,
+                tally.count,
+            ));
+        }
+        push_menu(&mut menus, given, "location", &t.location, locations);
+        let mut verifications = Vec::new();
+        for tally in &tallies.verifications {
+            let label = verification_label(t, &tally.value);
+            let value = &tally.value;
+            verifications.push(entry(t, given, "verified_by", value, label, tally.count));
+        }
+        push_menu(&mut menus, given, "verified_by", &t.verified, verifications);
         let mut people = Vec::new();
         for tally in tallies.people.iter().take(SERVICES_SHOWN) {
             let label = tally.value.clone();
@@ -186,7 +209,7 @@ impl Pages {
             ));
         }
         push_menu(&mut menus, given, "mentions_technician", &t.person, people);
-        menus
+        Menus::of(menus)
     }
 }
 
@@ -328,3 +351,36 @@ const OTHER_LANGUAGES: &[(&str, &str)] = &[
     ("vi", "Tiếng Việt"),
     ("zh", "中文"),
 ];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Menus with these labels.
+    fn menus(labels: &str) -> Vec<Menu> {
+        let labels = labels.split(' ').map(str::to_owned);
+        let menus = labels.map(|label| Menu {
+            label,
+            entries: Vec::new(),
+        });
+        menus.collect()
+    }
+
+    fn labels(menus: &[Menu]) -> Vec<&str> {
+        menus.iter().map(|menu| &*menu.label).collect()
+    }
+
+    #[test]
+    fn five_menus_have_buttons_of_their_own() {
+        let menus = Menus::of(menus("a b c d e"));
+        assert_eq!(labels(&menus.shown), ["a", "b", "c", "d", "e"]);
+        assert!(menus.further.is_empty());
+    }
+
+    #[test]
+    fn of_six_menus_the_last_two_share_one() {
+        let menus = Menus::of(menus("a b c d e f"));
+        assert_eq!(labels(&menus.shown), ["a", "b", "c", "d"]);
+        assert_eq!(labels(&menus.further), ["e", "f"]);
+    }
+}

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::filters::{OrderEntry, orders};
+use super::filters::{Menus, OrderEntry, orders};
 use super::form::QueryParams;
 use super::highlights::{quote, voices};
 use super::layout::rendered;
@@ -106,7 +106,7 @@ impl Pages {
         given: &'p QueryParams,
     ) -> Listing<'p> {
         let has_tools = self.stats.count >= TOOLS_FROM;
-        let mut menus = Vec::new();
+        let mut menus = Menus::default();
         let mut order: Vec<OrderEntry> = Vec::new();
         if has_tools {
             menus = self.menus(t, given);

@@ -1,6 +1,6 @@
 //! A list of reviews: the cards and how wide each is, the filters, the order, and the way to more reviews.
 
-use super::filters::{Chip, Menu, OrderEntry};
+use super::filters::{Chip, Menus, OrderEntry};
 use super::form::QueryParams;
 use super::messages::Messages;
 use super::review::ReviewView;
@@ -16,7 +16,7 @@ pub(super) struct Listing<'p> {
     pub(super) has_tools: bool,
     pub(super) given: &'p QueryParams,
     pub(super) chips: Vec<Chip>,
-    pub(super) menus: Vec<Menu>,
+    pub(super) menus: Menus,
     pub(super) orders: Vec<OrderEntry>,
     /// How many reviews match; "" on the page of all.
     pub(super) found: String,

@@ -289,6 +289,7 @@ pub(crate) struct Messages {
     pub(crate) stars_at_least: String,
     pub(crate) stars_at_most: String,
     pub(crate) filters: String,
+    pub(crate) more_filters: String,
     pub(crate) remove_filter: Pattern,
     pub(crate) found: Forms,
     pub(crate) no_match: String,

@@ -478,10 +478,11 @@ pub(super) fn excerpt(text: &str, chars_max: usize) -> String {
 
 /// Returns the letters that stand for a name.
 pub(super) fn initials(name: &str) -> String {
-    let is_letter = |letter: &char| letter.is_alphanumeric();
+    // A word that begins with a digit, as in "Client since 2024", is no part of a name.
     let mut letters = name
         .split_whitespace()
-        .filter_map(|word| word.chars().find(is_letter));
+        .filter_map(|word| word.chars().find(|letter| letter.is_alphanumeric()))
+        .filter(|letter| letter.is_alphabetic());
     let Some(first) = letters.next() else {
         return String::new();
     };
@@ -631,7 +632,8 @@ mod tests {
             ("zoë", "Z"),
             ("ليلى حدّاد", "ل"),
             ("王 小明", "王"),
-            ("\"Bo\" (2)", "B2"),
+            ("\"Bo\" (2)", "B"),
+            ("Client since 2024", "CS"),
             ("…", ""),
         ];
         for (name, expected) in names {
