@@ -107,9 +107,7 @@ pub(crate) static DOCUMENTS: [DocumentRow; 25] = [
     }),
     DocumentRow {
         by_query: ByQuery::Theme,
-        ..drawing("/badge.svg", |context| {
-            widget::badge_of_system(context).into()
-        })
+        ..drawing("/badge.svg", |context| widget::badge(context).into())
     },
     drawing("/badge.svg?theme=light", |context| {
         widget::light_badge(context).into()
@@ -124,7 +122,9 @@ pub(crate) static DOCUMENTS: [DocumentRow; 25] = [
             widget::render_newest(context).into()
         })
     },
-    file("/widget.css", CSS, |_| widget::STYLESHEET.into()),
+    file("/widget.css", CSS, |context| {
+        widget::stylesheet(context).into()
+    }),
     file("/widget.js", SCRIPT, |_| widget::script().into()),
     DocumentRow {
         shows_insights: true,

@@ -2,9 +2,10 @@
 
 use askama::Template;
 
-use super::PageContext;
 use super::api::{Group, Operation, OperationParameter, plain};
-use super::layout::{Layout, rendered};
+use super::layout::{Frame, rendered};
+use super::messages::{Language, Messages};
+use super::{PageContext, text as filters};
 
 /// A working subscriber; continuous integration runs it.
 const SUBSCRIBER: &str = include_str!("assets/subscriber.py");
@@ -13,15 +14,23 @@ pub(crate) fn render(context: &PageContext<'_>) -> String {
     let layout = &context.pages.layout;
     let interface = &context.interface;
     let base_url = context.base_url();
-    let (files, groups): (Vec<_>, Vec<_>) = interface.groups().partition(|one| one.id == FILES);
-    let files = files.iter().flat_map(|group| &group.operations);
+    let mut groups = Vec::new();
+    let mut files = Vec::new();
+    for group in interface.groups() {
+        if group.id == FILES {
+            files.extend(group.operations.iter().map(|operation| operation.path));
+        } else {
+            groups.push(group);
+        }
+    }
     rendered(&Developers {
-        layout,
+        frame: Frame::english(layout),
+        t: Language::DEFAULT.messages(),
         title: format!("For developers – Reviews of {}", layout.title),
         base_url,
         version: interface.version(),
         groups,
-        files: files.map(|operation| operation.path).collect(),
+        files,
         etag: context.snapshot().reviews.etag.as_str(),
         subscriber: SUBSCRIBER.replace("{base_url}", base_url),
     })
@@ -42,27 +51,34 @@ struct FormField<'d> {
 impl Operation<'_> {
     /// Returns the example as a program in `language`.
     fn sample(&self, language: &str, base_url: &str) -> String {
-        let url = &format!("{base_url}{}", self.target);
         rendered(&Sample {
             language,
-            url,
+            url: &format!("{base_url}{}", self.target),
             operation: self,
         })
     }
 
     /// Returns the fields of the form, filled in with the example.
-    fn fields(&self) -> impl Iterator<Item = FormField<'_>> {
-        let field = |name, value, values| FormField {
+    fn fields(&self) -> Vec<FormField<'_>> {
+        let mut fields = Vec::new();
+        for parameter in &self.parameters {
+            if parameter.location != "header" {
+                fields.push(self.field(parameter.name, &parameter.example, parameter.values()));
+            }
+        }
+        for (name, value) in &self.form {
+            fields.push(self.field(name, value, String::new()));
+        }
+        fields
+    }
+
+    fn field<'d>(&self, name: &'d str, value: &'d str, values: String) -> FormField<'d> {
+        FormField {
             id: format!("{}-{name}", self.id),
             name,
             values,
             value,
-        };
-        let parameters = self.parameters.iter();
-        let sendable = parameters.filter(|parameter| parameter.location != "header");
-        let sendable = sendable.map(move |one| field(one.name, &*one.example, one.values()));
-        let form = self.form.iter();
-        sendable.chain(form.map(move |(name, value)| field(*name, *value, String::new())))
+        }
     }
 
     /// The form's action, used without the script.
@@ -81,23 +97,31 @@ impl OperationParameter<'_> {
     /// Describes the allowed values of the parameter.
     fn values(&self) -> String {
         let schema = self.schema;
-        let bound = |key: &str| plain(&schema[key]);
         if schema.get("minimum").is_some() {
-            let default = schema.get("default");
-            let default = default.map_or_else(String::new, |one| format!("; default {one}"));
-            format!("{} to {}{default}", bound("minimum"), bound("maximum"))
-        } else if schema["format"] == "date" {
-            "YYYY-MM-DD".to_owned()
-        } else if schema.get("maxLength").is_some() {
-            format!("at most {} bytes", bound("maxLength"))
-        } else if let Some(words) = schema.get("enum").or(schema.get("examples")) {
-            let words = words.as_array().into_iter().flatten();
-            words.map(plain).collect::<Vec<_>>().join(", ")
-        } else if schema["type"] == "boolean" {
-            "true or false".to_owned()
-        } else {
-            "text".to_owned()
+            let mut range = format!(
+                "{} to {}",
+                plain(&schema["minimum"]),
+                plain(&schema["maximum"])
+            );
+            if let Some(default) = schema.get("default") {
+                range.push_str(&format!("; default {default}"));
+            }
+            return range;
         }
+        if schema["format"] == "date" {
+            return "YYYY-MM-DD".to_owned();
+        }
+        if schema.get("maxLength").is_some() {
+            return format!("at most {} bytes", plain(&schema["maxLength"]));
+        }
+        if let Some(words) = schema.get("enum").or(schema.get("examples")) {
+            let words = words.as_array().into_iter().flatten();
+            return words.map(plain).collect::<Vec<_>>().join(", ");
+        }
+        if schema["type"] == "boolean" {
+            return "true or false".to_owned();
+        }
+        "text".to_owned()
     }
 }
 
@@ -115,7 +139,8 @@ struct Sample<'p> {
 #[derive(Template)]
 #[template(path = "developers.html")]
 struct Developers<'p> {
-    layout: &'p Layout,
+    frame: Frame<'p>,
+    t: &'static Messages,
     title: String,
     base_url: &'p str,
     version: &'p str,

@@ -1,4 +1,4 @@
-//! The parts that all pages share, rendered once per snapshot: business header, rating and footer; and the error page.
+//! The parts that all pages share: the frame around their content, with the rating and the footer; and the error page.
 
 use askama::Template;
 use sha2::{Digest, Sha256};
@@ -7,16 +7,14 @@ use super::form::QueryParams;
 use super::logo::LogoImage;
 use super::messages::{Language, Messages};
 use super::rating::RatingStats;
-use super::text::{
-    address_line, day, encoded, link, mailbox, telephone, verification, verifier, without_direction,
-};
+use super::text::{encoded, verifier, without_direction};
 use super::{PageLanguage, Pages, text as filters, theme};
-use crate::model::{Business, platform};
+use crate::model::platform;
 use crate::snapshot::{Snapshot, Verifications};
 use crate::wire::date::Date;
 use crate::wire::text::hex;
 
-/// The styles of the documentation.
+/// The styles that only the documentation has.
 pub(crate) const STYLESHEET: &str = include_str!("assets/page.css");
 /// Copies and sends the examples of `/developers`; the page can be read without it.
 pub(crate) const DEVELOPERS_SCRIPT: &str = include_str!("assets/developers.js");
@@ -51,8 +49,6 @@ pub(super) struct Layout {
     pub(super) base_url: String,
     pub(super) stylesheet_version: String,
     pub(super) developers_version: String,
-    pub(super) masthead: String,
-    pub(super) footer: String,
 }
 
 impl Layout {
@@ -76,13 +72,6 @@ impl Layout {
             base_url: snapshot.base_url.clone(),
             stylesheet_version: version(STYLESHEET),
             developers_version: version(DEVELOPERS_SCRIPT),
-            masthead: rendered(&Masthead::of(business)),
-            footer: rendered(&Footer {
-                disclaimer: snapshot.disclaimer.as_deref(),
-                day: day(snapshot.updated_at.date()),
-                date: snapshot.updated_at.date().to_string(),
-                verification: verification(snapshot),
-            }),
         }
     }
 }
@@ -104,6 +93,8 @@ pub(super) struct Frame<'p> {
     pub(super) lang: String,
     /// The other parameters of the page's own query, for links to it in other languages: "" or `rating=5&`.
     pub(super) query: String,
+    /// Whether the page exists in all languages.
+    pub(super) has_languages: bool,
 }
 
 impl<'p> Frame<'p> {
@@ -117,6 +108,15 @@ impl<'p> Frame<'p> {
             t: language.chosen.messages(),
             lang,
             query: String::new(),
+            has_languages: true,
+        }
+    }
+
+    /// Returns the frame of a page that exists in English only.
+    pub(super) fn english(layout: &'p Layout) -> Frame<'p> {
+        Frame {
+            has_languages: false,
+            ..Frame::new(layout, PageLanguage::of(Language::DEFAULT))
         }
     }
 
@@ -197,42 +197,6 @@ pub(super) fn rendered(template: &impl Template) -> String {
 /// The first 8 hexadecimal digits of the SHA-256 of a file.
 fn version(file: &str) -> String {
     hex(&Sha256::digest(file.as_bytes())[..4])
-}
-
-#[derive(Template)]
-#[template(path = "masthead.html")]
-struct Masthead<'b> {
-    business: &'b Business,
-    website: Option<&'b str>,
-    website_name: &'b str,
-    telephone: String,
-    mailbox: String,
-    address: String,
-}
-
-impl<'b> Masthead<'b> {
-    fn of(business: &'b Business) -> Masthead<'b> {
-        let website = link(&business.url);
-        let name = website.unwrap_or_default();
-        let name = name.split_once("://").map_or(name, |(_, rest)| rest);
-        Masthead {
-            business,
-            website,
-            website_name: name.trim_end_matches('/').trim_start_matches("www."),
-            telephone: telephone(&business.telephone),
-            mailbox: mailbox(&business.email),
-            address: address_line(business),
-        }
-    }
-}
-
-#[derive(Template)]
-#[template(path = "footer.html")]
-struct Footer<'s> {
-    disclaimer: Option<&'s str>,
-    day: String,
-    date: String,
-    verification: String,
 }
 
 #[derive(Template)]

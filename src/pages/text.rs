@@ -1,4 +1,4 @@
-//! Formats numbers, days, links, names and addresses for readers.
+//! Formats numbers, links and names for readers.
 
 #![allow(
     unreachable_pub,
@@ -7,11 +7,11 @@
 
 use std::fmt::Display;
 
+use askama::filters::{Html, Safe, escape};
 use askama::{Result, Values};
 
-use crate::model::{Business, Row, Verification, platform};
+use crate::model::{Row, Verification, platform};
 use crate::snapshot::{Snapshot, Verifications};
-use crate::wire::date::Date;
 use crate::wire::text::push_percent;
 
 /// Returns `number` with commas between thousands.
@@ -91,17 +91,6 @@ pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
     format!("{} {}", count(number), if number == 1 { one } else { many })
 }
 
-/// Returns a day in a form that is read the same in every country: `4 Mar 2026`.
-pub(super) fn day(date: Date) -> String {
-    let month = MONTHS[usize::from(date.month()) - 1];
-    format!("{} {month} {}", date.day(), date.year())
-}
-
-/// The months, short.
-pub(super) const MONTHS: [&str; 12] = [
-    "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
-];
-
 /// Returns `url` if its scheme may become a link: http, https, mailto or tel.
 pub(super) fn link(url: &str) -> Option<&str> {
     let (scheme, _) = url.split_once(':')?;
@@ -143,6 +132,21 @@ pub(super) fn encoded(prefix: &str, value: &str) -> String {
 #[askama::filter_fn]
 pub(super) fn in_line<T: Display>(value: T, _: &dyn Values) -> Result<String> {
     Ok(without_direction(&value.to_string()))
+}
+
+/// Writes a text of the interface's description as HTML: what stands between backticks is code.
+#[askama::filter_fn]
+pub(super) fn with_code<T: Display>(value: T, _: &dyn Values) -> Result<Safe<String>> {
+    let mut html = String::new();
+    for (at, part) in value.to_string().split('`').enumerate() {
+        let part = escape(part, Html)?;
+        if at % 2 == 1 {
+            html.push_str(&format!("<code>{}</code>", part.0));
+        } else {
+            html.push_str(&part.0.to_string());
+        }
+    }
+    Ok(Safe(html))
 }
 
 /// Returns whether a character is a bidirectional embedding, override or isolate, or ends one (Unicode Annex 9).
@@ -195,16 +199,6 @@ pub(super) fn people(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
     let known = snapshot.taxonomy.technicians.iter();
     let listed = listed.map(|person| &*person.name);
     listed.chain(known.map(|person| &*person.name))
-}
-
-/// Returns the postal address in one line; parts that are empty are left out.
-pub(super) fn address_line(business: &Business) -> String {
-    let address = &business.address;
-    let region = format!("{} {}", address.region, address.postal_code);
-    let (street, locality) = (&*address.street_address, &*address.locality);
-    let parts = [street, locality, &region, &address.country].map(str::trim);
-    let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.collect::<Vec<_>>().join(", ")
 }
 
 /// The first rows, at most `count_max`.

@@ -1,7 +1,10 @@
-//! The owner's colors, corners and typefaces, as rules that follow the stylesheet, and after them the owner's own rules.
+//! The owner's colors, corners and typefaces, as rules that follow the stylesheet of the pages and that of the frame, for
+//! the badge, and as values for the element. After those of the pages come the owner's own rules.
 //!
 //! The accent is repaired: its lightness in OKLCH changes, and nothing else, until it has a contrast of 4.5 with the cards
 //! and the ground of the page (WCAG 2.2, 1.4.3), in the light scheme and in the dark one separately.
+
+use serde::Serialize;
 
 use crate::model::site::{Color, Font, Scheme, Site};
 
@@ -11,6 +14,11 @@ const CONTRAST_MIN: f64 = 4.5;
 /// Colors of the cards and the ground, as in the stylesheet.
 const LIGHT_GROUNDS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0xf6, 0xf6, 0xf3)];
 const DARK_GROUNDS: [Color; 2] = [rgb(0x19, 0x1e, 0x22), rgb(0x11, 0x14, 0x17)];
+
+/// The grounds of other sites that an accent of the element can be read on: from white to a light grey, and from black to
+/// a dark grey. Our choice: most pages have such a ground, and what the page sets itself wins.
+const ELEMENT_LIGHT_GROUNDS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0xe8, 0xe8, 0xe4)];
+const ELEMENT_DARK_GROUNDS: [Color; 2] = [rgb(0x00, 0x00, 0x00), rgb(0x2d, 0x35, 0x3a)];
 
 /// Text on the accent: the one with more contrast is used.
 const INKS: [Color; 2] = [rgb(0xff, 0xff, 0xff), rgb(0x0d, 0x1b, 0x19)];
@@ -58,6 +66,68 @@ pub(super) fn stylesheet(base: &str, site: &Site) -> String {
         sheet.push_str(theme);
     }
     sheet
+}
+
+/// Returns the stylesheet of the frame with the owner's choices. The scheme is not among them: the page names it.
+pub(super) fn frame_stylesheet(base: &str, site: &Site) -> String {
+    let mut sheet = base.to_owned();
+    if let Some(accent) = site.accent {
+        let light = hex_color(repaired(accent, &LIGHT_GROUNDS, false));
+        let dark = hex_color(repaired(accent, &DARK_GROUNDS, true));
+        sheet.push_str(&format!(
+            ":root {{ --accent: {light}; }}\n\
+             {DARK_MEDIA} {{ :root:not([data-theme]) {{ --accent: {dark}; }} }}\n\
+             [data-theme=dark] {{ --accent: {dark}; }}\n"
+        ));
+    }
+    if let Some(radius) = site.radius {
+        sheet.push_str(&format!(":root {{ --radius: {radius}px; }}\n"));
+    }
+    if let Some((text, _)) = stacks(site.font) {
+        sheet.push_str(&format!(":root {{ --font: {text}; }}\n"));
+    }
+    sheet
+}
+
+/// Returns the theme of the frame and of the badge if a request names none; `None` follows the visitor's system.
+pub(super) fn default_theme(site: &Site) -> Option<&'static str> {
+    match site.scheme {
+        Scheme::Auto => None,
+        Scheme::Light => Some("light"),
+        Scheme::Dark => Some("dark"),
+    }
+}
+
+/// Returns the typefaces of the badge.
+pub(super) fn badge_font(site: &Site) -> &'static str {
+    stacks(site.font).map_or(SYSTEM, |(text, _)| text)
+}
+
+/// What the element takes from the owner's choices. Its typeface and its text are those of the page around it.
+#[derive(Debug, Serialize)]
+pub(super) struct ElementLook {
+    accent: Option<ElementAccent>,
+    /// Pixels.
+    radius: Option<u8>,
+}
+
+/// The accent for a page with dark text on light ground, and for the opposite.
+#[derive(Debug, Serialize)]
+struct ElementAccent {
+    light: String,
+    dark: String,
+}
+
+impl ElementLook {
+    pub(super) fn of(site: &Site) -> ElementLook {
+        ElementLook {
+            accent: site.accent.map(|accent| ElementAccent {
+                light: hex_color(repaired(accent, &ELEMENT_LIGHT_GROUNDS, false)),
+                dark: hex_color(repaired(accent, &ELEMENT_DARK_GROUNDS, true)),
+            }),
+            radius: site.radius,
+        }
+    }
 }
 
 /// The value of `<meta name="color-scheme">`.
@@ -259,6 +329,30 @@ mod tests {
         let sheet = stylesheet("body {}\n", &site);
         assert!(sheet.starts_with("body {}\n@media screen"), "{sheet}");
         assert!(sheet.ends_with("\nh1 { color: red }"), "{sheet}");
+    }
+
+    #[test]
+    fn the_frame_has_the_owners_accent_in_each_theme() {
+        let site = Site {
+            accent: Color::parse("#1f5f58"),
+            radius: Some(4),
+            font: Font::Serif,
+            ..Site::default()
+        };
+        let sheet = frame_stylesheet("body {}\n", &site);
+        assert!(
+            sheet.starts_with("body {}\n:root { --accent: #1f5f58; }\n"),
+            "{sheet}"
+        );
+        let dark = hex_color(repaired(rgb(0x1f, 0x5f, 0x58), &DARK_GROUNDS, true));
+        let rule = format!("[data-theme=dark] {{ --accent: {dark}; }}");
+        assert!(sheet.contains(&rule), "{sheet}");
+        assert!(sheet.contains(":root { --radius: 4px; }"), "{sheet}");
+        assert!(
+            sheet.contains(&format!(":root {{ --font: {SERIF}; }}")),
+            "{sheet}"
+        );
+        assert_eq!(frame_stylesheet("body {}\n", &Site::default()), "body {}\n");
     }
 
     #[test]

@@ -9,6 +9,7 @@ use super::rating::RatingStats;
 use super::review::{ReviewView, read_newest};
 use super::search::PageQuery;
 use super::text::{counted, without_direction};
+use super::theme::{badge_font, default_theme, frame_stylesheet};
 use super::{PageContext, PageLanguage, Pages, text as filters};
 use crate::model::Rating;
 use crate::search::filter::{Query, RatingSet};
@@ -18,8 +19,8 @@ use crate::search::run;
 use crate::snapshot::Snapshot;
 use crate::wire::form::pairs;
 
-/// The styles of the framed page.
-pub(crate) const STYLESHEET: &str = include_str!("assets/widget.css");
+/// The styles of the framed page, without the owner's.
+const STYLESHEET: &str = include_str!("assets/widget.css");
 /// The custom element, and its styles.
 const SCRIPT: &str = include_str!("assets/widget.js");
 const ELEMENT_STYLESHEET: &str = include_str!("assets/widget-element.css");
@@ -27,6 +28,11 @@ pub(crate) const FAVICON: &str = include_str!("assets/favicon.svg");
 
 /// Default number of reviews in the frame.
 const NEWEST_MAX: u32 = 5;
+
+/// Returns the styles of the framed page.
+pub(crate) fn stylesheet(context: &PageContext<'_>) -> String {
+    frame_stylesheet(STYLESHEET, &context.snapshot().site)
+}
 
 /// Returns the script of the custom element with its styles, without comments and indentation.
 pub(crate) fn script() -> String {
@@ -69,7 +75,7 @@ impl Pages {
         let rows = page.rows.iter();
         let reviews = rows.map(|row| ReviewView::read(&self.snapshot, *row));
         rendered(&Widget {
-            theme: theme(raw),
+            theme: theme(raw).or(default_theme(&self.snapshot.site)),
             reviews: reviews.collect(),
             note: stars_note(language.chosen.messages(), &query),
             ..self.frame(language)
@@ -84,7 +90,7 @@ impl Pages {
         errors: Vec<String>,
     ) -> String {
         rendered(&Widget {
-            theme: theme(raw),
+            theme: theme(raw).or(default_theme(&self.snapshot.site)),
             errors,
             ..self.frame(language)
         })
@@ -168,7 +174,7 @@ impl<'p> Widget<'p> {
             all: t.counted(&t.read_all, stats.count),
             note: None,
             disclaimer: snapshot.disclaimer.as_deref().unwrap_or_default(),
-            theme: None,
+            theme: default_theme(&snapshot.site),
             reviews: Vec::new(),
             errors: Vec::new(),
         }
@@ -179,39 +185,53 @@ impl<'p> Widget<'p> {
 const LIGHT: &str = ".card{fill:#fff;stroke:#d9d5cc}.strong{fill:#1d2429}.soft{fill:#59626a}.on{fill:#b3730b}.off{fill:#ddd8ce}";
 const DARK: &str = ".card{fill:#1b2024;stroke:#3a4248}.strong{fill:#f1efea}.soft{fill:#aab2b8}.on{fill:#e9b04a}.off{fill:#444c52}";
 
-/// Draws the badge in the theme that the reader's system prefers.
-pub(crate) fn badge_of_system(context: &PageContext<'_>) -> String {
-    let style = format!("{LIGHT}@media(prefers-color-scheme:dark){{{DARK}}}");
-    draw_badge(&context.pages.stats, &style)
+/// Radius of the corners of the badge in pixels, if the owner names none.
+const BADGE_RADIUS: u8 = 7;
+/// The largest one: half of its height.
+const BADGE_RADIUS_MAX: u8 = 15;
+
+/// Draws the badge in the owner's theme, or else in that of the reader's system.
+pub(crate) fn badge(context: &PageContext<'_>) -> String {
+    draw_badge(context, default_theme(&context.snapshot().site))
 }
 
 pub(crate) fn light_badge(context: &PageContext<'_>) -> String {
-    draw_badge(&context.pages.stats, LIGHT)
+    draw_badge(context, Some("light"))
 }
 
 pub(crate) fn dark_badge(context: &PageContext<'_>) -> String {
-    draw_badge(&context.pages.stats, DARK)
+    draw_badge(context, Some("dark"))
 }
 
-/// Draws the badge with these styles. It contains numbers only, nothing from the dataset.
-fn draw_badge(stats: &RatingStats, style: &str) -> String {
-    let (mean, count) = (
-        stats.mean_short(),
-        counted(stats.count, "review", "reviews"),
-    );
-    let label = mean.as_ref();
-    let label = label.map(|mean| format!("{mean} of 5 stars, {count}"));
+/// Draws the badge in a theme, or in that of the reader's system. It contains numbers only, nothing from the dataset.
+fn draw_badge(context: &PageContext<'_>, theme: Option<&str>) -> String {
+    let stats = &context.pages.stats;
+    let site = &context.snapshot().site;
+    let colors = match theme {
+        Some("light") => LIGHT.to_owned(),
+        Some(_) => DARK.to_owned(),
+        None => format!("{LIGHT}@media(prefers-color-scheme:dark){{{DARK}}}"),
+    };
+    let count = counted(stats.count, "review", "reviews");
+    let mean = stats.mean_short();
+    let label = match &mean {
+        Some(mean) => format!("{mean} of 5 stars, {count}"),
+        None => "No reviews yet".to_owned(),
+    };
     let tenths = stats.mean_tenths().unwrap_or(0);
-    let (whole, part) = ((tenths / 10) as f64, (tenths % 10) as f64 / 10.0);
+    let whole = (tenths / 10) as f64;
+    let part = (tenths % 10) as f64 / 10.0;
     let mut badge = rendered(&Badge {
-        label: label.unwrap_or_else(|| "No reviews yet".to_owned()),
+        label,
         mean: mean.unwrap_or_else(|| "–".to_owned()),
         // An upper estimate for common fonts: 6.9 pixels for each character.
         width: 155.0 + (count.chars().count() as f64 * 6.9).ceil(),
         // Whole stars of 15 pixels with a gap of 2, and a part of one.
         stars_width: whole * 17.0 + part * 15.0,
+        radius: site.radius.unwrap_or(BADGE_RADIUS).min(BADGE_RADIUS_MAX),
         count,
-        style,
+        colors,
+        font: badge_font(site),
     });
     badge.push('\n');
     badge
@@ -224,6 +244,8 @@ struct Badge<'p> {
     mean: String,
     width: f64,
     stars_width: f64,
+    radius: u8,
     count: String,
-    style: &'p str,
+    colors: String,
+    font: &'p str,
 }

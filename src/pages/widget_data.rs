@@ -6,6 +6,7 @@ use super::messages::Messages;
 use super::rating::RATING_FROM;
 use super::review::ReviewView;
 use super::search::PageQuery;
+use super::theme::ElementLook;
 use super::widget::stars_note;
 use super::{PageLanguage, Pages};
 use crate::search::rank;
@@ -17,6 +18,7 @@ const LIMIT_DEFAULT: u8 = 3;
 #[derive(Serialize)]
 struct WidgetData<'p> {
     words: Words<'p>,
+    look: ElementLook,
     /// The page with all reviews.
     url: String,
     /// `None` with fewer than three reviews.
@@ -112,6 +114,7 @@ impl Pages {
             url.push_str(&format!("?lang={}", t.code));
         }
         let data = WidgetData {
+            look: ElementLook::of(&self.snapshot.site),
             words: Words {
                 language: &t.code,
                 direction: t.dir(),

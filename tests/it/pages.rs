@@ -1,8 +1,9 @@
 //! The HTML pages and the widget; their header fields are in the golden transcripts.
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
-use crate::support::{BASE_URL, service};
+use crate::support::dataset::DataDir;
+use crate::support::{BASE_URL, Server, service};
 
 /// Returns the text of a page, which must exist.
 fn page(target: &str) -> String {
@@ -240,4 +241,136 @@ fn the_script_of_the_element_is_small() {
     let packed = service().connect().send("GET", "/widget.js", &fields);
     assert!(packed.body.len() <= 8 * 1024, "{} bytes", packed.body.len());
     assert!(!script.text().contains("STYLESHEET"));
+}
+
+/// A server of the sample whose owner has chosen a look.
+fn serve_with(site: &str) -> (DataDir, Server) {
+    let data = DataDir::sample();
+    data.write("site.json", site);
+    let server = Server::start_on(data.path());
+    (data, server)
+}
+
+#[test]
+fn the_documentation_has_the_owners_look() {
+    let page = page("/developers");
+    assert!(page.contains("href=\"/site.css?v="), "{page:.2000}");
+    assert!(!page.contains("lang=de"), "it exists in English only");
+}
+
+#[test]
+fn the_frame_has_the_owners_look() {
+    let site = r##"{"accent": "#7a1f3d", "scheme": "dark", "radius": 3, "font": "serif"}"##;
+    let (_data, server) = serve_with(site);
+    let styles = server.get("/widget.css");
+    let styles = styles.text();
+    for rule in [
+        ":root { --accent: #7a1f3d; }",
+        ":root { --radius: 3px; }",
+        ":root { --font: \"Iowan",
+    ] {
+        assert!(styles.contains(rule), "{rule}: {styles}");
+    }
+    for (target, theme) in [
+        ("/widget.html", "dark"),
+        ("/widget.html?limit=2", "dark"),
+        ("/widget.html?theme=light", "light"),
+    ] {
+        let frame = server.get(target);
+        let frame = frame.text();
+        let scheme = format!("<meta name=\"color-scheme\" content=\"{theme}\">");
+        assert!(frame.contains(&scheme), "{target}: {frame:.600}");
+        assert!(
+            frame.contains(&format!("data-theme=\"{theme}\"")),
+            "{target}"
+        );
+    }
+}
+
+#[test]
+fn the_badge_has_the_owners_look() {
+    let (_data, server) = serve_with(r#"{"scheme": "dark", "radius": 24, "font": "rounded"}"#);
+    let badge = server.get("/badge.svg");
+    let badge = badge.text();
+    assert!(badge.contains("rx=\"15\""), "half of its height: {badge}");
+    assert!(badge.contains("text{font-family:ui-rounded"), "{badge}");
+    assert!(!badge.contains("prefers-color-scheme"), "{badge}");
+    assert_eq!(badge, server.get("/badge.svg?theme=dark").text());
+    assert_ne!(badge, server.get("/badge.svg?theme=light").text());
+}
+
+#[test]
+fn the_element_is_told_the_owners_look() {
+    let (_data, server) = serve_with(r##"{"accent": "#7a1f3d", "radius": 0}"##);
+    let look = &server.get("/widget.json").json()["look"];
+    assert_eq!(look["accent"]["light"], "#7a1f3d");
+    assert_ne!(
+        look["accent"]["dark"], "#7a1f3d",
+        "it would not be readable"
+    );
+    assert_eq!(look["radius"], 0);
+    let plain = &service().get("/widget.json").json()["look"];
+    assert_eq!(*plain, json!({"accent": null, "radius": null}));
+}
+
+#[test]
+fn another_look_has_other_entity_tags() {
+    let (_red_data, red) = serve_with(r##"{"accent": "#7a1f3d", "language": "en", "radius": 4}"##);
+    let (_blue_data, blue) =
+        serve_with(r##"{"accent": "#1f3d7a", "language": "en", "radius": 8}"##);
+    let review = format!("/reviews/{}", newest_id());
+    for target in [
+        "/",
+        "/?rating=5",
+        &review,
+        "/developers",
+        "/site.css",
+        "/widget.css",
+        "/widget.html?limit=2",
+        "/widget.json",
+        "/badge.svg",
+    ] {
+        let old = red.get(target);
+        let fields = [("If-None-Match", old.etag())];
+        let reply = blue.connect().send("GET", target, &fields);
+        assert_eq!(reply.status, 200, "{target}");
+        let same = red.connect().send("GET", target, &fields);
+        assert_eq!(same.status, 304, "{target}");
+    }
+}
+
+#[test]
+fn pages_in_the_owners_language_do_not_vary_by_that_of_the_visitor() {
+    let (_data, server) = serve_with(r#"{"language": "de"}"#);
+    let review = format!("/reviews/{}", newest_id());
+    for target in [
+        "/",
+        "/?rating=5",
+        &review,
+        "/widget.html",
+        "/widget.html?limit=2",
+        "/widget.json",
+    ] {
+        let fields = [("Accept-Language", "fr")];
+        let reply = server.connect().send("GET", target, &fields);
+        assert_eq!(reply.field("vary"), Some("Accept-Encoding"), "{target}");
+        let other = server.connect().send("GET", target, &[]);
+        assert_eq!(other.etag(), reply.etag(), "{target}");
+    }
+}
+
+#[test]
+fn a_confirmed_copy_is_varied_like_the_page() {
+    for target in ["/", "/?rating=5", "/widget.html", "/widget.json"] {
+        let page = service()
+            .connect()
+            .send("GET", target, &[("Accept-Language", "fr")]);
+        let fields = [("Accept-Language", "fr"), ("If-None-Match", page.etag())];
+        let reply = service().connect().send("GET", target, &fields);
+        assert_eq!(reply.status, 304, "{target}");
+        assert_eq!(reply.field("vary"), page.field("vary"), "{target}");
+        let other = [("Accept-Language", "es"), ("If-None-Match", page.etag())];
+        let reply = service().connect().send("GET", target, &other);
+        assert_eq!(reply.status, 200, "{target}");
+    }
 }

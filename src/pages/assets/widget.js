@@ -60,6 +60,12 @@
     draw('svg', { class: 'stars', viewBox: '0 0 120 24', role: 'img', 'aria-label': label }, row('off'), draw('svg', { width, height: 24 }, row('on')));
   const icon = (name) => draw('svg', { class: 'icon', viewBox: '0 0 16 16', 'aria-hidden': 'true' }, draw('path', { d: ICONS[name] || ICONS['i-page'] }));
 
+  /** Whether a computed color is light, so that the ground of text in it is dark. */
+  const isLight = (color) => {
+    const [first, second, third] = color.replace(/^color\(\S+/, '').match(/[\d.]+/g).map(Number);
+    return color.startsWith('rgb') ? 2 * first + 5 * second + third > 1024 : first > 0.6;
+  };
+
   const textOf = (review, words) => {
     if (!review.head) return make('p', { class: 'only', part: 'text' }, words.rating_only);
     const first = make('p', {}, review.head, review.rest && make('span', { class: 'dots', 'aria-hidden': 'true' }, ' …'));
@@ -97,7 +103,8 @@
         const root = this.attachShadow({ mode: 'open' });
         const sheet = new CSSStyleSheet();
         sheet.replaceSync(STYLE);
-        root.adoptedStyleSheets = [sheet];
+        this.look = new CSSStyleSheet();
+        root.adoptedStyleSheets = [this.look, sheet];
         root.append(document.createElement('slot'));
       }
       this.load();
@@ -138,7 +145,18 @@
       }
     }
 
+    /** Sets the owner's accent, for a light or a dark ground, and corners: of this element's service, as a page may have two. */
+    dress() {
+      const { accent, radius } = this.owner || {};
+      const rules = [];
+      if (accent) rules.push(`--owner-accent: ${isLight(getComputedStyle(this).color) ? accent.dark : accent.light}`);
+      if (radius >= 0 && radius !== null) rules.push(`--owner-radius: ${radius}px`);
+      if (this.look) this.look.replaceSync(`:host { ${rules.join('; ')} }`);
+    }
+
     render(layout, data) {
+      this.owner = data.look;
+      this.dress();
       const box = make('div', { class: `box at-${layout}`, lang: data.words.language, dir: data.words.direction });
       for (const name of ['previous', 'next']) box.style.setProperty(`--${name}`, JSON.stringify(data.words[name]));
       // The reserved space stays: what is below moves down at most, never up.
@@ -163,4 +181,8 @@
     }
   }
   customElements.define('reviewd-reviews', Reviews);
+  // A page may have other colors now.
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', () => {
+    for (const element of document.querySelectorAll('reviewd-reviews')) element.dress();
+  });
 })();
