@@ -17,6 +17,7 @@ mod init;
 mod insights;
 mod manual;
 mod mcp;
+mod notify;
 #[cfg(feature = "import")]
 mod photos;
 #[cfg(feature = "import")]
@@ -72,6 +73,9 @@ enum Command {
     /// List, show, remove and retry subscriptions of the WebSub hub, also while the service runs
     #[command(after_help = HUB_AFTER_HELP)]
     Hub(hub::HubArgs),
+    /// Send notices of changed reviews to a webhook or a chat: add, list, remove and try the targets
+    #[command(after_help = NOTIFY_AFTER_HELP)]
+    Notify(Box<notify::NotifyArgs>),
     /// Import reviews from exports of Google, Trustpilot and others, and from spreadsheets
     #[cfg(feature = "import")]
     #[command(after_help = IMPORT_AFTER_HELP)]
@@ -153,6 +157,15 @@ Secrets and the queries of callbacks are never printed.
 Examples:
   reviewd hub list --removed --format json
   reviewd hub copy --state /var/lib/reviewd --store postgres://reviewd@db.example/reviews";
+
+const NOTIFY_AFTER_HELP: &str = "\
+The targets are in notices.json, which only its owner can read; a running service
+reads it again. Addresses are secrets, and are never printed.
+
+Examples:
+  echo https://hooks.slack.com/services/… | reviewd notify add slack -
+  reviewd notify add webhook https://shop.example/hook --max-rating 3 --unanswered-days 3
+  reviewd notify test";
 
 #[cfg(feature = "import")]
 const IMPORT_AFTER_HELP: &str = "\
@@ -257,6 +270,7 @@ pub fn run() -> ExitCode {
         Command::Serve(args) => serve::run(&args, is_bare),
         Command::Check(args) => check::run(&args),
         Command::Hub(args) => hub::run(&args),
+        Command::Notify(args) => notify::run(&args),
         #[cfg(feature = "import")]
         Command::Import(args) => import::run(&args),
         #[cfg(feature = "import")]
@@ -292,7 +306,7 @@ pub fn command() -> clap::Command {
 
 /// Returns the definition of the command line, in which a flag reads its variable if `is_used` accepts the name.
 ///
-/// Each flag has a variable, except the flags of the subcommands of `hub`: `REVIEWD_POLL` for a flag of `serve`, also
+/// Each flag has a variable, except the flags of the subcommands of `hub` and of some of `notify`: `REVIEWD_POLL` for a flag of `serve`, also
 /// in other commands, and `REVIEWD_IMPORT_STRICT` for a flag that only `import` has.
 fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
     let program = Cli::command();

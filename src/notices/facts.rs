@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::notices::NoticeFilter;
 use crate::snapshot::StoredReview;
+use crate::wire::date::{Date, parse_date};
 
 /// The facts of a review; as JSON in the hub's store.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -35,6 +36,11 @@ impl ReviewFacts {
     /// Parses the output of [`ReviewFacts::render`]; facts that another version has written may be empty.
     pub(crate) fn parse(json: &str) -> ReviewFacts {
         serde_json::from_str(json).unwrap_or_default()
+    }
+
+    /// Returns the day of the review; `None` if it is not known.
+    pub(crate) fn day(&self) -> Option<Date> {
+        parse_date(self.date.as_bytes()).ok()
     }
 
     /// Tells whether rating, language and location are those of a filter.

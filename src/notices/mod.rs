@@ -1,16 +1,23 @@
 //! Notices: messages to the operator's own targets about new, changed and removed reviews.
 //!
+//! A message has the words of the owner's language (`words`, `message`) and the form that its target understands (`webhook`,
+//! `chat`).
+//!
 //! [`read`] turns `notices.json` into checked settings. [`ReviewNotices`] describes the reviews of a snapshot to the hub,
 //! which knows what the targets were told last, and composes a message of each change for each target whose filter accepts
 //! it. More than [`SINGLE_MAX`] at once become one summary. The hub stores the messages, sends them and repeats what
 //! failed.
 
+mod chat;
 mod facts;
+mod message;
 mod webhook;
+mod words;
 
 use std::fmt;
 use std::sync::Arc;
 
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 
 use crate::dataset::{NoticeValues, Problems, read_notices};
@@ -18,12 +25,15 @@ use crate::hub::Callback;
 use crate::hub::notice::{
     DaysBegun, NewNotice, NoticeChanges, NoticeItem, NoticeSource, NoticeTarget, WebhookSecret,
 };
-use crate::model::Row;
-use crate::model::notices::{NoticeEvent, NoticeSetting};
-use crate::snapshot::{Snapshot, StoredReview};
+use crate::model::notices::{NoticeEvent, NoticeKind, NoticeSetting};
+use crate::model::site::Site;
+use crate::model::{Dataset, Row};
+use crate::pages::Language;
+use crate::snapshot::{Facts, Snapshot, StoredReview};
 use crate::wire::date::{Date, Timestamp};
 
 use facts::ReviewFacts;
+use message::NoticeMessage;
 
 /// Changes that are told one by one; more at once become one summary. Our choice: what a person still reads.
 pub const SINGLE_MAX: usize = 10;
@@ -152,14 +162,14 @@ impl ReviewNotices {
             return vec![NewNotice {
                 target: setting.id.clone(),
                 item: String::new(),
-                body: webhook::summary(snapshot, &accepted),
+                body: summary_body(snapshot, setting, &accepted),
             }];
         }
         let mut notices = Vec::with_capacity(accepted.len());
         for change in accepted {
             notices.push(NewNotice {
                 target: setting.id.clone(),
-                body: webhook::single(snapshot, &change),
+                body: single_body(snapshot, setting, &change),
                 item: change.id,
             });
         }
@@ -253,6 +263,82 @@ pub(crate) struct ReviewChange<'s> {
 pub(crate) struct PublishedReview<'s> {
     pub(crate) json: &'s [u8],
     pub(crate) review: StoredReview<'s>,
+}
+
+/// Returns the body of a message that shows that notices arrive at the target of `setting`.
+#[must_use]
+pub fn test_body(setting: &NoticeSetting, dataset: &Dataset, base_url: &str) -> String {
+    let site = NoticeSite::of(dataset, base_url);
+    match chat_body(setting, &NoticeMessage::test(&site)) {
+        Some(body) => body.to_string(),
+        None => webhook::test(&site),
+    }
+}
+
+fn single_body(snapshot: &Facts, setting: &NoticeSetting, change: &ReviewChange<'_>) -> String {
+    let site = NoticeSite::of_snapshot(snapshot);
+    match chat_body(setting, &NoticeMessage::single(&site, setting, change)) {
+        Some(body) => body.to_string(),
+        None => webhook::single(&site, change),
+    }
+}
+
+fn summary_body(snapshot: &Facts, setting: &NoticeSetting, changes: &[ReviewChange<'_>]) -> String {
+    let site = NoticeSite::of_snapshot(snapshot);
+    match chat_body(setting, &NoticeMessage::summary(&site, changes)) {
+        Some(body) => body.to_string(),
+        None => webhook::summary(&site, changes),
+    }
+}
+
+/// Returns a message in the form of a chat; `None` for a webhook, which gets data instead.
+fn chat_body(setting: &NoticeSetting, message: &NoticeMessage) -> Option<Value> {
+    match setting.kind {
+        NoticeKind::Webhook => None,
+        NoticeKind::Slack => Some(chat::slack(message)),
+        NoticeKind::Discord => Some(chat::discord(message)),
+        NoticeKind::Teams => Some(chat::teams(message)),
+        NoticeKind::Telegram => Some(chat::telegram(message, setting.chat_id.as_deref())),
+        NoticeKind::GoogleChat => Some(chat::google_chat(message)),
+    }
+}
+
+/// The site that notices are about.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct NoticeSite<'s> {
+    /// The public address without a trailing slash.
+    pub(crate) base_url: &'s str,
+    /// The name of the business.
+    pub(crate) business: &'s str,
+    /// The language of the owner: that of the pages, else the default.
+    pub(crate) language: Language,
+    /// When the content last changed.
+    pub(crate) updated_at: Timestamp,
+}
+
+impl<'s> NoticeSite<'s> {
+    fn of_snapshot(facts: &'s Facts) -> NoticeSite<'s> {
+        NoticeSite {
+            base_url: &facts.base_url,
+            business: &facts.business.name,
+            language: owner_language(&facts.site),
+            updated_at: facts.updated_at,
+        }
+    }
+
+    fn of(dataset: &'s Dataset, base_url: &'s str) -> NoticeSite<'s> {
+        NoticeSite {
+            base_url,
+            business: &dataset.business.name,
+            language: owner_language(&dataset.site),
+            updated_at: dataset.updated_at,
+        }
+    }
+}
+
+fn owner_language(site: &Site) -> Language {
+    let tag = site.language.as_deref().unwrap_or_default();
+    Language::of_tag(tag.as_bytes()).unwrap_or(Language::DEFAULT)
 }
 
 /// Tells whether the filter of a setting accepts a change.

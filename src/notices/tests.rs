@@ -11,6 +11,7 @@ fn setting(filter: NoticeFilter) -> NoticeSetting {
         kind: NoticeKind::Webhook,
         url: HiddenText::new("https://x.example/secret".to_owned()),
         secret: None,
+        chat_id: None,
         filter,
     }
 }

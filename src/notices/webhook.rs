@@ -1,20 +1,16 @@
 //! Notices for any address: a JSON object with `type`, `timestamp` and `data`, as Standard Webhooks recommends.
 
-use super::{ChangeKind, ReviewChange};
-use crate::snapshot::Facts;
+use super::{ChangeKind, NoticeSite, ReviewChange};
 use crate::wire::json::{Object, push_strings};
 
 /// The largest number of ids in a summary. Our choice: enough to fetch the reviews one by one.
 const SUMMARY_IDS_MAX: usize = 100;
 
 /// Returns the body of a notice of one change. Of a removed review only id, rating and day are told.
-pub(super) fn single(snapshot: &Facts, change: &ReviewChange<'_>) -> String {
-    render(snapshot, change.event.event_type(), |data| {
+pub(super) fn single(site: &NoticeSite<'_>, change: &ReviewChange<'_>) -> String {
+    render(site, change.event.event_type(), |data| {
         data.string("id", &change.id);
-        data.string(
-            "url",
-            &format!("{}/reviews/{}", snapshot.base_url, change.id),
-        );
+        data.string("url", &format!("{}/reviews/{}", site.base_url, change.id));
         if let Some(published) = &change.published {
             data.raw("review", published.json);
         } else {
@@ -25,7 +21,7 @@ pub(super) fn single(snapshot: &Facts, change: &ReviewChange<'_>) -> String {
 }
 
 /// Returns the body of a notice of many changes: their numbers, and the ids of the first.
-pub(super) fn summary(snapshot: &Facts, changes: &[ReviewChange<'_>]) -> String {
+pub(super) fn summary(site: &NoticeSite<'_>, changes: &[ReviewChange<'_>]) -> String {
     let count = |event| {
         changes
             .iter()
@@ -33,8 +29,8 @@ pub(super) fn summary(snapshot: &Facts, changes: &[ReviewChange<'_>]) -> String 
             .count() as u64
     };
     let ids = changes.iter().take(SUMMARY_IDS_MAX);
-    render(snapshot, "reviews.summary", |data| {
-        data.string("url", &format!("{}/", snapshot.base_url));
+    render(site, "reviews.summary", |data| {
+        data.string("url", &format!("{}/", site.base_url));
         data.u64("new", count(ChangeKind::New));
         data.u64("changed", count(ChangeKind::Changed));
         data.u64("removed", count(ChangeKind::Removed));
@@ -43,12 +39,20 @@ pub(super) fn summary(snapshot: &Facts, changes: &[ReviewChange<'_>]) -> String 
     })
 }
 
+/// Returns the body of a message that shows that notices arrive.
+pub(super) fn test(site: &NoticeSite<'_>) -> String {
+    render(site, "notice.test", |data| {
+        data.string("url", &format!("{}/", site.base_url));
+        data.string("business", site.business);
+    })
+}
+
 /// Returns an event whose data `fill` writes; it happened when the content changed.
-fn render(snapshot: &Facts, event_type: &str, fill: impl FnOnce(&mut Object<'_>)) -> String {
+fn render(site: &NoticeSite<'_>, event_type: &str, fill: impl FnOnce(&mut Object<'_>)) -> String {
     let mut out = Vec::new();
     let mut event = Object::begin(&mut out);
     event.string("type", event_type);
-    event.string("timestamp", &snapshot.updated_at.to_string());
+    event.string("timestamp", &site.updated_at.to_string());
     let mut data = Object::begin(event.key("data"));
     fill(&mut data);
     data.end();

@@ -59,6 +59,26 @@ impl Language {
         &self.messages().code
     }
 
+    /// Returns the names of the plural forms that its messages have, sorted.
+    #[cfg(test)]
+    pub(crate) fn form_names(self) -> Vec<&'static str> {
+        let forms = &self.messages().review_count;
+        let mut names = vec!["other"];
+        for (name, form) in [
+            ("few", &forms.few),
+            ("many", &forms.many),
+            ("one", &forms.one),
+            ("two", &forms.two),
+            ("zero", &forms.zero),
+        ] {
+            if form.is_some() {
+                names.push(name);
+            }
+        }
+        names.sort_unstable();
+        names
+    }
+
     pub(crate) fn messages(self) -> &'static Messages {
         &LANGUAGES[usize::from(self.0)]
     }

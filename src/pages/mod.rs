@@ -50,7 +50,7 @@ use api::Interface;
 use layout::Layout;
 use rating::RatingStats;
 
-pub(crate) use messages::Language;
+pub(crate) use messages::{Forms, Language, Messages, Pattern};
 pub(crate) use widget::theme;
 
 /// A page that takes parameters.

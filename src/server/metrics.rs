@@ -17,8 +17,8 @@ use prometheus_client::registry::Registry;
 
 use crate::clock;
 use crate::http::{AppState, BOUNDS_US, ROUTE_LABELS, STATUS_CLASSES};
-use crate::hub::Hub;
 use crate::hub::subscription::{Failure, RemovalReason};
+use crate::hub::{Hub, Stats};
 use crate::platform;
 
 use super::connections::Connections;
@@ -309,7 +309,27 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
     out.seconds("reviewd_hub_delivery_seconds", delivered_ns)?;
     let removals = RemovalReason::ALL.iter().zip(&stats.removed);
     let removals = removals.map(|((_, name, _), count)| (*name, count.load(Relaxed)));
-    out.counters("reviewd_hub_removals", "reason", removals)
+    out.counters("reviewd_hub_removals", "reason", removals)?;
+    notice_metrics(out, stats)
+}
+
+/// Writes the metrics of notices, without their targets.
+fn notice_metrics(out: &mut Encoder<'_>, stats: &Stats) -> fmt::Result {
+    let oldest_age_s = match stats.notices_since_ms.load(Relaxed) {
+        0 => 0,
+        since_ms => unsigned(clock::unix_ms()).saturating_sub(since_ms) / 1_000,
+    };
+    let waiting = stats.notices_waiting.load(Relaxed);
+    out.gauge("reviewd_notices_waiting", waiting)?;
+    out.gauge("reviewd_notices_oldest_age_seconds", oldest_age_s)?;
+    let attempts = [
+        ("delivered", stats.notices_delivered.load(Relaxed)),
+        ("failed", stats.notices_failed.load(Relaxed)),
+        ("deferred", stats.notices_deferred.load(Relaxed)),
+    ];
+    out.counters("reviewd_notice_attempts", "outcome", attempts)?;
+    let given_up = stats.notices_given_up.load(Relaxed);
+    out.counter("reviewd_notices_given_up", given_up)
 }
 
 /// Writes one metric family at a time; each is described by [`help`].
@@ -444,6 +464,10 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_hub_attempts" => "Attempts to deliver, by outcome.",
         "reviewd_hub_delivery_seconds" => "Total time of acknowledged deliveries.",
         "reviewd_hub_removals" => "Subscriptions that ended, by reason.",
+        "reviewd_notices_waiting" => "Notices that are to be sent, or sent again.",
+        "reviewd_notices_oldest_age_seconds" => "Age of the oldest notice that waits.",
+        "reviewd_notice_attempts" => "Attempts to send a notice, by outcome.",
+        "reviewd_notices_given_up" => "Notices that are not sent again.",
         "reviewd_log_lines" => {
             "Lines of the logs: written, dropped because the queue was full, or failed."
         }

@@ -4,7 +4,7 @@
 mod adversary;
 pub(crate) mod authority;
 mod cable;
-mod chaos;
+pub(crate) mod chaos;
 mod clock;
 mod command;
 mod content;

@@ -1,5 +1,7 @@
 //! Notices of changed reviews to the operator's own targets: HTTPS servers on this machine, which lose and delay.
 
+mod chaos;
+mod command;
 mod targets;
 
 use std::os::unix::fs::PermissionsExt;
@@ -192,6 +194,29 @@ fn a_target_that_is_added_later_is_told_of_later_changes_only() {
     program.wait_for_log("notices are sent of what changes from now on");
     site.edit("r00002", "text", Value::from("Edited."));
     assert_eq!(body(&receiver.wait_delivery(1))["data"]["id"], "r00002");
+}
+
+#[test]
+fn a_chat_gets_its_own_form_in_the_language_of_the_owner() {
+    let receiver = Subscriber::good();
+    let mut site = Site::new(3);
+    site.data.write("site.json", r#"{"language": "de"}"#);
+    let mut target: Value = serde_json::from_str(&target("team", &receiver)).expect("JSON");
+    target["kind"] = Value::from("slack");
+    site.write_targets(&[target.to_string()]);
+    let program = site.serve(&[]);
+    program.wait_for_log("notices are sent of what changes from now on");
+    site.edit(
+        "r00001",
+        "text",
+        Value::from("<!channel> Schlecht & teuer."),
+    );
+    let body = body(&receiver.wait_delivery(1));
+    assert_eq!(body["text"], "Geänderte Bewertung von Author 1\n★★☆☆☆");
+    let text = &body["blocks"][1]["text"]["text"];
+    assert_eq!(*text, "&lt;!channel&gt; Schlecht &amp; teuer.");
+    let link = "<https://reviews.example/reviews/r00001|Bewertung lesen> · Example &amp; Partners";
+    assert_eq!(body["blocks"][2]["text"]["text"], link);
 }
 
 /// The body of a notice to a webhook.

@@ -17,8 +17,8 @@ use ureq::{Agent, Body, SendBody};
 use super::resolve::{GuardedResolver, NoConnection};
 use super::store::{DenialNotice, Listed, WaitingRequest};
 use super::subscription::{AttemptResult, Failure};
-use super::transport::{HttpsConnector, count_progress_in};
-use super::{Callback, HubSettings};
+use super::transport::{CaError, HttpsConnector, client_config, count_progress_in};
+use super::{Callback, HubSettings, Outside};
 use crate::Topic;
 use crate::clock;
 use crate::notice::{BegunNotice, NoticeTarget};
@@ -263,6 +263,42 @@ impl Client {
             }
         }
     }
+}
+
+/// The result of [`send_test`].
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct NoticeTest {
+    /// The status, or the name of the failure.
+    pub answer: String,
+    /// Whether the answer was a 2xx.
+    pub is_accepted: bool,
+}
+
+/// Sends one notice at once, without a hub, as the hub of the public address `base_url` would; blocks until it is answered.
+///
+/// # Errors
+/// If the file of certificate authorities cannot be used.
+pub fn send_test(
+    base_url: &str,
+    settings: &HubSettings,
+    target: &NoticeTarget,
+    body: &str,
+) -> Result<NoticeTest, CaError> {
+    let tls = client_config(settings.ca_file.as_deref())?;
+    let resolver = GuardedResolver::new(Outside::system().lookup, settings.guard.clone(), 1);
+    let client = Client::new(base_url, tls, resolver, settings);
+    let notice = BegunNotice {
+        id: 0,
+        target: target.id.clone(),
+        name: format!("msg_{}", challenge().unwrap_or_default()),
+        body: body.to_owned(),
+        attempt: 1,
+    };
+    let result = client.notify(&notice, target).result;
+    Ok(NoticeTest {
+        answer: result.map_or("deferred".to_owned(), |result| result.to_string()),
+        is_accepted: result.is_some_and(AttemptResult::is_success),
+    })
 }
 
 /// Returns 43 random characters of `A-Z a-z 0-9 _ -`, all permitted by WebSub §5.3: 256 bits that cannot be guessed.

@@ -87,6 +87,7 @@ mod transport;
 mod unix_millis;
 
 pub use callback::Callback;
+pub use client::{NoticeTest, send_test};
 pub use handle::Hub;
 pub use notice::{NoticeSource, NoticeTarget};
 pub use request::{HubRequest, Mode, Refusal, RefusalKind, Secret};

@@ -27,10 +27,10 @@ pub(super) fn seconds((variable, usual): (&str, u64)) -> Duration {
 }
 
 /// Pseudorandom numbers, the same in every run.
-pub(super) struct Random(pub(super) u64);
+pub(crate) struct Random(pub(crate) u64);
 
 impl Random {
-    pub(super) fn below(&mut self, bound: usize) -> usize {
+    pub(crate) fn below(&mut self, bound: usize) -> usize {
         self.0 ^= self.0 << 13;
         self.0 ^= self.0 >> 7;
         self.0 ^= self.0 << 17;

@@ -105,6 +105,16 @@ impl Site {
         self.data.write("reviews.json", &self.document.to_string());
     }
 
+    /// Tells whether the hub's store has recorded the changes of the last content.
+    pub(super) fn is_told(&self) -> bool {
+        let file = self.state.path().join("hub.sqlite3");
+        let dated = rusqlite::Connection::open(file).and_then(|store| {
+            let sql = "SELECT told_dated FROM meta";
+            store.query_row(sql, [], |row| row.get::<_, Option<i64>>(0))
+        });
+        dated.is_ok_and(|dated| dated == Some(FIRST_S + self.version))
+    }
+
     /// Returns how many notices wait.
     pub(super) fn waiting(&self) -> u64 {
         let location = StoreLocation::Directory(self.state.path().to_owned());

@@ -438,13 +438,18 @@ impl<'a> JsonItem<'a> {
         })
     }
 
+    /// Records a problem of a value that is or has a secret, and does not quote it.
+    pub(super) fn refuse_hidden(self, message: &str) {
+        self.check.refuse(self.path, None, message);
+    }
+
     /// Reads a string that is a secret: the problem does not quote it.
     pub(super) fn hidden_string(self, wanted: &str, is_permitted: fn(&str) -> bool) -> String {
         match self.nodes.first() {
             Some(Node::String(text)) if is_permitted(text) => return (*text).to_owned(),
             // Within a value that was rejected already.
             None => {}
-            Some(_) => self.check.refuse(self.path, None, wanted),
+            Some(_) => self.refuse_hidden(wanted),
         }
         String::new()
     }

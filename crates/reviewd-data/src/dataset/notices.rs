@@ -39,13 +39,19 @@ pub fn read_notices(
 
 fn targets(item: JsonItem<'_>, values: NoticeValues) -> Vec<NoticeSetting> {
     let targets = item.each(NOTICE_TARGETS_MAX, |item| {
-        item.object(|keys| NoticeSetting {
+        let setting = item.object(|keys| NoticeSetting {
             id: id(keys.key("id")),
             kind: kind(keys.key("kind")),
             url: url(keys.key("url"), values),
             secret: keys.given("secret").map(|item| secret(item, values)),
+            chat_id: keys.given("chat_id").map(chat_id),
             filter: keys.given("filter").map(filter).unwrap_or_default(),
-        })
+        });
+        let names_chat = setting.chat_id.is_some() || setting.url.reveal().contains("chat_id=");
+        if setting.kind == NoticeKind::Telegram && !names_chat {
+            item.refuse_hidden("has no chat_id, and its url does not name one");
+        }
+        setting
     });
     item.refuse_doubles("id", targets.iter().map(|target| &target.id));
     targets
@@ -74,6 +80,18 @@ fn url(item: JsonItem<'_>, values: NoticeValues) -> HiddenText {
 fn secret(item: JsonItem<'_>, values: NoticeValues) -> HiddenText {
     let wanted = "is not \"whsec_\" and 24 to 64 bytes in base64";
     HiddenText::new(item.hidden_string(wanted, values.is_secret))
+}
+
+fn chat_id(item: JsonItem<'_>) -> String {
+    let wanted = "a chat such as \"-1001234567890\" or \"@channel\"";
+    let id = item.text(wanted, |text| is_chat(text).then(|| text.to_owned()));
+    id.unwrap_or_default()
+}
+
+/// Tells whether Telegram may take a text for a chat: a number, or the name of a channel.
+fn is_chat(text: &str) -> bool {
+    let name = text.strip_prefix(['-', '@']).unwrap_or(text);
+    is_id(name)
 }
 
 fn filter(item: JsonItem<'_>) -> NoticeFilter {
@@ -194,7 +212,7 @@ mod tests {
             ),
             (
                 target("").replace("webhook", "pigeon"),
-                "notices[0].kind: \"pigeon\" is not one of webhook",
+                "notices[0].kind: \"pigeon\" is not one of webhook, slack, discord, teams, telegram, google_chat",
             ),
             (
                 target("").replace("\"a\"", "\"a b\""),
@@ -203,6 +221,19 @@ mod tests {
         ] {
             let problems = problems(&file);
             assert!(problems.contains(expected), "{file}: {problems}");
+        }
+    }
+
+    #[test]
+    fn telegram_needs_a_chat_in_the_address_or_beside_it() {
+        let bare = target("").replace("webhook", "telegram");
+        let found = problems(&bare);
+        assert!(found.contains("notices[0]: has no chat_id"), "{found}");
+        assert!(!found.contains("SECRET"), "{found}");
+        assert_eq!(problems(&bare.replace("SECRET", "SECRET?chat_id=1")), "");
+        for (chat, is_chat) in [("-1001", true), ("@shop", true), ("a b", false)] {
+            let file = target(&format!(r#", "chat_id": "{chat}""#)).replace("webhook", "telegram");
+            assert_eq!(problems(&file).is_empty(), is_chat, "{chat}");
         }
     }
 

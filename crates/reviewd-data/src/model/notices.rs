@@ -37,6 +37,8 @@ pub struct NoticeSetting {
     pub url: HiddenText,
     /// The key of signatures: `whsec_` and base64.
     pub secret: Option<HiddenText>,
+    /// The chat of a Telegram bot; `None` if the address names it.
+    pub chat_id: Option<String>,
     pub filter: NoticeFilter,
 }
 
@@ -45,15 +47,35 @@ pub struct NoticeSetting {
 pub enum NoticeKind {
     /// Anything, by the payload of Standard Webhooks.
     Webhook,
+    Slack,
+    Discord,
+    /// A workflow of Microsoft Teams.
+    Teams,
+    Telegram,
+    GoogleChat,
 }
 
 impl NoticeKind {
-    pub const ALL: [NoticeKind; 1] = [NoticeKind::Webhook];
+    pub const ALL: [NoticeKind; 6] = [
+        NoticeKind::Webhook,
+        NoticeKind::Slack,
+        NoticeKind::Discord,
+        NoticeKind::Teams,
+        NoticeKind::Telegram,
+        NoticeKind::GoogleChat,
+    ];
 
     /// Returns the word in the file.
     #[must_use]
     pub const fn word(self) -> &'static str {
-        ["webhook"][self as usize]
+        [
+            "webhook",
+            "slack",
+            "discord",
+            "teams",
+            "telegram",
+            "google_chat",
+        ][self as usize]
     }
 }
 

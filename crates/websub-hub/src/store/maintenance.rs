@@ -2,14 +2,14 @@
 //!
 //! A copy moves a hub from a state directory to a database. It includes, for each subscription, the digest of the last
 //! attempt and whether that was acknowledged. A running attempt is not acknowledged, so its content is delivered again
-//! from the other store, as after a crash. Pending requests and denials are copied, tombstones are not.
+//! from the other store, as after a crash. Pending requests, denials and notices are copied, tombstones are not.
 
 use std::time::Duration;
 
 use super::connection::{Connection, DbError, Row, limit, text};
 use super::{
     AdminCommand, CopyReport, Counts, Listed, PublishResult, Store, StoreError, TOMBSTONES_MAX,
-    Tombstone, TopicVersion, rows, touch,
+    Tombstone, TopicVersion, notices, rows, touch,
 };
 use crate::UnixMillis;
 use crate::subscription::{RemovalReason, UNACKNOWLEDGED_MAX, VERIFICATIONS_MAX};
@@ -218,7 +218,7 @@ impl Store {
     }
 
     /// Copies the subscriptions, pending requests and denials of `source` into this store in one transaction, except
-    /// subscriptions whose lease is over. Holds all of them in memory at once. Of two states of a subscription, the one
+    /// subscriptions whose lease is over; and the notices with their record, unless this store has a record. Holds all of them in memory at once. Of two states of a subscription, the one
     /// with the later verification wins, or with the same verification the one with more attempts, so a repeated copy
     /// changes nothing.
     ///
@@ -237,6 +237,7 @@ impl Store {
                 db.query(DENIALS, &[])?,
             ])
         })?;
+        let notices = source.read(notices::read_all)?;
         self.write(|db| {
             let mut insert = |sql, rows: &[Row]| -> Result<u64, DbError> {
                 let changed = rows.iter().map(|row| db.execute(sql, &row.values));
@@ -246,6 +247,7 @@ impl Store {
             let copied = insert(INSERT_SUBSCRIPTION, &subscriptions)?;
             let requests = insert(INSERT_REQUEST, &requests)?;
             insert(INSERT_DENIAL, &denials)?;
+            notices::insert_all(db, &notices)?;
             Ok(CopyReport {
                 copied,
                 known: subscriptions.len() as u64 - copied,

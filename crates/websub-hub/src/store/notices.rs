@@ -139,6 +139,45 @@ impl Store {
     }
 }
 
+/// The record and the notices of a store, for a copy.
+pub(super) struct NoticeRows {
+    meta: Row,
+    told: Vec<Row>,
+    notices: Vec<Row>,
+}
+
+pub(super) fn read_all(db: &mut dyn Connection) -> Result<NoticeRows, DbError> {
+    let notices = "SELECT target, item, name, body, created_at, attempts, failures,
+         CASE claimed WHEN 1 THEN 0 ELSE next_at END FROM notice ORDER BY id";
+    Ok(NoticeRows {
+        meta: db.query_one("SELECT told_day, told_dated FROM meta", &[])?,
+        told: db.query("SELECT item, digest, facts FROM told", &[])?,
+        notices: db.query(notices, &[])?,
+    })
+}
+
+/// Inserts what [`read_all`] returned into a store that has no record.
+pub(super) fn insert_all(db: &mut dyn Connection, rows: &NoticeRows) -> Result<(), DbError> {
+    let meta = db.query_one("SELECT told_day FROM meta", &[])?;
+    if meta.get::<Option<i64>>("told_day")?.is_some() {
+        return Ok(());
+    }
+    db.execute(
+        "UPDATE meta SET told_day = $1, told_dated = $2",
+        &rows.meta.values,
+    )?;
+    let sql = "INSERT INTO told (item, digest, facts) VALUES ($1, $2, $3)";
+    db.execute_each(sql, &values(&rows.told))?;
+    let sql =
+        "INSERT INTO notice (target, item, name, body, created_at, attempts, failures, next_at)
+         VALUES ($1, $2, $3, $4, $5, $6, $7, $8)";
+    db.execute_each(sql, &values(&rows.notices)).map(drop)
+}
+
+fn values(rows: &[Row]) -> Vec<Vec<Value>> {
+    rows.iter().map(|row| row.values.clone()).collect()
+}
+
 /// Records the result of an attempt; it is stale unless it belongs to the attempt in progress.
 pub(super) fn record(
     db: &mut dyn Connection,

@@ -1,0 +1,266 @@
+//! The forms in which chats take messages, by their documentation. What a review says is never markup there, and
+//! mentions no user.
+//!
+//! Slack: <https://docs.slack.dev/messaging/formatting-message-text>, a section has at most 3,000 characters. Discord:
+//! <https://discord.com/developers/docs/resources/webhook#execute-webhook>, a title has at most 256 and a description 4,096.
+//! Microsoft Teams: a workflow "when a Teams webhook request is received" with an adaptive card, at most 28 KB. Telegram:
+//! <https://core.telegram.org/bots/api#sendmessage>, at most 4,096 characters. Google Chat:
+//! <https://developers.google.com/workspace/chat/quickstart/webhooks>, at most 32,000 bytes.
+
+use serde_json::{Value, json};
+
+use super::message::NoticeMessage;
+
+/// Characters that Discord reads as markup.
+const DISCORD_MARKS: &str = "\\*_~`>|#[]()-:@<";
+
+/// Returns the body for Slack.
+pub(super) fn slack(message: &NoticeMessage) -> Value {
+    let title = escape_slack(&message.title);
+    let stars = message.star_line();
+    let heading = lines(&[&format!("*{title}*"), &stars]);
+    let mut blocks = vec![slack_section(&heading)];
+    if !message.text.is_empty() {
+        blocks.push(slack_section(&escape_slack(&message.text)));
+    }
+    let link = format!("<{}|{}>", message.link, escape_slack(&message.link_label));
+    let business = escape_slack(&message.business);
+    blocks.push(slack_section(&format!("{link} · {business}")));
+    // Shown where blocks are not, as in notifications.
+    json!({"text": lines(&[&title, &stars]), "blocks": blocks})
+}
+
+fn slack_section(text: &str) -> Value {
+    // Verbatim text is not searched for names of people and channels.
+    json!({"type": "section", "text": {"type": "mrkdwn", "text": text, "verbatim": true}})
+}
+
+/// Escapes the three characters that begin Slack's links and mentions.
+fn escape_slack(text: &str) -> String {
+    let text = text.replace('&', "&amp;");
+    text.replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// Returns the body for Discord.
+pub(super) fn discord(message: &NoticeMessage) -> Value {
+    let description = lines(&[&message.star_line(), &escape_discord(&message.text)]);
+    json!({
+        "embeds": [{
+            "title": escape_discord(&message.title),
+            "url": message.link,
+            "description": description,
+            "footer": {"text": message.business},
+        }],
+        "allowed_mentions": {"parse": []},
+    })
+}
+
+fn escape_discord(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len() + 16);
+    for character in text.chars() {
+        if DISCORD_MARKS.contains(character) {
+            escaped.push('\\');
+        }
+        escaped.push(character);
+    }
+    escaped
+}
+
+/// Returns the body for a workflow of Microsoft Teams. Text runs have no markup.
+pub(super) fn teams(message: &NoticeMessage) -> Value {
+    let mut body = vec![teams_text(
+        json!({"text": message.title, "weight": "Bolder"}),
+    )];
+    let stars = message.star_line();
+    for text in [&stars, &message.text] {
+        if !text.is_empty() {
+            body.push(teams_text(json!({"text": text})));
+        }
+    }
+    body.push(teams_text(
+        json!({"text": message.business, "isSubtle": true}),
+    ));
+    let card = json!({
+        "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
+        "type": "AdaptiveCard",
+        "version": "1.4",
+        "body": body,
+        "actions": [{"type": "Action.OpenUrl", "title": message.link_label, "url": message.link}],
+    });
+    json!({
+        "type": "message",
+        "attachments": [{
+            "contentType": "application/vnd.microsoft.card.adaptive",
+            "contentUrl": null,
+            "content": card,
+        }],
+    })
+}
+
+fn teams_text(mut run: Value) -> Value {
+    run["type"] = Value::from("TextRun");
+    json!({"type": "RichTextBlock", "inlines": [run]})
+}
+
+/// Returns the body for Telegram's `sendMessage`; without `parse_mode` its text has no markup.
+pub(super) fn telegram(message: &NoticeMessage, chat_id: Option<&str>) -> Value {
+    let text = plain(message, &message.text);
+    let mut body = json!({"text": text, "link_preview_options": {"is_disabled": true}});
+    if let Some(chat_id) = chat_id {
+        body["chat_id"] = Value::from(chat_id);
+    }
+    body
+}
+
+/// Returns the body for Google Chat, where `<` begins links and mentions: a zero-width space after it prevents that.
+pub(super) fn google_chat(message: &NoticeMessage) -> Value {
+    let text = plain(message, &message.text);
+    json!({"text": text.replace('<', "<\u{200b}")})
+}
+
+/// Returns the message as lines of text.
+fn plain(message: &NoticeMessage, text: &str) -> String {
+    let heading = lines(&[&message.title, &message.star_line()]);
+    let foot = format!(
+        "{}: {}\n{}",
+        message.link_label, message.link, message.business
+    );
+    let parts = [heading.as_str(), text, &foot];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join("\n\n")
+}
+
+/// Joins those of these lines that are not empty.
+fn lines(all: &[&str]) -> String {
+    let filled: Vec<&str> = all
+        .iter()
+        .copied()
+        .filter(|line| !line.is_empty())
+        .collect();
+    filled.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::notices::message::{EXCERPT_CHARS_MAX, TITLE_CHARS_MAX, cut};
+
+    /// A message as long as messages are, of one character.
+    fn longest(character: char) -> NoticeMessage {
+        let text = |chars_max| cut(&character.to_string().repeat(70_000), chars_max);
+        NoticeMessage {
+            title: text(TITLE_CHARS_MAX),
+            stars: Some(2),
+            text: text(EXCERPT_CHARS_MAX),
+            link: format!("https://reviews.example/reviews/{}", "x".repeat(64)),
+            link_label: "Read the review".to_owned(),
+            business: text(TITLE_CHARS_MAX),
+        }
+    }
+
+    fn hostile() -> NoticeMessage {
+        NoticeMessage {
+            title: "New review from <!channel> & [x](https://evil.example)".to_owned(),
+            text: "<users/all> @everyone **bold** <https://evil.example|click>".to_owned(),
+            ..longest('x')
+        }
+    }
+
+    fn chars(value: &Value) -> usize {
+        value.as_str().expect("a text").chars().count()
+    }
+
+    /// Characters whose escaped or encoded forms are longest.
+    const LONG: [char; 5] = ['&', '<', '*', '\u{1f600}', 'x'];
+
+    #[test]
+    fn a_text_is_cut_from_its_501st_character_on() {
+        let text = "é".repeat(500);
+        assert_eq!(cut(&text, EXCERPT_CHARS_MAX), text);
+        let longer = cut(&(text + "é"), EXCERPT_CHARS_MAX);
+        assert_eq!(longer.chars().count(), 500);
+        assert!(longer.ends_with("é…"), "{longer}");
+    }
+
+    #[test]
+    fn the_longest_messages_are_within_the_limits_of_each_chat() {
+        for character in LONG {
+            let message = longest(character);
+            let slack = slack(&message);
+            for block in slack["blocks"].as_array().expect("blocks") {
+                assert!(chars(&block["text"]["text"]) <= 3_000, "{character}");
+            }
+            let embed = &discord(&message)["embeds"][0];
+            assert!(chars(&embed["title"]) <= 256, "{character}");
+            assert!(chars(&embed["description"]) <= 4_096, "{character}");
+            assert!(chars(&embed["footer"]["text"]) <= 2_048, "{character}");
+            assert!(teams(&message).to_string().len() <= 28_000, "{character}");
+            let telegram = telegram(&message, None);
+            let units = telegram["text"].as_str().expect("a text").encode_utf16();
+            assert!(units.count() <= 4_096, "{character}");
+            assert!(
+                google_chat(&message).to_string().len() <= 32_000,
+                "{character}"
+            );
+        }
+    }
+
+    #[test]
+    fn slack_gets_no_link_or_mention_from_a_review() {
+        let body = slack(&hostile());
+        let expected = "*New review from &lt;!channel&gt; &amp; [x](https://evil.example)*\n★★☆☆☆";
+        assert_eq!(body["blocks"][0]["text"]["text"], expected);
+        let text = body["blocks"][1]["text"]["text"].as_str().expect("a text");
+        assert!(!text.contains('<'), "{text}");
+        let foot = body["blocks"][2]["text"]["text"].as_str().expect("a text");
+        assert!(
+            foot.starts_with("<https://reviews.example/reviews/x"),
+            "{foot}"
+        );
+    }
+
+    #[test]
+    fn discord_gets_no_markup_or_mention_from_a_review() {
+        let body = discord(&hostile());
+        assert_eq!(body["allowed_mentions"], json!({"parse": []}));
+        let description = body["embeds"][0]["description"].as_str().expect("a text");
+        assert!(
+            description.contains("\\@everyone \\*\\*bold\\*\\*"),
+            "{description}"
+        );
+        let title = body["embeds"][0]["title"].as_str().expect("a text");
+        assert!(title.contains("\\[x\\]\\(https\\:"), "{title}");
+    }
+
+    #[test]
+    fn teams_gets_an_adaptive_card_of_plain_text_with_a_link() {
+        let body = teams(&hostile());
+        let attachment = &body["attachments"][0];
+        let kind = "application/vnd.microsoft.card.adaptive";
+        assert_eq!(attachment["contentType"], kind);
+        let card = &attachment["content"];
+        assert_eq!(card["type"], "AdaptiveCard");
+        for block in card["body"].as_array().expect("blocks") {
+            assert_eq!(block["type"], "RichTextBlock");
+            assert_eq!(block["inlines"][0]["type"], "TextRun");
+        }
+        assert_eq!(card["actions"][0]["url"], hostile().link.as_str());
+    }
+
+    #[test]
+    fn telegram_gets_plain_text_for_a_chat() {
+        let body = telegram(&hostile(), Some("-1001"));
+        assert_eq!(body["chat_id"], "-1001");
+        assert_eq!(body.get("parse_mode"), None);
+        let text = body["text"].as_str().expect("a text");
+        assert!(text.contains("★★☆☆☆\n\n<users/all> @everyone"), "{text}");
+        assert_eq!(telegram(&hostile(), None).get("chat_id"), None);
+    }
+
+    #[test]
+    fn google_chat_gets_no_mention_from_a_review() {
+        let body = google_chat(&hostile());
+        let text = body["text"].as_str().expect("a text");
+        assert!(text.contains("<\u{200b}users/all>"), "{text}");
+    }
+}
