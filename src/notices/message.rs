@@ -4,7 +4,7 @@ use crate::model::notices::NoticeSetting;
 use crate::pages::Messages;
 
 use super::words::{NoticeWords, words};
-use super::{ChangeKind, NoticeSite, ReviewChange};
+use super::{ChangeKind, NoticeSite, ToldChange};
 
 /// Characters of a title. Our choice: Discord permits 256, of which an escaped character takes two.
 pub(super) const TITLE_CHARS_MAX: usize = 120;
@@ -30,7 +30,7 @@ impl NoticeMessage {
     pub(super) fn single(
         site: &NoticeSite<'_>,
         setting: &NoticeSetting,
-        change: &ReviewChange<'_>,
+        change: &ToldChange<'_>,
     ) -> NoticeMessage {
         let own = words(site.language);
         let pages = site.language.messages();
@@ -67,7 +67,7 @@ impl NoticeMessage {
     }
 
     /// Returns the message about many changes: their numbers.
-    pub(super) fn summary(site: &NoticeSite<'_>, changes: &[ReviewChange<'_>]) -> NoticeMessage {
+    pub(super) fn summary(site: &NoticeSite<'_>, changes: &[ToldChange<'_>]) -> NoticeMessage {
         let own = words(site.language);
         let pages = site.language.messages();
         let mut lines = Vec::new();
@@ -126,7 +126,7 @@ impl NoticeMessage {
 }
 
 /// Says which review was removed, without its words.
-fn removed_text(change: &ReviewChange<'_>, own: &NoticeWords, pages: &Messages) -> String {
+fn removed_text(change: &ToldChange<'_>, own: &NoticeWords, pages: &Messages) -> String {
     let stars = change.facts.rating.to_string();
     let stars = pages.stars_of_5.fill(&[("stars", &stars)]);
     let date = match change.facts.day() {

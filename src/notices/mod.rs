@@ -83,10 +83,10 @@ impl ReviewNotices {
     }
 
     /// Returns the change of a review that is published.
-    fn change(&self, event: ChangeKind, row: Row) -> ReviewChange<'_> {
+    fn change(&self, event: ChangeKind, row: Row) -> ToldChange<'_> {
         let json = self.snapshot.review(row);
         let review = StoredReview::parse(json);
-        ReviewChange {
+        ToldChange {
             event,
             id: review.id.to_owned(),
             facts: ReviewFacts::of(&review),
@@ -100,10 +100,10 @@ impl ReviewNotices {
         &'s self,
         setting: &NoticeSetting,
         changes: &NoticeChanges,
-    ) -> Vec<ReviewChange<'s>> {
+    ) -> Vec<ToldChange<'s>> {
         let mut all = Vec::new();
         for item in &changes.removed {
-            all.push(ReviewChange {
+            all.push(ToldChange {
                 event: ChangeKind::Removed,
                 id: item.name.clone(),
                 facts: ReviewFacts::parse(&item.facts),
@@ -132,7 +132,7 @@ impl ReviewNotices {
         setting: &NoticeSetting,
         days: u16,
         begun: DaysBegun,
-    ) -> Vec<ReviewChange<'s>> {
+    ) -> Vec<ToldChange<'s>> {
         let first = day_before(begun.after, days).and_then(day_after);
         let last = day_before(begun.until, days);
         let (Some(first), Some(last)) = (first, last) else {
@@ -250,7 +250,7 @@ impl ChangeKind {
 
 /// A change of a review.
 #[derive(Debug)]
-pub(crate) struct ReviewChange<'s> {
+pub(crate) struct ToldChange<'s> {
     pub(crate) event: ChangeKind,
     pub(crate) id: String,
     pub(crate) facts: ReviewFacts,
@@ -275,7 +275,7 @@ pub fn test_body(setting: &NoticeSetting, dataset: &Dataset, base_url: &str) -> 
     }
 }
 
-fn single_body(snapshot: &Facts, setting: &NoticeSetting, change: &ReviewChange<'_>) -> String {
+fn single_body(snapshot: &Facts, setting: &NoticeSetting, change: &ToldChange<'_>) -> String {
     let site = NoticeSite::of_snapshot(snapshot);
     match chat_body(setting, &NoticeMessage::single(&site, setting, change)) {
         Some(body) => body.to_string(),
@@ -283,7 +283,7 @@ fn single_body(snapshot: &Facts, setting: &NoticeSetting, change: &ReviewChange<
     }
 }
 
-fn summary_body(snapshot: &Facts, setting: &NoticeSetting, changes: &[ReviewChange<'_>]) -> String {
+fn summary_body(snapshot: &Facts, setting: &NoticeSetting, changes: &[ToldChange<'_>]) -> String {
     let site = NoticeSite::of_snapshot(snapshot);
     match chat_body(setting, &NoticeMessage::summary(&site, changes)) {
         Some(body) => body.to_string(),
@@ -342,7 +342,7 @@ fn owner_language(site: &Site) -> Language {
 }
 
 /// Tells whether the filter of a setting accepts a change.
-fn accepts(setting: &NoticeSetting, change: &ReviewChange<'_>) -> bool {
+fn accepts(setting: &NoticeSetting, change: &ToldChange<'_>) -> bool {
     let filter = &setting.filter;
     if let (Some(event), Some(events)) = (change.event.filtered_as(), &filter.events)
         && !events.contains(&event)

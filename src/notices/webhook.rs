@@ -1,13 +1,13 @@
 //! Notices for any address: a JSON object with `type`, `timestamp` and `data`, as Standard Webhooks recommends.
 
-use super::{ChangeKind, NoticeSite, ReviewChange};
+use super::{ChangeKind, NoticeSite, ToldChange};
 use crate::wire::json::{Object, push_strings};
 
 /// The largest number of ids in a summary. Our choice: enough to fetch the reviews one by one.
 const SUMMARY_IDS_MAX: usize = 100;
 
 /// Returns the body of a notice of one change. Of a removed review only id, rating and day are told.
-pub(super) fn single(site: &NoticeSite<'_>, change: &ReviewChange<'_>) -> String {
+pub(super) fn single(site: &NoticeSite<'_>, change: &ToldChange<'_>) -> String {
     render(site, change.event.event_type(), |data| {
         data.string("id", &change.id);
         data.string("url", &format!("{}/reviews/{}", site.base_url, change.id));
@@ -21,7 +21,7 @@ pub(super) fn single(site: &NoticeSite<'_>, change: &ReviewChange<'_>) -> String
 }
 
 /// Returns the body of a notice of many changes: their numbers, and the ids of the first.
-pub(super) fn summary(site: &NoticeSite<'_>, changes: &[ReviewChange<'_>]) -> String {
+pub(super) fn summary(site: &NoticeSite<'_>, changes: &[ToldChange<'_>]) -> String {
     let count = |event| {
         changes
             .iter()
