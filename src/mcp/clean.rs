@@ -1,7 +1,7 @@
 //! Cleans what a model reads: drops characters that people do not see and that can hide instructions.
 //!
-//! Dropped are Unicode tag characters, C0 and C1 controls other than tab and line feed, and marks that override the
-//! direction of a text. The pages and REST publish the texts as they are.
+//! These are the characters of [`is_hidden`](crate::wire::text::is_hidden), found in JSON without parsing it. The pages and
+//! REST publish the texts as they are; `reviewd check` names the reviews that have such characters.
 
 use std::borrow::Cow;
 
@@ -67,6 +67,16 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::*;
+    use crate::wire::text::is_hidden;
+
+    #[test]
+    fn exactly_the_hidden_characters_are_dropped() {
+        for character in '\0'..=char::MAX {
+            let json = json!(character.to_string()).to_string();
+            let is_dropped = &*clean(json.as_bytes()) == b"\"\"";
+            assert_eq!(is_dropped, is_hidden(character), "{character:?}");
+        }
+    }
 
     #[test]
     fn characters_that_hide_instructions_are_dropped() {

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use serde_json::json;
+use serde_json::{Value, json};
 
 use crate::support::dataset::DataDir;
 use crate::support::program::run;
@@ -83,4 +83,39 @@ fn an_error_of_a_value_names_its_line_and_column() {
     let expected = json!({"file": "reviews.json", "place": "", "line": null, "column": null,
         "message": "is empty", "value": null});
     assert_eq!(as_json()["errors"][0], expected);
+}
+
+#[test]
+fn characters_that_are_not_seen_are_named_with_review_and_field() {
+    let (data, path) = copy(|reviews| {
+        let mut file: Value = serde_json::from_str(&reviews).unwrap();
+        let reviews = file["reviews"].as_array_mut().unwrap();
+        for review in reviews.iter_mut() {
+            review["verified"] = json!(true);
+        }
+        reviews[0]["text"] = json!("good\u{7} \u{e0041}\u{e0042} service");
+        reviews[0]["author"] = json!("\u{202e}evil");
+        let reply = json!({"text": "thank\u{2066} you\u{9f}", "date": "2026-01-02"});
+        reviews[1]["owner_reply"] = reply;
+        reviews[2]["text"] = json!("a tab\tand a line\nare seen, \u{201c}quotes\u{201d} too");
+        file.to_string()
+    });
+    let file = std::fs::read_to_string(data.path().join("reviews.json")).unwrap();
+    let file: Value = serde_json::from_str(&file).unwrap();
+    let ids = [0, 1].map(|at| file["reviews"][at]["id"].as_str().unwrap());
+    let printed = check(&[&path], 0);
+    let warnings = printed
+        .lines()
+        .filter(|line| line.ends_with("[hidden_characters]"));
+    let warnings: Vec<&str> = warnings.collect();
+    assert_eq!(warnings.len(), 1, "{printed}");
+    for part in [
+        "2 with characters that are not seen",
+        &format!("{} author: U+202E; text: U+0007 U+E0041 U+E0042", ids[0]),
+        &format!("{} owner_reply.text: U+009F U+2066", ids[1]),
+    ] {
+        assert!(warnings[0].contains(part), "{part}: {printed}");
+    }
+    let allowed = check(&[&path, "--allow", "hidden_characters"], 0);
+    assert!(!allowed.contains("hidden_characters"), "{allowed}");
 }

@@ -38,6 +38,18 @@ pub fn quote(text: &str) -> String {
     format!("\"{}{more}\"", kept.escape_debug())
 }
 
+/// Tells whether people do not see `character`, so that it can hide instructions from them in a text that a model reads:
+/// C0 and C1 controls except tab and line feed, marks that override the direction of a text (U+202A to U+202E, U+2066 to
+/// U+2069), and tag characters (U+E0000 to U+E007F).
+#[must_use]
+pub fn is_hidden(character: char) -> bool {
+    match character {
+        '\t' | '\n' => false,
+        '\u{202a}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{e0000}'..='\u{e007f}' => true,
+        _ => character.is_control(),
+    }
+}
+
 /// Returns two hexadecimal digits for each byte, in lower case.
 #[must_use]
 pub fn hex(bytes: &[u8]) -> String {

@@ -11,10 +11,13 @@ use super::problem::Warning;
 use super::{EDITORIAL, REVIEWS, TAXONOMY, trades};
 use crate::model::{Dataset, Review};
 use reviewd_wire::date::Date;
-use reviewd_wire::text::quote;
+use reviewd_wire::text::{is_hidden, quote};
 
 /// Examples that a warning lists; further ones are only counted.
 const EXAMPLES_MAX: usize = 3;
+
+/// Characters of a field that a warning lists; further ones are only counted.
+const CHARACTERS_MAX: usize = 8;
 
 /// With fewer reviews than this, the absence of low ratings is no reason for a warning.
 const LOW_RATING_REVIEWS_MIN: usize = 10;
@@ -49,7 +52,7 @@ const fn rule(
 }
 
 /// All rules except the advertising rules, in the order of their warnings.
-static RULES: [Rule; 13] = [
+static RULES: [Rule; 14] = [
     rule("no_taxonomy", TAXONOMY, "", no_taxonomy),
     rule("business_type", REVIEWS, "business.type", business_type),
     rule("no_disclaimer", REVIEWS, "disclaimer", no_disclaimer),
@@ -58,6 +61,7 @@ static RULES: [Rule; 13] = [
     rule("ignored", REVIEWS, "reviews", ignored),
     rule("future_date", REVIEWS, "reviews", future_date),
     rule("early_reply", REVIEWS, "reviews", early_reply),
+    rule("hidden_characters", REVIEWS, "reviews", hidden_characters),
     rule("unknown_technician", REVIEWS, "reviews", unknown_technician),
     rule("unknown_service", REVIEWS, "reviews", unknown_service),
     rule("unknown_location", REVIEWS, "reviews", unknown_location),
@@ -330,6 +334,52 @@ impl ReviewFinding<'_> {
             words: String::new(),
         }
     }
+}
+
+fn hidden_characters(lints: &Lints, dataset: &Dataset) -> Option<String> {
+    let says = "with characters that are not seen, which MCP leaves out";
+    let found = dataset.reviews.iter().filter_map(hidden_in);
+    lints.counted("hidden_characters", says, found)
+}
+
+/// Finds characters in a review that people do not see: the fields that have them, each with its characters.
+fn hidden_in(review: &Review) -> Option<ReviewFinding<'_>> {
+    let mut fields = vec![
+        ("author", &review.author),
+        ("text", &review.text),
+        ("source", &review.source),
+    ];
+    if let Some(reply) = &review.owner_reply {
+        fields.push(("owner_reply.text", &reply.text));
+    }
+    for name in &review.mentioned_technicians {
+        fields.push(("mentioned_technicians", name));
+    }
+    for name in &review.mentioned_services {
+        fields.push(("mentioned_services", name));
+    }
+    let mut words = String::new();
+    for (field, text) in fields {
+        let hidden: BTreeSet<char> = text.chars().filter(|one| is_hidden(*one)).collect();
+        if hidden.is_empty() {
+            continue;
+        }
+        if !words.is_empty() {
+            words.push(';');
+        }
+        words += &format!(" {field}:");
+        for character in hidden.iter().take(CHARACTERS_MAX) {
+            words += &format!(" U+{:04X}", u32::from(*character));
+        }
+        if hidden.len() > CHARACTERS_MAX {
+            words += &format!(" and {} more", hidden.len() - CHARACTERS_MAX);
+        }
+    }
+    if words.is_empty() {
+        return None;
+    }
+    let id = &review.id;
+    Some(ReviewFinding { id, words })
 }
 
 /// The first three of `items` and the number of further ones; `None` if `items` is empty.
