@@ -4,6 +4,7 @@
 use super::filter::{Filter, Query, RatingSet, Sort, Term, VerificationSet, Words};
 use super::index::Index;
 use super::query::Parameter;
+use super::rank::telling_terms;
 use super::run::{Scratch, run_within};
 use super::work::Work;
 use crate::wire::json::{Array, Object, push_strings};
@@ -39,10 +40,10 @@ pub fn hints<'i>(
     let others = [language, source, location].into_iter().flatten();
     for (parameter, name) in filter.names().chain(others) {
         if let Some(Err(wrong)) = index.resolve(parameter, name, work) {
-            let (name, problem) = (cut(name), wrong.problem);
+            let message = format!("{} {:?} {}", parameter.name(), cut(name), wrong.problem);
             hints.push(Hint {
                 parameter,
-                message: format!("{} {name:?} {problem}", parameter.name()),
+                message,
                 matched: None,
                 names: wrong.names,
             });
@@ -97,10 +98,11 @@ pub fn hints<'i>(
         let before = format!("without {},", cut(&join(&excluded)));
         suggest(Parameter::Words, rest, false, &before, " would match");
     }
-    for term in wanted {
+    for term in telling_terms(wanted) {
         for spelling in spellings(term) {
             let text = spelling.to_string();
-            let (rest, is_whole) = (only_words(&text), spelling == term);
+            let rest = only_words(&text);
+            let is_whole = spelling == term;
             let before = format!("{:?} alone matches", cut(spelling.text));
             if suggest(Parameter::Words, rest, is_whole, &before, "") {
                 break;

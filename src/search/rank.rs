@@ -10,6 +10,9 @@
 //! Filters, phrases, excluded words and `query` stay exact. Function words, and words that only ask for reviews, are left
 //! out, unless there are no others.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, Sort, Term, Words};
 use crate::search::index::Index;
@@ -25,6 +28,9 @@ const PREFIX_CHARS_MIN: usize = 4;
 
 /// Bytes from which a stem also stands for the compounds that contain it.
 const COMPOUND_BYTES_MIN: usize = 5;
+
+/// Bytes of a superlative before "est", so that "test" is none.
+const POSITIVE_BYTES_MIN: usize = 3;
 
 /// Languages that write compounds as one word.
 const COMPOUND_LANGUAGES: [&str; 9] = ["de", "nl", "da", "sv", "nb", "nn", "no", "fi", "hu"];
@@ -54,6 +60,17 @@ meilleur meilleure bon bonne bien recommander ";
 const COMPLAINING: &str = " complaint complaints complain complains complained complaining never nobody refuse refused refuses \
 wrong rude unfriendly dishonest scam disappointed disappointing unhappy beschwerde beschwerden beschweren beschwert nie \
 niemals niemand unfreundlich falsch falsche falscher queja quejas nunca nadie plainte plaintes jamais ";
+
+/// The languages of each function word: bit n stands for line n of [`LANGUAGES`].
+static FUNCTION_WORDS: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
+    let mut languages: HashMap<&str, u32> = HashMap::new();
+    for (line, words) in LANGUAGES.lines().enumerate() {
+        for word in words.split(' ') {
+            *languages.entry(word).or_default() |= 1 << line;
+        }
+    }
+    languages
+});
 
 /// A word that ranks.
 struct RankingWord<'b> {
@@ -106,7 +123,17 @@ fn rank(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     scores.begin(index.len());
     let ranking = ranking_words(words);
     for word in &ranking {
-        score_word(index, word, &mut scores, scratch);
+        match positive_of(index, word) {
+            Some(text) => {
+                let positive = RankingWord {
+                    text: &text,
+                    is_word: true,
+                    weight: word.weight,
+                };
+                score_word(index, &positive, &mut scores, scratch);
+            }
+            None => score_word(index, word, &mut scores, scratch),
+        }
     }
     let terms: Vec<Term<'_>> = words.terms().filter(is_ranking).collect();
     for pair in terms.windows(2) {
@@ -157,16 +184,9 @@ fn exact_words(words: Words<'_>) -> Option<String> {
 /// Returns the words that rank, each once: the parts of terms, without function words and words that only ask, unless
 /// there are no others. A word with a subject is no function word.
 fn ranking_words(words: Words<'_>) -> Vec<RankingWord<'_>> {
-    let terms: Vec<Term<'_>> = words.terms().filter(is_ranking).collect();
-    let language = language_of(&terms);
-    let is_telling = |term: &&Term<'_>| {
-        let is_function = has_word(language, term.text) && subjects_of(term.text).is_empty();
-        !is_function && !has_word(ASKING, term.text)
-    };
-    let telling: Vec<Term<'_>> = terms.iter().filter(is_telling).copied().collect();
-    let telling = if telling.is_empty() { terms } else { telling };
+    let terms = words.terms().filter(is_ranking).collect();
     let mut ranking: Vec<RankingWord<'_>> = Vec::new();
-    for term in telling {
+    for term in telling_terms(terms) {
         let mut parts = words_of(term.text).peekable();
         if parts.peek().is_none() {
             push_once(&mut ranking, term.text, false);
@@ -176,6 +196,21 @@ fn ranking_words(words: Words<'_>) -> Vec<RankingWord<'_>> {
         }
     }
     ranking
+}
+
+/// Returns those of `terms` that tell something: phrases, and words that are neither function words of the language that
+/// most of them have nor only ask for reviews. All of them if no other is left.
+pub(super) fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
+    let language = language_of(&terms);
+    let mut telling: Vec<Term<'_>> = Vec::new();
+    for term in &terms {
+        let is_function = languages_of(term.text) & language != 0;
+        let is_function = is_function && subjects_of(term.text).is_empty();
+        if term.is_quoted || !(is_function || has_word(ASKING, term.text)) {
+            telling.push(*term);
+        }
+    }
+    if telling.is_empty() { terms } else { telling }
 }
 
 fn push_once<'b>(ranking: &mut Vec<RankingWord<'b>>, text: &'b str, is_word: bool) {
@@ -224,21 +259,48 @@ fn factor_of(preference: Preference, rating: Rating) -> u32 {
     FACTOR_MAX - distance.saturating_sub(1).min(2)
 }
 
-/// Returns the function words of the language that has most of `terms` among them.
-fn language_of(terms: &[Term<'_>]) -> &'static str {
-    let common = |language: &&str| {
-        let of_language = terms.iter().filter(|term| has_word(language, term.text));
-        of_language.count()
-    };
-    LANGUAGES
-        .lines()
-        .rev()
-        .max_by_key(common)
-        .unwrap_or_default()
+/// Returns the bit of the language that has most of `terms` among its function words; the first among equals.
+fn language_of(terms: &[Term<'_>]) -> u32 {
+    let mut language = 1;
+    let mut most = 0;
+    for line in 0..LANGUAGES.lines().count() {
+        let bit = 1 << line;
+        let of_language = |term: &&Term<'_>| languages_of(term.text) & bit != 0;
+        let count = terms.iter().filter(of_language).count();
+        if count > most {
+            most = count;
+            language = bit;
+        }
+    }
+    language
 }
 
-fn has_word(language: &str, word: &str) -> bool {
-    language.split(' ').any(|known| known == word)
+/// Returns the languages that have the folded `word` among their function words, a bit for each.
+fn languages_of(word: &str) -> u32 {
+    FUNCTION_WORDS.get(word).copied().unwrap_or_default()
+}
+
+fn has_word(list: &str, word: &str) -> bool {
+    list.split(' ').any(|known| known == word)
+}
+
+/// Returns the form of an English superlative that reviews have, such as "rude" for "rudest", which has a stem of its own;
+/// `None` for other words, and if reviews have the superlative, or no such form.
+fn positive_of(index: &Index, word: &RankingWord<'_>) -> Option<String> {
+    let start = word.text.strip_suffix("est")?;
+    if !word.is_word || start.len() < POSITIVE_BYTES_MIN || index.words.has(word.text) {
+        return None;
+    }
+    let mut forms = vec![format!("{start}e"), start.to_owned()];
+    if let Some(start) = start.strip_suffix('i') {
+        forms.push(format!("{start}y"));
+    }
+    let mut letters = start.chars().rev();
+    let last = letters.next()?;
+    if letters.next() == Some(last) {
+        forms.push(start[..start.len() - last.len_utf8()].to_owned());
+    }
+    forms.into_iter().find(|form| index.words.has(form))
 }
 
 /// Adds the score of a word, in the best of its senses.
@@ -308,9 +370,11 @@ fn list_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratch
         return;
     }
     for language in COMPOUND_LANGUAGES {
+        if index.languages.rows_of_whole(language).is_none() {
+            continue;
+        }
         let stem = stem_of(language, word.text);
-        let is_present = index.languages.rows_of_whole(language).is_some();
-        if is_present && stem.len() >= COMPOUND_BYTES_MIN {
+        if stem.len() >= COMPOUND_BYTES_MIN {
             let filter = Filter {
                 text: Some(&stem),
                 language: Some(language),

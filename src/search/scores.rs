@@ -7,7 +7,7 @@
 
 use std::cmp::Reverse;
 
-use crate::search::rows::{has, insert, words_for};
+use crate::search::rows::{has, insert, remove, rows_of, words_for};
 
 /// Length of an average review, in the units of [`Scores::add`].
 pub(super) const LENGTH_AVERAGE: u8 = 16;
@@ -52,11 +52,13 @@ const SATURATION: [[u32; LENGTH_MAX as usize + 1]; COUNT_MAX as usize] = {
 pub(super) struct Scores {
     /// The score of each row.
     scores: Vec<u32>,
+    /// The rows with a score, as bits: with many reviews, most have none.
+    scored: Vec<u64>,
     /// What the current word has added to each row; zero between words.
     added: Vec<u32>,
     /// The rows to which the current word has added something.
     touched: Vec<u32>,
-    /// The rows of the current list, as bits.
+    /// The rows of the current list, as bits; none between lists.
     listed: Vec<u64>,
     /// The rows of the current list, in no order.
     list: Vec<CountedRow>,
@@ -85,14 +87,14 @@ struct Fitting {
 impl Scores {
     /// Starts a search in an index of `rows` reviews.
     pub(super) fn begin(&mut self, rows: u32) {
-        self.scores.clear();
+        for row in rows_of(&[&*self.scored], 0..self.scores.len() as u32) {
+            self.scores[row as usize] = 0;
+        }
+        self.scored.clear();
+        self.scored.resize(words_for(rows), 0);
         self.scores.resize(rows as usize, 0);
-        self.added.clear();
         self.added.resize(rows as usize, 0);
-        self.touched.clear();
-        self.listed.clear();
         self.listed.resize(words_for(rows), 0);
-        self.list.clear();
         self.best.clear();
         self.worst = 0;
         self.fitting = 0;
@@ -116,12 +118,14 @@ impl Scores {
     /// returns the length of the review in a row.
     pub(super) fn end_list(&mut self, weight: u32, length: impl Fn(u32) -> u8) {
         let rarity = self.rarity_of_list(weight);
+        self.clear_listed();
         for listed in self.list.drain(..) {
             let at = listed.row as usize;
             let score = bm25(rarity, listed.count, length(listed.row));
             let added = self.added[at];
             if added == 0 {
                 self.touched.push(listed.row);
+                insert(&mut self.scored, listed.row);
             }
             self.scores[at] += score / 2;
             if score > added {
@@ -129,12 +133,12 @@ impl Scores {
                 self.scores[at] += (score - added) / 2;
             }
         }
-        self.listed.fill(0);
     }
 
     /// Ends the current list, and adds its score only to rows that have one already.
     pub(super) fn end_list_of_bonus(&mut self, weight: u32, length: impl Fn(u32) -> u8) {
         let rarity = self.rarity_of_list(weight);
+        self.clear_listed();
         for listed in self.list.drain(..) {
             let score = bm25(rarity, listed.count, length(listed.row));
             let known = &mut self.scores[listed.row as usize];
@@ -142,7 +146,17 @@ impl Scores {
                 *known += score;
             }
         }
-        self.listed.fill(0);
+    }
+
+    /// Removes the rows of the current list from the bits: one by one if they are few.
+    fn clear_listed(&mut self) {
+        if self.list.len() >= self.listed.len() {
+            self.listed.fill(0);
+            return;
+        }
+        for listed in &self.list {
+            remove(&mut self.listed, listed.row);
+        }
     }
 
     fn rarity_of_list(&self, weight: u32) -> u32 {
@@ -182,9 +196,11 @@ impl Scores {
 
     /// Adds all rows to those that fit, as [`Scores::fit`] does.
     pub(super) fn fit_all(&mut self, limit: usize, factor: impl Fn(u32) -> u32) {
-        for row in 0..self.scores.len() as u32 {
+        let scored = std::mem::take(&mut self.scored);
+        for row in rows_of(&[&*scored], 0..self.scores.len() as u32) {
             self.fit(row, limit, &factor);
         }
+        self.scored = scored;
     }
 
     /// Returns the best `limit` rows that fit, in their order, without those that fit much worse than the first.
@@ -275,6 +291,7 @@ mod tests {
             scores.begin(500);
             for row in 0..500 {
                 scores.scores[row] = (row as u32 * 7_919) % 97;
+                insert(&mut scores.scored, row as u32);
             }
             let mut expected: Vec<u32> = (0..500).filter(|row| row * 7_919 % 97 > 0).collect();
             assert_eq!(expected.len(), 494);

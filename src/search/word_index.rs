@@ -136,6 +136,12 @@ impl WordIndex {
         }
     }
 
+    /// Tells whether a review has a form of the folded `word`.
+    pub(super) fn has(&self, word: &str) -> bool {
+        let mut languages = self.languages.iter();
+        languages.any(|language| language.postings_of(word).is_some())
+    }
+
     /// Calls `each` with the rows of reviews that have a word of `subject`, and the number of such words in them.
     pub(super) fn each_row_of_subject(
         &self,

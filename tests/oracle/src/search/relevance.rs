@@ -84,6 +84,8 @@ impl Searched {
         let mut scores = vec![0; self.reviews.len()];
         for (word, is_word) in &ranking {
             let weight = if [BAD, GOOD].contains(&&**word) { 2 } else { 4 };
+            let positive = self.positive(word, *is_word);
+            let word = positive.as_ref().unwrap_or(word);
             let mut senses = vec![self.sense(self.counts(word, *is_word), weight, true)];
             if *is_word {
                 for subject in subjects_of(word) {
@@ -128,6 +130,24 @@ impl Searched {
             };
         }
         scores
+    }
+
+    /// Returns the form of a superlative that reviews have, if none has the superlative.
+    fn positive(&self, word: &str, is_word: bool) -> Option<String> {
+        let is_known = |word: &str| (0..self.reviews.len()).any(|row| self.forms(row, word) > 0);
+        let start = word.strip_suffix("est")?;
+        if !is_word || start.len() < 3 || is_known(word) {
+            return None;
+        }
+        let mut forms = vec![format!("{start}e"), start.to_owned()];
+        forms.extend(start.strip_suffix('i').map(|start| format!("{start}y")));
+        let letters: Vec<char> = start.chars().collect();
+        if let [before @ .., last] = &letters[..]
+            && before.last() == Some(last)
+        {
+            forms.push(before.iter().collect());
+        }
+        forms.into_iter().find(|form| is_known(form))
     }
 
     /// Adds half of the best sense of a word, and half of all its senses.
