@@ -10,7 +10,7 @@ use crate::search::work::ROW;
 const LOW_STARS_MAX: u8 = 2;
 
 /// Largest number of the newest reviews that are listed.
-const NEWEST_MAX: usize = 3;
+const NEWEST_MAX: usize = 5;
 
 /// Largest number of low ratings without a reply that are listed.
 const UNANSWERED_LISTED_MAX: usize = 10;
@@ -20,7 +20,7 @@ const UNANSWERED_LISTED_MAX: usize = 10;
 pub struct ReviewFigures {
     /// How many reviews have each number of stars, from one to five.
     pub stars: [u64; 5],
-    /// The newest three, the newest first.
+    /// The newest five, the newest first.
     pub newest: Vec<Row>,
     /// The oldest; `None` without reviews.
     pub oldest: Option<Row>,

@@ -10,6 +10,8 @@ use crate::dataset::names::{
 };
 use crate::model::insights::{Aspect, Polarity};
 use crate::model::{Concept, Review, Row, Taxonomy};
+use crate::search::filter::TERMS_MAX;
+use crate::search::fold::fold;
 use crate::search::rows::RowSet;
 use crate::search::work::{NAME, Work};
 
@@ -344,4 +346,16 @@ fn row_set<'r>(lists: impl IntoIterator<Item = &'r [Row]>, total: u32) -> RowSet
     rows.sort_unstable();
     rows.dedup();
     RowSet::new(rows, total)
+}
+
+/// Returns the words of an id or a name, without titles, as far as a search takes them.
+///
+/// An aspect or a service has the words of its id: with label and phrases, only reviews that have several of their words
+/// would be listed.
+pub fn words_of_name(name: &str) -> String {
+    let folded = fold(name);
+    let words = folded.split(|letter: char| letter == '-' || letter.is_whitespace());
+    let words = words.filter(|word| !word.is_empty() && !is_title(word.trim_end_matches('.')));
+    let words: Vec<&str> = words.take(TERMS_MAX).collect();
+    words.join(" ")
 }

@@ -1,6 +1,7 @@
 //! Answers of tools: their size on data with the longest names and texts, and what each of them says about a review.
 
 use std::fs;
+use std::path::Path;
 
 use serde_json::{Value, json};
 
@@ -227,4 +228,76 @@ fn expected_figures(reviews: &[Value], file: &Value) -> Value {
 fn day(date: &str) -> i64 {
     let date = reviewd::wire::date::parse_date(date.as_bytes()).expect("a date");
     i64::from(date.days())
+}
+
+/// Returns a server on the questions of a trade.
+fn server_of(trade: &str) -> Server {
+    let questions = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/fixtures/questions");
+    Server::start_on(&Path::new(questions).join(trade))
+}
+
+/// Tells whether one of `reviews` has `part` in its text.
+fn has_text(reviews: &Value, part: &str) -> bool {
+    let reviews = reviews.as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut texts = reviews.iter().filter_map(|review| review["text"].as_str());
+    texts.any(|text| text.contains(part))
+}
+
+/// The restaurant lists "Weekend brunch" and "Marco Bellini"; the reviews say "brunch" and "Marco".
+#[test]
+fn a_listed_name_that_no_review_is_counted_for_is_found_by_its_words() {
+    let server = server_of("restaurant");
+    for (tool, arguments, word) in [
+        ("get_service", json!({"service": "brunch"}), "brunch"),
+        ("get_technician", json!({"name": "Marco Bellini"}), "Marco"),
+    ] {
+        let result = answer(&server, tool, &arguments);
+        let result = &result["structuredContent"];
+        assert_eq!(result["mention_count"], 0, "{tool}");
+        assert!(has_text(&result["beyond"], word), "{tool} {result}");
+    }
+    for (arguments, word) in [
+        (json!({"mentions_service": "brunch"}), "brunch"),
+        (json!({"mentions_technician": "Marco Bellini"}), "Marco"),
+    ] {
+        let result = answer(&server, "search_reviews", &arguments);
+        let result = &result["structuredContent"];
+        assert!(has_text(&result["reviews"], word), "{arguments} {result}");
+        let hint = result["hint"].as_str().expect("a hint");
+        assert!(hint.contains("no review is counted"), "{hint}");
+    }
+}
+
+#[test]
+fn an_unknown_person_is_told_with_the_reviews_that_have_the_name() {
+    let server = server_of("plumber");
+    let message = call("get_technician", &json!({"name": "Dave"})).to_string();
+    let response = server.post_mcp(&[], &message).json();
+    let problem = response["result"]["content"][0]["text"].as_str();
+    let problem = problem.expect("a text");
+    let part = "reviews, which search_reviews finds with words=dave";
+    assert!(problem.contains(part), "{problem}");
+}
+
+#[test]
+fn a_superlative_finds_the_reviews_with_its_positive() {
+    let found = answer(
+        service(),
+        "search_reviews",
+        &json!({"words": "rudest lawyer"}),
+    );
+    let reviews = &found["structuredContent"]["reviews"];
+    let best = reviews[0]["text"].as_str().expect("a text");
+    assert!(best.contains("rude"), "{best}");
+}
+
+#[test]
+fn a_hint_says_nothing_of_function_words() {
+    let arguments = json!({"words": "is it good for a swimming lesson"});
+    let found = answer(service(), "search_reviews", &arguments);
+    let hint = found["structuredContent"]["hint"].as_str().expect("a hint");
+    assert!(hint.contains("\"swimming\" alone"), "{hint}");
+    for word in ["is", "it", "for", "a"] {
+        assert!(!hint.contains(&format!("{word:?} alone")), "{hint}");
+    }
 }

@@ -9,10 +9,12 @@ use crate::mcp::catalog::{Catalog, Named};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::NOT_READY;
 use crate::model::Row;
+use crate::search::filter::{Filter, Query, Sort, Words};
 use crate::search::fold::fold;
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::names::{NAMES_MAX, ResolvedName, WrongName};
 use crate::search::query::{Parameter, TEXT_BYTES_MAX};
+use crate::search::run::{Scratch, run};
 use crate::wire::date::{Date, parse_date};
 use crate::wire::json::quote;
 use crate::wire::text::cut;
@@ -176,7 +178,21 @@ pub(super) fn problem_of(
     name: &str,
     wrong: WrongName<'_>,
 ) -> String {
-    if parameter != Parameter::MentionsService || !wrong.is_unknown {
+    if !wrong.is_unknown {
+        return wrong.problem;
+    }
+    if parameter == Parameter::MentionsTechnician {
+        let count = count_phrase(catalog, name);
+        if count == 0 {
+            return wrong.problem;
+        }
+        let name = cut(name);
+        return format!(
+            "{}; it is a word of {count} reviews, which search_reviews finds with words={name}",
+            wrong.problem
+        );
+    }
+    if parameter != Parameter::MentionsService {
         return wrong.problem;
     }
     let has_word = |service: &&Named| {
@@ -206,6 +222,20 @@ pub(super) fn problem_of(
         return format!("is unknown; the services are {}", all.join(", "));
     }
     wrong.problem
+}
+
+/// Returns how many reviews have the folded `text` as a phrase.
+fn count_phrase(catalog: &Catalog, text: &str) -> u32 {
+    let phrase = format!("\"{}\"", text.replace('"', " "));
+    let filter = Filter {
+        words: Words::parse(&phrase),
+        ..Filter::default()
+    };
+    if filter.words.is_none() {
+        return 0;
+    }
+    let query = Query::new(filter, Sort::Newest, 1);
+    run(&catalog.snapshot.index, &query, &mut Scratch::default()).matched
 }
 
 /// Letters from which a word of a phrase tells what a service is.

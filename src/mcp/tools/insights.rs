@@ -5,16 +5,17 @@ use serde_json::{Value, json};
 
 use super::Members;
 use super::arguments::Arguments;
+use super::beyond::{MENTIONS_FEW, beyond};
 use super::lookup::find;
-use crate::mcp::catalog::{Catalog, Named, SECTIONS, distribution, mean, percent};
+use crate::mcp::catalog::{Catalog, SECTIONS, distribution, mean, percent};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{fit_with, fit_within};
 use crate::model::Rating;
 use crate::model::insights::{Aspect, Evidence, Polarity};
-use crate::search::filter::{Filter, Query, RatingSet, Sort, TERMS_MAX, Words};
+use crate::search::filter::{Filter, Query, RatingSet, Sort};
 use crate::search::issue::Issues;
+use crate::search::names::words_of_name;
 use crate::search::query::Parameter;
-use crate::search::rank::{self, can_rank};
 use crate::search::resolved::{ResolvedParameter, push_resolved_names};
 use crate::search::run::{Scratch, run};
 use crate::wire::date::Date;
@@ -160,9 +161,10 @@ pub(super) fn get_aspect_sentiment(
     let mut answer = named.value.clone();
     answer["sentiment"] = measured.map_or(Value::Null, figures);
     answer["quotes"] = json!({});
-    let quotes_max = match polarities.is_empty() {
-        true => QUOTES_MAX,
-        false => QUOTES_OF_ONE_MAX,
+    let quotes_max = if polarities.is_empty() {
+        QUOTES_MAX
+    } else {
+        QUOTES_OF_ONE_MAX
     };
     let evidence = measured.and_then(|aspect| aspect.evidence.as_deref());
     let is_asked =
@@ -189,7 +191,10 @@ pub(super) fn get_aspect_sentiment(
     if mentions < MENTIONS_FEW || Polarity::ALL.into_iter().any(is_missing) {
         let phrases: Vec<&str> = named.folded.iter().skip(2).map(String::as_str).collect();
         answer["counted_phrases"] = json!(phrases);
-        answer["beyond"] = beyond(catalog, named, evidence.unwrap_or_default(), work).into();
+        let evidence = evidence.unwrap_or_default();
+        let is_counted = |id: &str| evidence.iter().any(|one| one.review_id == id);
+        let words = words_of_name(&named.name);
+        answer["beyond"] = beyond(catalog, &words, is_counted, work).into();
     }
     answer["coverage"] = json!(insights.map(|insights| json!({
         "with_text": insights.coverage.with_text,
@@ -199,50 +204,6 @@ pub(super) fn get_aspect_sentiment(
     let told = ResolvedParameter::told("aspect", found.resolved);
     push_resolved_names(&mut names, told.as_slice());
     Ok(fit_with(answer, &names))
-}
-
-/// Returns reviews that fit the words of an aspect best, and that the figures do not count.
-fn beyond(
-    catalog: &Catalog,
-    named: &Named,
-    counted: &[Evidence],
-    work: &mut RequestWork,
-) -> Vec<Value> {
-    // The id: with label and phrases, only reviews that have several of their words would be listed.
-    let words = named.name.split('-');
-    let words: Vec<&str> = words.take(TERMS_MAX).collect();
-    let words = words.join(" ");
-    let filter = Filter {
-        words: Words::parse(&words).filter(can_rank),
-        ..Filter::default()
-    };
-    if filter.words.is_none() {
-        return Vec::new();
-    }
-    let query = Query::new(filter, Sort::Relevance, BEYOND_SEARCHED_MAX);
-    let mut scratch = Scratch::default();
-    let page = rank::search(&catalog.snapshot.index, &query, &mut scratch);
-    work.total.spend(scratch.spent());
-    let mut reviews = Vec::new();
-    for row in page.rows {
-        let id = catalog.snapshot.index.id(row);
-        if counted.iter().any(|evidence| evidence.review_id == id) {
-            continue;
-        }
-        let review = catalog.snapshot.stored_review(row);
-        reviews.push(json!({
-            "id": id,
-            "author": review.author.decode(),
-            "rating": review.rating,
-            "date": review.date,
-            "text": truncate(&review.text.decode(), QUOTE_BYTES_MAX),
-            "url": catalog.review_url(id),
-        }));
-        if reviews.len() == BEYOND_MAX {
-            break;
-        }
-    }
-    reviews
 }
 
 fn figures(aspect: &Aspect) -> Value {
@@ -284,9 +245,10 @@ fn sentence_around(text: &str, start: usize, end: usize) -> Option<&str> {
     };
     let end_byte = end_byte.unwrap_or(text.len());
     let sentence = sentences(text).find(|sentence| sentence.end > start_byte)?;
-    let from = match end_byte - sentence.start > QUOTE_BYTES_MAX {
-        true => start_byte,
-        false => sentence.start,
+    let from = if end_byte - sentence.start > QUOTE_BYTES_MAX {
+        start_byte
+    } else {
+        sentence.start
     };
     let to = sentence.end.min(from + QUOTE_BYTES_MAX).max(end_byte);
     Some(truncate(&text[from..], to - from).trim())
@@ -298,11 +260,6 @@ const PERIOD_DAYS: u32 = 90;
 const ASPECTS_MAX: usize = 50;
 /// Largest size in bytes of the insights: a model needs them beside much else.
 const INSIGHTS_BYTES_MAX: usize = 16_000;
-/// With fewer mentions, an aspect's figures come with reviews beyond them.
-const MENTIONS_FEW: u64 = 5;
-/// Reviews beyond the figures that are listed, and that are searched.
-const BEYOND_MAX: usize = 5;
-const BEYOND_SEARCHED_MAX: u8 = 30;
 /// Longest part of a sentence that is quoted, unless the mention itself is longer.
 const QUOTE_BYTES_MAX: usize = 600;
 /// Sentences of each polarity if all polarities are requested.

@@ -4,12 +4,14 @@ use serde_json::json;
 
 use super::Members;
 use super::arguments::{Arguments, FoundByName};
+use super::beyond::{MENTIONS_FEW, beyond};
 use crate::mcp::catalog::{Catalog, distribution, mean, percent_of, replies};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{add_text, fit_with};
 use crate::model::Row;
 use crate::search::figures::ReviewFigures;
 use crate::search::issue::Issues;
+use crate::search::names::words_of_name;
 use crate::search::query::Parameter;
 use crate::search::resolved::{ResolvedParameter, push_resolved_names};
 use crate::search::run::Scratch;
@@ -17,6 +19,9 @@ use crate::snapshot::StoredReview;
 
 /// Bytes of the newest reviews after which no further one is listed, so that the figures have room.
 const NEWEST_BYTES_MAX: usize = 12_000;
+
+/// Newest reviews in the result for a person or a service.
+const NEWEST_MAX: usize = 3;
 
 /// Returns one complete review, with the address of its page.
 pub(super) fn get_review(
@@ -134,7 +139,7 @@ fn mentioned(
     let mut scratch = Scratch::default();
     let figures = ReviewFigures::of(&snapshot.index, &entry.filter(parameter), &mut scratch);
     work.total.spend(scratch.spent());
-    let value = json!({
+    let mut value = json!({
         key: entry.value,
         "mention_count": figures.count(),
         "rating_value": mean(figures.stars),
@@ -144,8 +149,16 @@ fn mentioned(
         "latest": figures.newest.first().map(|row| snapshot.index.date(*row).to_string()),
         "replies": replies(snapshot, &figures),
     });
+    if figures.count() < MENTIONS_FEW {
+        let is_counted = |id: &str| {
+            let mut counted = figures.newest.iter();
+            counted.any(|row| snapshot.index.id(*row) == id)
+        };
+        let words = words_of_name(&entry.name);
+        value["beyond"] = beyond(catalog, &words, is_counted, work).into();
+    }
     let mut members = b",\"newest_reviews\":[".to_vec();
-    for (at, row) in figures.newest.iter().enumerate() {
+    for (at, row) in figures.newest.iter().take(NEWEST_MAX).enumerate() {
         if members.len() > NEWEST_BYTES_MAX {
             break;
         }

@@ -1,6 +1,7 @@
 //! The tools that a model may call; `catalog/tools.json` describes them to clients.
 
 pub(super) mod arguments;
+mod beyond;
 mod insights;
 mod lookup;
 mod search;

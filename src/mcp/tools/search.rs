@@ -19,6 +19,7 @@ use crate::search::fold::{find_folded, fold};
 use crate::search::hints::{Hint, hints};
 use crate::search::include;
 use crate::search::issue::{Code, Issue, Issues};
+use crate::search::names::words_of_name;
 use crate::search::query::{Buffers, Builder, Parameter};
 use crate::search::rank::{self, can_rank};
 use crate::search::resolved::{add_resolved_names, resolved_names};
@@ -69,6 +70,9 @@ pub(super) fn search_reviews(
                 add_member(&mut tail, "distribution", counts.as_bytes());
             }
             return Ok(render(catalog, &page, &query, &tail));
+        }
+        if let Some(json) = search_words_of_name(catalog, &query, scratch, work) {
+            return Ok(json);
         }
         // Nothing matches: list reviews that fit some of the words, and suggest what to try.
         let hints = hints(index, &query, scratch, &mut work.hints);
@@ -125,6 +129,57 @@ fn search_name_as_word(
         page.matched
     );
     let mut tail = tail_of(catalog, &found);
+    add_text(&mut tail, "hint", &hint);
+    Some(render(catalog, &page, &found, &tail))
+}
+
+/// Returns the reviews with words of the name of a listed person or service that no review is counted for: reviews may say
+/// it in other words than the list. `None` if some are counted, or none has such words.
+fn search_words_of_name(
+    catalog: &Catalog,
+    query: &Query<'_>,
+    scratch: &mut Scratch,
+    work: &mut RequestWork,
+) -> Option<Vec<u8>> {
+    let index = &catalog.snapshot.index;
+    let (parameter, name) = match (query.filter.technician, query.filter.service) {
+        (Some(name), None) => (Parameter::MentionsTechnician, name),
+        (None, Some(name)) => (Parameter::MentionsService, name),
+        _ => return None,
+    };
+    let Some(Ok(resolved)) = index.resolve(parameter, name, &mut work.hints) else {
+        return None;
+    };
+    let counted = Filter {
+        technician: query.filter.technician,
+        service: query.filter.service,
+        ..Filter::default()
+    };
+    if run(index, &Query::new(counted, Sort::Newest, 1), scratch).matched > 0 {
+        return None;
+    }
+    let given = query.filter.words.map_or("", |words| words.as_str());
+    let words = format!("{given} {}", words_of_name(resolved.name));
+    let filter = Filter {
+        technician: None,
+        service: None,
+        words: Words::parse(words.trim()).filter(can_rank),
+        ..query.filter
+    };
+    filter.words?;
+    let found = Query::new(filter, Sort::Relevance, query.limit);
+    let mut page = rank::search(index, &found, scratch);
+    work.total.spend(scratch.spent());
+    if page.rows.is_empty() {
+        return None;
+    }
+    page.matched = 0;
+    let hint = format!(
+        "no review is counted for {} {}, which is listed; the listed reviews have words of its name, best first.",
+        parameter.name(),
+        resolved.name
+    );
+    let mut tail = tail_of(catalog, query);
     add_text(&mut tail, "hint", &hint);
     Some(render(catalog, &page, &found, &tail))
 }
