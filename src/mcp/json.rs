@@ -33,9 +33,12 @@ pub fn parse(text: &[u8]) -> Result<Value, JsonError> {
     Strict { values: &values }
         .deserialize(&mut reader)
         .and_then(|value| reader.end().map(|()| value))
-        .map_err(|error| match error.is_data() {
-            true => JsonError::Refused(error.to_string()),
-            false => JsonError::Syntax(error.to_string()),
+        .map_err(|error| {
+            if error.is_data() {
+                JsonError::Refused(error.to_string())
+            } else {
+                JsonError::Syntax(error.to_string())
+            }
         })
 }
 

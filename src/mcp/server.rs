@@ -56,7 +56,8 @@ impl Server {
     /// Creates a server.
     #[must_use]
     pub fn new(settings: Settings) -> Server {
-        let (origins, hosts) = (&settings.allowed_origins, &settings.allowed_hosts);
+        let origins = &settings.allowed_origins;
+        let hosts = &settings.allowed_hosts;
         Server {
             guard: Guard::new(&settings.base_url, origins, hosts),
             ended: EndedSessions::default(),
@@ -182,9 +183,10 @@ impl Server {
         };
         // Sessions are optional, so the client also works without an id.
         let session = negotiated.and_then(SessionId::random);
-        let reply = match out.is_empty() {
-            true => Reply::empty(202),
-            false => Reply::json(status, out).framed(head.form),
+        let reply = if out.is_empty() {
+            Reply::empty(202)
+        } else {
+            Reply::json(status, out).framed(head.form)
         };
         Begun::Answered(Reply { session, ..reply })
     }

@@ -44,7 +44,9 @@ pub fn find_folded(
         return ranges;
     }
     let mut pieces = pieces(text);
-    let (mut start, mut end, mut folded_end) = (0, 0, 0);
+    let mut start = 0;
+    let mut end = 0;
+    let mut folded_end = 0;
     let mut piece_at = |folded_at: usize| {
         while folded_end <= folded_at
             && let Some((piece, folded_len)) = pieces.next()

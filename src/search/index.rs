@@ -221,7 +221,8 @@ impl Arrays {
     /// Returns how many reviews are newer than the position (`date`, `id`), at which there may be no review; with
     /// `through`, a review at the position counts too.
     pub(super) fn rows_before(&self, date: Date, id: &str, through: bool) -> u32 {
-        let (mut low, mut high) = (self.rows_after(date), self.rows_since(date));
+        let mut low = self.rows_after(date);
+        let mut high = self.rows_since(date);
         while low < high {
             let middle = low + (high - low) / 2;
             let other = self.ids.id(middle);

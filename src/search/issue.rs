@@ -105,10 +105,7 @@ impl Issues {
 
     /// Returns the issues as an error, if there are any.
     pub fn into_result(self) -> Result<(), Issues> {
-        match self.0.is_empty() {
-            true => Ok(()),
-            false => Err(self),
-        }
+        if self.0.is_empty() { Ok(()) } else { Err(self) }
     }
 
     /// Renders the body of the 400: `error`, `message` and `issues`.

@@ -41,7 +41,8 @@ pub struct Buffers {
 pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>, Issues> {
     let mut name = std::mem::take(&mut buffers.decoded);
     let mut builder = Builder::new(buffers);
-    let (mut all, mut count) = (pairs(raw), 0);
+    let mut all = pairs(raw);
+    let mut count = 0;
     for pair in all.by_ref().take(PAIRS_MAX) {
         count += 1;
         name.clear();
@@ -59,8 +60,8 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
                 Err(error) => {
                     let received = cut_lossy(pair.value);
                     if builder.is_first(parameter, &received) {
-                        let (code, message) = (Code::InvalidEncoding, error.to_string());
-                        builder.refuse_value(parameter, code, message, &received);
+                        let message = error.to_string();
+                        builder.refuse_value(parameter, Code::InvalidEncoding, message, &received);
                     }
                 }
             }
@@ -84,13 +85,15 @@ pub fn parse_since(segment: &[u8]) -> Result<Date, Issues> {
     let mut decoded = String::new();
     let parsed = parse_date(segment).or_else(|error| {
         // A date has ten characters, so thirty bytes suffice even if all of them are escaped.
-        match segment.len() <= 30 && decode_path(segment, &mut decoded).is_ok() {
-            true => parse_date(decoded.as_bytes()),
-            false => Err(error),
+        if segment.len() <= 30 && decode_path(segment, &mut decoded).is_ok() {
+            parse_date(decoded.as_bytes())
+        } else {
+            Err(error)
         }
     });
     parsed.map_err(|error| {
-        let (path, message) = (Some("date".into()), error.to_string());
+        let path = Some("date".into());
+        let message = error.to_string();
         Issue::new(path, Code::InvalidDate, message, &cut_lossy(segment)).into()
     })
 }
@@ -332,7 +335,8 @@ impl<'b> Builder<'b> {
 
     /// Records the name of an unknown parameter, unless the list is full or contains it.
     fn ignore(&mut self, name: &str) {
-        let (name, known) = (cut(name), &mut self.buffers.ignored);
+        let name = cut(name);
+        let known = &mut self.buffers.ignored;
         if !known.is_full() && known.iter().all(|other| **other != *name) {
             known.extend(IgnoredName::from(name));
         }
@@ -371,9 +375,10 @@ impl<'b> Builder<'b> {
                 let is_between = (1..5).contains(&number) || (number, fraction) == (5, 0);
                 let rating = rating(stars).filter(|_| is_between);
                 let rating = rating.ok_or(fault(Code::OutOfRange))?;
-                let bound = match is_least {
-                    true => RatingSet::at_least(rating),
-                    false => RatingSet::at_most(rating),
+                let bound = if is_least {
+                    RatingSet::at_least(rating)
+                } else {
+                    RatingSet::at_most(rating)
                 };
                 filter.ratings = filter.ratings.and(bound);
             }
@@ -486,7 +491,10 @@ fn parse_flag(text: &str) -> Option<bool> {
 /// The value of a run of decimal digits, clamped to the largest `u32`; `None` for any other text.
 fn whole(text: &str) -> Option<u32> {
     let is_whole = !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
-    is_whole.then(|| text.parse().unwrap_or(u32::MAX))
+    if !is_whole {
+        return None;
+    }
+    Some(text.parse().unwrap_or(u32::MAX))
 }
 
 fn rating(stars: u32) -> Option<Rating> {

@@ -313,12 +313,11 @@ impl<'s> Plan<'s> {
             return false;
         }
         self.range = start..end;
-        let (aspect, polarity) = (filter.aspect, filter.polarity);
         let aspects = index
             .aspects
             .as_ref()
             .filter(|_| filter.needs_insights())
-            .and_then(|aspects| aspects.rows(aspect, polarity, &mut memory.work));
+            .and_then(|aspects| aspects.rows(filter.aspect, filter.polarity, &mut memory.work));
         let columns: [Option<Option<&RowSet>>; COLUMNS] = [
             filter
                 .technician
@@ -357,10 +356,10 @@ impl<'s> Plan<'s> {
         for term in words.chain(filter.text.map(Term::anywhere)) {
             let lookup = TermLookup::new(index, term, memory);
             if lookup.is_nowhere(index) {
-                match term.is_excluded {
-                    true => continue,
-                    false => return false,
+                if term.is_excluded {
+                    continue;
                 }
+                return false;
             }
             match lookup.only() {
                 Some(Postings::Bitmap(words, count))
@@ -397,7 +396,8 @@ impl<'s> Plan<'s> {
             1 if self.range == (0..total) => return self.bitmap_rows,
             _ => {}
         }
-        let (first, last) = ((start / 64) as usize, (end - 1) as usize / 64);
+        let first = (start / 64) as usize;
+        let last = (end - 1) as usize / 64;
         // The first and the last word may have rows out of the range.
         let edge = |word| word_of(&self.bitmaps, &self.range, word).count_ones();
         if first == last {
@@ -437,9 +437,10 @@ impl<'s> Plan<'s> {
         }
         let rows = &mut candidates.rows;
         rows.clear();
-        // The term that provided the rows, if they need no narrowing by it, and a bit that is set if texts must be
-        // searched for it.
-        let (mut known, mut open) = (None, 0);
+        // The term that provided the rows, if they need no narrowing by it.
+        let mut known = None;
+        // A bit that is set if texts must be searched for it.
+        let mut open = 0;
         match (term, list) {
             (Some(term), _) if term_rows == fewest => {
                 term.collect(index, rows, bits, memory);
@@ -501,10 +502,8 @@ impl<'s> Plan<'s> {
                 }
             }
         }
-        let (from, to) = (
-            (self.range.start / 64) as usize,
-            (self.range.end - 1) as usize / 64,
-        );
+        let from = (self.range.start / 64) as usize;
+        let to = (self.range.end - 1) as usize / 64;
         bits[..from].fill(0);
         bits[to + 1..].fill(0);
         bits[from] &= mask(&self.range, from);

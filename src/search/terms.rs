@@ -285,14 +285,13 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         let possible = &mut memory.possible;
         possible.clear();
         let mut push = |kept: Postings<'_>| kept.each_row(|row| possible.push(row));
-        self.each_postings(
-            tree,
-            &mut memory.needle,
-            |postings, is_certain| match is_certain {
-                true => tree.mark(postings, bits),
-                false => tree.each_kept(postings, &mut push),
-            },
-        );
+        self.each_postings(tree, &mut memory.needle, |postings, is_certain| {
+            if is_certain {
+                tree.mark(postings, bits);
+            } else {
+                tree.each_kept(postings, &mut push);
+            }
+        });
         possible.retain(|row| !has(bits, *row));
         possible.iter().for_each(|row| insert(bits, *row));
         memory.open.extend(possible.iter().map(|row| (*row, bit)));
@@ -314,7 +313,9 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             return rows_of(&[bits], all).for_each(|row| memory.open.push((row, bit)));
         }
         memory.work.spend(self.work() + 3 * bits.len() as u64);
-        let (hits, possible, marks) = (&mut memory.hits, &mut memory.possible, &mut memory.marks);
+        let hits = &mut memory.hits;
+        let possible = &mut memory.possible;
+        let marks = &mut memory.marks;
         hits.clear();
         possible.clear();
         marks.clear();
@@ -330,10 +331,15 @@ impl<'t, 'q> TermLookup<'t, 'q> {
                 kept if is_certain && !marks.is_empty() => {
                     kept.each_row(|row| insert(marks, row));
                 }
-                kept => kept.each_row(|row| match has(bits, row) {
-                    true if is_certain => hits.push(row),
-                    true => possible.push(row),
-                    false => {}
+                kept => kept.each_row(|row| {
+                    if !has(bits, row) {
+                        return;
+                    }
+                    if is_certain {
+                        hits.push(row);
+                    } else {
+                        possible.push(row);
+                    }
                 }),
             });
         });
@@ -521,7 +527,8 @@ impl Candidates {
                 break;
             }
             for at in block {
-                let (row, open) = (rows[at], open[at]);
+                let row = rows[at];
+                let open = open[at];
                 if open != 0 {
                     let bytes = index.arena.row(row).len() as u64;
                     work.spend(TEXT + u64::from(open.count_ones()) * bytes / TEXT_BYTES);
@@ -578,7 +585,9 @@ impl Candidates {
 
     /// Marks the candidates that are in `postings`.
     fn mark(&mut self, tree: &Tree, postings: Postings<'_>, mark: u8) {
-        let (rows, marks, filter) = (&self.rows, &mut self.marks, &self.filter);
+        let rows = &self.rows;
+        let marks = &mut self.marks;
+        let filter = &self.filter;
         let last = rows.last().copied().unwrap_or(0);
         tree.each_kept(postings, &mut |kept| match kept {
             Postings::Bitmap(words, _) => {
@@ -603,7 +612,9 @@ impl Candidates {
 
     /// Keeps the candidates for which `is_kept` returns true; it gets the open bits and the mark.
     fn retain(&mut self, mut is_kept: impl FnMut(&mut u32, u8) -> bool) {
-        let (rows, open, marks) = (&mut self.rows, &mut self.open, &self.marks);
+        let rows = &mut self.rows;
+        let open = &mut self.open;
+        let marks = &self.marks;
         let mut kept = 0;
         for at in 0..rows.len() {
             if is_kept(&mut open[at], marks[at]) {
