@@ -21,7 +21,7 @@ mod pause;
 #[cfg(feature = "postgres")]
 mod postgres;
 #[cfg(feature = "postgres")]
-mod postgres_shared;
+pub(crate) mod postgres_shared;
 #[cfg(feature = "postgres")]
 mod replicas;
 pub(crate) mod rig;

@@ -2,6 +2,8 @@
 
 mod chaos;
 mod command;
+#[cfg(feature = "postgres")]
+mod replicas;
 mod targets;
 
 use std::os::unix::fs::PermissionsExt;

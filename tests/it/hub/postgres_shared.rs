@@ -11,14 +11,14 @@ use crate::support::postgres::Postgres;
 use crate::support::{Program, get, wait_until};
 
 /// A database that replicas share.
-pub(super) struct Shared {
+pub(crate) struct Shared {
     pub(super) postgres: Postgres,
-    pub(super) url: String,
+    pub(crate) url: String,
 }
 
 impl Shared {
     /// Starts PostgreSQL; `None` if it is not installed.
-    pub(super) fn new() -> Option<Shared> {
+    pub(crate) fn new() -> Option<Shared> {
         let postgres = Postgres::start()?;
         postgres.database("hub");
         let url = postgres.url("reviewd", "hub");
@@ -34,7 +34,7 @@ impl Shared {
         open(&self.url).unwrap()
     }
 
-    pub(super) fn query(&self, sql: &str) -> String {
+    pub(crate) fn query(&self, sql: &str) -> String {
         self.postgres.query("hub", sql)
     }
 }
