@@ -63,8 +63,17 @@ pub(crate) enum ByQuery {
     Version,
     /// `theme=` selects another row.
     Theme,
+    /// The filters of a search select the reviews; without any, the document is sent.
+    Feed(FeedFormat),
     /// The page is rendered per request; the document is the one without parameters.
     Page(Page),
+}
+
+/// The format of a feed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum FeedFormat {
+    Atom,
+    Json,
 }
 
 /// The rows. The most frequent paths stand first, as the router compares them in this order.
@@ -77,8 +86,14 @@ pub(crate) static DOCUMENTS: [DocumentRow; 25] = [
             BodySource::Snapshot(Snapshot::insights_shared),
         )
     },
-    topic("/api/feed.json", |snapshot| Some(&snapshot.feed_json)),
-    topic("/feed.xml", |snapshot| Some(&snapshot.feed_xml)),
+    DocumentRow {
+        by_query: ByQuery::Feed(FeedFormat::Json),
+        ..topic("/api/feed.json", |snapshot| Some(&snapshot.feed_json))
+    },
+    DocumentRow {
+        by_query: ByQuery::Feed(FeedFormat::Atom),
+        ..topic("/feed.xml", |snapshot| Some(&snapshot.feed_xml))
+    },
     data(
         "/mcp/server-card",
         BodySource::Rendered(mcp::SERVER_CARD, |context| {

@@ -177,7 +177,7 @@ impl StoredDocument {
         let etag = |coding| shared(resource.etag.with_coding(coding).as_bytes());
         let version = match row.by_query {
             ByQuery::Version => Some(format!("v={}", resource.version())),
-            ByQuery::Nothing | ByQuery::Theme | ByQuery::Page(_) => None,
+            ByQuery::Nothing | ByQuery::Theme | ByQuery::Feed(_) | ByQuery::Page(_) => None,
         };
         let link = row.link(base_url);
         Ok(StoredDocument {

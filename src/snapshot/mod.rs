@@ -338,6 +338,16 @@ impl Snapshot {
         StoredReview::parse(self.review(row))
     }
 
+    /// Returns the review in `row` as a value of its own, with the URLs of its pictures: some microseconds for each
+    /// kilobyte.
+    ///
+    /// # Panics
+    /// If `row` is not a row of this snapshot; rows come from its own index.
+    #[must_use]
+    pub(crate) fn published_review(&self, row: Row) -> Review {
+        serde_json::from_slice(self.review(row)).expect("the snapshot rendered a review")
+    }
+
     /// Like [`Snapshot::review`], but shares the stored bytes instead of borrowing them.
     #[must_use]
     pub fn review_shared(&self, row: Row) -> Bytes {

@@ -18,6 +18,7 @@ mod deploy;
 mod documents;
 mod errors;
 mod faults;
+mod feeds;
 mod help;
 mod http2;
 mod hub;

@@ -20,7 +20,8 @@ pub mod notices;
 pub mod site;
 
 /// A star rating, a whole number from 1 to 5; the decoder refuses every other value.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(try_from = "u8")]
 pub struct Rating(u8);
 
 impl Rating {
@@ -45,7 +46,7 @@ impl Rating {
 pub struct Row(pub u32);
 
 /// A validated review of the operator's file; it is published with these fields in this order.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Review {
     /// Unique and stable, 1 to 64 characters of `[A-Za-z0-9_-]`, never `search`, `since` or `changes`.
     pub id: String,
@@ -86,6 +87,14 @@ pub struct Review {
     pub added_at: Option<Timestamp>,
     /// When it was last changed here.
     pub changed_at: Option<Timestamp>,
+}
+
+impl TryFrom<u8> for Rating {
+    type Error = &'static str;
+
+    fn try_from(stars: u8) -> Result<Rating, &'static str> {
+        Rating::new(stars).ok_or("a rating is from 1 to 5")
+    }
 }
 
 impl Review {
@@ -155,7 +164,7 @@ pub enum VerificationState {
 pub const METHOD_ACCOUNT: &str = "account";
 
 /// How the language of a text is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum LanguageSource {
     /// The file states it.
@@ -165,7 +174,7 @@ pub enum LanguageSource {
 }
 
 /// How exact a date is that is not exact to the day.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum DatePrecision {
     /// Only month and year are meant, as in "9 months ago".
@@ -177,7 +186,7 @@ pub enum DatePrecision {
 }
 
 /// A rating on the scale of its source, such as 8.3 of 10.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OriginalRating {
     pub value: Number,
     pub best: Number,
@@ -195,7 +204,7 @@ impl Review {
 }
 
 /// The verifier of a review, who confirmed that its author was a customer, and the method.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Verification {
     /// The verifier, such as "trustpilot".
     pub by: String,
@@ -265,7 +274,7 @@ pub struct RemovedReview {
 }
 
 /// A picture, a film or a recording that belongs to a review.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Media {
     /// An absolute URL, or the path of one of our own pictures ([`photo_digest`]), which is published as a URL.
     pub url: String,
@@ -324,7 +333,7 @@ pub fn sort_newest_first(reviews: &mut [Review]) {
 }
 
 /// The owner's public reply to a review.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct OwnerReply {
     pub text: String,
     pub date: Date,

@@ -5,10 +5,12 @@
 
 #![warn(clippy::indexing_slicing)]
 
+use std::borrow::Cow;
 use std::fmt;
 use std::time::{Duration, UNIX_EPOCH};
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
 /// A day of the proleptic Gregorian calendar, 0001-01-01 to 9999-12-31, ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -104,6 +106,13 @@ impl Date {
 }
 
 /// A date is the text `YYYY-MM-DD`.
+impl<'de> Deserialize<'de> for Date {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Date, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        parse_date(text.as_bytes()).map_err(D::Error::custom)
+    }
+}
+
 impl Serialize for Date {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.collect_str(self)
@@ -151,6 +160,13 @@ impl Timestamp {
     pub fn render_http(self) -> String {
         let since_epoch = Duration::from_secs(u64::try_from(self.0).unwrap_or(0));
         httpdate::fmt_http_date(UNIX_EPOCH + since_epoch)
+    }
+}
+
+impl<'de> Deserialize<'de> for Timestamp {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Timestamp, D::Error> {
+        let text = Cow::<str>::deserialize(deserializer)?;
+        parse_timestamp(text.as_bytes()).ok_or_else(|| D::Error::custom("not a time"))
     }
 }
 

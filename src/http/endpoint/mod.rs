@@ -1,6 +1,7 @@
 //! The endpoints: each turns the result of the router into a reply.
 
 mod changes;
+mod feed;
 mod page;
 mod photo;
 mod post;
@@ -56,6 +57,7 @@ pub(crate) fn read<'s>(
 fn document<'s>(served: &'s ServedState, index: usize, head: &RequestHead<'_>) -> Reply<'s> {
     match DOCUMENTS[index].by_query {
         ByQuery::Nothing | ByQuery::Version => head.serve_stored(served, index),
+        ByQuery::Feed(format) => feed::feed(served, index, format, head),
         ByQuery::Theme => head.serve_stored(served, page::badge(index, head.query)),
         ByQuery::Page(page) => page::rendered(served, index, page, head),
     }

@@ -31,15 +31,47 @@ pub struct Published {
     pub feed_xml: Vec<u8>,
 }
 
+/// What a feed says besides its reviews.
+#[derive(Clone, Copy, Debug)]
+pub struct FeedHead<'d> {
+    /// The business that the reviews are about.
+    pub business: &'d Business,
+    /// Displayed wherever reviews are.
+    pub disclaimer: Option<&'d str>,
+    /// When the content last changed.
+    pub updated_at: Timestamp,
+    /// The public address, an origin without a trailing slash.
+    pub base_url: &'d str,
+    /// The query that has selected the reviews, in the characters of a URI. `None` for the feed of all, which is a topic
+    /// of the hub.
+    pub query: Option<&'d str>,
+}
+
+impl FeedHead<'_> {
+    /// Returns `?` and the query; empty without one.
+    fn suffix(&self) -> String {
+        self.query
+            .map_or_else(String::new, |query| format!("?{query}"))
+    }
+}
+
 /// Renders the documents of `dataset` for the public address `base_url` (an origin, without a trailing slash).
 #[must_use]
 pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
     let (reviews_json, offsets) = reviews_json(dataset, base_url);
+    let head = FeedHead {
+        business: &dataset.business,
+        disclaimer: dataset.disclaimer.as_deref(),
+        updated_at: dataset.updated_at,
+        base_url,
+        query: None,
+    };
+    let newest = || dataset.reviews.iter().take(FEED_REVIEWS_MAX);
     Published {
         reviews_json,
         offsets,
-        feed_json: json_feed(dataset, base_url),
-        feed_xml: atom_feed(dataset, base_url),
+        feed_json: json_feed(&head, newest()),
+        feed_xml: atom_feed(&head, newest()),
     }
 }
 
@@ -127,9 +159,9 @@ fn headline(review: &Review) -> String {
 }
 
 /// The feed's subtitle: the description, and the disclaimer, which is shown wherever reviews are.
-fn subtitle(dataset: &Dataset) -> String {
-    let description = dataset.business.description.as_str();
-    let disclaimer = dataset.disclaimer.as_deref().unwrap_or_default();
+fn subtitle(head: &FeedHead<'_>) -> String {
+    let description = head.business.description.as_str();
+    let disclaimer = head.disclaimer.unwrap_or_default();
     let mut parts = vec![description, disclaimer];
     parts.retain(|part| !part.is_empty());
     parts.join(" ")
@@ -154,20 +186,23 @@ fn updated(review: &Review) -> Timestamp {
 ///
 /// Optional keys without a value are left out, as the format requires. Each item contains the whole review as
 /// `_review`, an extension as the format allows.
-fn json_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
-    let host = host(&dataset.business);
-    let newest = dataset.reviews.iter().take(FEED_REVIEWS_MAX);
-    let item = |review| feed_item(review, &host, base_url);
-    let items: Vec<Value> = newest.map(item).collect();
-    let feed = json!({
+#[must_use]
+pub fn json_feed<'r>(head: &FeedHead<'_>, reviews: impl Iterator<Item = &'r Review>) -> Vec<u8> {
+    let base_url = head.base_url;
+    let host = host(head.business);
+    let items: Vec<Value> = reviews
+        .map(|review| feed_item(review, &host, base_url))
+        .collect();
+    let hubs = json!([{"type": "WebSub", "url": format!("{base_url}/api/websub/hub")}]);
+    let feed = without_nulls(json!({
         "version": "https://jsonfeed.org/version/1.1",
-        "title": format!("Reviews of {}", dataset.business.name),
-        "home_page_url": dataset.business.url,
-        "feed_url": format!("{base_url}/api/feed.json"),
-        "description": subtitle(dataset),
-        "hubs": [{"type": "WebSub", "url": format!("{base_url}/api/websub/hub")}],
+        "title": format!("Reviews of {}", head.business.name),
+        "home_page_url": head.business.url,
+        "feed_url": format!("{base_url}/api/feed.json{}", head.suffix()),
+        "description": subtitle(head),
+        "hubs": head.query.is_none().then_some(hubs),
         "items": items,
-    });
+    }));
     feed.to_string().into_bytes()
 }
 
@@ -200,28 +235,37 @@ fn without_nulls(mut object: Value) -> Value {
 }
 
 /// Renders `/feed.xml`: Atom (RFC 4287) of the newest reviews; values are escaped, and forbidden characters dropped.
-fn atom_feed(dataset: &Dataset, base_url: &str) -> Vec<u8> {
-    let business = &dataset.business;
+#[must_use]
+pub fn atom_feed<'r>(
+    head: &FeedHead<'_>,
+    reviews: impl Iterator<Item = &'r Review> + Clone,
+) -> Vec<u8> {
+    let business = head.business;
     let host = escape_text(&host(business));
-    let newest = || dataset.reviews.iter().take(FEED_REVIEWS_MAX);
     // The latest date of the entries (RFC 4287 §4.2.15), so that other changes leave the feed unchanged.
-    let latest = newest().map(updated).max().unwrap_or(dataset.updated_at);
+    let latest = reviews.clone().map(updated).max();
+    let latest = latest.unwrap_or(head.updated_at);
     let name = escape_text(&business.name);
-    let subtitle = match &*subtitle(dataset) {
+    let subtitle = match &*subtitle(head) {
         "" => String::new(),
         subtitle => format!("<subtitle>{}</subtitle>\n", escape_text(subtitle)),
     };
-    let (url, base) = (escape_attribute(&business.url), escape_attribute(base_url));
-    let entries: String = newest().map(|review| entry(review, &host, &base)).collect();
+    let url = escape_attribute(&business.url);
+    let base = escape_attribute(head.base_url);
+    let suffix = escape_attribute(&head.suffix());
+    let hub = match head.query {
+        None => format!("<link rel=\"hub\" href=\"{base}/api/websub/hub\"/>\n"),
+        Some(_) => String::new(),
+    };
+    let entries: String = reviews.map(|review| entry(review, &host, &base)).collect();
     let feed = format!(
         r#"<?xml version="1.0" encoding="utf-8"?>
 <feed xmlns="http://www.w3.org/2005/Atom">
-<id>tag:{host},2019:reviews</id>
+<id>tag:{host},2019:reviews{suffix}</id>
 <title>Reviews of {name}</title>
 {subtitle}<updated>{latest}</updated>
-<link rel="self" type="application/atom+xml" href="{base}/feed.xml"/>
-<link rel="hub" href="{base}/api/websub/hub"/>
-<link rel="alternate" type="text/html" href="{url}"/>
+<link rel="self" type="application/atom+xml" href="{base}/feed.xml{suffix}"/>
+{hub}<link rel="alternate" type="text/html" href="{url}"/>
 {entries}</feed>
 "#
     );

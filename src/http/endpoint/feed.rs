@@ -1,0 +1,97 @@
+//! `/api/feed.json` and `/feed.xml`: the stored feeds, or those of the reviews that a query selects.
+//!
+//! The parameters are those of a search. Only its filters have an effect: a feed is always the newest reviews. A feed of some
+//! reviews is rendered per request and is no topic of the hub.
+
+use std::cell::RefCell;
+
+use bytes::Bytes;
+use hyper::header::HeaderValue;
+
+use super::{INSIGHTS_NOT_READY, made};
+use crate::dataset::publish::{FEED_REVIEWS_MAX, FeedHead, atom_feed, json_feed};
+use crate::http::body::Body;
+use crate::http::documents::FeedFormat;
+use crate::http::error::HttpError;
+use crate::http::head::RequestHead;
+use crate::http::reply::{JSON, Reply, Representation};
+use crate::http::served_state::ServedState;
+use crate::model::Review;
+use crate::search::filter::{Filter, Query, Sort};
+use crate::search::query::{self, Buffers};
+use crate::search::{rank, run};
+use crate::snapshot::Snapshot;
+use crate::wire::text::push_percent;
+
+static ATOM: HeaderValue = HeaderValue::from_static("application/atom+xml");
+
+thread_local! {
+    static SCRATCH: RefCell<(Buffers, run::Scratch)> = RefCell::default();
+}
+
+/// Answers with the stored feed of this index, or with the feed of the reviews that the query selects; searches only if
+/// the client's copy is not current.
+pub(super) fn feed<'s>(
+    served: &'s ServedState,
+    index: usize,
+    format: FeedFormat,
+    head: &RequestHead<'_>,
+) -> Reply<'s> {
+    if head.query.is_empty() {
+        return head.serve_stored(served, index);
+    }
+    SCRATCH.with_borrow_mut(|(buffers, scratch)| {
+        let query = match query::parse_query(head.query.as_bytes(), buffers) {
+            Ok(query) => query,
+            Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
+        };
+        if query.filter == Filter::default() {
+            return head.serve_stored(served, index);
+        }
+        let needs_insights = query.filter.needs_insights();
+        if needs_insights && served.snapshot().insights().is_none() {
+            return Reply::Refuse(INSIGHTS_NOT_READY);
+        }
+        let raw = head.query.as_bytes();
+        let (tag, last_modified) = served.search_validators(raw, needs_insights);
+        let representation = Representation {
+            media_type: match format {
+                FeedFormat::Atom => &ATOM,
+                FeedFormat::Json => &JSON,
+            },
+            last_modified,
+            ..made(served, &tag)
+        };
+        head.evaluate(served, representation, |representation| {
+            let snapshot = served.snapshot();
+            let newest = Query::new(query.filter, Sort::Newest, FEED_REVIEWS_MAX as u8);
+            let page = rank::search(&snapshot.index, &newest, scratch);
+            let rows = page.rows.iter();
+            let reviews: Vec<Review> = rows.map(|row| snapshot.published_review(*row)).collect();
+            let body = render(snapshot, format, head.query, &reviews);
+            Reply::Serve(representation, Body::made(body))
+        })
+    })
+}
+
+/// Renders the feed of these reviews, which `query` has selected.
+fn render(snapshot: &Snapshot, format: FeedFormat, query: &str, reviews: &[Review]) -> Vec<u8> {
+    let mut escaped = String::with_capacity(query.len() + 16);
+    push_percent(&mut escaped, query, is_query_byte);
+    let head = FeedHead {
+        business: &snapshot.business,
+        disclaimer: snapshot.disclaimer.as_deref(),
+        updated_at: snapshot.updated_at,
+        base_url: &snapshot.base_url,
+        query: Some(&escaped),
+    };
+    match format {
+        FeedFormat::Atom => atom_feed(&head, reviews.iter()),
+        FeedFormat::Json => json_feed(&head, reviews.iter()),
+    }
+}
+
+/// Tells whether a byte may stand in the query of a URI (RFC 3986 §3.4); a `%` is one of the escapes that were read.
+fn is_query_byte(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~!$&'()*+,;=:@/?%".contains(&byte)
+}
