@@ -6,6 +6,7 @@ use super::rating::{RatingStats, rounded};
 use super::review::{ReviewView, read_newest};
 use crate::model::{Business, platform};
 use crate::snapshot::Snapshot;
+use crate::wire::json::escape_for_script;
 
 /// Reviews in the document: the same ones that the page shows, as search engines require.
 const REVIEWS_MAX: u32 = 10;
@@ -44,14 +45,6 @@ pub(super) fn render(snapshot: &Snapshot, stats: &RatingStats) -> String {
     });
     remove_empty(&mut document);
     escape_for_script(&document.to_string())
-}
-
-/// Escapes `<`, `>` and `&`, which could end a `script` element or open a comment; in JSON they occur only in strings.
-pub(super) fn escape_for_script(document: &str) -> String {
-    document
-        .replace('<', "\\u003c")
-        .replace('>', "\\u003e")
-        .replace('&', "\\u0026")
 }
 
 /// Returns the linked data of the page of one review.

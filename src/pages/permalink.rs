@@ -2,7 +2,7 @@
 
 use askama::Template;
 
-use super::json_ld::{self, escape_for_script};
+use super::json_ld;
 use super::layout::{Frame, rendered};
 use super::messages::Messages;
 use super::review::{MentionLink, ReviewView, VerificationLevel};
@@ -11,6 +11,7 @@ use super::{PageLanguage, Pages, text as filters};
 use crate::model::Row;
 use crate::search::query::{Buffers, parse_query};
 use crate::search::run::{self, Scratch};
+use crate::wire::json::escape_for_script;
 
 /// Longest description of the page, in characters: what previews show.
 const DESCRIPTION_CHARS_MAX: usize = 200;

@@ -190,5 +190,15 @@ pub fn quote(value: &Value) -> Cow<'_, str> {
     }
 }
 
+/// Returns a JSON document for an element `script` of HTML: with `<`, `>` and `&` escaped, which could end the element or
+/// open a comment. In JSON they occur only in strings.
+#[must_use]
+pub fn escape_for_script(document: &str) -> String {
+    document
+        .replace('<', "\\u003c")
+        .replace('>', "\\u003e")
+        .replace('&', "\\u0026")
+}
+
 #[cfg(test)]
 mod tests;

@@ -66,15 +66,33 @@ pub fn hex_digits(byte: u8) -> [u8; 2] {
     [byte >> 4, byte & 15].map(|digit| b"0123456789abcdef"[usize::from(digit)])
 }
 
-/// Appends `text` percent-encoded (RFC 3986 §2.1), except bytes for which `is_plain` returns true.
+/// Appends `text` percent-encoded (RFC 3986 §2.1), except ASCII bytes for which `is_plain` returns true.
 pub fn push_percent(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool) {
-    for byte in text.bytes() {
-        if is_plain(byte) {
-            out.push(char::from(byte))
-        } else {
-            out.push_str(&format!("%{byte:02X}"))
+    let is_plain = |rest: &[u8]| {
+        let first = rest.first().copied();
+        first.is_some_and(|byte| byte.is_ascii() && is_plain(byte))
+    };
+    percent_encode(text.as_bytes(), is_plain, |piece| {
+        out.extend(piece.iter().copied().map(char::from));
+    });
+}
+
+/// Calls `push` with the pieces of `bytes` in percent-encoding, in upper case. `is_plain` gets the bytes from each one on,
+/// and returns whether the first of them stays as it is.
+pub fn percent_encode(bytes: &[u8], is_plain: impl Fn(&[u8]) -> bool, mut push: impl FnMut(&[u8])) {
+    const HEX: &[u8; 16] = b"0123456789ABCDEF";
+    let mut plain = bytes;
+    let mut rest = bytes;
+    while let [byte, after @ ..] = rest {
+        if !is_plain(rest) {
+            let [high, low] = [byte >> 4, byte & 15].map(|digit| HEX[usize::from(digit)]);
+            push(&plain[..plain.len() - rest.len()]);
+            push(&[b'%', high, low]);
+            plain = after;
         }
+        rest = after;
     }
+    push(plain);
 }
 
 #[cfg(test)]

@@ -24,6 +24,7 @@ use crate::search::run::{self, Page};
 use crate::search::work::Work;
 use crate::snapshot::Snapshot;
 use crate::wire::form;
+use crate::wire::text::percent_encode;
 
 /// Bytes of each text in which matches are told.
 const MATCHED_BYTES_MAX: usize = 16_384;
@@ -147,25 +148,18 @@ fn is_cursor(name: &[u8]) -> bool {
 
 /// Appends a name or a value of the query, and escapes the bytes that a URI must not contain.
 fn put_escaped(link: &mut impl BufMut, piece: &[u8]) {
-    const HEX: &[u8; 16] = b"0123456789ABCDEF";
-    let mut written = 0;
-    for (at, byte) in piece.iter().copied().enumerate() {
-        let stays = match byte {
-            // Values of unknown parameters are not validated, so not every `%` begins an escape.
-            b'%' => {
-                matches!(&piece[at..], [_, high, low, ..] if high.is_ascii_hexdigit() && low.is_ascii_hexdigit())
-            }
-            // These punctuation marks have no special meaning within a value.
-            byte => byte.is_ascii_alphanumeric() || b"-._~+*!():@/?$,;=".contains(&byte),
-        };
-        if !stays {
-            let [high, low] = [byte >> 4, byte & 15].map(|digit| HEX[usize::from(digit)]);
-            link.put_slice(&piece[written..at]);
-            link.put_slice(&[b'%', high, low]);
-            written = at + 1;
-        }
+    percent_encode(piece, is_in_value, |piece| link.put_slice(piece));
+}
+
+/// Tells whether the first byte of `rest` may stand in a value of a query.
+fn is_in_value(rest: &[u8]) -> bool {
+    match rest {
+        // Values of unknown parameters are not validated, so not every `%` begins an escape.
+        [b'%', high, low, ..] => high.is_ascii_hexdigit() && low.is_ascii_hexdigit(),
+        // These punctuation marks have no special meaning within a value.
+        [byte, ..] => byte.is_ascii_alphanumeric() || b"-._~+*!():@/?$,;=".contains(byte),
+        [] => true,
     }
-    link.put_slice(&piece[written..]);
 }
 
 #[cfg(test)]
