@@ -8,7 +8,6 @@ use std::time::Duration;
 use bytes::{Buf, Bytes};
 use http_body_util::{BodyExt, Limited};
 use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
-use hyper::header::{self, HeaderMap};
 
 use super::error::HttpError;
 use crate::limits::{Account, Share};
@@ -152,16 +151,6 @@ impl HttpBody for Body {
     fn size_hint(&self) -> SizeHint {
         SizeHint::with_exact(self.length)
     }
-}
-
-/// Tells whether a request's body has a content coding; the service supports none.
-pub(crate) fn is_encoded(headers: &HeaderMap) -> bool {
-    let codings = headers.get_all(header::CONTENT_ENCODING).iter();
-    let mut codings = codings.flat_map(|value| value.as_bytes().split(|byte| *byte == b','));
-    codings.any(|coding| {
-        let coding = coding.trim_ascii();
-        !coding.is_empty() && !coding.eq_ignore_ascii_case(b"identity")
-    })
 }
 
 /// How long [`discard`] waits for the rest of a body that is not needed for the response.

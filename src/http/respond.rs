@@ -17,7 +17,7 @@ use super::body::{self, Body};
 use super::client::Peer;
 use super::endpoint;
 use super::error::HttpError;
-use super::head::{Field, RequestHead};
+use super::head::{HeadField, RequestHead};
 use super::rate_limit::{RateLimitScope, RateLimitStatus};
 use super::reply::{self, Reply};
 use super::router::{self, Action, Matched, Path, Route, RouteRow, TargetError};
@@ -120,7 +120,10 @@ impl Exchange {
             Ok(Some(matched)) => match matched.action(head.method) {
                 Action::Write => return Err(matched.row),
                 Action::Options => {
-                    return Ok(options(matched.row.methods, head.has(Field::RequestMethod)));
+                    return Ok(options(
+                        matched.row.methods,
+                        head.has(HeadField::RequestMethod),
+                    ));
                 }
                 Action::Refuse => HttpError::Method(matched.row.methods),
                 Action::Read => match endpoint::read(app, served, &matched, head) {
@@ -244,7 +247,7 @@ fn respond_to(
     let found = check_head(app, &head).and(found);
     let mut exchange = Exchange::begin(app, &head, &found, began);
     let reply = exchange.respond(app, &served, &head, found, scope);
-    let unread = has_body || head.has(Field::TransferEncoding);
+    let unread = has_body || head.has(HeadField::TransferEncoding);
     drop(path);
     match reply {
         Ok(reply) => {
@@ -314,7 +317,7 @@ async fn respond_to_body(
     let mut exceeded = || scope.and_then(|scope| exchange.count(app, &head, scope));
     let (mut response, is_read) = match row.route {
         Route::Mcp => {
-            let (reply, is_read) = endpoint::mcp(app, &parts, body, &account, exceeded).await;
+            let (reply, is_read) = endpoint::mcp(app, &head, body, &account, exceeded).await;
             let (reply, share) = admit_mcp(reply, &account);
             let mut response = reply::render_mcp(reply, parts.headers);
             response.body_mut().keep(share);
@@ -324,7 +327,7 @@ async fn respond_to_body(
             Some(error) => (reply::render_error_line(&error), false),
             None => {
                 let client = app.proxies.client_of(&head);
-                endpoint::hub(app, &parts, body, &account, client).await
+                endpoint::hub(app, &head, body, &account, client).await
             }
         },
     };

@@ -8,7 +8,7 @@ use hyper::header::HeaderValue;
 
 use super::date::HttpDate;
 use super::documents::{ByQuery, DOCUMENTS, DocumentRow, Links};
-use super::head::{Field, RequestHead};
+use super::head::{HeadField, RequestHead};
 use super::reply::{Representation, Vary};
 use super::settings::SettingsError;
 use crate::hub::Topic;
@@ -196,8 +196,8 @@ impl StoredDocument {
     /// Returns the document in the coding that the client prefers of those that are ready.
     fn select(&self, head: &RequestHead<'_>) -> Variant<'_> {
         let resource = &*self.resource;
-        let coding = if head.has(Field::AcceptEncoding) {
-            choose_coding(head.values(Field::AcceptEncoding), |coding| {
+        let coding = if head.has(HeadField::AcceptEncoding) {
+            choose_coding(head.values(HeadField::AcceptEncoding), |coding| {
                 resource.encoded(coding).is_some()
             })
         } else {

@@ -18,7 +18,7 @@ use super::arena;
 use super::body::Body;
 use super::documents::{ByQuery, DOCUMENTS};
 use super::error::HttpError;
-use super::head::{Field, RequestHead};
+use super::head::{HeadField, RequestHead};
 use super::reply::{JSON, Reply, Representation, Vary};
 use super::router::{Matched, Route};
 use super::served_state::ServedState;
@@ -115,13 +115,13 @@ impl RequestHead<'_> {
             etag: representation.etag.as_bytes(),
             last_modified: dated.map(|_| served.snapshot().updated_at),
         };
-        let matches = Field::IfMatch;
-        let unmodified = Field::IfUnmodifiedSince;
+        let matches = HeadField::IfMatch;
+        let unmodified = HeadField::IfUnmodifiedSince;
         if !conditional::holds(validators, self.values(matches), self.values(unmodified)) {
             return Reply::Refuse(HttpError::Precondition);
         }
-        let none_match = self.values(Field::IfNoneMatch);
-        let modified = self.values(Field::IfModifiedSince);
+        let none_match = self.values(HeadField::IfNoneMatch);
+        let modified = self.values(HeadField::IfModifiedSince);
         if conditional::is_not_modified(validators, none_match, modified) {
             Reply::NotModified(representation)
         } else {
