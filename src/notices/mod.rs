@@ -29,7 +29,7 @@ use crate::model::notices::{NoticeEvent, NoticeKind, NoticeSetting};
 use crate::model::site::Site;
 use crate::model::{Dataset, Row};
 use crate::pages::Language;
-use crate::snapshot::{Facts, Snapshot, StoredReview};
+use crate::snapshot::{Snapshot, StoredReview};
 use crate::wire::date::{Date, Timestamp};
 
 use facts::ReviewFacts;
@@ -157,7 +157,7 @@ impl ReviewNotices {
 
     fn compose_for(&self, setting: &NoticeSetting, changes: &NoticeChanges) -> Vec<NewNotice> {
         let accepted = self.accepted(setting, changes);
-        let snapshot = &**self.snapshot;
+        let snapshot = &*self.snapshot;
         if accepted.len() > SINGLE_MAX {
             return vec![NewNotice {
                 target: setting.id.clone(),
@@ -275,7 +275,7 @@ pub fn test_body(setting: &NoticeSetting, dataset: &Dataset, base_url: &str) -> 
     }
 }
 
-fn single_body(snapshot: &Facts, setting: &NoticeSetting, change: &ToldChange<'_>) -> String {
+fn single_body(snapshot: &Snapshot, setting: &NoticeSetting, change: &ToldChange<'_>) -> String {
     let site = NoticeSite::of_snapshot(snapshot);
     match chat_body(setting, &NoticeMessage::single(&site, setting, change)) {
         Some(body) => body.to_string(),
@@ -283,7 +283,11 @@ fn single_body(snapshot: &Facts, setting: &NoticeSetting, change: &ToldChange<'_
     }
 }
 
-fn summary_body(snapshot: &Facts, setting: &NoticeSetting, changes: &[ToldChange<'_>]) -> String {
+fn summary_body(
+    snapshot: &Snapshot,
+    setting: &NoticeSetting,
+    changes: &[ToldChange<'_>],
+) -> String {
     let site = NoticeSite::of_snapshot(snapshot);
     match chat_body(setting, &NoticeMessage::summary(&site, changes)) {
         Some(body) => body.to_string(),
@@ -317,7 +321,7 @@ pub(crate) struct NoticeSite<'s> {
 }
 
 impl<'s> NoticeSite<'s> {
-    fn of_snapshot(facts: &'s Facts) -> NoticeSite<'s> {
+    fn of_snapshot(facts: &'s Snapshot) -> NoticeSite<'s> {
         NoticeSite {
             base_url: &facts.base_url,
             business: &facts.business.name,

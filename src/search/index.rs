@@ -1,5 +1,7 @@
 //! The arrays that a search reads, one entry for each review, newest first.
 
+use std::sync::Arc;
+
 use crate::dataset::names::{NamesBuilder, SpellingKind};
 use crate::model::insights::Insights;
 use crate::model::{BusinessLocation, Rating, Review, Row, Taxonomy, id_order};
@@ -13,8 +15,6 @@ use crate::search::tree::{Tree, build_within};
 use crate::search::word_index::WordIndex;
 use crate::search::work::Work;
 use crate::wire::date::Date;
-use std::ops::Deref;
-use std::sync::Arc;
 
 /// In the place of the days to a reply, if there is none.
 const NO_REPLY: u16 = u16::MAX;
@@ -22,34 +22,28 @@ const NO_REPLY: u16 = u16::MAX;
 /// The search index; immutable. A clone shares the arrays.
 #[derive(Clone, Debug)]
 pub struct Index {
-    arrays: Arc<Arrays>,
+    pub(super) ids: Arc<Ids>,
+    pub(super) dates: Arc<[Date]>,
+    pub(super) ratings: Arc<Ratings>,
+    pub(super) technicians: Arc<NameRows>,
+    pub(super) services: Arc<NameRows>,
+    pub(super) languages: Arc<NameRows>,
+    pub(super) sources: Arc<NameRows>,
+    pub(super) locations: Arc<NameRows>,
+    pub(super) verifications: Arc<VerificationRows>,
+    /// The reviews without a reply, and those with one.
+    pub(super) replies: Arc<[RowSet; 2]>,
+    /// Days from each review to its reply; [`NO_REPLY`] without one.
+    reply_days: Arc<[u16]>,
+    /// Reviews without photos, and with photos.
+    pub(super) photos: Arc<[RowSet; 2]>,
+    pub(super) arena: Arc<Arena>,
+    /// The words by their stems, for ranked searches.
+    pub(super) words: Arc<WordIndex>,
+    /// `None` if the memory limit is too small for any tree; then texts are scanned.
+    pub(super) tree: Option<Arc<Tree>>,
     /// The reviews that mention each aspect; `None` until the insights are derived.
     pub(super) aspects: Option<Arc<AspectRows>>,
-}
-
-/// The parts of an index that depend only on the reviews.
-#[derive(Debug)]
-pub struct Arrays {
-    pub(super) ids: Ids,
-    pub(super) dates: Vec<Date>,
-    pub(super) ratings: Ratings,
-    pub(super) technicians: NameRows,
-    pub(super) services: NameRows,
-    pub(super) languages: NameRows,
-    pub(super) sources: NameRows,
-    pub(super) locations: NameRows,
-    pub(super) verifications: VerificationRows,
-    /// The reviews without a reply, and those with one.
-    pub(super) replies: [RowSet; 2],
-    /// Days from each review to its reply; [`NO_REPLY`] without one.
-    reply_days: Vec<u16>,
-    /// Reviews without photos, and with photos.
-    pub(super) photos: [RowSet; 2],
-    pub(super) arena: Arena,
-    /// The words by their stems, for ranked searches.
-    pub(super) words: WordIndex,
-    /// `None` if the memory limit is too small for any tree; then texts are scanned.
-    pub(super) tree: Option<Tree>,
 }
 
 impl Index {
@@ -58,7 +52,8 @@ impl Index {
         Index::build_unless(reviews, taxonomy, &[], options, &|| false).expect("nothing cancels it")
     }
 
-    /// Builds the index like [`Index::build`]; reviews are also found by the labels of `locations`. `None` if `cancelled` returns true, which must then stay true.
+    /// Builds the index like [`Index::build`]; reviews are also found by the labels of `locations`. `None` if `cancelled`
+    /// returns true, which must then stay true.
     pub fn build_unless(
         reviews: &[Review],
         taxonomy: &Taxonomy,
@@ -79,39 +74,38 @@ impl Index {
             let entry = places.add_entry(&location.id);
             places.add_spelling(entry, SpellingKind::Alias, &location.label);
         }
-        let arrays = Arrays {
-            ids: Ids::new(reviews),
+        let language_names = NamesBuilder::new(false);
+        let source_names = NamesBuilder::new(false);
+        Some(Index {
+            ids: Arc::new(Ids::new(reviews)),
             dates: reviews.iter().map(|review| review.date).collect(),
-            ratings: Ratings::new(reviews),
-            technicians: NameRows::of(reviews, people, |review| {
+            ratings: Arc::new(Ratings::new(reviews)),
+            technicians: Arc::new(NameRows::of(reviews, people, |review| {
                 review.mentioned_technicians.iter().map(String::as_str)
-            }),
-            services: NameRows::of(reviews, services, |review| {
+            })),
+            services: Arc::new(NameRows::of(reviews, services, |review| {
                 review.mentioned_services.iter().map(String::as_str)
-            }),
+            })),
             // By the whole tag, and by its primary language.
-            languages: NameRows::of(reviews, NamesBuilder::new(false), |review| {
+            languages: Arc::new(NameRows::of(reviews, language_names, |review| {
                 let tag = review.language.as_deref();
                 let language = tag.and_then(|tag| tag.split_once('-'));
                 tag.into_iter()
                     .chain(language.map(|(language, _)| language))
-            }),
-            sources: NameRows::of(
-                reviews,
-                NamesBuilder::new(false),
-                |review| [&*review.source],
-            ),
-            locations: NameRows::of(reviews, places, |review| review.location.as_deref()),
-            verifications: VerificationRows::new(reviews),
-            replies: divided(reviews, |review| review.owner_reply.is_some()),
-            photos: divided(reviews, Review::has_photos),
+            })),
+            sources: Arc::new(NameRows::of(reviews, source_names, |review| {
+                [&*review.source]
+            })),
+            locations: Arc::new(NameRows::of(reviews, places, |review| {
+                review.location.as_deref()
+            })),
+            verifications: Arc::new(VerificationRows::new(reviews)),
+            replies: Arc::new(divided(reviews, |review| review.owner_reply.is_some())),
+            photos: Arc::new(divided(reviews, Review::has_photos)),
             reply_days: reviews.iter().map(days_to_reply).collect(),
-            arena,
-            words,
-            tree,
-        };
-        Some(Index {
-            arrays: Arc::new(arrays),
+            arena: Arc::new(arena),
+            words: Arc::new(words),
+            tree: tree.map(Arc::new),
             aspects: None,
         })
     }
@@ -120,8 +114,8 @@ impl Index {
     pub fn with_aspects(&self, insights: &Insights, taxonomy: &Taxonomy) -> Index {
         let aspects = AspectRows::of(&insights.aspects, taxonomy, self.len());
         Index {
-            arrays: Arc::clone(&self.arrays),
             aspects: Some(Arc::new(aspects)),
+            ..self.clone()
         }
     }
 
@@ -146,26 +140,7 @@ impl Index {
             _ => None,
         }
     }
-}
 
-impl Deref for Index {
-    type Target = Arrays;
-
-    fn deref(&self) -> &Arrays {
-        &self.arrays
-    }
-}
-
-/// Returns the rows of the reviews that do not have a property, and of those that have it.
-fn divided(reviews: &[Review], has_it: impl Fn(&Review) -> bool) -> [RowSet; 2] {
-    let mut rows = [Vec::new(), Vec::new()];
-    for (row, review) in (0..).zip(reviews) {
-        rows[usize::from(has_it(review))].push(row);
-    }
-    rows.map(|rows| RowSet::new(rows, reviews.len() as u32))
-}
-
-impl Arrays {
     /// Returns the number of reviews.
     pub fn len(&self) -> u32 {
         self.dates.len() as u32
@@ -176,22 +151,22 @@ impl Arrays {
         self.dates.is_empty()
     }
 
-    /// Returns the id of the review at `row`, which is below [`Arrays::len`].
+    /// Returns the id of the review at `row`, which is below [`Index::len`].
     pub fn id(&self, row: Row) -> &str {
         self.ids.id(row.0)
     }
 
-    /// Returns the date of the review at `row`, which is below [`Arrays::len`].
+    /// Returns the date of the review at `row`, which is below [`Index::len`].
     pub fn date(&self, row: Row) -> Date {
         self.dates[row.0 as usize]
     }
 
-    /// Returns the rating of the review at `row`, which is below [`Arrays::len`].
+    /// Returns the rating of the review at `row`, which is below [`Index::len`].
     pub fn rating(&self, row: Row) -> Rating {
         self.ratings.of_row[row.0 as usize]
     }
 
-    /// Returns the days from the review at `row`, which is below [`Arrays::len`], to the owner's reply, at most 65,534;
+    /// Returns the days from the review at `row`, which is below [`Index::len`], to the owner's reply, at most 65,534;
     /// `None` without a reply.
     pub fn reply_days(&self, row: Row) -> Option<u16> {
         let days = self.reply_days[row.0 as usize];
@@ -247,7 +222,7 @@ impl Arrays {
 
     /// Returns the size of the tree over the texts in bytes; 0 if texts are scanned.
     pub fn tree_bytes(&self) -> u64 {
-        self.tree.as_ref().map_or(0, Tree::memory)
+        self.tree.as_ref().map_or(0, |tree| tree.memory())
     }
 }
 
@@ -258,6 +233,15 @@ fn days_to_reply(review: &Review) -> u16 {
     };
     let days = reply.date.days().saturating_sub(review.date.days());
     u16::try_from(days).unwrap_or(u16::MAX).min(NO_REPLY - 1)
+}
+
+/// Returns the rows of the reviews that do not have a property, and of those that have it.
+fn divided(reviews: &[Review], has_it: impl Fn(&Review) -> bool) -> [RowSet; 2] {
+    let mut rows = [Vec::new(), Vec::new()];
+    for (row, review) in (0..).zip(reviews) {
+        rows[usize::from(has_it(review))].push(row);
+    }
+    rows.map(|rows| RowSet::new(rows, reviews.len() as u32))
 }
 
 /// The ids of all rows.

@@ -317,7 +317,9 @@ fn score_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratc
         }
         let aspects = index.aspects.as_ref();
         let aspects = aspects.map(|aspects| aspects.of_any_polarity());
-        let names = [Some(&index.technicians), Some(&index.services), aspects];
+        let technicians = Some(&*index.technicians);
+        let services = Some(&*index.services);
+        let names = [technicians, services, aspects];
         for names in names.into_iter().flatten() {
             names.each_row_with_word(word.text, |row| scores.list(row, 1));
             scratch.work().spend(scores.listed() * ROW * 2);

@@ -15,7 +15,6 @@ mod tallies;
 mod verifications;
 
 use std::collections::HashSet;
-use std::ops::Deref;
 use std::sync::Arc;
 use std::thread;
 
@@ -51,27 +50,9 @@ pub struct SnapshotSettings {
     pub index: IndexOptions,
 }
 
-/// One dataset, ready to be served. A clone shares everything.
+/// One dataset, ready to be served. A clone shares all that is large.
 #[derive(Clone, Debug)]
 pub struct Snapshot {
-    facts: Arc<Facts>,
-    /// The search index.
-    pub index: Index,
-    insights: Option<Arc<DerivedInsights>>,
-}
-
-/// The insights, as a document and as a parsed value.
-#[derive(Debug)]
-struct DerivedInsights {
-    document: Arc<Resource>,
-    value: Insights,
-    /// Whether they were derived from the previous dataset.
-    is_carried: bool,
-}
-
-/// The parts of a snapshot that come directly from the files.
-#[derive(Debug)]
-pub struct Facts {
     /// SHA-256 of the operator's files: two replicas with the same files agree on it.
     pub digest: [u8; 32],
     /// The dataset's own date: Last-Modified of everything that depends only on the dataset.
@@ -103,13 +84,25 @@ pub struct Facts {
     /// How the published reviews were verified.
     pub verifications: Verifications,
     /// The digests of our own pictures that published reviews have; no other file is served.
-    photos: HashSet<String>,
+    photos: Arc<HashSet<String>>,
     version: String,
     /// The last change of each review, by row.
-    modified: Vec<Date>,
-    offsets: Vec<u64>,
-    since: SinceTable,
-    changes: ChangeTable,
+    modified: Arc<[Date]>,
+    offsets: Arc<[u64]>,
+    since: Arc<SinceTable>,
+    changes: Arc<ChangeTable>,
+    /// The search index.
+    pub index: Index,
+    insights: Option<Arc<DerivedInsights>>,
+}
+
+/// The insights, as a document and as a parsed value.
+#[derive(Debug)]
+struct DerivedInsights {
+    document: Arc<Resource>,
+    value: Insights,
+    /// Whether they were derived from the previous dataset.
+    is_carried: bool,
 }
 
 impl Snapshot {
@@ -171,7 +164,7 @@ impl Snapshot {
             .iter()
             .filter(|review| !review.text.is_empty());
         let digest = dataset.digest;
-        let facts = Facts {
+        Some(Snapshot {
             digest,
             updated_at: dataset.updated_at,
             base_url: settings.base_url.clone(),
@@ -187,15 +180,12 @@ impl Snapshot {
             unverified_count: dataset.unverified_count,
             tallies: Tallies::of(&dataset.reviews),
             verifications: Verifications::of(&dataset.reviews),
-            photos: photos(&dataset.reviews),
+            photos: Arc::new(photos(&dataset.reviews)),
             version: hex(&digest[..4]),
             modified: dataset.reviews.iter().map(Review::modified).collect(),
-            offsets,
-            since,
-            changes: ChangeTable::build(dataset),
-        };
-        Some(Snapshot {
-            facts: Arc::new(facts),
+            offsets: offsets.into(),
+            since: Arc::new(since),
+            changes: Arc::new(ChangeTable::build(dataset)),
             index,
             insights: None,
         })
@@ -279,13 +269,13 @@ impl Snapshot {
 
     fn with(&self, document: Arc<Resource>, value: Insights, is_carried: bool) -> Snapshot {
         Snapshot {
-            facts: Arc::clone(&self.facts),
             index: self.index.with_aspects(&value, &self.taxonomy),
             insights: Some(Arc::new(DerivedInsights {
                 document,
                 value,
                 is_carried,
             })),
+            ..self.clone()
         }
     }
 
@@ -423,14 +413,6 @@ impl Snapshot {
             self.offsets[row] as usize,
             self.offsets[row + 1] as usize - 1,
         )
-    }
-}
-
-impl Deref for Snapshot {
-    type Target = Facts;
-
-    fn deref(&self) -> &Facts {
-        &self.facts
     }
 }
 
