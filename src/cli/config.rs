@@ -26,7 +26,7 @@ use crate::hub::guard::{Guard, Ports};
 #[cfg(feature = "postgres")]
 use crate::hub::store::Database;
 use crate::hub::store::Quotas;
-use crate::hub::subscription::Policy;
+use crate::hub::subscription::FailurePolicy;
 use crate::hub::{HubSettings, StoreLocation};
 use crate::server::logs::{AccessLogTarget, Format, LogSettings};
 use crate::server::{Config, DataSource, Limits, TlsFiles, process};
@@ -277,7 +277,7 @@ impl ServeArgs {
         let defaults = HubSettings::new(store_location(self.store.as_ref(), &self.state)?, guard);
         Ok(HubSettings {
             user_agent: concat!("reviewd/", env!("CARGO_PKG_VERSION")).to_owned(),
-            policy: Policy {
+            policy: FailurePolicy {
                 failures_max: waits as u32 + 1,
                 retry_delays: self.retry_delays.clone(),
                 ..defaults.policy

@@ -10,7 +10,7 @@ use super::body::Body;
 use super::date::HttpDate;
 use super::error::HttpError;
 use super::rate_limit::{RateLimitStatus, WINDOW};
-use crate::hub::{Refusal, RefusalKind};
+use crate::hub::{RefusalKind, RequestRefusal};
 use crate::mcp;
 use crate::pages::{self, Policy};
 use crate::wire::negotiate::Coding;
@@ -298,7 +298,7 @@ fn put_preflight(headers: &mut HeaderMap, methods: HeaderValue, allowed: &'stati
 }
 
 /// Encodes the hub's response: a status and a line of plain text.
-pub(crate) fn render_hub(result: Result<(), Refusal>) -> Response<Body> {
+pub(crate) fn render_hub(result: Result<(), RequestRefusal>) -> Response<Body> {
     let Err(refusal) = result else {
         return render_line(
             StatusCode::ACCEPTED,

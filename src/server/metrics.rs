@@ -17,7 +17,7 @@ use prometheus_client::registry::Registry;
 
 use crate::clock;
 use crate::http::{AppState, BOUNDS_US, ROUTE_LABELS, STATUS_CLASSES};
-use crate::hub::subscription::{Failure, RemovalReason};
+use crate::hub::subscription::{AttemptFailure, RemovalReason};
 use crate::hub::{Hub, Stats};
 use crate::platform;
 
@@ -301,7 +301,7 @@ fn hub_metrics(out: &mut Encoder<'_>, hub: &Hub) -> fmt::Result {
         ("status", stats.failed_status.load(Relaxed)),
         ("deferred", stats.deferred.load(Relaxed)),
     ];
-    let failures = Failure::ALL.iter().zip(&stats.failed);
+    let failures = AttemptFailure::ALL.iter().zip(&stats.failed);
     let failures = failures.map(|((_, name), count)| (*name, count.load(Relaxed)));
     let attempts = attempts.into_iter().chain(failures);
     out.counters("reviewd_hub_attempts", "outcome", attempts)?;

@@ -16,7 +16,7 @@ use ureq::{Agent, Body, SendBody};
 
 use super::resolve::{GuardedResolver, NoConnection};
 use super::store::{DenialNotice, Listed, WaitingRequest};
-use super::subscription::{AttemptResult, Failure};
+use super::subscription::{AttemptFailure, AttemptResult};
 use super::transport::{CaError, HttpsConnector, client_config, count_progress_in};
 use super::{Callback, HubSettings, Outside};
 use crate::Topic;
@@ -78,7 +78,7 @@ impl Attempt {
         confirmed: false,
     };
 
-    fn failed(failure: Failure, is_reached: bool) -> Attempt {
+    fn failed(failure: AttemptFailure, is_reached: bool) -> Attempt {
         Attempt {
             result: Some(AttemptResult::Failed(failure)),
             is_reached,
@@ -138,7 +138,7 @@ impl Client {
         std::mem::replace(&mut self.agent, next).shutdown();
     }
 
-    /// Runs the job, and counts the bytes of its connection in `progress`. A panic ends it with [`Failure::Internal`].
+    /// Runs the job, and counts the bytes of its connection in `progress`. A panic ends it with [`AttemptFailure::Internal`].
     pub(super) fn run(&self, job: &Job, progress: &Arc<AtomicU64>) -> Attempt {
         count_progress_in(progress);
         let run = AssertUnwindSafe(|| match job {
@@ -149,7 +149,7 @@ impl Client {
         });
         catch_unwind(run).unwrap_or_else(|_| {
             tracing::error!("an attempt panicked, which is an error in this program");
-            Attempt::failed(Failure::Internal, true)
+            Attempt::failed(AttemptFailure::Internal, true)
         })
     }
 
@@ -207,7 +207,7 @@ impl Client {
     /// rules for names and ports hold as for callbacks, which it checks when they are asked for.
     fn notify(&self, notice: &BegunNotice, target: &NoticeTarget) -> Attempt {
         if self.resolver.check_callback(&target.callback).is_err() {
-            return Attempt::failed(Failure::Blocked, true);
+            return Attempt::failed(AttemptFailure::Blocked, true);
         }
         let unix_s = clock::now().unix();
         let mut request = self
@@ -257,7 +257,8 @@ impl Client {
             Ok(response) => answered(&response),
             Err(error) => {
                 let mut attempt = failure(&error);
-                let is_late = attempt.result == Some(AttemptResult::Failed(Failure::Timeout));
+                let is_late =
+                    attempt.result == Some(AttemptResult::Failed(AttemptFailure::Timeout));
                 attempt.is_reached &= !is_late || rest.is_empty();
                 attempt
             }
@@ -337,24 +338,24 @@ fn failure(error: &ureq::Error) -> Attempt {
     let failure = match error {
         ureq::Error::Other(other) => match other.downcast_ref() {
             Some(NoConnection::Deferred) => return Attempt::DEFERRED,
-            Some(NoConnection::Refused) => Failure::Connect,
+            Some(NoConnection::Refused) => AttemptFailure::Connect,
             // The name was resolved, so our network works.
-            Some(NoConnection::Failed(Failure::Blocked)) => Failure::Blocked,
+            Some(NoConnection::Failed(AttemptFailure::Blocked)) => AttemptFailure::Blocked,
             Some(NoConnection::Failed(failure)) => {
                 return Attempt::failed(*failure, false);
             }
-            None => Failure::Protocol,
+            None => AttemptFailure::Protocol,
         },
         ureq::Error::Io(error) => match error.get_ref() {
-            Some(inner) if inner.is::<rustls::Error>() => Failure::Tls,
-            _ => Failure::Protocol,
+            Some(inner) if inner.is::<rustls::Error>() => AttemptFailure::Tls,
+            _ => AttemptFailure::Protocol,
         },
-        ureq::Error::Timeout(_) => Failure::Timeout,
-        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => Failure::Tls,
+        ureq::Error::Timeout(_) => AttemptFailure::Timeout,
+        ureq::Error::Tls(_) | ureq::Error::Rustls(_) => AttemptFailure::Tls,
         ureq::Error::BadUri(_) | ureq::Error::Http(_) | ureq::Error::RequireHttpsOnly(_) => {
-            Failure::Internal
+            AttemptFailure::Internal
         }
-        _ => Failure::Protocol,
+        _ => AttemptFailure::Protocol,
     };
     Attempt::failed(failure, true)
 }

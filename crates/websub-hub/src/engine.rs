@@ -31,7 +31,7 @@ use super::shared::{Health, OnHealth, Shared};
 use super::store::{Accept, QuotaExceeded, Store, TopicVersion};
 use super::subscription::RemovalReason;
 use super::transport::{CaError, client_config};
-use super::{Refusal, UnixMillis};
+use super::{RequestRefusal, UnixMillis};
 use crate::Topic;
 
 /// Messages in a batch; limits the size of a transaction.
@@ -66,7 +66,7 @@ const LEASE_S: u32 = 3_600;
 
 /// A message to the thread.
 #[derive(Debug)]
-pub(super) enum Message {
+pub(super) enum HubMessage {
     /// A request to store, and the channel for the result.
     Submit(Submission),
     /// An attempt ended.
@@ -84,7 +84,7 @@ pub(super) enum Message {
 #[derive(Debug)]
 pub(super) struct Submission {
     pub(super) accept: Accept,
-    pub(super) reply: oneshot::Sender<Result<(), Refusal>>,
+    pub(super) reply: oneshot::Sender<Result<(), RequestRefusal>>,
 }
 
 /// The thread's state.
@@ -129,7 +129,7 @@ impl Engine {
         settings: HubSettings,
         outside: Outside,
         shared: Arc<Shared>,
-        sender: SyncSender<Message>,
+        sender: SyncSender<HubMessage>,
         on_health: OnHealth,
     ) -> Result<Engine, CaError> {
         let tls = client_config(settings.ca_file.as_deref())?;
@@ -163,7 +163,7 @@ impl Engine {
     }
 
     /// Processes messages until a `Stop`, and then until all attempts have ended or its deadline has passed.
-    pub(super) fn run(mut self, messages: &Receiver<Message>) {
+    pub(super) fn run(mut self, messages: &Receiver<HubMessage>) {
         lower_priority(Priority::Low);
         let mut wait = Duration::ZERO;
         loop {
@@ -212,23 +212,23 @@ impl Engine {
     }
 
     /// Processes a batch of messages, and stores their effects.
-    fn process(&mut self, batch: Vec<Message>, now: Now) {
+    fn process(&mut self, batch: Vec<HubMessage>, now: Now) {
         self.take_topics();
         self.take_notices();
         self.open(now);
         let mut submissions = Vec::new();
         for message in batch {
             match message {
-                Message::Submit(submission) if self.stopping.is_none() => {
+                HubMessage::Submit(submission) if self.stopping.is_none() => {
                     submissions.push(submission);
                 }
-                Message::Submit(Submission { reply, .. }) => {
+                HubMessage::Submit(Submission { reply, .. }) => {
                     // The client may have disconnected.
-                    let _gone = reply.send(Err(Refusal::busy("the hub is stopping")));
+                    let _gone = reply.send(Err(RequestRefusal::busy("the hub is stopping")));
                 }
-                Message::Ended(ended) => self.end_attempt(ended, now),
-                Message::Wake => {}
-                Message::Stop { until, done } => {
+                HubMessage::Ended(ended) => self.end_attempt(ended, now),
+                HubMessage::Wake => {}
+                HubMessage::Stop { until, done } => {
                     let stopping = self.stopping.get_or_insert(Stopping {
                         until,
                         waiting: Vec::new(),
@@ -351,7 +351,9 @@ impl Engine {
         for (index, reply) in replies.into_iter().enumerate() {
             let result = match results.as_ref().and_then(|results| results.get(index)) {
                 Some(result) => result.map_err(quota_refusal),
-                None => Err(Refusal::busy("the hub cannot store requests at present")),
+                None => Err(RequestRefusal::busy(
+                    "the hub cannot store requests at present",
+                )),
             };
             // The client may have disconnected; its request stays stored.
             let _gone = reply.send(result);
@@ -476,14 +478,16 @@ impl Engine {
 }
 
 /// Returns the refusal of a request that exceeds a quota.
-fn quota_refusal(exceeded: QuotaExceeded) -> Refusal {
+fn quota_refusal(exceeded: QuotaExceeded) -> RequestRefusal {
     match exceeded {
-        QuotaExceeded::Requests(_) => Refusal::unavailable(exceeded.to_string(), VERIFIED_S),
+        QuotaExceeded::Requests(_) => RequestRefusal::unavailable(exceeded.to_string(), VERIFIED_S),
         QuotaExceeded::RequestsOfHost(_) | QuotaExceeded::RequestsOfAddress(_) => {
-            Refusal::too_many(exceeded, VERIFIED_S)
+            RequestRefusal::too_many(exceeded, VERIFIED_S)
         }
-        QuotaExceeded::Subscriptions(_) => Refusal::unavailable(exceeded.to_string(), LEASE_S),
-        QuotaExceeded::SubscriptionsOfHost(_) => Refusal::too_many(exceeded, LEASE_S),
+        QuotaExceeded::Subscriptions(_) => {
+            RequestRefusal::unavailable(exceeded.to_string(), LEASE_S)
+        }
+        QuotaExceeded::SubscriptionsOfHost(_) => RequestRefusal::too_many(exceeded, LEASE_S),
     }
 }
 

@@ -10,12 +10,12 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::oneshot;
 
-use super::engine::{Engine, Message, Submission};
+use super::engine::{Engine, HubMessage, Submission};
 use super::settings::{HubSettings, Outside};
 use super::shared::{Health, OnHealth, Shared, Stats};
 use super::store::Accept;
 use super::transport::CaError;
-use super::{Callback, HubRequest, Refusal};
+use super::{Callback, HubRequest, RequestRefusal};
 use crate::Topic;
 use crate::notice::NoticeSource;
 use reviewd_wire::text::quote;
@@ -32,7 +32,7 @@ struct Inner {
     own: Option<Callback>,
     /// The URLs of the topics; they do not change while the hub runs.
     topics: Vec<String>,
-    sender: SyncSender<Message>,
+    sender: SyncSender<HubMessage>,
     shared: Arc<Shared>,
     /// Random, so that addresses cannot be found again from the numbers in the store.
     asker_keys: RandomState,
@@ -89,7 +89,7 @@ impl Hub {
     /// [`RefusalKind::TooMany`](crate::RefusalKind::TooMany) if the callback host has used up its quota, `Field`
     /// for an unknown topic or a callback that is not permitted, `Unavailable` if the hub is full, stopping, or cannot
     /// write.
-    pub async fn submit(&self, request: HubRequest, client: IpAddr) -> Result<(), Refusal> {
+    pub async fn submit(&self, request: HubRequest, client: IpAddr) -> Result<(), RequestRefusal> {
         let result = self.try_submit(request, client).await;
         let counter = match &result {
             Ok(()) => &self.stats().accepted,
@@ -99,7 +99,7 @@ impl Hub {
         result
     }
 
-    async fn try_submit(&self, request: HubRequest, client: IpAddr) -> Result<(), Refusal> {
+    async fn try_submit(&self, request: HubRequest, client: IpAddr) -> Result<(), RequestRefusal> {
         let Inner {
             topics,
             settings,
@@ -110,7 +110,7 @@ impl Hub {
             let given = quote(&request.topic_given);
             let topics = topics.join(" ");
             let what = format!("{given} is not one of {topics}");
-            return Err(Refusal::field("hub.topic", what));
+            return Err(RequestRefusal::field("hub.topic", what));
         }
         self.check_callback(&request.callback)?;
         let jitter = lease_jitter(&request);
@@ -121,15 +121,21 @@ impl Hub {
             lease_s,
             asker: self.asker(client),
         };
-        match sender.try_send(Message::Submit(Submission { accept, reply })) {
+        match sender.try_send(HubMessage::Submit(Submission { accept, reply })) {
             Ok(()) => {}
-            Err(TrySendError::Full(_)) => return Err(Refusal::busy("the hub is busy")),
-            Err(TrySendError::Disconnected(_)) => return Err(Refusal::busy("the hub is stopping")),
+            Err(TrySendError::Full(_)) => return Err(RequestRefusal::busy("the hub is busy")),
+            Err(TrySendError::Disconnected(_)) => {
+                return Err(RequestRefusal::busy("the hub is stopping"));
+            }
         }
         match tokio::time::timeout(ANSWER_TIMEOUT, answer).await {
-            Ok(answer) => answer.unwrap_or_else(|_| Err(Refusal::busy("the hub is stopping"))),
+            Ok(answer) => {
+                answer.unwrap_or_else(|_| Err(RequestRefusal::busy("the hub is stopping")))
+            }
             // The request may still be stored; then the callback is verified, which does no harm.
-            Err(_) => Err(Refusal::busy("the hub's store did not respond in time")),
+            Err(_) => Err(RequestRefusal::busy(
+                "the hub's store did not respond in time",
+            )),
         }
     }
 
@@ -143,14 +149,14 @@ impl Hub {
         self.inner.asker_keys.hash_one(network).cast_signed()
     }
 
-    fn check_callback(&self, callback: &Callback) -> Result<(), Refusal> {
+    fn check_callback(&self, callback: &Callback) -> Result<(), RequestRefusal> {
         let guard = &self.inner.settings.guard;
         let permitted = guard.check_callback(callback);
-        permitted.map_err(|error| Refusal::field("hub.callback", error.to_string()))?;
+        permitted.map_err(|error| RequestRefusal::field("hub.callback", error.to_string()))?;
         let origin = |callback: &Callback| (callback.host().clone(), callback.port());
         if self.inner.own.as_ref().map(origin) == Some(origin(callback)) {
             let what = "must not be this service itself";
-            return Err(Refusal::field("hub.callback", what));
+            return Err(RequestRefusal::field("hub.callback", what));
         }
         Ok(())
     }
@@ -160,7 +166,7 @@ impl Hub {
         let next = self.inner.shared.next_topics.lock();
         *next.unwrap_or_else(PoisonError::into_inner) = Some(topics.into_iter().collect());
         // If the queue is full, its messages wake the thread as well.
-        let _awake = self.inner.sender.try_send(Message::Wake);
+        let _awake = self.inner.sender.try_send(HubMessage::Wake);
     }
 
     /// Tells the operator's targets of what has changed since the last call, also in an earlier process: see
@@ -169,7 +175,7 @@ impl Hub {
         let next = self.inner.shared.next_notices.lock();
         *next.unwrap_or_else(PoisonError::into_inner) = Some(source);
         // If the queue is full, its messages wake the thread as well.
-        let _awake = self.inner.sender.try_send(Message::Wake);
+        let _awake = self.inner.sender.try_send(HubMessage::Wake);
     }
 
     /// Returns the health of the hub.
@@ -202,7 +208,7 @@ impl Hub {
         let (done, stopped) = sync_channel(1);
         let until = Instant::now() + deadline;
         let done = Some(done);
-        let message = Message::Stop { until, done };
+        let message = HubMessage::Stop { until, done };
         if self.inner.sender.send(message).is_err() {
             return true;
         }
@@ -215,7 +221,7 @@ impl Inner {
     /// Requests a stop without waiting for it. If the queue is full, an earlier stop ends by its own deadline.
     fn stop_now(&self) {
         let until = Instant::now();
-        let _full = self.sender.try_send(Message::Stop { until, done: None });
+        let _full = self.sender.try_send(HubMessage::Stop { until, done: None });
     }
 }
 

@@ -4,7 +4,7 @@
 //! The server passes the body of a POST to [`request::parse`] and the result to [`Hub::submit`], answers 202 when that
 //! returns, and calls [`Hub::publish`] with its [`Topic`]s whenever one may have changed.
 //!
-//! [`request`] parses a form into a [`HubRequest`] or a [`Refusal`]. [`subscription`] is the state machine of one pair
+//! [`request`] parses a form into a [`HubRequest`] or a [`RequestRefusal`]. [`subscription`] is the state machine of one pair
 //! of callback and topic. [`store`] persists the state, in a file or in a database that replicas share, before the hub
 //! acknowledges a change. [`scheduler`] decides which attempts start next. These modules use neither sockets nor the
 //! clock: callers pass `now`.
@@ -90,7 +90,7 @@ pub use callback::Callback;
 pub use client::{NoticeTest, send_test};
 pub use handle::Hub;
 pub use notice::{NoticeSource, NoticeTarget};
-pub use request::{HubRequest, Mode, Refusal, RefusalKind, Secret};
+pub use request::{HubRequest, Mode, RefusalKind, RequestRefusal, Secret};
 pub use reviewd_wire::date::Timestamp;
 pub use scheduler::AttemptLimits;
 pub use settings::{HubSettings, Outside};

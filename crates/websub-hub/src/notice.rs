@@ -19,7 +19,7 @@ use hmac::{Hmac, KeyInit, Mac};
 use reviewd_wire::date::{Date, Timestamp};
 use sha2::Sha256;
 
-use crate::subscription::{AttemptResult, DeliveryResult, Policy};
+use crate::subscription::{AttemptResult, DeliveryResult, FailurePolicy};
 use crate::{Callback, UnixMillis};
 
 /// The beginning of a secret of Standard Webhooks; the key follows in base64.
@@ -183,7 +183,12 @@ impl NoticeAttempts {
     /// the notice is sent again for [`NOTICE_AGE_MAX`], unless its target has answered [`NOTICE_REFUSALS_MAX`] times
     /// that it is malformed, too large or not processable (400, 413, 422).
     #[must_use]
-    pub fn end(self, result: &DeliveryResult, policy: &Policy, now: UnixMillis) -> NoticeOutcome {
+    pub fn end(
+        self,
+        result: &DeliveryResult,
+        policy: &FailurePolicy,
+        now: UnixMillis,
+    ) -> NoticeOutcome {
         let Some(ended) = result.result else {
             return NoticeOutcome::Waits {
                 failures: self.failures,

@@ -1,4 +1,4 @@
-//! Parses the hub's form into a [`HubRequest`], or a [`Refusal`] with one line of text.
+//! Parses the hub's form into a [`HubRequest`], or a [`RequestRefusal`] with one line of text.
 //!
 //! Unknown fields are ignored, repeated or not (older clients send `hub.verify`, some of them twice); a field that the
 //! hub uses must not be repeated. Every check of the form is here. Whether the topic is served, the callback's host is
@@ -98,13 +98,13 @@ impl fmt::Debug for Secret {
 /// [`RefusalKind::MediaType`] unless the type is `application/x-www-form-urlencoded`
 /// (in UTF-8, if it names a charset); [`RefusalKind::Field`] for the first field that is
 /// missing, empty, repeated, too long, undecodable or not permitted.
-pub fn parse(content_type: Option<&[u8]>, body: &[u8]) -> Result<HubRequest, Refusal> {
+pub fn parse(content_type: Option<&[u8]>, body: &[u8]) -> Result<HubRequest, RequestRefusal> {
     check_media_type(content_type)?;
     let mode = parse_mode(&required(body, MODE)?)?;
     let callback = Callback::parse(&required(body, CALLBACK)?)
-        .map_err(|what| Refusal::field(CALLBACK, what))?;
+        .map_err(|what| RequestRefusal::field(CALLBACK, what))?;
     let topic_given = required(body, TOPIC)?;
-    let topic = normalize(&topic_given).map_err(|what| Refusal::field(TOPIC, what))?;
+    let topic = normalize(&topic_given).map_err(|what| RequestRefusal::field(TOPIC, what))?;
     let (lease_asked_s, secret) = match mode {
         Mode::Subscribe => (parse_lease(body)?, parse_secret(body)?),
         // The lease MUST be ignored on unsubscription (WebSub §5.1); a secret has no meaning there.
@@ -123,7 +123,7 @@ pub fn parse(content_type: Option<&[u8]>, body: &[u8]) -> Result<HubRequest, Ref
 /// A request that the hub does not accept. Nothing has been created.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{reason}")]
-pub struct Refusal {
+pub struct RequestRefusal {
     /// The kind of refusal, by which the HTTP layer chooses the status.
     pub kind: RefusalKind,
     /// One line of plain text in lower case, without a full stop, that names the field and its limit.
@@ -132,7 +132,7 @@ pub struct Refusal {
     pub retry_after_s: Option<u32>,
 }
 
-/// The kind of a [`Refusal`], and the client's remedy.
+/// The kind of a [`RequestRefusal`], and the client's remedy.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RefusalKind {
     /// The body is not a form: send another media type (415).
@@ -145,10 +145,10 @@ pub enum RefusalKind {
     Unavailable,
 }
 
-impl Refusal {
+impl RequestRefusal {
     /// Refuses because of `field`: the reason reads `field: what`.
-    pub(crate) fn field(field: &str, what: impl fmt::Display) -> Refusal {
-        Refusal {
+    pub(crate) fn field(field: &str, what: impl fmt::Display) -> RequestRefusal {
+        RequestRefusal {
             kind: RefusalKind::Field,
             reason: format!("{field}: {what}"),
             retry_after_s: None,
@@ -156,25 +156,25 @@ impl Refusal {
     }
 
     /// Refuses the body's media type or coding because of the header `field`.
-    pub fn media_type(field: &str, what: impl fmt::Display) -> Refusal {
-        Refusal {
+    pub fn media_type(field: &str, what: impl fmt::Display) -> RequestRefusal {
+        RequestRefusal {
             kind: RefusalKind::MediaType,
-            ..Refusal::field(field, what)
+            ..RequestRefusal::field(field, what)
         }
     }
 
     /// Refuses because of a limit for the callback's host.
-    pub(crate) fn too_many(what: impl fmt::Display, retry_after_s: u32) -> Refusal {
-        Refusal {
+    pub(crate) fn too_many(what: impl fmt::Display, retry_after_s: u32) -> RequestRefusal {
+        RequestRefusal {
             kind: RefusalKind::TooMany,
             retry_after_s: Some(retry_after_s),
-            ..Refusal::field("hub.callback", what)
+            ..RequestRefusal::field("hub.callback", what)
         }
     }
 
     /// Refuses because the hub as a whole is full or cannot write.
-    pub fn unavailable(reason: String, retry_after_s: u32) -> Refusal {
-        Refusal {
+    pub fn unavailable(reason: String, retry_after_s: u32) -> RequestRefusal {
+        RequestRefusal {
             kind: RefusalKind::Unavailable,
             reason,
             retry_after_s: Some(retry_after_s),
@@ -182,8 +182,8 @@ impl Refusal {
     }
 
     /// Refuses because of a problem that should end soon.
-    pub(crate) fn busy(what: &str) -> Refusal {
-        Refusal::unavailable(what.to_owned(), BUSY_S)
+    pub(crate) fn busy(what: &str) -> RequestRefusal {
+        RequestRefusal::unavailable(what.to_owned(), BUSY_S)
     }
 }
 
@@ -199,12 +199,12 @@ fn raw_values<'a>(body: &'a [u8], field: &str) -> impl Iterator<Item = &'a [u8]>
 }
 
 /// Returns the decoded value of a field that is given once; `None` if it is absent.
-fn optional(body: &[u8], field: &str) -> Result<Option<String>, Refusal> {
+fn optional(body: &[u8], field: &str) -> Result<Option<String>, RequestRefusal> {
     let mut values = raw_values(body, field);
     let Some(raw) = values.next() else {
         return Ok(None);
     };
-    let refuse = |what: &str| Err(Refusal::field(field, what));
+    let refuse = |what: &str| Err(RequestRefusal::field(field, what));
     let count = 1 + values.count();
     if count > 1 {
         return refuse(&format!("must be given once, not {count} times"));
@@ -220,16 +220,16 @@ fn optional(body: &[u8], field: &str) -> Result<Option<String>, Refusal> {
     }
 }
 
-fn required(body: &[u8], field: &str) -> Result<String, Refusal> {
-    optional(body, field)?.ok_or_else(|| Refusal::field(field, "is missing"))
+fn required(body: &[u8], field: &str) -> Result<String, RequestRefusal> {
+    optional(body, field)?.ok_or_else(|| RequestRefusal::field(field, "is missing"))
 }
 
 /// Checks the value of a Content-Type field.
 ///
 /// # Errors
 /// [`RefusalKind::MediaType`], as for [`parse`].
-pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
-    let refuse = |what: String| Err(Refusal::media_type("content-type", what));
+pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), RequestRefusal> {
+    let refuse = |what: String| Err(RequestRefusal::media_type("content-type", what));
     let Some(value) = content_type else {
         return refuse(format!("must be given once, as {FORM}"));
     };
@@ -249,16 +249,16 @@ pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), Refusal> {
     Ok(())
 }
 
-fn parse_mode(value: &str) -> Result<Mode, Refusal> {
+fn parse_mode(value: &str) -> Result<Mode, RequestRefusal> {
     Mode::from_name(value).ok_or_else(|| {
         let what = format!("must be subscribe or unsubscribe, not {}", quote(value));
-        Refusal::field(MODE, what)
+        RequestRefusal::field(MODE, what)
     })
 }
 
 /// Parses decimal digits with a value of 1 or more. A value beyond `u64` counts as its maximum, since the lease policy
 /// clamps it anyway. An empty one counts as none.
-fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
+fn parse_lease(body: &[u8]) -> Result<Option<u64>, RequestRefusal> {
     if is_empty(body, LEASE) {
         return Ok(None);
     }
@@ -271,13 +271,13 @@ fn parse_lease(body: &[u8]) -> Result<Option<u64>, Refusal> {
         _ => {
             let value = quote(&value);
             let what = format!("must be a whole number of seconds, at least 1, not {value}");
-            Err(Refusal::field(LEASE, what))
+            Err(RequestRefusal::field(LEASE, what))
         }
     }
 }
 
 /// Parses the secret. An empty one counts as none.
-fn parse_secret(body: &[u8]) -> Result<Option<Secret>, Refusal> {
+fn parse_secret(body: &[u8]) -> Result<Option<Secret>, RequestRefusal> {
     if is_empty(body, SECRET) {
         return Ok(None);
     }
@@ -287,7 +287,9 @@ fn parse_secret(body: &[u8]) -> Result<Option<Secret>, Refusal> {
     let bytes = value.len();
     let what = format!("must be less than {SECRET_BYTES} bytes, not {bytes}");
     let secret = Secret::new(value);
-    secret.map(Some).ok_or_else(|| Refusal::field(SECRET, what))
+    secret
+        .map(Some)
+        .ok_or_else(|| RequestRefusal::field(SECRET, what))
 }
 
 /// Tells whether a field is given once and empty: HTML forms send fields that were left empty.

@@ -18,7 +18,7 @@ use ureq::unversioned::transport::NextTimeout;
 use super::Callback;
 use super::guard::{Guard, GuardError, bare};
 use super::pool::ThreadPool;
-use super::subscription::Failure;
+use super::subscription::AttemptFailure;
 
 /// Returns the addresses of a name; blocking.
 pub(super) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
@@ -33,7 +33,7 @@ pub(super) fn look_up(host: &str) -> io::Result<Vec<IpAddr>> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum NoConnection {
     #[error(transparent)]
-    Failed(#[from] Failure),
+    Failed(#[from] AttemptFailure),
     /// The host is up and refused the connection.
     #[error("connection refused")]
     Refused,
@@ -81,10 +81,10 @@ impl GuardedResolver {
             Err(_) => self.look_up(host, time_max)?,
         };
         if addresses.is_empty() {
-            return Err(Failure::Resolve.into());
+            return Err(AttemptFailure::Resolve.into());
         }
         if !addresses.iter().all(|address| self.guard.permits(*address)) {
-            return Err(Failure::Blocked.into());
+            return Err(AttemptFailure::Blocked.into());
         }
         addresses.truncate(ADDRESSES_MAX);
         Ok(addresses)
@@ -109,7 +109,7 @@ impl GuardedResolver {
         started.map_err(|_| NoConnection::Deferred)?;
         match answered.recv_timeout(time_max) {
             Ok(Ok(addresses)) => Ok(addresses),
-            _ => Err(Failure::Resolve.into()),
+            _ => Err(AttemptFailure::Resolve.into()),
         }
     }
 }
@@ -173,12 +173,12 @@ mod tests {
     fn every_address_is_checked_and_four_are_tried_at_most() {
         let resolver = GuardedResolver::new(Arc::new(table), guard(), 8);
         for (host, count) in [
-            ("mixed.example", Err(Failure::Blocked)),
-            ("[::1]", Err(Failure::Blocked)),
+            ("mixed.example", Err(AttemptFailure::Blocked)),
+            ("[::1]", Err(AttemptFailure::Blocked)),
             ("1.1.1.1", Ok(1)),
             ("many.example", Ok(4)),
-            ("none.example", Err(Failure::Resolve)),
-            ("other.example", Err(Failure::Resolve)),
+            ("none.example", Err(AttemptFailure::Resolve)),
+            ("other.example", Err(AttemptFailure::Resolve)),
         ] {
             let found = resolver.addresses(host, LONG).map(|found| found.len());
             assert_eq!(found, count.map_err(NoConnection::Failed), "{host}");
@@ -199,7 +199,7 @@ mod tests {
         let resolver = GuardedResolver::new(Arc::new(lookup), guard(), 1);
         let began = Instant::now();
         let late = resolver.addresses("hangs.example", Duration::from_millis(1));
-        assert_eq!(late, Err(Failure::Resolve.into()));
+        assert_eq!(late, Err(AttemptFailure::Resolve.into()));
         assert!(began.elapsed() < LONG, "it was not waited for");
         let next = || resolver.addresses("many.example", LONG);
         assert_eq!(next(), Err(NoConnection::Deferred));

@@ -10,7 +10,7 @@ use super::scheduler::AttemptLimits;
 use crate::StoreLocation;
 use crate::clock;
 use crate::store::Quotas;
-use crate::subscription::{Leases, Policy};
+use crate::subscription::{FailurePolicy, Leases};
 
 /// The hub's configuration.
 #[derive(Clone, Debug)]
@@ -22,7 +22,7 @@ pub struct HubSettings {
     /// Limits of leases.
     pub leases: Leases,
     /// Retries of failed deliveries.
-    pub policy: Policy,
+    pub policy: FailurePolicy,
     /// Limits of the store.
     pub quotas: Quotas,
     /// Time limit of a verification or a denial as a whole. For a delivery, it limits each step: the lookup, every wait
@@ -64,7 +64,7 @@ impl HubSettings {
                 default_s: 864_000,
                 max_s: 2_592_000,
             },
-            policy: Policy {
+            policy: FailurePolicy {
                 failures_max: 3,
                 retry_delays: vec![MINUTE, 15 * MINUTE],
                 retry_after_max: 60 * MINUTE,

@@ -8,8 +8,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::UnixMillis;
-use super::store::Counts;
-use super::subscription::{AttemptResult, Failure, RemovalReason};
+use super::store::StoreCounts;
+use super::subscription::{AttemptFailure, AttemptResult, RemovalReason};
 use crate::Topic;
 use crate::notice::NoticeSource;
 use crate::store::NoticeCounts;
@@ -54,8 +54,8 @@ pub struct Stats {
     pub rejected: AtomicU64,
     pub delivered: AtomicU64,
     pub failed_status: AtomicU64,
-    /// Indexed like [`Failure::ALL`].
-    pub failed: [AtomicU64; Failure::ALL.len()],
+    /// Indexed like [`AttemptFailure::ALL`].
+    pub failed: [AtomicU64; AttemptFailure::ALL.len()],
     pub deferred: AtomicU64,
     /// Indexed like [`RemovalReason::ALL`].
     pub removed: [AtomicU64; RemovalReason::ALL.len()],
@@ -114,7 +114,7 @@ impl Stats {
     }
 
     /// Sets the gauges to `counts`; no delivery counts as due since before `published_at`.
-    pub(super) fn set_counts(&self, counts: &Counts, published_at: UnixMillis) {
+    pub(super) fn set_counts(&self, counts: &StoreCounts, published_at: UnixMillis) {
         let since = counts.due_since.map(|since| since.max(published_at));
         let since_ms = since.map_or(0, UnixMillis::as_ms).try_into();
         self.subscriptions.store(counts.subscriptions, Relaxed);

@@ -36,9 +36,9 @@ pub use self::requests::REJECTIONS_PER_HOST;
 pub use self::schema::SCHEMA_VERSION;
 pub use self::sqlite::FILE_NAME;
 pub use self::types::{
-    Accept, AdminCommand, CopyReport, Counts, DenialNotice, Listed, PublishResult, QuotaExceeded,
-    Quotas, Rejection, RejectionReason, Report, ReportEffect, Tombstone, TopicVersion,
-    WaitingRequest,
+    Accept, AdminCommand, AttemptReport, CopyReport, DenialNotice, Listed, PublishResult,
+    QuotaExceeded, Quotas, Rejection, RejectionReason, ReportEffect, StoreCounts, Tombstone,
+    TopicVersion, WaitingRequest,
 };
 use super::unix_millis::UnixMillis;
 

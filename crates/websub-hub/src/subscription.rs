@@ -187,7 +187,7 @@ impl Subscription {
     pub(super) fn end(
         &mut self,
         delivery: &DeliveryResult,
-        policy: &Policy,
+        policy: &FailurePolicy,
         now: UnixMillis,
     ) -> Option<RemovalReason> {
         self.claimed = false;
@@ -307,12 +307,12 @@ pub enum AttemptResult {
     /// A response with this status.
     Status(u16),
     /// No response.
-    Failed(Failure),
+    Failed(AttemptFailure),
 }
 
 /// Why there was no response. The cause is the subscriber or the network in between, except for `Internal`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Failure {
+pub enum AttemptFailure {
     /// The name did not resolve.
     Resolve,
     /// The guard refuses an address of the host.
@@ -397,26 +397,26 @@ impl RemovalReason {
     }
 }
 
-impl Failure {
+impl AttemptFailure {
     /// Every failure with its name in the store, in the log and in metrics.
-    pub const ALL: [(Failure, &str); 7] = [
-        (Failure::Resolve, "resolve"),
-        (Failure::Blocked, "blocked"),
-        (Failure::Connect, "connect"),
-        (Failure::Tls, "tls"),
-        (Failure::Timeout, "timeout"),
-        (Failure::Protocol, "protocol"),
-        (Failure::Internal, "internal"),
+    pub const ALL: [(AttemptFailure, &str); 7] = [
+        (AttemptFailure::Resolve, "resolve"),
+        (AttemptFailure::Blocked, "blocked"),
+        (AttemptFailure::Connect, "connect"),
+        (AttemptFailure::Tls, "tls"),
+        (AttemptFailure::Timeout, "timeout"),
+        (AttemptFailure::Protocol, "protocol"),
+        (AttemptFailure::Internal, "internal"),
     ];
 }
 
-impl fmt::Display for Failure {
+impl fmt::Display for AttemptFailure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(Failure::ALL[*self as usize].1)
+        f.write_str(AttemptFailure::ALL[*self as usize].1)
     }
 }
 
-impl std::error::Error for Failure {}
+impl std::error::Error for AttemptFailure {}
 
 impl AttemptResult {
     /// Tells whether it is any 2xx.
@@ -426,7 +426,7 @@ impl AttemptResult {
 
     /// Tells whether the network prevented a response, which may be temporary.
     pub(crate) fn is_of_network(self) -> bool {
-        use Failure::{Connect, Protocol, Resolve, Timeout};
+        use AttemptFailure::{Connect, Protocol, Resolve, Timeout};
         matches!(
             self,
             AttemptResult::Failed(Resolve | Connect | Timeout | Protocol)
@@ -438,7 +438,7 @@ impl AttemptResult {
         if let Ok(status) = name.parse() {
             return Some(AttemptResult::Status(status));
         }
-        let mut failures = Failure::ALL.into_iter();
+        let mut failures = AttemptFailure::ALL.into_iter();
         let known = failures.find(|known| known.1 == name)?;
         Some(AttemptResult::Failed(known.0))
     }
@@ -455,7 +455,7 @@ impl fmt::Display for AttemptResult {
 
 /// When a failed delivery is retried, and how many failures remove a subscription.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Policy {
+pub struct FailurePolicy {
     /// Consecutive failed deliveries that remove a subscription, 1 or more.
     pub failures_max: u32,
     /// Delays after the first failure, the second, and so on; the last one repeats. Never empty.
@@ -488,7 +488,7 @@ impl Leases {
     }
 }
 
-impl Policy {
+impl FailurePolicy {
     /// Returns the delay after the `failures`-th failure in a row: the configured one plus up to a quarter, or
     /// `retry_after` within its limit if that is longer.
     pub(crate) fn delay(

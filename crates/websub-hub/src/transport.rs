@@ -22,7 +22,7 @@ use ureq::unversioned::transport::{
 
 use super::guard::bare;
 use super::resolve::NoConnection;
-use super::subscription::Failure;
+use super::subscription::AttemptFailure;
 
 thread_local! {
     /// Counts the progress of the attempt that runs on this thread, in bytes. ureq has no argument for it.
@@ -56,7 +56,7 @@ impl Connector for HttpsConnector {
         let name = ServerName::try_from(bare(host).to_owned())
             .map_err(|_| ureq::Error::Tls("not a name that a certificate can have"))?;
         let mut connection = ClientConnection::new(Arc::clone(&self.0), name)?;
-        let mut socket = Socket {
+        let mut socket = CallbackSocket {
             stream,
             until,
             progress: PROGRESS.with_borrow(Arc::clone),
@@ -94,12 +94,12 @@ fn connect(addresses: &[SocketAddr], until: Instant) -> Result<TcpStream, NoConn
         }
     }
     Err(match failed.kind() {
-        io::ErrorKind::TimedOut => Failure::Timeout.into(),
+        io::ErrorKind::TimedOut => AttemptFailure::Timeout.into(),
         io::ErrorKind::ConnectionRefused => NoConnection::Refused,
         _ => match Errno::from_io_error(&failed) {
             // No free file descriptor.
             Some(Errno::MFILE | Errno::NFILE) => NoConnection::Deferred,
-            _ => Failure::Connect.into(),
+            _ => AttemptFailure::Connect.into(),
         },
     })
 }
@@ -114,7 +114,7 @@ fn of_io(error: io::Error, timeout: NextTimeout) -> ureq::Error {
 
 /// A TCP connection whose reads and writes have a deadline.
 #[derive(Debug)]
-struct Socket {
+struct CallbackSocket {
     stream: Arc<TcpStream>,
     until: Instant,
     /// Bytes read and written, each counted `weight` times.
@@ -122,7 +122,7 @@ struct Socket {
     weight: u64,
 }
 
-impl Socket {
+impl CallbackSocket {
     fn set_timeout(&mut self, timeout: NextTimeout) {
         self.until = Instant::now() + (*timeout.after).min(WAIT_MAX);
     }
@@ -157,13 +157,13 @@ impl Socket {
     }
 }
 
-impl Read for Socket {
+impl Read for CallbackSocket {
     fn read(&mut self, bytes: &mut [u8]) -> io::Result<usize> {
         self.within(TcpStream::set_read_timeout, |mut stream| stream.read(bytes))
     }
 }
 
-impl Write for Socket {
+impl Write for CallbackSocket {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         self.within(TcpStream::set_write_timeout, |mut stream| {
             stream.write(bytes)
@@ -178,7 +178,7 @@ impl Write for Socket {
 /// A TLS connection.
 #[derive(Debug)]
 pub(super) struct HttpsTransport {
-    stream: StreamOwned<ClientConnection, Socket>,
+    stream: StreamOwned<ClientConnection, CallbackSocket>,
     buffers: LazyBuffers,
 }
 

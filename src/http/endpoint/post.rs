@@ -13,7 +13,7 @@ use crate::http::body::{self, Body};
 use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{self, RETRY_AFTER_S};
-use crate::hub::{Refusal, request};
+use crate::hub::{RequestRefusal, request};
 use crate::limits::{Account, Shortage};
 use crate::mcp::{self, Field};
 
@@ -28,7 +28,7 @@ pub(crate) async fn hub(
     let refuse = |refusal| (reply::render_hub(Err(refusal)), false);
     if head.is_body_encoded() {
         let what = "must be absent or identity";
-        return refuse(Refusal::media_type("content-encoding", what));
+        return refuse(RequestRefusal::media_type("content-encoding", what));
     }
     // A missing or repeated field is not a media type.
     let media_type = match head.single(header::CONTENT_TYPE) {
@@ -53,7 +53,7 @@ pub(crate) async fn hub(
     let result = match (app.hub(), request::parse(media_type, &form.bytes)) {
         (None, _) => {
             let reason = "the hub is not running".to_owned();
-            Err(Refusal::unavailable(reason, RETRY_AFTER_S))
+            Err(RequestRefusal::unavailable(reason, RETRY_AFTER_S))
         }
         (Some(hub), Ok(request)) => hub.submit(request, client).await,
         (_, Err(refusal)) => Err(refusal),

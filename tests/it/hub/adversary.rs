@@ -7,8 +7,8 @@ use std::time::{Duration, Instant};
 use oracle::hub::ask;
 use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::scheduler::{AttemptId, Scheduler};
-use reviewd::hub::store::{Listed, Quotas, Report, Store, TopicVersion, WaitingRequest};
-use reviewd::hub::subscription::{AttemptResult, DeliveryResult, Failure};
+use reviewd::hub::store::{AttemptReport, Listed, Quotas, Store, TopicVersion, WaitingRequest};
+use reviewd::hub::subscription::{AttemptFailure, AttemptResult, DeliveryResult};
 use reviewd::hub::{Callback, HubSettings, Mode, StoreLocation, UnixMillis};
 use reviewd::wire::date::Timestamp;
 
@@ -126,7 +126,7 @@ impl Simulation {
         }
         for ids in ids.chunks(1_000) {
             let begun = self.store.begin_verifications(ids).expect("begun");
-            let confirmed = begun.iter().map(|asked| Report::Verified {
+            let confirmed = begun.iter().map(|asked| AttemptReport::Verified {
                 id: asked.id,
                 asked_at,
                 confirmed: true,
@@ -136,7 +136,7 @@ impl Simulation {
         }
     }
 
-    fn record(&mut self, reports: &[Report]) {
+    fn record(&mut self, reports: &[AttemptReport]) {
         let settings = &self.settings;
         let now = self.now();
         let recorded = self
@@ -221,7 +221,7 @@ impl Simulation {
             return (AttemptResult::Status(200), self.honest_takes);
         }
         if self.is_hanging {
-            let late = AttemptResult::Failed(Failure::Timeout);
+            let late = AttemptResult::Failed(AttemptFailure::Timeout);
             return (late, self.settings.timeout);
         }
         (AttemptResult::Status(200), Duration::from_millis(30))
@@ -261,9 +261,14 @@ impl Simulation {
     }
 }
 
-fn report(job: &SimulatedJob, result: AttemptResult, took: Duration, now: UnixMillis) -> Report {
+fn report(
+    job: &SimulatedJob,
+    result: AttemptResult,
+    took: Duration,
+    now: UnixMillis,
+) -> AttemptReport {
     match job {
-        SimulatedJob::Deliver(listed) => Report::Delivered {
+        SimulatedJob::Deliver(listed) => AttemptReport::Delivered {
             id: listed.id,
             result: DeliveryResult {
                 attempt: listed.state.attempt,
@@ -274,13 +279,13 @@ fn report(job: &SimulatedJob, result: AttemptResult, took: Duration, now: UnixMi
             },
         },
         SimulatedJob::Verify(request) => match result {
-            AttemptResult::Status(_) => Report::Verified {
+            AttemptResult::Status(_) => AttemptReport::Verified {
                 id: request.id,
                 asked_at: now.minus(took),
                 confirmed: true,
                 result,
             },
-            AttemptResult::Failed(_) => Report::Unreached {
+            AttemptResult::Failed(_) => AttemptReport::Unreached {
                 id: request.id,
                 result: Some(result),
                 delay: Duration::from_secs(60),

@@ -16,7 +16,7 @@ use reviewd::hub::guard::{Guard, Ports};
 use reviewd::hub::store::{Listed, Store, Tombstone};
 use reviewd::hub::subscription::RemovalReason;
 use reviewd::hub::{AttemptLimits, Hub, HubSettings, Outside};
-use reviewd::hub::{Refusal, StoreLocation, UnixMillis, request};
+use reviewd::hub::{RequestRefusal, StoreLocation, UnixMillis, request};
 use reviewd::wire::date::Timestamp;
 use sha2::Digest;
 
@@ -174,7 +174,7 @@ impl Rig {
         topic: &str,
         callback: &str,
         more: Fields<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), RequestRefusal> {
         let client = Ipv4Addr::LOCALHOST.into();
         self.post_from(client, mode, topic, callback, more)
     }
@@ -187,19 +187,28 @@ impl Rig {
         topic: &str,
         callback: &str,
         more: Fields<'_>,
-    ) -> Result<(), Refusal> {
+    ) -> Result<(), RequestRefusal> {
         let form = hub_form(mode, topic, callback, more);
         let request = request::parse(Some(FORM.1.as_bytes()), form.as_bytes())?;
         self.runtime.block_on(self.hub().submit(request, client))
     }
 
     /// Sends a request with this mode, topic and callback.
-    pub(crate) fn ask(&self, mode: &str, topic: &str, callback: &str) -> Result<(), Refusal> {
+    pub(crate) fn ask(
+        &self,
+        mode: &str,
+        topic: &str,
+        callback: &str,
+    ) -> Result<(), RequestRefusal> {
         self.post(mode, topic, callback, &[])
     }
 
     /// Requests a subscription to the feed, with further fields.
-    pub(crate) fn subscribe_with(&self, callback: &str, more: Fields<'_>) -> Result<(), Refusal> {
+    pub(crate) fn subscribe_with(
+        &self,
+        callback: &str,
+        more: Fields<'_>,
+    ) -> Result<(), RequestRefusal> {
         self.post("subscribe", FEED, callback, more)
     }
 

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use tracing::{debug, error, info};
 
 use super::time::{Now, ScanSchedule};
-use super::{Engine, Message, Storage, jitter};
+use super::{Engine, HubMessage, Storage, jitter};
 use crate::Topic;
 use crate::UnixMillis;
 use crate::client::{Attempt, Client, Job};
@@ -20,8 +20,8 @@ use crate::notice::NoticeTarget;
 use crate::pool::ThreadPool;
 use crate::scheduler::{AttemptId, AttemptLimits, DueAttempt, Scheduler};
 use crate::settings::HubSettings;
-use crate::store::{DenialNotice, Report, ReportEffect, Store, StoreError};
-use crate::subscription::{AttemptResult, DeliveryResult, Failure};
+use crate::store::{AttemptReport, DenialNotice, ReportEffect, Store, StoreError};
+use crate::subscription::{AttemptFailure, AttemptResult, DeliveryResult};
 
 /// The longest queue of deliveries, and of verifications and denials; what is due beyond it waits in the store. Our
 /// choice: as many as there are subscriptions by default, in some ten megabytes.
@@ -47,7 +47,7 @@ pub(crate) struct EndedAttempt {
 impl EndedAttempt {
     /// Tells whether it timed out because this machine had no core for it.
     pub(super) fn is_own_lag(&self) -> bool {
-        self.attempt.result == Some(AttemptResult::Failed(Failure::Timeout))
+        self.attempt.result == Some(AttemptResult::Failed(AttemptFailure::Timeout))
             && self.cpu_wait.as_secs_f64() >= self.elapsed.as_secs_f64() * OWN_LAG_PART
     }
 }
@@ -55,7 +55,7 @@ impl EndedAttempt {
 /// The result of an attempt for the store, and its status for the log.
 pub(super) struct AttemptRecord {
     pub(super) job: Arc<Job>,
-    pub(super) report: Report,
+    pub(super) report: AttemptReport,
     pub(super) status: String,
 }
 
@@ -63,7 +63,7 @@ pub(super) struct AttemptRecord {
 pub(super) struct Attempts {
     client: Client,
     pool: ThreadPool,
-    sender: SyncSender<Message>,
+    sender: SyncSender<HubMessage>,
     deliveries: AttemptGroup,
     /// With denials.
     verifications: AttemptGroup,
@@ -126,7 +126,7 @@ impl AttemptGroup {
 impl Attempts {
     pub(super) fn new(
         client: Client,
-        sender: SyncSender<Message>,
+        sender: SyncSender<HubMessage>,
         settings: &HubSettings,
         now: Instant,
     ) -> Attempts {
@@ -294,7 +294,7 @@ impl Attempts {
                 cpu_wait: cpu_wait().saturating_sub(waited_before),
             };
             // After the hub's thread has ended, the result is not needed.
-            let _gone = sender.send(Message::Ended(ended));
+            let _gone = sender.send(HubMessage::Ended(ended));
         });
         if let Err(error) = started {
             error!("deliveries and verifications are deferred: {error}");
@@ -344,7 +344,7 @@ impl Engine {
             Job::Deny(notice) => return self.end_denial(notice, result, &status),
             Job::Notify(notice, _) => self.notice_report(notice.id, notice.attempt, &ended, now),
             Job::Verify(request) if result.is_none_or(AttemptResult::is_of_network) => {
-                Report::Unreached {
+                AttemptReport::Unreached {
                     id: request.id,
                     result,
                     delay: self.repeat_delay(),
@@ -355,12 +355,12 @@ impl Engine {
                 if result.is_some_and(AttemptResult::is_success) && !confirmed {
                     status.push_str(" without the challenge");
                 }
-                Report::Verified {
+                AttemptReport::Verified {
                     id: request.id,
                     // The lease counts from the request that was confirmed.
                     asked_at: now.unix.minus(ended.elapsed),
                     confirmed,
-                    result: result.unwrap_or(AttemptResult::Failed(Failure::Internal)),
+                    result: result.unwrap_or(AttemptResult::Failed(AttemptFailure::Internal)),
                 }
             }
             Job::Deliver(listed, _) => {
@@ -384,7 +384,7 @@ impl Engine {
                 if is_own_network || is_own_lag {
                     retry_after = Some(self.repeat_delay());
                 }
-                Report::Delivered {
+                AttemptReport::Delivered {
                     id: listed.id,
                     result: DeliveryResult {
                         attempt: listed.state.attempt,
@@ -434,7 +434,7 @@ impl Engine {
             return;
         }
         let reports = self.ended.iter().map(|ended| ended.report.clone());
-        let reports: Vec<Report> = reports.collect();
+        let reports: Vec<AttemptReport> = reports.collect();
         let policy = self.settings.policy.clone();
         let quotas = self.settings.quotas;
         let effects = self
@@ -469,9 +469,11 @@ impl Engine {
     fn log(&self, ended: &AttemptRecord, effect: ReportEffect) {
         let stats = &self.shared.stats;
         let (request, subscription) = match ended.report {
-            Report::Notified { .. } => return self.log_notice(ended, effect),
-            Report::Delivered { id, .. } => (None, Some(id)),
-            Report::Verified { id, .. } | Report::Unreached { id, .. } => (Some(id), None),
+            AttemptReport::Notified { .. } => return self.log_notice(ended, effect),
+            AttemptReport::Delivered { id, .. } => (None, Some(id)),
+            AttemptReport::Verified { id, .. } | AttemptReport::Unreached { id, .. } => {
+                (Some(id), None)
+            }
         };
         let ((topic, callback_host), status) = (ended.job.pair(), &ended.status);
         let mut reason = None;
@@ -488,7 +490,7 @@ impl Engine {
                 "a subscription is removed"
             }
             ReportEffect::Waiting
-                if !matches!(ended.report, Report::Unreached { result: None, .. }) =>
+                if !matches!(ended.report, AttemptReport::Unreached { result: None, .. }) =>
             {
                 "a callback could not be reached for its verification, which is retried"
             }
@@ -506,7 +508,7 @@ impl Engine {
         };
         match (effect, &ended.report) {
             (ReportEffect::Rejected, _) => stats.rejected.fetch_add(1, Relaxed),
-            (_, Report::Verified { .. }) => stats.confirmed.fetch_add(1, Relaxed),
+            (_, AttemptReport::Verified { .. }) => stats.confirmed.fetch_add(1, Relaxed),
             _ => 0,
         };
         info!(

@@ -10,7 +10,7 @@ use super::time::Now;
 use super::{Engine, jitter};
 use crate::UnixMillis;
 use crate::notice::{NoticeSource, NoticeTarget};
-use crate::store::{Report, ReportEffect};
+use crate::store::{AttemptReport, ReportEffect};
 use crate::subscription::DeliveryResult;
 
 /// Milliseconds of a day.
@@ -90,7 +90,7 @@ impl Engine {
         attempt: u32,
         ended: &EndedAttempt,
         now: Now,
-    ) -> Report {
+    ) -> AttemptReport {
         // No evidence for the breaker: its rule speaks of many subscribers.
         let is_own_network = !ended.attempt.is_reached && self.breaker.is_open(now.instant);
         let mut result = ended.attempt.result;
@@ -100,7 +100,7 @@ impl Engine {
             retry_after = Some(self.repeat_delay());
         }
         self.shared.stats.count_notice(result);
-        Report::Notified {
+        AttemptReport::Notified {
             id,
             result: DeliveryResult {
                 attempt,

@@ -17,8 +17,8 @@ fn ended(result: Option<AttemptResult>) -> DeliveryResult {
     }
 }
 
-fn policy() -> Policy {
-    Policy {
+fn policy() -> FailurePolicy {
+    FailurePolicy {
         failures_max: 3,
         retry_delays: [60, 900].map(Duration::from_secs).to_vec(),
         retry_after_max: Duration::from_secs(3_600),

@@ -20,7 +20,7 @@ pub(super) trait Connection: Send {
     fn script(&mut self, sql: &str) -> Result<(), DbError>;
 
     /// Runs a statement and returns its rows.
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, DbError>;
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<DatabaseRow>, DbError>;
 
     /// Runs a statement once for each set of values, in one exchange with a server, and returns how many rows it changed.
     fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError>;
@@ -33,11 +33,15 @@ pub(super) trait Connection: Send {
 }
 
 /// Columns of a row with their values.
-pub(super) type Columns = Vec<(&'static str, Value)>;
+pub(super) type RowValues = Vec<(&'static str, Value)>;
 
 impl dyn Connection + '_ {
     /// Returns the row of a statement that always has one.
-    pub(super) fn query_one(&mut self, sql: &str, values: &[Value]) -> Result<Row, DbError> {
+    pub(super) fn query_one(
+        &mut self,
+        sql: &str,
+        values: &[Value],
+    ) -> Result<DatabaseRow, DbError> {
         let row = self.query(sql, values)?.into_iter().next();
         row.ok_or_else(|| unreadable("row"))
     }
@@ -47,7 +51,7 @@ impl dyn Connection + '_ {
         self.execute_each(sql, &[values.to_vec()])
     }
 
-    pub(super) fn insert(&mut self, table: &str, row: Columns) -> Result<(), DbError> {
+    pub(super) fn insert(&mut self, table: &str, row: RowValues) -> Result<(), DbError> {
         let (names, values): (Vec<&str>, Vec<Value>) = row.into_iter().unzip();
         let names = names.join(", ");
         let parameters = parameters(1, values.len());
@@ -56,7 +60,11 @@ impl dyn Connection + '_ {
     }
 
     /// Updates columns of the rows with these ids; the columns must be the same for all rows.
-    pub(super) fn update(&mut self, table: &str, rows: Vec<(i64, Columns)>) -> Result<(), DbError> {
+    pub(super) fn update(
+        &mut self,
+        table: &str,
+        rows: Vec<(i64, RowValues)>,
+    ) -> Result<(), DbError> {
         let Some((_, first)) = rows.first() else {
             return Ok(());
         };
@@ -101,12 +109,12 @@ impl FromSql for UnixMillis {
 
 /// A row. A value that cannot be read is a [`DbError::Corrupt`] with the name of the column.
 #[derive(Debug)]
-pub(super) struct Row {
+pub(super) struct DatabaseRow {
     pub(super) columns: Rc<[String]>,
     pub(super) values: Vec<Value>,
 }
 
-impl Row {
+impl DatabaseRow {
     pub(super) fn get<T: FromSql>(&self, column: &str) -> Result<T, DbError> {
         let at = self.columns.iter().position(|name| name == column);
         let value = at.and_then(|at| self.values.get(at));

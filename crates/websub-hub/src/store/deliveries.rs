@@ -5,11 +5,12 @@ use std::sync::Arc;
 
 use super::connection::{Connection, DbError, Value, limit};
 use super::{
-    Listed, Quotas, Report, ReportEffect, Store, StoreError, TopicVersion, notices, requests, rows,
+    AttemptReport, Listed, Quotas, ReportEffect, Store, StoreError, TopicVersion, notices,
+    requests, rows,
 };
 use crate::UnixMillis;
 use crate::scheduler::{AttemptId, DueAttempt, Rank};
-use crate::subscription::Policy;
+use crate::subscription::FailurePolicy;
 
 /// Subscriptions of a topic (`$1`), known or not (`$2`), that acknowledged other content than the current one (`$3`),
 /// and whose lease has not ended at `$4`; at most `$5`.
@@ -85,8 +86,8 @@ impl Store {
     /// The database cannot be read or written; nothing has changed then.
     pub fn record(
         &mut self,
-        reports: &[Report],
-        policy: &Policy,
+        reports: &[AttemptReport],
+        policy: &FailurePolicy,
         quotas: &Quotas,
         now: UnixMillis,
     ) -> Result<Vec<ReportEffect>, StoreError> {
@@ -95,11 +96,11 @@ impl Store {
             record_deliveries(db, reports, &mut effects, policy, now)?;
             for (report, effect) in reports.iter().zip(&mut effects) {
                 match report {
-                    Report::Delivered { .. } => {}
-                    Report::Notified { id, result } => {
+                    AttemptReport::Delivered { .. } => {}
+                    AttemptReport::Notified { id, result } => {
                         *effect = notices::record(db, *id, result, policy, now)?;
                     }
-                    Report::Verified { .. } | Report::Unreached { .. } => {
+                    AttemptReport::Verified { .. } | AttemptReport::Unreached { .. } => {
                         *effect = requests::record(db, report, quotas, now)?;
                     }
                 }
@@ -165,14 +166,14 @@ fn find_due(
 /// Stores the results of deliveries. A report that does not belong to the running attempt is stale.
 fn record_deliveries(
     db: &mut dyn Connection,
-    reports: &[Report],
+    reports: &[AttemptReport],
     effects: &mut [ReportEffect],
-    policy: &Policy,
+    policy: &FailurePolicy,
     now: UnixMillis,
 ) -> Result<(), DbError> {
     let mut results = HashMap::new();
     for (report, effect) in reports.iter().zip(effects) {
-        if let Report::Delivered { id, result } = report {
+        if let AttemptReport::Delivered { id, result } = report {
             results.insert((*id, result.attempt), (result, effect));
         }
     }

@@ -6,10 +6,10 @@
 
 use std::time::Duration;
 
-use super::connection::{Connection, DbError, Row, limit, text};
+use super::connection::{Connection, DatabaseRow, DbError, limit, text};
 use super::{
-    AdminCommand, CopyReport, Counts, Listed, PublishResult, Store, StoreError, TOMBSTONES_MAX,
-    Tombstone, TopicVersion, notices, rows, touch,
+    AdminCommand, CopyReport, Listed, PublishResult, Store, StoreCounts, StoreError,
+    TOMBSTONES_MAX, Tombstone, TopicVersion, notices, rows, touch,
 };
 use crate::UnixMillis;
 use crate::subscription::{RemovalReason, UNACKNOWLEDGED_MAX, VERIFICATIONS_MAX};
@@ -132,7 +132,7 @@ impl Store {
     ///
     /// # Errors
     /// The database cannot be read or written; nothing has changed then.
-    pub fn counts(&mut self, now: UnixMillis) -> Result<Counts, StoreError> {
+    pub fn counts(&mut self, now: UnixMillis) -> Result<StoreCounts, StoreError> {
         let sql = "SELECT count(*) AS subscriptions, count(*) FILTER (WHERE is_undelivered) AS undelivered,
              count(*) FILTER (WHERE is_undelivered AND next_at <= $1) AS due,
              min(next_at) FILTER (WHERE is_undelivered AND next_at <= $1) AS due_since,
@@ -141,7 +141,7 @@ impl Store {
               FROM subscription s JOIN topic t ON t.id = s.topic_id) AS states";
         self.read(|db| {
             let row = db.query_one(sql, &[now.into()])?;
-            Ok(Counts {
+            Ok(StoreCounts {
                 subscriptions: row.count("subscriptions")?,
                 undelivered: row.count("undelivered")?,
                 due: row.count("due")?,
@@ -180,7 +180,7 @@ impl Store {
     ) -> Result<Vec<Tombstone>, StoreError> {
         let sql = "SELECT * FROM tombstone WHERE ($1 = '' OR host = $1) ORDER BY at DESC, id DESC LIMIT $2";
         let values = [text(host.unwrap_or_default()), limit(most)];
-        let read = |row: &Row| {
+        let read = |row: &DatabaseRow| {
             Ok(Tombstone {
                 id: row.get("id")?,
                 topic: row.get("topic")?,
@@ -239,7 +239,7 @@ impl Store {
         })?;
         let notices = source.read(notices::read_all)?;
         self.write(|db| {
-            let mut insert = |sql, rows: &[Row]| -> Result<u64, DbError> {
+            let mut insert = |sql, rows: &[DatabaseRow]| -> Result<u64, DbError> {
                 let changed = rows.iter().map(|row| db.execute(sql, &row.values));
                 changed.sum()
             };

@@ -7,7 +7,7 @@ use base64::Engine as _;
 use base64::prelude::BASE64_URL_SAFE_NO_PAD;
 use reviewd_wire::date::{Date, Timestamp};
 
-use super::connection::{Connection, DbError, Row, Value, limit, parameters, text};
+use super::connection::{Connection, DatabaseRow, DbError, Value, limit, parameters, text};
 use super::{ReportEffect, Store, StoreError};
 use crate::UnixMillis;
 use crate::notice::{
@@ -15,7 +15,7 @@ use crate::notice::{
     NoticeItem, NoticeOutcome, NoticeSource, NoticeTarget,
 };
 use crate::scheduler::{AttemptId, DueAttempt, Rank};
-use crate::subscription::{DeliveryResult, Policy};
+use crate::subscription::{DeliveryResult, FailurePolicy};
 
 /// Milliseconds of a day.
 const DAY_MS: i64 = 86_400_000;
@@ -141,9 +141,9 @@ impl Store {
 
 /// The record and the notices of a store, for a copy.
 pub(super) struct NoticeRows {
-    meta: Row,
-    told: Vec<Row>,
-    notices: Vec<Row>,
+    meta: DatabaseRow,
+    told: Vec<DatabaseRow>,
+    notices: Vec<DatabaseRow>,
 }
 
 pub(super) fn read_all(db: &mut dyn Connection) -> Result<NoticeRows, DbError> {
@@ -174,7 +174,7 @@ pub(super) fn insert_all(db: &mut dyn Connection, rows: &NoticeRows) -> Result<(
     db.execute_each(sql, &values(&rows.notices)).map(drop)
 }
 
-fn values(rows: &[Row]) -> Vec<Vec<Value>> {
+fn values(rows: &[DatabaseRow]) -> Vec<Vec<Value>> {
     rows.iter().map(|row| row.values.clone()).collect()
 }
 
@@ -183,7 +183,7 @@ pub(super) fn record(
     db: &mut dyn Connection,
     id: i64,
     result: &DeliveryResult,
-    policy: &Policy,
+    policy: &FailurePolicy,
     now: UnixMillis,
 ) -> Result<ReportEffect, DbError> {
     let sql =
@@ -381,7 +381,7 @@ struct DueNotice {
     attempts: u32,
 }
 
-fn read_due(row: &Row) -> Result<DueNotice, DbError> {
+fn read_due(row: &DatabaseRow) -> Result<DueNotice, DbError> {
     Ok(DueNotice {
         id: row.get("id")?,
         target: row.get("target")?,
@@ -389,7 +389,7 @@ fn read_due(row: &Row) -> Result<DueNotice, DbError> {
     })
 }
 
-fn read_begun(row: &Row) -> Result<BegunNotice, DbError> {
+fn read_begun(row: &DatabaseRow) -> Result<BegunNotice, DbError> {
     Ok(BegunNotice {
         id: row.get("id")?,
         target: row.get("target")?,

@@ -28,7 +28,7 @@ use tokio_postgres::{Client, Socket};
 use tokio_rustls::{TlsConnector, client};
 use tracing::debug;
 
-use super::connection::{Connection, DbError, Row, Value};
+use super::connection::{Connection, DatabaseRow, DbError, Value};
 use super::schema::SCHEMA_VERSION;
 use crate::transport::{CaError, add_authorities, config_with, public_authorities};
 pub use database::Database;
@@ -163,13 +163,13 @@ impl Connection for PostgresConnection {
         self.wait(self.client.batch_execute(sql))
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, DbError> {
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<DatabaseRow>, DbError> {
         let rows = self.wait(self.client.query_typed(sql, &typed(values)))?;
         let columns = rows.first().map_or(&[][..], |row| row.columns()).iter();
         let columns: Rc<[String]> = columns.map(|column| column.name().to_owned()).collect();
         let one = |row: &tokio_postgres::Row| {
             let values = (0..row.len()).map(|column| read(row, column));
-            Ok(Row {
+            Ok(DatabaseRow {
                 columns: Rc::clone(&columns),
                 values: values.collect::<Result<_, _>>()?,
             })

@@ -4,10 +4,12 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::connection::{Columns, Connection, DbError, Row, Value, limit, parameters, text};
+use super::connection::{
+    Connection, DatabaseRow, DbError, RowValues, Value, limit, parameters, text,
+};
 use super::{
-    Accept, DenialNotice, QuotaExceeded, Quotas, Rejection, RejectionReason, Report, ReportEffect,
-    Store, StoreError, TOMBSTONES_MAX, WaitingRequest, rows, touch,
+    Accept, AttemptReport, DenialNotice, QuotaExceeded, Quotas, Rejection, RejectionReason,
+    ReportEffect, Store, StoreError, TOMBSTONES_MAX, WaitingRequest, rows, touch,
 };
 use crate::UnixMillis;
 use crate::request::Mode;
@@ -316,7 +318,7 @@ fn request_columns(
     is_renewal: bool,
     digest: Option<Vec<u8>>,
     now: UnixMillis,
-) -> Columns {
+) -> RowValues {
     let request = &accept.request;
     vec![
         ("mode", text(request.mode.as_str())),
@@ -384,7 +386,7 @@ fn reject(
 /// Inserts a rejection, and deletes the oldest ones beyond the limits.
 fn insert_rejection(
     db: &mut dyn Connection,
-    rejection: Columns,
+    rejection: RowValues,
     host: &str,
 ) -> Result<(), DbError> {
     db.insert("rejection", rejection)?;
@@ -403,20 +405,22 @@ fn delete(db: &mut dyn Connection, id: i64) -> Result<(), DbError> {
 /// Stores the result of a verification: keeps the request for a retry, or deletes it and, if confirmed, applies it.
 pub(super) fn record(
     db: &mut dyn Connection,
-    report: &Report,
+    report: &AttemptReport,
     quotas: &Quotas,
     now: UnixMillis,
 ) -> Result<ReportEffect, DbError> {
     let id = match *report {
-        Report::Delivered { .. } | Report::Notified { .. } => return Ok(ReportEffect::Stale),
-        Report::Verified { id, .. } | Report::Unreached { id, .. } => id,
+        AttemptReport::Delivered { .. } | AttemptReport::Notified { .. } => {
+            return Ok(ReportEffect::Stale);
+        }
+        AttemptReport::Verified { id, .. } | AttemptReport::Unreached { id, .. } => id,
     };
     let Some(mut request) = load(db, id)?.filter(|request| request.state.claimed) else {
         return Ok(ReportEffect::Stale);
     };
     match *report {
-        Report::Delivered { .. } | Report::Notified { .. } => Ok(ReportEffect::Stale),
-        Report::Unreached { result, delay, .. } => {
+        AttemptReport::Delivered { .. } | AttemptReport::Notified { .. } => Ok(ReportEffect::Stale),
+        AttemptReport::Unreached { result, delay, .. } => {
             let may_retry = request.state.defer(result, delay, now);
             if may_retry && (result.is_none() || has_capacity(db, &request, quotas)?) {
                 save(db, &request)?;
@@ -425,7 +429,7 @@ pub(super) fn record(
             reject(db, &request, RejectionReason::Unreached, now)?;
             Ok(ReportEffect::Rejected)
         }
-        Report::Verified {
+        AttemptReport::Verified {
             asked_at,
             confirmed: true,
             ..
@@ -433,7 +437,7 @@ pub(super) fn record(
             delete(db, id)?;
             confirm(db, request, asked_at, now)
         }
-        Report::Verified { result, .. } => {
+        AttemptReport::Verified { result, .. } => {
             request.state.last = Some(LastAttempt { at: now, result });
             reject(db, &request, RejectionReason::NotConfirmed, now)?;
             Ok(ReportEffect::Rejected)
@@ -517,7 +521,7 @@ fn select(
     db.query(&sql, values)?.iter().map(read).collect()
 }
 
-fn read(row: &Row) -> Result<WaitingRequest, DbError> {
+fn read(row: &DatabaseRow) -> Result<WaitingRequest, DbError> {
     let lease_s = row.get("lease_s")?;
     let secret = rows::read_secret(row)?;
     let digest = row.get("digest")?;
@@ -541,7 +545,7 @@ fn read(row: &Row) -> Result<WaitingRequest, DbError> {
     })
 }
 
-fn read_due(row: &Row) -> Result<DueAttempt, DbError> {
+fn read_due(row: &DatabaseRow) -> Result<DueAttempt, DbError> {
     Ok(DueAttempt {
         id: AttemptId::Verification(row.get("id")?),
         rank: Rank::of(row.get("renewal")?, row.get::<u32>("attempts")? > 0),
@@ -550,7 +554,7 @@ fn read_due(row: &Row) -> Result<DueAttempt, DbError> {
     })
 }
 
-fn read_denial(row: &Row) -> Result<DenialNotice, DbError> {
+fn read_denial(row: &DatabaseRow) -> Result<DenialNotice, DbError> {
     Ok(DenialNotice {
         id: row.get("id")?,
         topic: row.get("topic")?,
@@ -559,7 +563,7 @@ fn read_denial(row: &Row) -> Result<DenialNotice, DbError> {
     })
 }
 
-fn read_rejection(row: &Row) -> Result<Rejection, DbError> {
+fn read_rejection(row: &DatabaseRow) -> Result<Rejection, DbError> {
     Ok(Rejection {
         id: row.get("id")?,
         mode: row.parsed("mode", Mode::from_name)?,

@@ -1,6 +1,8 @@
 //! Reads and writes subscriptions and tombstones as rows.
 
-use super::connection::{Columns, Connection, DbError, Row, Value, limit, parameters, text};
+use super::connection::{
+    Connection, DatabaseRow, DbError, RowValues, Value, limit, parameters, text,
+};
 use super::{Listed, TOMBSTONES_MAX};
 use crate::request::Secret;
 use crate::subscription::{AttemptResult, LastAttempt, Phase, RemovalReason, Subscription};
@@ -73,7 +75,7 @@ fn remove(
     let state = &listed.state;
     let sql = "DELETE FROM subscription WHERE id = $1";
     db.execute(sql, &[listed.id.into()])?;
-    let mut tombstone: Columns = vec![
+    let mut tombstone: RowValues = vec![
         ("id", listed.id.into()),
         ("topic", text(topic)),
         ("host", text(callback.host().to_string())),
@@ -97,7 +99,7 @@ fn remove(
     db.execute(sql, &[limit(TOMBSTONES_MAX)]).map(drop)
 }
 
-fn read(row: &Row) -> Result<Listed, DbError> {
+fn read(row: &DatabaseRow) -> Result<Listed, DbError> {
     let current = row.get("current")?;
     let state = Subscription {
         // 0 means that the subscriber has ended the subscription.
@@ -131,7 +133,7 @@ fn read(row: &Row) -> Result<Listed, DbError> {
 }
 
 /// Returns the columns of a state that can change, as [`read`] reads them.
-pub(super) fn columns(state: &Subscription) -> Columns {
+pub(super) fn columns(state: &Subscription) -> RowValues {
     let lease_s = match state.phase {
         Phase::Active { lease_s } | Phase::Pending { lease_s } => lease_s,
         Phase::Unsubscribing => 0,
@@ -172,18 +174,21 @@ pub(super) fn secret_value(secret: Option<&Secret>) -> Value {
     secret.map(|secret| secret.reveal().to_owned()).into()
 }
 
-pub(super) fn read_secret(row: &Row) -> Result<Option<Secret>, DbError> {
+pub(super) fn read_secret(row: &DatabaseRow) -> Result<Option<Secret>, DbError> {
     let secret = row.get::<Option<String>>("secret")?;
     Ok(secret.and_then(Secret::new))
 }
 
 /// Reads a callback; each was parsed before it was stored.
-pub(super) fn read_callback(row: &Row) -> Result<Callback, DbError> {
+pub(super) fn read_callback(row: &DatabaseRow) -> Result<Callback, DbError> {
     row.parsed("callback", |text| Callback::parse(text).ok())
 }
 
 /// Reads the result of a last attempt that ended at `at`.
-pub(super) fn read_last(row: &Row, at: Option<UnixMillis>) -> Result<Option<LastAttempt>, DbError> {
+pub(super) fn read_last(
+    row: &DatabaseRow,
+    at: Option<UnixMillis>,
+) -> Result<Option<LastAttempt>, DbError> {
     let name = row.get::<Option<String>>("last_result")?;
     let result = name.and_then(|name| AttemptResult::from_name(&name));
     Ok(at

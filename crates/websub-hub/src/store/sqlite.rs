@@ -14,7 +14,7 @@ use std::time::Duration;
 use rusqlite::config::DbConfig;
 use rusqlite::{ErrorCode as Code, OpenFlags, Statement};
 
-use super::connection::{Connection, DbError, Row, Value};
+use super::connection::{Connection, DatabaseRow, DbError, Value};
 use super::schema::SCHEMA_VERSION;
 
 /// The file of the database.
@@ -143,7 +143,7 @@ impl Connection for SqliteConnection {
         Ok(self.connection.execute_batch(sql)?)
     }
 
-    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<Row>, DbError> {
+    fn query(&mut self, sql: &str, values: &[Value]) -> Result<Vec<DatabaseRow>, DbError> {
         let mut statement = self.connection.prepare(sql)?;
         let columns: Rc<[String]> = statement.column_names().map(str::to_owned).collect();
         bind(&mut statement, values)?;
@@ -151,7 +151,7 @@ impl Connection for SqliteConnection {
         let mut rows = Vec::new();
         while let Some(row) = found.next()? {
             let values = (0..columns.len()).map(|column| row.get(column));
-            rows.push(Row {
+            rows.push(DatabaseRow {
                 columns: Rc::clone(&columns),
                 values: values.collect::<rusqlite::Result<_>>()?,
             });

@@ -87,7 +87,7 @@ pub struct DenialNotice {
 
 /// How an attempt ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Report {
+pub enum AttemptReport {
     /// A verification ended, confirmed or not.
     Verified {
         id: i64,
@@ -157,7 +157,7 @@ pub struct CopyReport {
 
 /// The numbers of subscriptions and requests in a store.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
+pub struct StoreCounts {
     pub subscriptions: u64,
     pub requests: u64,
     /// Subscriptions with undelivered content, due now or waiting for a retry.

@@ -7,8 +7,8 @@ fn at(ms: i64) -> UnixMillis {
     UnixMillis::new(ms)
 }
 
-fn policy() -> Policy {
-    Policy {
+fn policy() -> FailurePolicy {
+    FailurePolicy {
         failures_max: 3,
         retry_delays: vec![Duration::from_secs(30), Duration::from_secs(300)],
         retry_after_max: Duration::from_secs(3600),
@@ -112,7 +112,7 @@ fn names_are_read_back_and_stand_in_the_order_of_their_variants() {
         assert_eq!((removal as usize, removal.as_str()), (index, name));
         assert_eq!(RemovalReason::from_name(name), Some(removal));
     }
-    for (index, (failure, name)) in Failure::ALL.into_iter().enumerate() {
+    for (index, (failure, name)) in AttemptFailure::ALL.into_iter().enumerate() {
         assert_eq!((failure as usize, &*failure.to_string()), (index, name));
         assert_eq!(
             AttemptResult::from_name(name),

@@ -7,12 +7,12 @@ use std::time::Duration;
 
 use reviewd::hub::scheduler::{AttemptId, DueAttempt, Rank};
 use reviewd::hub::store::{
-    Accept, AdminCommand, Counts, DenialNotice, Listed, PublishResult, QuotaExceeded, Quotas,
-    REJECTIONS_PER_HOST, Rejection, RejectionReason, Report, ReportEffect, Tombstone, TopicVersion,
-    WaitingRequest,
+    Accept, AdminCommand, AttemptReport, DenialNotice, Listed, PublishResult, QuotaExceeded,
+    Quotas, REJECTIONS_PER_HOST, Rejection, RejectionReason, ReportEffect, StoreCounts, Tombstone,
+    TopicVersion, WaitingRequest,
 };
 use reviewd::hub::subscription::{
-    AttemptResult, LastAttempt, Phase, Policy, RemovalReason, Subscription,
+    AttemptResult, FailurePolicy, LastAttempt, Phase, RemovalReason, Subscription,
 };
 use reviewd::hub::{Callback, Mode, UnixMillis};
 
@@ -350,8 +350,8 @@ impl Model {
 
     pub(super) fn record(
         &mut self,
-        reports: &[Report],
-        policy: &Policy,
+        reports: &[AttemptReport],
+        policy: &FailurePolicy,
         quotas: &Quotas,
         now: UnixMillis,
     ) -> Vec<ReportEffect> {
@@ -361,12 +361,12 @@ impl Model {
 
     fn record_one(
         &mut self,
-        report: &Report,
-        policy: &Policy,
+        report: &AttemptReport,
+        policy: &FailurePolicy,
         quotas: &Quotas,
         now: UnixMillis,
     ) -> ReportEffect {
-        let Report::Delivered { id, result } = report else {
+        let AttemptReport::Delivered { id, result } = report else {
             return self.record_verification(report, quotas, now);
         };
         let is_it = |listed: &&mut Listed| {
@@ -420,27 +420,27 @@ impl Model {
 
     fn record_verification(
         &mut self,
-        report: &Report,
+        report: &AttemptReport,
         quotas: &Quotas,
         now: UnixMillis,
     ) -> ReportEffect {
-        let (Report::Verified { id, .. }
-        | Report::Unreached { id, .. }
-        | Report::Delivered { id, .. }
-        | Report::Notified { id, .. }) = report;
+        let (AttemptReport::Verified { id, .. }
+        | AttemptReport::Unreached { id, .. }
+        | AttemptReport::Delivered { id, .. }
+        | AttemptReport::Notified { id, .. }) = report;
         let mut requests = self.requests.iter();
         let Some(at) = requests.position(|one| one.id == *id && one.state.claimed) else {
             return ReportEffect::Stale;
         };
         let state = &mut self.requests[at].state;
         match *report {
-            Report::Unreached { result: None, .. } => {
+            AttemptReport::Unreached { result: None, .. } => {
                 state.claimed = false;
                 state.attempt -= 1;
                 state.next_at = moved(now, 1000);
                 ReportEffect::Waiting
             }
-            Report::Unreached {
+            AttemptReport::Unreached {
                 delay,
                 result: Some(result),
                 ..
@@ -454,7 +454,7 @@ impl Model {
                 self.reject_request(at, RejectionReason::Unreached, now);
                 ReportEffect::Rejected
             }
-            Report::Verified {
+            AttemptReport::Verified {
                 asked_at,
                 confirmed: true,
                 ..
@@ -462,12 +462,12 @@ impl Model {
                 let request = self.requests.remove(at);
                 self.confirm(request, asked_at, now)
             }
-            Report::Verified { result, .. } => {
+            AttemptReport::Verified { result, .. } => {
                 state.last = Some(LastAttempt { at: now, result });
                 self.reject_request(at, RejectionReason::NotConfirmed, now);
                 ReportEffect::Rejected
             }
-            Report::Delivered { .. } | Report::Notified { .. } => ReportEffect::Stale,
+            AttemptReport::Delivered { .. } | AttemptReport::Notified { .. } => ReportEffect::Stale,
         }
     }
 
@@ -660,14 +660,14 @@ impl Model {
         }
     }
 
-    pub(super) fn counts(&self, now: UnixMillis) -> Counts {
+    pub(super) fn counts(&self, now: UnixMillis) -> StoreCounts {
         let undelivered = self
             .list()
             .into_iter()
             .filter(|listed| listed.is_undelivered);
         let undelivered: Vec<UnixMillis> = undelivered.map(|listed| listed.state.next_at).collect();
         let due = || undelivered.iter().filter(|next_at| **next_at <= now);
-        Counts {
+        StoreCounts {
             subscriptions: self.subscriptions.len() as u64,
             requests: self.requests.len() as u64,
             undelivered: undelivered.len() as u64,

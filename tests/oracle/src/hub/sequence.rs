@@ -9,9 +9,9 @@ use super::ask;
 use super::model::{Model, moved};
 use reviewd::hub::scheduler::{AttemptId, DueAttempt};
 use reviewd::hub::store::{
-    AdminCommand, Listed, Quotas, Report, ReportEffect, Store, TopicVersion, WaitingRequest,
+    AdminCommand, AttemptReport, Listed, Quotas, ReportEffect, Store, TopicVersion, WaitingRequest,
 };
-use reviewd::hub::subscription::{AttemptResult, DeliveryResult, Failure, Policy};
+use reviewd::hub::subscription::{AttemptFailure, AttemptResult, DeliveryResult, FailurePolicy};
 use reviewd::hub::{Mode, UnixMillis};
 use reviewd::wire::date::Timestamp;
 
@@ -149,12 +149,12 @@ impl Simulation {
         let at = argument % self.verifications.len();
         let id = self.verifications.remove(at).id;
         let reports = [match argument / 8 % 8 {
-            kind @ 1..=2 => Report::Unreached {
+            kind @ 1..=2 => AttemptReport::Unreached {
                 id,
-                result: Some(AttemptResult::Failed(Failure::Connect)).filter(|_| kind == 2),
+                result: Some(AttemptResult::Failed(AttemptFailure::Connect)).filter(|_| kind == 2),
                 delay: Duration::from_secs(argument as u64 % 4),
             },
-            kind => Report::Verified {
+            kind => AttemptReport::Verified {
                 id,
                 asked_at: self.now,
                 confirmed: kind != 0,
@@ -213,7 +213,7 @@ impl Simulation {
         let delivery = self.deliveries.remove(argument % self.deliveries.len());
         let answers = [200, 204, 500, 410, 302, 0, 299, 503];
         let answer = match answers[argument / 4 % 8] {
-            0 => AttemptResult::Failed(Failure::Timeout),
+            0 => AttemptResult::Failed(AttemptFailure::Timeout),
             status => AttemptResult::Status(status),
         };
         let kind = argument / 32;
@@ -229,7 +229,7 @@ impl Simulation {
             jitter: u16::try_from(argument * 257).unwrap_or(u16::MAX),
         };
         let id = delivery.id;
-        let reports = [Report::Delivered { id, result }];
+        let reports = [AttemptReport::Delivered { id, result }];
         both!(self, record(&reports, &policy(), &quotas(), self.now));
     }
 
@@ -310,8 +310,8 @@ fn quotas() -> Quotas {
     }
 }
 
-fn policy() -> Policy {
-    Policy {
+fn policy() -> FailurePolicy {
+    FailurePolicy {
         failures_max: 3,
         retry_delays: vec![Duration::from_secs(1), Duration::from_secs(100)],
         retry_after_max: Duration::from_secs(120),

@@ -6,10 +6,10 @@ use super::super::deliveries;
 use super::*;
 use crate::scheduler::AttemptId;
 use crate::store::{
-    Accept, QuotaExceeded, Quotas, REJECTIONS_PER_HOST, RejectionReason, Report, ReportEffect,
-    Store, StoreError, TOMBSTONES_MAX, TopicVersion,
+    Accept, AttemptReport, QuotaExceeded, Quotas, REJECTIONS_PER_HOST, RejectionReason,
+    ReportEffect, Store, StoreError, TOMBSTONES_MAX, TopicVersion,
 };
-use crate::subscription::{AttemptResult, Failure, Policy};
+use crate::subscription::{AttemptFailure, AttemptResult, FailurePolicy};
 use crate::{Callback, HubRequest, Mode, StoreLocation, UnixMillis};
 use reviewd_wire::date::Timestamp;
 
@@ -286,9 +286,9 @@ const TOPIC: &str = "https://r.example/feed.xml";
 fn confirm_all(store: &mut Store) {
     let ids = waiting_ids(store);
     let begun = store.begin_verifications(&ids).expect("begun");
-    let reports: Vec<Report> = begun
+    let reports: Vec<AttemptReport> = begun
         .iter()
-        .map(|request| Report::Verified {
+        .map(|request| AttemptReport::Verified {
             id: request.id,
             asked_at: at(0),
             confirmed: true,
@@ -298,8 +298,8 @@ fn confirm_all(store: &mut Store) {
     record(store, &reports);
 }
 
-fn record(store: &mut Store, reports: &[Report]) -> Vec<ReportEffect> {
-    let policy = Policy {
+fn record(store: &mut Store, reports: &[AttemptReport]) -> Vec<ReportEffect> {
+    let policy = FailurePolicy {
         failures_max: 3,
         retry_delays: vec![Duration::from_secs(60)],
         retry_after_max: Duration::from_secs(60),
@@ -378,9 +378,9 @@ fn a_verification_that_failed_waits_for_another_only_below_half_of_a_quota() {
         assert!(results.is_ok());
         let ids = waiting_ids(&mut store);
         let begun = store.begin_verifications(&ids[..1]).expect("begun");
-        let report = Report::Unreached {
+        let report = AttemptReport::Unreached {
             id: begun[0].id,
-            result: Some(AttemptResult::Failed(Failure::Connect)),
+            result: Some(AttemptResult::Failed(AttemptFailure::Connect)),
             delay: Duration::from_secs(60),
         };
         assert_eq!(record(&mut store, &[report]), [effect], "{count}");
