@@ -1,7 +1,7 @@
 //! The flags of `serve`, and the configuration that they become.
 //!
 //! A limit has a flag only where an operator has a reason to change it; the others are constants, documented at
-//! [`Limits`] and [`crate::hub::HubSettings`]. The variable of each flag is set in [`super::command`].
+//! [`ServerLimits`] and [`crate::hub::HubSettings`]. The variable of each flag is set in [`super::command`].
 
 #![allow(rustdoc::bare_urls, reason = "the help is plain text")]
 
@@ -29,7 +29,7 @@ use crate::hub::store::Quotas;
 use crate::hub::subscription::FailurePolicy;
 use crate::hub::{HubSettings, StoreLocation};
 use crate::server::logs::{AccessLogTarget, Format, LogSettings};
-use crate::server::{Config, DataSource, Limits, TlsFiles, process};
+use crate::server::{Config, DataSource, ServerLimits, TlsFiles, process};
 use crate::wire::network::parse_network;
 
 /// The data directory that is used without `--data`, where it exists.
@@ -162,7 +162,7 @@ pub struct ServeArgs {
     max_connections: Option<u32>,
     /// Limit of open connections from one client address (IPv6: a /64; a /48 gets four times as many); trusted proxies
     /// are exempt; 0 means no limit
-    #[arg(long, value_name = "NUMBER", default_value_t = Limits::default().connections_per_address,
+    #[arg(long, value_name = "NUMBER", default_value_t = ServerLimits::default().connections_per_address,
         value_parser = number(0, CONNECTIONS_MAX))]
     address_connections: u32,
     /// Memory for responses and request bodies that are not completely sent or received, then 503; the connections that
@@ -231,7 +231,7 @@ impl ServeArgs {
             proxies: Proxies {
                 networks: self.trusted_proxies.clone(),
             },
-            limits: Limits {
+            limits: ServerLimits {
                 connections: self
                     .max_connections
                     .unwrap_or_else(|| process::default_connections(self.tls_cert.is_some())),
@@ -243,7 +243,7 @@ impl ServeArgs {
                     hub: if self.no_hub { 0 } else { self.hub_rate },
                 },
                 idle_time: self.idle_time,
-                ..Limits::default()
+                ..ServerLimits::default()
             },
             hub: (!self.no_hub).then(|| self.hub_settings()).transpose()?,
         })

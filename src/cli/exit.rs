@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
-use crate::server::files::{ReadCause, ReadError};
+use crate::server::files::{ReadCause, FileError};
 use crate::server::{LoadError, StartError};
 
 /// Writes a line for people to standard error. Errors are ignored: the exit status tells the result.
@@ -60,8 +60,8 @@ impl Failure {
     }
 }
 
-impl From<ReadError> for Failure {
-    fn from(error: ReadError) -> Failure {
+impl From<FileError> for Failure {
+    fn from(error: FileError) -> Failure {
         let status = match error.cause {
             ReadCause::Missing => Status::NoInput,
             ReadCause::TooLarge(_) => Status::Data,

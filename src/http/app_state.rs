@@ -14,7 +14,7 @@ use super::rate_limit::{RateLimitScope, RateLimitStatus, RateLimiter};
 use super::readiness::{Readiness, Reason};
 use super::request_metrics::RequestMetrics;
 use super::served_state::ServedState;
-use super::settings::{Limits, Settings, SettingsError};
+use super::settings::{RequestLimits, Settings, SettingsError};
 use crate::clock;
 use crate::hub::Hub;
 use crate::limits::Budgets;
@@ -35,7 +35,7 @@ pub struct AppState {
     pub liveness: Arc<Liveness>,
     /// Request counters.
     pub traffic: RequestMetrics,
-    pub(crate) limits: Limits,
+    pub(crate) limits: RequestLimits,
     pub(crate) proxies: Proxies,
     /// Indexed by `RateLimitScope as usize`.
     rates: [RateLimiter; 3],

@@ -47,4 +47,4 @@ pub use respond::{handle, respond};
 pub(crate) use respond::{internal_error, record_refusal};
 pub(crate) use router::ROUTE_LABELS;
 pub use served_state::ServedState;
-pub use settings::{Limits, Rates, Settings, SettingsError};
+pub use settings::{Rates, RequestLimits, Settings, SettingsError};

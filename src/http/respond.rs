@@ -29,9 +29,9 @@ use crate::pages::Policy;
 use crate::wire::negotiate::prefers_html;
 
 /// The route of a path, or why it has none; `None` for the `*` of OPTIONS.
-type Found<'p> = Result<Option<Matched<'p>>, HttpError>;
+type FoundRoute<'p> = Result<Option<Matched<'p>>, HttpError>;
 
-fn find_route<'p>(path: &'p Result<Option<Path<'_>>, TargetError>) -> Found<'p> {
+fn find_route<'p>(path: &'p Result<Option<Path<'_>>, TargetError>) -> FoundRoute<'p> {
     let Some(path) = path.as_ref().map_err(|error| *error)? else {
         return Ok(None);
     };
@@ -44,7 +44,7 @@ fn find_route<'p>(path: &'p Result<Option<Path<'_>>, TargetError>) -> Found<'p> 
 }
 
 /// Returns the rate limit that is checked before anything else, if any.
-fn scope_of(head: &RequestHead<'_>, found: &Found<'_>) -> Option<RateLimitScope> {
+fn scope_of(head: &RequestHead<'_>, found: &FoundRoute<'_>) -> Option<RateLimitScope> {
     match found {
         // Browsers send preflights unasked, and the request that follows is counted.
         _ if head.is_preflight() => None,
@@ -85,7 +85,7 @@ impl Exchange {
     fn begin(
         app: &AppState,
         head: &RequestHead<'_>,
-        found: &Found<'_>,
+        found: &FoundRoute<'_>,
         began: Instant,
     ) -> Exchange {
         Exchange {
@@ -107,7 +107,7 @@ impl Exchange {
         app: &AppState,
         served: &'s ServedState,
         head: &RequestHead<'_>,
-        found: Found<'_>,
+        found: FoundRoute<'_>,
         scope: Option<RateLimitScope>,
     ) -> Result<Reply<'s>, &'static RouteRow> {
         let found = match scope.and_then(|scope| self.count(app, head, scope)) {

@@ -17,7 +17,7 @@ pub struct Settings {
     /// The directory with the pictures that `import --media` has fetched. The embedded sample has none.
     pub media: Option<PathBuf>,
     /// Limits of a request.
-    pub limits: Limits,
+    pub limits: RequestLimits,
     /// Rate limits per client.
     pub rates: Rates,
     /// Whether each response is an event with the target [`ACCESS_LOG`](super::ACCESS_LOG).
@@ -43,7 +43,7 @@ pub struct Rates {
 
 /// Limits of a request that `http` enforces; `server` enforces those of connections and header blocks.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct RequestLimits {
     /// Largest number of header fields of a request, 64 by default; a request with more gets 431.
     pub header_fields: usize,
     /// Longest request target in bytes, 8 KiB by default; a longer one gets 414.

@@ -13,7 +13,7 @@ use crate::http::{Body, Peer, Proxies, admin};
 use crate::limits::Budgets;
 
 use super::StartError;
-use super::config::{Config, Limits};
+use super::config::{Config, ServerLimits};
 use super::listener::ListenerGroup;
 use super::metrics::{Counters, MetricSources};
 use super::service::Handler;
@@ -38,7 +38,7 @@ pub(super) fn start(
     config: &Config,
     sources: MetricSources,
 ) -> Result<ListenerGroup, StartError> {
-    let limits = Limits {
+    let limits = ServerLimits {
         connections: CONNECTIONS_MAX,
         connections_per_address: CONNECTIONS_PER_ADDRESS,
         header_time: CONNECTION_TIME,

@@ -54,7 +54,7 @@ pub struct Config {
     /// The trusted proxies in front of the service.
     pub proxies: http::Proxies,
     /// Limits of connections and requests.
-    pub limits: Limits,
+    pub limits: ServerLimits,
     /// The hub; `None` disables it, and its route answers 503.
     pub hub: Option<hub::HubSettings>,
 }
@@ -112,7 +112,7 @@ pub enum DataSource {
 
 /// Limits of connections and requests.
 #[derive(Clone, Debug)]
-pub struct Limits {
+pub struct ServerLimits {
     /// Concurrent connections; beyond it a new one evicts the one that is idle longest or makes the least progress.
     pub connections: u32,
     /// Concurrent connections from one client address that is not a proxy, and four times as many from an IPv6 /48; 0
@@ -133,14 +133,14 @@ pub struct Limits {
     /// in steps, and over loopback a reader of 5 KiB/s makes progress only about every 30 s.
     pub rate_time: Duration,
     /// The limits that `http` enforces; hyper itself refuses more than 100 fields.
-    pub requests: http::Limits,
+    pub requests: http::RequestLimits,
 }
 
-impl Default for Limits {
+impl Default for ServerLimits {
     /// The default limits. Our choice of each: far above what browsers, feed readers and agents need, and low enough
     /// that a client that sends or reads slowly on purpose is disconnected within about a minute.
-    fn default() -> Limits {
-        Limits {
+    fn default() -> ServerLimits {
+        ServerLimits {
             connections: CONNECTIONS_DEFAULT,
             connections_per_address: 256,
             rates: http::Rates {
@@ -153,7 +153,7 @@ impl Default for Limits {
             idle_time: Duration::from_secs(60),
             stall_time: Duration::from_secs(20),
             rate_time: Duration::from_secs(60),
-            requests: http::Limits {
+            requests: http::RequestLimits {
                 header_fields: 64,
                 target_bytes: 8 << 10,
                 mcp_body_bytes: 1 << 20,

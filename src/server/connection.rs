@@ -25,7 +25,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::http::{HEAD_BYTES_MAX, HttpError};
 
 use super::clock;
-use super::config::{Config, Limits};
+use super::config::{Config, ServerLimits};
 use super::connections::ConnectionPermit;
 use super::deadline::{ConnectionDeadline, Ending};
 use super::io::{HttpStream, Socket, Stream};
@@ -76,7 +76,7 @@ const PREFACE_MIN: usize = 3;
 /// The state that all connections of a server share.
 pub(super) struct Protocols<H> {
     handler: H,
-    limits: Arc<Limits>,
+    limits: Arc<ServerLimits>,
     farewell: Duration,
     counters: Arc<Counters>,
     /// `None` if connections do not use TLS.

@@ -26,7 +26,7 @@ use tokio::sync::Notify;
 use tokio::time::{Instant, timeout};
 
 use super::clock::{self, micros};
-use super::config::Limits;
+use super::config::ServerLimits;
 use crate::http::{Peer, Proxies};
 use crate::limits::{Account, Budgets, RATE_MIN, SITE_SHARES};
 use crate::wire::network::networks_of_client;
@@ -84,7 +84,7 @@ pub(super) struct Connections {
 #[derive(Debug, Default)]
 struct Table {
     next: u64,
-    entries: HashMap<u64, Entry>,
+    entries: HashMap<u64, ConnectionEntry>,
     /// The connections of each network that has some, and those of [`ALL`].
     networks: HashMap<IpNet, BTreeSet<u64>>,
     /// The key at which the next sample begins.
@@ -95,7 +95,7 @@ struct Table {
 
 /// The entry of a connection in the table; removing it frees its place.
 #[derive(Debug)]
-struct Entry {
+struct ConnectionEntry {
     status: Arc<ConnectionStatus>,
     /// Wakes the connection's task; `None` before its first wait.
     waker: Option<Waker>,
@@ -214,7 +214,11 @@ pub(super) enum Leave {
 
 impl Connections {
     /// Creates an empty table with these limits.
-    pub(super) fn new(limits: &Limits, proxies: Proxies, budgets: Arc<Budgets>) -> Connections {
+    pub(super) fn new(
+        limits: &ServerLimits,
+        proxies: Proxies,
+        budgets: Arc<Budgets>,
+    ) -> Connections {
         Connections {
             draining: AtomicBool::new(false),
             ended: Notify::new(),
@@ -270,7 +274,7 @@ impl Connections {
             progress_bytes: AtomicU64::new(0),
             eviction: AtomicU8::new(Eviction::None as u8),
         });
-        let key = table.insert(Entry {
+        let key = table.insert(ConnectionEntry {
             status: Arc::clone(&status),
             waker: None,
             networks,
@@ -365,7 +369,7 @@ impl Table {
         self.networks.get(&network).map_or(0, BTreeSet::len)
     }
 
-    fn insert(&mut self, entry: Entry) -> u64 {
+    fn insert(&mut self, entry: ConnectionEntry) -> u64 {
         let key = self.next;
         self.next += 1;
         for network in entry.networks.into_iter().flatten() {
@@ -375,7 +379,7 @@ impl Table {
         key
     }
 
-    fn remove(&mut self, key: u64) -> Option<Entry> {
+    fn remove(&mut self, key: u64) -> Option<ConnectionEntry> {
         let entry = self.entries.remove(&key)?;
         for network in entry.networks.into_iter().flatten() {
             if let Some(keys) = self.networks.get_mut(&network) {
@@ -420,7 +424,7 @@ impl Table {
     }
 }
 
-impl Entry {
+impl ConnectionEntry {
     /// Makes the connection close at once.
     fn abort(&self) {
         self.evict(Eviction::Abort);

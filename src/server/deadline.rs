@@ -8,11 +8,11 @@
 //!
 //! | state | deadline | at the deadline |
 //! |---|---|---|
-//! | output is pending and the peer does not read it | [`Limits::rate_time`], plus a second for each [`RATE_MIN`] bytes read since, at most [`CREDIT_MAX`] times [`Limits::rate_time`] ahead | reset |
-//! | a handler runs | [`Limits::stall_time`] after the last byte | reset |
+//! | output is pending and the peer does not read it | [`ServerLimits::rate_time`], plus a second for each [`RATE_MIN`] bytes read since, at most [`CREDIT_MAX`] times [`ServerLimits::rate_time`] ahead | reset |
+//! | a handler runs | [`ServerLimits::stall_time`] after the last byte | reset |
 //! | the connection is to be closed | [`CLOSING`] after the last byte | reset |
-//! | part of a head was read | [`Limits::header_time`] after its first byte | 408, closed |
-//! | idle | [`Limits::idle_time`] after the last answer | closed |
+//! | part of a head was read | [`ServerLimits::header_time`] after its first byte | 408, closed |
+//! | idle | [`ServerLimits::idle_time`] after the last answer | closed |
 
 use std::cell::Cell;
 use std::pin::{Pin, pin};
@@ -25,14 +25,14 @@ use tokio::task::unconstrained;
 use tokio::time::{Instant, Sleep, sleep_until};
 
 use super::clock;
-use super::config::Limits;
+use super::config::ServerLimits;
 use super::connections::{ConnectionPermit, Leave};
 use crate::limits::{Account, ENCODED_OUTPUT_BYTES, RATE_MIN, Share, UNREAD_OUTPUT_BYTES};
 
 /// How long a peer may take to close its side of a connection that we are closing.
 const CLOSING: Duration = Duration::from_secs(5);
 
-/// How many times [`Limits::rate_time`] a peer can be ahead of the minimum rate. Our choice: clients that limit their
+/// How many times [`ServerLimits::rate_time`] a peer can be ahead of the minimum rate. Our choice: clients that limit their
 /// own rate read a megabyte at once and then nothing for minutes; without a limit a peer could stall for ever after it.
 const CREDIT_MAX: u32 = 5;
 
@@ -209,7 +209,7 @@ impl ConnectionState {
     }
 
     /// Returns the deadline of the current state, and how the connection ends at it.
-    fn deadline(&self, limits: &Limits) -> (Instant, Ending) {
+    fn deadline(&self, limits: &ServerLimits) -> (Instant, Ending) {
         if self.is_pending() {
             return (self.pending_until(limits.rate_time), Ending::SlowReader);
         }
@@ -264,7 +264,7 @@ pub(super) struct ConnectionDeadline {
     account: Account,
     /// The share of output that the peer does not read, while there is some.
     unread_output: Option<Share>,
-    limits: Arc<Limits>,
+    limits: Arc<ServerLimits>,
     timer: Pin<Box<Sleep>>,
     /// The time that the timer is set to, if any.
     set: Option<Instant>,
@@ -279,7 +279,7 @@ pub(super) struct ConnectionDeadline {
 impl ConnectionDeadline {
     pub(super) fn new(
         accepted: Instant,
-        limits: Arc<Limits>,
+        limits: Arc<ServerLimits>,
         farewell: Duration,
         permit: ConnectionPermit,
     ) -> ConnectionDeadline {

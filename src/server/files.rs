@@ -28,7 +28,7 @@ const ATTEMPTS: u32 = 3;
 /// Why a file could not be read.
 #[derive(Debug, Error)]
 #[error("{}: {cause}", path.display())]
-pub struct ReadError {
+pub struct FileError {
     /// The file.
     pub path: PathBuf,
     /// The error.
@@ -67,7 +67,7 @@ impl ReadCause {
 ///
 /// # Errors
 /// If `reviews.json` is missing, or any file is too large, unreadable, or still being written.
-pub fn read(directory: &Path) -> Result<Files, ReadError> {
+pub fn read(directory: &Path) -> Result<Files, FileError> {
     for _ in 0..ATTEMPTS {
         // A missing directory is reported when its files are read.
         let found = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_owned());
@@ -78,7 +78,7 @@ pub fn read(directory: &Path) -> Result<Files, ReadError> {
             return Ok(Files { modified, ..files });
         }
     }
-    Err(ReadError {
+    Err(FileError {
         path: directory.join(REVIEWS.name),
         cause: ReadCause::Changing,
     })
@@ -88,7 +88,7 @@ pub fn read(directory: &Path) -> Result<Files, ReadError> {
 ///
 /// # Errors
 /// If it is too large, or cannot be read, or if others can read it.
-pub fn read_notices(directory: &Path) -> Result<Option<Vec<u8>>, ReadError> {
+pub fn read_notices(directory: &Path) -> Result<Option<Vec<u8>>, FileError> {
     let path = directory.join(NOTICES.name);
     let mode = fs::metadata(&path).map_or(0, |metadata| metadata.mode() & 0o777);
     let read = if mode & 0o077 == 0 {
@@ -96,12 +96,12 @@ pub fn read_notices(directory: &Path) -> Result<Option<Vec<u8>>, ReadError> {
     } else {
         Err(ReadCause::Exposed(mode))
     };
-    read.map_err(|cause| ReadError { path, cause })
+    read.map_err(|cause| FileError { path, cause })
 }
 
 /// Reads the files of the directory `found`; errors contain the path `named` by the operator.
-fn read_once(named: &Path, found: &Path) -> Result<Files, ReadError> {
-    let error = |file: FileSpec, cause| ReadError {
+fn read_once(named: &Path, found: &Path) -> Result<Files, FileError> {
+    let error = |file: FileSpec, cause| FileError {
         path: named.join(file.name),
         cause,
     };

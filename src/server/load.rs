@@ -28,7 +28,7 @@ use crate::wire::text::hex;
 
 use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
-use super::files::{self, ReadCause, ReadError, Stamps, WRITTEN_WAIT_MAX};
+use super::files::{self, FileError, ReadCause, Stamps, WRITTEN_WAIT_MAX};
 use super::process;
 
 /// Bytes of review text up to which warnings and insights are derived before anything is served: a fifth of a second of
@@ -55,7 +55,7 @@ pub(super) struct Loader {
 pub enum LoadError {
     /// A file cannot be read.
     #[error(transparent)]
-    Read(#[from] ReadError),
+    Read(#[from] FileError),
     /// The contents are invalid.
     #[error(transparent)]
     Data(#[from] Problems),

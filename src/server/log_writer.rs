@@ -72,7 +72,7 @@ pub(super) struct LineCounts {
 }
 
 /// A message to the writer.
-enum Message {
+enum LogMessage {
     Line {
         log: Log,
         bytes: Vec<u8>,
@@ -84,7 +84,7 @@ enum Message {
 }
 
 /// The sending side. A process has one writer, because it has one standard error.
-static SENDER: OnceLock<Sender<Message>> = OnceLock::new();
+static SENDER: OnceLock<Sender<LogMessage>> = OnceLock::new();
 
 static COUNTS: [LineCounts; 2] = [LineCounts::new(), LineCounts::new()];
 
@@ -132,7 +132,7 @@ pub(super) fn push(log: Log, line: &[u8]) {
     let counts = counts(log);
     let waiting = counts.queued_bytes.fetch_add(line.len(), Relaxed);
     let has_space = waiting + line.len() <= QUEUE_BYTES_MAX;
-    let message = Message::Line {
+    let message = LogMessage::Line {
         log,
         bytes: if has_space { line.to_vec() } else { Vec::new() },
     };
@@ -144,20 +144,20 @@ pub(super) fn push(log: Log, line: &[u8]) {
 
 /// Opens the file of the access log again, after the lines that are queued.
 pub(super) fn reopen() {
-    let _no_writer = send(Message::Reopen);
+    let _no_writer = send(LogMessage::Reopen);
 }
 
 /// Waits until the queued lines are written, at most `time_max`; not for a log whose writes fail.
 pub(super) fn flush(time_max: Duration) {
     let (done, is_done) = sync_channel(1);
-    if send(Message::Flush(done)) {
+    if send(LogMessage::Flush(done)) {
         // After that time the rest is lost.
         let _timeout = is_done.recv_timeout(time_max);
     }
 }
 
 /// Sends a message to the writer; false if there is none.
-fn send(message: Message) -> bool {
+fn send(message: LogMessage) -> bool {
     let sender = SENDER.get();
     sender.is_some_and(|sender| sender.send(message).is_ok())
 }
@@ -220,7 +220,7 @@ fn is_torn(path: &Path, length: u64) -> bool {
 
 /// The thread's state.
 struct LogWriter {
-    messages: Receiver<Message>,
+    messages: Receiver<LogMessage>,
     /// Indexed by [`Log`]; `None` if there is no access log.
     outputs: [Option<Output>; 2],
     flushes: Vec<SyncSender<()>>,
@@ -249,19 +249,19 @@ impl LogWriter {
         }
     }
 
-    fn take(&mut self, message: Message) {
+    fn take(&mut self, message: LogMessage) {
         match message {
-            Message::Line { log, bytes } => {
+            LogMessage::Line { log, bytes } => {
                 if let Some(output) = &mut self.outputs[log as usize] {
                     output.waiting.extend(bytes);
                 }
             }
-            Message::Reopen => {
+            LogMessage::Reopen => {
                 if let Some(output) = &mut self.outputs[Log::Requests as usize] {
                     output.reopen();
                 }
             }
-            Message::Flush(done) => self.flushes.push(done),
+            LogMessage::Flush(done) => self.flushes.push(done),
         }
     }
 

@@ -45,7 +45,7 @@ use crate::mcp;
 use crate::model::MEDIA_DIRECTORY;
 use crate::wire::authority::Authority;
 
-pub use config::{Config, DataSource, Limits, TlsFiles};
+pub use config::{Config, DataSource, ServerLimits, TlsFiles};
 pub use load::LoadError;
 pub use metrics::Counters;
 pub use running::{Running, Signals};

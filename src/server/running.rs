@@ -98,17 +98,17 @@ impl Running {
                     continue;
                 };
                 match caught.order {
-                    Order::Reload => {
+                    SignalOrder::Reload => {
                         log_writer::reopen();
                         reload.request();
                     }
-                    Order::Reopen => log_writer::reopen(),
-                    Order::Stop if *phase.borrow() == ShutdownPhase::Serve => {
+                    SignalOrder::Reopen => log_writer::reopen(),
+                    SignalOrder::Stop if *phase.borrow() == ShutdownPhase::Serve => {
                         systemd::stopping();
                         report_draining(&app);
                         set_phase(&phase, ShutdownPhase::Drain);
                     }
-                    Order::Stop => {
+                    SignalOrder::Stop => {
                         set_phase(&phase, ShutdownPhase::Quit);
                         app.hub().inspect(|hub| hub.shutdown_now());
                     }
@@ -181,14 +181,14 @@ pub struct Signals {
 /// A signal, as the server obeys it.
 #[derive(Clone, Copy, Debug)]
 struct CaughtSignal {
-    order: Order,
+    order: SignalOrder,
     /// The log message.
     text: &'static str,
 }
 
 /// The order that a signal gives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Order {
+enum SignalOrder {
     /// Reload the data, and reopen the access log.
     Reload,
     /// Reopen the access log.
@@ -210,19 +210,32 @@ impl Signals {
         };
         let reading = "SIGHUP: reloading the data";
         let reopening = "SIGUSR1: reopening the access log";
-        signals.catch(SignalKind::hangup(), Order::Reload, reading)?;
-        signals.catch(SignalKind::user_defined1(), Order::Reopen, reopening)?;
+        signals.catch(SignalKind::hangup(), SignalOrder::Reload, reading)?;
+        signals.catch(SignalKind::user_defined1(), SignalOrder::Reopen, reopening)?;
         Ok(signals)
     }
 
     /// Starts to catch SIGTERM and SIGINT. Must be called before the first request is served, so that every client that
     /// was answered sees a graceful shutdown.
     pub(super) fn catch_stops(&mut self) -> io::Result<()> {
-        self.catch(SignalKind::terminate(), Order::Stop, "SIGTERM: stopping")?;
-        self.catch(SignalKind::interrupt(), Order::Stop, "SIGINT: stopping")
+        self.catch(
+            SignalKind::terminate(),
+            SignalOrder::Stop,
+            "SIGTERM: stopping",
+        )?;
+        self.catch(
+            SignalKind::interrupt(),
+            SignalOrder::Stop,
+            "SIGINT: stopping",
+        )
     }
 
-    fn catch(&mut self, kind: SignalKind, order: Order, text: &'static str) -> io::Result<()> {
+    fn catch(
+        &mut self,
+        kind: SignalKind,
+        order: SignalOrder,
+        text: &'static str,
+    ) -> io::Result<()> {
         let _inside = self.runtime.enter();
         let caught = CaughtSignal { order, text };
         self.streams.push((signal(kind)?, caught));

@@ -9,7 +9,7 @@ use reviewd::limits::{
     CLIENT_BYTES, CONNECTIONS_DEFAULT, CONNECTIONS_LEAST, ENCODED_OUTPUT_BYTES, PROCESS_PART,
     SITE_SHARES, SMALL_BODY_BYTES, STREAM_BYTES, UNREAD_OUTPUT_BYTES,
 };
-use reviewd::server::{DataSource, Limits};
+use reviewd::server::{DataSource, ServerLimits};
 
 use crate::support::dataset::{DataDir, large_reviews_json};
 use crate::support::frames::{Frames, kind};
@@ -225,7 +225,7 @@ fn the_response_arrives_although_the_refused_body_is_still_being_sent() {
 fn the_page_of_limits_names_the_defaults_and_tests_that_exist() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let page = fs::read_to_string(root.join("docs/design/limits.md")).unwrap();
-    let limits = Limits::default();
+    let limits = ServerLimits::default();
     for text in [
         format!(
             "from {CONNECTIONS_LEAST} to {},000 (`--max-connections`)",

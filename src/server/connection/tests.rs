@@ -12,7 +12,7 @@ use hyper::{Request, Response, StatusCode};
 
 use crate::http::{self, Body, Peer};
 use crate::limits::{BudgetLimits, Budgets};
-use crate::server::config::{Config, Limits};
+use crate::server::config::{Config, ServerLimits};
 use crate::server::connection::PING_INTERVAL;
 use crate::server::listener::{self, ListenerGroup, ShutdownPhase};
 use crate::server::metrics::Counters;
@@ -182,7 +182,7 @@ where
 struct Served(ListenerGroup);
 
 impl Served {
-    fn start<F, A>(handler: F, change: impl FnOnce(&mut Limits)) -> Served
+    fn start<F, A>(handler: F, change: impl FnOnce(&mut ServerLimits)) -> Served
     where
         By<F>: Handler,
         F: Fn(Request<Incoming>) -> A,

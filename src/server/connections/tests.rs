@@ -4,7 +4,7 @@ use super::*;
 use crate::limits::BudgetLimits;
 
 fn table(max: u32, per_address_max: u32) -> Arc<Connections> {
-    let limits = crate::server::config::Limits {
+    let limits = crate::server::config::ServerLimits {
         connections: max,
         connections_per_address: per_address_max,
         ..Default::default()

@@ -34,9 +34,9 @@ impl Bench {
     }
 
     fn assert_ends(&self, deadline: Duration, ending: Ending) {
-        let limits = Limits {
+        let limits = ServerLimits {
             rate_time: WINDOW,
-            ..Limits::default()
+            ..ServerLimits::default()
         };
         let expected = (self.accepted + deadline, ending);
         assert_eq!(self.state.deadline(&limits), expected);
@@ -131,9 +131,9 @@ fn owe(bench: &Bench, now: Duration) {
 
 #[tokio::test]
 async fn a_deadline_comes_also_to_a_task_that_had_used_up_its_budget() {
-    let limits = Arc::new(Limits {
+    let limits = Arc::new(ServerLimits {
         header_time: Duration::from_millis(20),
-        ..Limits::default()
+        ..ServerLimits::default()
     });
     let proxies = Proxies {
         networks: Vec::new(),

@@ -9,7 +9,7 @@ use reviewd::limits::{BudgetLimits, CLIENT_BYTES};
 use reviewd::mcp;
 use reviewd::model::Dataset;
 use reviewd::search::index::IndexOptions;
-use reviewd::server::Limits;
+use reviewd::server::ServerLimits;
 use reviewd::snapshot::{self, Snapshot};
 use reviewd::wire::date::Timestamp;
 
@@ -65,7 +65,7 @@ pub fn settings() -> Settings {
         proxies: Proxies {
             networks: Vec::new(),
         },
-        limits: Limits::default().requests,
+        limits: ServerLimits::default().requests,
         mcp: mcp::Settings {
             base_url: BASE_URL.to_owned(),
             allowed_origins: Vec::new(),
