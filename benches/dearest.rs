@@ -17,7 +17,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use oracle::service;
-use reviewd::mcp::{Catalog, Field, Head, Origin, Server};
+use reviewd::mcp::{Catalog, Head, Origin, Server, SingleField};
 use reviewd::model::Review;
 use reviewd::search::hints::hints;
 use reviewd::search::query::{Buffers, parse_query};
@@ -336,9 +336,9 @@ impl Service {
 
     fn time_message(&self, message: &Value) -> Duration {
         let head = Head {
-            host: Field::One(b"reviews.example"),
-            content_type: Field::One(b"application/json"),
-            protocol_version: Field::One(b"2025-03-26"),
+            host: SingleField::One(b"reviews.example"),
+            content_type: SingleField::One(b"application/json"),
+            protocol_version: SingleField::One(b"2025-03-26"),
             method: b"POST",
             ..Head::default()
         };

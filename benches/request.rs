@@ -18,7 +18,7 @@ use hyper::http::request::Parts;
 use hyper::{Request, Response};
 use oracle::service;
 use reviewd::http::{AppState, Body, Peer, respond};
-use reviewd::mcp::{self, Catalog, Field, Head};
+use reviewd::mcp::{self, Catalog, Head, SingleField};
 use reviewd::model::Dataset;
 use reviewd::wire::date::Date;
 
@@ -104,7 +104,12 @@ fn ask(app: &AppState, peer: &Peer, parts: Parts) -> Response<Body> {
 
 /// The measured function for `/mcp`: from the bytes of a message to those of its response.
 #[inline(never)]
-fn ask_mcp(server: &mcp::Server, catalog: &Catalog, head: &Head<'_>, message: &[u8]) -> mcp::Reply {
+fn ask_mcp(
+    server: &mcp::Server,
+    catalog: &Catalog,
+    head: &Head<'_>,
+    message: &[u8],
+) -> mcp::McpReply {
     let origin = server.check_origin(head).expect("no page asks");
     server.handle(catalog, head, origin, black_box(message))
 }
@@ -198,9 +203,9 @@ fn cases<'a>(
         let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"#;
         let message = format!("{call}{params}}}}}");
         let head = Head {
-            host: Field::One(b"reviews.example"),
-            content_type: Field::One(b"application/json"),
-            protocol_version: Field::One(b"2025-11-25"),
+            host: SingleField::One(b"reviews.example"),
+            content_type: SingleField::One(b"application/json"),
+            protocol_version: SingleField::One(b"2025-11-25"),
             method: b"POST",
             ..Head::default()
         };

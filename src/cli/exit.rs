@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use thiserror::Error;
 
-use crate::server::files::{ReadCause, FileError};
+use crate::server::files::{FileError, ReadCause};
 use crate::server::{LoadError, StartError};
 
 /// Writes a line for people to standard error. Errors are ignored: the exit status tells the result.

@@ -17,7 +17,7 @@ use super::values::parse_base_url;
 use crate::clock;
 use crate::dataset;
 use crate::mcp::protocol::Revision;
-use crate::mcp::{Catalog, Server, Settings};
+use crate::mcp::{Catalog, McpSettings, Server};
 use crate::search::index::IndexOptions;
 use crate::server::files::Stamps;
 use crate::server::process::search_memory;
@@ -62,7 +62,7 @@ fn answer_here(args: &McpArgs) -> Result<impl FnMut(&[u8]) -> Option<Vec<u8>>, F
     let stamps = move || directory.map(Stamps::of).unwrap_or_default();
     let mut seen = stamps();
     let mut catalog = load(args, directory)?;
-    let server = Server::new(Settings {
+    let server = Server::new(McpSettings {
         base_url: args.base_url.clone(),
         allowed_origins: Vec::new(),
         allowed_hosts: Vec::new(),

@@ -119,9 +119,9 @@ impl<'r> RequestHead<'r> {
     }
 
     /// Returns a field that should occur once.
-    pub(crate) fn single(&self, name: HeaderName) -> mcp::Field<'r> {
+    pub(crate) fn single(&self, name: HeaderName) -> mcp::SingleField<'r> {
         let lines = self.headers.get_all(name).iter();
-        mcp::Field::of(lines.map(HeaderValue::as_bytes))
+        mcp::SingleField::of(lines.map(HeaderValue::as_bytes))
     }
 
     /// Returns the parts that the Model Context Protocol reads.
@@ -130,11 +130,11 @@ impl<'r> RequestHead<'r> {
         mcp::Head {
             method: self.method.as_str().as_bytes(),
             host: match self.authority {
-                Some(authority) => mcp::Field::One(authority.as_bytes()),
+                Some(authority) => mcp::SingleField::One(authority.as_bytes()),
                 None => self.single(header::HOST),
             },
             origin: self.single(ORIGIN),
-            form: mcp::Form::of(accepted.map(HeaderValue::as_bytes)),
+            form: mcp::ReplyFormat::of(accepted.map(HeaderValue::as_bytes)),
             content_type: self.single(header::CONTENT_TYPE),
             protocol_version: self.single(HeaderName::from_static("mcp-protocol-version")),
             session: self.single(MCP_SESSION),

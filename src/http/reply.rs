@@ -344,7 +344,7 @@ fn render_line(status: StatusCode, line: &str) -> Response<Body> {
 }
 
 /// Encodes the response of `/mcp`, reusing the request's `headers`; their Origin is echoed if it is allowed.
-pub(crate) fn render_mcp(reply: mcp::Reply, mut headers: HeaderMap) -> Response<Body> {
+pub(crate) fn render_mcp(reply: mcp::McpReply, mut headers: HeaderMap) -> Response<Body> {
     let origin = headers.remove(header::ORIGIN);
     headers.clear();
     headers.insert(header::CACHE_CONTROL, NO_STORE.clone());

@@ -347,7 +347,7 @@ pub(crate) fn record_refusal(app: &AppState, client: IpAddr, error: HttpError) {
 }
 
 /// Does for a reply of `/mcp` what [`admit`] does for others.
-fn admit_mcp(reply: mcp::Reply, account: &Account) -> (mcp::Reply, Option<Share>) {
+fn admit_mcp(reply: mcp::McpReply, account: &Account) -> (mcp::McpReply, Option<Share>) {
     let bytes = reply.body.capacity() as u64;
     if bytes < SMALL_BODY_BYTES {
         return (reply, None);
@@ -355,9 +355,9 @@ fn admit_mcp(reply: mcp::Reply, account: &Account) -> (mcp::Reply, Option<Share>
     if let Ok(share) = account.take(bytes) {
         return (reply, Some(share));
     }
-    let busy = mcp::Reply {
+    let busy = mcp::McpReply {
         origin: reply.origin,
-        ..mcp::Reply::refuse(mcp::Refusal::Busy)
+        ..mcp::McpReply::refuse(mcp::McpRefusal::Busy)
     };
     (busy, None)
 }

@@ -27,7 +27,7 @@ pub struct Settings {
     /// The proxies whose X-Forwarded-For is trusted.
     pub proxies: Proxies,
     /// The Model Context Protocol at `/mcp`.
-    pub mcp: mcp::Settings,
+    pub mcp: mcp::McpSettings,
 }
 
 /// Requests per minute that one client (IPv6: its /64) may send; 0 means no limit. Further requests get 429.

@@ -5,7 +5,7 @@
 
 use std::iter;
 
-use super::head::{Field, Head};
+use super::head::{Head, SingleField};
 use super::jsonrpc::RpcError;
 use crate::wire::authority::Authority;
 use crate::wire::text::cut_lossy;
@@ -14,7 +14,7 @@ const FOREIGN_ORIGIN: &str = "pages of this origin may not use the server; the o
 
 /// Origins and hosts that are allowed in addition to loopback and requests without an Origin.
 #[derive(Clone, Debug)]
-pub(super) struct Guard {
+pub(super) struct OriginGuard {
     /// Lower-case origins such as `https://reviews.example`, the server's own first.
     origins: Vec<String>,
     /// Names of this server in lower case, `localhost` among them.
@@ -32,9 +32,9 @@ pub enum Origin {
     Allowed,
 }
 
-impl Guard {
+impl OriginGuard {
     /// Allows the origin and host of `base_url`, the listed ones, and all if an origin is `*`.
-    pub(super) fn new(base_url: &str, origins: &[String], hosts: &[String]) -> Guard {
+    pub(super) fn new(base_url: &str, origins: &[String], hosts: &[String]) -> OriginGuard {
         let listed = origins.iter().map(String::as_str);
         let allowed = iter::once(base_url).chain(listed);
         let mut names = vec!["localhost".to_owned()];
@@ -42,7 +42,7 @@ impl Guard {
         for host in hosts {
             names.extend(Authority::parse(host.as_bytes()).map(lower_case));
         }
-        Guard {
+        OriginGuard {
             origins: allowed
                 .map(|origin| origin.trim_end_matches('/').to_ascii_lowercase())
                 .collect(),
@@ -57,15 +57,15 @@ impl Guard {
     /// ignored.
     pub(super) fn check(&self, head: &Head<'_>) -> Result<Origin, RpcError> {
         let origin = match head.origin {
-            Field::Absent => Origin::Absent,
-            Field::One(origin) if self.allows_origin(origin) => Origin::Allowed,
+            SingleField::Absent => Origin::Absent,
+            SingleField::One(origin) if self.allows_origin(origin) => Origin::Allowed,
             _ => return Err(RpcError::invalid(FOREIGN_ORIGIN).with_status(403)),
         };
         let foreign = match head.host {
-            Field::Absent => return Ok(origin),
-            Field::One(host) if self.is_open || self.allows_host(host) => return Ok(origin),
-            Field::One(host) => cut_lossy(host),
-            Field::Repeated => "two names".to_owned(),
+            SingleField::Absent => return Ok(origin),
+            SingleField::One(host) if self.is_open || self.allows_host(host) => return Ok(origin),
+            SingleField::One(host) => cut_lossy(host),
+            SingleField::Repeated => "two names".to_owned(),
         };
         let message = format!(
             "{foreign:?} is not a name of this server; the operator can allow it with --allow-host"
@@ -118,7 +118,7 @@ mod tests {
     fn refused(origin: &'static str, host: &'static str) -> Option<String> {
         let origins = ["https://App.example/".to_owned()];
         let hosts = ["reviewd:8080", "Proxy.internal"].map(str::to_owned);
-        let guard = Guard::new("https://Reviews.example:8443/", &origins, &hosts);
+        let guard = OriginGuard::new("https://Reviews.example:8443/", &origins, &hosts);
         let checked = guard.check(&with(&[("origin", origin), ("host", host)]));
         if let Ok(found) = &checked {
             assert_eq!(*found == Origin::Absent, origin == "-");
@@ -142,7 +142,7 @@ mod tests {
             let message = refused(origin, "-").expect(origin);
             assert!(message.contains("--mcp-allow-origin"), "{message}");
         }
-        let open = Guard::new("https://reviews.example", &["*".to_owned()], &[]);
+        let open = OriginGuard::new("https://reviews.example", &["*".to_owned()], &[]);
         let head = with(&[("origin", "null"), ("host", "any.example")]);
         assert!(open.check(&head).is_ok());
     }

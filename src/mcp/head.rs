@@ -8,26 +8,26 @@ pub struct Head<'a> {
     /// The method as sent, such as `POST`.
     pub method: &'a [u8],
     /// `Host`, or the authority of an HTTP/2 request.
-    pub host: Field<'a>,
+    pub host: SingleField<'a>,
     /// `Origin`.
-    pub origin: Field<'a>,
+    pub origin: SingleField<'a>,
     /// The response format that the client accepts, from `Accept`.
-    pub form: Form,
+    pub form: ReplyFormat,
     /// `Content-Type`.
-    pub content_type: Field<'a>,
+    pub content_type: SingleField<'a>,
     /// `MCP-Protocol-Version`.
-    pub protocol_version: Field<'a>,
+    pub protocol_version: SingleField<'a>,
     /// `Mcp-Session-Id`.
-    pub session: Field<'a>,
+    pub session: SingleField<'a>,
     /// `Mcp-Method`.
-    pub mcp_method: Field<'a>,
+    pub mcp_method: SingleField<'a>,
     /// `Mcp-Name`.
-    pub mcp_name: Field<'a>,
+    pub mcp_name: SingleField<'a>,
 }
 
 /// A header field that should occur once.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Field<'a> {
+pub enum SingleField<'a> {
     /// Not sent.
     #[default]
     Absent,
@@ -37,20 +37,20 @@ pub enum Field<'a> {
     Repeated,
 }
 
-impl<'a> Field<'a> {
+impl<'a> SingleField<'a> {
     /// Reads the field from its lines.
-    pub fn of(mut lines: impl Iterator<Item = &'a [u8]>) -> Field<'a> {
+    pub fn of(mut lines: impl Iterator<Item = &'a [u8]>) -> SingleField<'a> {
         match (lines.next(), lines.next()) {
-            (None, _) => Field::Absent,
-            (Some(line), None) => Field::One(line.trim_ascii()),
-            (Some(_), Some(_)) => Field::Repeated,
+            (None, _) => SingleField::Absent,
+            (Some(line), None) => SingleField::One(line.trim_ascii()),
+            (Some(_), Some(_)) => SingleField::Repeated,
         }
     }
 }
 
 /// The format of a response.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Form {
+pub enum ReplyFormat {
     /// `application/json`: the default.
     #[default]
     Json,
@@ -58,20 +58,20 @@ pub enum Form {
     Event,
 }
 
-impl Form {
+impl ReplyFormat {
     /// Parses the lines of `Accept`, at most 8; the server bounds their length.
     ///
     /// The protocol requires both media types, but many clients send one or none. So every value is accepted, and the
     /// format is JSON unless the client lists only events.
-    pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> Form {
+    pub fn of<'a>(lines: impl Iterator<Item = &'a [u8]>) -> ReplyFormat {
         let members = lines
             .take(8)
             .flat_map(|line| line.split(|&byte| byte == b','));
         let names = members.map(media_type).filter(|name| !name.is_empty());
         let is_event = |name: &[u8]| name.eq_ignore_ascii_case(b"text/event-stream");
         match names.map(is_event).reduce(|all, one| all && one) {
-            Some(true) => Form::Event,
-            _ => Form::Json,
+            Some(true) => ReplyFormat::Event,
+            _ => ReplyFormat::Json,
         }
     }
 }
@@ -79,12 +79,12 @@ impl Form {
 impl Head<'_> {
     /// Whether the Content-Type is `application/json`, with or without parameters.
     pub(super) fn is_json(&self) -> bool {
-        matches!(self.content_type, Field::One(value) if media_type(value).eq_ignore_ascii_case(b"application/json"))
+        matches!(self.content_type, SingleField::One(value) if media_type(value).eq_ignore_ascii_case(b"application/json"))
     }
 
     /// Whether the version header names a revision of the stateless era.
     pub(super) fn is_stateless(&self) -> bool {
-        matches!(self.protocol_version, Field::One(version) if is_stateless_version(version))
+        matches!(self.protocol_version, SingleField::One(version) if is_stateless_version(version))
     }
 }
 
@@ -100,7 +100,8 @@ mod tests {
 
     #[test]
     fn responses_are_json_unless_only_events_are_accepted() {
-        let form = |lines: &[&'static str]| Form::of(lines.iter().map(|line| line.as_bytes()));
+        let form =
+            |lines: &[&'static str]| ReplyFormat::of(lines.iter().map(|line| line.as_bytes()));
         for lines in [
             &[][..],
             &[""],
@@ -112,10 +113,10 @@ mod tests {
             &["text/event-stream, */*;q=0.1"],
             &["text/html"],
         ] {
-            assert_eq!(form(lines), Form::Json, "{lines:?}");
+            assert_eq!(form(lines), ReplyFormat::Json, "{lines:?}");
         }
         for lines in [&["text/event-stream"][..], &[" Text/Event-Stream ;q=1 ,"]] {
-            assert_eq!(form(lines), Form::Event, "{lines:?}");
+            assert_eq!(form(lines), ReplyFormat::Event, "{lines:?}");
         }
     }
 }

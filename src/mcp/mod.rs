@@ -35,9 +35,9 @@ mod tests;
 pub use catalog::Catalog;
 pub(crate) use catalog::{AI_CATALOG, SERVER_CARD, ai_catalog, server_card};
 pub use guard::Origin;
-pub use head::{Field, Form, Head};
-pub(crate) use reply::Refusal;
-pub use reply::{METHODS, REQUEST_HEADERS, Reply};
+pub use head::{Head, ReplyFormat, SingleField};
+pub(crate) use reply::McpRefusal;
+pub use reply::{METHODS, McpReply, REQUEST_HEADERS};
 
-pub use server::{Batch, Begun, Server, Settings};
+pub use server::{Batch, Begun, McpSettings, Server};
 pub use session::SessionId;

@@ -1,13 +1,13 @@
 //! HTTP replies: every status that the protocol requires is chosen here or given by the error.
 
 use super::guard::Origin;
-use super::head::Form;
+use super::head::ReplyFormat;
 use super::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError, push_error};
 use super::session::SessionId;
 
 /// A response to a request to `/mcp`; it is never cached.
 #[derive(Debug)]
-pub struct Reply {
+pub struct McpReply {
     /// The status code.
     pub status: u16,
     /// `Content-Type`; absent without a body.
@@ -25,10 +25,10 @@ pub struct Reply {
     pub body: Vec<u8>,
 }
 
-impl Reply {
+impl McpReply {
     /// Creates a reply without a body: 202 to a notification or a response, 204 when a session has been ended.
-    pub(super) fn empty(status: u16) -> Reply {
-        Reply {
+    pub(super) fn empty(status: u16) -> McpReply {
+        McpReply {
             status,
             content_type: None,
             session: None,
@@ -40,63 +40,63 @@ impl Reply {
     }
 
     /// Creates a reply with a JSON body.
-    pub(crate) fn json(status: u16, body: Vec<u8>) -> Reply {
-        Reply {
+    pub(crate) fn json(status: u16, body: Vec<u8>) -> McpReply {
+        McpReply {
             content_type: Some("application/json"),
             body,
-            ..Reply::empty(status)
+            ..McpReply::empty(status)
         }
     }
 
     /// Creates an error without an id, as no request was parsed; always JSON, which every client can parse.
-    pub(super) fn error(error: &RpcError) -> Reply {
+    pub(super) fn error(error: &RpcError) -> McpReply {
         let mut body = Vec::with_capacity(128);
         push_error(&mut body, None, error);
-        Reply::json(error.status, body)
+        McpReply::json(error.status, body)
     }
 
     /// Rejects a request before a message is parsed.
-    pub(crate) fn refuse(refusal: Refusal) -> Reply {
+    pub(crate) fn refuse(refusal: McpRefusal) -> McpReply {
         let too_large;
         let (status, message) = match refusal {
-            Refusal::BrokenBody => (400, "the message was not received completely"),
-            Refusal::Method => (
+            McpRefusal::BrokenBody => (400, "the message was not received completely"),
+            McpRefusal::Method => (
                 405,
                 "this endpoint has no event stream: send messages with POST",
             ),
-            Refusal::TooSlow => (408, "the message was not received in time"),
-            Refusal::TooLarge(bytes_max) => {
+            McpRefusal::TooSlow => (408, "the message was not received in time"),
+            McpRefusal::TooLarge(bytes_max) => {
                 too_large = format!("the message must not be longer than {bytes_max} bytes");
                 (413, &*too_large)
             }
-            Refusal::MediaType => (415, "Content-Type must be application/json"),
-            Refusal::Coding => (415, "the message must be sent without a Content-Encoding"),
-            Refusal::TooMany => (429, TOO_MANY),
-            Refusal::Busy => (503, BUSY),
+            McpRefusal::MediaType => (415, "Content-Type must be application/json"),
+            McpRefusal::Coding => (415, "the message must be sent without a Content-Encoding"),
+            McpRefusal::TooMany => (429, TOO_MANY),
+            McpRefusal::Busy => (503, BUSY),
         };
         let code = match status {
             400 => PARSE_ERROR,
             405 => METHOD_NOT_FOUND,
             _ => INVALID_REQUEST,
         };
-        Reply {
+        McpReply {
             allow: (status == 405).then_some(METHODS),
-            ..Reply::error(&RpcError::new(code, message.to_owned()).with_status(status))
+            ..McpReply::error(&RpcError::new(code, message.to_owned()).with_status(status))
         }
     }
 
     /// Returns 204 with the headers of a preflight response.
-    pub(crate) fn preflight() -> Reply {
-        Reply {
+    pub(crate) fn preflight() -> McpReply {
+        McpReply {
             allow: Some(METHODS),
             is_preflight: true,
-            ..Reply::empty(204)
+            ..McpReply::empty(204)
         }
     }
 
     /// Converts the body of a 200 to the format that the client accepts.
-    pub(crate) fn framed(mut self, form: Form) -> Reply {
-        if form == Form::Event && self.status == 200 {
+    pub(crate) fn framed(mut self, form: ReplyFormat) -> McpReply {
+        if form == ReplyFormat::Event && self.status == 200 {
             // Our JSON never contains a line break, so one line of data is enough.
             self.body = [b"event: message\ndata: ", &self.body[..], b"\n\n"].concat();
             self.content_type = Some("text/event-stream");
@@ -107,7 +107,7 @@ impl Reply {
 
 /// Why a request is rejected before a message is parsed.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Refusal {
+pub(crate) enum McpRefusal {
     /// The body was incomplete or malformed on the HTTP level.
     BrokenBody,
     Method,

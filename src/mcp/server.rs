@@ -7,14 +7,14 @@ use serde_json::Value;
 pub use self::batch::Batch;
 use super::catalog::Catalog;
 use super::dispatch;
-use super::guard::{Guard, Origin};
-use super::head::{Field, Head};
+use super::guard::{Origin, OriginGuard};
+use super::head::{Head, SingleField};
 use super::json::{self, JsonError};
 use super::jsonrpc::{
     Message, PARSE_ERROR, Request, RpcError, SESSION_NOT_FOUND, id_of_refused, push_error, read,
 };
 use super::protocol::{Era, Revision};
-use super::reply::{Refusal, Reply};
+use super::reply::{McpRefusal, McpReply};
 use super::request_work::RequestWork;
 use super::session::{EndedSessions, SessionId};
 use super::stateless;
@@ -23,7 +23,7 @@ use crate::wire::text::cut_lossy;
 
 /// The operator's settings of the server.
 #[derive(Clone, Debug)]
-pub struct Settings {
+pub struct McpSettings {
     /// The public address without a trailing slash; pages of this origin are allowed.
     pub base_url: String,
     /// Further origins whose pages are allowed; `*` allows all origins and any Host.
@@ -38,7 +38,7 @@ pub struct Settings {
 #[derive(Debug)]
 pub enum Begun {
     /// The complete reply.
-    Answered(Reply),
+    Answered(McpReply),
     /// To be answered by [`Batch::answer_next`] until it is empty, then [`Batch::finish`].
     Batch(Batch),
 }
@@ -46,7 +46,7 @@ pub enum Begun {
 /// The MCP server: it lives as long as the process, and gets the catalog with each request.
 #[derive(Debug)]
 pub struct Server {
-    guard: Guard,
+    guard: OriginGuard,
     ended: EndedSessions,
     body_bytes_max: usize,
     calls: ToolCalls,
@@ -55,11 +55,11 @@ pub struct Server {
 impl Server {
     /// Creates a server.
     #[must_use]
-    pub fn new(settings: Settings) -> Server {
+    pub fn new(settings: McpSettings) -> Server {
         let origins = &settings.allowed_origins;
         let hosts = &settings.allowed_hosts;
         Server {
-            guard: Guard::new(&settings.base_url, origins, hosts),
+            guard: OriginGuard::new(&settings.base_url, origins, hosts),
             ended: EndedSessions::default(),
             body_bytes_max: settings.body_bytes_max,
             calls: ToolCalls::default(),
@@ -75,14 +75,22 @@ impl Server {
     ///
     /// # Errors
     /// The reply if the origin is not allowed, or the host is not ours.
-    pub fn check_origin(&self, head: &Head<'_>) -> Result<Origin, Reply> {
-        self.guard.check(head).map_err(|error| Reply::error(&error))
+    pub fn check_origin(&self, head: &Head<'_>) -> Result<Origin, McpReply> {
+        self.guard
+            .check(head)
+            .map_err(|error| McpReply::error(&error))
     }
 
     /// Answers a request to `/mcp` at once; `origin` is the result of [`Server::check_origin`]. The only state that is
     /// kept is the list of ended sessions.
     #[must_use]
-    pub fn handle(&self, catalog: &Catalog, head: &Head<'_>, origin: Origin, body: &[u8]) -> Reply {
+    pub fn handle(
+        &self,
+        catalog: &Catalog,
+        head: &Head<'_>,
+        origin: Origin,
+        body: &[u8],
+    ) -> McpReply {
         let mut batch = match self.begin(catalog, head, origin, body) {
             Begun::Answered(reply) => return reply,
             Begun::Batch(batch) => batch,
@@ -99,14 +107,14 @@ impl Server {
     pub fn begin(&self, catalog: &Catalog, head: &Head<'_>, origin: Origin, body: &[u8]) -> Begun {
         let begun = match head.method {
             b"DELETE" => Begun::Answered(self.delete(head)),
-            b"OPTIONS" => Begun::Answered(Reply::preflight()),
+            b"OPTIONS" => Begun::Answered(McpReply::preflight()),
             _ => match self.refuse_head(head) {
                 Some(reply) => Begun::Answered(reply),
                 None => self.post(catalog, head, body),
             },
         };
         match begun {
-            Begun::Answered(reply) => Begun::Answered(Reply { origin, ..reply }),
+            Begun::Answered(reply) => Begun::Answered(McpReply { origin, ..reply }),
             Begun::Batch(mut batch) => {
                 batch.origin = origin;
                 Begun::Batch(batch)
@@ -115,14 +123,14 @@ impl Server {
     }
 
     /// Rejects a request whose head is already invalid, as [`Server::handle`] would with the body.
-    pub(crate) fn refuse_head(&self, head: &Head<'_>) -> Option<Reply> {
+    pub(crate) fn refuse_head(&self, head: &Head<'_>) -> Option<McpReply> {
         let refusal = match head.method {
             b"DELETE" | b"OPTIONS" => return None,
             b"POST" if head.is_json() => return None,
-            b"POST" => Refusal::MediaType,
-            _ => Refusal::Method,
+            b"POST" => McpRefusal::MediaType,
+            _ => McpRefusal::Method,
         };
-        Some(Reply::refuse(refusal))
+        Some(McpReply::refuse(refusal))
     }
 
     /// Answers one line of stdio, which has no headers and no sessions; `None` if the line gets no response.
@@ -158,7 +166,7 @@ impl Server {
 
     fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Begun {
         if body.len() > self.body_bytes_max {
-            return Begun::Answered(Reply::refuse(Refusal::TooLarge(self.body_bytes_max)));
+            return Begun::Answered(McpReply::refuse(McpRefusal::TooLarge(self.body_bytes_max)));
         }
         let mut out = Vec::new();
         let mut negotiated = None;
@@ -184,11 +192,11 @@ impl Server {
         // Sessions are optional, so the client also works without an id.
         let session = negotiated.and_then(SessionId::random);
         let reply = if out.is_empty() {
-            Reply::empty(202)
+            McpReply::empty(202)
         } else {
-            Reply::json(status, out).framed(head.form)
+            McpReply::json(status, out).framed(head.form)
         };
-        Begun::Answered(Reply { session, ..reply })
+        Begun::Answered(McpReply { session, ..reply })
     }
 
     /// Appends the response to one message, if it gets one; returns its status, and the revision that a handshake
@@ -227,7 +235,7 @@ impl Server {
             (Message::Response, _) => Err(bad_request(
                 "this server sends no requests, so it accepts no responses",
             )),
-            (_, Field::One(version)) if Revision::parse(version).is_none() => {
+            (_, SingleField::One(version)) if Revision::parse(version).is_none() => {
                 Err(stateless::unsupported(&cut_lossy(version)))
             }
             _ => Ok(()),
@@ -271,9 +279,9 @@ impl Server {
     fn revision(&self, head: &Head<'_>) -> Result<Revision, RpcError> {
         let unknown = || bad_request(VERSION_MESSAGE);
         let named = match head.protocol_version {
-            Field::Absent => None,
-            Field::One(version) => Some(Revision::parse(version).ok_or_else(unknown)?),
-            Field::Repeated => return Err(unknown()),
+            SingleField::Absent => None,
+            SingleField::One(version) => Some(Revision::parse(version).ok_or_else(unknown)?),
+            SingleField::Repeated => return Err(unknown()),
         };
         if named == Some(Revision::R2026_07_28) {
             return Ok(Revision::R2026_07_28);
@@ -285,9 +293,9 @@ impl Server {
 
     fn session(&self, head: &Head<'_>) -> Result<Option<SessionId>, RpcError> {
         let id = match head.session {
-            Field::Absent => return Ok(None),
-            Field::One(text) => SessionId::parse(text),
-            Field::Repeated => None,
+            SingleField::Absent => return Ok(None),
+            SingleField::One(text) => SessionId::parse(text),
+            SingleField::Repeated => None,
         };
         match id.filter(|id| !self.ended.contains(id)) {
             Some(id) => Ok(Some(id)),
@@ -299,19 +307,19 @@ impl Server {
     }
 
     /// Ends a session; the stateless era has no sessions.
-    fn delete(&self, head: &Head<'_>) -> Reply {
+    fn delete(&self, head: &Head<'_>) -> McpReply {
         if head.is_stateless() {
-            return Reply::refuse(Refusal::Method);
+            return McpReply::refuse(McpRefusal::Method);
         }
         let error = match self.session(head) {
             Ok(Some(session)) => {
                 self.ended.insert(session);
-                return Reply::empty(204);
+                return McpReply::empty(204);
             }
             Ok(None) => bad_request("Mcp-Session-Id must name the session to end"),
             Err(error) => error,
         };
-        Reply::error(&error)
+        McpReply::error(&error)
     }
 }
 

@@ -7,7 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 
-use super::head::{Field, Head};
+use super::head::{Head, SingleField};
 use super::jsonrpc::{Call, HEADER_MISMATCH, RpcError, UNSUPPORTED_VERSION};
 use super::protocol::Revision;
 use crate::wire::text::cut;
@@ -31,8 +31,8 @@ pub(super) fn is_claimed(call: &Call<'_>) -> bool {
 pub(super) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcError> {
     if let Some(head) = head {
         match head.mcp_method {
-            Field::Absent => {}
-            Field::One(method) if method == call.method.as_bytes() => {}
+            SingleField::Absent => {}
+            SingleField::One(method) if method == call.method.as_bytes() => {}
             _ => return Err(mismatch("Mcp-Method must be the method of the message")),
         }
     }
@@ -43,7 +43,7 @@ pub(super) fn check(call: &Call<'_>, head: Option<&Head<'_>>) -> Result<(), RpcE
         )
         .with_status(400));
     };
-    if head.is_some_and(|head| head.protocol_version != Field::One(version.as_bytes())) {
+    if head.is_some_and(|head| head.protocol_version != SingleField::One(version.as_bytes())) {
         return Err(mismatch(
             "MCP-Protocol-Version must be the version in params._meta",
         ));
@@ -76,7 +76,7 @@ fn version<'v>(call: &Call<'v>) -> Option<&'v str> {
 }
 
 fn check_routing(call: &Call<'_>, head: &Head<'_>) -> Result<(), RpcError> {
-    if head.mcp_method == Field::Absent {
+    if head.mcp_method == SingleField::Absent {
         return Err(mismatch("Mcp-Method must be sent"));
     }
     let name = match call.method {
@@ -89,8 +89,8 @@ fn check_routing(call: &Call<'_>, head: &Head<'_>) -> Result<(), RpcError> {
         return Ok(());
     };
     match head.mcp_name {
-        Field::Absent => Err(mismatch("Mcp-Name must be sent with this method")),
-        Field::One(value) if is_name(value, name) => Ok(()),
+        SingleField::Absent => Err(mismatch("Mcp-Name must be sent with this method")),
+        SingleField::One(value) if is_name(value, name) => Ok(()),
         _ => Err(mismatch("Mcp-Name must be the name or uri of params")),
     }
 }

@@ -28,7 +28,7 @@ pub(super) fn catalog_of(change: impl FnMut(&mut Review)) -> Catalog {
 }
 
 pub(super) fn server() -> Server {
-    Server::new(Settings {
+    Server::new(McpSettings {
         base_url: "https://reviews.example".into(),
         allowed_origins: vec!["https://app.example".into()],
         allowed_hosts: vec!["reviewd:8080".into()],
@@ -39,7 +39,7 @@ pub(super) fn server() -> Server {
 /// The head of a POST with no field except the media type.
 pub(super) fn head() -> Head<'static> {
     Head {
-        content_type: Field::One(b"application/json"),
+        content_type: SingleField::One(b"application/json"),
         method: b"POST",
         ..Head::default()
     }
@@ -65,15 +65,15 @@ pub(super) fn with(fields: &[(&str, &'static str)]) -> Head<'static> {
 }
 
 /// A head field: `-` for none, `+` for two.
-pub(super) fn field(text: &'static str) -> Field<'static> {
+pub(super) fn field(text: &'static str) -> SingleField<'static> {
     match text {
-        "-" => Field::Absent,
-        "+" => Field::Repeated,
-        text => Field::One(text.as_bytes()),
+        "-" => SingleField::Absent,
+        "+" => SingleField::Repeated,
+        text => SingleField::One(text.as_bytes()),
     }
 }
 
-pub(super) fn handle(server: &Server, head: &Head<'_>, body: &[u8]) -> Reply {
+pub(super) fn handle(server: &Server, head: &Head<'_>, body: &[u8]) -> McpReply {
     match server.check_origin(head) {
         Ok(origin) => server.handle(catalog(), head, origin, body),
         Err(reply) => reply,

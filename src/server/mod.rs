@@ -157,7 +157,7 @@ fn make_app(
     served: ServedState,
 ) -> Result<Arc<AppState>, StartError> {
     let settings = http::Settings {
-        mcp: mcp::Settings {
+        mcp: mcp::McpSettings {
             base_url: base_url.clone(),
             allowed_origins: config.mcp_origins.clone(),
             allowed_hosts: config.mcp_hosts.clone(),

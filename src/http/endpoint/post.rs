@@ -15,7 +15,7 @@ use crate::http::head::RequestHead;
 use crate::http::reply::{self, RETRY_AFTER_S};
 use crate::hub::{RequestRefusal, request};
 use crate::limits::{Account, Shortage};
-use crate::mcp::{self, Field};
+use crate::mcp::{self, SingleField};
 
 /// Reads the form and submits it to the hub for the address `client`: 202 once the request is on disk.
 pub(crate) async fn hub(
@@ -32,8 +32,8 @@ pub(crate) async fn hub(
     }
     // A missing or repeated field is not a media type.
     let media_type = match head.single(header::CONTENT_TYPE) {
-        Field::One(media_type) => Some(media_type),
-        Field::Absent | Field::Repeated => None,
+        SingleField::One(media_type) => Some(media_type),
+        SingleField::Absent | SingleField::Repeated => None,
     };
     if let Err(refusal) = request::check_media_type(media_type) {
         return refuse(refusal);
@@ -70,7 +70,7 @@ pub(crate) async fn mcp(
     body: &mut Incoming,
     account: &Account,
     mut exceeded: impl FnMut() -> Option<HttpError>,
-) -> (mcp::Reply, bool) {
+) -> (mcp::McpReply, bool) {
     let mcp_head = head.for_mcp();
     let origin = match app.mcp.check_origin(&mcp_head) {
         Ok(origin) => origin,
@@ -78,12 +78,12 @@ pub(crate) async fn mcp(
     };
     let is_encoded = *head.method == Method::POST && head.is_body_encoded();
     let refused = match exceeded() {
-        Some(_) => Some(mcp::Reply::refuse(mcp::Refusal::TooMany)),
-        None if is_encoded => Some(mcp::Reply::refuse(mcp::Refusal::Coding)),
+        Some(_) => Some(mcp::McpReply::refuse(mcp::McpRefusal::TooMany)),
+        None if is_encoded => Some(mcp::McpReply::refuse(mcp::McpRefusal::Coding)),
         None => app.mcp.refuse_head(&mcp_head),
     };
     if let Some(reply) = refused {
-        return (mcp::Reply { origin, ..reply }, false);
+        return (mcp::McpReply { origin, ..reply }, false);
     }
     let bytes_max = app.limits.mcp_body_bytes;
     let collected = body::collect(
@@ -118,19 +118,19 @@ pub(crate) async fn mcp(
                     );
                     match answered.await {
                         Ok(batch) => batch.finish(),
-                        Err(_) => mcp::Reply::refuse(mcp::Refusal::Busy),
+                        Err(_) => mcp::McpReply::refuse(mcp::McpRefusal::Busy),
                     }
                 }
             }
         }
-        Err(error) => mcp::Reply::refuse(match error {
-            HttpError::BodyBytes(bytes_max) => mcp::Refusal::TooLarge(*bytes_max),
-            HttpError::BodyTime(_) => mcp::Refusal::TooSlow,
-            HttpError::Busy(_) => mcp::Refusal::Busy,
-            _ => mcp::Refusal::BrokenBody,
+        Err(error) => mcp::McpReply::refuse(match error {
+            HttpError::BodyBytes(bytes_max) => mcp::McpRefusal::TooLarge(*bytes_max),
+            HttpError::BodyTime(_) => mcp::McpRefusal::TooSlow,
+            HttpError::Busy(_) => mcp::McpRefusal::Busy,
+            _ => mcp::McpRefusal::BrokenBody,
         }),
     };
-    (mcp::Reply { origin, ..reply }, collected.is_ok())
+    (mcp::McpReply { origin, ..reply }, collected.is_ok())
 }
 
 /// Answers the messages of a batch one by one with `answer_next`, and lets other requests be served in between. So many

@@ -6,10 +6,10 @@ use serde_json::Value;
 use super::{Server, bad_request};
 use crate::mcp::catalog::Catalog;
 use crate::mcp::guard::Origin;
-use crate::mcp::head::{Form, Head};
+use crate::mcp::head::{Head, ReplyFormat};
 use crate::mcp::jsonrpc::{Message, Request, RpcError, push_error, read};
 use crate::mcp::protocol::Revision;
-use crate::mcp::reply::{Reply, TOO_MANY};
+use crate::mcp::reply::{McpReply, TOO_MANY};
 use crate::mcp::request_work::RequestWork;
 
 /// Largest number of messages in a batch; larger batches are rejected.
@@ -30,7 +30,7 @@ pub struct Batch {
     /// The responses so far: empty, or an array without its closing bracket.
     out: Vec<u8>,
     work: RequestWork,
-    pub(super) form: Form,
+    pub(super) form: ReplyFormat,
     pub(super) origin: Origin,
 }
 
@@ -52,7 +52,7 @@ impl Batch {
             messages: messages.into_iter(),
             out: Vec::new(),
             work: RequestWork::new(),
-            form: Form::Json,
+            form: ReplyFormat::Json,
             origin: Origin::Absent,
         })
     }
@@ -138,16 +138,16 @@ impl Batch {
 
     /// Returns the reply with the responses so far.
     #[must_use]
-    pub fn finish(self) -> Reply {
+    pub fn finish(self) -> McpReply {
         let form = self.form;
         let origin = self.origin;
         let responses = self.into_responses();
         let reply = if responses.is_empty() {
-            Reply::empty(202)
+            McpReply::empty(202)
         } else {
-            Reply::json(200, responses).framed(form)
+            McpReply::json(200, responses).framed(form)
         };
-        Reply { origin, ..reply }
+        McpReply { origin, ..reply }
     }
 }
 

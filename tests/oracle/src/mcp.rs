@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::lines;
 use super::service::{sample, settings, snapshot};
-use reviewd::mcp::{Catalog, Field, Form, Head, Reply, Server};
+use reviewd::mcp::{Catalog, Head, McpReply, ReplyFormat, Server, SingleField};
 
 /// Checks the answer to a request, as JSON and as an event: the first lines of `data` are method, Origin, Host,
 /// Content-Type, MCP-Protocol-Version, Mcp-Session-Id, Mcp-Method and Mcp-Name (`-` if absent, `+` if repeated), and an
@@ -22,15 +22,15 @@ pub fn check_mcp(data: &[u8]) {
     let body = data.get(used..).unwrap_or_default();
     fields.resize(9, b"-");
     let field = |at: usize| match fields[at] {
-        b"-" => Field::Absent,
-        b"+" => Field::Repeated,
-        value => Field::One(value.trim_ascii()),
+        b"-" => SingleField::Absent,
+        b"+" => SingleField::Repeated,
+        value => SingleField::One(value.trim_ascii()),
     };
     let mut head = Head {
         method: fields[0],
         origin: field(1),
         host: field(2),
-        form: Form::Json,
+        form: ReplyFormat::Json,
         content_type: field(3),
         protocol_version: field(4),
         session: field(5),
@@ -39,7 +39,7 @@ pub fn check_mcp(data: &[u8]) {
     };
     let reply = answer(&head, body);
     check_reply(&head, body, &reply);
-    head.form = Form::Event;
+    head.form = ReplyFormat::Event;
     let event = answer(&head, body);
     if event.content_type == Some("text/event-stream") && reply.session.is_none() {
         let framed = [b"event: message\ndata: ", &reply.body[..], b"\n\n"].concat();
@@ -48,7 +48,7 @@ pub fn check_mcp(data: &[u8]) {
     }
 }
 
-fn answer(head: &Head<'_>, body: &[u8]) -> Reply {
+fn answer(head: &Head<'_>, body: &[u8]) -> McpReply {
     let (server, catalog) = &*SERVED;
     match server.check_origin(head) {
         Ok(origin) => server.handle(catalog, head, origin, body),
@@ -64,7 +64,7 @@ static SERVED: LazyLock<(Server, Catalog)> = LazyLock::new(|| {
 
 /// Checks that each message that expects a response has one, with a result or an error, and, if the body is JSON, with the
 /// id of a message or null.
-fn check_reply(head: &Head<'_>, body: &[u8], reply: &Reply) {
+fn check_reply(head: &Head<'_>, body: &[u8], reply: &McpReply) {
     let sent = serde_json::from_slice::<Value>(body);
     let is_json = sent.is_ok();
     // serde_json gives a key of its own, which may be escaped, a meaning that it does not have for the server.

@@ -66,7 +66,7 @@ pub fn settings() -> Settings {
             networks: Vec::new(),
         },
         limits: ServerLimits::default().requests,
-        mcp: mcp::Settings {
+        mcp: mcp::McpSettings {
             base_url: BASE_URL.to_owned(),
             allowed_origins: Vec::new(),
             allowed_hosts: Vec::new(),
