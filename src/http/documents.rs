@@ -10,7 +10,9 @@ use std::sync::Arc;
 use bytes::Bytes;
 
 use crate::mcp;
-use crate::pages::{self, Page, PageContext, Policy, developers, discovery, layout, widget};
+use crate::pages::{
+    self, BrowserPolicy, PageContext, QueryPage, developers, discovery, layout, widget,
+};
 use crate::snapshot::{Resource, Snapshot};
 
 const CSS: &str = "text/css; charset=utf-8";
@@ -27,7 +29,7 @@ pub(crate) struct DocumentRow {
     pub(crate) address: &'static str,
     pub(crate) content: BodySource,
     /// Security policy for browsers; `None` for documents that only programs read.
-    pub(crate) policy: Option<Policy>,
+    pub(crate) policy: Option<BrowserPolicy>,
     /// Whether it shows insights, so that it changes when they have been derived.
     pub(crate) shows_insights: bool,
     pub(crate) links: Links,
@@ -66,7 +68,7 @@ pub(crate) enum ByQuery {
     /// The filters of a search select the reviews; without any, the document is sent.
     Feed(FeedFormat),
     /// The page is rendered per request; the document is the one without parameters.
-    Page(Page),
+    Page(QueryPage),
 }
 
 /// The format of a feed.
@@ -109,7 +111,7 @@ pub(crate) static DOCUMENTS: [DocumentRow; 25] = [
     DocumentRow {
         shows_insights: true,
         links: Links::Descriptions,
-        by_query: ByQuery::Page(Page::Home),
+        by_query: ByQuery::Page(QueryPage::Home),
         ..page("/", |context| context.home().clone())
     },
     DocumentRow {
@@ -131,8 +133,8 @@ pub(crate) static DOCUMENTS: [DocumentRow; 25] = [
         widget::dark_badge(context).into()
     }),
     DocumentRow {
-        policy: Some(Policy::Widget),
-        by_query: ByQuery::Page(Page::Widget),
+        policy: Some(BrowserPolicy::Widget),
+        by_query: ByQuery::Page(QueryPage::Widget),
         ..page("/widget.html", |context| {
             widget::render_newest(context).into()
         })
@@ -207,7 +209,7 @@ const fn topic(
 /// A page for people.
 const fn page(address: &'static str, render: fn(&PageContext<'_>) -> Bytes) -> DocumentRow {
     DocumentRow {
-        policy: Some(Policy::Page),
+        policy: Some(BrowserPolicy::Page),
         ..data(address, BodySource::Rendered(pages::HTML, render))
     }
 }
@@ -215,7 +217,7 @@ const fn page(address: &'static str, render: fn(&PageContext<'_>) -> Bytes) -> D
 /// A drawing that any site may show.
 const fn drawing(address: &'static str, render: fn(&PageContext<'_>) -> Bytes) -> DocumentRow {
     DocumentRow {
-        policy: Some(Policy::Drawing),
+        policy: Some(BrowserPolicy::Drawing),
         ..data(address, BodySource::Rendered(SVG, render))
     }
 }
@@ -227,7 +229,7 @@ const fn file(
     render: fn(&PageContext<'_>) -> Bytes,
 ) -> DocumentRow {
     DocumentRow {
-        policy: Some(Policy::Shared),
+        policy: Some(BrowserPolicy::Shared),
         ..data(address, BodySource::Rendered(media_type, render))
     }
 }

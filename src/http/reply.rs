@@ -12,7 +12,7 @@ use super::error::HttpError;
 use super::rate_limit::{RateLimitStatus, WINDOW};
 use crate::hub::{RefusalKind, RequestRefusal};
 use crate::mcp;
-use crate::pages::{self, Policy};
+use crate::pages::{self, BrowserPolicy};
 use crate::wire::negotiate::Coding;
 
 /// The result of an endpoint, before it is encoded as a response.
@@ -35,7 +35,7 @@ pub(crate) enum Reply<'s> {
     /// An error status (400 or higher) with a JSON body.
     Refuse(HttpError),
     /// An error status with an HTML page as its body.
-    RefuseByPage(HttpError, Bytes, Policy),
+    RefuseByPage(HttpError, Bytes, BrowserPolicy),
 }
 
 /// The header fields of a document or of a search response.
@@ -49,7 +49,7 @@ pub(crate) struct Representation<'s> {
     pub(crate) coding: Coding,
     pub(crate) link: Option<HeaderValue>,
     /// Browser security policy of pages and their files.
-    pub(crate) policy: Option<Policy>,
+    pub(crate) policy: Option<BrowserPolicy>,
     /// Whether the URL identifies this version, so clients may cache the response without revalidation.
     pub(crate) is_immutable: bool,
     /// The fields of the request that select the representation.
@@ -257,7 +257,7 @@ fn put_validators(
 }
 
 /// Adds the browser security headers of a page.
-fn put_policy(headers: &mut HeaderMap, policy: Policy) {
+fn put_policy(headers: &mut HeaderMap, policy: BrowserPolicy) {
     if let Some(content_security) = policy.content_security() {
         let value = HeaderValue::from_static(content_security);
         headers.insert(header::CONTENT_SECURITY_POLICY, value);

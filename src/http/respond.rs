@@ -25,7 +25,7 @@ use super::served_state::ServedState;
 use crate::clock;
 use crate::limits::{Account, SMALL_BODY_BYTES, Share};
 use crate::mcp;
-use crate::pages::Policy;
+use crate::pages::BrowserPolicy;
 use crate::wire::negotiate::prefers_html;
 
 /// The route of a path, or why it has none; `None` for the `*` of OPTIONS.
@@ -141,7 +141,7 @@ impl Exchange {
                 let accepted = head.lines_from_last("accept-language");
                 let language = pages.language(head.query.as_bytes(), accepted);
                 let page = pages.error(language, status, heading, &error.to_string());
-                Reply::RefuseByPage(error, page.into(), Policy::Page)
+                Reply::RefuseByPage(error, page.into(), BrowserPolicy::Page)
             }
             _ => Reply::Refuse(error),
         })

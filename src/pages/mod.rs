@@ -55,7 +55,7 @@ pub(crate) use widget::theme;
 
 /// A page that takes parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Page {
+pub(crate) enum QueryPage {
     /// `/`: the front page, and searches.
     Home,
     /// `/widget.html`.
@@ -64,7 +64,7 @@ pub(crate) enum Page {
 
 /// The browser security policy of a document, and which sites may embed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Policy {
+pub(crate) enum BrowserPolicy {
     /// A page of this service: loads nothing from other hosts and may not be framed.
     Page,
     /// A page that any site may frame: its script tells the page around it how high it is.
@@ -75,28 +75,28 @@ pub(crate) enum Policy {
     Shared,
 }
 
-impl Policy {
+impl BrowserPolicy {
     /// Returns the Content-Security-Policy of documents that a browser displays; `None` for other files.
     pub(crate) fn content_security(self) -> Option<&'static str> {
         match self {
-            Policy::Page => Some(
+            BrowserPolicy::Page => Some(
                 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; \
                  form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
             ),
-            Policy::Widget => Some(
+            BrowserPolicy::Widget => Some(
                 "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; form-action 'none'; \
                  base-uri 'none'; frame-ancestors *",
             ),
-            Policy::Drawing => {
+            BrowserPolicy::Drawing => {
                 Some("default-src 'none'; style-src 'unsafe-inline'; frame-ancestors *")
             }
-            Policy::Shared => None,
+            BrowserPolicy::Shared => None,
         }
     }
 
     /// Returns whether other sites may load it, also cross-origin isolated ones.
     pub(crate) fn is_shared(self) -> bool {
-        self != Policy::Page
+        self != BrowserPolicy::Page
     }
 }
 

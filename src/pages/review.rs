@@ -29,7 +29,7 @@ pub(super) struct ReviewView {
     pub(super) source: String,
     pub(super) source_url: Option<String>,
     pub(super) language: Option<String>,
-    pub(super) owner_reply: Option<Reply>,
+    pub(super) owner_reply: Option<OwnerReplyView>,
     is_verified: bool,
     verification: Option<ReviewVerification>,
     /// The people and services that the review mentions, each with a search link.
@@ -45,7 +45,7 @@ pub(super) struct ReviewView {
 }
 
 #[derive(Debug)]
-pub(super) struct Reply {
+pub(super) struct OwnerReplyView {
     pub(super) text: String,
     pub(super) date: String,
 }
@@ -164,7 +164,7 @@ impl ReviewView {
             source: stored.source.to_text(),
             source_url: stored.source_url.map(JsonText::to_text),
             language: stored.language.map(str::to_owned),
-            owner_reply: stored.owner_reply.as_ref().map(|reply| Reply {
+            owner_reply: stored.owner_reply.as_ref().map(|reply| OwnerReplyView {
                 text: reply.text.to_text(),
                 date: reply.date.to_owned(),
             }),
@@ -405,7 +405,7 @@ impl MentionLink {
     }
 }
 
-impl Reply {
+impl OwnerReplyView {
     pub(super) fn day(&self, t: &Messages) -> String {
         let date = parse_date(self.date.as_bytes());
         date.map_or_else(|_| self.date.clone(), |date| t.short_day(date))

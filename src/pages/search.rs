@@ -13,7 +13,7 @@ use super::listing::{Listing, More, cards};
 use super::messages::Messages;
 use super::review::read_all;
 use super::text::without_direction;
-use super::{Page, PageLanguage, Pages, mentioned};
+use super::{PageLanguage, Pages, QueryPage, mentioned};
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::filter::{Query, Term, Words};
 use crate::search::issue::Issues;
@@ -47,13 +47,13 @@ impl Pages {
     /// The page that shows all issues; a search page also repeats the filters.
     pub(crate) fn parse<'b>(
         &self,
-        page: Page,
+        page: QueryPage,
         raw: &[u8],
         language: PageLanguage,
         buffers: &'b mut Buffers,
     ) -> Result<PageQuery<'b>, String> {
         self.parse_query(raw, language, buffers).map_err(|issues| {
-            if page == Page::Widget {
+            if page == QueryPage::Widget {
                 let errors = issues.iter().map(ToString::to_string);
                 return self.widget_error(raw, language, errors.collect());
             }

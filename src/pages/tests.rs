@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::text::turns_direction;
-use super::{Page, Pages};
+use super::{Pages, QueryPage};
 use crate::dataset::{self, Files};
 use crate::http::documents::{self, DOCUMENTS};
 use crate::search::query::Buffers;
@@ -45,7 +45,7 @@ fn text(pages: &Pages, address: &str) -> String {
 fn ask(pages: &Pages, query: &str) -> Result<String, String> {
     let mut buffers = Buffers::default();
     let language = pages.language(query.as_bytes(), std::iter::empty());
-    let parsed = pages.parse(Page::Home, query.as_bytes(), language, &mut buffers)?;
+    let parsed = pages.parse(QueryPage::Home, query.as_bytes(), language, &mut buffers)?;
     assert!(!parsed.is_empty(), "{query}");
     Ok(pages.search(&parsed, language, &mut Scratch::default()))
 }

@@ -17,7 +17,7 @@ const LIMIT_DEFAULT: u8 = 3;
 
 #[derive(Serialize)]
 struct WidgetData<'p> {
-    words: Words<'p>,
+    words: WidgetWords<'p>,
     look: ElementLook,
     /// The page with all reviews.
     url: String,
@@ -34,7 +34,7 @@ struct WidgetData<'p> {
 }
 
 #[derive(Serialize)]
-struct Words<'p> {
+struct WidgetWords<'p> {
     language: &'p str,
     direction: &'p str,
     reviews: &'p str,
@@ -115,7 +115,7 @@ impl Pages {
         }
         let data = WidgetData {
             look: ElementLook::of(&self.snapshot.site),
-            words: Words {
+            words: WidgetWords {
                 language: &t.code,
                 direction: t.dir(),
                 reviews: &t.reviews,

@@ -12,7 +12,7 @@ use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation, Vary};
 use crate::http::served_state::ServedState;
-use crate::pages::{HTML, Language, Page, PageLanguage, Policy, Rendered, theme};
+use crate::pages::{BrowserPolicy, HTML, Language, PageLanguage, QueryPage, Rendered, theme};
 use crate::search::query::Buffers;
 use crate::search::run::Scratch;
 
@@ -45,7 +45,7 @@ pub(super) fn review<'s>(served: &'s ServedState, id: &str, head: &RequestHead<'
     let tag = pages.tag(Rendered::Review, language.chosen, id.as_bytes());
     let representation = Representation {
         media_type: &MEDIA_TYPE,
-        policy: Some(Policy::Page),
+        policy: Some(BrowserPolicy::Page),
         vary: vary(language),
         ..made(served, &tag)
     };
@@ -94,7 +94,7 @@ pub(super) fn logo<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Reply
     let tag = served.pages.tag(Rendered::Logo, Language::DEFAULT, b"");
     let representation = Representation {
         media_type: if logo.is_picture { &PNG } else { &SVG },
-        policy: Some(Policy::Drawing),
+        policy: Some(BrowserPolicy::Drawing),
         is_immutable: served.pages.is_logo_version(head.query),
         ..made(served, &tag)
     };
@@ -143,11 +143,11 @@ fn vary(language: PageLanguage) -> Vary {
 pub(super) fn rendered<'s>(
     served: &'s ServedState,
     index: usize,
-    page: Page,
+    page: QueryPage,
     head: &RequestHead<'_>,
 ) -> Reply<'s> {
     let row = &DOCUMENTS[index];
-    let policy = row.policy.unwrap_or(Policy::Page);
+    let policy = row.policy.unwrap_or(BrowserPolicy::Page);
     let pages = &served.pages;
     let raw = head.query.as_bytes();
     let language = pages.language(raw, head.lines_from_last("accept-language"));
@@ -158,7 +158,7 @@ pub(super) fn rendered<'s>(
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
         let refuse = |error, html: String| Reply::RefuseByPage(error, html.into(), policy);
         let query = match pages.parse(page, raw, language, buffers) {
-            Ok(query) if page == Page::Home && query.is_empty() && is_default => {
+            Ok(query) if page == QueryPage::Home && query.is_empty() && is_default => {
                 return head.serve_stored(served, index);
             }
             Ok(query) => query,
@@ -167,13 +167,13 @@ pub(super) fn rendered<'s>(
         if query.needs_insights() && served.snapshot().insights().is_none() {
             let message = format!("{INSIGHTS_NOT_READY}; try again in a minute");
             let html = match page {
-                Page::Widget => pages.widget_error(raw, language, vec![message]),
+                QueryPage::Widget => pages.widget_error(raw, language, vec![message]),
                 _ => pages.error(language, 503, "Not available yet", &message),
             };
             return refuse(INSIGHTS_NOT_READY, html);
         }
         let kind = match page {
-            Page::Widget => Rendered::Widget,
+            QueryPage::Widget => Rendered::Widget,
             _ => Rendered::List,
         };
         let tag = pages.tag(kind, language.chosen, raw);
@@ -187,7 +187,7 @@ pub(super) fn rendered<'s>(
         };
         head.evaluate(served, representation, |representation| {
             let html = match page {
-                Page::Widget => pages.widget(raw, &query, language, scratch),
+                QueryPage::Widget => pages.widget(raw, &query, language, scratch),
                 _ if query.is_empty() => pages.home(language),
                 _ => pages.search(&query, language, scratch),
             };
