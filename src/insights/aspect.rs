@@ -16,7 +16,7 @@ use std::ops::Range;
 use whatlang::Lang;
 
 use super::inflection::{Inflections, WordForm};
-use super::text::{Item, Words};
+use super::text::{Item, TextWords};
 use crate::dataset::{STARTER_LANGUAGES, tag_of_language};
 use crate::model::Taxonomy;
 
@@ -121,7 +121,7 @@ impl Phrases {
     }
 
     fn add(&mut self, text: &str, aspect: Option<u16>, opinion: i8) {
-        let mut words = Words::default();
+        let mut words = TextWords::default();
         words.read(text);
         let mut forms = self.forms(&words).into_iter();
         let Some(first) = forms.next() else { return };
@@ -149,7 +149,7 @@ impl Phrases {
 
     /// Returns the aspects that the sentence of `words` names, each once, in the order of the sentence. In languages
     /// other than English, replaces the valences of words from the lexicon with those from `opinions.txt`.
-    pub(super) fn find(&self, words: &mut Words) -> Vec<Found> {
+    pub(super) fn find(&self, words: &mut TextWords) -> Vec<Found> {
         let is_english = self.lang == Some(Lang::Eng);
         let forms = self.forms(words);
         for item in words.items.iter_mut().filter(|item| item.is_word) {
@@ -191,7 +191,7 @@ impl Phrases {
     }
 
     /// The same in a language without blanks, where an item is a run of letters between marks.
-    fn find_unspaced(&self, words: &mut Words) -> Vec<Found> {
+    fn find_unspaced(&self, words: &mut TextWords) -> Vec<Found> {
         let mut found: Vec<Found> = Vec::new();
         for at in 0..words.items.len() {
             let item = words.items[at];
@@ -265,7 +265,7 @@ impl Phrases {
         PhraseMatch { phrases, length: 1 }
     }
 
-    fn forms(&self, words: &Words) -> Vec<WordForm> {
+    fn forms(&self, words: &TextWords) -> Vec<WordForm> {
         let mut forms = Vec::with_capacity(words.items.len());
         for item in &words.items {
             let lower = words.lower(item);

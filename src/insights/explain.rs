@@ -10,7 +10,7 @@ use whatlang::Lang;
 use super::evidence::{Context, OPINION, stars};
 use super::language::is_function_word;
 use super::read::{Derived, Mention};
-use super::text::Words;
+use super::text::TextWords;
 use super::text_model::{Sentence, UNIT};
 use crate::model::Dataset;
 use crate::wire::sentence::sentences;
@@ -54,7 +54,7 @@ fn explanation(dataset: &Dataset, derived: &Derived, mention: &Mention) -> Strin
         read.tilt(Some(&range), &Context { own, ..*context }) * 10 / UNIT
     };
     let total = tenths(sentence);
-    let mut words = Words::default();
+    let mut words = TextWords::default();
     words.read(sentence);
     // Keyed by word, as a word may occur twice in the sentence.
     let mut by_word: BTreeMap<&str, i32> = BTreeMap::new();

@@ -9,7 +9,7 @@
 use std::collections::HashMap;
 
 use super::evidence::share;
-use super::text::{Words, key};
+use super::text::{TextWords, key};
 use super::text_model::UNIT;
 use crate::model::Review;
 use crate::wire::sentence::sentences;
@@ -71,7 +71,7 @@ impl OwnStars {
         if low + high < REVIEWS_MIN || low.min(high) < SIDE_MIN {
             return None;
         }
-        let mut words = Words::default();
+        let mut words = TextWords::default();
         // Grams are numbered in the order of their first occurrence.
         let mut numbers: HashMap<u64, u32> = HashMap::new();
         let mut counts: Vec<[u32; 2]> = Vec::new();
@@ -115,7 +115,7 @@ impl OwnStars {
     }
 
     /// Adds up the weights of the grams of `words`, in the model that was trained without `row`.
-    pub(super) fn sum(&self, row: usize, words: &Words) -> OwnSum {
+    pub(super) fn sum(&self, row: usize, words: &TextWords) -> OwnSum {
         let mut sum = OwnSum::default();
         for key in grams(words) {
             if let Some(gram) = self.grams.get(&key) {
@@ -139,7 +139,7 @@ impl OwnStars {
 }
 
 /// Returns the keys of all words and emoji, and of all pairs of neighbours.
-fn grams(words: &Words) -> Vec<u64> {
+fn grams(words: &TextWords) -> Vec<u64> {
     let mut grams = Vec::new();
     let mut before: Option<u64> = None;
     for item in &words.items {

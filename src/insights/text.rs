@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 /// The words and marks of one sentence; buffers are reused from one sentence to the next.
 #[derive(Debug, Default)]
-pub(super) struct Words {
+pub(super) struct TextWords {
     lower: String,
     /// In the order of the sentence.
     pub(super) items: Vec<Item>,
@@ -44,7 +44,7 @@ impl Item {
     }
 }
 
-impl Words {
+impl TextWords {
     /// Parses `sentence`, at most its first [`ITEMS_MAX`] words and marks.
     pub(super) fn read(&mut self, sentence: &str) {
         self.lower.clear();
@@ -194,7 +194,7 @@ mod tests {
 
     #[test]
     fn words_marks_and_clauses() {
-        let mut words = Words::default();
+        let mut words = TextWords::default();
         words.read("The fee wasn’t low, 24 letters—but Zoë's well-made will…");
         let lower: Vec<&str> = words.items.iter().map(|item| words.lower(item)).collect();
         let expected = "the fee wasn't low , 0 letters — but zoë's well-made will …";

@@ -13,7 +13,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::text::{Item, Words};
+use super::text::{Item, TextWords};
 
 /// Log-odds for negative, neutral and positive, in [`UNIT`]s.
 pub type Weights = [i32; 3];
@@ -37,7 +37,7 @@ pub(super) const BYTES: &[u8] = include_bytes!("text_model.bin");
 /// A sentence in which mentions are classified.
 #[derive(Debug, Default)]
 pub struct Sentence {
-    pub(super) words: Words,
+    pub(super) words: TextWords,
     /// The sums of the sentence as a whole, once they have been needed.
     pub(super) whole: OnceCell<Weights>,
 }

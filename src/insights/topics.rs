@@ -13,8 +13,8 @@ use whatlang::Lang;
 
 use super::aspect::Phrases;
 use super::language::{is_function_word, lists};
-use super::text::{Item, Words};
-use crate::model::insights::{Polarity, Topic};
+use super::text::{Item, TextWords};
+use crate::model::insights::{InsightsTopic, Polarity};
 use crate::model::{Dataset, Review};
 
 /// The uses of a phrase.
@@ -54,7 +54,7 @@ impl Count {
 pub(super) type Counts = HashMap<(Lang, String), Count>;
 
 /// Counts the phrases of a sentence of the review of `row`.
-pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, words: &Words) {
+pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, words: &TextWords) {
     let (items, Some(group)) = (&words.items, group(review)) else {
         return;
     };
@@ -105,14 +105,14 @@ pub(super) fn topics<'p>(
     dataset: &Dataset,
     counts: &Counts,
     listed: impl Fn(Lang) -> &'p Phrases,
-) -> Vec<Topic> {
+) -> Vec<InsightsTopic> {
     let mut totals = [0; 2];
     let with_text = dataset.reviews.iter().filter(|one| !one.text.is_empty());
     for group in with_text.filter_map(group) {
         totals[group] += 1;
     }
     let names = names(dataset, counts);
-    let mut known = Words::default();
+    let mut known = TextWords::default();
     let mut weighed: Vec<(i64, &str, Lang, &Count)> = Vec::new();
     for ((lang, phrase), count) in counts {
         let weight = weight(count.groups, totals);
@@ -139,7 +139,7 @@ pub(super) fn topics<'p>(
         let words = phrase.split(' ').count();
         (Reverse(weight.abs()), Reverse(words), *phrase, *lang as u8)
     });
-    let mut topics: [Vec<Topic>; 2] = Default::default();
+    let mut topics: [Vec<InsightsTopic>; 2] = Default::default();
     for (weight, phrase, _, count) in weighed {
         let (told, polarity) = match weight > 0 {
             true => (&mut topics[0], Polarity::Positive),
@@ -148,7 +148,7 @@ pub(super) fn topics<'p>(
         let is_new = told.iter().all(|one| !overlaps(&one.phrase, phrase));
         if is_new && told.len() < TOPICS_MAX {
             let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
-            told.push(Topic {
+            told.push(InsightsTopic {
                 phrase: phrase.to_owned(),
                 polarity,
                 five_star_count: count.groups[0].into(),

@@ -72,6 +72,8 @@ pub use merge::{
     Merge, Note, PhotoCounts, PhotoFiles, PhotoTable, PruneError, Report, ReviewSample,
     StoredFileError, VerifiedAs, new_file,
 };
-pub use record::{Field, Found, MappedField, Mapping, ReadError, Record, Refusal, parse_mapping};
+pub use record::{
+    Field, MappedField, Mapping, ReadError, Record, RecordResult, Refusal, parse_mapping,
+};
 pub use source::{ImportSource, Options, SourceReport, Vouched};
 pub use status::{PublishedIf, StatusOptions, parse_published_if};

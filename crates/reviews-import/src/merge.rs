@@ -15,8 +15,8 @@ use thiserror::Error;
 
 use super::identity::{of_about, of_content, undated_hash};
 use super::normalise::{Candidate, RecordError, known_id, normalise, unusable};
-use super::record::{Field, Found, Record, Refusal};
-use super::review::StoredReview;
+use super::record::{Field, Record, RecordResult, Refusal};
+use super::review::ReviewObject;
 use super::source::{ImportSource, Vouched};
 use super::text::normal;
 use reviewd_data::model::{Business, DatePrecision};
@@ -109,7 +109,7 @@ struct Version<'f> {
 }
 
 impl<'f> Version<'f> {
-    fn new(json: impl Into<Cow<'f, str>>, date: Date, review: &StoredReview) -> Version<'f> {
+    fn new(json: impl Into<Cow<'f, str>>, date: Date, review: &ReviewObject) -> Version<'f> {
         Version {
             json: json.into(),
             date,
@@ -147,14 +147,14 @@ impl<'f> Slot<'f> {
         fresh.or(self.kept.as_ref())
     }
 
-    fn stored(&self) -> Option<StoredReview> {
-        StoredReview::parse(&self.kept.as_ref()?.json)
+    fn stored(&self) -> Option<ReviewObject> {
+        ReviewObject::parse(&self.kept.as_ref()?.json)
     }
 
     /// The new or changed review of this import.
-    fn arrived_review(&self) -> Option<StoredReview> {
+    fn arrived_review(&self) -> Option<ReviewObject> {
         let fresh = self.arrived.as_ref()?.fresh.as_ref()?;
-        StoredReview::parse(&fresh.json)
+        ReviewObject::parse(&fresh.json)
     }
 }
 
@@ -170,7 +170,7 @@ impl<'f> Merge<'f> {
         };
         let reviews = merge.parts.remove("reviews").map_or("[]", RawValue::get);
         for json in serde_json::from_str::<Vec<&RawValue>>(reviews)? {
-            let review = StoredReview::parse(json.get()).ok_or(StoredFileError::Review)?;
+            let review = ReviewObject::parse(json.get()).ok_or(StoredFileError::Review)?;
             let date = review.date().ok_or(StoredFileError::Review)?;
             let id = review.text("id").to_owned();
             if let Some(hash) = undated_hash(&id) {
@@ -216,7 +216,7 @@ impl<'f> Merge<'f> {
     }
 
     /// Adds a record or a refusal of the source that was begun last.
-    pub fn take(&mut self, found: Found, source: &ImportSource<'_>) {
+    pub fn take(&mut self, found: RecordResult, source: &ImportSource<'_>) {
         let at = self.sources.len() - 1;
         let record = match found {
             Ok(record) => record,
@@ -447,8 +447,8 @@ pub fn new_file(name: &str, kind: &str, url: &str, updated_at: Timestamp) -> Str
 
 /// Checks that a review exported from a reviewd is the review that has its id here.
 fn check_same_review(
-    says: &StoredReview,
-    stored: Option<&StoredReview>,
+    says: &ReviewObject,
+    stored: Option<&ReviewObject>,
 ) -> Result<(), RecordError> {
     let Some(stored) = stored else {
         return Ok(());
@@ -469,9 +469,9 @@ fn check_same_review(
 /// Keeps the stored date of a review if the source's is not more exact: an approximate date is another one in each export.
 /// Returns the date.
 fn keep_date(
-    says: &mut StoredReview,
+    says: &mut ReviewObject,
     candidate: &Candidate,
-    stored: Option<&StoredReview>,
+    stored: Option<&ReviewObject>,
 ) -> Date {
     let Some(precision) = candidate.precision else {
         return candidate.date;

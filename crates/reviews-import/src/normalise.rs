@@ -11,7 +11,7 @@ use super::media::media;
 use super::rating::{RatingError, Scale, Stars};
 use super::record::{Field, Record};
 use super::relative::Approximate;
-use super::review::StoredReview;
+use super::review::ReviewObject;
 use super::source::ImportSource;
 use super::text::{is_listed, normal};
 use super::{date, identity, rating, relative, text};
@@ -108,7 +108,7 @@ pub(super) struct Candidate {
     /// When the source last changed the review, in seconds since 1970; `None` if unknown.
     pub(super) updated: Option<i64>,
     /// The keys that the source has; the others keep the values of the stored review.
-    pub(super) says: StoredReview,
+    pub(super) says: ReviewObject,
 }
 
 /// Checks and cleans the values of one record. The error names everything that is wrong with it.
@@ -215,8 +215,8 @@ impl Values {
         is_hidden: bool,
         record: &Record,
         source: &ImportSource<'_>,
-    ) -> StoredReview {
-        let mut says = StoredReview(record.extra.clone());
+    ) -> ReviewObject {
+        let mut says = ReviewObject(record.extra.clone());
         says.set("id", id);
         if !record.is_ours {
             // Without a value for `verified`, a stored verification stays. The operator's own tables are no verifier.
@@ -278,7 +278,7 @@ fn is_invented(record: &Record) -> bool {
 }
 
 /// Lets the decoder of `reviews.json` check the keys that only exports of reviewd have.
-fn check_extra(says: &StoredReview) -> Result<(), RecordError> {
+fn check_extra(says: &ReviewObject) -> Result<(), RecordError> {
     let problems = check_review(&says.clone().over(None).render());
     let Some(problem) = problems.kept.first() else {
         return Ok(());

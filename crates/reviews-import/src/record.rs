@@ -174,7 +174,7 @@ impl Record {
 }
 
 /// The result of a reader: a record, or why it is refused.
-pub type Found = Result<Record, Refusal>;
+pub type RecordResult = Result<Record, Refusal>;
 
 /// A part of a source that is not a valid record.
 #[derive(Clone, Debug)]

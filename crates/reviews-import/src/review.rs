@@ -8,12 +8,12 @@ use reviewd_wire::date::{Date, parse_date};
 
 /// A review of the file, or the keys of a review that a source has.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct StoredReview(pub(super) Map<String, Value>);
+pub(super) struct ReviewObject(pub(super) Map<String, Value>);
 
-impl StoredReview {
+impl ReviewObject {
     /// Parses a review of a file that has passed the check; `None` if it is invalid.
-    pub(super) fn parse(json: &str) -> Option<StoredReview> {
-        let mut review = StoredReview(serde_json::from_str(json).ok()?);
+    pub(super) fn parse(json: &str) -> Option<ReviewObject> {
+        let mut review = ReviewObject(serde_json::from_str(json).ok()?);
         review.date()?;
         // The check accepts 5.0 as 5.
         let stars = review.0.get("rating")?.as_f64()? as u64;
@@ -72,14 +72,14 @@ impl StoredReview {
             && !self.is_verified()
             && !is_hidden
         {
-            let mut parts = StoredReview(std::mem::take(&mut self.0));
+            let mut parts = ReviewObject(std::mem::take(&mut self.0));
             parts.set("verification", account);
             *self = parts.over(None);
         }
     }
 
     /// Merges this into a stored review: missing keys keep their stored values, or are empty without a stored review.
-    pub(super) fn over(mut self, stored: Option<&StoredReview>) -> StoredReview {
+    pub(super) fn over(mut self, stored: Option<&ReviewObject>) -> ReviewObject {
         let mut whole = Map::new();
         let required = KEYS_REQUIRED.split(' ').map(|key| (key, true));
         let optional = KEYS_OPTIONAL.split(' ').map(|key| (key, false));
@@ -94,7 +94,7 @@ impl StoredReview {
                 whole.insert(key.to_owned(), value);
             }
         }
-        StoredReview(whole)
+        ReviewObject(whole)
     }
 
     /// Renders the review with one key per line, for people to edit; the keys are in the order of the file.

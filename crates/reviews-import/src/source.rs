@@ -13,7 +13,7 @@ use super::formats::{Form, SourceFormat, detect, formats, is_usual};
 use super::javascript;
 use super::json::{ListRules, extra, find};
 use super::markup::{MarkedUp, is_page, read_page, read_xml};
-use super::record::{Field, Found, Mapping, ReadError, Record, Refusal};
+use super::record::{Field, Mapping, ReadError, Record, RecordResult, Refusal};
 use super::shape::{COLUMNS_MAX, Shape};
 use super::status::StatusOptions;
 use super::text::normal;
@@ -479,7 +479,7 @@ impl<'i> ImportSource<'i> {
     }
 
     /// Returns the records in their order. An error of the source is the last item.
-    pub fn records(&self) -> Box<dyn Iterator<Item = Result<Found, ReadError>> + '_> {
+    pub fn records(&self) -> Box<dyn Iterator<Item = Result<RecordResult, ReadError>> + '_> {
         let mut number = 0;
         match self.entries() {
             Ok(found) => Box::new(found.entries.map(move |entry| {
@@ -491,7 +491,7 @@ impl<'i> ImportSource<'i> {
     }
 
     /// Makes a record of the object with this number, from 1.
-    fn read_object(&self, object: SourceObject, number: u64) -> Found {
+    fn read_object(&self, object: SourceObject, number: u64) -> RecordResult {
         let line = object.line;
         let record = object.value.and_then(|value| self.record(&value, line));
         match record {

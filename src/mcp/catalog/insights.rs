@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::insights::{Aspect, Insights, Topic};
+use crate::model::insights::{Aspect, Insights, InsightsTopic};
 
 /// The sections of the insights that clients can request by name.
 pub(crate) const SECTIONS: [&str; 8] = [
@@ -25,7 +25,7 @@ pub(super) fn summary(insights: &Insights, summary_by: &str) -> Value {
             "score": aspect.score,
         })
     };
-    let topic = |topic: &Topic| json!({"phrase": topic.phrase, "polarity": topic.polarity});
+    let topic = |topic: &InsightsTopic| json!({"phrase": topic.phrase, "polarity": topic.polarity});
     json!({
         "review_count": insights.review_count,
         "date_range": insights.date_range,

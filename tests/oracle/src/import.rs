@@ -8,7 +8,7 @@ use super::dataset::NOW;
 use reviewd::dataset::{Files, decode};
 use reviewd::wire::date::{Date, Timestamp};
 use reviews_import::date::{Order, parse};
-use reviews_import::{Found, ImportSource, Merge, Options, named, new_file};
+use reviews_import::{ImportSource, Merge, Options, RecordResult, named, new_file};
 use serde_json::json;
 
 /// Checks the import of a table whose encoding and columns are detected.
@@ -104,7 +104,7 @@ fn check_reason(line: u64, reason: &str) {
 fn merged<'f>(
     file: &str,
     source: &ImportSource<'_>,
-    records: impl Iterator<Item = &'f Found>,
+    records: impl Iterator<Item = &'f RecordResult>,
 ) -> String {
     let mut merge = Merge::new(file).expect("the file was checked");
     merge.begin(source);

@@ -243,7 +243,7 @@ fn add_services(services: &mut Vec<Concept>, business: &Business) {
 /// Entries of one kind, such as all people, with everything that finds them.
 #[derive(Clone, Debug, Default)]
 pub struct Names {
-    entries: Vec<Entry>,
+    entries: Vec<NameEntry>,
     /// Sorted by the folded text, then by kind, then by entry.
     spellings: Vec<Spelling>,
     /// The numbers of the spellings that contain a word, by entry; only names, aliases and phrases.
@@ -254,7 +254,7 @@ pub struct Names {
 
 /// A person, service, aspect or other entry.
 #[derive(Clone, Debug)]
-struct Entry {
+struct NameEntry {
     /// The name or id as it is published.
     name: Box<str>,
     /// The titles of a person, in all names that have some: folded, each followed by a blank.
@@ -542,7 +542,7 @@ impl NamesBuilder {
     /// Adds an entry with its published name or id, and returns its number.
     pub fn add_entry(&mut self, name: &str) -> u32 {
         let entry = self.names.entries.len() as u32;
-        self.names.entries.push(Entry {
+        self.names.entries.push(NameEntry {
             name: name.into(),
             titles: String::new(),
         });

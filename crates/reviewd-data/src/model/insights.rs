@@ -56,7 +56,7 @@ pub struct Insights {
     #[serde(deserialize_with = "or_default")]
     pub entities: Entities,
     #[serde(deserialize_with = "valid_entries")]
-    pub topics: Vec<Topic>,
+    pub topics: Vec<InsightsTopic>,
     #[serde(deserialize_with = "or_default")]
     pub temporal: Temporal,
     /// Insights of single reviews, by id; `None` once the document is serialized, as this is its largest part.
@@ -250,7 +250,7 @@ pub struct Entity {
 
 /// A phrase that is typical of reviews of five stars, or of reviews of at most three.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Topic {
+pub struct InsightsTopic {
     pub phrase: String,
     pub polarity: Polarity,
     pub five_star_count: u64,

@@ -6,7 +6,7 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{Merge, Note};
 use crate::formats::ANONYMOUS;
-use crate::review::StoredReview;
+use crate::review::ReviewObject;
 use crate::text::normal;
 
 impl Merge<'_> {
@@ -42,7 +42,7 @@ impl Merge<'_> {
         let mut notes = Vec::new();
         for (id, arrived) in added {
             let fresh = arrived.fresh.as_ref();
-            let Some(review) = fresh.and_then(|fresh| StoredReview::parse(&fresh.json)) else {
+            let Some(review) = fresh.and_then(|fresh| ReviewObject::parse(&fresh.json)) else {
                 continue;
             };
             let platform = review.platform();
@@ -81,7 +81,7 @@ struct DuplicateKey {
     what: &'static str,
 }
 
-fn keys(review: &StoredReview) -> Vec<DuplicateKey> {
+fn keys(review: &ReviewObject) -> Vec<DuplicateKey> {
     let author = normal(review.text("author"));
     let words = normal(review.text("text"));
     let mut keys = Vec::new();

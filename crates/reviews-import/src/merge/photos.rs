@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{Merge, Slot, Version};
-use crate::review::StoredReview;
+use crate::review::ReviewObject;
 use reviewd_data::model::{MEDIA_PATH, photo_digest};
 
 /// The files of a fetched picture: the SHA-256 of each in hexadecimal digits.
@@ -39,7 +39,7 @@ impl Merge<'_> {
             }
             let review = slot
                 .version()
-                .and_then(|version| StoredReview::parse(&version.json));
+                .and_then(|version| ReviewObject::parse(&version.json));
             if let Some(review) = review {
                 add_urls(&review, &mut urls);
             }
@@ -54,7 +54,7 @@ impl Merge<'_> {
         let mut changed = 0;
         for slot in self.slots.values_mut() {
             let version = slot.version();
-            let Some(review) = version.and_then(|version| StoredReview::parse(&version.json))
+            let Some(review) = version.and_then(|version| ReviewObject::parse(&version.json))
             else {
                 continue;
             };
@@ -96,7 +96,7 @@ impl Merge<'_> {
     }
 }
 
-impl StoredReview {
+impl ReviewObject {
     /// Replaces the addresses of pictures in the table by the paths of their files.
     pub(super) fn use_photos(&mut self, photos: &PhotoTable) {
         if let Some(files) = photos.get(self.text("author_avatar_url")) {
@@ -118,7 +118,7 @@ impl StoredReview {
     }
 
     /// Keeps the stored picture of the author if the source has another address of it, which was not fetched.
-    pub(super) fn keep_avatar(&mut self, stored: Option<&StoredReview>) {
+    pub(super) fn keep_avatar(&mut self, stored: Option<&ReviewObject>) {
         let Some(stored) = stored.map(|stored| stored.text("author_avatar_url")) else {
             return;
         };
@@ -141,7 +141,7 @@ fn is_hidden(slot: &Slot<'_>) -> bool {
     }
 }
 
-fn add_urls(review: &StoredReview, urls: &mut Vec<String>) {
+fn add_urls(review: &ReviewObject, urls: &mut Vec<String>) {
     let avatar = review.text("author_avatar_url");
     if avatar.starts_with("https://") {
         urls.push(avatar.to_owned());

@@ -7,7 +7,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use super::Merge;
-use crate::review::StoredReview;
+use crate::review::ReviewObject;
 use crate::source::SourceReport;
 use reviewd_wire::date::Date;
 
@@ -270,7 +270,7 @@ impl Merge<'_> {
 struct SampleCandidate<'m> {
     id: &'m str,
     date: Date,
-    review: StoredReview,
+    review: ReviewObject,
     is_hidden: bool,
 }
 

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 use super::{Merge, Slot, of_about, of_content};
-use crate::review::StoredReview;
+use crate::review::ReviewObject;
 use crate::text::normal;
 
 impl Merge<'_> {
@@ -70,7 +70,7 @@ impl Merge<'_> {
 
 /// Identifies the content of a review; `None` without a text.
 fn content(slot: &Slot<'_>) -> Option<u64> {
-    let review = StoredReview::parse(&slot.version()?.json)?;
+    let review = ReviewObject::parse(&slot.version()?.json)?;
     let text = normal(review.text("text"));
     if text.is_empty() {
         return None;

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Merge, Slot, Version};
-use crate::review::StoredReview;
+use crate::review::ReviewObject;
 use crate::text::normal;
 use reviewd_data::model::METHOD_ACCOUNT;
 
@@ -40,7 +40,7 @@ impl Merge<'_> {
             VerifiedAs::Platform { by, method } => json!({"by": by, "method": method}),
             VerifiedAs::Account(by) => json!({"by": by, "method": METHOD_ACCOUNT}),
         };
-        let mut says = StoredReview::default();
+        let mut says = ReviewObject::default();
         says.set("verified", is_verified);
         says.set("verification", verification);
         let review = says.over(Some(&stored));

@@ -75,7 +75,7 @@ fn build_tree(
     if is_large || arena.bytes.len() > (u32::MAX - GRAM_BYTES_MAX) as usize {
         return None;
     }
-    let shared = Shared {
+    let shared = BuildState {
         bytes_max: options.memory_bytes,
         is_over: AtomicBool::new(false),
         cancelled,
@@ -106,7 +106,7 @@ fn build_tree(
 }
 
 /// State shared by the threads that build a tree.
-struct Shared<'c> {
+struct BuildState<'c> {
     bytes_max: u64,
     is_over: AtomicBool,
     cancelled: &'c (dyn Fn() -> bool + Sync),
@@ -123,7 +123,7 @@ struct State {
     by_hash: HashMap<u64, Vec<u32>>,
 }
 
-impl Shared<'_> {
+impl BuildState<'_> {
     fn state(&self) -> MutexGuard<'_, State> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -194,7 +194,7 @@ fn grow_batch(
     arena: &Arena,
     units: &[Unit],
     tuning: Tuning,
-    shared: &Shared<'_>,
+    shared: &BuildState<'_>,
     [suffixes, spare]: &mut [Vec<SuffixPos>; 2],
 ) {
     let keep_bitmap = |words: &[u64]| shared.keep_bitmap(words);
@@ -270,7 +270,7 @@ fn collect(arena: &Arena, units: &[Unit], suffixes: &mut Vec<SuffixPos>) {
 }
 
 /// Takes the tree out of `shared`, and adds a parent node for the units of each first byte, and the root above these.
-fn join_units(arena: &Arena, tuning: Tuning, shared: &Shared<'_>) -> Tree {
+fn join_units(arena: &Arena, tuning: Tuning, shared: &BuildState<'_>) -> Tree {
     let keep_bitmap = |words: &[u64]| shared.keep_bitmap(words);
     let mut grower = Grower::new(&arena.bytes, words_for(arena.rows()), tuning, &keep_bitmap);
     let mut units = {
