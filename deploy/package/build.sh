@@ -17,7 +17,7 @@ name=reviewd-$version-$target
 out=$PWD/target/package
 stage=$out/stage
 rm -rf "$out"
-mkdir -p "$stage/bin" "$stage/man" "$stage/completions"
+mkdir -p "$stage/bin"
 
 # The date of the commit, so that the same commit gives the same bytes.
 SOURCE_DATE_EPOCH=${SOURCE_DATE_EPOCH:-$(git log -1 --format=%ct 2>/dev/null || date +%s)}
@@ -48,12 +48,8 @@ objcopy --only-keep-debug "$built" "$out/$name.debug"
 strip --strip-all -o "$stage/bin/reviewd" "$built"
 (cd "$out" && objcopy --add-gnu-debuglink="$name.debug" stage/bin/reviewd)
 
-program=$stage/bin/reviewd
-"$program" man >"$stage/man/reviewd.1"
-for command in $("$program" --help | awk '/^Commands:/ { on = 1; next } /^$/ { on = 0 } on && /^  [a-z]/ { print $1 }'); do
-    "$program" man "$command" >"$stage/man/reviewd-$command.1"
-done
-for shell in bash zsh fish; do "$program" completions "$shell" >"$stage/completions/reviewd.$shell"; done
+# For this machine, also if the package is for another.
+env -u RUSTFLAGS cargo run --quiet --locked --example manual -- "$stage"
 cp README.md CHANGELOG.md LICENSE-MIT LICENSE-APACHE "$stage/"
 cp -r LICENSES deploy/systemd "$stage/"
 

@@ -2,6 +2,7 @@
 
 mod check;
 mod config;
+mod config_list;
 mod exit;
 mod export;
 #[cfg(feature = "import")]
@@ -15,7 +16,6 @@ mod import;
 #[cfg(feature = "import")]
 mod init;
 mod insights;
-mod manual;
 mod mcp;
 mod notify;
 #[cfg(feature = "import")]
@@ -38,7 +38,6 @@ use std::process::ExitCode;
 use clap::builder::BoolishValueParser;
 use clap::error::ErrorKind;
 use clap::{ArgAction, ArgMatches, CommandFactory, FromArgMatches, Parser, Subcommand};
-use clap_complete::Shell;
 use url::Url;
 
 use crate::platform;
@@ -104,25 +103,13 @@ enum Command {
     Insights(insights::InsightsArgs),
     /// Print every setting of `serve` with its value and origin: flag, environment or default
     #[command(after_help = "The flags are those of `serve`; secrets are not shown.")]
-    Config(Box<manual::ConfigArgs>),
+    Config(Box<config_list::ConfigArgs>),
     /// Ask a running service whether it is healthy: status 200 to 299
     #[command(after_help = "The certificate is verified, except that of a loopback address.")]
     Healthcheck {
         /// Address to request, such as https://reviews.example/readyz
         #[arg(value_name = "URL", default_value = "http://127.0.0.1:8080/healthz", value_parser = parse_http_url)]
         url: Url,
-    },
-    /// Print shell completions
-    #[command(after_help = "Example: reviewd completions bash > /etc/bash_completion.d/reviewd")]
-    Completions {
-        /// The shell
-        shell: Shell,
-    },
-    /// Print a manual page
-    #[command(after_help = "Example: reviewd man serve | man -l -")]
-    Man {
-        /// The command to describe, such as `serve` [default: the program]
-        command: Option<String>,
     },
 }
 
@@ -284,10 +271,8 @@ pub fn run() -> ExitCode {
         Command::Export(args) => export::run(&args),
         Command::Insights(args) => insights::run(&args),
         Command::Mcp(args) => mcp::run(&args),
-        Command::Config(args) => manual::settings(&args, &matches),
+        Command::Config(args) => config_list::settings(&args, &matches),
         Command::Healthcheck { url } => healthcheck::run(&url),
-        Command::Completions { shell } => manual::completions(shell),
-        Command::Man { command } => manual::man(command.as_deref()),
     };
     match ended {
         Ok(()) => ExitCode::SUCCESS,
@@ -298,7 +283,8 @@ pub fn run() -> ExitCode {
     }
 }
 
-/// Returns clap's definition of the command line, for tests, manuals and completions.
+/// Returns clap's definition of the command line: tests read it, and `examples/manual` makes the manual pages and the shell
+/// completions from it.
 #[must_use]
 pub fn command() -> clap::Command {
     with_variables(|_| true)

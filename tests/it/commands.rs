@@ -1,4 +1,4 @@
-//! The commands for operators: healthcheck, config, completions, man, insights.
+//! The commands for operators: healthcheck, config, export, insights.
 
 use crate::support::program::{Ended, command, run};
 use crate::support::{Program, service};
@@ -43,19 +43,6 @@ fn config_lists_each_setting_with_its_origin() {
     let table = run(&["config"]).with(0);
     assert_eq!(table.lines().count(), settings.len());
     run(&["config", "--threads", "0"]).with(64);
-}
-
-#[test]
-fn completions_and_manual_pages_are_generated() {
-    for (arguments, parts) in [
-        ("completions bash", ["--admin-listen", "healthcheck"]),
-        ("man", [".TH reviewd 1", "Exit status"]),
-        ("man serve", ["REVIEWD_ADMIN_LISTEN", "SIGHUP"]),
-    ] {
-        let arguments: Vec<&str> = arguments.split(' ').collect();
-        let text = run(&arguments).with(0);
-        assert!(parts.iter().all(|part| text.contains(part)), "{text}");
-    }
 }
 
 #[test]

@@ -75,8 +75,7 @@ fn unknown_flags_and_commands_are_64_with_the_nearest_that_exist() {
         (&["--lisen", "x"][..], "'--listen'"),
         (&["serv"], "'serve'"),
         (&["serve", "--threads", "-1"], "--threads"),
-        (&["man", "nothing"], "nothing"),
-        (&["completions"], "<SHELL>"),
+        (&["import"], "<FILE>"),
     ] {
         let said = run(arguments).with(64);
         assert!(said.contains(part), "{said}");

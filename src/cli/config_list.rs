@@ -1,38 +1,12 @@
-//! `reviewd config`, `completions` and `man`: output generated from the definition of the command line.
+//! `reviewd config`: every setting of `serve`, read from the definition of the command line.
 
 use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Args};
-use clap_complete::Shell;
 use serde::Serialize;
 
 use super::command;
 use super::config::ServeArgs;
-use super::exit::{Failure, Status, print};
-
-/// Prints a script that completes flags and commands.
-pub(super) fn completions(shell: Shell) -> Result<(), Failure> {
-    let mut script = Vec::new();
-    clap_complete::generate(shell, &mut command(), "reviewd", &mut script);
-    print(&script)
-}
-
-/// Prints the manual page of the program, or of the command `name`.
-pub(super) fn man(name: Option<&str>) -> Result<(), Failure> {
-    let mut page = command().disable_help_flag(true);
-    page.build();
-    if let Some(name) = name {
-        let Some(found) = page.find_subcommand(name).cloned() else {
-            let message = format!("there is no command `{name}`: reviewd --help lists them");
-            return Err(Failure::new(Status::Usage, message));
-        };
-        page = found;
-    }
-    let mut text = Vec::new();
-    let page = clap_mangen::Man::new(page).source(concat!("reviewd ", env!("CARGO_PKG_VERSION")));
-    let rendered = page.render(&mut text);
-    rendered.map_err(|error| Failure::new(Status::Io, error.to_string()))?;
-    print(&text)
-}
+use super::exit::{Failure, print};
 
 /// The flags of `config`: those of `serve`, and the output format.
 #[derive(Args)]
