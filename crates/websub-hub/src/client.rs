@@ -388,7 +388,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn h39_h63_challenges_are_43_permitted_characters_and_never_the_same() {
+    fn challenges_are_43_permitted_characters_and_never_the_same() {
         let one = challenge().expect("randomness");
         let is_permitted = |byte: u8| byte.is_ascii_alphanumeric() || b"_-".contains(&byte);
         assert!(one.len() == 43, "{one}");

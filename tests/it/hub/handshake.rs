@@ -23,7 +23,7 @@ fn becomes_active(answer: impl Fn(&str) -> Reply + Send + Sync + 'static) -> boo
 }
 
 #[test]
-fn h35_h38_h40_the_verification_carries_mode_topic_as_given_challenge_and_lease() {
+fn the_verification_carries_mode_topic_as_given_challenge_and_lease() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb?token=a%20b&x[]=1");
     for (number, mode) in [(1, "subscribe"), (2, "unsubscribe")] {
@@ -60,7 +60,7 @@ fn h35_h38_h40_the_verification_carries_mode_topic_as_given_challenge_and_lease(
 }
 
 #[test]
-fn h41_h42_only_a_2xx_with_exactly_the_challenge_confirms() {
+fn only_a_2xx_with_exactly_the_challenge_confirms() {
     for status in [200, 204, 299, 300, 302, 404, 410, 503] {
         let active = becomes_active(move |challenge| {
             // A 204 has no body.
@@ -116,7 +116,7 @@ fn responses_in_any_framing_confirm_but_incomplete_ones_do_not() {
 }
 
 #[test]
-fn h4_h18_h20_a_renewal_switches_secret_and_lease_and_keeps_one_subscription() {
+fn a_renewal_switches_secret_and_lease_and_keeps_one_subscription() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
     for (number, lease_s, secret) in [(1, 1_000, "one"), (2, 5_000, "two"), (3, 6_000, "")] {
@@ -139,7 +139,7 @@ fn h4_h18_h20_a_renewal_switches_secret_and_lease_and_keeps_one_subscription() {
 }
 
 #[test]
-fn h19_a_failed_verification_of_a_renewal_or_unsubscription_changes_nothing() {
+fn a_failed_verification_of_a_renewal_or_unsubscription_changes_nothing() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
     let fields = [("hub.secret", "one"), ("hub.lease_seconds", "1000")];
@@ -161,7 +161,7 @@ fn h19_a_failed_verification_of_a_renewal_or_unsubscription_changes_nothing() {
 }
 
 #[test]
-fn h44_a_lease_that_ends_ends_the_subscription_without_a_word() {
+fn a_lease_that_ends_ends_the_subscription_without_a_word() {
     let (rig, subscriber) = (Rig::start(), Subscriber::good());
     let callback = subscriber.callback("/cb");
     rig.subscribe_as(&callback, &[("hub.lease_seconds", "1")]);

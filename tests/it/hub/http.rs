@@ -41,7 +41,7 @@ fn assert_line(response: &Response, status: u16, line: &str) {
 const CALLBACK: &str = "https://127.0.0.1:8443/cb";
 
 #[test]
-fn h27_a_request_that_can_be_handled_is_answered_202() {
+fn a_request_that_can_be_handled_is_answered_202() {
     let temp = tempfile::tempdir().unwrap();
     let server = start_with(&temp, |_| {});
     assert_line(&subscribe(&server, "/feed.xml", CALLBACK), 202, "accepted");
@@ -54,7 +54,7 @@ fn h27_a_request_that_can_be_handled_is_answered_202() {
 
 /// Refusals of bodies that are not forms are tested in `bodies`.
 #[test]
-fn h29_h30_refusals_are_a_4xx_with_one_plain_line() {
+fn refusals_are_a_4xx_with_one_plain_line() {
     let temp = tempfile::tempdir().unwrap();
     let server = start_with(&temp, |_| {});
     let missing = send(
@@ -105,7 +105,7 @@ fn bounds_of_pending_requests_are_429_for_a_host_and_for_an_address() {
 }
 
 #[test]
-fn p1_h6_h47_h48_a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
+fn a_changed_dataset_comes_as_a_get_of_the_topic_would_answer() {
     let (temp, subscriber) = (tempfile::tempdir().unwrap(), Subscriber::good());
     let data = DataDir::with_reviews(3, "2026-01-01T00:00:00Z");
     let settings = rig::settings(&temp);

@@ -28,7 +28,7 @@ fn https_urls_are_taken_apart() {
 }
 
 #[test]
-fn h23_escaped_unreserved_characters_are_decoded_and_others_kept() {
+fn escaped_unreserved_characters_are_decoded_and_others_kept() {
     let given = "https://a.example/%66eed%2Exml%2f%2F?%7e=%20%2B&%2566";
     let decoded = "https://a.example/feed.xml%2f%2F?~=%20%2B&%2566";
     assert_eq!(parse(given).uri(), decoded);
@@ -108,7 +108,7 @@ fn a_callback_of_2048_bytes_is_taken_and_of_2049_refused() {
 }
 
 #[test]
-fn h24_h25_the_callbacks_own_query_is_kept_and_pairs_are_appended() {
+fn the_callbacks_own_query_is_kept_and_pairs_are_appended() {
     let pairs = [
         ("hub.mode", "subscribe"),
         ("hub.topic", "https://h/x?a=b&c"),

@@ -40,7 +40,7 @@ fn end(state: &mut Subscription, result: AttemptResult, now_ms: i64) -> Option<R
 }
 
 #[test]
-fn h44_nothing_is_due_from_the_end_of_the_lease_on() {
+fn nothing_is_due_from_the_end_of_the_lease_on() {
     assert!(active().is_due(&B, at(10_999)));
     assert!(!active().is_due(&B, at(11_000)));
     assert_eq!(active().check_end(at(10_999)), None);
@@ -53,7 +53,7 @@ fn h44_nothing_is_due_from_the_end_of_the_lease_on() {
 }
 
 #[test]
-fn h53_any_2xx_acknowledges_and_every_other_status_fails() {
+fn any_2xx_acknowledges_and_every_other_status_fails() {
     for status in 100..=599 {
         let mut state = begun(active(), B);
         let removal = end(&mut state, AttemptResult::Status(status), 3000);
@@ -67,7 +67,7 @@ fn h53_any_2xx_acknowledges_and_every_other_status_fails() {
 }
 
 #[test]
-fn h43_h45_h62_leases_are_clamped_and_only_the_default_is_jittered() {
+fn leases_are_clamped_and_only_the_default_is_jittered() {
     let leases = Leases {
         min_s: 300,
         default_s: 864_000,
