@@ -69,7 +69,23 @@ fn lines(json: &[u8]) -> String {
 #[test]
 fn the_documents_have_the_settled_shape() {
     let published = publish(&tiny(), BASE_URL);
-    insta::assert_snapshot!("reviews.json", lines(&published.reviews_json));
-    insta::assert_snapshot!("feed.json", lines(&published.feed_json));
-    insta::assert_snapshot!("feed.xml", String::from_utf8_lossy(&published.feed_xml));
+    let feed_xml = String::from_utf8_lossy(&published.feed_xml);
+    assert_golden("reviews.json", &lines(&published.reviews_json));
+    assert_golden("feed.json", &lines(&published.feed_json));
+    assert_golden("feed.xml", &feed_xml);
+}
+
+/// Compares a text with its file in `golden`, or rewrites the file if `UPDATE_GOLDEN` is set.
+fn assert_golden(name: &str, text: &str) {
+    let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/dataset/publish/golden");
+    let path = std::path::Path::new(folder).join(name);
+    let text = format!("{}\n", text.trim_end());
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        std::fs::write(&path, &text).expect(name);
+    }
+    let expected = std::fs::read_to_string(&path).expect(name);
+    assert_eq!(
+        text, expected,
+        "{name}: run with UPDATE_GOLDEN=1 if the change is meant"
+    );
 }
