@@ -140,7 +140,8 @@ mod tests {
     use proptest::prelude::*;
 
     fn both(text: &str) -> (String, String) {
-        let (mut runs, mut whole) = ("before".to_owned(), "before".to_owned());
+        let mut runs = "before".to_owned();
+        let mut whole = "before".to_owned();
         fold_into(text, &mut runs);
         fold_piece(text, &mut whole);
         (runs, whole)

@@ -92,11 +92,14 @@ pub fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
     let mut row = 0_u32;
     let mut rest = packed.iter();
     while let Some(first) = rest.next() {
-        let (mut delta, mut shift, mut last) = (u32::from(first & 0x7f), 7, first);
+        let mut delta = u32::from(first & 0x7f);
+        let mut shift = 7;
+        let mut last = first;
         while *last >= 0x80 {
             let Some(byte) = rest.next() else { return };
             delta |= u32::from(byte & 0x7f).wrapping_shl(shift);
-            (shift, last) = (shift + 7, byte);
+            shift += 7;
+            last = byte;
         }
         row = row.wrapping_add(delta);
         if !each(row) {
@@ -107,7 +110,8 @@ pub fn unpack(packed: &[u8], mut each: impl FnMut(u32) -> bool) {
 
 /// Returns the rows of `range` that are in all of `bitmaps`, ascending.
 pub fn rows_of(bitmaps: &[&[u64]], range: Range<u32>) -> impl Iterator<Item = u32> {
-    let (first, last) = ((range.start / 64) as usize, words_for(range.end));
+    let first = (range.start / 64) as usize;
+    let last = words_for(range.end);
     (first..last).flat_map(move |index| {
         bits_of(word_of(bitmaps, &range, index)).map(move |bit| index as u32 * 64 + bit)
     })
@@ -115,7 +119,8 @@ pub fn rows_of(bitmaps: &[&[u64]], range: Range<u32>) -> impl Iterator<Item = u3
 
 /// Returns the rows of `range` that are in all of `bitmaps`, descending.
 pub fn rows_of_backwards(bitmaps: &[&[u64]], range: Range<u32>) -> impl Iterator<Item = u32> {
-    let (first, last) = ((range.start / 64) as usize, words_for(range.end));
+    let first = (range.start / 64) as usize;
+    let last = words_for(range.end);
     (first..last).rev().flat_map(move |index| {
         let turned = word_of(bitmaps, &range, index).reverse_bits();
         bits_of(turned).map(move |bit| index as u32 * 64 + 63 - bit)
@@ -141,11 +146,15 @@ fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
 /// Returns the bits of word `index` of a bitmap that stand for rows of `range`.
 pub fn mask(range: &Range<u32>, index: usize) -> u64 {
     let first = index as u64 * 64;
-    let below = |row: u32| match u64::from(row).saturating_sub(first) {
+    bits_below(range.end, first) & !bits_below(range.start, first)
+}
+
+/// Returns the bits of the rows below `row` in the word whose lowest bit stands for `first`.
+fn bits_below(row: u32, first: u64) -> u64 {
+    match u64::from(row).saturating_sub(first) {
         bits @ 0..64 => (1_u64 << bits) - 1,
         _ => u64::MAX,
-    };
-    below(range.end) & !below(range.start)
+    }
 }
 
 /// Finds rows in an ascending list; the queries must be ascending too.
@@ -181,7 +190,8 @@ impl<'r> Walk<'r> {
 pub fn count_common(bitmaps: &[&[u64]]) -> u32 {
     let len = bitmaps.iter().map(|words| words.len()).min().unwrap_or(0);
     let [mut ones, mut twos, mut fours, mut block @ ..] = [[0; LANES]; 3 + 8];
-    let (mut eights, mut at) = (0, 0);
+    let mut eights = 0;
+    let mut at = 0;
     while at + 8 * LANES <= len {
         block.fill([u64::MAX; LANES]);
         for words in bitmaps {
@@ -201,8 +211,11 @@ pub fn count_common(bitmaps: &[&[u64]]) -> u32 {
         eights += count(add(&mut fours, carries[0], carries[1]));
         at += 8 * LANES;
     }
-    let common = |at| bitmaps.iter().fold(u64::MAX, |all, words| all & words[at]);
-    let rest: u32 = (at..len).map(|at| common(at).count_ones()).sum();
+    let mut rest = 0;
+    for at in at..len {
+        let common = bitmaps.iter().fold(u64::MAX, |all, words| all & words[at]);
+        rest += common.count_ones();
+    }
     eights * 8 + count(fours) * 4 + count(twos) * 2 + count(ones) + rest
 }
 

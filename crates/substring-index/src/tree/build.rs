@@ -9,6 +9,86 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// A tuning relative to the number of texts, and the size of its tree.
+struct Step {
+    /// A leaf has at most one text in this many.
+    leaf_one_in: u32,
+    /// The limit of a leaf is never below this number of texts.
+    leaf_rows_min: u32,
+    /// A gram that occurs in one text in this many has a bitmap.
+    bitmap_one_in: u32,
+    union_steps_max: u32,
+    /// Bytes of the tree for each byte of ordinary folded text, measured on 200,000 and a million texts.
+    bytes_per_text_byte: f64,
+}
+
+/// From the fastest to the smallest, which is nearly an index of bigrams and trigrams.
+const STEPS: [Step; 7] = [
+    Step {
+        leaf_one_in: 4096,
+        leaf_rows_min: 64,
+        bitmap_one_in: 32,
+        union_steps_max: 8_192,
+        bytes_per_text_byte: 5.4,
+    },
+    Step {
+        leaf_one_in: 2048,
+        leaf_rows_min: 64,
+        bitmap_one_in: 16,
+        union_steps_max: 32_768,
+        bytes_per_text_byte: 3.7,
+    },
+    Step {
+        leaf_one_in: 512,
+        leaf_rows_min: 128,
+        bitmap_one_in: 8,
+        union_steps_max: 65_536,
+        bytes_per_text_byte: 2.3,
+    },
+    Step {
+        leaf_one_in: 128,
+        leaf_rows_min: 256,
+        bitmap_one_in: 4,
+        union_steps_max: u32::MAX,
+        bytes_per_text_byte: 1.65,
+    },
+    Step {
+        leaf_one_in: 64,
+        leaf_rows_min: 256,
+        bitmap_one_in: 4,
+        union_steps_max: u32::MAX,
+        bytes_per_text_byte: 1.45,
+    },
+    Step {
+        leaf_one_in: 24,
+        leaf_rows_min: 512,
+        bitmap_one_in: 2,
+        union_steps_max: u32::MAX,
+        bytes_per_text_byte: 1.1,
+    },
+    Step {
+        leaf_one_in: 4,
+        leaf_rows_min: 512,
+        bitmap_one_in: 2,
+        union_steps_max: u32::MAX,
+        bytes_per_text_byte: 0.65,
+    },
+];
+
+/// Positions that one thread has in memory at a time, 32 bytes each: 512 MiB. A single unit may have more.
+const BATCH_SUFFIXES_MAX: usize = 1 << 24;
+
+/// Largest number of positions of one unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte,
+/// or texts that mostly repeat two bytes, have a larger unit; such texts are scanned.
+const UNIT_SUFFIXES_MAX: usize = 1 << 26;
+
+/// The positions of a gram of two bytes.
+struct Unit {
+    gram: u16,
+    /// The number of positions.
+    count: usize,
+}
+
 /// Builds the tree of `arena` with the tuning of `options`, or the finest one within its memory limit; `None` if even
 /// the coarsest is too large (texts are then scanned), or if `cancelled`.
 ///
@@ -22,43 +102,31 @@ pub fn build_within(
     if let Some(tuning) = options.tuning {
         return build_tree(arena, tuning, options, cancelled);
     }
-    let may_fit = |step: &&Step| (arena.bytes.len() as f64 * step.4) as u64 <= options.memory_bytes;
-    let steps = STEPS.iter().filter(may_fit).take_while(|_| !cancelled());
-    let mut tunings = steps.map(
-        |(leaf_one_in, leaf_rows_min, bitmap_one_in, union_steps_max, _)| Tuning {
-            leaf_rows_max: (arena.rows() / leaf_one_in).max(*leaf_rows_min),
-            bitmap_rows_min: (arena.rows() / bitmap_one_in).max(64),
-            union_steps_max: *union_steps_max,
-        },
-    );
-    tunings.find_map(|tuning| build_tree(arena, tuning, options, cancelled))
+    for step in &STEPS {
+        let bytes = (arena.bytes.len() as f64 * step.bytes_per_text_byte) as u64;
+        if bytes > options.memory_bytes {
+            continue;
+        }
+        if cancelled() {
+            return None;
+        }
+        if let Some(tree) = build_tree(arena, step.tuning(arena.rows()), options, cancelled) {
+            return Some(tree);
+        }
+    }
+    None
 }
 
-/// A tuning relative to the number of texts. Limits, each as one text in this many: rows of a leaf, with their
-/// minimum, and rows from which there is a bitmap. Then steps of a union, and the bytes of the tree for each byte of
-/// ordinary folded text, measured on 200,000 and a million texts.
-type Step = (u32, u32, u32, u32, f64);
-
-/// From the fastest to the smallest, which is nearly an index of bigrams and trigrams.
-const STEPS: [Step; 7] = [
-    (4096, 64, 32, 8192, 5.4),
-    (2048, 64, 16, 32_768, 3.7),
-    (512, 128, 8, 65_536, 2.3),
-    (128, 256, 4, u32::MAX, 1.65),
-    (64, 256, 4, u32::MAX, 1.45),
-    (24, 512, 2, u32::MAX, 1.1),
-    (4, 512, 2, u32::MAX, 0.65),
-];
-
-/// A gram of two bytes, and its number of positions.
-type Unit = (u16, usize);
-
-/// Positions that one thread has in memory at a time, 32 bytes each: 512 MiB. A single unit may have more.
-const BATCH_SUFFIXES_MAX: usize = 1 << 24;
-
-/// Largest number of positions of one unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte,
-/// or texts that mostly repeat two bytes, have a larger unit; such texts are scanned.
-const UNIT_SUFFIXES_MAX: usize = 1 << 26;
+impl Step {
+    /// Returns the tuning for this many texts.
+    fn tuning(&self, rows: u32) -> Tuning {
+        Tuning {
+            leaf_rows_max: (rows / self.leaf_one_in).max(self.leaf_rows_min),
+            bitmap_rows_min: (rows / self.bitmap_one_in).max(64),
+            union_steps_max: self.union_steps_max,
+        }
+    }
+}
 
 /// Builds the tree of `arena` with the threads and bytes of `options`; `None` if it would exceed them, if one gram of
 /// two bytes has too many positions, if the arena exceeds 32-bit positions, or if `cancelled`, which is called for each
@@ -71,7 +139,7 @@ fn build_tree(
     cancelled: &(dyn Fn() -> bool + Sync),
 ) -> Option<Tree> {
     let units = units(arena);
-    let is_large = units.iter().any(|(_, count)| *count > UNIT_SUFFIXES_MAX);
+    let is_large = units.iter().any(|unit| unit.count > UNIT_SUFFIXES_MAX);
     if is_large || arena.bytes.len() > (u32::MAX - GRAM_BYTES_MAX) as usize {
         return None;
     }
@@ -82,27 +150,39 @@ fn build_tree(
         state: Mutex::default(),
     };
     let threads = options.threads.get();
-    let total: usize = units.iter().map(|(_, count)| count).sum();
+    let total: usize = units.iter().map(|unit| unit.count).sum();
     let batch_max = (total / (threads * 4)).clamp(1 << 16, BATCH_SUFFIXES_MAX);
-    let batches = batches(&units, batch_max);
-    let next = AtomicUsize::new(0);
-    let work = || {
-        let mut memory = [Vec::new(), Vec::new()];
-        while let Some(batch) = batches.get(next.fetch_add(1, Ordering::Relaxed))
-            && !shared.is_stopped()
-        {
-            grow_batch(arena, batch, tuning, &shared, &mut memory);
-        }
+    let queue = BatchQueue {
+        batches: batches(&units, batch_max),
+        next: AtomicUsize::new(0),
     };
     std::thread::scope(|scope| {
-        for _ in 1..threads.min(batches.len()) {
+        for _ in 1..threads.min(queue.batches.len()) {
             // If a thread cannot be started, the others do its work.
-            let _ = std::thread::Builder::new().spawn_scoped(scope, work);
+            let _ = std::thread::Builder::new()
+                .spawn_scoped(scope, || grow_batches(arena, &queue, tuning, &shared));
         }
-        work();
+        grow_batches(arena, &queue, tuning, &shared);
     });
     let tree = join_units(arena, tuning, &shared);
-    (!shared.is_stopped()).then_some(tree)
+    if shared.is_stopped() {
+        None
+    } else {
+        Some(tree)
+    }
+}
+
+/// The batches, which the threads take one after the other.
+struct BatchQueue<'u> {
+    batches: Vec<&'u [Unit]>,
+    next: AtomicUsize,
+}
+
+impl<'u> BatchQueue<'u> {
+    fn take(&self) -> Option<&'u [Unit]> {
+        let number = self.next.fetch_add(1, Ordering::Relaxed);
+        self.batches.get(number).copied()
+    }
 }
 
 /// State shared by the threads that build a tree.
@@ -149,13 +229,14 @@ impl BuildState<'_> {
         });
         let mut state = self.state();
         let State { tree, by_hash, .. } = &mut *state;
-        let known = by_hash.entry(hash).or_default();
-        let is_same = |number: &&u32| *tree.bitmaps[**number as usize] == *words;
-        if let Some(number) = known.iter().find(is_same) {
-            return *number;
+        let with_hash = by_hash.entry(hash).or_default();
+        for number in &*with_hash {
+            if *tree.bitmaps[*number as usize] == *words {
+                return *number;
+            }
         }
         let number = tree.bitmaps.len() as u32;
-        known.push(number);
+        with_hash.push(number);
         tree.bitmaps.push(words.into());
         self.check(tree);
         number
@@ -168,26 +249,42 @@ fn units(arena: &Arena) -> Vec<Unit> {
     for pair in arena.bytes.windows(2) {
         counts[usize::from(u16::from_be_bytes([pair[0], pair[1]]))] += 1;
     }
-    let units = (0..=u16::MAX).zip(counts);
-    let begins = |gram: u16| gram >> 14 != 0b10 && gram >> 8 != u16::from(END);
+    let mut units = Vec::new();
+    for (gram, count) in (0..=u16::MAX).zip(counts) {
+        let is_inside_code_point = gram >> 14 == 0b10;
+        let is_after_end = gram >> 8 == u16::from(END);
+        if count > 0 && !is_inside_code_point && !is_after_end {
+            units.push(Unit { gram, count });
+        }
+    }
     units
-        .filter(|(gram, count)| *count > 0 && begins(*gram))
-        .collect()
 }
 
 /// Divides `units` into runs of at most `suffixes_max` positions, or of one unit.
 fn batches(units: &[Unit], suffixes_max: usize) -> Vec<&[Unit]> {
     let mut batches = Vec::new();
-    let (mut start, mut held) = (0, 0);
-    for (number, (_, count)) in units.iter().enumerate() {
-        if number > start && held + count > suffixes_max {
+    let mut start = 0;
+    let mut held = 0;
+    for (number, unit) in units.iter().enumerate() {
+        if number > start && held + unit.count > suffixes_max {
             batches.push(&units[start..number]);
-            (start, held) = (number, 0);
+            start = number;
+            held = 0;
         }
-        held += count;
+        held += unit.count;
     }
     batches.push(&units[start..]);
     batches
+}
+
+/// Grows the units of one batch after the other, until none is left or the build is stopped: the work of a thread.
+fn grow_batches(arena: &Arena, queue: &BatchQueue<'_>, tuning: Tuning, shared: &BuildState<'_>) {
+    let mut memory = [Vec::new(), Vec::new()];
+    while let Some(batch) = queue.take()
+        && !shared.is_stopped()
+    {
+        grow_batch(arena, batch, tuning, shared, &mut memory);
+    }
 }
 
 fn grow_batch(
@@ -202,17 +299,17 @@ fn grow_batch(
     collect(arena, units, suffixes);
     let mut rest = &mut suffixes[..];
     let mut nodes = Vec::with_capacity(units.len());
-    for (gram, count) in units {
+    for unit in units {
         if shared.is_stopped() {
             return;
         }
         let suffixes;
-        (suffixes, rest) = rest.split_at_mut(*count);
+        (suffixes, rest) = rest.split_at_mut(unit.count);
         if spare.len() < suffixes.len() {
             spare.resize(suffixes.len(), SuffixPos::default());
         }
-        nodes.push((*gram, grower.tree.nodes.len() as u32));
-        grower.grow_unit(suffixes, &mut spare[..suffixes.len()], *gram as u8);
+        nodes.push((unit.gram, grower.tree.nodes.len() as u32));
+        grower.grow_unit(suffixes, &mut spare[..suffixes.len()], unit.gram as u8);
     }
     let mut state = shared.state();
     let first = state.tree.append(&grower.tree);
@@ -230,10 +327,10 @@ fn collect(arena: &Arena, units: &[Unit], suffixes: &mut Vec<SuffixPos>) {
     let mut next = vec![OTHER; 1 << 16];
     let mut is_first = [false; 256];
     let mut total = 0;
-    for (gram, count) in units {
-        next[usize::from(*gram)] = total;
-        is_first[usize::from(gram >> 8)] = true;
-        total += count;
+    for unit in units {
+        next[usize::from(unit.gram)] = total;
+        is_first[usize::from(unit.gram >> 8)] = true;
+        total += unit.count;
     }
     if suffixes.len() < total {
         suffixes.resize(total, SuffixPos::default());
@@ -323,17 +420,18 @@ impl Tree {
         let labels = self.labels.len() as u32;
         let leaves = self.leaves.len() as u32;
         let lists = self.lists.len() as u32;
-        let moved = |node: &Node| Node {
-            labels: node.labels + labels,
-            leaves: node.leaves + leaves,
-            inner: node.inner + nodes,
-            set: match node.set {
-                Set::List(start) => Set::List(start + lists),
-                other => other,
-            },
-            ..*node
-        };
-        self.nodes.extend(part.nodes.iter().map(moved));
+        for node in &part.nodes {
+            self.nodes.push(Node {
+                labels: node.labels + labels,
+                leaves: node.leaves + leaves,
+                inner: node.inner + nodes,
+                set: match node.set {
+                    Set::List(start) => Set::List(start + lists),
+                    other => other,
+                },
+                ..*node
+            });
+        }
         self.labels.extend_from_slice(&part.labels);
         self.leaves
             .extend(part.leaves.iter().map(|start| start + lists));

@@ -19,6 +19,13 @@ pub(super) struct SuffixPos {
     pub(super) row: u32,
 }
 
+impl SuffixPos {
+    /// Returns the byte of the key at this distance from its lowest bit.
+    fn label(&self, shift: u32) -> usize {
+        (self.key >> shift & 0xff) as usize
+    }
+}
+
 /// Depth of a node in bytes, and the depth at which the keys of its positions were read.
 #[derive(Clone, Copy)]
 struct Depth {
@@ -45,6 +52,12 @@ struct Child {
     start: usize,
     end: usize,
     rows: u32,
+}
+
+impl Child {
+    fn is_leaf(&self, leaf_rows_max: u32) -> bool {
+        self.label == END || self.rows <= leaf_rows_max
+    }
 }
 
 impl<'a> Grower<'a> {
@@ -167,16 +180,18 @@ impl<'a> Grower<'a> {
     /// number of inner nodes.
     fn spread(&mut self, suffixes: &[SuffixPos], spare: &mut [SuffixPos], at: Depth) -> usize {
         let shift = 56 - 8 * (at.bytes - at.keys_from);
-        let label = |suffix: &SuffixPos| (suffix.key >> shift & 0xff) as usize;
-        let (mut counts, mut rows, mut last) = ([0_usize; 256], [0; 256], [u32::MAX; 256]);
+        let mut counts = [0_usize; 256];
+        let mut rows = [0; 256];
+        let mut last = [u32::MAX; 256];
         for suffix in suffixes {
-            let label = label(suffix);
+            let label = suffix.label(shift);
             counts[label] += 1;
             rows[label] += u32::from(last[label] != suffix.row);
             last[label] = suffix.row;
         }
         let first = self.children.len();
-        let (mut next, mut start) = ([0; 256], 0);
+        let mut next = [0; 256];
+        let mut start = 0;
         for label in 0..256 {
             let end = start + counts[label];
             next[label] = start;
@@ -191,14 +206,14 @@ impl<'a> Grower<'a> {
             start = end;
         }
         for suffix in suffixes {
-            let slot = &mut next[label(suffix)];
+            let slot = &mut next[suffix.label(shift)];
             spare[*slot] = *suffix;
             *slot += 1;
         }
-        let is_leaf = |child: &Child| child.label == END || child.rows <= self.tuning.leaf_rows_max;
+        let leaf_rows_max = self.tuning.leaf_rows_max;
         let children = &mut self.children[first..];
-        children.sort_by_key(|child| (is_leaf(child), child.label));
-        children.partition_point(|child| !is_leaf(child))
+        children.sort_by_key(|child| (child.is_leaf(leaf_rows_max), child.label));
+        children.partition_point(|child| !child.is_leaf(leaf_rows_max))
     }
 
     /// Gives `node` the children that were pushed since `first`: adds the lists of its leaves, and slots for its inner
