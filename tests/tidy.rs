@@ -4,6 +4,8 @@
 //! Every message names file and line. Code under `#[cfg(test)]`, test files and strings are not checked, and of
 //! comments only the words.
 
+#[path = "tidy/asserts.rs"]
+mod asserts;
 #[path = "tidy/circles.rs"]
 mod circles;
 #[path = "tidy/docs.rs"]
