@@ -143,13 +143,12 @@ impl AppState {
         client: impl FnOnce() -> IpAddr,
     ) -> Option<RateLimitStatus> {
         let mut network = None;
-        let request = || {
+        let status = self.rates[scope as usize].take(|| {
             let client = self.proxies.limited(client())?;
             let now = clock::instant();
             network = ipv6_network(client).map(|network| (network, now));
             Some((client, now))
-        };
-        let status = self.rates[scope as usize].take(request)?;
+        })?;
         if scope == RateLimitScope::Hub
             && !status.is_exceeded
             && let Some(of_network) = self.hub_networks.take(|| network)

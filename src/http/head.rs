@@ -156,8 +156,10 @@ impl<'r> RequestHead<'r> {
     /// the field can be request smuggling.
     pub(crate) fn is_transfer_encoding_known(&self) -> bool {
         let mut values = self.values(HeadField::TransferEncoding);
-        let is_chunked = |value: &[u8]| value.eq_ignore_ascii_case(b"chunked");
-        values.next().is_none_or(is_chunked) && values.next().is_none()
+        let is_alone = values
+            .next()
+            .is_none_or(|value| value.eq_ignore_ascii_case(b"chunked"));
+        is_alone && values.next().is_none()
     }
 }
 

@@ -106,8 +106,9 @@ impl RateLimiter {
         let set = usize::try_from(self.hash.hash_one(client)).unwrap_or(0) % SETS;
         let buckets = self.sets[set].lock();
         let mut buckets = buckets.unwrap_or_else(PoisonError::into_inner);
-        let is_known = |bucket: &Bucket| bucket.client == client && bucket.full_at > now;
-        let way = buckets.iter().position(is_known).unwrap_or_else(|| {
+        let mut counted = buckets.iter();
+        let way = counted.position(|bucket| bucket.client == client && bucket.full_at > now);
+        let way = way.unwrap_or_else(|| {
             let fullest = (0..WAYS).min_by_key(|way| buckets[*way].full_at);
             let way = fullest.unwrap_or(0);
             let full_at = now;

@@ -391,17 +391,14 @@ pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
     let next_s = quota.next.as_nanos().div_ceil(1_000_000_000).max(1);
     let window_s = WINDOW.as_secs();
     let headers = response.headers_mut();
-    let mut put = |name, value: String| {
+    let terms = format!("\"{policy}\";q={limit};w={window_s}");
+    let rest = format!("\"{policy}\";r={left};t={next_s}");
+    for (name, value) in [("ratelimit-policy", terms), ("ratelimit", rest)] {
         // The value consists of constants and numbers, so it is always valid.
         if let Ok(value) = HeaderValue::try_from(value) {
             headers.insert(HeaderName::from_static(name), value);
         }
-    };
-    put(
-        "ratelimit-policy",
-        format!("\"{policy}\";q={limit};w={window_s}"),
-    );
-    put("ratelimit", format!("\"{policy}\";r={left};t={next_s}"));
+    }
     // `/mcp` already exposes them.
     if let Some(exposed) = headers.get_mut(header::ACCESS_CONTROL_EXPOSE_HEADERS)
         && *exposed == EXPOSED
@@ -439,7 +436,12 @@ mod tests {
 
     #[test]
     fn a_client_that_waits_for_retry_after_is_admitted() {
-        let retry_after = |next| {
+        for (next, expected) in [
+            (Duration::from_nanos(1), "1"),
+            (Duration::from_secs(1), "1"),
+            (Duration::new(1, 1), "2"),
+            (Duration::new(59, 999_999_999), "60"),
+        ] {
             let mut response = Response::new(Body::default());
             let quota = RateLimitStatus {
                 policy: "test",
@@ -449,11 +451,7 @@ mod tests {
                 is_exceeded: true,
             };
             put_rate(&mut response, &quota);
-            response.headers()[header::RETRY_AFTER].clone()
-        };
-        assert_eq!(retry_after(Duration::from_nanos(1)), "1");
-        assert_eq!(retry_after(Duration::from_secs(1)), "1");
-        assert_eq!(retry_after(Duration::new(1, 1)), "2");
-        assert_eq!(retry_after(Duration::new(59, 999_999_999)), "60");
+            assert_eq!(response.headers()[header::RETRY_AFTER], expected);
+        }
     }
 }

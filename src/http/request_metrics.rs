@@ -47,11 +47,16 @@ pub(crate) struct RouteCounters {
 
 impl Default for RequestMetrics {
     fn default() -> RequestMetrics {
-        let shard = |_| Shard {
-            routes: std::array::from_fn(|_| RouteCounters::default()),
-        };
         RequestMetrics {
-            shards: (0..SHARDS).map(shard).collect(),
+            shards: (0..SHARDS).map(|_| Shard::new()).collect(),
+        }
+    }
+}
+
+impl Shard {
+    fn new() -> Shard {
+        Shard {
+            routes: std::array::from_fn(|_| RouteCounters::default()),
         }
     }
 }
@@ -111,10 +116,14 @@ mod tests {
         ] {
             traffic.record(1, status, 7, Duration::from_nanos(elapsed_ns));
         }
-        let count = |class: usize| traffic.sum(|shard| &shard.routes[1].requests[class]);
-        assert_eq!([0, 1, 2, 3].map(count), [2, 1, 1, 1]);
-        let bucket = |at: usize| traffic.sum(|shard| &shard.routes[1].buckets[at]);
-        assert_eq!([0, 1, 12, 13].map(bucket), [2, 1, 1, 1]);
+        for (class, expected) in [2, 1, 1, 1].into_iter().enumerate() {
+            let counted = traffic.sum(|shard| &shard.routes[1].requests[class]);
+            assert_eq!(counted, expected, "{class}");
+        }
+        for (bucket, expected) in [(0, 2), (1, 1), (12, 1), (13, 1)] {
+            let counted = traffic.sum(|shard| &shard.routes[1].buckets[bucket]);
+            assert_eq!(counted, expected, "{bucket}");
+        }
         let elapsed_ns = traffic.sum(|shard| &shard.routes[1].elapsed_ns);
         assert_eq!(elapsed_ns, 2_000_020_002);
         assert_eq!(traffic.sum(|shard| &shard.routes[1].bytes), 35);

@@ -114,16 +114,20 @@ impl Exchange {
             Some(error) => Err(error),
             None => found,
         };
-        let options = |allow, preflight| Reply::Options { allow, preflight };
         let error = match found {
-            Ok(None) => return Ok(options(router::ALLOW_ALL, false)),
+            Ok(None) => {
+                return Ok(Reply::Options {
+                    allow: router::ALLOW_ALL,
+                    preflight: false,
+                });
+            }
             Ok(Some(matched)) => match matched.action(head.method) {
                 Action::Write => return Err(matched.row),
                 Action::Options => {
-                    return Ok(options(
-                        matched.row.methods,
-                        head.has(HeadField::RequestMethod),
-                    ));
+                    return Ok(Reply::Options {
+                        allow: matched.row.methods,
+                        preflight: head.has(HeadField::RequestMethod),
+                    });
                 }
                 Action::Refuse => HttpError::Method(matched.row.methods),
                 Action::Read => match endpoint::read(app, served, &matched, head) {
@@ -154,9 +158,10 @@ impl Exchange {
         head: &RequestHead<'_>,
         scope: RateLimitScope,
     ) -> Option<HttpError> {
-        let logged = self.log_entry.as_ref();
-        let client = || logged.map_or_else(|| app.proxies.client_of(head), |entry| entry.client);
-        self.quota = app.take(scope, client);
+        self.quota = app.take(scope, || match &self.log_entry {
+            Some(entry) => entry.client,
+            None => app.proxies.client_of(head),
+        });
         let exceeded = self.quota.filter(|quota| quota.is_exceeded);
         exceeded.map(|quota| HttpError::Rate(quota.per_minute))
     }
@@ -314,16 +319,16 @@ async fn respond_to_body(
     let head = RequestHead::of_parts(&app.own_authority, &parts, peer.address);
     let account = app.proxies.account_of(peer, &head);
     let scope = row.scope.filter(|_| !head.is_preflight());
-    let mut exceeded = || scope.and_then(|scope| exchange.count(app, &head, scope));
     let (mut response, is_read) = match row.route {
         Route::Mcp => {
+            let exceeded = || scope.and_then(|scope| exchange.count(app, &head, scope));
             let (reply, is_read) = endpoint::mcp(app, &head, body, &account, exceeded).await;
             let (reply, share) = admit_mcp(reply, &account);
             let mut response = reply::render_mcp(reply, parts.headers);
             response.body_mut().keep(share);
             (response, is_read)
         }
-        _ => match exceeded() {
+        _ => match scope.and_then(|scope| exchange.count(app, &head, scope)) {
             Some(error) => (reply::render_error_line(&error), false),
             None => {
                 let client = app.proxies.client_of(&head);

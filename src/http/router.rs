@@ -188,10 +188,7 @@ pub(crate) fn route<'a>(parent: &str, last: &'a str) -> Option<Matched<'a>> {
     if parent == "/mcp/" && last.is_empty() {
         return route("/", "mcp");
     }
-    let is_path = |row: &RouteRow| {
-        row.path.len() == parent.len() + last.len() && row.path.strip_prefix(parent) == Some(last)
-    };
-    match ROUTES.iter().position(is_path) {
+    match ROUTES.iter().position(|row| row.is_at(parent, last)) {
         // A slash in the last segment was escaped, so it does not separate segments of a row's path.
         Some(at) if !WITH_PARAMETER.contains(&at) && !last.contains('/') => {
             Some(matched(at, ROUTES[at].route))
@@ -219,6 +216,13 @@ fn matched(at: usize, route: Route<'_>) -> Matched<'_> {
         route,
         row: &ROUTES[at],
         route_id: at + 1,
+    }
+}
+
+impl RouteRow {
+    /// Tells whether the path consists of these two parts.
+    fn is_at(&self, parent: &str, last: &str) -> bool {
+        self.path.len() == parent.len() + last.len() && self.path.strip_prefix(parent) == Some(last)
     }
 }
 
@@ -291,8 +295,7 @@ pub(crate) fn target_length(uri: &Uri) -> usize {
 fn parse_path(path: &str) -> Result<Path<'_>, TargetError> {
     let (parent, raw) = path.split_at(path.rfind('/').map_or(0, |at| at + 1));
     let mut decoded = decode(parent)?;
-    let slashes = |text: &str| text.matches('/').count();
-    if matches!(decoded, Cow::Owned(_)) && slashes(&decoded) != slashes(parent) {
+    if matches!(decoded, Cow::Owned(_)) && count_slashes(&decoded) != count_slashes(parent) {
         decoded = Cow::Borrowed("");
     }
     Ok(Path {
@@ -300,6 +303,10 @@ fn parse_path(path: &str) -> Result<Path<'_>, TargetError> {
         raw,
         last: decode(raw),
     })
+}
+
+fn count_slashes(text: &str) -> usize {
+    text.matches('/').count()
 }
 
 fn decode(text: &str) -> Result<Cow<'_, str>, TargetError> {

@@ -174,7 +174,6 @@ impl StoredDocument {
         resource: Arc<Resource>,
         base_url: &str,
     ) -> Result<StoredDocument, SettingsError> {
-        let etag = |coding| shared(resource.etag.with_coding(coding).as_bytes());
         let version = match row.by_query {
             ByQuery::Version => Some(format!("v={}", resource.version())),
             ByQuery::Nothing | ByQuery::Theme | ByQuery::Feed(_) | ByQuery::Page(_) => None,
@@ -184,9 +183,9 @@ impl StoredDocument {
             media_type: HeaderValue::from_static(resource.media_type),
             link: link.map(|link| shared(link.as_bytes())).transpose()?,
             etags: [
-                etag(Coding::Identity)?,
-                etag(Coding::Gzip)?,
-                etag(Coding::Brotli)?,
+                etag_value(&resource, Coding::Identity)?,
+                etag_value(&resource, Coding::Gzip)?,
+                etag_value(&resource, Coding::Brotli)?,
             ],
             version,
             resource,
@@ -219,6 +218,10 @@ impl StoredDocument {
             },
         }
     }
+}
+
+fn etag_value(resource: &Resource, coding: Coding) -> Result<HeaderValue, SettingsError> {
+    shared(resource.etag.with_coding(coding).as_bytes())
 }
 
 /// Creates a header value whose clones only increment a reference count.

@@ -105,6 +105,42 @@ struct DerivedInsights {
     is_carried: bool,
 }
 
+/// The documents that come directly from a dataset.
+struct Documents {
+    reviews: Arc<Resource>,
+    feed_json: Arc<Resource>,
+    feed_xml: Arc<Resource>,
+    /// Where each review begins in the first of them, and one more.
+    offsets: Vec<u64>,
+    since: SinceTable,
+}
+
+impl Documents {
+    fn of(dataset: &Dataset, settings: &SnapshotSettings) -> Documents {
+        let published = publish::publish(dataset, &settings.base_url);
+        let json = Bytes::from(published.reviews_json);
+        let offsets = published.offsets;
+        // The document is hashed as a whole, and up to the end of each day.
+        let (reviews, since) = beside(
+            settings,
+            || resource(dataset, json.clone(), "application/json"),
+            || SinceTable::build(&dataset.reviews, &json, &offsets, &dataset.removed),
+        );
+        Documents {
+            reviews,
+            feed_json: resource(dataset, published.feed_json.into(), "application/json"),
+            feed_xml: resource(dataset, published.feed_xml.into(), "application/atom+xml"),
+            offsets,
+            since,
+        }
+    }
+}
+
+/// Returns a document with the date of `dataset`.
+fn resource(dataset: &Dataset, body: Bytes, media_type: &'static str) -> Arc<Resource> {
+    Arc::new(Resource::new(body, media_type, dataset.updated_at))
+}
+
 impl Snapshot {
     /// Builds everything that is served from `dataset`, including the insights: O(bytes of text), many seconds for
     /// 100,000 reviews, so not on request threads.
@@ -129,33 +165,22 @@ impl Snapshot {
         settings: &SnapshotSettings,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Snapshot> {
-        let resource =
-            |body, media_type| Arc::new(Resource::new(body, media_type, dataset.updated_at));
-        let documents = || {
-            let published = publish::publish(dataset, &settings.base_url);
-            let (json, offsets) = (Bytes::from(published.reviews_json), published.offsets);
-            // The document is hashed as a whole, and up to the end of each day.
-            let since = || SinceTable::build(&dataset.reviews, &json, &offsets, &dataset.removed);
-            let whole = || resource(json.clone(), "application/json");
-            let (reviews, since) = beside(settings, whole, since);
-            let feed_json = resource(published.feed_json.into(), "application/json");
-            let feed_xml = resource(published.feed_xml.into(), "application/atom+xml");
-            (reviews, since, offsets, [feed_json, feed_xml])
-        };
-        let index = || {
-            Index::build_unless(
-                &dataset.reviews,
-                &dataset.taxonomy,
-                &dataset.business.locations,
-                &settings.index,
-                cancelled,
-            )
-        };
-        let (index, documents) = beside(settings, index, documents);
+        let (index, documents) = beside(
+            settings,
+            || {
+                Index::build_unless(
+                    &dataset.reviews,
+                    &dataset.taxonomy,
+                    &dataset.business.locations,
+                    &settings.index,
+                    cancelled,
+                )
+            },
+            || Documents::of(dataset, settings),
+        );
         let index = index?;
-        let (reviews, since, offsets, [feed_json, feed_xml]) = documents;
         assert_eq!(
-            offsets.len(),
+            documents.offsets.len(),
             index.len() as usize + 1,
             "the index holds every published review, and each has an offset"
         );
@@ -168,9 +193,9 @@ impl Snapshot {
             digest,
             updated_at: dataset.updated_at,
             base_url: settings.base_url.clone(),
-            reviews,
-            feed_json,
-            feed_xml,
+            reviews: documents.reviews,
+            feed_json: documents.feed_json,
+            feed_xml: documents.feed_xml,
             business: dataset.business.clone(),
             disclaimer: dataset.disclaimer.clone(),
             taxonomy: dataset.taxonomy.clone(),
@@ -183,8 +208,8 @@ impl Snapshot {
             photos: Arc::new(photos(&dataset.reviews)),
             version: hex(&digest[..4]),
             modified: dataset.reviews.iter().map(Review::modified).collect(),
-            offsets: offsets.into(),
-            since: Arc::new(since),
+            offsets: documents.offsets.into(),
+            since: Arc::new(documents.since),
             changes: Arc::new(ChangeTable::build(dataset)),
             index,
             insights: None,
@@ -233,30 +258,19 @@ impl Snapshot {
             return self.clone();
         };
         let mut value = derived.value.clone();
-        // The current row of each previous review.
-        let rows: Vec<Option<Row>> = (0..previous.len())
-            .map(|row| {
-                let found = self.index.row_of_id(previous.index.id(Row(row)))?;
-                (self.review(found) == previous.review(Row(row))).then_some(found)
-            })
-            .collect();
-        let kept = |row: &Row| rows[row.0 as usize];
-        let is_kept = |id: &String| {
-            let row = previous.index.row_of_id(id);
-            row.as_ref().and_then(kept).is_some()
-        };
+        let unchanged = UnchangedRows::of(previous, self);
         for aspect in &mut value.aspects {
             for rows in aspect.rows_by_polarity.iter_mut().chain([&mut aspect.rows]) {
-                *rows = rows.iter().filter_map(kept).collect();
+                *rows = rows.iter().filter_map(|row| unchanged.row(*row)).collect();
                 rows.sort_unstable();
             }
-            aspect.example_review_ids.retain(is_kept);
+            aspect.example_review_ids.retain(|id| unchanged.has_id(id));
             if let Some(evidence) = &mut aspect.evidence {
-                evidence.retain(|evidence| is_kept(&evidence.review_id));
+                evidence.retain(|evidence| unchanged.has_id(&evidence.review_id));
             }
         }
         for topic in &mut value.topics {
-            topic.review_ids.retain(is_kept);
+            topic.review_ids.retain(|id| unchanged.has_id(id));
         }
         // The operator's texts may quote a review, and were edited together with it.
         value.faq.clone_from(&self.editorial.faq);
@@ -363,8 +377,8 @@ impl Snapshot {
     /// Returns slices of the stored array that contain `rows`, in their order. Adjacent rows are one slice, including
     /// the commas between them; the caller adds a comma between two slices.
     pub fn runs(&self, rows: &[Row]) -> impl Iterator<Item = &[u8]> {
-        let is_next = |left: &Row, right: &Row| left.0 + 1 == right.0;
-        rows.chunk_by(is_next).map(|run| {
+        let runs = rows.chunk_by(|left, right| left.0 + 1 == right.0);
+        runs.map(|run| {
             let (start, _) = self.span(run[0]);
             let (_, end) = self.span(run[run.len() - 1]);
             &self.reviews.body[start..end]
@@ -416,6 +430,34 @@ impl Snapshot {
     }
 }
 
+/// The reviews that two snapshots have in common, byte for byte.
+struct UnchangedRows<'s> {
+    previous: &'s Snapshot,
+    /// The current row of each previous review; `None` if it was changed or removed.
+    rows: Vec<Option<Row>>,
+}
+
+impl<'s> UnchangedRows<'s> {
+    fn of(previous: &'s Snapshot, current: &Snapshot) -> UnchangedRows<'s> {
+        let mut rows = Vec::with_capacity(previous.len() as usize);
+        for row in (0..previous.len()).map(Row) {
+            let found = current.index.row_of_id(previous.index.id(row));
+            rows.push(found.filter(|found| current.review(*found) == previous.review(row)));
+        }
+        UnchangedRows { previous, rows }
+    }
+
+    /// Returns the current row of the review in this previous row.
+    fn row(&self, previous: Row) -> Option<Row> {
+        self.rows[previous.0 as usize]
+    }
+
+    fn has_id(&self, id: &str) -> bool {
+        let row = self.previous.index.row_of_id(id);
+        row.is_some_and(|row| self.row(row).is_some())
+    }
+}
+
 /// The digests of the own pictures of these reviews.
 fn photos(reviews: &[Review]) -> HashSet<String> {
     let urls = reviews.iter().flat_map(Review::picture_urls);
@@ -429,9 +471,10 @@ fn beside<T, U: Send>(
     other: impl Fn() -> U + Sync,
 ) -> (T, U) {
     thread::scope(|scope| {
-        let is_single = settings.index.threads.get() == 1;
-        let spawn = || thread::Builder::new().spawn_scoped(scope, &other);
-        let spawned = (!is_single).then(spawn).and_then(Result::ok);
+        let mut spawned = None;
+        if settings.index.threads.get() > 1 {
+            spawned = thread::Builder::new().spawn_scoped(scope, &other).ok();
+        }
         let main = main();
         match spawned {
             Some(thread) => (main, thread.join().expect("rendering has no panic")),

@@ -156,13 +156,15 @@ pub(super) fn rendered<'s>(
         return head.serve_stored(served, index);
     }
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
-        let refuse = |error, html: String| Reply::RefuseByPage(error, html.into(), policy);
         let query = match pages.parse(page, raw, language, buffers) {
             Ok(query) if page == QueryPage::Home && query.is_empty() && is_default => {
                 return head.serve_stored(served, index);
             }
             Ok(query) => query,
-            Err(html) => return refuse(HttpError::Issues(Bytes::new()), html),
+            Err(html) => {
+                let error = HttpError::Issues(Bytes::new());
+                return Reply::RefuseByPage(error, html.into(), policy);
+            }
         };
         if query.needs_insights() && served.snapshot().insights().is_none() {
             let message = format!("{INSIGHTS_NOT_READY}; try again in a minute");
@@ -170,7 +172,7 @@ pub(super) fn rendered<'s>(
                 QueryPage::Widget => pages.widget_error(raw, language, vec![message]),
                 _ => pages.error(language, 503, "Not available yet", &message),
             };
-            return refuse(INSIGHTS_NOT_READY, html);
+            return Reply::RefuseByPage(INSIGHTS_NOT_READY, html.into(), policy);
         }
         let kind = match page {
             QueryPage::Widget => Rendered::Widget,

@@ -25,10 +25,9 @@ pub(crate) async fn hub(
     account: &Account,
     client: IpAddr,
 ) -> (Response<Body>, bool) {
-    let refuse = |refusal| (reply::render_hub(Err(refusal)), false);
     if head.is_body_encoded() {
         let what = "must be absent or identity";
-        return refuse(RequestRefusal::media_type("content-encoding", what));
+        return unread(RequestRefusal::media_type("content-encoding", what));
     }
     // A missing or repeated field is not a media type.
     let media_type = match head.single(header::CONTENT_TYPE) {
@@ -36,7 +35,7 @@ pub(crate) async fn hub(
         SingleField::Absent | SingleField::Repeated => None,
     };
     if let Err(refusal) = request::check_media_type(media_type) {
-        return refuse(refusal);
+        return unread(refusal);
     }
     let bytes_max = app.limits.hub_body_bytes;
     let collected = body::collect(
@@ -59,6 +58,11 @@ pub(crate) async fn hub(
         (_, Err(refusal)) => Err(refusal),
     };
     (reply::render_hub(result), true)
+}
+
+/// Refuses a request whose body was not read.
+fn unread(refusal: RequestRefusal) -> (Response<Body>, bool) {
+    (reply::render_hub(Err(refusal)), false)
 }
 
 /// Reads a message and answers it. `exceeded` counts the request against its rate limit, if its origin is allowed: so a
