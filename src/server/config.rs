@@ -85,8 +85,10 @@ impl Config {
     /// Returns the value of Strict-Transport-Security, if it is enabled.
     pub(super) fn hsts(&self) -> Option<HeaderValue> {
         let seconds = self.tls.as_ref().map_or(0, |files| files.hsts_s);
-        let value = || HeaderValue::from_str(&format!("max-age={seconds}")).ok();
-        (seconds > 0).then(value)?
+        if seconds == 0 {
+            return None;
+        }
+        HeaderValue::from_str(&format!("max-age={seconds}")).ok()
     }
 }
 

@@ -101,29 +101,44 @@ pub fn read_notices(directory: &Path) -> Result<Option<Vec<u8>>, FileError> {
 
 /// Reads the files of the directory `found`; errors contain the path `named` by the operator.
 fn read_once(named: &Path, found: &Path) -> Result<Files, FileError> {
-    let error = |file: FileSpec, cause| FileError {
-        path: named.join(file.name),
-        cause,
+    let folder = DataFolder { named, found };
+    let Some(reviews) = folder.read(REVIEWS)? else {
+        return Err(folder.error(REVIEWS, ReadCause::Missing));
     };
-    let read = |file: FileSpec| {
-        let bytes = read_file(&found.join(file.name), file.bytes_max as u64);
-        bytes.map_err(|cause| error(file, cause))
-    };
-    let reviews = read(REVIEWS)?;
     Ok(Files {
-        reviews: reviews.ok_or_else(|| error(REVIEWS, ReadCause::Missing))?,
-        taxonomy: read(TAXONOMY)?,
-        editorial: read(EDITORIAL)?,
-        insights: read(INSIGHTS)?,
-        check: read(CHECK)?,
-        ignored: read(IGNORED)?,
-        site: read(SITE)?,
-        theme: read(THEME)?,
-        logo_svg: read(LOGO_SVG)?,
-        logo_png: read(LOGO_PNG)?,
-        changes: read(CHANGES)?,
+        reviews,
+        taxonomy: folder.read(TAXONOMY)?,
+        editorial: folder.read(EDITORIAL)?,
+        insights: folder.read(INSIGHTS)?,
+        check: folder.read(CHECK)?,
+        ignored: folder.read(IGNORED)?,
+        site: folder.read(SITE)?,
+        theme: folder.read(THEME)?,
+        logo_svg: folder.read(LOGO_SVG)?,
+        logo_png: folder.read(LOGO_PNG)?,
+        changes: folder.read(CHANGES)?,
         ..Files::default()
     })
+}
+
+/// A data directory: `found`, which the operator calls `named`.
+struct DataFolder<'p> {
+    named: &'p Path,
+    found: &'p Path,
+}
+
+impl DataFolder<'_> {
+    fn read(&self, file: FileSpec) -> Result<Option<Vec<u8>>, FileError> {
+        let bytes = read_file(&self.found.join(file.name), file.bytes_max as u64);
+        bytes.map_err(|cause| self.error(file, cause))
+    }
+
+    fn error(&self, file: FileSpec, cause: ReadCause) -> FileError {
+        FileError {
+            path: self.named.join(file.name),
+            cause,
+        }
+    }
 }
 
 /// Waits until nothing has been written for [`QUIET`], at most until [`WRITTEN_WAIT_MAX`] after `began`; returns the

@@ -72,27 +72,28 @@ pub(super) enum ShutdownPhase {
 
 /// Binds `address`, the value of `flag`, without listening: a port in use is reported before the dataset is read.
 pub(super) fn bind(flag: &'static str, address: SocketAddr) -> Result<Socket, StartError> {
-    let bind = |address: SocketAddr| {
-        let domain = Domain::for_address(address);
-        let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
-        // A restart must not wait for the last connections of the previous process.
-        socket.set_reuse_address(true)?;
-        if address.is_ipv6() {
-            // `[::]` means all addresses, even if the system's default differs.
-            socket.set_only_v6(false)?;
-        }
-        set_options(&socket)?;
-        socket.bind(&address.into())?;
-        Ok(socket)
-    };
-    let bound = match bind(address) {
+    let bound = match bind_socket(address) {
         // All addresses of a machine without IPv6 are those of IPv4.
         Err(error) if address.is_ipv6() && address.ip().is_unspecified() && has_no_ipv6(&error) => {
-            bind(SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())))
+            bind_socket(SocketAddr::from((Ipv4Addr::UNSPECIFIED, address.port())))
         }
         bound => bound,
     };
     bound.map_err(|cause| StartError::listen(flag, address, cause))
+}
+
+fn bind_socket(address: SocketAddr) -> io::Result<Socket> {
+    let domain = Domain::for_address(address);
+    let socket = Socket::new(domain, Type::STREAM, Some(Protocol::TCP))?;
+    // A restart must not wait for the last connections of the previous process.
+    socket.set_reuse_address(true)?;
+    if address.is_ipv6() {
+        // `[::]` means all addresses, even if the system's default differs.
+        socket.set_only_v6(false)?;
+    }
+    set_options(&socket)?;
+    socket.bind(&address.into())?;
+    Ok(socket)
 }
 
 /// Whether the system has no IPv6, or it is disabled.
@@ -109,12 +110,14 @@ pub(super) fn bind_public(config: &Config) -> Result<Socket, StartError> {
     let Some(listener) = &config.inherited else {
         return bind("--listen", config.listen);
     };
-    let adopt = || {
-        let socket = Socket::from(listener.try_clone()?);
-        set_options(&socket)?;
-        Ok(socket)
-    };
-    adopt().map_err(|cause| StartError::listen("--listen", config.listen, cause))
+    adopt(listener).map_err(|cause| StartError::listen("--listen", config.listen, cause))
+}
+
+/// Returns a socket for an inherited listener.
+fn adopt(listener: &TcpListener) -> io::Result<Socket> {
+    let socket = Socket::from(listener.try_clone()?);
+    set_options(&socket)?;
+    Ok(socket)
 }
 
 /// Sets the options that accepted sockets inherit.
@@ -166,9 +169,10 @@ impl ListenerGroup {
             budgets,
         ));
         let protocols = Protocols::new(handler, config, tls, Arc::clone(&counters));
-        let start = |number| Worker::start(threads, &format!("serve-{number}"));
-        let workers = (0..config.threads.get()).map(start);
-        let workers = workers.collect::<io::Result<Vec<Worker>>>()?;
+        let mut workers = Vec::new();
+        for number in 0..config.threads.get() {
+            workers.push(Worker::start(threads, &format!("serve-{number}"))?);
+        }
         let runtime = runtime::Builder::new_current_thread()
             .enable_all()
             .build()?;
@@ -351,8 +355,9 @@ impl<H: Handler> Acceptor<H> {
 
     /// Dispatches a connection to the worker with the fewest tasks, which are its connections and their HTTP/2 streams.
     fn dispatch(&self, stream: TcpStream, permit: ConnectionPermit) {
-        let open = |worker: &&Worker| worker.runtime.metrics().num_alive_tasks();
-        let Some(worker) = self.workers.iter().min_by_key(open) else {
+        let workers = self.workers.iter();
+        let Some(worker) = workers.min_by_key(|worker| worker.runtime.metrics().num_alive_tasks())
+        else {
             return;
         };
         let protocols = Arc::clone(&self.protocols);

@@ -128,9 +128,8 @@ impl Collector for MetricSources {
 impl MetricSources {
     fn requests(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let traffic = &self.app.traffic;
-        let routes = || ROUTE_LABELS.iter().copied().enumerate();
         let mut family = out.family("reviewd_http_requests", MetricType::Counter)?;
-        for (route, label) in routes() {
+        for (route, label) in ROUTE_LABELS.into_iter().enumerate() {
             for (class, name) in STATUS_CLASSES.iter().enumerate() {
                 let labels = [("route", label), ("status", *name)];
                 let mut metric = family.encode_family(&labels)?;
@@ -138,16 +137,18 @@ impl MetricSources {
                 encode_counter(&mut metric, count)?;
             }
         }
-        let bytes = routes().map(|(route, label)| {
+        let bytes = ROUTE_LABELS.into_iter().enumerate();
+        let bytes = bytes.map(|(route, label)| {
             let sum = traffic.sum(|shard| &shard.routes[route].bytes);
             (label, sum)
         });
         out.counters("reviewd_http_response_body_bytes", "route", bytes)?;
         let name = "reviewd_http_request_duration_seconds";
         let mut family = out.family(name, MetricType::Histogram)?;
-        for (route, label) in routes() {
-            let count = |bucket: usize| traffic.sum(|shard| &shard.routes[route].buckets[bucket]);
-            let counts: [u64; BOUNDS_US.len() + 1] = std::array::from_fn(count);
+        for (route, label) in ROUTE_LABELS.into_iter().enumerate() {
+            let counts: [u64; BOUNDS_US.len() + 1] = std::array::from_fn(|bucket| {
+                traffic.sum(|shard| &shard.routes[route].buckets[bucket])
+            });
             let elapsed_ns = traffic.sum(|shard| &shard.routes[route].elapsed_ns);
             let bounds = BOUNDS_US.iter().map(|bound| seconds(bound * 1_000));
             let bounds = bounds.chain([f64::INFINITY]);

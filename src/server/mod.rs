@@ -76,8 +76,10 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
     let socket = listener::bind_public(&config)?;
     let bound = socket.local_addr().ok().and_then(|bound| bound.as_socket());
     let address = bound.unwrap_or(config.listen);
-    let bind_admin = |address| listener::bind("--admin-listen", address);
-    let admin_socket = config.admin_listen.map(bind_admin).transpose()?;
+    let admin = match config.admin_listen {
+        Some(address) => Some((listener::bind("--admin-listen", address)?, address)),
+        None => None,
+    };
     refuse_placeholder(&config, address)?;
     warn_of_addresses(&config, address);
     process::log_client_memory(&config, in_flight_bytes(&config));
@@ -95,9 +97,10 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         signals.catch_stops().map_err(StartError::Signals)?;
     }
     // The administrator's listener first, so that an address conflict is found before a client is answered.
-    let listen_admin = |(socket, at)| listener::listen("--admin-listen", at, socket);
-    let admin_listener = admin_socket.zip(config.admin_listen).map(listen_admin);
-    let admin_listener = admin_listener.transpose()?;
+    let admin_listener = match admin {
+        Some((socket, address)) => Some(listener::listen("--admin-listen", address, socket)?),
+        None => None,
+    };
     let listener = listener::listen("--listen", address, socket)?;
     let counters = Arc::new(Counters::default());
     let group = ListenerGroup::start(
@@ -127,8 +130,10 @@ pub fn start(config: Config, signals: Option<&mut Signals>) -> Result<Running, S
         connections: Arc::clone(&group.connections),
         started_ms,
     };
-    let start_admin = |listener| admin::start(listener, &config, sources);
-    let admin = admin_listener.map(start_admin).transpose()?;
+    let admin = match admin_listener {
+        Some(listener) => Some(admin::start(listener, &config, sources)?),
+        None => None,
+    };
 
     watchdog::start(&app).map_err(StartError::Threads)?;
     systemd::ready();

@@ -77,9 +77,10 @@ impl Reloader {
             readiness: Arc::clone(&app.readiness),
             tls,
         };
-        let watch = move |heartbeat: &Heartbeat| watcher.run(&requests, heartbeat);
-        let watch = threads.spawn("watch", watch)?;
-        let reload = move |heartbeat: &Heartbeat| {
+        let watch = threads.spawn("watch", move |heartbeat: &Heartbeat| {
+            watcher.run(&requests, heartbeat);
+        })?;
+        let reload = threads.spawn("reload", move |heartbeat: &Heartbeat| {
             let worker = ReloadWorker {
                 app,
                 loader,
@@ -92,8 +93,7 @@ impl Reloader {
                 counters,
             };
             worker.run(&wakes);
-        };
-        let reload = threads.spawn("reload", reload)?;
+        })?;
         Ok(Reloader {
             trigger,
             threads: [watch, reload],

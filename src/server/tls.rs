@@ -197,33 +197,43 @@ fn read_pair(
     provider: &CryptoProvider,
     now: Timestamp,
 ) -> Result<Pair, TlsError> {
-    let wrong_certificate = |what: String| fail(CERT_FLAG, &files.certificate, what);
-    let wrong_key = |what: String| fail(KEY_FLAG, &files.key, what);
     let pem = read(&files.certificate)
         .map_err(|cause| fail_to_read(CERT_FLAG, &files.certificate, &cause))?;
     let chain: Vec<CertificateDer<'static>> = CertificateDer::pem_slice_iter(&pem)
         .collect::<Result<_, _>>()
-        .map_err(|error| wrong_certificate(format!("is not PEM: {error}")))?;
+        .map_err(|error| wrong_certificate(files, format!("is not PEM: {error}")))?;
     let Some(own) = chain.first() else {
         let what = "contains no certificate (PEM, BEGIN CERTIFICATE), the server's own first";
-        return Err(wrong_certificate(what.to_owned()));
+        return Err(wrong_certificate(files, what.to_owned()));
     };
-    let ends = check_validity(own, now).map_err(wrong_certificate)?;
+    let ends = check_validity(own, now).map_err(|what| wrong_certificate(files, what))?;
     let pem = read(&files.key).map_err(|cause| fail_to_read(KEY_FLAG, &files.key, &cause))?;
     let key = PrivateKeyDer::from_pem_slice(&pem).map_err(|_| {
-        wrong_key("contains no unencrypted private key (PEM, BEGIN PRIVATE KEY)".to_owned())
+        let what = "contains no unencrypted private key (PEM, BEGIN PRIVATE KEY)";
+        wrong_key(files, what.to_owned())
     })?;
     let key = CertifiedKey::from_der(chain, key, provider).map_err(|error| match error {
-        rustls::Error::InconsistentKeys(_) => wrong_key(format!(
-            "is not the key of the first certificate in {CERT_FLAG}: use the two files of one pair"
-        )),
+        rustls::Error::InconsistentKeys(_) => wrong_key(
+            files,
+            format!(
+                "is not the key of the first certificate in {CERT_FLAG}: use the two files of one pair"
+            ),
+        ),
         rustls::Error::InvalidCertificate(_) => {
-            wrong_certificate(format!("the first certificate cannot be used: {error}"))
+            wrong_certificate(files, format!("the first certificate cannot be used: {error}"))
         }
-        error => wrong_key(format!("cannot be used: {error}")),
+        error => wrong_key(files, format!("cannot be used: {error}")),
     })?;
     let key = Arc::new(key);
     Ok(Pair { key, ends })
+}
+
+fn wrong_certificate(files: &TlsFiles, what: String) -> TlsError {
+    fail(CERT_FLAG, &files.certificate, what)
+}
+
+fn wrong_key(files: &TlsFiles, what: String) -> TlsError {
+    fail(KEY_FLAG, &files.key, what)
 }
 
 /// Returns the last valid second of `own`; an error if it is not valid at `now`.
