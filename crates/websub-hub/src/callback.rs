@@ -172,12 +172,15 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
         rest = after;
     }
     out.push_str(rest);
-    let refused = |byte: &u8| !byte.is_ascii_graphic() || *byte == b'#';
-    match out.bytes().enumerate().find(|(_, byte)| refused(byte)) {
-        Some((_, b'#')) => Err("must not have a fragment".to_owned()),
-        Some((at, _)) => Err(format!("byte {at} must be percent-encoded in a URL")),
-        None => Ok(out),
+    for (at, byte) in out.bytes().enumerate() {
+        if byte == b'#' {
+            return Err("must not have a fragment".to_owned());
+        }
+        if !byte.is_ascii_graphic() {
+            return Err(format!("byte {at} must be percent-encoded in a URL"));
+        }
     }
+    Ok(out)
 }
 
 fn is_unreserved(byte: u8) -> bool {

@@ -67,12 +67,14 @@ impl Hub {
             on_health,
         )?;
         let topics: Vec<Topic> = topics.into_iter().collect();
-        let url = |topic: &Topic| format!("{base_url}{}", topic.path);
+        let urls = topics
+            .iter()
+            .map(|topic| format!("{base_url}{}", topic.path));
         let hub = Hub {
             inner: Arc::new(Inner {
                 settings,
                 own: Callback::parse(&format!("{base_url}/")).ok(),
-                topics: topics.iter().map(url).collect(),
+                topics: urls.collect(),
                 sender,
                 shared,
                 asker_keys: RandomState::new(),
@@ -153,8 +155,8 @@ impl Hub {
         let guard = &self.inner.settings.guard;
         let permitted = guard.check_callback(callback);
         permitted.map_err(|error| RequestRefusal::field("hub.callback", error.to_string()))?;
-        let origin = |callback: &Callback| (callback.host().clone(), callback.port());
-        if self.inner.own.as_ref().map(origin) == Some(origin(callback)) {
+        let own = self.inner.own.as_ref();
+        if own.is_some_and(|own| own.host() == callback.host() && own.port() == callback.port()) {
             let what = "must not be this service itself";
             return Err(RequestRefusal::field("hub.callback", what));
         }

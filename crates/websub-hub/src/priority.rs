@@ -20,21 +20,21 @@ pub enum Priority {
 /// Lowers the priority of the calling thread, and so of the threads that it starts; never raises it. Does nothing
 /// except on Linux: other systems have no priority per thread, and would lower that of the process.
 pub fn lower_priority(priority: Priority) {
-    let niceness = priority as i32;
-    // `None` is the calling thread.
-    let lower = || {
-        if getpriority_process(None)? < niceness {
-            setpriority_process(None, niceness)
-        } else {
-            Ok(())
-        }
-    };
     // If the system forbids even this, all threads keep the same priority.
     if cfg!(target_os = "linux")
-        && let Err(error) = lower()
+        && let Err(error) = lower_to(priority as i32)
     {
         debug!(%error, "background work runs at ordinary priority");
     }
+}
+
+/// Lowers the calling thread to `niceness`, unless it is there or below.
+fn lower_to(niceness: i32) -> rustix::io::Result<()> {
+    // `None` is the calling thread.
+    if getpriority_process(None)? < niceness {
+        setpriority_process(None, niceness)?;
+    }
+    Ok(())
 }
 
 #[cfg(all(test, target_os = "linux"))]

@@ -204,20 +204,20 @@ fn optional(body: &[u8], field: &str) -> Result<Option<String>, RequestRefusal> 
     let Some(raw) = values.next() else {
         return Ok(None);
     };
-    let refuse = |what: &str| Err(RequestRefusal::field(field, what));
     let count = 1 + values.count();
     if count > 1 {
-        return refuse(&format!("must be given once, not {count} times"));
+        let what = format!("must be given once, not {count} times");
+        return Err(RequestRefusal::field(field, what));
     }
     let mut value = String::new();
     if form::decode_into(raw, &mut value).is_err() {
-        return refuse("has an invalid percent-encoding or is not UTF-8");
+        let what = "has an invalid percent-encoding or is not UTF-8";
+        return Err(RequestRefusal::field(field, what));
     }
     if value.is_empty() {
-        refuse("must not be empty")
-    } else {
-        Ok(Some(value))
+        return Err(RequestRefusal::field(field, "must not be empty"));
     }
+    Ok(Some(value))
 }
 
 fn required(body: &[u8], field: &str) -> Result<String, RequestRefusal> {
@@ -229,24 +229,29 @@ fn required(body: &[u8], field: &str) -> Result<String, RequestRefusal> {
 /// # Errors
 /// [`RefusalKind::MediaType`], as for [`parse`].
 pub fn check_media_type(content_type: Option<&[u8]>) -> Result<(), RequestRefusal> {
-    let refuse = |what: String| Err(RequestRefusal::media_type("content-type", what));
     let Some(value) = content_type else {
-        return refuse(format!("must be given once, as {FORM}"));
+        return Err(wrong_media_type(format!("must be given once, as {FORM}")));
     };
     let value = String::from_utf8_lossy(value);
     let mut parts = value.split(';');
     let essence = parts.next().unwrap_or_default().trim();
     if !essence.eq_ignore_ascii_case(FORM) {
-        return refuse(format!("must be {FORM}, not {}", quote(essence)));
+        let what = format!("must be {FORM}, not {}", quote(essence));
+        return Err(wrong_media_type(what));
     }
     for parameter in parts {
         let (name, charset) = parameter.split_once('=').unwrap_or((parameter, ""));
         let charset = charset.trim().trim_matches('"');
         if name.trim().eq_ignore_ascii_case("charset") && !charset.eq_ignore_ascii_case("utf-8") {
-            return refuse(format!("charset must be utf-8, not {}", quote(charset)));
+            let what = format!("charset must be utf-8, not {}", quote(charset));
+            return Err(wrong_media_type(what));
         }
     }
     Ok(())
+}
+
+fn wrong_media_type(what: String) -> RequestRefusal {
+    RequestRefusal::media_type("content-type", what)
 }
 
 fn parse_mode(value: &str) -> Result<Mode, RequestRefusal> {

@@ -175,12 +175,15 @@ impl Attempts {
         storage: &mut Storage,
         now: Now,
     ) -> Vec<EndedAttempt> {
-        let find = |store: &mut Store| {
-            let mut due = store.due_requests(QUEUE_MAX, now.unix)?;
-            due.extend(store.due_denials(QUEUE_MAX - due.len(), now.unix)?);
-            Ok(due)
-        };
-        let numbers = self.verifications.start(storage, find, now.instant);
+        let numbers = self.verifications.start(
+            storage,
+            |store| {
+                let mut due = store.due_requests(QUEUE_MAX, now.unix)?;
+                due.extend(store.due_denials(QUEUE_MAX - due.len(), now.unix)?);
+                Ok(due)
+            },
+            now.instant,
+        );
         let mut requests = Vec::new();
         let mut denials = Vec::new();
         for id in numbers.keys() {
@@ -214,12 +217,15 @@ impl Attempts {
         targets: &[NoticeTarget],
         now: Now,
     ) -> Vec<EndedAttempt> {
-        let find = |store: &mut Store| {
-            let mut due = store.due_notices(targets, QUEUE_MAX, now.unix)?;
-            due.extend(store.due_deliveries(QUEUE_MAX - due.len(), now.unix)?);
-            Ok(due)
-        };
-        let numbers = self.deliveries.start(storage, find, now.instant);
+        let numbers = self.deliveries.start(
+            storage,
+            |store| {
+                let mut due = store.due_notices(targets, QUEUE_MAX, now.unix)?;
+                due.extend(store.due_deliveries(QUEUE_MAX - due.len(), now.unix)?);
+                Ok(due)
+            },
+            now.instant,
+        );
         let mut ids = Vec::new();
         let mut notices = Vec::new();
         for id in numbers.keys() {

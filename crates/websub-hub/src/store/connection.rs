@@ -68,9 +68,12 @@ impl dyn Connection + '_ {
         let Some((_, first)) = rows.first() else {
             return Ok(());
         };
-        let set = |(index, (name, _)): (usize, &(&str, Value))| format!("{name} = ${}", index + 2);
-        let all: Vec<String> = first.iter().enumerate().map(set).collect();
-        let sql = format!("UPDATE {table} SET {} WHERE id = $1", all.join(", "));
+        let mut assignments = Vec::with_capacity(first.len());
+        for (number, (name, _)) in (2..).zip(first) {
+            assignments.push(format!("{name} = ${number}"));
+        }
+        let assignments = assignments.join(", ");
+        let sql = format!("UPDATE {table} SET {assignments} WHERE id = $1");
         let values = rows.into_iter().map(|(id, columns)| {
             let columns = columns.into_iter().map(|(_, value)| value);
             std::iter::once(id.into()).chain(columns).collect()

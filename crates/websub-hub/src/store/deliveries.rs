@@ -178,14 +178,18 @@ fn record_deliveries(
         }
     }
     let ids: Vec<i64> = results.keys().map(|(id, _)| *id).collect();
-    let key = |listed: &Listed| (listed.id, listed.state.attempt);
     let mut running = rows::load(db, &ids)?;
-    running.retain(|listed| listed.state.claimed && results.contains_key(&key(listed)));
+    running.retain(|listed| listed.state.claimed && results.contains_key(&attempt_of(listed)));
     rows::change(db, running, now, |listed| {
-        let (result, effect) = results.remove(&key(listed))?;
+        let (result, effect) = results.remove(&attempt_of(listed))?;
         let removal = listed.state.end(result, policy, now);
         *effect = removal.map_or(ReportEffect::Kept, ReportEffect::Removed);
         removal
     })?;
     Ok(())
+}
+
+/// Returns the id of a subscription with the number of its attempt.
+fn attempt_of(listed: &Listed) -> (i64, u32) {
+    (listed.id, listed.state.attempt)
 }

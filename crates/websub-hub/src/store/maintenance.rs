@@ -180,18 +180,10 @@ impl Store {
     ) -> Result<Vec<Tombstone>, StoreError> {
         let sql = "SELECT * FROM tombstone WHERE ($1 = '' OR host = $1) ORDER BY at DESC, id DESC LIMIT $2";
         let values = [text(host.unwrap_or_default()), limit(most)];
-        let read = |row: &DatabaseRow| {
-            Ok(Tombstone {
-                id: row.get("id")?,
-                topic: row.get("topic")?,
-                host: row.get("host")?,
-                removal: row.parsed("removal", RemovalReason::from_name)?,
-                at: row.get("at")?,
-                last: rows::read_last(row, row.get("last_at")?)?,
-                created_at: row.get("created_at")?,
-            })
-        };
-        self.read(|db| db.query(sql, &values)?.iter().map(read).collect())
+        self.read(|db| {
+            let rows = db.query(sql, &values)?;
+            rows.iter().map(read_tombstone).collect()
+        })
     }
 
     /// Applies the operator's command to a subscription and returns it; `None` if there is none with this id.
@@ -239,14 +231,10 @@ impl Store {
         })?;
         let notices = source.read(notices::read_all)?;
         self.write(|db| {
-            let mut insert = |sql, rows: &[DatabaseRow]| -> Result<u64, DbError> {
-                let changed = rows.iter().map(|row| db.execute(sql, &row.values));
-                changed.sum()
-            };
-            insert(INSERT_TOPIC, &topics)?;
-            let copied = insert(INSERT_SUBSCRIPTION, &subscriptions)?;
-            let requests = insert(INSERT_REQUEST, &requests)?;
-            insert(INSERT_DENIAL, &denials)?;
+            insert_each(db, INSERT_TOPIC, &topics)?;
+            let copied = insert_each(db, INSERT_SUBSCRIPTION, &subscriptions)?;
+            let requests = insert_each(db, INSERT_REQUEST, &requests)?;
+            insert_each(db, INSERT_DENIAL, &denials)?;
             notices::insert_all(db, &notices)?;
             Ok(CopyReport {
                 copied,
@@ -255,6 +243,27 @@ impl Store {
             })
         })
     }
+}
+
+/// Runs `sql` with the values of each row; returns how many rows it added.
+fn insert_each(db: &mut dyn Connection, sql: &str, rows: &[DatabaseRow]) -> Result<u64, DbError> {
+    let mut added = 0;
+    for row in rows {
+        added += db.execute(sql, &row.values)?;
+    }
+    Ok(added)
+}
+
+fn read_tombstone(row: &DatabaseRow) -> Result<Tombstone, DbError> {
+    Ok(Tombstone {
+        id: row.get("id")?,
+        topic: row.get("topic")?,
+        host: row.get("host")?,
+        removal: row.parsed("removal", RemovalReason::from_name)?,
+        at: row.get("at")?,
+        last: rows::read_last(row, row.get("last_at")?)?,
+        created_at: row.get("created_at")?,
+    })
 }
 
 fn publish(

@@ -167,15 +167,16 @@ impl Connection for PostgresConnection {
         let rows = self.wait(self.client.query_typed(sql, &typed(values)))?;
         let columns = rows.first().map_or(&[][..], |row| row.columns()).iter();
         let columns: Rc<[String]> = columns.map(|column| column.name().to_owned()).collect();
-        let one = |row: &tokio_postgres::Row| {
+        let mut read_rows = Vec::with_capacity(rows.len());
+        for row in &rows {
             let values = (0..row.len()).map(|column| read(row, column));
-            Ok(DatabaseRow {
+            let values: Result<_, tokio_postgres::Error> = values.collect();
+            read_rows.push(DatabaseRow {
                 columns: Rc::clone(&columns),
-                values: values.collect::<Result<_, _>>()?,
-            })
-        };
-        let rows: Result<_, tokio_postgres::Error> = rows.iter().map(one).collect();
-        rows.map_err(|error| DbError::Corrupt(error.to_string()))
+                values: values.map_err(|error| DbError::Corrupt(error.to_string()))?,
+            });
+        }
+        Ok(read_rows)
     }
 
     fn execute_each(&mut self, sql: &str, sets: &[Vec<Value>]) -> Result<u64, DbError> {
@@ -343,16 +344,18 @@ impl From<tokio_postgres::Error> for DbError {
 /// Tells whether an error without an SQLSTATE stays until the operator changes something: a wrong certificate, a server
 /// without TLS, an unsupported authentication method.
 fn is_lasting(error: &tokio_postgres::Error, text: &str) -> bool {
-    let is_tls = |cause: &(dyn Error + 'static)| {
-        let io = cause.downcast_ref::<io::Error>();
-        let inner = io.and_then(io::Error::get_ref);
-        inner.is_some_and(|inner| inner.is::<rustls::Error>())
-    };
     // The other kinds can only be recognized by their text.
     causes(error).any(is_tls)
         || text.starts_with("authentication error")
         || text.starts_with("invalid configuration")
         || text.contains("server does not support TLS")
+}
+
+/// Tells whether an error of the connection is one of TLS.
+fn is_tls(cause: &(dyn Error + 'static)) -> bool {
+    let io = cause.downcast_ref::<io::Error>();
+    let inner = io.and_then(io::Error::get_ref);
+    inner.is_some_and(|inner| inner.is::<rustls::Error>())
 }
 
 /// Renders an error and its causes in one line.

@@ -241,19 +241,25 @@ fn check_tables(db: &mut dyn Connection) -> Result<i64, DbError> {
     }
     // Another process may be creating the tables right now.
     db.begin()?;
-    let mut number = |sql, column| db.query_one(sql, &[])?.get::<i64>(column);
-    let version = number("PRAGMA user_version", "user_version")?;
-    let application = number("PRAGMA application_id", "application_id")?;
-    let tables = number("SELECT count(*) AS tables FROM sqlite_schema", "tables")?;
+    let version: i64 = db
+        .query_one("PRAGMA user_version", &[])?
+        .get("user_version")?;
+    let application: i64 = db
+        .query_one("PRAGMA application_id", &[])?
+        .get("application_id")?;
+    let tables = db.query_one("SELECT count(*) AS tables FROM sqlite_schema", &[])?;
+    let tables: i64 = tables.get("tables")?;
     let is_new = (version, application, tables) == (0, 0, 0);
-    let what = match application == APPLICATION_ID || is_new {
-        false => "not the state file of a hub; choose another directory".to_owned(),
-        true if version > SCHEMA_VERSION => format!(
+    if application != APPLICATION_ID && !is_new {
+        let what = "not the state file of a hub; choose another directory";
+        return Err(DbError::Foreign(what.to_owned()));
+    }
+    if version > SCHEMA_VERSION {
+        return Err(DbError::Foreign(format!(
             "schema {version} is newer than this program's {SCHEMA_VERSION}; use the version that wrote it"
-        ),
-        true => return Ok(version),
-    };
-    Err(DbError::Foreign(what))
+        )));
+    }
+    Ok(version)
 }
 
 /// Refuses a truncated file and, in a directory that was used before, a missing file or log. SQLite treats a very short
