@@ -385,7 +385,7 @@ impl Account {
         }
     }
 
-    fn refuse(&self, shortage: Shortage) -> Shortage {
+    fn count_refusal(&self, shortage: Shortage) -> Shortage {
         self.0.budgets.refused[shortage as usize].fetch_add(1, Relaxed);
         shortage
     }
@@ -434,13 +434,13 @@ impl Share {
         let account = &self.account;
         let budgets = &account.0.budgets;
         if !account.add_for_client(bytes) {
-            return Err(account.refuse(Shortage::Client));
+            return Err(account.count_refusal(Shortage::Client));
         }
         // One response may exceed it: how large a response is becomes known when it is made.
         if budgets.held() >= budgets.limits.process_bytes {
             account.remove_for_client(&account.0.client, bytes);
             budgets.pressed.notify_one();
-            return Err(account.refuse(Shortage::Process));
+            return Err(account.count_refusal(Shortage::Process));
         }
         account.add(bytes, self.kind);
         self.bytes += bytes;

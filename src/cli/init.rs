@@ -57,12 +57,12 @@ pub(super) fn run(args: &InitArgs) -> Result<(), Failure> {
             return Err(Failure::new(Status::CannotCreate, message));
         }
     }
-    let name = given(&args.name, "Name of the business: ", parse_name);
+    let name = stated_or_asked(&args.name, "Name of the business: ", parse_name);
     let name = name.ok_or_else(|| missing("--name"))?;
     let question = "What it does (law, dental, plumbing …): ";
-    let kind = given(&args.trade, question, parse_trade);
+    let kind = stated_or_asked(&args.trade, question, parse_trade);
     let kind = kind.unwrap_or_else(|| TYPE_DEFAULT.to_owned());
-    let site = given(&args.site, "Its website (https://…): ", parse_url);
+    let site = stated_or_asked(&args.site, "Its website (https://…): ", parse_url);
     let site = site.ok_or_else(|| missing("--site"))?;
     fs::create_dir_all(folder)
         .map_err(|error| creation_failure(Status::CannotCreate, folder, &error))?;
@@ -184,7 +184,7 @@ fn parse_url(text: &str) -> Result<String, String> {
 
 /// Returns the value of a flag, or else asks on a terminal until `parse` accepts the answer; `None` for an empty answer
 /// or without a terminal.
-fn given(
+fn stated_or_asked(
     flag: &Option<String>,
     question: &str,
     parse: fn(&str) -> Result<String, String>,

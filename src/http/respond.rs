@@ -362,7 +362,7 @@ fn admit_mcp(reply: mcp::McpReply, account: &Account) -> (mcp::McpReply, Option<
     }
     let busy = mcp::McpReply {
         origin: reply.origin,
-        ..mcp::McpReply::refuse(mcp::McpRefusal::Busy)
+        ..mcp::McpReply::of_refusal(mcp::McpRefusal::Busy)
     };
     (busy, None)
 }

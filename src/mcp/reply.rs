@@ -56,7 +56,7 @@ impl McpReply {
     }
 
     /// Rejects a request before a message is parsed.
-    pub(crate) fn refuse(refusal: McpRefusal) -> McpReply {
+    pub(crate) fn of_refusal(refusal: McpRefusal) -> McpReply {
         let too_large;
         let (status, message) = match refusal {
             McpRefusal::BrokenBody => (400, "the message was not received completely"),

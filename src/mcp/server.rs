@@ -130,7 +130,7 @@ impl Server {
             b"POST" => McpRefusal::MediaType,
             _ => McpRefusal::Method,
         };
-        Some(McpReply::refuse(refusal))
+        Some(McpReply::of_refusal(refusal))
     }
 
     /// Answers one line of stdio, which has no headers and no sessions; `None` if the line gets no response.
@@ -147,7 +147,7 @@ impl Server {
         match json::parse(line) {
             Err(error) => drop(refuse_unreadable(line, error, &mut out)),
             Ok(Value::Array(messages)) => match Batch::new(messages, *revision) {
-                Err(error) => drop(refuse(&mut out, None, &error)),
+                Err(error) => drop(append_error(&mut out, None, &error)),
                 Ok(mut batch) => {
                     while !batch.is_empty() {
                         batch.answer_next(self, catalog, None, true);
@@ -166,7 +166,9 @@ impl Server {
 
     fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Begun {
         if body.len() > self.body_bytes_max {
-            return Begun::Answered(McpReply::refuse(McpRefusal::TooLarge(self.body_bytes_max)));
+            return Begun::Answered(McpReply::of_refusal(McpRefusal::TooLarge(
+                self.body_bytes_max,
+            )));
         }
         let mut out = Vec::new();
         let mut negotiated = None;
@@ -179,7 +181,7 @@ impl Server {
                         batch.form = head.form;
                         return Begun::Batch(batch);
                     }
-                    Err(error) => refuse(&mut out, None, &error),
+                    Err(error) => append_error(&mut out, None, &error),
                 }
             }
             Ok(message) => {
@@ -222,7 +224,7 @@ impl Server {
         };
         match answered {
             Ok(negotiated) => (200, negotiated),
-            Err(error) => (refuse(out, id, &error), None),
+            Err(error) => (append_error(out, id, &error), None),
         }
     }
 
@@ -309,7 +311,7 @@ impl Server {
     /// Ends a session; the stateless era has no sessions.
     fn delete(&self, head: &Head<'_>) -> McpReply {
         if head.is_stateless() {
-            return McpReply::refuse(McpRefusal::Method);
+            return McpReply::of_refusal(McpRefusal::Method);
         }
         let error = match self.session(head) {
             Ok(Some(session)) => {
@@ -329,7 +331,7 @@ pub(super) fn bad_request(message: &'static str) -> RpcError {
 }
 
 /// Appends an error and returns its status.
-fn refuse(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) -> u16 {
+fn append_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError) -> u16 {
     push_error(out, id, error);
     error.status
 }
@@ -340,7 +342,7 @@ fn refuse_unreadable(body: &[u8], error: JsonError, out: &mut Vec<u8>) -> u16 {
         JsonError::Syntax(reason) => RpcError::new(PARSE_ERROR, reason),
         JsonError::Refused(reason) => RpcError::invalid(reason),
     };
-    refuse(out, id_of_refused(body).as_ref(), &error.with_status(400))
+    append_error(out, id_of_refused(body).as_ref(), &error.with_status(400))
 }
 
 const VERSION_MESSAGE: &str = "MCP-Protocol-Version must be one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 \

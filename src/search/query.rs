@@ -50,7 +50,7 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
             let received = cut_lossy(pair.name);
             let path = Some(received.clone().into());
             let message = error.to_string();
-            builder.refuse(Issue::new(path, Code::InvalidEncoding, message, &received));
+            builder.push_issue(Issue::new(path, Code::InvalidEncoding, message, &received));
         } else if pair.value.is_empty() {
             continue;
         } else if let Some(parameter) = Parameter::named(&name) {
@@ -73,7 +73,7 @@ pub fn parse_query<'b>(raw: &[u8], buffers: &'b mut Buffers) -> Result<Query<'b>
     if count > PAIRS_MAX {
         let message = "must have at most 64 parameters";
         let received = count.to_string();
-        builder.refuse(Issue::new(None, Code::TooMany, message, &received));
+        builder.push_issue(Issue::new(None, Code::TooMany, message, &received));
     }
     builder.buffers.decoded = name;
     builder.finish()
@@ -301,7 +301,7 @@ impl<'b> Builder<'b> {
     }
 
     /// Adds an issue that is not about a value, such as an unknown argument.
-    pub fn refuse(&mut self, issue: Issue) {
+    pub fn push_issue(&mut self, issue: Issue) {
         self.issues.push(issue);
     }
 

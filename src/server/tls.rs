@@ -127,7 +127,7 @@ impl CertificateReloader {
     }
 
     /// Reads the pair if its files have changed or a reload was requested, and reports faults to `readiness` and the log.
-    pub(super) fn look(&mut self, readiness: &Readiness, requested: bool) {
+    pub(super) fn check_files(&mut self, readiness: &Readiness, requested: bool) {
         let stamps = stamps(&self.files);
         if stamps != self.seen || requested || self.retry.is_due(instant()) {
             self.seen = stamps;

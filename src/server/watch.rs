@@ -145,11 +145,11 @@ impl Watcher {
             }
             if looked.elapsed() >= poll {
                 looked = clock::instant();
-                self.look();
+                self.check_files();
             }
             // Tools that renew a certificate send no SIGHUP, so it is looked at whatever `--poll` is.
             if let Some(tls) = &mut self.tls {
-                tls.look(&self.readiness, is_requested);
+                tls.check_files(&self.readiness, is_requested);
             }
             if is_requested {
                 self.orders.request();
@@ -158,7 +158,7 @@ impl Watcher {
     }
 
     /// Announces changed files.
-    fn look(&mut self) {
+    fn check_files(&mut self) {
         let Some(directory) = &self.directory else {
             return;
         };

@@ -82,8 +82,8 @@ pub(crate) async fn mcp(
     };
     let is_encoded = *head.method == Method::POST && head.is_body_encoded();
     let refused = match exceeded() {
-        Some(_) => Some(mcp::McpReply::refuse(mcp::McpRefusal::TooMany)),
-        None if is_encoded => Some(mcp::McpReply::refuse(mcp::McpRefusal::Coding)),
+        Some(_) => Some(mcp::McpReply::of_refusal(mcp::McpRefusal::TooMany)),
+        None if is_encoded => Some(mcp::McpReply::of_refusal(mcp::McpRefusal::Coding)),
         None => app.mcp.refuse_head(&mcp_head),
     };
     if let Some(reply) = refused {
@@ -122,12 +122,12 @@ pub(crate) async fn mcp(
                     );
                     match answered.await {
                         Ok(batch) => batch.finish(),
-                        Err(_) => mcp::McpReply::refuse(mcp::McpRefusal::Busy),
+                        Err(_) => mcp::McpReply::of_refusal(mcp::McpRefusal::Busy),
                     }
                 }
             }
         }
-        Err(error) => mcp::McpReply::refuse(match error {
+        Err(error) => mcp::McpReply::of_refusal(match error {
             HttpError::BodyBytes(bytes_max) => mcp::McpRefusal::TooLarge(*bytes_max),
             HttpError::BodyTime(_) => mcp::McpRefusal::TooSlow,
             HttpError::Busy(_) => mcp::McpRefusal::Busy,

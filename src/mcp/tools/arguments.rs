@@ -50,26 +50,26 @@ impl<'v> Arguments<'v> {
     }
 
     /// Returns an argument, unless it is absent, null or an empty string, which all count as not given.
-    fn given(&self, name: &str) -> Option<&'v Value> {
+    fn argument(&self, name: &str) -> Option<&'v Value> {
         let value = self.members.get(name);
         value.filter(|value| !value.is_null() && *value != "")
     }
 
     /// Returns a required string of 1 to 1,024 bytes.
     pub(in crate::mcp) fn text(&mut self, name: &'static str, what: &'static str) -> &'v str {
-        let (code, received) = match self.given(name) {
+        let (code, received) = match self.argument(name) {
             Some(Value::String(text)) if text.len() <= TEXT_BYTES_MAX => return text,
             Some(Value::String(text)) => (Code::TooLong, Cow::Borrowed(&**text)),
             Some(other) => (Code::InvalidType, quote(other)),
             None => (Code::Missing, Cow::Borrowed("")),
         };
-        self.refuse(name, code, what, &received);
+        self.push_issue(name, code, what, &received);
         ""
     }
 
     /// Returns a string of at most 1,024 bytes; empty if the argument is not given.
     pub(in crate::mcp) fn optional_text(&mut self, name: &'static str) -> &'v str {
-        match self.given(name) {
+        match self.argument(name) {
             Some(_) => self.text(name, "must be a string of at most 1,024 bytes"),
             None => "",
         }
@@ -80,7 +80,7 @@ impl<'v> Arguments<'v> {
         match parse_date(text.as_bytes()) {
             Ok(date) => return Some(date),
             Err(_) if text.is_empty() => {}
-            Err(error) => self.refuse(name, Code::InvalidDate, error.to_string(), text),
+            Err(error) => self.push_issue(name, Code::InvalidDate, error.to_string(), text),
         }
         None
     }
@@ -91,7 +91,7 @@ impl<'v> Arguments<'v> {
         let row = catalog.snapshot.index.row_of_id(id);
         if row.is_none() && !id.is_empty() {
             let message = "no published review has this id";
-            self.refuse(name, Code::UnknownValue, message, id);
+            self.push_issue(name, Code::UnknownValue, message, id);
         }
         row
     }
@@ -124,7 +124,7 @@ impl<'v> Arguments<'v> {
             // Aspects have no rows yet.
             None => NOT_READY.to_owned(),
         };
-        self.refuse(name, Code::UnknownValue, problem, text);
+        self.push_issue(name, Code::UnknownValue, problem, text);
         None
     }
 
@@ -134,7 +134,7 @@ impl<'v> Arguments<'v> {
         name: &'static str,
         choices: &[&'static str],
     ) -> Vec<&'static str> {
-        let given = match self.given(name) {
+        let given = match self.argument(name) {
             None => &[],
             Some(Value::Array(items)) => &items[..],
             Some(one) => std::slice::from_ref(one),
@@ -145,7 +145,7 @@ impl<'v> Arguments<'v> {
                 Some(word) => words.push(*word),
                 None => {
                     let message = format!("must be one of {}", choices.join(", "));
-                    self.refuse(name, Code::UnknownValue, message, &quote(value));
+                    self.push_issue(name, Code::UnknownValue, message, &quote(value));
                 }
             }
         }
@@ -153,7 +153,7 @@ impl<'v> Arguments<'v> {
     }
 
     /// Adds an issue.
-    pub(in crate::mcp) fn refuse(
+    pub(in crate::mcp) fn push_issue(
         &mut self,
         name: &'static str,
         code: Code,

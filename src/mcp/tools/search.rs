@@ -42,7 +42,7 @@ pub(super) fn search_reviews(
                 Some(parameter) => builder.json(parameter, value),
                 None if is_added_by_client(name) => {}
                 None => {
-                    builder.refuse(unknown(name, value, &Parameter::all().map(Parameter::name)))
+                    builder.push_issue(unknown(name, value, &Parameter::all().map(Parameter::name)))
                 }
             }
         }
@@ -304,7 +304,7 @@ pub(super) fn search(
     let words = Words::parse(&folded);
     if words.is_none() {
         let message = format!("must have at most {TERMS_MAX} words and phrases");
-        arguments.refuse("query", Code::TooMany, message, given);
+        arguments.push_issue("query", Code::TooMany, message, given);
     }
     arguments.finish()?;
     let index = &catalog.snapshot.index;

@@ -199,7 +199,7 @@ pub(super) fn record(item: JsonItem<'_>, now: Timestamp) -> ChangeRecord {
         list.list(0, |item| {
             let (id, recorded) = item.object(|keys| recorded_review(keys, now));
             if reviews.insert(id, recorded).is_some() {
-                item.refuse("has the id of an earlier entry");
+                item.push_problem("has the id of an earlier entry");
             }
         });
         ChangeRecord {
@@ -247,7 +247,7 @@ fn digest(item: JsonItem<'_>) -> Option<ReviewDigest> {
 fn time(item: JsonItem<'_>, now: Timestamp) -> Option<Timestamp> {
     let time = item.text(TIME, |text| parse_timestamp(text.as_bytes()))?;
     if time.unix() > now.unix() + AHEAD_MAX_S {
-        item.refuse("is more than a day in the future");
+        item.push_problem("is more than a day in the future");
     }
     Some(time)
 }

@@ -40,7 +40,7 @@ pub(super) fn taxonomy(item: JsonItem<'_>) -> (Taxonomy, Option<&'static str>) {
             services: concepts(keys.key("services")),
             service_areas: concepts(keys.key("service_areas")),
         };
-        (taxonomy, keys.given("extends").and_then(trade))
+        (taxonomy, keys.non_null_key("extends").and_then(trade))
     })
 }
 
@@ -67,7 +67,7 @@ fn concepts(item: JsonItem<'_>) -> Vec<Concept> {
 }
 
 fn not_phrases(keys: &mut JsonObject<'_>) -> Vec<String> {
-    let listed = keys.given("not_phrases");
+    let listed = keys.non_null_key("not_phrases");
     listed.map_or_else(Vec::new, |item| item.strings(Text::Name))
 }
 
@@ -90,7 +90,7 @@ pub(super) fn editorial(item: JsonItem<'_>, published: Option<FindPublished<'_, 
     item.object(|keys| Editorial {
         summary: keys.key("summary").optional(Text::Prose),
         pull_quote: keys.key("pull_quote").optional(Text::Prose),
-        featured: match keys.given("featured") {
+        featured: match keys.non_null_key("featured") {
             Some(item) => featured(item, published),
             None => Vec::new(),
         },
@@ -117,7 +117,7 @@ fn cited_id(item: JsonItem<'_>, published: Option<FindPublished<'_, '_>>) -> Str
     let id = item.string(Text::Name);
     let is_missing = published.is_some_and(|published| published(&id).is_none());
     if is_missing && !id.is_empty() {
-        item.refuse(NOT_PUBLISHED);
+        item.push_problem(NOT_PUBLISHED);
     }
     id
 }
@@ -217,7 +217,7 @@ fn insights_aspect(item: JsonItem<'_>) {
                 bounds += 1;
             });
             if item.is_list() && bounds != 2 {
-                item.refuse("does not have two numbers");
+                item.push_problem("does not have two numbers");
             }
         });
         optional(keys.key("evidence"), |item| {
@@ -231,7 +231,7 @@ fn insights_aspect(item: JsonItem<'_>) {
                 });
             });
         });
-        if let Some(change) = keys.given("change") {
+        if let Some(change) = keys.non_null_key("change") {
             change.any_string();
         }
     });
@@ -265,7 +265,7 @@ fn check_quarters(insights: &Insights, check: &Check) {
                 if count > COUNT_MAX {
                     let path = format_args!("aspects[{at}].quarterly[{index}].{key}");
                     let message = format_args!("is not a whole number from 0 to {COUNT_MAX}");
-                    check.refuse(path, Some(count.to_string()), message);
+                    check.push_problem(path, Some(count.to_string()), message);
                 }
             }
         }
@@ -304,7 +304,8 @@ impl<'r> References<'_, '_, 'r> {
     fn find(&self, path: fmt::Arguments<'_>, id: &str) -> Option<&'r Review> {
         let review = (self.published)(id);
         if review.is_none() {
-            self.check.refuse(path, Some(quote(id)), NOT_PUBLISHED);
+            self.check
+                .push_problem(path, Some(quote(id)), NOT_PUBLISHED);
         }
         review
     }
@@ -320,7 +321,8 @@ impl<'r> References<'_, '_, 'r> {
         if start >= end || end as usize > length {
             let message =
                 format_args!("is the range {start} to {end} in a text of {length} characters");
-            self.check.refuse(format_args!("{path}"), None, message);
+            self.check
+                .push_problem(format_args!("{path}"), None, message);
         }
     }
 }

@@ -106,27 +106,31 @@ pub(super) fn with_tape<T>(
 
 /// Records why a file cannot be read.
 fn diagnose(check: &Check, bytes: &[u8]) {
-    let refuse = |message: &str| check.refuse(JsonPath::Root, None, message);
-    let refuse_at = |(line, column): (usize, usize), message: &str| {
-        let path = format_args!("line {line}, column {column}");
-        check.refuse(path, None, message);
-    };
     let bytes_max = check.file.bytes_max;
-    match (bytes, str::from_utf8(bytes)) {
-        _ if bytes.len() > bytes_max => refuse(&format!("is larger than {bytes_max} bytes")),
-        ([0xEF, 0xBB, 0xBF, ..], _) => {
-            refuse("begins with a byte order mark: save it as UTF-8 without one");
+    let message = match bytes {
+        _ if bytes.len() > bytes_max => format!("is larger than {bytes_max} bytes"),
+        [0xEF, 0xBB, 0xBF, ..] => {
+            "begins with a byte order mark: save it as UTF-8 without one".to_owned()
         }
-        ([0xFF, 0xFE, ..] | [0xFE, 0xFF, ..], _) => refuse("is UTF-16: save it as UTF-8"),
-        _ if bytes.iter().all(u8::is_ascii_whitespace) => refuse("is empty"),
-        (_, Err(error)) => {
-            refuse_at(line_and_column(bytes, error.valid_up_to()), "is not UTF-8");
-        }
-        _ => match syntax_error(bytes) {
-            Some(error) => refuse_at((error.line(), error.column()), &unreadable(&error)),
-            None => refuse(UNREADABLE),
-        },
+        [0xFF, 0xFE, ..] | [0xFE, 0xFF, ..] => "is UTF-16: save it as UTF-8".to_owned(),
+        _ if bytes.iter().all(u8::is_ascii_whitespace) => "is empty".to_owned(),
+        _ => return diagnose_text(check, bytes),
+    };
+    check.push_problem(JsonPath::Root, None, message);
+}
+
+/// Records where a file is not UTF-8, or not JSON.
+fn diagnose_text(check: &Check, bytes: &[u8]) {
+    if let Err(error) = str::from_utf8(bytes) {
+        let (line, column) = line_and_column(bytes, error.valid_up_to());
+        let path = format_args!("line {line}, column {column}");
+        return check.push_problem(path, None, "is not UTF-8");
     }
+    let Some(error) = syntax_error(bytes) else {
+        return check.push_problem(JsonPath::Root, None, UNREADABLE);
+    };
+    let path = format_args!("line {}, column {}", error.line(), error.column());
+    check.push_problem(path, None, unreadable(&error));
 }
 
 /// A value of any shape, read to find a syntax error. Unlike [`IgnoredAny`] alone it checks depth, numbers and escapes,
@@ -189,7 +193,7 @@ impl Check {
     }
 
     /// Records a problem at `path`, with the `value` if it helps.
-    pub(super) fn refuse(
+    pub(super) fn push_problem(
         &self,
         path: impl fmt::Display,
         value: Option<String>,
@@ -259,15 +263,15 @@ impl<'a> JsonItem<'a> {
     }
 
     /// Records a problem of the value, and quotes the value.
-    pub(super) fn refuse(self, message: impl fmt::Display) {
+    pub(super) fn push_problem(self, message: impl fmt::Display) {
         let value = self.nodes.first().map(quote_node);
-        self.check.refuse(self.path, value, message);
+        self.check.push_problem(self.path, value, message);
     }
 
     /// Records that the value is not `wanted`, unless a problem was recorded already.
     fn mismatch(self, wanted: impl fmt::Display) {
         if !self.nodes.is_empty() {
-            self.refuse(format_args!("is not {wanted}"));
+            self.push_problem(format_args!("is not {wanted}"));
         }
     }
 
@@ -356,7 +360,7 @@ impl<'a> JsonItem<'a> {
         };
         if len > max {
             let message = format_args!("has {len} entries, more than {max}");
-            self.check.refuse(self.path, None, message);
+            self.check.push_problem(self.path, None, message);
             return Vec::new();
         }
         let mut values = Vec::with_capacity(len);
@@ -373,7 +377,7 @@ impl<'a> JsonItem<'a> {
             if first < index {
                 let message = format_args!("is also the {key} of entry {first}");
                 let path = JsonPath::Key(&JsonPath::Index(&self.path, index), key);
-                self.check.refuse(path, Some(quote(value)), message);
+                self.check.push_problem(path, Some(quote(value)), message);
             }
         }
     }
@@ -395,11 +399,11 @@ impl<'a> JsonItem<'a> {
             Text::Url | Text::Picture => URL_BYTES_MAX,
         };
         if text.len() > bytes_max {
-            self.refuse(format_args!("is longer than {bytes_max} bytes"));
+            self.push_problem(format_args!("is longer than {bytes_max} bytes"));
         } else if matches!(rule, Text::Name | Text::Prose) && text.trim().is_empty() {
-            self.refuse("is empty");
+            self.push_problem("is empty");
         } else if matches!(rule, Text::Name | Text::Line) && text.contains(char::is_control) {
-            self.refuse("has a control character");
+            self.push_problem("has a control character");
         } else if !is_address(rule, text) {
             self.mismatch("an absolute http or https URL");
         } else {
@@ -440,7 +444,7 @@ impl<'a> JsonItem<'a> {
 
     /// Records a problem of a value that is or has a secret, and does not quote it.
     pub(super) fn refuse_hidden(self, message: &str) {
-        self.check.refuse(self.path, None, message);
+        self.check.push_problem(self.path, None, message);
     }
 
     /// Reads a string that is a secret: the problem does not quote it.
@@ -532,7 +536,7 @@ impl<'a> JsonObject<'a> {
         let nodes = self.find(key).unwrap_or_default();
         let item = JsonItem::new(nodes, JsonPath::Key(&self.item.path, key), self.item.check);
         if nodes.is_empty() && !self.item.nodes.is_empty() {
-            item.refuse("is missing");
+            item.push_problem("is missing");
         }
         item
     }
@@ -544,8 +548,8 @@ impl<'a> JsonObject<'a> {
         Some(JsonItem::new(nodes, path, self.item.check))
     }
 
-    /// The value of an optional key that may also be null.
-    pub(super) fn given(&mut self, key: &'static str) -> Option<JsonItem<'a>> {
+    /// The value of an optional key; `None` also for null.
+    pub(super) fn non_null_key(&mut self, key: &'static str) -> Option<JsonItem<'a>> {
         self.optional_key(key).and_then(JsonItem::non_null)
     }
 
@@ -584,7 +588,7 @@ impl<'a> JsonObject<'a> {
                 None => "is not a known key".to_owned(),
             };
             let path = JsonPath::Key(&self.item.path, key);
-            self.item.check.refuse(path, None, message);
+            self.item.check.push_problem(path, None, message);
         }
     }
 }

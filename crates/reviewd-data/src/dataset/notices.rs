@@ -43,9 +43,9 @@ fn targets(item: JsonItem<'_>, values: NoticeValues) -> Vec<NoticeSetting> {
             id: id(keys.key("id")),
             kind: kind(keys.key("kind")),
             url: url(keys.key("url"), values),
-            secret: keys.given("secret").map(|item| secret(item, values)),
-            chat_id: keys.given("chat_id").map(chat_id),
-            filter: keys.given("filter").map(filter).unwrap_or_default(),
+            secret: keys.non_null_key("secret").map(|item| secret(item, values)),
+            chat_id: keys.non_null_key("chat_id").map(chat_id),
+            filter: keys.non_null_key("filter").map(filter).unwrap_or_default(),
         });
         let names_chat = setting.chat_id.is_some() || setting.url.reveal().contains("chat_id=");
         if setting.kind == NoticeKind::Telegram && !names_chat {
@@ -98,15 +98,19 @@ fn filter(item: JsonItem<'_>) -> NoticeFilter {
     item.object(|keys| NoticeFilter {
         min_rating: rating(keys, "min_rating"),
         max_rating: rating(keys, "max_rating"),
-        language: keys.given("language").map(|item| item.string(Text::Name)),
-        location: keys.given("location").map(|item| item.string(Text::Name)),
-        unanswered_days: keys.given("unanswered_days").map(days),
-        events: keys.given("events").map(events),
+        language: keys
+            .non_null_key("language")
+            .map(|item| item.string(Text::Name)),
+        location: keys
+            .non_null_key("location")
+            .map(|item| item.string(Text::Name)),
+        unanswered_days: keys.non_null_key("unanswered_days").map(days),
+        events: keys.non_null_key("events").map(events),
     })
 }
 
 fn rating(keys: &mut JsonObject<'_>, key: &'static str) -> Option<Rating> {
-    Some(keys.given(key)?.rating())
+    Some(keys.non_null_key(key)?.rating())
 }
 
 fn days(item: JsonItem<'_>) -> u16 {
@@ -115,7 +119,7 @@ fn days(item: JsonItem<'_>) -> u16 {
         .as_u64()
         .and_then(|number| u16::try_from(number).ok());
     whole.unwrap_or_else(|| {
-        item.refuse("is not a whole number of days");
+        item.push_problem("is not a whole number of days");
         1
     })
 }

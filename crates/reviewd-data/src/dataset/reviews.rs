@@ -100,7 +100,7 @@ pub(super) fn decode(
                 Ok(matcher) => matcher,
                 Err(error) => {
                     let message = format!("has too many names and phrases: {error}");
-                    check.refuse(JsonPath::Root, None, message);
+                    check.push_problem(JsonPath::Root, None, message);
                     return None;
                 }
             };
@@ -114,7 +114,7 @@ pub(super) fn decode(
     }
     json::parse(bytes, check, |item| file(item, options.now));
     if check.problems.borrow().is_empty() {
-        check.refuse(JsonPath::Root, None, UNREADABLE);
+        check.push_problem(JsonPath::Root, None, UNREADABLE);
     }
     None
 }
@@ -138,7 +138,7 @@ fn file(item: JsonItem<'_>, now: Timestamp) -> ReviewsFile {
             updated_at: file.optional_key("updated_at").and_then(|item| {
                 let time = item.text(TIME, |text| parse_timestamp(text.as_bytes()));
                 if time.is_some_and(|time| time > now) {
-                    item.refuse("is in the future: set it to the time of the last change");
+                    item.push_problem("is in the future: set it to the time of the last change");
                 }
                 time
             }),
@@ -171,7 +171,10 @@ fn business(item: JsonItem<'_>) -> Business {
         services: services(keys.key("services")),
         technicians: technicians(keys.key("technicians")),
         same_as: keys.key("same_as").strings(Text::Url),
-        locations: keys.given("locations").map(locations).unwrap_or_default(),
+        locations: keys
+            .non_null_key("locations")
+            .map(locations)
+            .unwrap_or_default(),
     })
 }
 
@@ -230,7 +233,7 @@ fn read(
     let count = entries.len();
     if count > REVIEWS_MAX {
         let message = format!("has {count} entries, more than {REVIEWS_MAX}");
-        check.refuse(LIST, None, message);
+        check.push_problem(LIST, None, message);
         return Vec::new();
     }
     let parts = over_chunks(count, threads, |rows| {
@@ -286,7 +289,7 @@ fn read_piece(
         // It has a number or a lone surrogate that serde_json did not check.
         let error = json::syntax_error(entry.get().as_bytes());
         let message = error.map_or(UNREADABLE.to_owned(), |error| json::unreadable(&error));
-        return check.refuse(JsonPath::Index(&LIST, first), None, message);
+        return check.push_problem(JsonPath::Index(&LIST, first), None, message);
     }
     for (at, entry) in (first..).zip(piece.chunks(1)) {
         read_piece(bytes, at, entry, check, read);
@@ -302,7 +305,7 @@ pub(super) fn by_id<'r>(reviews: &'r [Review], check: &Check) -> HashMap<&'r str
         let first = *by_id.entry(id).or_insert(at);
         if first < at {
             let message = format_args!("is also the id of reviews[{first}]");
-            check.refuse(format_args!("reviews[{at}].id"), Some(quote(id)), message);
+            check.push_problem(format_args!("reviews[{at}].id"), Some(quote(id)), message);
         }
     }
     by_id
@@ -348,20 +351,20 @@ pub(super) fn review(entry: JsonItem<'_>, matcher: &Matcher) -> Review {
             changed_at: None,
         };
         read_mentions(keys, matcher, &mut review);
-        if let Some(item) = keys.given("verification") {
+        if let Some(item) = keys.non_null_key("verification") {
             review.verification = Some(verification_of(item, review.verified));
         }
-        review.language = keys.given("language").and_then(language_tag);
+        review.language = keys.non_null_key("language").and_then(language_tag);
         if review.language.is_some() {
             review.language_source = Some(LanguageSource::Stated);
         }
         review.media = keys.optional_key("media").map(media).unwrap_or_default();
-        review.translation = keys.given("translation").map(words);
-        review.location = keys.given("location").map(name);
-        review.date_precision = keys.given("date_precision").and_then(date_precision);
-        review.rating_original = keys.given("rating_original").map(original_rating);
-        review.added_at = keys.given("added_at").and_then(time);
-        review.changed_at = keys.given("changed_at").and_then(time);
+        review.translation = keys.non_null_key("translation").map(words);
+        review.location = keys.non_null_key("location").map(name);
+        review.date_precision = keys.non_null_key("date_precision").and_then(date_precision);
+        review.rating_original = keys.non_null_key("rating_original").map(original_rating);
+        review.added_at = keys.non_null_key("added_at").and_then(time);
+        review.changed_at = keys.non_null_key("changed_at").and_then(time);
         review
     })
 }
@@ -405,7 +408,7 @@ fn verification_of(item: JsonItem<'_>, verified: bool) -> Verification {
         method: keys.key("method").optional(Text::Name),
     });
     if verified && verification.is_by_account() {
-        item.refuse(format_args!(
+        item.push_problem(format_args!(
             "has the method \"{METHOD_ACCOUNT}\", which needs \"verified\": false, as no customer was matched"
         ));
     }
@@ -427,8 +430,8 @@ fn media(item: JsonItem<'_>) -> Vec<Media> {
             url: keys.key("url").string(Text::Picture),
             alt: keys.key("alt").string(Text::Line),
             media_type: media_type(keys.key("type")),
-            thumbnail_url: keys.given("thumbnail_url").map(picture),
-            source_url: keys.given("source_url").map(url),
+            thumbnail_url: keys.non_null_key("thumbnail_url").map(picture),
+            source_url: keys.non_null_key("source_url").map(url),
         })
     })
 }

@@ -16,19 +16,21 @@ pub(super) fn site(item: JsonItem<'_>) -> SiteFile {
     item.object(|keys| SiteFile {
         site: Site {
             clientele: Clientele::default(),
-            language: keys.given("language").and_then(language),
-            accent: keys.given("accent").and_then(color),
-            scheme: keys.given("scheme").map(scheme).unwrap_or_default(),
-            radius: keys.given("radius").map(radius),
-            font: keys.given("font").map(font).unwrap_or_default(),
-            back_url: keys.given("back_url").map(|item| item.string(Text::Url)),
+            language: keys.non_null_key("language").and_then(language),
+            accent: keys.non_null_key("accent").and_then(color),
+            scheme: keys.non_null_key("scheme").map(scheme).unwrap_or_default(),
+            radius: keys.non_null_key("radius").map(radius),
+            font: keys.non_null_key("font").map(font).unwrap_or_default(),
+            back_url: keys
+                .non_null_key("back_url")
+                .map(|item| item.string(Text::Url)),
             review_links: keys
-                .given("review_links")
+                .non_null_key("review_links")
                 .map(review_links)
                 .unwrap_or_default(),
             ..Site::default()
         },
-        clientele: keys.given("trade").and_then(trade),
+        clientele: keys.non_null_key("trade").and_then(trade),
     })
 }
 
@@ -82,7 +84,7 @@ fn radius(item: JsonItem<'_>) -> u8 {
     let number = item.number(0.0..=f64::from(RADIUS_MAX));
     let whole = number.as_u64().and_then(|number| u8::try_from(number).ok());
     whole.unwrap_or_else(|| {
-        item.refuse("is not a whole number of pixels");
+        item.push_problem("is not a whole number of pixels");
         0
     })
 }
