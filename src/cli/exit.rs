@@ -35,10 +35,6 @@ pub(super) enum Status {
     Data = 65,
     NoInput = 66,
     Unavailable = 69,
-    #[cfg_attr(
-        not(feature = "import"),
-        expect(dead_code, reason = "only `init` creates a folder")
-    )]
     CannotCreate = 73,
     Io = 74,
     Config = 78,

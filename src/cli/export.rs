@@ -1,4 +1,5 @@
-//! `reviewd export DIR`: prints the published reviews as a table for spreadsheets, or as one JSON object a line.
+//! `reviewd export DIR`: prints the published reviews as a table for spreadsheets, or as one JSON object a line; or writes
+//! the pages as files.
 
 use std::path::PathBuf;
 
@@ -8,6 +9,8 @@ use serde_json::json;
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, print};
 use super::read::read_dataset;
+use super::site::{self, SiteExport};
+use super::values::{parse_page_language, parse_site_url};
 use crate::model::Review;
 
 /// The columns of the table.
@@ -44,6 +47,20 @@ pub(super) struct ExportArgs {
     /// Output format: a table with a header, or one JSON object a line
     #[arg(long, value_name = "FORMAT", default_value = "csv")]
     format: ExportFormat,
+    /// Write the pages, feeds and data as files into this folder instead, for a host without a server
+    #[arg(
+        long,
+        value_name = "OUT",
+        conflicts_with = "format",
+        requires = "base_url"
+    )]
+    site: Option<PathBuf>,
+    /// With --site: the public address of the files, also below a path, such as https://www.example/reviews
+    #[arg(long, value_name = "URL", value_parser = parse_site_url)]
+    base_url: Option<String>,
+    /// With --site: the language of the pages' own words, such as de [default: that of site.json, or English]
+    #[arg(long, value_name = "TAG", value_parser = parse_page_language)]
+    language: Option<String>,
 }
 
 /// How reviews are exported.
@@ -55,8 +72,16 @@ enum ExportFormat {
     Ndjson,
 }
 
-/// Prints the published reviews, newest first.
+/// Prints the published reviews, newest first, or writes the site.
 pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
+    if let (Some(out), Some(base_url)) = (&args.site, &args.base_url) {
+        return site::write(&SiteExport {
+            data: &args.data,
+            out,
+            base_url,
+            language: args.language.as_deref(),
+        });
+    }
     let dataset = read_dataset(&args.data)?.dataset;
     let mut out = Vec::new();
     if args.format == ExportFormat::Csv {

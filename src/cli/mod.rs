@@ -26,6 +26,7 @@ mod read;
 #[cfg(feature = "import")]
 mod record;
 mod serve;
+mod site;
 mod suggestions;
 mod values;
 #[cfg(feature = "import")]
@@ -95,7 +96,7 @@ enum Command {
     #[cfg(feature = "import")]
     #[command(after_help = RECORD_AFTER_HELP)]
     Record(record::RecordArgs),
-    /// Print the published reviews as a table for spreadsheets, or as JSON lines
+    /// Print the published reviews as a table or as JSON lines, or write a site of files
     #[command(after_help = EXPORT_AFTER_HELP)]
     Export(export::ExportArgs),
     /// Print the insights that the service would publish, or the reasons for them
@@ -192,7 +193,8 @@ take for formulas. NDJSON has the reviews as they are published.
 
 Examples:
   reviewd export data > reviews.csv
-  reviewd export data --format ndjson | jq .rating";
+  reviewd export data --format ndjson | jq .rating
+  reviewd export data --site public --base-url https://www.example/reviews";
 
 #[cfg(feature = "import")]
 const INIT_AFTER_HELP: &str = "\

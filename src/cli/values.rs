@@ -8,6 +8,8 @@ use clap::builder::RangedI64ValueParser;
 use clap::{ValueEnum, value_parser};
 use url::Url;
 
+use crate::pages::Language;
+
 /// Largest rate limit in requests per minute.
 pub(super) const RATE_MAX: i64 = 1_000_000;
 
@@ -131,6 +133,27 @@ pub(super) fn parse_base_url(text: &str) -> Result<String, String> {
         ));
     }
     Ok(origin)
+}
+
+/// Parses the public address of files: like [`parse_base_url`], but also with a path.
+pub(super) fn parse_site_url(text: &str) -> Result<String, String> {
+    let url = parse_http_url(text)?;
+    let has_user = !url.username().is_empty() || url.password().is_some();
+    if has_user || url.query().is_some() || url.fragment().is_some() {
+        return Err("must have nothing after the path, and no user name".to_owned());
+    }
+    Ok(url.as_str().trim_end_matches('/').to_owned())
+}
+
+/// Parses the language of pages.
+pub(super) fn parse_page_language(text: &str) -> Result<String, String> {
+    match Language::of_tag(text.as_bytes()) {
+        Some(language) => Ok(language.code().to_owned()),
+        None => {
+            let codes: Vec<&str> = Language::all().map(Language::code).collect();
+            Err(format!("must be one of {}", codes.join(", ")))
+        }
+    }
 }
 
 /// Parses an origin of web pages, or `*`.

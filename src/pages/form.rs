@@ -11,6 +11,8 @@ pub(super) struct QueryParams {
     values: Vec<(&'static str, String)>,
     /// The language that the visitor has chosen, which all links keep.
     language: Option<&'static str>,
+    /// Whether a filter replaces the one in use, as there are no pages for two.
+    pub(super) is_single: bool,
 }
 
 impl QueryParams {
@@ -81,7 +83,7 @@ impl QueryParams {
     pub(super) fn href_with(&self, name: &str, value: &str) -> String {
         let mut pairs = Vec::new();
         for (known, value) in self.iter() {
-            if known != "cursor" && known != name {
+            if known != "cursor" && known != name && !self.is_single {
                 pairs.push(encoded(&format!("{known}="), value));
             }
         }

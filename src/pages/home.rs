@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use super::filters::{Menus, OrderEntry, orders};
+use super::filters::{Menus, OrderEntry, is_no_filter, orders};
 use super::form::QueryParams;
 use super::highlights::{quote, voices};
 use super::layout::rendered;
@@ -38,7 +38,8 @@ impl Pages {
     pub(crate) fn home(&self, language: PageLanguage) -> String {
         let t = language.chosen.messages();
         let snapshot = &self.snapshot;
-        let given = QueryParams::of_language(language);
+        let mut given = QueryParams::of_language(language);
+        given.is_single = self.layout.is_static;
         let count = t.counted(&t.review_count, self.stats.count);
         let description = without_direction(&snapshot.business.description);
         let description = match self.stats.mean_tenths() {
@@ -110,11 +111,15 @@ impl Pages {
         let mut order: Vec<OrderEntry> = Vec::new();
         if has_tools {
             menus = self.menus(t, given);
-            order = orders(t, given);
+            // An order would replace a filter.
+            if !given.is_single || given.iter().all(|(name, _)| is_no_filter(name)) {
+                order = orders(t, given);
+            }
         }
         Listing {
             cards: Vec::new(),
             has_tools,
+            has_search: has_tools && !self.layout.is_static,
             given,
             chips: if has_tools {
                 self.chips(t, given, None)

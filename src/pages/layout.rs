@@ -27,6 +27,8 @@ pub(crate) const SITE_SCRIPT: &str = include_str!("assets/site.js");
 /// The common parts of the pages of one snapshot.
 #[derive(Debug)]
 pub(super) struct Layout {
+    /// Whether the pages are written to files, so that nothing may need the service.
+    pub(super) is_static: bool,
     /// The stylesheet with the owner's colors.
     pub(super) site_stylesheet: String,
     pub(super) site_stylesheet_version: String,
@@ -56,6 +58,7 @@ impl Layout {
         let business = &snapshot.business;
         let stylesheet = theme::stylesheet(SITE_STYLESHEET, &snapshot.site);
         Layout {
+            is_static: false,
             site_stylesheet_version: version(&stylesheet),
             site_stylesheet: stylesheet,
             logo: snapshot.site.logo.as_ref().map(LogoImage::of),
@@ -108,7 +111,7 @@ impl<'p> Frame<'p> {
             t: language.chosen.messages(),
             lang,
             query: String::new(),
-            has_languages: true,
+            has_languages: !layout.is_static,
         }
     }
 

@@ -12,8 +12,9 @@ const WIDE_CHARS: usize = 400;
 /// The section with the reviews.
 pub(super) struct Listing<'p> {
     pub(super) cards: Vec<Card>,
-    /// The filters, the order and the search are shown from ten reviews on.
+    /// The filters and the order are shown from ten reviews on.
     pub(super) has_tools: bool,
+    pub(super) has_search: bool,
     pub(super) given: &'p QueryParams,
     pub(super) chips: Vec<Chip>,
     pub(super) menus: Menus,

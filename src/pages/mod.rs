@@ -26,6 +26,7 @@ mod permalink;
 mod rating;
 mod review;
 mod search;
+mod static_site;
 mod text;
 mod theme;
 pub(crate) mod widget;
@@ -51,6 +52,7 @@ use layout::Layout;
 use rating::RatingStats;
 
 pub(crate) use messages::{Forms, Language, Messages, Pattern};
+pub(crate) use static_site::{BrokenLink, StaticPage, with_photo_names};
 pub(crate) use widget::theme;
 
 /// A page that takes parameters.
@@ -195,8 +197,18 @@ impl Pages {
     /// Renders the parts for `snapshot`, without insights if these are not derived yet.
     #[must_use]
     pub fn new(snapshot: Arc<Snapshot>) -> Pages {
+        Pages::with(snapshot, false)
+    }
+
+    /// Like [`Pages::new`], for pages that are written to files: without what needs the service, such as the search.
+    pub(crate) fn for_files(snapshot: Arc<Snapshot>) -> Pages {
+        Pages::with(snapshot, true)
+    }
+
+    fn with(snapshot: Arc<Snapshot>, is_static: bool) -> Pages {
         let stats = RatingStats::of(&snapshot);
-        let layout = Layout::new(&snapshot, &stats);
+        let mut layout = Layout::new(&snapshot, &stats);
+        layout.is_static = is_static;
         let json_ld = json_ld::render(&snapshot, &stats);
         let mut pages = Pages {
             stats,

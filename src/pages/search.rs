@@ -72,7 +72,8 @@ impl Pages {
         buffers: &'b mut Buffers,
     ) -> Result<PageQuery<'b>, Issues> {
         let query = query::parse_query(raw, buffers)?;
-        let given = QueryParams::read(raw, language);
+        let mut given = QueryParams::read(raw, language);
+        given.is_single = self.layout.is_static;
         Ok(PageQuery { query, given })
     }
 

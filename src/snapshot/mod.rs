@@ -234,6 +234,11 @@ impl Snapshot {
         self.insights.as_ref().map(|derived| &derived.value)
     }
 
+    /// Returns the digests of the own pictures of its reviews, in no order.
+    pub fn photo_digests(&self) -> impl Iterator<Item = &str> {
+        self.photos.iter().map(String::as_str)
+    }
+
     /// Tells whether the snapshot has insights that were derived from its own dataset.
     #[must_use]
     pub fn has_own_insights(&self) -> bool {

@@ -46,6 +46,7 @@ mod service_manager;
 mod settings;
 mod shutdown;
 mod since;
+mod site;
 mod startup;
 mod structured_data;
 mod support;

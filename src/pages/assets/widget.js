@@ -120,7 +120,7 @@
       const count = Math.min(Math.max(Number(this.getAttribute('count')) || 3, 1), 100);
       try {
         if (!this.hasAttribute('src')) throw new Error('src is missing');
-        const target = new URL('/widget.json', this.getAttribute('src'));
+        const target = new URL('widget.json', this.getAttribute('src').replace(/\/?$/, '/'));
         const named = this.closest('[lang]');
         const language = named ? named.getAttribute('lang') : '';
         if (language) target.searchParams.set('lang', language);
@@ -136,6 +136,8 @@
         const reply = await fetch(target, { credentials: 'omit', signal: AbortSignal.timeout(WAIT_MS) });
         const data = await reply.json();
         if (!reply.ok) throw new Error(data.message);
+        // A host of files knows no parameters.
+        data.reviews.length = Math.min(data.reviews.length, count);
         if (turn === this.turn) this.render(layout, data);
       } catch (error) {
         if (turn !== this.turn) return;

@@ -1,0 +1,421 @@
+//! The pages as files for a host without a server: which pages there are, how their files are called, and links between
+//! them that work from a folder, from any host and below any path.
+//!
+//! Each page that another one links to is rendered as the service does. Its filters cannot be combined, so choosing one
+//! replaces the one in use, and there is no search; so the pages are finite: each review, and the lists by one filter or
+//! by an aspect with a polarity. Links of the pages themselves become relative, addresses for others (canonical ones,
+//! previews) stay absolute and get the names of the files.
+
+use std::collections::{HashMap, VecDeque};
+
+use askama::filters::{Html, escape};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::{PageLanguage, Pages};
+use crate::model::{MEDIA_PATH, PHOTO_EXTENSION, Row, photo_digest};
+use crate::search::query::Buffers;
+use crate::search::run::Scratch;
+use crate::wire::text::{cut, hex};
+
+/// Files that pages link to, with the same paths as on the service.
+const ASSETS: [&str; 11] = [
+    "/site.css",
+    "/site.js",
+    "/favicon.svg",
+    "/feed.xml",
+    "/api/feed.json",
+    "/reviews.json",
+    "/reviews.jsonld",
+    "/insights.json",
+    "/widget.css",
+    "/widget.js",
+    "/widget.html",
+];
+
+/// Attributes whose values may be addresses.
+const ATTRIBUTES: [&str; 4] = ["href", "src", "content", "value"];
+
+/// Reviews in the data of the element: the most that it can show.
+const ELEMENT_REVIEWS: &[u8] = b"limit=100";
+
+/// A page as a file.
+#[derive(Debug)]
+pub(crate) struct StaticPage {
+    /// Relative to the folder, with `/` between names.
+    pub(crate) path: String,
+    pub(crate) html: String,
+}
+
+/// A page links to one that has no file, which would be a bug.
+#[derive(Debug, Error)]
+#[error("{from} links to {target:?}, which has no file")]
+pub(crate) struct BrokenLink {
+    from: String,
+    target: String,
+}
+
+/// Where a page has its file.
+#[derive(Clone, Debug)]
+struct PageFile {
+    path: String,
+    /// The list that it is a page of, by the name of its file; "" for other pages.
+    list: String,
+    /// Its number in the list, from 1.
+    number: u32,
+}
+
+impl PageFile {
+    fn single(path: impl Into<String>) -> PageFile {
+        PageFile {
+            path: path.into(),
+            list: String::new(),
+            number: 1,
+        }
+    }
+}
+
+/// Renders the pages of one snapshot, one after another.
+pub(crate) struct StaticSite<'p> {
+    pages: &'p Pages,
+    language: PageLanguage,
+    /// The files of the lists, by their addresses on the service.
+    lists: HashMap<String, PageFile>,
+    /// Addresses of lists that are not rendered yet.
+    waiting: VecDeque<String>,
+    buffers: Buffers,
+    scratch: Scratch,
+}
+
+impl Pages {
+    /// Returns the pages as files, in the owner's language; they must have been made by [`Pages::for_files`].
+    pub(crate) fn static_site(&self) -> StaticSite<'_> {
+        StaticSite {
+            pages: self,
+            language: PageLanguage::of(self.default_language()),
+            lists: HashMap::new(),
+            waiting: VecDeque::new(),
+            buffers: Buffers::default(),
+            scratch: Scratch::default(),
+        }
+    }
+}
+
+impl StaticSite<'_> {
+    /// Renders the front page; the lists that it links to are rendered by [`StaticSite::next_list`].
+    ///
+    /// # Errors
+    /// A link to a page without a file.
+    pub(crate) fn front_page(&mut self) -> Result<StaticPage, BrokenLink> {
+        let file = PageFile {
+            list: "all".to_owned(),
+            ..PageFile::single("index.html")
+        };
+        let html = self.pages.home(self.language);
+        self.page(&file, &html)
+    }
+
+    /// Renders the page of the review in `row`.
+    ///
+    /// # Errors
+    /// A link to a page without a file.
+    pub(crate) fn review(&mut self, row: Row) -> Result<StaticPage, BrokenLink> {
+        let id = self.pages.snapshot.index.id(row);
+        let file = PageFile::single(review_path(id));
+        let html = self
+            .pages
+            .review(row, self.language, &mut self.buffers, &mut self.scratch);
+        self.page(&file, &html)
+    }
+
+    /// Renders the next list that a page rendered so far links to; `None` if there is no other.
+    ///
+    /// # Errors
+    /// A link to a page without a file.
+    pub(crate) fn next_list(&mut self) -> Result<Option<StaticPage>, BrokenLink> {
+        let Some(address) = self.waiting.pop_front() else {
+            return Ok(None);
+        };
+        let file = self.lists[&address].clone();
+        let query = address.trim_start_matches("/?").as_bytes();
+        let parsed = self
+            .pages
+            .parse_query(query, self.language, &mut self.buffers);
+        let Ok(query) = parsed else {
+            return Err(BrokenLink {
+                from: file.path,
+                target: address,
+            });
+        };
+        let html = self.pages.search(&query, self.language, &mut self.scratch);
+        self.page(&file, &html).map(Some)
+    }
+
+    /// Rewrites the links of the page for a frame, which the service keeps as a document.
+    ///
+    /// # Errors
+    /// A link to a page without a file.
+    pub(crate) fn frame(&mut self, html: &str) -> Result<StaticPage, BrokenLink> {
+        self.page(&PageFile::single("widget.html"), html)
+    }
+
+    /// Returns the data of the element: the newest 100 reviews.
+    pub(crate) fn widget_data(&mut self) -> String {
+        let parsed = self
+            .pages
+            .parse_query(ELEMENT_REVIEWS, self.language, &mut self.buffers);
+        let query = parsed.expect("a constant query is valid");
+        let data = self
+            .pages
+            .widget_data(&query, self.language, &mut self.scratch);
+        with_photo_names(&data)
+    }
+
+    fn page(&mut self, file: &PageFile, html: &str) -> Result<StaticPage, BrokenLink> {
+        let html = self.relink(file, html)?;
+        Ok(StaticPage {
+            path: file.path.clone(),
+            html: with_photo_names(&html),
+        })
+    }
+
+    /// Rewrites the values of attributes that are addresses of this service. Our templates write all attributes in
+    /// double quotes and escape these within values and texts.
+    fn relink(&mut self, file: &PageFile, html: &str) -> Result<String, BrokenLink> {
+        let mut out = String::with_capacity(html.len());
+        let mut rest = html;
+        while let Some((before, after)) = rest.split_once("=\"") {
+            out.push_str(before);
+            out.push_str("=\"");
+            rest = after;
+            let name = before.rsplit(' ').next().unwrap_or_default();
+            if !ATTRIBUTES.contains(&name) {
+                continue;
+            }
+            let (value, after) = after.split_once('"').unwrap_or((after, ""));
+            match self.address(file, name, &unescaped(value))? {
+                Some(address) => {
+                    let address = escape(address, Html).expect("writing to a string never fails");
+                    out.push_str(&address.0.to_string());
+                }
+                None => out.push_str(value),
+            }
+            out.push('"');
+            rest = after;
+        }
+        out.push_str(rest);
+        Ok(out)
+    }
+
+    /// Returns the address of a file in place of `value`; `None` if it is no address of this service.
+    fn address(
+        &mut self,
+        from: &PageFile,
+        attribute: &str,
+        value: &str,
+    ) -> Result<Option<String>, BrokenLink> {
+        let base_url = &self.pages.snapshot.base_url;
+        if let Some(target) = value.strip_prefix(base_url.as_str()) {
+            // Other addresses on the same host are not ours.
+            let found = self.file_of(from, target);
+            return Ok(found.map(|path| format!("{base_url}/{}", path.replace("index.html", ""))));
+        }
+        let is_link = matches!(attribute, "href" | "src");
+        if !is_link || !value.starts_with('/') || value.starts_with("//") {
+            return Ok(None);
+        }
+        let Some(path) = self.file_of(from, value) else {
+            return Err(BrokenLink {
+                from: from.path.clone(),
+                target: cut(value).to_owned(),
+            });
+        };
+        let up = "../".repeat(from.path.matches('/').count());
+        Ok(Some(format!("{up}{path}")))
+    }
+
+    /// Returns the file of an address on the service, with its fragment and its version; lists that are not known yet
+    /// are rendered later.
+    fn file_of(&mut self, from: &PageFile, target: &str) -> Option<String> {
+        let (address, fragment) = match target.split_once('#') {
+            Some((address, fragment)) => (address, format!("#{fragment}")),
+            None => (target, String::new()),
+        };
+        if address == "/" {
+            return Some(format!("index.html{fragment}"));
+        }
+        if address.starts_with("/?") {
+            return Some(format!("{}{fragment}", self.list(from, address)));
+        }
+        if let Some(id) = address.strip_prefix("/reviews/") {
+            self.pages.snapshot.index.row_of_id(id)?;
+            return Some(format!("{}{fragment}", review_path(id)));
+        }
+        let (path, query) = address.split_once('?').unwrap_or((address, ""));
+        let version = if query.is_empty() {
+            String::new()
+        } else {
+            format!("?{query}")
+        };
+        if path == "/logo" {
+            return Some(format!("{}{version}", self.logo_path()?));
+        }
+        if photo_digest(path).is_some() {
+            return Some(format!("{}{PHOTO_EXTENSION}", path.trim_start_matches('/')));
+        }
+        if !ASSETS.contains(&path) {
+            return None;
+        }
+        Some(format!("{}{version}", path.trim_start_matches('/')))
+    }
+
+    /// Returns the file of a list.
+    fn list(&mut self, from: &PageFile, address: &str) -> String {
+        if let Some(known) = self.lists.get(address) {
+            return known.path.clone();
+        }
+        let list = list_name(address);
+        let is_next = address.contains("cursor=");
+        let mut number = 1;
+        if is_next && from.list == list {
+            number = from.number + 1;
+        }
+        let path = if number == 1 {
+            format!("list/{list}.html")
+        } else {
+            format!("list/{list}-page-{number}.html")
+        };
+        let file = PageFile {
+            path: path.clone(),
+            list,
+            number,
+        };
+        self.lists.insert(address.to_owned(), file);
+        self.waiting.push_back(address.to_owned());
+        path
+    }
+
+    /// Returns the file of the owner's logo, if there is one.
+    pub(crate) fn logo_path(&self) -> Option<&'static str> {
+        let logo = self.pages.logo()?;
+        if logo.is_picture {
+            return Some("logo.png");
+        }
+        Some("logo.svg")
+    }
+}
+
+/// The path of a review's file: a folder, so that hosts answer the address of the service with it.
+fn review_path(id: &str) -> String {
+    format!("reviews/{id}/index.html")
+}
+
+/// Returns a name for the filters of a list, which tells them apart: `rating-5`, `aspect-fees-polarity-negative`.
+fn list_name(address: &str) -> String {
+    let query = address.trim_start_matches("/?");
+    let mut name = String::new();
+    for (parameter, value) in url::form_urlencoded::parse(query.as_bytes()) {
+        if parameter == "cursor" {
+            continue;
+        }
+        if !name.is_empty() {
+            name.push('-');
+        }
+        name.push_str(&parameter);
+        name.push('-');
+        name.push_str(&file_name(&value));
+    }
+    if name.is_empty() {
+        return "all".to_owned();
+    }
+    name
+}
+
+/// Returns a value as a part of a file's name; a digest keeps apart what differs in other characters.
+fn file_name(value: &str) -> String {
+    let is_plain = |character: &char| matches!(character, 'a'..='z' | '0'..='9' | '_');
+    let plain: String = value.chars().filter(is_plain).take(40).collect();
+    if plain == value {
+        return plain;
+    }
+    let digest = hex(&Sha256::digest(value.as_bytes())[..4]);
+    format!("{plain}-{digest}")
+}
+
+/// Returns `text` with the extensions of our own pictures in their addresses, as hosts know media types by these.
+pub(crate) fn with_photo_names(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(MEDIA_PATH) {
+        let end = at + MEDIA_PATH.len() + 64;
+        let is_photo = rest
+            .get(at..end)
+            .is_some_and(|path| photo_digest(path).is_some());
+        if !is_photo {
+            let (before, after) = rest.split_at(at + MEDIA_PATH.len());
+            out.push_str(before);
+            rest = after;
+            continue;
+        }
+        let (before, after) = rest.split_at(end);
+        out.push_str(before);
+        if !after.starts_with(PHOTO_EXTENSION) {
+            out.push_str(PHOTO_EXTENSION);
+        }
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Returns the value of an attribute as our templates escape it.
+fn unescaped(value: &str) -> String {
+    let mut text = value.to_owned();
+    for (escaped, character) in [
+        ("&#34;", "\""),
+        ("&#39;", "'"),
+        ("&#60;", "<"),
+        ("&#62;", ">"),
+        ("&#38;", "&"),
+        ("&amp;", "&"),
+    ] {
+        text = text.replace(escaped, character);
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_have_names_that_tell_them_apart() {
+        for (address, expected) in [
+            ("/?cursor=abc", "all"),
+            ("/?rating=5", "rating-5"),
+            ("/?rating=5&cursor=abc", "rating-5"),
+            (
+                "/?aspect=fees&polarity=negative",
+                "aspect-fees-polarity-negative",
+            ),
+        ] {
+            assert_eq!(list_name(address), expected);
+        }
+        assert_ne!(list_name("/?source=A"), list_name("/?source=a"));
+        assert_ne!(list_name("/?source=%D9%84"), list_name("/?source=%D9%85"));
+    }
+
+    #[test]
+    fn only_own_pictures_get_an_extension() {
+        let digest = "a".repeat(64);
+        let photo = format!("https://a.example/media/{digest}");
+        for (text, expected) in [
+            (photo.clone(), format!("{photo}.jpg")),
+            (format!("\"{photo}.jpg\""), format!("\"{photo}.jpg\"")),
+            ("/media/é".to_owned(), "/media/é".to_owned()),
+            ("/media/".to_owned(), "/media/".to_owned()),
+        ] {
+            assert_eq!(with_photo_names(&text), expected);
+        }
+    }
+}
