@@ -25,6 +25,7 @@ mod progress;
 mod read;
 #[cfg(feature = "import")]
 mod record;
+mod render;
 mod serve;
 mod site;
 mod suggestions;
@@ -99,6 +100,9 @@ enum Command {
     /// Print the published reviews as a table or as JSON lines, or write a site of files
     #[command(after_help = EXPORT_AFTER_HELP)]
     Export(export::ExportArgs),
+    /// Print reviews as a fragment of HTML, or the linked data, for a build step of another site
+    #[command(after_help = RENDER_AFTER_HELP)]
+    Render(render::RenderArgs),
     /// Print the insights that the service would publish, or the reasons for them
     #[command(after_help = "Example: reviewd insights data --explain fees")]
     Insights(insights::InsightsArgs),
@@ -196,6 +200,14 @@ Examples:
   reviewd export data --format ndjson | jq .rating
   reviewd export data --site public --base-url https://www.example/reviews";
 
+const RENDER_AFTER_HELP: &str = "\
+The fragments need no server. The widget has neither script nor style: its classes
+begin with reviewd.
+
+Examples:
+  reviewd render widget data --count 5 > _includes/reviews.html
+  reviewd render jsonld data --base-url https://www.example/reviews";
+
 #[cfg(feature = "import")]
 const INIT_AFTER_HELP: &str = "\
 On a terminal, missing values are asked for. The folder gets reviews.json without
@@ -271,6 +283,7 @@ pub fn run() -> ExitCode {
         #[cfg(feature = "import")]
         Command::Record(args) => record::run(&args),
         Command::Export(args) => export::run(&args),
+        Command::Render(args) => render::run(&args),
         Command::Insights(args) => insights::run(&args),
         Command::Mcp(args) => mcp::run(&args),
         Command::Config(args) => config_list::settings(&args, &matches),

@@ -14,6 +14,7 @@ pub(crate) mod developers;
 pub(crate) mod discovery;
 mod filters;
 mod form;
+mod fragment;
 mod highlights;
 mod home;
 mod json_ld;
