@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# The pages in real browsers: search, keyboard, no JavaScript, dark, phone, axe-core, security policy, other sites, Firefox.
+# The pages in real browsers: search, keyboard, no JavaScript, dark, phone, axe-core, security policy, other sites, Firefox;
+# and the exported pages, from files and below a path of a plain server.
 # limit: 900 s
 source "$(dirname "$0")/../step.sh"
 
@@ -24,6 +25,10 @@ if command -v firefox-esr >/dev/null || install_debian firefox-esr; then
 else
     echo "SKIPPED in Firefox: firefox-esr is missing, and could not be installed"
 fi
+# The same pages as files.
+rm -rf "$tools/site"
+target/release/reviewd export data --site "$tools/site" --base-url https://www.example/reviews
+timeout --foreground 300 node "$tools/site.mjs" "$tools/site"
 mkdir -p "$tools/screenshots"
 timeout --foreground 60 node "$tools/screenshots.mjs" "$base_url" "$tools/screenshots"
 # README shows copies of them in docs/screenshots, made smaller by `pngquant --quality 70-95`.
