@@ -58,7 +58,7 @@ meilleur meilleure bon bonne bien recommander ";
 
 /// Other folded words that ask for few stars.
 const COMPLAINING: &str = " complaint complaints complain complains complained complaining never nobody refuse refused refuses \
-wrong rude unfriendly dishonest scam disappointed disappointing unhappy beschwerde beschwerden beschweren beschwert nie \
+wrong rude rudest unfriendly dishonest scam disappointed disappointing unhappy beschwerde beschwerden beschweren beschwert nie \
 niemals niemand unfreundlich falsch falsche falscher queja quejas nunca nadie plainte plaintes jamais ";
 
 /// The languages of each function word: bit n stands for line n of [`LANGUAGES`].

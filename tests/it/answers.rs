@@ -269,14 +269,26 @@ fn a_listed_name_that_no_review_is_counted_for_is_found_by_its_words() {
 }
 
 #[test]
-fn an_unknown_person_is_told_with_the_reviews_that_have_the_name() {
+fn an_unknown_name_is_told_with_the_words_that_find_its_reviews() {
     let server = server_of("plumber");
-    let message = call("get_technician", &json!({"name": "Dave"})).to_string();
-    let response = server.post_mcp(&[], &message).json();
-    let problem = response["result"]["content"][0]["text"].as_str();
-    let problem = problem.expect("a text");
-    let part = "reviews, which search_reviews finds with words=dave";
-    assert!(problem.contains(part), "{problem}");
+    for (tool, arguments, part) in [
+        (
+            "get_technician",
+            json!({"name": "Dave"}),
+            "reviews, which search_reviews finds with words=dave",
+        ),
+        (
+            "get_service",
+            json!({"service": "drain cleaning"}),
+            "the business lists no services; search_reviews finds reviews about it with words=drain cleaning",
+        ),
+    ] {
+        let message = call(tool, &arguments).to_string();
+        let response = server.post_mcp(&[], &message).json();
+        let problem = response["result"]["content"][0]["text"].as_str();
+        let problem = problem.expect("a text");
+        assert!(problem.contains(part), "{problem}");
+    }
 }
 
 #[test]

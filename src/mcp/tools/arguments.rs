@@ -195,6 +195,12 @@ pub(super) fn problem_of(
     if parameter != Parameter::MentionsService {
         return wrong.problem;
     }
+    if catalog.services.is_empty() {
+        let name = cut(name);
+        return format!(
+            "is unknown: the business lists no services; search_reviews finds reviews about it with words={name}"
+        );
+    }
     let has_word = |service: &&Named| {
         let phrases = service.folded.iter().flat_map(|phrase| phrase.split(' '));
         let mut words = phrases.filter(|word| word.chars().count() >= WORD_CHARS_MIN);
