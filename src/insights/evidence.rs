@@ -14,34 +14,28 @@
 //! The largest sum decides, but praise and complaint must exceed the others by a margin, which is larger
 //! for a complaint in a review of four or five stars. Otherwise the mention counts and is listed as neutral.
 //!
-//! The constants of each star are fitted by `tests/fixtures/polarity/fit.py`, on labelled sentences and cross-validated.
+//! The constants of each star are in `star_weights`, which `tests/fixtures/polarity/fit.py` writes: fitted on labelled sentences
+//! and cross-validated.
 
 use std::ops::Range;
 
+use super::star_weights::{
+    COMPLAINT_MARGIN_BY_STARS, NEUTRAL_BY_STARS, PRAISE_MARGIN_BY_STARS, SCALE_HUNDREDTHS,
+    TILT_BY_STARS, WHOLE_TENTHS,
+};
 use super::text::Item;
 use super::text_model::{Sentence, UNIT, WEIGHTS, Weights};
 use crate::model::Rating;
 use crate::model::insights::Polarity;
 
-/// Margin of praise over complaint from one to five stars, in [`UNIT`]s; from `fit.py`.
-const TILT_BY_STARS: [i32; 5] = [-106, -51, -9, 50, 106];
-/// Added to the neutral sum of an English mention, from one to five stars; from `fit.py`.
-const NEUTRAL_BY_STARS: [i32; 5] = [-20, -37, -40, -34, -15];
-/// The same if there are no stars, as neutral mentions are more frequent in the training data than in reviews.
+/// Added to the neutral sum of an English mention without stars, as neutral mentions are more frequent in the training data
+/// than in reviews.
 const NEUTRAL: i32 = -28;
 /// The neutral sum in languages with a list of opinions or learned words, where no model detects neutral sentences. It
 /// is somewhat less than one listed opinion; two or four stars alone do not reach it.
 const NEUTRAL_WORDS: i32 = 32;
 /// Evidence of a phrase that is itself an opinion.
 pub(super) const OPINION: i32 = 80;
-/// Least margin of praise and complaint.
-const CLEAR: i32 = 8;
-/// The same for a complaint in a review of four or of five stars, where few mentions are complaints: from the curves of
-/// precision and recall that `fit.py` prints.
-const CLEAR_COMPLAINT_AT_FOUR: i32 = 16;
-const CLEAR_COMPLAINT_AT_FIVE: i32 = 32;
-/// The same for praise in a review of five stars, where plain statements would be taken for it.
-const CLEAR_PRAISE_AT_FIVE: i32 = 16;
 
 /// The evidence that a language has.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -75,6 +69,8 @@ pub struct Judgement {
     pub polarity: Polarity,
     /// By how much the largest sum exceeds the next, in [`UNIT`]s.
     pub margin: i32,
+    /// The probability that it is praise but not listed as praise, or the reverse, in ten-thousandths.
+    pub doubt: u32,
 }
 
 impl Sentence {
@@ -94,7 +90,17 @@ impl Sentence {
         let margin = largest - next;
         let is_clear = margin >= context.margin_min(best);
         let polarity = if is_clear { best } else { Polarity::Neutral };
-        Judgement { polarity, margin }
+        let praise = praise_probability(&sums);
+        let doubt = if polarity == Polarity::Positive {
+            1.0 - praise
+        } else {
+            praise
+        };
+        Judgement {
+            polarity,
+            margin,
+            doubt: (doubt * 10_000.0).round() as u32,
+        }
     }
 
     /// Returns the margin of praise over complaint in the mention, or in the whole sentence, in [`UNIT`]s.
@@ -124,7 +130,10 @@ impl Sentence {
             return mention;
         }
         let whole = self.whole();
-        std::array::from_fn(|class| (3 * mention[class] + 2 * whole[class]) / 5)
+        let mention_tenths = 10 - WHOLE_TENTHS;
+        std::array::from_fn(|class| {
+            (mention_tenths * mention[class] + WHOLE_TENTHS * whole[class]) / 10
+        })
     }
 
     /// Returns the evidence of the text model about the whole sentence, computed at the first call.
@@ -137,6 +146,21 @@ impl Sentence {
         let items = self.words.items.iter().filter(|item| counts(item));
         items.filter_map(Item::valence).sum()
     }
+}
+
+/// The probability of praise, from the sums of the three classes.
+fn praise_probability(sums: &[(i32, Polarity); 3]) -> f64 {
+    let of_praise = sums.iter().find(|(_, class)| *class == Polarity::Positive);
+    let praise = of_praise.map_or(0, |(sum, _)| *sum);
+    let mut all = 1.0;
+    for (sum, class) in sums {
+        if *class != Polarity::Positive {
+            let odds = f64::from((praise - sum) * SCALE_HUNDREDTHS) / f64::from(UNIT * 100);
+            // The odds of the other class against praise, by exp(-odds) = 1 / share - 1.
+            all += 1.0 / share(odds) - 1.0;
+        }
+    }
+    1.0 / all
 }
 
 /// Adds up the weights of these features.
@@ -159,7 +183,7 @@ impl Context {
     /// Added to the neutral sum.
     fn neutral(&self) -> i32 {
         match (self.reader, self.rating) {
-            (Reader::English, Some(rating)) => NEUTRAL_BY_STARS[usize::from(rating.stars()) - 1],
+            (Reader::English, Some(rating)) => of_stars(NEUTRAL_BY_STARS, rating),
             (Reader::English, None) => NEUTRAL,
             (Reader::Words, _) => NEUTRAL_WORDS,
             (Reader::Stars, _) => 0,
@@ -168,19 +192,22 @@ impl Context {
 
     /// The least margin with which a mention is listed as `polarity`.
     fn margin_min(&self, polarity: Polarity) -> i32 {
-        match (polarity, self.rating.map(Rating::stars)) {
-            (_, None) => 0,
-            (Polarity::Negative, Some(4)) => CLEAR_COMPLAINT_AT_FOUR,
-            (Polarity::Negative, Some(5)) => CLEAR_COMPLAINT_AT_FIVE,
-            (Polarity::Positive, Some(5)) => CLEAR_PRAISE_AT_FIVE,
-            _ => CLEAR,
+        match (polarity, self.rating) {
+            (_, None) | (Polarity::Neutral, _) => 0,
+            (Polarity::Negative, Some(rating)) => of_stars(COMPLAINT_MARGIN_BY_STARS, rating),
+            (Polarity::Positive, Some(rating)) => of_stars(PRAISE_MARGIN_BY_STARS, rating),
         }
     }
 }
 
 /// The evidence of the stars about a mention, in [`UNIT`]s; 0 without a rating.
 pub(super) fn stars(rating: Option<Rating>) -> i32 {
-    rating.map_or(0, |rating| TILT_BY_STARS[usize::from(rating.stars()) - 1])
+    rating.map_or(0, |rating| of_stars(TILT_BY_STARS, rating))
+}
+
+/// The number of `rating` in a list from one to five stars.
+fn of_stars(numbers: [i32; 5], rating: Rating) -> i32 {
+    numbers[usize::from(rating.stars()) - 1]
 }
 
 /// Sentiment of a whole review, from -1 to 1 in ten-thousandths: twice the probability of praise, minus 1. Its log-odds

@@ -15,6 +15,7 @@ mod language;
 mod own_stars;
 mod read;
 mod sentences;
+mod star_weights;
 mod summary;
 mod text;
 pub mod text_model;
@@ -41,6 +42,10 @@ use aspect::has_opinions;
 use evidence::{Reader, sign};
 use read::{Derived, Known};
 use sentences::Sentences;
+use star_weights::{
+    COMPLAINT_MARGIN_BY_STARS, NEUTRAL_BY_STARS, PRAISE_MARGIN_BY_STARS, TILT_BY_STARS,
+};
+use text_model::UNIT;
 pub use totals::interval as share_interval;
 use totals::rounded;
 
@@ -153,6 +158,13 @@ fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
 fn method(summary: &str) -> Method {
     let rules = serde_json::from_str(include_str!("method.json"));
     let rules: Method = rules.expect("method.json has the keys of a method");
+    let formula = rules.formula.replace("{tilts}", &log_odds(TILT_BY_STARS));
+    let formula = formula.replace("{neutrals}", &log_odds(NEUTRAL_BY_STARS));
+    let complaint_margins = log_odds(COMPLAINT_MARGIN_BY_STARS);
+    let polarity_rule = rules.polarity_rule;
+    let polarity_rule = polarity_rule.replace("{complaint_margins}", &complaint_margins);
+    let praise_margins = log_odds(PRAISE_MARGIN_BY_STARS);
+    let polarity_rule = polarity_rule.replace("{praise_margins}", &praise_margins);
     let figures = serde_json::from_str(include_str!("figures.json"));
     let figures: Vec<Figure> = figures.expect("figures.json is a list of figures");
     let mut figures = figures.into_iter();
@@ -162,8 +174,16 @@ fn method(summary: &str) -> Method {
         text_model_sha256: hex(&Sha256::digest(text_model::BYTES)),
         mentions_min: totals::SCORED_MIN,
         summary: summary.to_owned(),
+        formula,
+        polarity_rule,
         ..rules
     }
+}
+
+/// Lists the constants of one to five stars, in natural logarithms.
+fn log_odds(by_stars: [i32; 5]) -> String {
+    let numbers = by_stars.map(|units| format!("{:.3}", f64::from(units) / f64::from(UNIT)));
+    numbers.join(", ")
 }
 
 fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
