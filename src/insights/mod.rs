@@ -7,6 +7,7 @@
 //! the value [`Insights`], serialized once by serde. The dataset is the only input, so replicas agree.
 
 mod aspect;
+mod change;
 mod entities;
 pub mod evidence;
 pub(crate) mod explain;

@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, HashSet};
 
+use super::change::{Change, Opinions, find_change, is_tested};
 use super::read::{Derived, Mention};
 use super::sentences::Sentences;
 use crate::model::insights::{Aspect, Evidence, Polarity, Quarter};
@@ -16,17 +17,28 @@ pub(super) fn aspects(dataset: &Dataset, derived: &Derived, words: &Sentences) -
     for mention in &derived.mentions {
         by_aspect[usize::from(mention.aspect)].push(mention);
     }
-    let concepts = concepts.iter().zip(&by_aspect);
-    concepts
-        .map(|(one, mentions)| aspect(dataset, one, mentions, words))
-        .collect()
+    let mut opinions_by_aspect = Vec::new();
+    for mentions in &by_aspect {
+        opinions_by_aspect.push(opinions(dataset, mentions));
+    }
+    let tested = opinions_by_aspect.iter().filter(|one| is_tested(one));
+    let tested = tested.count();
+    let newest = dataset.reviews.first().map(|review| months(review.date));
+    let mut aspects = Vec::new();
+    for (at, concept) in concepts.iter().enumerate() {
+        let newest = newest.unwrap_or_default();
+        let change = find_change(&opinions_by_aspect[at], newest, tested);
+        let change = change.map(|change| change_sentence(&change, words));
+        aspects.push(aspect(dataset, concept, &by_aspect[at], change));
+    }
+    aspects
 }
 
 fn aspect(
     dataset: &Dataset,
     concept: &Concept,
     mentions: &[&Mention],
-    words: &Sentences,
+    change: Option<String>,
 ) -> Aspect {
     let of = |sign| mentions.iter().filter(move |one| one.polarity == sign);
     let [negative, neutral, positive] = Polarity::ALL.map(|sign| of(sign).count() as u64);
@@ -56,7 +68,7 @@ fn aspect(
         example_review_ids: ids.collect(),
         interval: is_scored.then(|| interval(positive, all)),
         evidence: Some(shown.iter().map(|one| evidence(dataset, one)).collect()),
-        change: change(dataset, if is_scored { mentions } else { &[] }, words),
+        change,
         quarterly,
         rows: rows(mentions.iter()),
         rows_by_polarity: Polarity::ALL.map(|sign| rows(of(sign))),
@@ -127,46 +139,33 @@ fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Quarter> {
     quarters.into_iter().map(quarter).collect()
 }
 
-/// A sentence about the month since which the share of praise differs most, by a two-proportion z-test with pooled
-/// variance; `None` unless it differs by [`ERRORS_MIN`] standard errors and [`CHANGE_MIN`], and still does.
-///
-/// Only the months of [`MONTHS_AGO`] before the newest review are tried, as each further one adds chance findings.
-fn change(dataset: &Dataset, mentions: &[&Mention], words: &Sentences) -> Option<String> {
-    let month_of = |row: u32| months(dataset.reviews[row as usize].date);
-    let newest = months(dataset.reviews.first()?.date);
-    let mut best = 0.0;
-    let mut sentence = None;
-    for ago in MONTHS_AGO {
-        let since = newest - ago;
-        // The newest mentions come first.
-        let count = mentions.partition_point(|one| month_of(one.row) >= since);
-        let (after, before) = mentions.split_at(count);
-        let (after, before) = (Praise::of(after), Praise::of(before));
-        if before.all.min(after.all) < MENTIONS_MIN {
-            continue;
-        }
-        let difference = after.share() - before.share();
-        let errors = before.standard_errors(&after);
-        let latest = Praise::of(&mentions[..count.div_ceil(2)]);
-        let is_lasting = (latest.share() - before.share()) / difference >= LASTING_MIN;
-        if errors < ERRORS_MIN || difference.abs() < CHANGE_MIN || errors <= best + 1e-9 {
-            continue;
-        }
-        if is_lasting {
-            best = errors;
-            let key = if difference > 0.0 { "rose" } else { "fell" };
-            let month = format!("{:04}-{:02}", since / 12, since % 12 + 1);
-            let values = [
-                ("before", &*words.number(before.share() * 100.0, 0)),
-                ("all", &before.all.to_string()),
-                ("after", &words.number(after.share() * 100.0, 0)),
-                ("new", &after.all.to_string()),
-                ("month", &month),
-            ];
-            sentence = Some(words.fill(key, &values));
-        }
+/// What each review says about an aspect, the newest first.
+fn opinions(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Opinions> {
+    let mut reviews = Vec::new();
+    for of_review in mentions.chunk_by(|one, other| one.row == other.row) {
+        let of = |sign| of_review.iter().filter(|one| one.polarity == sign).count() as u32;
+        reviews.push(Opinions {
+            month: months(dataset.reviews[of_review[0].row as usize].date),
+            favorable: of(Polarity::Positive),
+            critical: of(Polarity::Negative),
+            all: of_review.len() as u32,
+        });
     }
-    sentence
+    reviews
+}
+
+/// The sentence about a change.
+fn change_sentence(change: &Change, words: &Sentences) -> String {
+    let key = if change.is_rise() { "rose" } else { "fell" };
+    let month = format!("{:04}-{:02}", change.since / 12, change.since % 12 + 1);
+    let values = [
+        ("before", &*words.number(change.before.share() * 100.0, 0)),
+        ("all", &change.before.all.to_string()),
+        ("after", &words.number(change.after.share() * 100.0, 0)),
+        ("new", &change.after.all.to_string()),
+        ("month", &month),
+    ];
+    words.fill(key, &values)
 }
 
 /// Months since the year 0.
@@ -244,13 +243,5 @@ pub(super) const EVIDENCE_MAX: usize = 200;
 pub(super) const EXAMPLES_MAX: usize = 3;
 /// Most phrases listed for an aspect.
 const PHRASES_MAX: usize = 5;
-/// The least change of a mean rating, or of a share, that is reported.
+/// The least change of a mean rating that is reported.
 pub(super) const CHANGE_MIN: f64 = 0.1;
-/// Fewest mentions before and after a change, and its least size in standard errors. In simulated data without a change,
-/// 200 reviews with 13 aspects, less than one dataset in 200 tells one.
-const MENTIONS_MIN: f64 = 8.0;
-const ERRORS_MIN: f64 = 3.9;
-/// Months before that of the newest review in which a change may have begun.
-const MONTHS_AGO: [i32; 8] = [1, 2, 3, 5, 8, 11, 17, 23];
-/// The least part of a change that the newer half of the later mentions still shows.
-const LASTING_MIN: f64 = 0.6;
