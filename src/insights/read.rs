@@ -32,6 +32,8 @@ pub(super) struct Mention {
     pub(super) polarity: Polarity,
     /// Margin of the polarity.
     pub(super) margin: i32,
+    /// Probability of an error about praise, in ten-thousandths.
+    pub(super) doubt: u32,
 }
 
 /// Derived data about a language.
@@ -139,7 +141,11 @@ impl Derived {
                     own: known.own_odds(of_sentence),
                     ..of_text
                 };
-                let Judgement { polarity, margin } = sentence.judge(Some(&found.range), &context);
+                let Judgement {
+                    polarity,
+                    margin,
+                    doubt,
+                } = sentence.judge(Some(&found.range), &context);
                 self.mentions.push(Mention {
                     row: row as u32,
                     aspect: found.aspect,
@@ -148,6 +154,7 @@ impl Derived {
                     context,
                     polarity,
                     margin,
+                    doubt,
                 });
             }
             if tilts.len() < SENTENCES_MAX {
