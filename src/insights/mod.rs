@@ -12,6 +12,7 @@ mod entities;
 pub mod evidence;
 pub(crate) mod explain;
 mod inflection;
+mod keys;
 mod language;
 mod own_stars;
 mod read;

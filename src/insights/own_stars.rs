@@ -6,10 +6,9 @@
 //! so that its own stars do not count twice. The models weigh more, the better they predict stars of unseen reviews;
 //! the weight may be 0. Fixed order, basic arithmetic and roots give the same weights on every machine.
 
-use std::collections::HashMap;
-
 use super::evidence::share;
-use super::text::{TextWords, key};
+use super::keys::{KeyMap, key};
+use super::text::Words;
 use super::text_model::UNIT;
 use crate::model::Review;
 use crate::wire::sentence::sentences;
@@ -17,7 +16,7 @@ use crate::wire::sentence::sentences;
 /// The weights of one language.
 #[derive(Debug)]
 pub(super) struct OwnStars {
-    grams: HashMap<u64, Gram>,
+    grams: KeyMap<u64, Gram>,
     /// Factor of the log-odds, above 0 and up to 2.
     trust: f32,
 }
@@ -73,7 +72,7 @@ impl OwnStars {
         }
         let mut words = TextWords::default();
         // Grams are numbered in the order of their first occurrence.
-        let mut numbers: HashMap<u64, u32> = HashMap::new();
+        let mut numbers: KeyMap<u64, u32> = KeyMap::default();
         let mut counts: Vec<[u32; 2]> = Vec::new();
         let mut examples: Vec<Example> = Vec::new();
         for (side, reviews) in sides.iter().enumerate() {

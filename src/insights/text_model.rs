@@ -9,11 +9,11 @@
 //! integers, so every machine gives the same result.
 
 use std::cell::OnceCell;
-use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::LazyLock;
 
-use super::text::{Item, TextWords};
+use super::keys::KeyMap;
+use super::text::{Item, Words};
 
 /// Log-odds for negative, neutral and positive, in [`UNIT`]s.
 pub type Weights = [i32; 3];
@@ -22,7 +22,7 @@ pub type Weights = [i32; 3];
 pub const UNIT: i32 = 64;
 
 /// The weights of each feature that training kept, parsed on first use: about 2 MB.
-pub(super) static WEIGHTS: LazyLock<HashMap<u32, [i8; 3]>> = LazyLock::new(|| {
+pub(super) static WEIGHTS: LazyLock<KeyMap<u32, [i8; 3]>> = LazyLock::new(|| {
     let (features, _) = BYTES.as_chunks::<7>();
     let feature = |[a, b, c, d, weights @ ..]: &[u8; 7]| {
         let name = u32::from_le_bytes([*a, *b, *c, *d]);
