@@ -10,12 +10,12 @@
 //! shorter phrase counts, such as "kind of" and "can't wait". The English lines have few single words, because the
 //! lexicon has most of them, and the text model reads the rest.
 
-use std::collections::HashMap;
 use std::ops::Range;
 
 use whatlang::Lang;
 
 use super::inflection::{Inflections, WordForm};
+use super::keys::KeyMap;
 use super::text::{Item, TextWords};
 use crate::dataset::{STARTER_LANGUAGES, tag_of_language};
 use crate::model::Taxonomy;
@@ -33,8 +33,8 @@ const OPINIONS: &str = include_str!("opinions.txt");
 pub(super) struct Phrases {
     lang: Option<Lang>,
     inflections: Inflections,
-    /// By the key of the first word.
-    by_first: HashMap<String, Vec<Phrase>>,
+    /// By the hash of the first word's form.
+    by_first: KeyMap<u64, Vec<Phrase>>,
     /// Single words that may be parts of German compounds.
     parts: Vec<Phrase>,
     /// All phrases as they are written, if the language has no blanks; the longest first.
@@ -50,6 +50,7 @@ struct Phrase {
     aspect: Option<u16>,
     /// 1 or -1 if it is listed as an opinion, else 0.
     opinion: i8,
+    is_idiom: bool,
 }
 
 impl Phrase {
@@ -62,6 +63,17 @@ impl Phrase {
         let mut pairs = self.rest.iter().zip(following);
         following.len() >= self.rest.len() && pairs.all(|(one, other)| one.is_form_of(other))
     }
+}
+
+/// What a phrase is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum PhraseSense {
+    /// A phrase of a taxonomy, also one that excludes another.
+    Subject,
+    /// An opinion with its sign.
+    Opinion(i8),
+    /// Words that mean something else together.
+    Idiom,
 }
 
 /// An aspect named in a sentence.
@@ -89,28 +101,32 @@ impl Phrases {
         let mut phrases = Phrases {
             lang,
             inflections: Inflections::new(lang),
-            by_first: HashMap::new(),
+            by_first: KeyMap::default(),
             parts: Vec::new(),
             unspaced: Vec::new(),
         };
         for (aspect, concept) in (0..u16::MAX).zip(&taxonomy.aspects) {
             for phrase in &concept.phrases {
                 if is_meant_for(taxonomy, phrase, lang) {
-                    phrases.add(phrase, Some(aspect), 0);
+                    phrases.add(phrase, Some(aspect), PhraseSense::Subject);
                 }
             }
             for phrase in &concept.not_phrases {
                 if is_meant_for(taxonomy, phrase, lang) {
-                    phrases.add(phrase, None, 0);
+                    phrases.add(phrase, None, PhraseSense::Subject);
                 }
             }
         }
         for line in OPINIONS.lines() {
             let (key, listed) = line.split_once(' ').unwrap_or_default();
-            let opinion = i8::from(key.ends_with('+')) - i8::from(key.ends_with('-'));
+            let sense = match key.chars().last() {
+                Some('+') => PhraseSense::Opinion(1),
+                Some('-') => PhraseSense::Opinion(-1),
+                _ => PhraseSense::Idiom,
+            };
             if lang.is_some_and(|lang| key.starts_with(lang.code())) {
                 for phrase in listed.split(',') {
-                    phrases.add(phrase, None, opinion);
+                    phrases.add(phrase, None, sense);
                 }
             }
         }
@@ -120,16 +136,21 @@ impl Phrases {
         phrases
     }
 
-    fn add(&mut self, text: &str, aspect: Option<u16>, opinion: i8) {
+    fn add(&mut self, text: &str, aspect: Option<u16>, sense: PhraseSense) {
         let mut words = TextWords::default();
         words.read(text);
-        let mut forms = self.forms(&words).into_iter();
+        let mut forms = self.forms(&mut words).into_iter();
         let Some(first) = forms.next() else { return };
         let phrase = Phrase {
             first,
             rest: forms.collect(),
             aspect,
-            opinion,
+            opinion: if let PhraseSense::Opinion(sign) = sense {
+                sign
+            } else {
+                0
+            },
+            is_idiom: sense == PhraseSense::Idiom,
         };
         if self.is_unspaced() {
             self.unspaced.push((text.trim().to_owned(), phrase));
@@ -139,8 +160,8 @@ impl Phrases {
         if self.lang == Some(Lang::Deu) && is_part && aspect.is_some() {
             self.parts.push(phrase.clone());
         }
-        let key = phrase.first.key.clone();
-        self.by_first.entry(key).or_default().push(phrase);
+        let first = phrase.first.hash;
+        self.by_first.entry(first).or_default().push(phrase);
     }
 
     fn is_unspaced(&self) -> bool {
@@ -152,8 +173,9 @@ impl Phrases {
     pub(super) fn find(&self, words: &mut TextWords) -> Vec<Found> {
         let is_english = self.lang == Some(Lang::Eng);
         let forms = self.forms(words);
-        for item in words.items.iter_mut().filter(|item| item.is_word) {
-            if !is_english {
+        for (item, form) in words.items.iter_mut().zip(&forms) {
+            item.form = form.hash;
+            if !is_english && item.is_word {
                 item.entry.valence = None;
             }
         }
@@ -167,6 +189,10 @@ impl Phrases {
             let listed = phrases.iter().map(|phrase| phrase.opinion).sum::<i8>();
             if listed != 0 && !is_english {
                 words.items[at].entry.valence = Some(i32::from(listed.signum()) * 20);
+            }
+            let is_idiom = !phrases.is_empty() && phrases.iter().all(|phrase| phrase.is_idiom);
+            for item in &mut words.items[at..at + length] {
+                item.is_idiom |= is_idiom;
             }
             let items = &words.items[at..at + length];
             let opinion = if listed == 0 {
@@ -239,7 +265,7 @@ impl Phrases {
 
     /// Returns the longest phrases at the start of `forms`, else those in its compound.
     fn at(&self, forms: &[WordForm]) -> PhraseMatch<'_> {
-        let listed = self.by_first.get(&forms[0].key);
+        let listed = self.by_first.get(&forms[0].hash);
         let starting = listed.into_iter().flatten();
         let fitting: Vec<&Phrase> = starting.filter(|phrase| phrase.begins(forms)).collect();
         let Some(longest) = fitting.iter().map(|phrase| phrase.rest.len()).max() else {
@@ -265,16 +291,13 @@ impl Phrases {
         PhraseMatch { phrases, length: 1 }
     }
 
-    fn forms(&self, words: &TextWords) -> Vec<WordForm> {
+    fn forms(&self, words: &mut TextWords) -> Vec<WordForm> {
+        let mut cache = std::mem::take(&mut words.forms);
         let mut forms = Vec::with_capacity(words.items.len());
         for item in &words.items {
-            let lower = words.lower(item);
-            forms.push(if item.is_word {
-                self.inflections.form(lower)
-            } else {
-                Inflections::mark(lower)
-            });
+            forms.push(cache.form(&self.inflections, item.key, words.lower(item), item.is_word));
         }
+        words.forms = cache;
         forms
     }
 }

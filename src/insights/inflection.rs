@@ -6,16 +6,19 @@
 //! there, two words with one stem differ if their derivational endings differ (`inflections.txt`).
 
 use std::collections::HashMap;
-use std::sync::LazyLock;
+use std::sync::{Arc, LazyLock};
 
 use rust_stemmers::Stemmer;
 use whatlang::Lang;
 
-use super::language::{lists, stemmer};
-use super::text::key;
+use super::keys::{KeyMap, key};
+use super::language::{WordList, stemmer};
 
 /// Fewest letters of an English word without its ending, and of a Polish one.
 const STEM_CHARS_MIN: usize = 3;
+
+/// Most words of a [`FormCache`], which then begins anew: some 6 MB.
+const CACHED_MAX: usize = 65_536;
 
 /// Endings that keep the class of a Polish word, the longest first.
 const POLISH_ENDINGS: [&str; 38] = [
@@ -28,7 +31,9 @@ const POLISH_ENDINGS: [&str; 38] = [
 #[derive(Clone, Debug)]
 pub(super) struct WordForm {
     /// Equal for all forms of a word, and for some words of other classes.
-    pub(super) key: String,
+    pub(super) key: Arc<str>,
+    /// Hash of the key.
+    pub(super) hash: u64,
     /// The derivational ending, which differs between those.
     class: &'static str,
     /// Hash of the word itself.
@@ -41,7 +46,7 @@ pub(super) struct WordForm {
 impl WordForm {
     /// Whether both are forms of one word, as words of a phrase of several words.
     pub(super) fn is_form_of(&self, other: &WordForm) -> bool {
-        self.key == other.key && self.class == other.class
+        self.hash == other.hash && self.key == other.key && self.class == other.class
     }
 
     /// Whether both are forms of one word, standing alone.
@@ -55,6 +60,9 @@ impl WordForm {
 pub(super) struct Inflections {
     lang: Option<Lang>,
     stemmer: Option<Stemmer>,
+    homonyms: WordList,
+    /// Differs between languages.
+    salt: u64,
 }
 
 impl Inflections {
@@ -62,13 +70,16 @@ impl Inflections {
         Inflections {
             lang,
             stemmer: lang.and_then(stemmer),
+            homonyms: WordList::named("homonym"),
+            salt: lang.map_or(0, |lang| key(lang.code())),
         }
     }
 
     /// The form of a punctuation mark, which has no other one.
-    pub(super) fn mark(mark: &str) -> WordForm {
+    fn mark(mark: &str) -> WordForm {
         WordForm {
-            key: mark.to_owned(),
+            key: mark.into(),
+            hash: key(mark),
             class: "",
             word: key(mark),
             is_plain: true,
@@ -76,13 +87,14 @@ impl Inflections {
     }
 
     /// The form of `lower`, a word in lower case.
-    pub(super) fn form(&self, lower: &str) -> WordForm {
+    fn form(&self, lower: &str) -> WordForm {
         let bare = lower.strip_suffix("'s").unwrap_or(lower);
+        let word = key(bare);
         let mut is_plain = true;
         let mut class = "";
         let form_key = match (self.lang, &self.stemmer) {
             // A homonym looks like an inflection of another word.
-            (Some(_), _) if lists("homonym", bare) => format!("={bare}"),
+            (Some(_), _) if self.homonyms.has(word) => format!("={bare}"),
             (Some(Lang::Eng), _) => {
                 let base = english_base(bare);
                 is_plain = base.is_plain;
@@ -96,11 +108,42 @@ impl Inflections {
             _ => bare.to_owned(),
         };
         WordForm {
-            key: form_key,
+            hash: key(&form_key),
+            key: form_key.into(),
             class,
-            word: key(bare),
+            word,
             is_plain,
         }
+    }
+}
+
+/// Forms of words that were read before: most words of a dataset occur often.
+#[derive(Debug, Default)]
+pub(super) struct FormCache {
+    by_word: KeyMap<u64, WordForm>,
+}
+
+impl FormCache {
+    /// The form of `lower`, a word in lower case or a mark, with the key `word`.
+    pub(super) fn form(
+        &mut self,
+        inflections: &Inflections,
+        word: u64,
+        lower: &str,
+        is_word: bool,
+    ) -> WordForm {
+        if self.by_word.len() >= CACHED_MAX {
+            self.by_word.clear();
+        }
+        let form = self.by_word.entry(word ^ inflections.salt);
+        let form = form.or_insert_with(|| {
+            if is_word {
+                inflections.form(lower)
+            } else {
+                Inflections::mark(lower)
+            }
+        });
+        form.clone()
     }
 }
 

@@ -1,11 +1,11 @@
 //! Linguistic data of each language: stems, function words, determiners.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
 
 use rust_stemmers::{Algorithm, Stemmer};
 use whatlang::Lang;
 
+use super::keys::{KeyMap, key};
 use crate::wire::text::LANGUAGES;
 
 /// The stemmer of a language, if there is one.
@@ -21,22 +21,52 @@ pub(super) fn stemmer(lang: Lang) -> Option<Stemmer> {
 
 /// Whether `word`, in lower case, is a number, an article, a pronoun, a preposition, an auxiliary or the like.
 pub(super) fn is_function_word(lang: Lang, word: &str) -> bool {
-    word.parse::<u64>().is_ok() || lists(lang.code(), word)
+    word.parse::<u64>().is_ok() || WordList::named(lang.code()).has(key(word))
 }
 
-/// Whether the list `name` has `word`. "determiner" lists words that may precede a noun phrase and are not part of it;
-/// "homonym" lists words that share a stem with a word of another meaning, as Spanish "como" with "comida".
-pub(super) fn lists(name: &str, word: &str) -> bool {
-    WORDS.contains(&(name, word))
+/// A list of words in `languages.txt`: the function words of a language, by its code; "determiner", words that may precede
+/// a noun phrase and are not part of it; or "homonym", words that share a stem with a word of another meaning, as Spanish
+/// "como" with "comida".
+#[derive(Clone, Copy, Debug)]
+pub(super) struct WordList {
+    /// The bit of the list in [`WORDS`]; 0 if there is no such list.
+    bit: u16,
 }
 
-/// Function words by code, determiners and homonyms.
-static WORDS: LazyLock<HashSet<(&str, &str)>> = LazyLock::new(|| {
-    let lines = LANGUAGES.lines().filter_map(|line| line.split_once(' '));
-    let words = |(code, words): (&'static str, &'static str)| {
-        words.split(' ').skip(1).map(move |word| (code, word))
-    };
-    lines.flat_map(words).collect()
+impl WordList {
+    pub(super) fn named(name: &str) -> WordList {
+        let mut names = LANGUAGES.lines().map(list_name);
+        let place = names.position(|listed| listed == name);
+        WordList {
+            bit: place.map_or(0, |place| 1 << place),
+        }
+    }
+
+    /// Whether it has the word of this key, in lower case.
+    pub(super) fn has(self, key: u64) -> bool {
+        WORDS.get(&key).is_some_and(|lists| lists & self.bit != 0)
+    }
+}
+
+/// Whether any list has the word of this key.
+pub(super) fn is_listed(key: u64) -> bool {
+    WORDS.contains_key(&key)
+}
+
+fn list_name(line: &str) -> &str {
+    line.split(' ').next().unwrap_or_default()
+}
+
+/// The lists of each word, a bit for each line of the file.
+static WORDS: LazyLock<KeyMap<u64, u16>> = LazyLock::new(|| {
+    let mut lists: KeyMap<u64, u16> = KeyMap::default();
+    for line in LANGUAGES.lines() {
+        let list = WordList::named(list_name(line));
+        for word in line.split(' ').skip(2) {
+            *lists.entry(key(word)).or_default() |= list.bit;
+        }
+    }
+    lists
 });
 
 #[cfg(test)]

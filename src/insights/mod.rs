@@ -15,6 +15,7 @@ mod inflection;
 mod keys;
 mod language;
 mod own_stars;
+mod people;
 mod read;
 mod sentences;
 mod star_weights;
@@ -42,6 +43,7 @@ use crate::model::{Dataset, Row};
 use crate::wire::text::hex;
 use aspect::has_opinions;
 use evidence::{Reader, sign};
+pub use people::name_candidates;
 use read::{Derived, Known};
 use sentences::Sentences;
 use star_weights::{
@@ -55,7 +57,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-10";
+const MODEL: &str = "reviewd-evidence-11";
 
 /// The insights as published bytes and as a parsed value.
 #[derive(Clone, Debug)]
@@ -144,6 +146,7 @@ fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
         aspects,
         entities,
         topics: topics::topics(dataset, &derived.phrases, listed),
+        name_candidates: derived.names.candidates(dataset),
         temporal: Temporal {
             monthly: summary::months(reviews, &derived.scores),
             trend: summary::trend(reviews).map(str::to_owned),

@@ -8,7 +8,7 @@
 
 use super::evidence::share;
 use super::keys::{KeyMap, key};
-use super::text::Words;
+use super::text::TextWords;
 use super::text_model::UNIT;
 use crate::model::Review;
 use crate::wire::sentence::sentences;

@@ -9,8 +9,9 @@ use whatlang::Lang;
 use super::aspect::{Phrases, has_opinions};
 use super::evidence::{Context, Judgement, Reader, review_score};
 use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
+use super::people::NameCounts;
 use super::text_model::Sentence;
-use super::topics::{Count, Counts, count};
+use super::topics::Counts;
 use crate::dataset::chunks::{CHUNK_ROWS, over_chunks};
 use crate::dataset::language_of_tag;
 use crate::model::insights::Polarity;
@@ -56,6 +57,7 @@ pub(super) struct Derived {
     /// In order of row and position.
     pub(super) mentions: Vec<Mention>,
     pub(super) phrases: Counts,
+    pub(super) names: NameCounts,
 }
 
 impl Derived {
@@ -90,9 +92,9 @@ impl Derived {
                 let (review, lang) = (&dataset.reviews[row], languages[row]);
                 part.read(&mut sentence, row, review, lang, &known[&lang]);
             }
-            // With many chunks, each drops the phrases that only one of its reviews uses, to bound memory.
-            let is_kept = |count: &Count| count.reviews() >= 2 || rows <= CHUNK_ROWS;
-            part.phrases.retain(|_, count| is_kept(count));
+            if rows > CHUNK_ROWS {
+                part.phrases.retain_frequent();
+            }
             part
         });
         let mut all = Derived {
@@ -103,9 +105,8 @@ impl Derived {
         for part in parts {
             all.scores.extend(part.scores);
             all.mentions.extend(part.mentions);
-            for (phrase, count) in part.phrases {
-                all.phrases.entry(phrase).or_default().add(count);
-            }
+            all.phrases.add(part.phrases);
+            all.names.add(part.names);
         }
         (all.scores.len() == rows).then_some(all)
     }
@@ -129,9 +130,6 @@ impl Derived {
         for range in sentences(&review.text) {
             let start = range.start;
             sentence.read(&review.text[range]);
-            if let Some(lang) = lang {
-                count(&mut self.phrases, row as u32, review, lang, &sentence.words);
-            }
             let of_sentence = known.own_sum(row, sentence);
             own_sum.add(of_sentence);
             for found in known.phrases.find(&mut sentence.words) {
@@ -158,7 +156,13 @@ impl Derived {
                 });
             }
             if tilts.len() < SENTENCES_MAX {
-                tilts.push(sentence.tilt(None, &of_text));
+                let tilt = sentence.tilt(None, &of_text);
+                tilts.push(tilt);
+                if let Some(lang) = lang {
+                    let row = row as u32;
+                    self.phrases.count(row, review, lang, &sentence.words, tilt);
+                    self.names.count(row, &sentence.words);
+                }
             }
         }
         if let Some(translation) = &review.translation

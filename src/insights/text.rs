@@ -6,8 +6,10 @@
 //! (with blanks or capitals) are left out. `trades.txt`, in the same form, adds opinions that are frequent in reviews
 //! and unknown to VADER ("polite", "late"). A line of `rules.txt` is a role and the words that have it.
 
-use std::collections::HashMap;
 use std::sync::LazyLock;
+
+use super::inflection::FormCache;
+use super::keys::{KeyMap, key};
 
 /// The words and marks of one sentence; buffers are reused from one sentence to the next.
 #[derive(Debug, Default)]
@@ -15,6 +17,8 @@ pub(super) struct TextWords {
     lower: String,
     /// In the order of the sentence.
     pub(super) items: Vec<Item>,
+    /// The forms of words of earlier sentences.
+    pub(super) forms: FormCache,
 }
 
 /// A word, or a single mark.
@@ -31,6 +35,9 @@ pub(super) struct Item {
     pub(super) entry: Entry,
     pub(super) is_word: bool,
     pub(super) is_capital: bool,
+    /// Hash of its form (`inflection`), and whether it belongs to an idiom; both set by `Phrases::find`.
+    pub(super) form: u64,
+    pub(super) is_idiom: bool,
     /// Whether one of the [`NEGATION_REACH`] words before it in its phrase is a negation.
     pub(super) negated: bool,
     /// Index of its clause in the sentence: "but" or a full stop begins a new one.
@@ -67,7 +74,7 @@ impl TextWords {
                 let word = &sentence[start..end];
                 if let Some((elided, rest)) = word.split_once(['\'', '’'])
                     && rest.len() > 1
-                    && entry(&elided.to_lowercase()).elides
+                    && entry_of(&elided.to_lowercase()).elides
                 {
                     end -= rest.len();
                 }
@@ -75,7 +82,8 @@ impl TextWords {
             let lower_start = self.lower.len();
             self.push_lower(&sentence[start..end]);
             let lower = &self.lower[lower_start..];
-            let entry = entry(lower);
+            let key = key(lower);
+            let entry = entry(key, lower);
             clause += u16::from(entry.is_clause);
             if entry.is_clause || entry.is_phrase {
                 reach = 0;
@@ -85,7 +93,9 @@ impl TextWords {
                 end,
                 lower_start,
                 lower_end: self.lower.len(),
-                key: key(lower),
+                key,
+                form: key,
+                is_idiom: false,
                 entry,
                 is_word,
                 is_capital: first.is_uppercase(),
@@ -126,12 +136,6 @@ fn rest_of_word(text: &str) -> usize {
     end.map_or(text.len(), |(at, _)| at)
 }
 
-/// Hashes a word in lower case with FNV-1a.
-pub(super) fn key(word: &str) -> u64 {
-    let add = |key: u64, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    word.bytes().fold(0xcbf2_9ce4_8422_2325, add)
-}
-
 /// Most words and marks of one sentence; the rest is ignored.
 const ITEMS_MAX: usize = 512;
 /// Number of words after a negation that it negates.
@@ -154,16 +158,29 @@ pub(super) struct Entry {
     elides: bool,
 }
 
+impl Entry {
+    /// Whether the word negates the words after it, as "no".
+    pub(super) fn is_negation(self) -> bool {
+        self.negates
+    }
+}
+
 /// Returns the entry of `word`, which must be in lower case.
-pub(super) fn entry(word: &str) -> Entry {
-    let mut entry = LEXICON.get(word).copied().unwrap_or_default();
-    entry.negates |= word.contains("n't");
+pub(super) fn entry_of(word: &str) -> Entry {
+    entry(key(word), word)
+}
+
+/// The same, if the key of the word is known.
+fn entry(key: u64, word: &str) -> Entry {
+    let mut entry = LEXICON.get(&key).copied().unwrap_or_default();
+    entry.negates |= word.contains('\'') && word.contains("n't");
     entry
 }
 
 /// Words and emoji, parsed on first use: a few milliseconds and 500 KB.
-static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
-    let mut lexicon: HashMap<&str, Entry> = HashMap::with_capacity(8192);
+static LEXICON: LazyLock<KeyMap<u64, Entry>> = LazyLock::new(|| {
+    let mut lexicon: KeyMap<u64, Entry> =
+        KeyMap::with_capacity_and_hasher(8192, Default::default());
     let files = [
         include_str!("lexicon/words.txt"),
         include_str!("lexicon/emoji.txt"),
@@ -174,7 +191,7 @@ static LEXICON: LazyLock<HashMap<&str, Entry>> = LazyLock::new(|| {
         let mut fields = line.split(' ');
         let role = fields.next().unwrap_or_default();
         for word in fields {
-            let entry = lexicon.entry(word).or_default();
+            let entry = lexicon.entry(key(word)).or_default();
             match role {
                 "negates" => entry.negates = true,
                 "clause" => entry.is_clause = true,

@@ -13,7 +13,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 use super::keys::KeyMap;
-use super::text::{Item, Words};
+use super::text::{Item, TextWords};
 
 /// Log-odds for negative, neutral and positive, in [`UNIT`]s.
 pub type Weights = [i32; 3];

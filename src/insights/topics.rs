@@ -1,30 +1,59 @@
-//! Phrases that are typical of reviews of five stars, or of reviews of at most three, by weighted log-odds.
+//! Phrases that are typical of reviews of five stars, or of reviews of at most three.
 //!
-//! Candidates are one to three consecutive words without function words, names, or phrases of the taxonomy. There is no
-//! part-of-speech tagger: a phrase counts as a noun phrase if enough of its uses look like one. In these, a determiner
-//! is one or two words before it, and no content word follows; in German its last word is capitalized. The weight is
-//! the difference of the log-odds of using the phrase in the two groups of reviews, smoothed by a prior of [`PRIOR`]
-//! reviews, divided by its standard error (after Monroe, Colaresi and Quinn, 2008).
+//! Candidates are one to three consecutive words without function words, opinions, idioms and names, and a single word
+//! after "no" ("no response"). Without its opinions, a phrase is the same in "great location" and "perfect location". There
+//! is no part-of-speech tagger: a phrase counts as a noun phrase if enough of its uses look like one. In these, a determiner
+//! is at most three words before it, and no content word follows; in German its last word is capitalized. The inflections of
+//! a phrase are one phrase, which is shown in its most frequent form.
+//!
+//! The weight says how improbable the difference between the two groups of reviews is by chance. The stars of a review are not
+//! what it says of each subject, so the sentences have to agree: a phrase of bad reviews whose sentences are favorable is
+//! no topic.
 
 use std::cmp::Reverse;
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
 
 use whatlang::Lang;
 
 use super::aspect::Phrases;
-use super::language::{is_function_word, lists};
+use super::keys::{KeyMap, key};
+use super::language::WordList;
 use super::text::{Item, TextWords};
 use crate::model::insights::{InsightsTopic, Polarity};
 use crate::model::{Dataset, Review};
 
+/// Fewest reviews of five or at most three stars that use a topic.
+const COUNT_MIN: u32 = 3;
+/// Least weight of a phrase and of a single word, in hundredths: of phrases that both groups of reviews use equally, 1 in
+/// 100 get into a list by chance, or 1 in 400 words; the sentences must agree, too.
+const WEIGHT_MIN: i64 = 233;
+const SINGLE_WEIGHT_MIN: i64 = 281;
+/// Most topics, and most of one sign.
+const TOPICS_MAX: usize = 10;
+const TOPICS_OF_SIGN_MAX: usize = 7;
+/// A longer phrase replaces a shorter one of it that has at most this many times the reviews, in tenths.
+const LONGER_TENTHS: u32 = 17;
+/// Most reviews that a topic links to.
+const REVIEWS_SHOWN: usize = 5;
+/// Most bytes of a word of a phrase; a longer one ends the phrase.
+const WORD_BYTES_MAX: usize = 40;
+/// Most forms of a phrase that are counted.
+const FORMS_MAX: usize = 6;
+
 /// The uses of a phrase.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Count {
+#[derive(Clone, Debug)]
+pub(super) struct PhraseCount {
+    lang: Lang,
+    /// The forms in which it is written, in lower case.
+    forms: Vec<PhraseForm>,
     /// Reviews of five stars, and of at most three.
     groups: [u32; 2],
     uses: u32,
     /// Uses that look like a noun phrase.
     nouns: u32,
+    /// Sentences whose words are favorable, and critical.
+    favorable: u32,
+    critical: u32,
     /// Uses after the first word of a sentence, and how many of these are capitalized.
     within: u32,
     capitals: u32,
@@ -33,62 +62,242 @@ pub(super) struct Count {
     last: Option<u32>,
 }
 
-impl Count {
+/// A form of a phrase.
+#[derive(Clone, Debug)]
+struct PhraseForm {
+    text: String,
+    hash: u64,
+    uses: u32,
+}
+
+impl PhraseCount {
+    fn new(lang: Lang) -> PhraseCount {
+        PhraseCount {
+            lang,
+            forms: Vec::new(),
+            groups: [0; 2],
+            uses: 0,
+            nouns: 0,
+            favorable: 0,
+            critical: 0,
+            within: 0,
+            capitals: 0,
+            rows: Vec::new(),
+            last: None,
+        }
+    }
+
     /// Adds the count of later rows.
-    pub(super) fn add(&mut self, later: Count) {
+    fn add(&mut self, later: PhraseCount) {
         (0..2).for_each(|group| self.groups[group] += later.groups[group]);
         self.uses += later.uses;
         self.nouns += later.nouns;
+        self.favorable += later.favorable;
+        self.critical += later.critical;
         self.within += later.within;
         self.capitals += later.capitals;
         self.rows.extend(later.rows);
         self.rows.truncate(REVIEWS_SHOWN);
+        for form in later.forms {
+            self.add_form(form.hash, form.uses, || form.text);
+        }
     }
 
-    pub(super) fn reviews(&self) -> u32 {
+    fn add_form(&mut self, hash: u64, uses: u32, text: impl FnOnce() -> String) {
+        let known = self.forms.iter_mut().find(|form| form.hash == hash);
+        if let Some(form) = known {
+            form.uses += uses;
+        } else if self.forms.len() < FORMS_MAX {
+            let text = text();
+            self.forms.push(PhraseForm { text, hash, uses });
+        }
+    }
+
+    /// The most frequent form; of equally frequent ones the first.
+    fn phrase(&self) -> &str {
+        let mut best: Option<&PhraseForm> = None;
+        for form in &self.forms {
+            if best.is_none_or(|known| form.uses > known.uses) {
+                best = Some(form);
+            }
+        }
+        best.map_or("", |form| &form.text)
+    }
+
+    fn reviews(&self) -> u32 {
         self.groups.iter().sum()
+    }
+
+    /// Whether the sentences agree with the stars; sentences without evidence neither agree nor disagree.
+    fn agrees(&self, weight: i64) -> bool {
+        let (same, other) = if weight > 0 {
+            (self.favorable, self.critical)
+        } else {
+            (self.critical, self.favorable)
+        };
+        same > other || (same == 0 && other == 0)
     }
 }
 
-/// Counts of phrases in lower case, by language.
-pub(super) type Counts = HashMap<(Lang, String), Count>;
+/// Counts of phrases, by the hashes of their forms and language.
+#[derive(Default)]
+pub(super) struct Counts {
+    by_phrase: KeyMap<u64, PhraseCount>,
+}
 
-/// Counts the phrases of a sentence of the review of `row`.
-pub(super) fn count(counts: &mut Counts, row: u32, review: &Review, lang: Lang, words: &TextWords) {
-    let (items, Some(group)) = (&words.items, group(review)) else {
-        return;
-    };
-    let is_content = |item: &Item| {
-        let lower = words.lower(item);
-        let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
-        is_word && !is_function_word(lang, lower)
-    };
-    let content: Vec<bool> = items.iter().map(is_content).collect();
-    let is_determined = |at: usize| at > 0 && lists("determiner", words.lower(&items[at - 1]));
-    let bare = |item: &Item| words.lower(item).trim_end_matches("'s");
-    for last in 0..items.len() {
-        let is_end = !content.get(last + 1).is_some_and(|is_content| *is_content);
-        let is_noun = is_end && (lang != Lang::Deu || items[last].is_capital);
-        for first in (last.saturating_sub(2)..=last).rev() {
-            if !content[first] {
-                break;
-            }
-            let phrase: Vec<&str> = items[first..=last].iter().map(bare).collect();
-            let starts = is_determined(first)
-                || (first > 0 && content[first - 1] && is_determined(first - 1));
-            let count = counts.entry((lang, phrase.join(" "))).or_default();
-            count.uses += 1;
-            count.nouns += u32::from(is_noun && starts);
-            count.within += u32::from(first > 0);
-            count.capitals += u32::from(first > 0 && items[first].is_capital);
-            if count.last.replace(row) != Some(row) {
-                count.groups[group] += 1;
-                if count.rows.len() < REVIEWS_SHOWN {
-                    count.rows.push(row);
+impl Counts {
+    /// Adds the counts of later rows.
+    pub(super) fn add(&mut self, later: Counts) {
+        for (phrase, count) in later.by_phrase {
+            match self.by_phrase.get_mut(&phrase) {
+                Some(known) => known.add(count),
+                None => {
+                    self.by_phrase.insert(phrase, count);
                 }
             }
         }
     }
+
+    /// Drops the phrases that only one review uses, to bound memory.
+    pub(super) fn retain_frequent(&mut self) {
+        self.by_phrase.retain(|_, count| count.reviews() >= 2);
+    }
+
+    /// Counts the phrases of a sentence of the review of `row`; `tilt` is
+    /// positive if the words of the sentence are favorable, negative if they are critical.
+    pub(super) fn count(
+        &mut self,
+        row: u32,
+        review: &Review,
+        lang: Lang,
+        words: &TextWords,
+        tilt: i32,
+    ) {
+        let Some(group) = group(review) else {
+            return;
+        };
+        let items = &words.items;
+        let function_words = WordList::named(lang.code());
+        let determiners = WordList::named("determiner");
+        let mut kinds = Vec::with_capacity(items.len());
+        for item in items {
+            kinds.push(kind(words, item, function_words));
+        }
+        for last in 0..items.len() {
+            if kinds[last] != WordKind::Content {
+                continue;
+            }
+            let is_end = kinds.get(last + 1) != Some(&WordKind::Content);
+            let is_noun = is_end && (lang != Lang::Deu || items[last].is_capital);
+            let mut hash = key(lang.code());
+            let mut form_hash = 0;
+            for first in (last.saturating_sub(2)..=last).rev() {
+                if kinds[first] != WordKind::Content {
+                    break;
+                }
+                hash = mixed(hash, items[first].form);
+                form_hash = mixed(form_hash, items[first].key);
+                let is_after_no = first > 0 && items[first - 1].entry.is_negation();
+                let mut phrase = PhraseUse {
+                    words,
+                    first,
+                    last,
+                    hash,
+                    form_hash,
+                    is_noun: is_noun && is_determined(items, &kinds, first, determiners),
+                };
+                if is_after_no && first == last {
+                    phrase.first -= 1;
+                    phrase.hash = mixed(hash, items[first - 1].key);
+                    phrase.form_hash = mixed(form_hash, items[first - 1].key);
+                    phrase.is_noun = is_noun;
+                }
+                let count = self.by_phrase.entry(phrase.hash);
+                let count = count.or_insert_with(|| PhraseCount::new(lang));
+                phrase.add_to(count, row, group, tilt);
+            }
+        }
+    }
+}
+
+/// A phrase in a sentence.
+struct PhraseUse<'w> {
+    words: &'w TextWords,
+    first: usize,
+    last: usize,
+    hash: u64,
+    form_hash: u64,
+    is_noun: bool,
+}
+
+impl PhraseUse<'_> {
+    fn add_to(&self, count: &mut PhraseCount, row: u32, group: usize, tilt: i32) {
+        let first = &self.words.items[self.first];
+        count.uses += 1;
+        count.nouns += u32::from(self.is_noun);
+        count.favorable += u32::from(tilt >= TILT_MIN);
+        count.critical += u32::from(tilt <= -TILT_MIN);
+        count.within += u32::from(self.first > 0);
+        count.capitals += u32::from(self.first > 0 && first.is_capital);
+        count.add_form(self.form_hash, 1, || self.text());
+        if count.last.replace(row) != Some(row) {
+            count.groups[group] += 1;
+            if count.rows.len() < REVIEWS_SHOWN {
+                count.rows.push(row);
+            }
+        }
+    }
+
+    /// The phrase in lower case.
+    fn text(&self) -> String {
+        let items = self.words.items[self.first..=self.last].iter();
+        let bare = |item: &Item| self.words.lower(item).trim_end_matches("'s");
+        items.map(bare).collect::<Vec<_>>().join(" ")
+    }
+}
+
+/// The least evidence for praise or complaint of a sentence that counts, in units of 1/64.
+const TILT_MIN: i32 = 16;
+
+/// What a word is for a phrase.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum WordKind {
+    Content,
+    /// An opinion: no part of a phrase, and may stand between a determiner and a noun.
+    Opinion,
+    Other,
+}
+
+fn kind(words: &TextWords, item: &Item, function_words: WordList) -> WordKind {
+    let lower = words.lower(item);
+    let is_word = item.is_word && (3..=WORD_BYTES_MAX).contains(&lower.len());
+    let has_digit = lower.contains(|letter: char| letter.is_ascii_digit());
+    if !is_word || has_digit || item.is_idiom || function_words.has(item.key) {
+        return WordKind::Other;
+    }
+    if item.entry.valence.is_some_and(|valence| valence != 0) {
+        return WordKind::Opinion;
+    }
+    WordKind::Content
+}
+
+/// Whether a determiner precedes the phrase at `first`, or the opinions and at most one word of content before it.
+fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiners: WordList) -> bool {
+    let start = first.saturating_sub(3);
+    for at in (start..first).rev() {
+        if determiners.has(items[at].key) {
+            return true;
+        }
+        let is_near = kinds[at] == WordKind::Opinion || at + 1 == first;
+        if kinds[at] == WordKind::Other || !is_near {
+            return false;
+        }
+    }
+    false
+}
+
+fn mixed(hash: u64, part: u64) -> u64 {
+    (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// 0 for reviews of five stars, 1 for those of at most three, `None` for those of four.
@@ -100,7 +309,14 @@ fn group(review: &Review) -> Option<usize> {
     }
 }
 
-/// Returns the strongest topics of each sign, praise first; `listed` returns the taxonomy's phrases in a language.
+/// A phrase that may be a topic.
+struct TopicCandidate<'c> {
+    phrase: &'c str,
+    count: &'c PhraseCount,
+    weight: i64,
+}
+
+/// Returns the strongest topics, praise first; `listed` returns the taxonomy's phrases in a language.
 pub(super) fn topics<'p>(
     dataset: &Dataset,
     counts: &Counts,
@@ -112,53 +328,96 @@ pub(super) fn topics<'p>(
         totals[group] += 1;
     }
     let names = names(dataset, counts);
-    let mut known = TextWords::default();
-    let mut weighed: Vec<(i64, &str, Lang, &Count)> = Vec::new();
-    for ((lang, phrase), count) in counts {
+    let mut candidates: Vec<TopicCandidate<'_>> = Vec::new();
+    for count in counts.by_phrase.values() {
+        let phrase = count.phrase();
         let weight = weight(count.groups, totals);
-        let (part, weight_min) = match phrase.contains(' ') {
-            true => (4, WEIGHT_MIN),
-            false => (2, SINGLE_WEIGHT_MIN),
+        let is_single = !phrase.contains(' ');
+        let weight_min = if is_single {
+            SINGLE_WEIGHT_MIN
+        } else {
+            WEIGHT_MIN
         };
-        if weight.abs() < weight_min
-            || count.reviews() < COUNT_MIN
-            || count.nouns * part < count.uses
-            || phrase.split(' ').any(|word| names.contains(word))
+        let part = if is_single { 2 } else { 4 };
+        let is_frequent = count.reviews() >= COUNT_MIN && count.nouns * part >= count.uses;
+        if weight.abs() >= weight_min
+            && is_frequent
+            && count.agrees(weight)
+            && !phrase.split(' ').any(|word| names.contains(word))
         {
-            continue;
-        }
-        // Drops phrases that the taxonomy lists, in any inflection.
-        known.read(phrase);
-        let found = listed(*lang).find(&mut known);
-        if found.iter().all(|one| one.range != (0..phrase.len())) {
-            weighed.push((weight, phrase, *lang, count));
-        }
-    }
-    // Of phrases with equal weight the longer one is more specific.
-    weighed.sort_by_key(|(weight, phrase, lang, _)| {
-        let words = phrase.split(' ').count();
-        (Reverse(weight.abs()), Reverse(words), *phrase, *lang as u8)
-    });
-    let mut topics: [Vec<InsightsTopic>; 2] = Default::default();
-    for (weight, phrase, _, count) in weighed {
-        let (told, polarity) = match weight > 0 {
-            true => (&mut topics[0], Polarity::Positive),
-            false => (&mut topics[1], Polarity::Negative),
-        };
-        let is_new = told.iter().all(|one| !overlaps(&one.phrase, phrase));
-        if is_new && told.len() < TOPICS_MAX {
-            let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
-            told.push(InsightsTopic {
-                phrase: phrase.to_owned(),
-                polarity,
-                five_star_count: count.groups[0].into(),
-                low_star_count: count.groups[1].into(),
-                weight: weight.abs() as f64 / 100.0,
-                review_ids: count.rows.iter().map(id).collect(),
+            candidates.push(TopicCandidate {
+                phrase,
+                count,
+                weight,
             });
         }
     }
+    // Of phrases with equal weight the longer one is more specific.
+    candidates.sort_by_key(|one| {
+        let words = one.phrase.split(' ').count();
+        let tie = (one.phrase, one.count.lang as u8);
+        (Reverse(one.weight.abs()), Reverse(words), tie)
+    });
+    let shown = strongest(&candidates);
+    let mut words = TextWords::default();
+    let mut topics: [Vec<InsightsTopic>; 2] = Default::default();
+    for TopicCandidate {
+        phrase,
+        count,
+        weight,
+    } in shown
+    {
+        words.read(phrase);
+        let found = listed(count.lang).find(&mut words);
+        let aspect = found.first().map(|found| usize::from(found.aspect));
+        let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
+        topics[usize::from(*weight < 0)].push(InsightsTopic {
+            phrase: (*phrase).to_owned(),
+            polarity: polarity_of(*weight),
+            five_star_count: count.groups[0].into(),
+            low_star_count: count.groups[1].into(),
+            weight: weight.abs() as f64 / 100.0,
+            aspect: aspect.map(|at| dataset.taxonomy.aspects[at].id.clone()),
+            review_ids: count.rows.iter().map(id).collect(),
+        });
+    }
     topics.concat()
+}
+
+fn polarity_of(weight: i64) -> Polarity {
+    if weight > 0 {
+        Polarity::Positive
+    } else {
+        Polarity::Negative
+    }
+}
+
+/// The candidates that are shown, the strongest first: phrases with no word in common, and longer ones instead of shorter
+/// ones that are seldom used without them.
+fn strongest<'c>(candidates: &'c [TopicCandidate<'c>]) -> Vec<&'c TopicCandidate<'c>> {
+    let mut shown: Vec<&TopicCandidate<'_>> = Vec::new();
+    for one in candidates {
+        let same_sign = |other: &&&TopicCandidate<'_>| (other.weight > 0) == (one.weight > 0);
+        let is_new = !shown.iter().any(|other| overlaps(other.phrase, one.phrase));
+        let has_room = shown.iter().filter(same_sign).count() < TOPICS_OF_SIGN_MAX;
+        if !is_new || !has_room || shown.len() == TOPICS_MAX {
+            continue;
+        }
+        let longer = candidates.iter().find(|other| {
+            let is_longer = other.phrase.len() > one.phrase.len();
+            let is_usual = one.count.reviews() * 10 <= other.count.reviews() * LONGER_TENTHS;
+            let is_same_sign = (other.weight > 0) == (one.weight > 0);
+            is_longer && is_usual && is_same_sign && overlaps(other.phrase, one.phrase)
+        });
+        let best = longer.unwrap_or(one);
+        if !shown
+            .iter()
+            .any(|other| overlaps(other.phrase, best.phrase))
+        {
+            shown.push(best);
+        }
+    }
+    shown
 }
 
 /// Words that name people: from the taxonomy, the business and the authors; and, except in German, words that are
@@ -172,48 +431,47 @@ fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
     let words = names.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
     let words = words.filter(|word| word.starts_with(char::is_uppercase));
     let mut names: HashSet<String> = words.map(str::to_lowercase).collect();
-    for ((lang, phrase), count) in counts {
+    for count in counts.by_phrase.values() {
         let is_capital = count.within > 0 && count.capitals * 10 >= count.within * 6;
-        if is_capital && *lang != Lang::Deu && !phrase.contains(' ') {
-            names.insert(phrase.clone());
+        let phrase = count.phrase();
+        if is_capital && count.lang != Lang::Deu && !phrase.contains(' ') {
+            names.insert(phrase.to_owned());
         }
     }
     names
 }
 
-/// Whether one of the two phrases contains all words of the other.
+/// Whether the two phrases have a word in common.
 fn overlaps(one: &str, other: &str) -> bool {
-    let is_within = |small: &str, large: &str| {
-        let mut words = small.split(' ');
-        words.all(|word| large.split(' ').any(|same| same == word))
-    };
-    is_within(one, other) || is_within(other, one)
+    one.split(' ')
+        .any(|word| other.split(' ').any(|same| same == word))
 }
 
-/// The difference of the log-odds of a phrase that `counts` of `totals` reviews use, in hundredths of its standard
-/// error; positive if the first group uses it more.
+/// The signed root of the log-likelihood ratio (Dunning, 1993) of a phrase that `counts` of `totals` reviews use, in
+/// hundredths: standard errors, also where one group never uses it; positive if the first group uses it more.
 fn weight(counts: [u32; 2], totals: [u32; 2]) -> i64 {
-    let uses = counts.map(|count| f64::from(count) + PRIOR);
-    let odds = |group: usize| {
-        let others = f64::from(totals[group]) + 2.0 * PRIOR - uses[group];
-        (uses[group] / others.max(PRIOR)).ln()
+    let counts = counts.map(f64::from);
+    let totals = totals.map(f64::from);
+    let uses = counts[0] + counts[1];
+    let share = uses / (totals[0] + totals[1]);
+    let mut ratio = 0.0;
+    for (count, total) in counts.into_iter().zip(totals) {
+        ratio += count * log_ratio(count, total * share);
+        ratio += (total - count) * log_ratio(total - count, total * (1.0 - share));
+    }
+    let sign = if counts[0] * totals[1] >= counts[1] * totals[0] {
+        1.0
+    } else {
+        -1.0
     };
-    let error = (1.0 / uses[0] + 1.0 / uses[1]).sqrt();
     // Rounded before any comparison, so that rounding errors of the logarithm have no effect.
-    ((odds(0) - odds(1)) / error * 100.0).round() as i64
+    (sign * (2.0 * ratio).max(0.0).sqrt() * 100.0).round() as i64
 }
 
-/// The prior: this many reviews with the phrase, and this many without it.
-const PRIOR: f64 = 0.5;
-/// Fewest reviews of five or at most three stars that use a topic.
-const COUNT_MIN: u32 = 3;
-/// Least weight of a phrase and of a single word, in hundredths. The bounds are one-sided, as praise and complaint are two
-/// lists: of phrases that both groups of reviews use equally, 1 in 20, or 1 in 100 words, get into each list by chance.
-const WEIGHT_MIN: i64 = 164;
-const SINGLE_WEIGHT_MIN: i64 = 233;
-/// Most topics of each sign.
-const TOPICS_MAX: usize = 10;
-/// Most reviews that a topic links to.
-const REVIEWS_SHOWN: usize = 5;
-/// Most bytes of a word of a phrase; a longer one ends the phrase.
-const WORD_BYTES_MAX: usize = 40;
+fn log_ratio(count: f64, expected: f64) -> f64 {
+    if count > 0.0 {
+        (count / expected).ln()
+    } else {
+        0.0
+    }
+}

@@ -57,6 +57,8 @@ pub struct Insights {
     pub entities: Entities,
     #[serde(deserialize_with = "valid_entries")]
     pub topics: Vec<InsightsTopic>,
+    #[serde(default, deserialize_with = "valid_entries")]
+    pub name_candidates: Vec<NameCandidate>,
     #[serde(deserialize_with = "or_default")]
     pub temporal: Temporal,
     /// Insights of single reviews, by id; `None` once the document is serialized, as this is its largest part.
@@ -257,6 +259,21 @@ pub struct InsightsTopic {
     pub low_star_count: u64,
     /// Standard errors of the log-odds.
     pub weight: f64,
+    /// The aspect of the taxonomy that lists the phrase.
+    #[serde(default)]
+    pub aspect: Option<String>,
+    /// The newest reviews.
+    #[serde(default)]
+    pub review_ids: Vec<String>,
+}
+
+/// A name that reviews thank and that no list has.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NameCandidate {
+    pub name: String,
+    /// Reviews that name it, and those of them that thank it or give it a title.
+    pub review_count: u64,
+    pub thanked_count: u64,
     /// The newest reviews.
     #[serde(default)]
     pub review_ids: Vec<String>,
