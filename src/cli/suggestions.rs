@@ -7,6 +7,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::dataset::trade_of_type;
+use crate::insights::name_candidates;
 use crate::model::{Business, Dataset};
 
 /// People that are suggested; further ones are not.
@@ -134,8 +135,8 @@ fn existing(business: &Business) -> Vec<Value> {
         .collect()
 }
 
-/// Names that the business does not list: of people in the taxonomy whom reviews mention, and after a title in the texts of
-/// several reviews; most frequent first.
+/// Names that the business does not list: of people in the taxonomy whom reviews mention, after a title in the texts of
+/// several reviews, and those that several reviews thank; most frequent first.
 fn people(dataset: &Dataset) -> Vec<String> {
     let listed: Vec<String> = dataset
         .business
@@ -171,6 +172,13 @@ fn people(dataset: &Dataset) -> Vec<String> {
         titled.dedup();
         for name in titled {
             *counts.entry(name).or_default() += 1;
+        }
+    }
+    for candidate in name_candidates(dataset) {
+        let name = candidate.name;
+        let is_part = counts.keys().any(|known| known.contains(&name));
+        if !is_part && !is_listed(&name) && !is_alias(&name) {
+            counts.insert(name, candidate.thanked_count as u32);
         }
     }
     let mut people: Vec<(String, u32)> = counts.into_iter().collect();
@@ -244,6 +252,18 @@ mod tests {
                 "business.telephone"
             ]
         );
+    }
+
+    #[test]
+    fn people_whom_reviews_thank_are_suggested() {
+        let thanked = dataset(|file| {
+            let reviews = file["reviews"].as_array_mut().expect("a list");
+            for review in &mut reviews[..3] {
+                review["text"] = json!("Thanks to Zebulon for everything.");
+            }
+        });
+        let found = suggestions(&thanked);
+        assert!(found[0].message.ends_with("(Zebulon)"), "{found:?}");
     }
 
     #[test]
