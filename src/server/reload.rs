@@ -361,13 +361,15 @@ impl ReloadWorker {
 
     /// Has the hub tell the operator's targets of what has changed in the state that is served.
     fn tell_changes(&self) {
-        if let Some(hub) = self.app.hub() {
-            let snapshot = self.app.current().snapshot().clone();
-            hub.tell(Arc::new(ReviewNotices::new(
-                snapshot,
-                self.loader.notices(),
-            )));
-        }
+        let notices = self.loader.notices();
+        let Some(hub) = self.app.hub() else {
+            if !notices.is_empty() {
+                warn!("notices.json has targets, but the hub is off, so no notices are sent");
+            }
+            return;
+        };
+        let snapshot = self.app.current().snapshot().clone();
+        hub.tell(Arc::new(ReviewNotices::new(snapshot, notices)));
     }
 }
 

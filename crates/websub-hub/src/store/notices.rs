@@ -398,3 +398,7 @@ fn read_begun(row: &DatabaseRow) -> Result<BegunNotice, DbError> {
         attempt: row.get("attempts")?,
     })
 }
+
+#[cfg(test)]
+#[path = "notices/tests.rs"]
+mod tests;
