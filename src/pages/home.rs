@@ -177,7 +177,6 @@ impl Pages {
     }
 
     fn aspect_line<'p>(&'p self, t: &Messages, aspect: &'p Aspect, most: u64) -> AspectLine<'p> {
-        let percent = |count: u64| rounded(count, most, 1000).unwrap_or(0) as f64 / 10.0;
         let mut authors = HashSet::new();
         let mut quotations = Vec::new();
         for side in [Polarity::Positive, Polarity::Negative] {
@@ -186,9 +185,10 @@ impl Pages {
                 quotations.push(quotation);
             }
         }
-        let positive = percent(aspect.positive_count);
-        let negative = percent(aspect.negative_count);
-        let all = percent(aspect.positive_count + aspect.neutral_count + aspect.negative_count);
+        let positive = percent(aspect.positive_count, most);
+        let negative = percent(aspect.negative_count, most);
+        let sum = aspect.positive_count + aspect.neutral_count + aspect.negative_count;
+        let all = percent(sum, most);
         AspectLine {
             label: &aspect.label,
             href: encoded("/?aspect=", &aspect.id),
@@ -217,6 +217,11 @@ impl Pages {
             reviews,
         }
     }
+}
+
+/// `count` in percent of `most`, to a tenth.
+fn percent(count: u64, most: u64) -> f64 {
+    rounded(count, most, 1000).unwrap_or(0) as f64 / 10.0
 }
 
 /// "23 favorable"; "" if there is none.

@@ -138,19 +138,25 @@ fn remove_empty(value: &mut Value) {
 
 /// Returns whether a review was published by a platform, or on another host than that of the business.
 fn is_published_elsewhere(source: &str, url: &str, business: &Business) -> bool {
-    let host = |url: &str| {
-        let url = url::Url::parse(url).ok()?;
-        let host = url.host_str()?;
-        Some(host.trim_start_matches("www.").to_owned())
-    };
-    platform(source).is_some() || (host(url).is_some() && host(url) != host(&business.url))
+    if platform(source).is_some() {
+        return true;
+    }
+    let host = host_of(url);
+    host.is_some() && host != host_of(&business.url)
+}
+
+/// Returns the host of a URL without `www.`.
+fn host_of(url: &str) -> Option<String> {
+    let url = url::Url::parse(url).ok()?;
+    let host = url.host_str()?;
+    Some(host.trim_start_matches("www.").to_owned())
 }
 
 /// Returns the business's type if it can be a schema.org name, else `LocalBusiness`.
 fn kind(business: &Business) -> &str {
     let mut letters = business.kind.bytes();
-    match !business.kind.is_empty() && letters.all(|byte| byte.is_ascii_alphanumeric()) {
-        true => &business.kind,
-        false => "LocalBusiness",
+    if business.kind.is_empty() || !letters.all(|byte| byte.is_ascii_alphanumeric()) {
+        return "LocalBusiness";
     }
+    &business.kind
 }

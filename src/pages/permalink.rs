@@ -102,11 +102,14 @@ impl Pages {
         };
         query.limit = 4;
         let page = run::run(&self.snapshot.index, &query, scratch);
-        // The next older and newer ones are shown anyway.
-        let is_other = |other: &&Row| other.0.abs_diff(row.0) > 1;
         MentionedIn {
             matched: page.matched,
-            other: page.rows.iter().find(is_other).copied(),
+            // The next older and newer ones are shown anyway.
+            other: page
+                .rows
+                .iter()
+                .find(|other| other.0.abs_diff(row.0) > 1)
+                .copied(),
         }
     }
 

@@ -125,9 +125,10 @@ pub(super) fn read_all(
         let text = &review.text.text;
         let bytes_max = left / (rows.len() - at);
         left -= text.len().min(bytes_max);
-        let of_review = evidence.get(review.id.as_str()).into_iter().flatten();
-        let bytes = |points: &Range<u32>| bytes_of_points(text, points.clone());
-        let mut marks: Vec<Range<usize>> = of_review.map(bytes).collect();
+        let mut marks: Vec<Range<usize>> = Vec::new();
+        for points in evidence.get(review.id.as_str()).into_iter().flatten() {
+            marks.push(bytes_of_points(text, points.clone()));
+        }
         if !terms.is_empty() {
             marks.extend(find_folded(text, terms, bytes_max, MARKS_MAX));
         }
