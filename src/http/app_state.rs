@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr};
 use std::path::PathBuf;
 use std::sync::{Arc, OnceLock};
+use std::time::Instant;
 
 use arc_swap::ArcSwap;
 use hyper::header::HeaderValue;
@@ -134,18 +135,18 @@ impl AppState {
         reasons
     }
 
-    /// Takes one token of `scope` for `client`, which is called only if there is a limit; `None` if there is none, or
+    /// Takes one token of `scope` at the time `now` for `client`, which is called only if there is a limit; `None` if there is none, or
     /// none for this client. The hub also counts by IPv6 /48, because a network has 65,536 addresses that would be
     /// counted apart.
     pub(crate) fn take(
         &self,
         scope: RateLimitScope,
+        now: Instant,
         client: impl FnOnce() -> IpAddr,
     ) -> Option<RateLimitStatus> {
         let mut network = None;
         let status = self.rates[scope as usize].take(|| {
             let client = self.proxies.limited(client())?;
-            let now = clock::instant();
             network = ipv6_network(client).map(|network| (network, now));
             Some((client, now))
         })?;

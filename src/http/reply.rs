@@ -1,11 +1,14 @@
 //! Encodes replies as responses: all response headers are chosen here, and all statuses here and in `error.rs`.
 
 use std::borrow::Cow;
+use std::fmt;
+use std::io::Write as _;
 
-use bytes::Bytes;
+use bytes::{BufMut, Bytes};
 use hyper::header::{self, HeaderMap, HeaderName, HeaderValue};
 use hyper::{Response, StatusCode};
 
+use super::arena;
 use super::body::Body;
 use super::date::HttpDate;
 use super::error::HttpError;
@@ -48,6 +51,9 @@ pub(crate) struct Representation<'s> {
     /// Content-Encoding, unless it is identity.
     pub(crate) coding: Coding,
     pub(crate) link: Option<HeaderValue>,
+    /// All header fields but Date, prepared for a stored document: then only the entity-tag, the date and whether it is
+    /// immutable are read here.
+    pub(crate) prepared: Option<&'s PreparedFields>,
     /// Browser security policy of pages and their files.
     pub(crate) policy: Option<BrowserPolicy>,
     /// Whether the URL identifies this version, so clients may cache the response without revalidation.
@@ -77,6 +83,36 @@ impl Vary {
     }
 }
 
+/// The header fields of the responses with one stored document in one coding. Copying a map takes a third of the
+/// instructions of inserting each field.
+#[derive(Debug)]
+pub(crate) struct PreparedFields {
+    served: HeaderMap,
+    not_modified: HeaderMap,
+}
+
+impl PreparedFields {
+    /// Prepares the fields for `representation`.
+    pub(crate) fn new(representation: &Representation<'_>) -> PreparedFields {
+        PreparedFields {
+            served: prepared(representation, put_served),
+            not_modified: prepared(representation, put_validators),
+        }
+    }
+}
+
+/// Returns the fields that `put` adds, and a Date, which is replaced in each copy.
+fn prepared(
+    representation: &Representation<'_>,
+    put: fn(&mut HeaderMap, &Representation<'_>),
+) -> HeaderMap {
+    let mut headers = HeaderMap::with_capacity(FIELDS_MAX);
+    put_any_origin(&mut headers);
+    put(&mut headers, representation);
+    headers.insert(header::DATE, HttpDate::now().value);
+    headers
+}
+
 impl Reply<'_> {
     /// Returns the number of body bytes that were made for this response.
     pub(crate) fn made_bytes(&self) -> u64 {
@@ -100,9 +136,28 @@ pub(crate) fn render(
     mut headers: HeaderMap,
     cache_control: &HeaderValue,
 ) -> Response<Body> {
-    headers.clear();
-    put_any_origin(&mut headers);
     let date = HttpDate::now();
+    match &reply {
+        Reply::Serve(
+            Representation {
+                prepared: Some(fields),
+                ..
+            },
+            _,
+        ) => {
+            headers = fields.served.clone();
+        }
+        Reply::NotModified(Representation {
+            prepared: Some(fields),
+            ..
+        }) => {
+            headers = fields.not_modified.clone();
+        }
+        _ => {
+            headers.clear();
+            put_any_origin(&mut headers);
+        }
+    }
     let (status, body) = fill(reply, &mut headers, cache_control, &date);
     response(status, headers, body, date)
 }
@@ -115,24 +170,18 @@ fn fill(
     date: &HttpDate,
 ) -> (StatusCode, Body) {
     match reply {
-        Reply::Serve(mut representation, body) => {
-            headers.insert(header::CONTENT_TYPE, representation.media_type.clone());
-            if representation.coding != Coding::Identity {
-                let name = HeaderValue::from_static(representation.coding.name());
-                headers.insert(header::CONTENT_ENCODING, name);
+        Reply::Serve(representation, body) => {
+            if representation.prepared.is_none() {
+                put_served(headers, &representation);
             }
-            if let Some(link) = representation.link.take() {
-                headers.insert(header::LINK, link);
-            }
-            if let Some(policy) = representation.policy {
-                put_policy(headers, policy);
-            }
-            put_validators(headers, representation, cache_control, date);
-            headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF.clone());
+            put_freshness(headers, &representation, cache_control, date);
             (StatusCode::OK, body)
         }
         Reply::NotModified(representation) => {
-            put_validators(headers, representation, cache_control, date);
+            if representation.prepared.is_none() {
+                put_validators(headers, &representation);
+            }
+            put_freshness(headers, &representation, cache_control, date);
             (StatusCode::NOT_MODIFIED, Body::default())
         }
         Reply::SeeOther(location) => {
@@ -194,7 +243,7 @@ fn response(
     body: Body,
     date: HttpDate,
 ) -> Response<Body> {
-    headers.insert(header::DATE, date.value);
+    set(&mut headers, &header::DATE, date.value);
     let mut response = Response::new(body);
     *response.status_mut() = status;
     *response.headers_mut() = headers;
@@ -226,34 +275,63 @@ pub(crate) fn protocol_error(error: HttpError) -> Vec<u8> {
     out
 }
 
+/// Adds the fields of a document or of a search response, but for those of `put_freshness`.
+fn put_served(headers: &mut HeaderMap, representation: &Representation<'_>) {
+    headers.insert(header::CONTENT_TYPE, representation.media_type.clone());
+    if representation.coding != Coding::Identity {
+        let name = HeaderValue::from_static(representation.coding.name());
+        headers.insert(header::CONTENT_ENCODING, name);
+    }
+    if let Some(link) = &representation.link {
+        headers.insert(header::LINK, link.clone());
+    }
+    if let Some(policy) = representation.policy {
+        put_policy(headers, policy);
+    }
+    put_validators(headers, representation);
+    headers.insert(header::X_CONTENT_TYPE_OPTIONS, NOSNIFF.clone());
+}
+
 /// Adds ETag, Last-Modified, Cache-Control and Vary, which a 304 must repeat (RFC 9110 §15.4.5).
-fn put_validators(
+fn put_validators(headers: &mut HeaderMap, representation: &Representation<'_>) {
+    headers.insert(header::ETAG, (*representation.etag).clone());
+    if let Some(last_modified) = representation.last_modified {
+        headers.insert(header::LAST_MODIFIED, last_modified.value.clone());
+    }
+    headers.insert(header::CACHE_CONTROL, NO_CACHE.clone());
+    headers.insert(header::VARY, representation.vary.value());
+}
+
+/// Sets what depends on the settings, the query and the clock.
+fn put_freshness(
     headers: &mut HeaderMap,
-    representation: Representation<'_>,
+    representation: &Representation<'_>,
     cache_control: &HeaderValue,
     date: &HttpDate,
 ) {
-    let vary = representation.vary.value();
-    headers.insert(header::ETAG, representation.etag.into_owned());
     let cache_control = match representation.last_modified {
         _ if representation.is_immutable => {
             HeaderValue::from_static("public, max-age=31536000, immutable")
         }
         Some(_) => cache_control.clone(),
         // A document without a date will soon be replaced.
-        None => HeaderValue::from_static("no-cache"),
+        None => NO_CACHE.clone(),
     };
-    if let Some(last_modified) = representation.last_modified {
-        // Never later than Date, even if the clock was set back (RFC 9110 §8.8.2.1).
-        let shown = if last_modified.time > date.time {
-            &date.value
-        } else {
-            &last_modified.value
-        };
-        headers.insert(header::LAST_MODIFIED, shown.clone());
+    set(headers, &header::CACHE_CONTROL, cache_control);
+    // Never later than Date, even if the clock was set back (RFC 9110 §8.8.2.1).
+    if let Some(last_modified) = representation.last_modified
+        && last_modified.time > date.time
+    {
+        set(headers, &header::LAST_MODIFIED, date.value.clone());
     }
-    headers.insert(header::CACHE_CONTROL, cache_control);
-    headers.insert(header::VARY, vary);
+}
+
+/// Sets a field that is usually there: `HeaderMap::insert` makes room for one more first.
+fn set(headers: &mut HeaderMap, name: &HeaderName, value: HeaderValue) {
+    match headers.get_mut(name) {
+        Some(present) => *present = value,
+        None => drop(headers.insert(name, value)),
+    }
 }
 
 /// Adds the browser security headers of a page.
@@ -391,14 +469,10 @@ pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
     let next_s = quota.next.as_nanos().div_ceil(1_000_000_000).max(1);
     let window_s = WINDOW.as_secs();
     let headers = response.headers_mut();
-    let terms = format!("\"{policy}\";q={limit};w={window_s}");
-    let rest = format!("\"{policy}\";r={left};t={next_s}");
-    for (name, value) in [("ratelimit-policy", terms), ("ratelimit", rest)] {
-        // The value consists of constants and numbers, so it is always valid.
-        if let Ok(value) = HeaderValue::try_from(value) {
-            headers.insert(HeaderName::from_static(name), value);
-        }
-    }
+    let policy_value = rate_value(format_args!("\"{policy}\";q={limit};w={window_s}"));
+    headers.insert(RATELIMIT_POLICY, policy_value);
+    let value = rate_value(format_args!("\"{policy}\";r={left};t={next_s}"));
+    headers.insert(RATELIMIT, value);
     // `/mcp` already exposes them.
     if let Some(exposed) = headers.get_mut(header::ACCESS_CONTROL_EXPOSE_HEADERS)
         && *exposed == EXPOSED
@@ -411,6 +485,23 @@ pub(crate) fn put_rate(response: &mut Response<Body>, quota: &RateLimitStatus) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from(wait_s));
     }
 }
+
+/// Returns a value of constants and numbers, from the arena.
+fn rate_value(text: fmt::Arguments<'_>) -> HeaderValue {
+    let value = arena::cut(RATE_VALUE_BYTES, |value| {
+        // Cannot fail: the buffer grows if necessary.
+        let _ = value.writer().write_fmt(text);
+    });
+    HeaderValue::from_maybe_shared(value).expect("constants and numbers are visible ASCII")
+}
+
+/// Most fields of a response with a document, with those of the rate limit and of the connection.
+const FIELDS_MAX: usize = 20;
+
+/// Usual length of a value of RateLimit or RateLimit-Policy, in bytes.
+const RATE_VALUE_BYTES: usize = 32;
+const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
 
 /// Retry-After of 503, in seconds. Our choice: long enough to prevent a busy retry loop, short enough to retry soon after
 /// a restart.
@@ -425,6 +516,7 @@ pub(crate) const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-
 const REQUEST_HEADERS: &str = "*, Authorization";
 static ANY: HeaderValue = HeaderValue::from_static("*");
 static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
+static NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");
 static NO_STORE: HeaderValue = HeaderValue::from_static("no-store");
 static NOSNIFF: HeaderValue = HeaderValue::from_static("nosniff");
 

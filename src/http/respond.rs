@@ -158,7 +158,7 @@ impl Exchange {
         head: &RequestHead<'_>,
         scope: RateLimitScope,
     ) -> Option<HttpError> {
-        self.quota = app.take(scope, || match &self.log_entry {
+        self.quota = app.take(scope, self.began, || match &self.log_entry {
             Some(entry) => entry.client,
             None => app.proxies.client_of(head),
         });
@@ -219,8 +219,9 @@ pub async fn handle(
 
 /// Answers a request from its head alone, like [`handle`]; `None` if its body is needed.
 ///
-/// A GET of a stored document allocates nothing here if the header map has the capacity that the response needs; hyper
-/// reuses the map of a response for the next request of the connection.
+/// A GET of a stored document allocates only the copy of its header fields here, other reads of stored bytes nothing if
+/// the header map has the capacity that the response needs; hyper reuses the map of a response for the next request of
+/// the connection.
 #[must_use]
 pub fn respond(
     app: &AppState,

@@ -9,14 +9,17 @@ use hyper::header::HeaderValue;
 use super::date::HttpDate;
 use super::documents::{ByQuery, DOCUMENTS, DocumentRow, Links};
 use super::head::{HeadField, RequestHead};
-use super::reply::{Representation, Vary};
+use super::reply::{PreparedFields, Representation, Vary};
 use super::settings::SettingsError;
 use crate::hub::Topic;
 use crate::mcp;
-use crate::pages::{PageContext, Pages};
+use crate::pages::Pages;
 use crate::snapshot::{Resource, Snapshot};
 use crate::wire::etag::{EntityTag, QueryTags};
 use crate::wire::negotiate::{Coding, choose_coding};
+
+/// The codings in the order of their numbers.
+const CODINGS: [Coding; 3] = [Coding::Identity, Coding::Gzip, Coding::Brotli];
 
 /// The state that is served: immutable, and shared by the requests that began while it was current.
 #[derive(Debug)]
@@ -39,11 +42,19 @@ pub struct ServedState {
 struct StoredDocument {
     resource: Arc<Resource>,
     media_type: HeaderValue,
-    link: Option<HeaderValue>,
-    /// Entity-tags of the body in each coding, indexed by `Coding as usize`.
-    etags: [HeaderValue; 3],
+    /// Indexed by `Coding as usize`.
+    variants: Vec<StoredVariant>,
+    /// `Last-Modified`, if the date of the dataset identifies this content.
+    last_modified: Option<HttpDate>,
     /// The query of a URL that identifies these bytes, such as `v=0a1b2c3d`; `None` if the document has no such URLs.
     version: Option<String>,
+}
+
+/// What is prepared for a stored document in one coding.
+#[derive(Debug)]
+struct StoredVariant {
+    etag: HeaderValue,
+    fields: PreparedFields,
 }
 
 /// A stored document in the coding that the client prefers.
@@ -61,7 +72,8 @@ impl ServedState {
     pub fn new(snapshot: Arc<Snapshot>) -> Result<ServedState, SettingsError> {
         let catalog = mcp::Catalog::new(Arc::clone(&snapshot));
         let pages = Pages::new(Arc::clone(&snapshot));
-        let documents = stored_documents(&pages.context())?;
+        let last_modified = HttpDate::new(snapshot.updated_at);
+        let documents = stored_documents(&pages, &last_modified)?;
         // Another version of reviewd may answer the same query of the same dataset with other bytes.
         let version = env!("CARGO_PKG_VERSION").as_bytes();
         // While the insights are being derived, searches use the previous ones, which change the result too.
@@ -69,7 +81,7 @@ impl ServedState {
         let carried = carried.map_or(&[][..], |document| &document.digest);
         Ok(ServedState {
             documents,
-            last_modified: HttpDate::new(snapshot.updated_at),
+            last_modified,
             search_tags: QueryTags::new(&[&snapshot.digest, version]),
             insights_tags: QueryTags::new(&[&snapshot.digest, version, carried]),
             snapshot,
@@ -94,17 +106,7 @@ impl ServedState {
     /// Returns the document with this index in [`DOCUMENTS`], in the coding that the client prefers of those that are
     /// ready; `None` if the document itself was not ready when this state was created.
     pub(crate) fn document(&self, index: usize, head: &RequestHead<'_>) -> Option<Variant<'_>> {
-        let row = &DOCUMENTS[index];
-        let stored = self.documents[index].as_ref()?;
-        let mut variant = stored.select(head);
-        let representation = &mut variant.representation;
-        representation.last_modified = self.last_modified_if_made_of(row.shows_insights);
-        representation.policy = row.policy;
-        representation.is_immutable = stored.version.as_deref() == Some(head.query);
-        if matches!(row.by_query, ByQuery::Page(_)) && self.pages.is_negotiated() {
-            representation.vary = Vary::Language;
-        }
-        Some(variant)
+        Some(self.documents[index].as_ref()?.select(head))
     }
 
     /// Returns the documents that the hub pushes.
@@ -155,15 +157,30 @@ impl ServedState {
 }
 
 fn stored_documents(
-    context: &PageContext<'_>,
+    pages: &Pages,
+    last_modified: &HttpDate,
 ) -> Result<Vec<Option<StoredDocument>>, SettingsError> {
+    let context = pages.context();
+    let has_own_insights = context.snapshot().has_own_insights();
     let mut documents = Vec::with_capacity(DOCUMENTS.len());
     for row in &DOCUMENTS {
-        let stored = match row.resource(context) {
-            Some(resource) => Some(StoredDocument::new(row, resource, context.base_url())?),
-            None => None,
+        let Some(resource) = row.resource(&context) else {
+            documents.push(None);
+            continue;
         };
-        documents.push(stored);
+        let is_negotiated = matches!(row.by_query, ByQuery::Page(_)) && pages.is_negotiated();
+        let is_dated = has_own_insights || !row.shows_insights;
+        documents.push(Some(StoredDocument::new(
+            row,
+            resource,
+            context.base_url(),
+            if is_dated { Some(last_modified) } else { None },
+            if is_negotiated {
+                Vary::Language
+            } else {
+                Vary::Coding
+            },
+        )?));
     }
     Ok(documents)
 }
@@ -173,20 +190,36 @@ impl StoredDocument {
         row: &DocumentRow,
         resource: Arc<Resource>,
         base_url: &str,
+        last_modified: Option<&HttpDate>,
+        vary: Vary,
     ) -> Result<StoredDocument, SettingsError> {
+        let media_type = HeaderValue::from_static(resource.media_type);
+        let link = row.link(base_url);
+        let link = link.map(|link| shared(link.as_bytes())).transpose()?;
+        let mut variants = Vec::with_capacity(CODINGS.len());
+        for coding in CODINGS {
+            let etag = shared(resource.etag.with_coding(coding).as_bytes())?;
+            let fields = PreparedFields::new(&Representation {
+                media_type: &media_type,
+                etag: Cow::Borrowed(&etag),
+                last_modified,
+                coding,
+                link: link.clone(),
+                prepared: None,
+                policy: row.policy,
+                is_immutable: false,
+                vary,
+            });
+            variants.push(StoredVariant { etag, fields });
+        }
         let version = match row.by_query {
             ByQuery::Version => Some(format!("v={}", resource.version())),
             ByQuery::Nothing | ByQuery::Theme | ByQuery::Feed(_) | ByQuery::Page(_) => None,
         };
-        let link = row.link(base_url);
         Ok(StoredDocument {
-            media_type: HeaderValue::from_static(resource.media_type),
-            link: link.map(|link| shared(link.as_bytes())).transpose()?,
-            etags: [
-                etag_value(&resource, Coding::Identity)?,
-                etag_value(&resource, Coding::Gzip)?,
-                etag_value(&resource, Coding::Brotli)?,
-            ],
+            media_type,
+            variants,
+            last_modified: last_modified.cloned(),
             version,
             resource,
         })
@@ -204,24 +237,23 @@ impl StoredDocument {
         };
         let body = resource.encoded(coding);
         let body = body.expect("a variant that is ready stays ready");
+        let variant = &self.variants[coding as usize];
         Variant {
             body,
             representation: Representation {
+                etag: Cow::Borrowed(&variant.etag),
+                last_modified: self.last_modified.as_ref(),
+                is_immutable: self.version.as_deref() == Some(head.query),
+                prepared: Some(&variant.fields),
+                // The prepared fields have the rest.
                 media_type: &self.media_type,
-                etag: Cow::Borrowed(&self.etags[coding as usize]),
-                last_modified: None,
                 coding,
-                link: self.link.clone(),
+                link: None,
                 policy: None,
-                is_immutable: false,
                 vary: Vary::Coding,
             },
         }
     }
-}
-
-fn etag_value(resource: &Resource, coding: Coding) -> Result<HeaderValue, SettingsError> {
-    shared(resource.etag.with_coding(coding).as_bytes())
 }
 
 /// Creates a header value whose clones only increment a reference count.

@@ -140,6 +140,7 @@ fn made<'s>(served: &'s ServedState, tag: &EntityTag) -> Representation<'s> {
         last_modified: Some(&served.last_modified),
         coding: Coding::Identity,
         link: None,
+        prepared: None,
         policy: None,
         is_immutable: false,
         vary: Vary::Coding,
