@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn every_row_has_a_title_and_a_source() {
-        assert_eq!(formats().len(), 33);
+        assert_eq!(formats().len(), 35);
         for format in formats() {
             let is_named = !format.title.is_empty() && !format.source.is_empty();
             assert!(is_named, "{}", format.flag);

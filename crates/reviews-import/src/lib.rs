@@ -55,6 +55,7 @@ pub mod photo;
 mod rating;
 mod record;
 mod relative;
+pub mod remote;
 mod resolve;
 mod review;
 mod shape;

@@ -635,7 +635,7 @@ fn verified(record: &Record) -> Result<Option<bool>, RecordError> {
     let Some(text) = record.filled(Field::Verified) else {
         return Ok(None);
     };
-    let word = text.to_lowercase().replace(' ', "");
+    let word = text.to_lowercase().replace([' ', '_'], "");
     if is_listed(VERIFIED, &word) {
         return Ok(Some(true));
     }

@@ -1,0 +1,110 @@
+//! What the operator gives for a source: a token, or credentials that are exchanged for one at each run.
+//!
+//! Google's access tokens end after an hour, so a file with `client_id`, `client_secret` and `refresh_token` (OAuth 2.0,
+//! RFC 6749 §6; the form of Google's own `application_default_credentials.json`) is exchanged at its token endpoint.
+//! Yotpo gives a token for `app_key` and `secret` (RFC 6749 §4.4).
+
+use serde::Deserialize;
+use serde_json::{Value, json};
+use url::form_urlencoded;
+
+use super::collect::{RemoteBody, RemoteRequest};
+use super::spec::{RemoteKind, is_permitted_url};
+
+const GOOGLE_TOKENS: &str = "https://oauth2.googleapis.com/token";
+const YOTPO_TOKENS: &str = "https://api.yotpo.com/oauth/token";
+
+/// What the variable or the file has.
+pub(super) enum Credentials {
+    /// A token that is sent as it is.
+    Token(String),
+    /// The request that answers with a token.
+    Exchange(RemoteRequest),
+}
+
+#[derive(Deserialize)]
+struct GoogleCredentials {
+    client_id: String,
+    client_secret: String,
+    refresh_token: String,
+    token_uri: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct YotpoCredentials {
+    app_key: String,
+    secret: String,
+    token_uri: Option<String>,
+}
+
+impl Credentials {
+    /// Reads a token, or the JSON object of a platform that has one.
+    pub(super) fn parse(kind: RemoteKind, text: &str) -> Result<Credentials, String> {
+        let text = text.trim();
+        if text.is_empty() {
+            return Err("they are empty".to_owned());
+        }
+        if !text.starts_with('{') {
+            if text.contains(char::is_control) {
+                return Err("they have a control character".to_owned());
+            }
+            return Ok(Credentials::Token(text.to_owned()));
+        }
+        match kind {
+            RemoteKind::Google => google(text),
+            RemoteKind::Yotpo => yotpo(text),
+            _ => Err(format!("{kind} has a token, and no JSON object")),
+        }
+    }
+}
+
+fn google(text: &str) -> Result<Credentials, String> {
+    let wanted = "an object with client_id, client_secret and refresh_token is wanted";
+    let keys: GoogleCredentials = serde_json::from_str(text).map_err(|_| wanted.to_owned())?;
+    let body = form_urlencoded::Serializer::new(String::new())
+        .append_pair("grant_type", "refresh_token")
+        .append_pair("client_id", &keys.client_id)
+        .append_pair("client_secret", &keys.client_secret)
+        .append_pair("refresh_token", &keys.refresh_token)
+        .finish();
+    let body = RemoteBody {
+        media_type: "application/x-www-form-urlencoded",
+        text: body,
+    };
+    exchange(keys.token_uri, GOOGLE_TOKENS, body)
+}
+
+fn yotpo(text: &str) -> Result<Credentials, String> {
+    let wanted = "an object with app_key and secret is wanted";
+    let keys: YotpoCredentials = serde_json::from_str(text).map_err(|_| wanted.to_owned())?;
+    let body = json!({
+        "client_id": keys.app_key,
+        "client_secret": keys.secret,
+        "grant_type": "client_credentials",
+    });
+    let body = RemoteBody {
+        media_type: "application/json",
+        text: body.to_string(),
+    };
+    exchange(keys.token_uri, YOTPO_TOKENS, body)
+}
+
+fn exchange(uri: Option<String>, usual: &str, body: RemoteBody) -> Result<Credentials, String> {
+    let url = uri.unwrap_or_else(|| usual.to_owned());
+    if !is_permitted_url(&url) {
+        return Err("token_uri is neither an https address nor one of this machine".to_owned());
+    }
+    Ok(Credentials::Exchange(RemoteRequest {
+        url,
+        fields: Vec::new(),
+        body: Some(body),
+    }))
+}
+
+/// Reads the token in the answer to an exchange (RFC 6749 §5.1).
+pub(super) fn read_access_token(body: &[u8]) -> Result<String, String> {
+    let answer: Value = serde_json::from_slice(body).unwrap_or_default();
+    let token = answer["access_token"].as_str();
+    let token = token.ok_or("the answer to the exchange has no access_token")?;
+    Ok(token.to_owned())
+}
