@@ -9,10 +9,10 @@ command -v systemd-analyze >/dev/null || skip "systemd-analyze is missing"
 work=$ci_dir/units
 rm -rf "$work"
 mkdir -p "$work"
-cp deploy/systemd/*.service deploy/systemd/*.socket "$work/"
+cp deploy/systemd/*.service deploy/systemd/*.socket deploy/systemd/*.timer "$work/"
 # The program that a unit starts must exist.
 sed -i "s#^ExecStart=reviewd #ExecStart=$PWD/target/release/reviewd #" "$work"/*.service
-systemd-analyze verify --man=no "$work"/*.service "$work"/*.socket >"$work/verify.log" 2>&1 || true
+systemd-analyze verify --man=no "$work"/*.service "$work"/*.socket "$work"/*.timer >"$work/verify.log" 2>&1 || true
 version=$(systemd-analyze --version | sed -n '1s/^systemd \([0-9]*\).*/\1/p')
 if [ -s "$work/verify.log" ]; then
     cat "$work/verify.log"

@@ -1,6 +1,6 @@
 //! `reviewd check DIR`: prints every error and warning that the service would find in a data directory.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use clap::builder::PossibleValuesParser;
@@ -12,6 +12,7 @@ use super::suggestions::suggestions;
 use super::values::OutputFormat;
 use crate::clock;
 use crate::dataset::{self, Decoded, Problem, Warning};
+use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SyncState};
 use crate::notices;
 use crate::server::files;
 
@@ -50,6 +51,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let unverified = valid.map(|decoded| decoded.dataset.unverified_count);
     let suggestions = valid.map(|decoded| suggestions(&decoded.dataset));
     let suggestions = suggestions.unwrap_or_default();
+    let sources = read_sync_state(&args.data);
     let report: String = match args.format {
         OutputFormat::Text => {
             let warning = |warning: &Warning| format!("warning: {warning} [{}]\n", warning.code);
@@ -58,6 +60,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
             errors
                 .chain(warnings.iter().map(warning))
                 .chain(shown)
+                .chain(source_lines(&sources))
                 .collect()
         }
         OutputFormat::Json => {
@@ -69,6 +72,7 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
                 "errors": errors,
                 "warnings": warnings,
                 "suggestions": suggestions,
+                "sources": sources.sources,
             });
             format!("{json}\n")
         }
@@ -91,5 +95,39 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         _ if !is_good => Err(Failure::new(Status::Data, summary)),
         OutputFormat::Text => print(format!("{summary}\n").as_bytes()),
         OutputFormat::Json => Ok(()),
+    }
+}
+
+/// Reads what `reviewd sync` has noted of the sources; nothing if it has not run, or its file is damaged.
+fn read_sync_state(data: &Path) -> SyncState {
+    let read = files::read_file(&data.join(SYNC_FILE), SYNC_BYTES_MAX);
+    let bytes = read.ok().flatten().unwrap_or_default();
+    SyncState::parse(&bytes).unwrap_or_default()
+}
+
+/// One line for each source: its age, and why it was not read.
+fn source_lines(state: &SyncState) -> impl Iterator<Item = String> {
+    let now = clock::now();
+    state.sources.iter().map(move |(id, source)| {
+        let age = match source.succeeded_at {
+            None => "never read".to_owned(),
+            Some(_) => format!("read {} ago", duration(source.age_s(now).unwrap_or(0))),
+        };
+        let error = match &source.error {
+            None => String::new(),
+            Some(error) => format!(", the last try failed: {error}"),
+        };
+        format!("source {id}: {age}{error}\n")
+    })
+}
+
+/// A duration in its two largest units.
+fn duration(seconds: u64) -> String {
+    let minutes = seconds / 60;
+    let hours = minutes / 60;
+    match (hours / 24, hours % 24, minutes % 60) {
+        (0, 0, minutes) => format!("{minutes} min"),
+        (0, hours, minutes) => format!("{hours} h {minutes} min"),
+        (days, hours, _) => format!("{days} d {hours} h"),
     }
 }

@@ -5,6 +5,8 @@ use std::io::{self, Write};
 use std::mem::take;
 use std::os::unix::fs::{MetadataExt, fchown};
 use std::path::{Path, PathBuf};
+use std::thread;
+use std::time::Duration;
 
 use super::exit::{Failure, Status};
 use super::read::decode;
@@ -20,6 +22,12 @@ use crate::wire::text::hex;
 
 /// Name of the backup, the previous `reviews.json`.
 pub(super) const BACKUP: &str = "reviews.json.bak";
+
+/// Seconds by which the time of a change may be ahead of the clock.
+const AHEAD_MAX_S: i64 = 2;
+
+/// Seconds ahead of the clock from which on the cause is another clock.
+const FOREIGN_AHEAD_S: i64 = 10;
 
 /// A data directory that an import or a removal changes.
 pub(super) struct Folder {
@@ -128,6 +136,7 @@ impl Folder {
         dataset: &Dataset,
     ) -> Result<RecordedCounts, Failure> {
         let at = next_time(self.dataset.updated_at, clock::now());
+        wait_until_near(at);
         let counts = record.update(dataset, at);
         let is_same = counts.is_empty() && record.log == self.record.log;
         if is_same && self.companions.changes.is_some() {
@@ -168,6 +177,16 @@ impl Folder {
     }
 }
 
+/// Waits until the clock is at most [`AHEAD_MAX_S`] before `at`, so that the times of many commands within a second do not
+/// run ahead of those of edits by hand. A record that another machine's clock has dated far ahead is not waited for.
+fn wait_until_near(at: Timestamp) {
+    let ahead_s = at.unix() - clock::now().unix();
+    if ahead_s <= FOREIGN_AHEAD_S {
+        let wait_s = u64::try_from(ahead_s - AHEAD_MAX_S).unwrap_or(0);
+        thread::sleep(Duration::from_secs(wait_s));
+    }
+}
+
 /// Makes up a name for a record of changes, 16 hexadecimal digits.
 pub(super) fn new_log() -> Result<String, Failure> {
     let mut random = [0; 8];
@@ -177,7 +196,7 @@ pub(super) fn new_log() -> Result<String, Failure> {
 }
 
 /// Locks the directory itself, so no lock file is left behind.
-fn lock(path: &Path) -> Result<File, Failure> {
+pub(super) fn lock(path: &Path) -> Result<File, Failure> {
     let locked = File::open(path).map_err(TryLockError::Error);
     let locked = locked.and_then(|folder| folder.try_lock().map(|()| folder));
     let shown = path.display();
@@ -194,7 +213,7 @@ fn lock(path: &Path) -> Result<File, Failure> {
 
 /// Replaces a file atomically: the new file is complete on disk before it is renamed. It gets the owner and the mode of
 /// the file at `like`, or else of the previous file.
-fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
+pub(super) fn put(path: &Path, like: Option<&Path>, bytes: &[u8]) -> Result<(), Failure> {
     // A symbolic link is kept, and its target is replaced.
     let target = fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
     let name = target.file_name().unwrap_or_default().to_string_lossy();

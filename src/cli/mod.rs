@@ -28,7 +28,11 @@ mod record;
 mod render;
 mod serve;
 mod site;
+#[cfg(feature = "import")]
+mod source;
 mod suggestions;
+#[cfg(feature = "import")]
+mod sync;
 mod values;
 #[cfg(feature = "import")]
 mod verify;
@@ -93,6 +97,14 @@ enum Command {
     #[cfg(feature = "import")]
     #[command(after_help = VERIFY_AFTER_HELP)]
     Verify(verify::VerifyArgs),
+    /// Add, list and remove the sources that `sync` reads over the network
+    #[cfg(feature = "import")]
+    #[command(after_help = SOURCE_AFTER_HELP)]
+    Source(source::SourceArgs),
+    /// Bring in what has changed at the sources, once or again and again
+    #[cfg(feature = "import")]
+    #[command(after_help = SYNC_AFTER_HELP)]
+    Sync(sync::SyncArgs),
     /// Record what was changed by hand, so that mirrors are told of it once
     #[cfg(feature = "import")]
     #[command(after_help = RECORD_AFTER_HELP)]
@@ -182,6 +194,27 @@ Examples:
   reviewd verify google-6a3a3793296502e662a9c97b1e123ae4
   reviewd verify --all-from google --account
   reviewd verify --all-from trustpilot --by Trustpilot --method invitation";
+
+#[cfg(feature = "import")]
+const SOURCE_AFTER_HELP: &str = "\
+The token is in an environment variable or in a file of mode 600, never in
+sources.json. docs/importing.md has the address and the access that each kind
+needs.
+
+Examples:
+  reviewd source add judgeme 'https://judge.me/api/v1/reviews?shop_domain=x.myshopify.com' --token-env JUDGEME_TOKEN
+  reviewd source add csv https://docs.example/reviews.csv --verification business
+  reviewd source list";
+
+#[cfg(feature = "import")]
+const SYNC_AFTER_HELP: &str = "\
+A source that fails or answers half changes nothing; the others are imported, and
+the exit status is 69. Reviews that a source no longer has stay. sync.json has the
+last try, success and error of each source, which /readyz and `reviewd check` show.
+
+Examples:
+  reviewd sync data
+  reviewd sync data --every 6h";
 
 #[cfg(feature = "import")]
 const RECORD_AFTER_HELP: &str = "\
@@ -280,6 +313,10 @@ pub fn run() -> ExitCode {
         Command::Forget(args) => forget::run(&args),
         #[cfg(feature = "import")]
         Command::Verify(args) => verify::run(&args),
+        #[cfg(feature = "import")]
+        Command::Source(args) => source::run(&args),
+        #[cfg(feature = "import")]
+        Command::Sync(args) => sync::run(&args),
         #[cfg(feature = "import")]
         Command::Record(args) => record::run(&args),
         Command::Export(args) => export::run(&args),

@@ -50,6 +50,7 @@ mod site;
 mod startup;
 mod structured_data;
 mod support;
+mod sync;
 mod timeouts;
 mod tls;
 mod transcripts;

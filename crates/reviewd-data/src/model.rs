@@ -18,6 +18,7 @@ pub mod changes;
 pub mod insights;
 pub mod notices;
 pub mod site;
+pub mod sync;
 
 /// A star rating, a whole number from 1 to 5; the decoder refuses every other value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

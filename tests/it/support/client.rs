@@ -300,7 +300,7 @@ impl Connection {
 }
 
 /// Names in lower case and values, in the order received.
-type ReceivedFields = Vec<(String, String)>;
+pub(crate) type ReceivedFields = Vec<(String, String)>;
 
 /// Reads the first line of a message and its fields, whose values lose the white space around them.
 pub(crate) fn read_head(stream: &mut impl BufRead) -> io::Result<(String, ReceivedFields)> {
