@@ -20,6 +20,7 @@ use crate::clock;
 use crate::hub::Hub;
 use crate::limits::Budgets;
 use crate::mcp;
+use crate::model::sync::SyncState;
 
 /// The code on `/readyz` of insights that are still to be derived.
 pub(super) const INSIGHTS_PENDING: &str = "insights_pending";
@@ -34,6 +35,8 @@ pub struct AppState {
     pub readiness: Arc<Readiness>,
     /// The long-lived threads, and whether they make progress.
     pub liveness: Arc<Liveness>,
+    /// What is known of the sources of `reviewd sync`.
+    pub sources: ArcSwap<SyncState>,
     /// Request counters.
     pub traffic: RequestMetrics,
     pub(crate) limits: RequestLimits,
@@ -70,6 +73,7 @@ impl AppState {
             served: ArcSwap::from_pointee(served),
             readiness: Arc::default(),
             liveness: Arc::default(),
+            sources: ArcSwap::default(),
             traffic: RequestMetrics::default(),
             limits: settings.limits,
             proxies: settings.proxies,

@@ -161,7 +161,7 @@ pub(super) fn wait_until_written(
 }
 
 /// Reads a file of at most `bytes_max` bytes; `None` if there is none.
-pub(super) fn read_file(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadCause> {
+pub(crate) fn read_file(path: &Path, bytes_max: u64) -> Result<Option<Vec<u8>>, ReadCause> {
     let file = match open(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
         file => file.map_err(ReadCause::System)?,

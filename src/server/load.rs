@@ -30,6 +30,7 @@ use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
 use super::files::{self, FileError, ReadCause, Stamps, WRITTEN_WAIT_MAX};
 use super::process;
+use super::told::ToldChanges;
 
 /// Bytes of review text up to which warnings and insights are derived before anything is served: a fifth of a second of
 /// processor time.
@@ -44,6 +45,7 @@ pub(super) struct Loader {
     threads: NonZeroUsize,
     search_memory: Option<u64>,
     dates: ContentDates,
+    told: ToldChanges,
     /// Where notices go, by `notices.json` as it was last read.
     notices: Arc<[NoticeSetting]>,
     /// The state of the files when they were last read or found missing.
@@ -94,6 +96,7 @@ impl Loader {
             threads: config.threads,
             search_memory: config.search_memory,
             dates: ContentDates::load(config.state.as_deref()),
+            told: ToldChanges::load(config.state.as_deref()),
             notices: Arc::default(),
             seen: Stamps::default(),
         }
@@ -157,6 +160,9 @@ impl Loader {
         let read_ms = elapsed_ms(began);
         let mut decoded = dataset::decode_by(files, clock::now(), self.threads)?;
         self.dates.date(&mut decoded.dataset);
+        self.told.date(&mut decoded.dataset);
+        // Only commands need the record, which has all ids.
+        decoded.record = None;
         self.notices = notices.into();
         let elapsed_ms = elapsed_ms(began);
         info!(read_ms, elapsed_ms, "the data files are read and checked");
@@ -235,6 +241,7 @@ impl Loader {
         let served = ServedState::new(Arc::new(first))?;
         let snapshot = served.snapshot();
         self.dates.remember(snapshot.digest, snapshot.updated_at);
+        self.told.store();
         Ok(Some((served, is_large.then_some(deferred))))
     }
 }
@@ -358,26 +365,31 @@ impl ContentDate {
         })
     }
 
-    /// Replaces the file atomically.
     fn write(&self, path: &Path) -> io::Result<()> {
-        if let Some(directory) = path.parent() {
-            let mut builder = DirBuilder::new();
-            builder.recursive(true).mode(0o700).create(directory)?;
-        }
-        let draft = path.with_extension(format!("{}.new", std::process::id()));
-        // Removed first, so that the write never follows a link of another user.
-        let _old = fs::remove_file(&draft);
-        let mut options = OpenOptions::new();
-        options.write(true).create_new(true).mode(0o600);
-        let mut file = options.open(&draft)?;
-        writeln!(file, "{} {}", self.date, self.digest)?;
-        file.sync_all()?;
-        fs::rename(&draft, path)?;
-        // Until then a power failure may undo the rename.
-        match path.parent() {
-            Some(directory) => File::open(directory)?.sync_all(),
-            None => Ok(()),
-        }
+        let line = format!("{} {}\n", self.date, self.digest);
+        replace_file(path, line.as_bytes())
+    }
+}
+
+/// Replaces a file of the state directory atomically.
+pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    if let Some(directory) = path.parent() {
+        let mut builder = DirBuilder::new();
+        builder.recursive(true).mode(0o700).create(directory)?;
+    }
+    let draft = path.with_extension(format!("{}.new", std::process::id()));
+    // Removed first, so that the write never follows a link of another user.
+    let _old = fs::remove_file(&draft);
+    let mut options = OpenOptions::new();
+    options.write(true).create_new(true).mode(0o600);
+    let mut file = options.open(&draft)?;
+    file.write_all(bytes)?;
+    file.sync_all()?;
+    fs::rename(&draft, path)?;
+    // Until then a power failure may undo the rename.
+    match path.parent() {
+        Some(directory) => File::open(directory)?.sync_all(),
+        None => Ok(()),
     }
 }
 
@@ -393,6 +405,7 @@ mod tests {
             threads: NonZeroUsize::MIN,
             search_memory: Some(64 << 20),
             dates: ContentDates::load(None),
+            told: ToldChanges::load(None),
             notices: Arc::default(),
             seen: Stamps::default(),
         };

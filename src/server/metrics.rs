@@ -1,7 +1,7 @@
 //! Renders the metrics as OpenMetrics text, collected at each scrape from the counters of the server's parts.
 //!
-//! Every label comes from a table in the program (routes, tools, reasons), so the number of lines of a scrape does not
-//! grow over time.
+//! Every label comes from a table in the program (routes, tools, reasons) or is one of the operator's sources, so the
+//! number of lines of a scrape does not grow over time.
 
 use std::fmt;
 use std::sync::Arc;
@@ -117,6 +117,7 @@ impl Collector for MetricSources {
         self.work(&mut out)?;
         self.connections(&mut out)?;
         self.dataset(&mut out)?;
+        self.sources(&mut out)?;
         self.readiness(&mut out)?;
         if let Some(hub) = self.app.hub() {
             hub_metrics(&mut out, hub)?;
@@ -219,6 +220,24 @@ impl MetricSources {
         let reloads = ["replaced", "same", "refused", "gone"].into_iter();
         let reloads = reloads.zip(self.counters.reloads.each_ref().map(Counter::get));
         out.counters("reviewd_reloads", "outcome", reloads)
+    }
+
+    /// The sources of `reviewd sync`, at most 100.
+    fn sources(&self, out: &mut Encoder<'_>) -> fmt::Result {
+        let state = self.app.sources.load();
+        let now = clock::now();
+        let sources = || {
+            state
+                .sources
+                .iter()
+                .map(|(id, source)| (id.as_str(), source))
+        };
+        let ages = sources().filter_map(|(id, source)| Some((id, source.age_s(now)?)));
+        out.gauges("reviewd_source_age_seconds", "source", ages)?;
+        let failures = sources().map(|(id, source)| (id, source.failures));
+        out.gauges("reviewd_source_failures", "source", failures)?;
+        let changes = sources().map(|(id, source)| (id, source.added + source.changed));
+        out.counters("reviewd_source_changes", "source", changes)
     }
 
     fn readiness(&self, out: &mut Encoder<'_>) -> fmt::Result {
@@ -438,6 +457,11 @@ fn help(name: &str) -> Option<&'static str> {
         "reviewd_dataset_reviews" => "Published reviews.",
         "reviewd_dataset_updated_timestamp_seconds" => "The dataset's own date, updated_at.",
         "reviewd_reloads" => "Reloads, by outcome.",
+        "reviewd_source_age_seconds" => {
+            "Time since a source of `reviewd sync` was last read completely."
+        }
+        "reviewd_source_failures" => "Tries of a source that failed since its last success.",
+        "reviewd_source_changes" => "Reviews that a source has added or changed.",
         "reviewd_ready" => "1 if traffic should be sent here, as /readyz says.",
         "reviewd_ready_reason" => "1 for each reason that /readyz lists.",
         "reviewd_threads_hung" => "Threads that have not reported for 30 seconds.",

@@ -27,10 +27,12 @@ mod reload;
 mod retry;
 mod running;
 mod service;
+mod sources;
 mod start_error;
 mod systemd;
 mod threads;
 mod tls;
+mod told;
 mod watch;
 mod watchdog;
 

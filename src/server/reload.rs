@@ -23,6 +23,7 @@ use super::config::Config;
 use super::load::{Deferred, LoadError, Loader};
 use super::metrics::{Counters, ReloadOutcome};
 use super::retry::Retry;
+use super::sources::SourceWatcher;
 use super::threads::ThreadStarter;
 use super::tls::CertificateReloader;
 use super::watch::{ReloadChannels, ReloadOrders, ReloadTrigger, Watcher};
@@ -69,13 +70,16 @@ impl Reloader {
             wakes,
         } = ReloadChannels::open();
         let threads = ThreadStarter::new(&app, "");
+        let directory = loader.directory();
+        let sources = directory.map(|directory| SourceWatcher::new(directory, Arc::clone(&app)));
         let watcher = Watcher {
-            directory: loader.directory().map(ToOwned::to_owned),
+            directory: directory.map(ToOwned::to_owned),
             poll: config.poll,
             seen: loader.seen(),
             orders: Arc::clone(&orders),
             readiness: Arc::clone(&app.readiness),
             tls,
+            sources,
         };
         let watch = threads.spawn("watch", move |heartbeat: &Heartbeat| {
             watcher.run(&requests, heartbeat);

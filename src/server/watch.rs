@@ -2,7 +2,7 @@
 //! anything, so that no work on older data delays it. Reloads are made by another thread ([`reload`](super::reload)).
 //!
 //! The thread compares the state of the files with that of the last look, every `--poll` and at SIGHUP. The operating
-//! system reports nothing: six calls of `stat` each time cost microseconds, and they also see changes on network file
+//! system reports nothing: a dozen calls of `stat` each time cost microseconds, and they also see changes on network file
 //! systems and a directory that is replaced by a symbolic link.
 
 use std::path::PathBuf;
@@ -14,6 +14,7 @@ use std::time::Duration;
 
 use super::clock;
 use super::files::Stamps;
+use super::sources::SourceWatcher;
 use super::tls::CertificateReloader;
 use crate::http::{Heartbeat, REPORT_INTERVAL, Readiness};
 
@@ -128,6 +129,8 @@ pub(super) struct Watcher {
     pub(super) orders: Arc<ReloadOrders>,
     pub(super) readiness: Arc<Readiness>,
     pub(super) tls: Option<CertificateReloader>,
+    /// `None` for the embedded sample.
+    pub(super) sources: Option<SourceWatcher>,
 }
 
 impl Watcher {
@@ -136,6 +139,7 @@ impl Watcher {
         let poll = Some(self.poll).filter(|poll| !poll.is_zero());
         let poll = poll.unwrap_or(Duration::MAX);
         let mut looked = clock::instant();
+        self.check_sources();
         loop {
             heartbeat.report();
             let wait = poll.saturating_sub(looked.elapsed());
@@ -146,6 +150,7 @@ impl Watcher {
             if looked.elapsed() >= poll {
                 looked = clock::instant();
                 self.check_files();
+                self.check_sources();
             }
             // Tools that renew a certificate send no SIGHUP, so it is looked at whatever `--poll` is.
             if let Some(tls) = &mut self.tls {
@@ -154,6 +159,12 @@ impl Watcher {
             if is_requested {
                 self.orders.request();
             }
+        }
+    }
+
+    fn check_sources(&mut self) {
+        if let Some(sources) = &mut self.sources {
+            sources.look();
         }
     }
 

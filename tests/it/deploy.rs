@@ -2,11 +2,12 @@
 
 use std::collections::HashSet;
 
-use reviewd::server::TlsFiles;
+use reviewd::server::{DataSource, TlsFiles};
 
 use crate::hub::rig;
+use crate::support::dataset::DataDir;
 use crate::support::program::run;
-use crate::support::{Server, files_below, get};
+use crate::support::{Server, files_below, get, wait_until};
 use crate::tls::{ALWAYS, write_pair};
 
 /// The words of `text` that begin with one of `prefixes`.
@@ -36,7 +37,11 @@ fn dashboard_and_alerts_name_only_metrics_that_exist() {
     let hub = rig::settings(&temp);
     // Certificate metrics exist only with TLS.
     write_pair(temp.path(), ALWAYS);
+    // Those of sources exist only with one.
+    let data = DataDir::sample();
+    data.write("sync.json", r#"{"sources": {"google": {}}}"#);
     let server = Server::start_with(|config| {
+        config.data = DataSource::Directory(data.path().to_owned());
         config.hub = Some(hub);
         config.tls = Some(TlsFiles {
             certificate: temp.path().join("cert.pem"),
@@ -46,8 +51,11 @@ fn dashboard_and_alerts_name_only_metrics_that_exist() {
         config.admin_listen = Some("127.0.0.1:0".parse().unwrap());
     });
     let admin = server.running().admin_addr().unwrap();
-    let metrics = get(admin, "/metrics", &[]);
-    assert_known(&words(metrics.text(), METRICS), METRICS, 25);
+    let metrics = || get(admin, "/metrics", &[]);
+    wait_until("the state of the sources is read", || {
+        metrics().text().contains("reviewd_source_changes_total{")
+    });
+    assert_known(&words(metrics().text(), METRICS), METRICS, 25);
 }
 
 #[test]

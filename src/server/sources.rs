@@ -1,0 +1,99 @@
+//! The sources of `reviewd sync`: reads what `sync.json` says of them when it changes, and reports those that fail.
+//!
+//! The service only reads the file; it is no data file, so a change of it causes no reload.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use tracing::warn;
+
+use crate::http::{AppState, Reason};
+use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
+use crate::wire::date::Timestamp;
+
+use super::files::{Stamp, read_file};
+
+/// The code of failing sources on `/readyz`.
+const FAILING: &str = "source_failing";
+
+/// The code of a file that cannot be read.
+const UNREADABLE: &str = "sync_state";
+
+/// Looks at `sync.json`.
+pub(super) struct SourceWatcher {
+    path: PathBuf,
+    seen: Option<Stamp>,
+    app: Arc<AppState>,
+}
+
+impl SourceWatcher {
+    pub(super) fn new(directory: &Path, app: Arc<AppState>) -> SourceWatcher {
+        SourceWatcher {
+            path: directory.join(SYNC_FILE),
+            seen: None,
+            app,
+        }
+    }
+
+    /// Reads the file if it has changed, and reports what it says.
+    pub(super) fn look(&mut self) {
+        let stamp = Stamp::at(&self.path);
+        if stamp == self.seen {
+            return;
+        }
+        self.seen = stamp;
+        let readiness = &self.app.readiness;
+        let state = match self.read() {
+            Ok(state) => state,
+            Err(message) => {
+                warn!(file = %self.path.display(), message, "the state of the sources cannot be read");
+                let reason = Reason::new(UNREADABLE, format!("{SYNC_FILE} cannot be read"));
+                return readiness.report(&reason);
+            }
+        };
+        readiness.withdraw(UNREADABLE);
+        match failing(&state) {
+            Some(reason) => readiness.report(&reason),
+            None => readiness.withdraw(FAILING),
+        }
+        self.app.sources.store(Arc::new(state));
+    }
+
+    fn read(&self) -> Result<SyncState, String> {
+        let bytes = read_file(&self.path, SYNC_BYTES_MAX).map_err(|error| error.to_string())?;
+        match bytes {
+            None => Ok(SyncState::default()),
+            Some(bytes) => SyncState::parse(&bytes).map_err(|error| error.to_string()),
+        }
+    }
+}
+
+/// The reason that names the sources whose last try failed; what they answered is for the operator alone.
+fn failing(state: &SyncState) -> Option<Reason> {
+    let mut details = Vec::new();
+    let mut errors = Vec::new();
+    for (id, source) in &state.sources {
+        if let Some(error) = &source.error {
+            details.push(format!("{id}: {}", last_read(source)));
+            errors.push(format!("{id}: {error}"));
+        }
+    }
+    if details.is_empty() {
+        return None;
+    }
+    Some(Reason {
+        details,
+        internal: Some(errors.join("; ")),
+        ..Reason::new(
+            FAILING,
+            "reviews of some sources are not brought up to date; what is known of them is served",
+        )
+    })
+}
+
+/// When a source was last read completely.
+fn last_read(source: &SourceState) -> String {
+    let never = || "never read".to_owned();
+    let read = |time: Timestamp| format!("last read {time}");
+    source.succeeded_at.map_or_else(never, read)
+}
