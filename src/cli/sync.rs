@@ -81,7 +81,7 @@ pub(super) fn run(args: &SyncArgs) -> Result<(), Failure> {
 
 /// What came of one source.
 enum SourceOutcome {
-    /// Its pages, each parsed.
+    /// All of its pages, or none if it has not changed.
     Read(Collected),
     /// It asked to be left alone until later.
     Deferred(Timestamp),
@@ -328,15 +328,17 @@ fn note(
     counts: SourceCounts,
     now: Timestamp,
 ) {
-    if let SourceOutcome::Deferred(_) = outcome {
-        return;
-    }
+    let collected = match outcome {
+        SourceOutcome::Deferred(_) => return,
+        SourceOutcome::Read(collected) => Ok(collected),
+        SourceOutcome::Failed(failure) => Err(failure),
+    };
     entry.began_at = entry.began_at.or(Some(now));
     entry.tried_at = Some(now);
     entry.retry_at = None;
     entry.entry = entry_digest(source);
-    match outcome {
-        SourceOutcome::Read(collected) => {
+    match collected {
+        Ok(collected) => {
             entry.succeeded_at = Some(now);
             entry.error = None;
             entry.failures = 0;
@@ -349,7 +351,7 @@ fn note(
                 entry.changed_at = Some(now);
             }
         }
-        SourceOutcome::Failed(failure) => {
+        Err(failure) => {
             entry.error = Some(truncate(&failure.message, ERROR_BYTES_MAX).to_owned());
             entry.failures += 1;
             // What was read before a fault must be read again.
@@ -361,7 +363,6 @@ fn note(
                 entry.retry_at = Some(Timestamp::from_unix(at));
             }
         }
-        SourceOutcome::Deferred(_) => {}
     }
 }
 

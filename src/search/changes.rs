@@ -109,6 +109,21 @@ pub fn parse_changes(raw: &[u8], log: Option<&str>) -> Result<ChangesQuery, Issu
     })
 }
 
+/// Parses the text of a cursor of the log that is served; the error is a message.
+///
+/// # Errors
+/// If it is no cursor, or one of another log.
+pub fn parse_cursor(text: &str, log: Option<&str>) -> Result<ChangeCursor, &'static str> {
+    let cursor = ChangeCursor::parse(text);
+    let cursor = cursor.ok_or("must be the next_cursor of an earlier response")?;
+    if cursor.log.as_deref() != log {
+        return Err(
+            "is a position in a log that was begun again: read all changes without it, and drop the reviews that they do not have",
+        );
+    }
+    Ok(cursor)
+}
+
 /// The values read so far; the inner `None` is a value that was refused.
 #[derive(Default)]
 struct ChangesParser {
@@ -154,16 +169,14 @@ impl ChangesParser {
     }
 
     fn read_after(&mut self, text: &str, log: Option<&str>) -> Result<(), (Code, String)> {
-        let cursor = ChangeCursor::parse(text);
-        self.after = Some(cursor.clone());
-        let message = match cursor {
-            None => "must be the next_cursor of an earlier response",
-            Some(cursor) if cursor.log.as_deref() == log => return Ok(()),
-            Some(_) => {
-                "is a position in a log that was begun again: read all changes without it, and drop the reviews that they do not have"
+        self.after = Some(None);
+        match parse_cursor(text, log) {
+            Ok(cursor) => {
+                self.after = Some(Some(cursor));
+                Ok(())
             }
-        };
-        Err((Code::InvalidCursor, message.to_owned()))
+            Err(message) => Err((Code::InvalidCursor, message.to_owned())),
+        }
     }
 
     fn read_limit(&mut self, text: &str) -> Result<(), (Code, String)> {

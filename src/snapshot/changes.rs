@@ -99,6 +99,31 @@ impl ChangeTable {
         self.log.as_deref()
     }
 
+    /// Returns how many changes are after the position.
+    pub(super) fn count_after<'i>(
+        &'i self,
+        after: &ChangeCursor,
+        id: impl Fn(Row) -> &'i str,
+    ) -> usize {
+        self.entries.len() - self.first_after(after, &id)
+    }
+
+    /// Returns the index of the first change after the position: O(log n).
+    fn first_after<'i>(&'i self, after: &ChangeCursor, id: &impl Fn(Row) -> &'i str) -> usize {
+        self.entries.partition_point(|entry| {
+            let order = entry.at.cmp(&after.at);
+            let id = self.id_of(entry, id);
+            order.then_with(|| id.cmp(after.id.as_str())) != Ordering::Greater
+        })
+    }
+
+    fn id_of<'i>(&'i self, entry: &ChangeEntry, id: &impl Fn(Row) -> &'i str) -> &'i str {
+        match entry.subject {
+            ChangeSubject::Published(row) => id(row),
+            ChangeSubject::Removed(index) => &self.removed[index as usize].id,
+        }
+    }
+
     /// Returns at most `limit` changes after the position; `id` and `bytes` tell of a published review. O(log n) for
     /// the position.
     pub(super) fn page<'i>(
@@ -110,14 +135,7 @@ impl ChangeTable {
     ) -> ChangesPage {
         let start = ChangeCursor::start(self.log.clone());
         let after = after.unwrap_or(&start);
-        let id_of = |entry: &ChangeEntry| match entry.subject {
-            ChangeSubject::Published(row) => id(row),
-            ChangeSubject::Removed(index) => self.removed[index as usize].id.as_str(),
-        };
-        let first = self.entries.partition_point(|entry| {
-            let order = entry.at.cmp(&after.at);
-            order.then_with(|| id_of(entry).cmp(&after.id)) != Ordering::Greater
-        });
+        let first = self.first_after(after, &id);
         let mut page = ChangesPage {
             rows: Vec::new(),
             removed: Vec::new(),
@@ -140,7 +158,7 @@ impl ChangeTable {
                 }
             }
             page.next.at = entry.at;
-            page.next.id = id_of(entry).to_owned();
+            page.next.id = self.id_of(entry, &id).to_owned();
         }
         page
     }

@@ -416,6 +416,12 @@ impl Snapshot {
         self.changes.log()
     }
 
+    /// Returns how many changes are after a position in the log.
+    #[must_use]
+    pub fn count_changes(&self, after: &ChangeCursor) -> usize {
+        self.changes.count_after(after, |row| self.index.id(row))
+    }
+
     /// Returns at most `limit` changes after a position in the log, or from its start; fewer if they have more than
     /// 4 MiB.
     #[must_use]

@@ -2,6 +2,7 @@
 
 pub(super) mod arguments;
 mod beyond;
+mod changed;
 mod insights;
 mod lookup;
 mod search;

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 
 use super::Members;
 use super::arguments::{Arguments, is_added_by_client, problem_of, unknown};
+use super::changed::list_changed;
 use super::lookup::title;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::clean::clean;
@@ -267,16 +268,25 @@ fn check_names(catalog: &Catalog, query: &Query<'_>, work: &mut RequestWork) -> 
     issues.into_result()
 }
 
-/// Returns the reviews of a day and later, newest first.
+/// Returns the reviews of a day and later, newest first; or what has changed since, by the log of changes.
 pub(super) fn list_reviews_since(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
 ) -> Result<Vec<u8>, Issues> {
-    let mut arguments = Arguments::new(members, &["date", "limit", "cursor"]);
+    let mut arguments = Arguments::new(members, &["by", "date", "limit", "cursor"]);
     let date = arguments.text("date", "must be a string of the form YYYY-MM-DD");
     let since = arguments.date("date", date);
+    let by = arguments.optional_text("by");
+    if !["", "published", "changed"].contains(&by) {
+        arguments.refuse("by", Code::UnknownValue, "must be published or changed", by);
+    }
     arguments.finish()?;
+    if by == "changed"
+        && let Some(since) = since
+    {
+        return list_changed(catalog, members, since);
+    }
     MEMORY.with_borrow_mut(|(buffers, scratch)| {
         let mut builder = Builder::new(buffers);
         for parameter in [Parameter::Limit, Parameter::Cursor] {

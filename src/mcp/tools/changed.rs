@@ -1,0 +1,166 @@
+//! `list_reviews_since` with `by: "changed"`: what was added, changed or removed here, by the log of changes.
+
+use serde_json::Value;
+
+use super::Members;
+use crate::mcp::catalog::Catalog;
+use crate::mcp::result::ANSWER_BYTES_MAX;
+use crate::search::changes::{ChangeCursor, parse_cursor};
+use crate::search::envelope::{HEAD_BYTES_MAX, push_head};
+use crate::search::issue::{Code, Issue, Issues};
+use crate::search::query::{Buffers, Builder, Parameter};
+use crate::snapshot::ChangesPage;
+use crate::wire::date::Date;
+use crate::wire::json::Object;
+
+/// Lists the changes of a day and later, the oldest first.
+pub(super) fn list_changed(
+    catalog: &Catalog,
+    members: &Members,
+    since: Date,
+) -> Result<Vec<u8>, Issues> {
+    let snapshot = &catalog.snapshot;
+    let start = ChangeCursor {
+        at: since.timestamp(),
+        id: String::new(),
+        log: snapshot.log().map(str::to_owned),
+    };
+    let after = match cursor(members) {
+        "" => start.clone(),
+        text => parse_cursor(text, snapshot.log()).map_err(|message| {
+            let path = Some(Parameter::Cursor.name().into());
+            Issue::new(path, Code::InvalidCursor, message, text)
+        })?,
+    };
+    let mut limit = limit(members)?;
+    let matched = u32::try_from(snapshot.count_changes(&start)).unwrap_or(u32::MAX);
+    loop {
+        let page = snapshot.changes(Some(&after), limit);
+        let json = render(catalog, &page, matched);
+        if json.len() <= ANSWER_BYTES_MAX || limit == 1 {
+            return Ok(json);
+        }
+        limit /= 2;
+    }
+}
+
+/// The cursor, or "".
+fn cursor(members: &Members) -> &str {
+    let cursor = members.get(Parameter::Cursor.name());
+    cursor.and_then(Value::as_str).unwrap_or_default()
+}
+
+fn limit(members: &Members) -> Result<usize, Issues> {
+    let mut buffers = Buffers::default();
+    let mut builder = Builder::new(&mut buffers);
+    let limit = members.get(Parameter::Limit.name());
+    builder.json(Parameter::Limit, limit.unwrap_or(&Value::Null));
+    Ok(usize::from(builder.finish()?.limit))
+}
+
+fn render(catalog: &Catalog, page: &ChangesPage, matched: u32) -> Vec<u8> {
+    let next = if page.has_more {
+        page.next.to_string()
+    } else {
+        String::new()
+    };
+    let mut json = Vec::with_capacity(HEAD_BYTES_MAX + page.rows.len() * 512);
+    push_head(
+        &mut json,
+        matched,
+        None,
+        page.rows.len(),
+        Some(next.as_bytes()),
+    );
+    for (at, row) in page.rows.iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
+        }
+        catalog.push_listed(&mut json, *row);
+    }
+    json.extend_from_slice(b"],\"removed\":[");
+    for (at, removal) in page.removed.iter().enumerate() {
+        if at > 0 {
+            json.push(b',');
+        }
+        let mut entry = Object::begin(&mut json);
+        entry.string("id", &removal.id);
+        entry.string("at", &removal.at.to_string());
+        entry.end();
+    }
+    json.extend_from_slice(b"]}");
+    json
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dataset::changes::digest_review;
+    use crate::dataset::sample;
+    use crate::model::Dataset;
+    use crate::model::changes::{RemovedChange, ReviewChange};
+    use crate::snapshot::Snapshot;
+    use crate::snapshot::tests::settings;
+    use crate::wire::date::Timestamp;
+    use serde_json::json;
+    use std::sync::Arc;
+
+    /// The sample with a record: all is old but the change of its last review and a removal, a day apart.
+    fn recorded() -> Dataset {
+        let mut dataset = sample();
+        let day = |number: u8| Date::new(2030, 1, number).expect("a day").timestamp();
+        let changes = &mut dataset.changes;
+        changes.log = Some("log".to_owned());
+        for review in &dataset.reviews {
+            changes.reviews.push(ReviewChange {
+                digest: digest_review(review),
+                at: Some(Timestamp::from_unix(0)),
+            });
+        }
+        if let Some(last) = changes.reviews.last_mut() {
+            last.at = Some(day(2));
+        }
+        changes.removed.push(RemovedChange {
+            id: "gone".to_owned(),
+            at: Some(day(3)),
+        });
+        dataset
+    }
+
+    fn changed(day: u8, members: Value) -> Value {
+        let snapshot = Snapshot::build(recorded(), &settings());
+        let catalog = Catalog::new(Arc::new(snapshot));
+        let Value::Object(members) = members else {
+            panic!("an object");
+        };
+        let date = Date::new(2030, 1, day).expect("a day");
+        let json = list_changed(&catalog, &members, date).expect("valid arguments");
+        serde_json::from_slice(&json).expect("JSON")
+    }
+
+    #[test]
+    fn an_old_review_that_was_changed_is_listed_and_a_removal_named() {
+        let dataset = recorded();
+        let oldest = &dataset.reviews[dataset.reviews.len() - 1].id;
+        let found = changed(2, json!({}));
+        assert_eq!(found["matched"], 2);
+        assert_eq!(found["returned"], 1);
+        assert_eq!(found["reviews"][0]["id"], *oldest);
+        let gone = json!([{"id": "gone", "at": "2030-01-03T00:00:00Z"}]);
+        assert_eq!(found["removed"], gone);
+        assert_eq!(found["next_cursor"], Value::Null);
+        let later = changed(3, json!({}));
+        assert_eq!(later["reviews"], json!([]));
+        assert_eq!(later["removed"], gone);
+    }
+
+    #[test]
+    fn the_cursor_of_a_page_leads_to_the_next() {
+        let first = changed(2, json!({"limit": 1}));
+        assert_eq!(first["removed"], json!([]));
+        let next = changed(2, json!({"limit": 1, "cursor": first["next_cursor"]}));
+        assert_eq!(next["reviews"], json!([]));
+        assert_eq!(next["removed"][0]["id"], "gone");
+        assert_eq!(next["next_cursor"], Value::Null);
+    }
+}
