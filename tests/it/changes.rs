@@ -1,5 +1,6 @@
 //! `/api/reviews/changes`: a mirror that polls it has the same reviews as `/reviews.json`, whatever was changed and how.
 
+mod life;
 mod mirror;
 
 use serde_json::{Value, json};
