@@ -24,7 +24,7 @@ use super::values::time;
 use crate::clock;
 use crate::import::remote::{
     CollectLimits, Collected, RemoteClient, RemoteError, RemoteRequest, RemoteResponse,
-    RemoteSource, RemoteVerification, Validators, collect,
+    RemoteSource, RemoteVerification, SourceValidators, collect,
 };
 use crate::import::{Found, ImportSource, Merge, Options, Vouched};
 use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
@@ -195,12 +195,12 @@ fn read_source(
     };
     let is_same_entry = known.entry == entry_digest(source);
     let validators = if is_same_entry && !args.full {
-        Validators {
+        SourceValidators {
             etag: known.etag.clone(),
             last_modified: known.last_modified.clone(),
         }
     } else {
-        Validators::default()
+        SourceValidators::default()
     };
     let mut client = HttpClient::new(token.is_some());
     match collect(source, token.as_deref(), &validators, &limits, &mut client) {
@@ -481,7 +481,7 @@ impl RemoteClient for HttpClient {
         let fields = response.headers();
         Ok(RemoteResponse {
             status: response.status().as_u16(),
-            validators: Validators {
+            validators: SourceValidators {
                 etag: text_of(fields, ETAG.as_str()),
                 last_modified: text_of(fields, LAST_MODIFIED.as_str()),
             },

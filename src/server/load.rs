@@ -1,10 +1,9 @@
 //! Builds the served state from the operator's files: reads, checks, dates and builds. Runs at the start and at every
 //! reload, never on a thread that serves.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::num::NonZeroUsize;
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread;
@@ -30,6 +29,7 @@ use super::clock::{elapsed_ms, instant};
 use super::config::{Config, DataSource};
 use super::files::{self, FileError, ReadCause, Stamps, WRITTEN_WAIT_MAX};
 use super::process;
+use super::state_file::replace_file;
 use super::told::ToldChanges;
 
 /// Bytes of review text up to which warnings and insights are derived before anything is served: a fifth of a second of
@@ -368,28 +368,6 @@ impl ContentDate {
     fn write(&self, path: &Path) -> io::Result<()> {
         let line = format!("{} {}\n", self.date, self.digest);
         replace_file(path, line.as_bytes())
-    }
-}
-
-/// Replaces a file of the state directory atomically.
-pub(super) fn replace_file(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    if let Some(directory) = path.parent() {
-        let mut builder = DirBuilder::new();
-        builder.recursive(true).mode(0o700).create(directory)?;
-    }
-    let draft = path.with_extension(format!("{}.new", std::process::id()));
-    // Removed first, so that the write never follows a link of another user.
-    let _old = fs::remove_file(&draft);
-    let mut options = OpenOptions::new();
-    options.write(true).create_new(true).mode(0o600);
-    let mut file = options.open(&draft)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    fs::rename(&draft, path)?;
-    // Until then a power failure may undo the rename.
-    match path.parent() {
-        Some(directory) => File::open(directory)?.sync_all(),
-        None => Ok(()),
     }
 }
 

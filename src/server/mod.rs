@@ -29,6 +29,7 @@ mod running;
 mod service;
 mod sources;
 mod start_error;
+mod state_file;
 mod systemd;
 mod threads;
 mod tls;

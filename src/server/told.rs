@@ -17,7 +17,7 @@ use crate::model::Dataset;
 use crate::model::changes::{RemovedChange, ReviewDigest};
 use crate::wire::date::Timestamp;
 
-use super::load::replace_file;
+use super::state_file::replace_file;
 
 /// The file in the state directory.
 const TOLD_FILE: &str = "told-changes.json";
@@ -39,11 +39,11 @@ pub(super) struct ToldChanges {
 struct ToldMemory {
     /// The log that they belong to.
     log: Option<String>,
-    told: BTreeMap<String, ToldChange>,
+    told: BTreeMap<String, UnrecordedChange>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-struct ToldChange {
+struct UnrecordedChange {
     /// Seconds since 1970.
     at: i64,
     /// `None` for a removal.
@@ -127,8 +127,8 @@ impl ToldChanges {
 /// The changes of one dataset, as they are told.
 struct Telling {
     date: Timestamp,
-    before: BTreeMap<String, ToldChange>,
-    told: BTreeMap<String, ToldChange>,
+    before: BTreeMap<String, UnrecordedChange>,
+    told: BTreeMap<String, UnrecordedChange>,
 }
 
 impl Telling {
@@ -137,7 +137,7 @@ impl Telling {
         let digest = digest.map(|digest| digest.0);
         let before = self.before.remove(id);
         let told = match (*at, before) {
-            (None, _) => ToldChange {
+            (None, _) => UnrecordedChange {
                 at: self.date.unix(),
                 digest,
             },
@@ -146,7 +146,7 @@ impl Telling {
                 if told.digest == digest {
                     told
                 } else {
-                    ToldChange {
+                    UnrecordedChange {
                         at: self.date.unix(),
                         digest,
                     }

@@ -9,14 +9,13 @@
 
 mod collect;
 mod credentials;
+mod message;
 mod platform;
 mod shopify;
 mod spec;
 
-pub use collect::{
-    CollectLimits, Collected, RemoteClient, RemoteError, RemoteRequest, RemoteResponse, Validators,
-    collect,
-};
+pub use collect::{CollectLimits, Collected, RemoteClient, RemoteError, collect};
+pub use message::{RemoteBody, RemoteRequest, RemoteResponse, SourceValidators};
 pub use spec::{
     RemoteKind, RemoteList, RemoteSource, RemoteVerification, SOURCES_MAX, SpecError,
     is_permitted_url,

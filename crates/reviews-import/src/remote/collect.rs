@@ -5,6 +5,7 @@ use std::time::Duration;
 use thiserror::Error;
 
 use super::credentials::{Credentials, read_access_token};
+use super::message::{RemoteRequest, RemoteResponse, SourceValidators};
 use super::platform::{PageNumber, read_page};
 use super::spec::{RemoteKind, RemoteSource};
 use super::{platform, shopify};
@@ -17,50 +18,6 @@ const WAIT_MAX: Duration = Duration::from_secs(60);
 
 /// Waits before the second and the third try, if the platform demands none.
 const WAITS: [Duration; 2] = [Duration::from_secs(1), Duration::from_secs(4)];
-
-/// A request to a platform.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteRequest {
-    /// The whole address; it may have a token, so it is never shown.
-    pub url: String,
-    /// Names and values of header fields.
-    pub fields: Vec<(&'static str, String)>,
-    /// The body of a POST with its media type; `None` for a GET.
-    pub body: Option<RemoteBody>,
-}
-
-/// The body of a request.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RemoteBody {
-    /// Such as "application/json".
-    pub media_type: &'static str,
-    /// What is sent.
-    pub text: String,
-}
-
-/// What the platform answered.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RemoteResponse {
-    /// The status, of any class.
-    pub status: u16,
-    /// `ETag` and `Last-Modified`.
-    pub validators: Validators,
-    /// `Retry-After`, as received.
-    pub retry_after: Option<String>,
-    /// `X-WP-TotalPages`, as received.
-    pub page_count: Option<String>,
-    /// The whole body.
-    pub body: Vec<u8>,
-}
-
-/// What tells whether a document has changed.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Validators {
-    /// The entity-tag.
-    pub etag: Option<String>,
-    /// The date of the last change.
-    pub last_modified: Option<String>,
-}
 
 /// Sends requests; the caller's, so that nothing here opens a socket or reads the clock.
 pub trait RemoteClient {
@@ -109,7 +66,7 @@ pub struct Collected {
     /// The pages with reviews, each an export.
     pub pages: Vec<Vec<u8>>,
     /// Those of a source of one document.
-    pub validators: Validators,
+    pub validators: SourceValidators,
     /// Whether the source answered that it has not changed.
     pub is_unchanged: bool,
 }
@@ -182,7 +139,7 @@ impl RemoteError {
 pub fn collect(
     source: &RemoteSource,
     token: Option<&str>,
-    known: &Validators,
+    known: &SourceValidators,
     limits: &CollectLimits,
     client: &mut impl RemoteClient,
 ) -> Result<Collected, RemoteError> {
@@ -230,7 +187,7 @@ pub fn collect(
     }
 }
 
-fn add_conditions(request: &mut RemoteRequest, known: &Validators) {
+fn add_conditions(request: &mut RemoteRequest, known: &SourceValidators) {
     if let Some(etag) = &known.etag {
         request.fields.push(("If-None-Match", etag.clone()));
     }

@@ -8,7 +8,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::collect::{RemoteBody, RemoteRequest};
+use super::message::{RemoteBody, RemoteRequest};
 use super::spec::{RemoteKind, is_permitted_url};
 
 const GOOGLE_TOKENS: &str = "https://oauth2.googleapis.com/token";

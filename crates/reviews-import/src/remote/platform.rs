@@ -12,7 +12,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Value, json};
 use url::Url;
 
-use super::collect::{RemoteBody, RemoteRequest, RemoteResponse};
+use super::message::{RemoteBody, RemoteRequest, RemoteResponse};
 use super::shopify;
 use super::spec::{RemoteKind, RemoteSource};
 

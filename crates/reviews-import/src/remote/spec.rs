@@ -72,7 +72,7 @@ pub enum RemoteKind {
 pub enum RemoteVerification {
     /// The business has matched the authors with customers.
     Business,
-    /// The platform has published them with an account, and nobody has matched the authors with customers.
+    /// The platform has published them with an account; no author was matched with a customer.
     Account,
 }
 

@@ -77,7 +77,7 @@ fn read(
     limits: CollectLimits,
     replay: &mut Replay,
 ) -> Result<Collected, RemoteError> {
-    let known = Validators::default();
+    let known = SourceValidators::default();
     collect(&source(kind), Some("secret"), &known, &limits, replay)
 }
 
@@ -186,7 +186,7 @@ fn the_limit_of_time_holds_on_both_sides() {
 
 #[test]
 fn a_document_is_asked_for_with_its_validators() {
-    let known = Validators {
+    let known = SourceValidators {
         etag: Some("\"1\"".to_owned()),
         last_modified: Some("Fri, 20 Nov 2026 09:00:00 GMT".to_owned()),
     };
@@ -206,7 +206,7 @@ fn a_document_is_asked_for_with_its_validators() {
 fn credentials_are_exchanged_for_a_token_first() {
     let mut replay = Replay::of([page(r#"{"access_token":"fresh"}"#), page("{}")]);
     let credentials = r#"{"client_id":"i","client_secret":"s","refresh_token":"r"}"#;
-    let known = Validators::default();
+    let known = SourceValidators::default();
     let limits = CollectLimits::default();
     let google = source(RemoteKind::Google);
     collect(&google, Some(credentials), &known, &limits, &mut replay).unwrap();
