@@ -26,7 +26,7 @@ use crate::import::remote::{
     CollectLimits, Collected, RemoteClient, RemoteError, RemoteRequest, RemoteResponse,
     RemoteSource, RemoteVerification, SourceValidators, collect,
 };
-use crate::import::{Found, ImportSource, Merge, Options, Vouched};
+use crate::import::{ImportSource, Merge, Options, RecordResult, Vouched};
 use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
 use crate::wire::date::Timestamp;
 use crate::wire::text::{hex, truncate};
@@ -290,7 +290,7 @@ fn merge_pages(
     pages: &[Vec<u8>],
 ) -> Result<(), String> {
     let options = import_options(source);
-    let mut read: Vec<(ImportSource<'_>, Vec<Found>)> = Vec::new();
+    let mut read: Vec<(ImportSource<'_>, Vec<RecordResult>)> = Vec::new();
     for (index, page) in pages.iter().enumerate() {
         let wrong = |error: crate::import::ReadError| format!("page {}: {error}", index + 1);
         let opened = ImportSource::open(&source.id, page, &options).map_err(wrong)?;

@@ -279,7 +279,7 @@ pub(super) fn list_reviews_since(
     let since = arguments.date("date", date);
     let by = arguments.optional_text("by");
     if !["", "published", "changed"].contains(&by) {
-        arguments.refuse("by", Code::UnknownValue, "must be published or changed", by);
+        arguments.push_issue("by", Code::UnknownValue, "must be published or changed", by);
     }
     arguments.finish()?;
     if by == "changed"
