@@ -75,7 +75,6 @@ fn unknown_flags_and_commands_are_64_with_the_nearest_that_exist() {
         (&["--lisen", "x"][..], "'--listen'"),
         (&["serv"], "'serve'"),
         (&["serve", "--threads", "-1"], "--threads"),
-        (&["import"], "<FILE>"),
     ] {
         let said = run(arguments).with(64);
         assert!(said.contains(part), "{said}");
