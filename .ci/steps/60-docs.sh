@@ -65,7 +65,7 @@ for page in "${pages[@]}"; do
         # shellcheck disable=SC2086 # A command may be two words.
         reviewd $command --help | grep -e "$flag\b" >/dev/null || fail "$page: reviewd $command has no $flag"
     done < <(grep -oE '^reviewd .*' "$work/$name.elsewhere" | sed 's/#.*//' |
-        awk '{ command = $2 == "hub" ? $2 " " $3 : $2; for (i = 3; i <= NF; i++) if ($i ~ /^--/) print $i, command }')
+        awk '{ command = $2 ~ /^(hub|notify|source|render)$/ ? $2 " " $3 : $2; for (i = 3; i <= NF; i++) if ($i ~ /^--/) print $i, command }')
     for file in $(grep -oE '(deploy|\.ci|benches)/[A-Za-z0-9_./-]+' "$work/$name.elsewhere"); do
         [ -e "$file" ] || fail "$page: there is no $file"
     done
