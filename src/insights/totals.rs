@@ -193,7 +193,7 @@ pub(super) fn mean_rating(stars: u64, count: u64) -> Option<f64> {
 
 /// Returns the interval that holds the true share of praise in nine of ten aspects: the Wilson score interval (1927) of
 /// `part / whole` at 95 %, widened by the error of the method, as both errors are independent; `whole` is not 0. The method's
-/// standard error is [`ERROR_OF_DOUBT`] times `doubt`, the mean probability of an error about one of the mentions.
+/// standard error is `ERROR_OF_DOUBT` times `doubt`, the mean probability of an error about one of the mentions.
 pub fn interval(part: u64, whole: u64, doubt: f64) -> [f64; 2] {
     let (share, count) = (part as f64 / whole as f64, whole as f64);
     let square = NORMAL_95 * NORMAL_95;
