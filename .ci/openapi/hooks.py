@@ -28,9 +28,10 @@ def filter_body(_context, body):
 @schemathesis.hook
 def before_call(_context, case, _kwargs):
     # The server refuses a cursor that it has not created, which no schema can express.
-    cursor = (case.query or {}).get("cursor")
-    if isinstance(cursor, str) and len(cursor) <= CURSOR_LENGTH_MAX:
-        del case.query["cursor"]
+    for name in ("cursor", "after"):
+        cursor = (case.query or {}).get(name)
+        if isinstance(cursor, str) and len(cursor) <= CURSOR_LENGTH_MAX:
+            del case.query[name]
     body = case.body
     if not isinstance(body, dict):
         return
