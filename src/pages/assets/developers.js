@@ -69,7 +69,8 @@
     const output = make('pre', 'output', '');
     output.hidden = true;
     output.tabIndex = -1;
-    form.after(output);
+    // Not `form.after`: a field with the name of a property, as the log of changes has, takes its place.
+    form.parentNode.append(output);
     form.addEventListener('submit', async (event) => {
       event.preventDefault();
       const [target, options] = asked(form);
