@@ -32,6 +32,10 @@ def before_call(_context, case, _kwargs):
         cursor = (case.query or {}).get(name)
         if isinstance(cursor, str) and len(cursor) <= CURSOR_LENGTH_MAX:
             del case.query[name]
+    # Nor that an order by relevance needs words.
+    query = case.query or {}
+    if query.get("sort") == "relevance" and not query.get("words"):
+        del case.query["sort"]
     body = case.body
     if not isinstance(body, dict):
         return
