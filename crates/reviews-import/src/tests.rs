@@ -89,3 +89,26 @@ fn addresses_are_removed_from_the_names_of_a_reviewd_too() {
         assert!(file.contains(&author), "{file}");
     }
 }
+
+#[test]
+fn a_text_of_two_columns_has_the_limit_of_one_text() {
+    // Each column is labelled with its name, and an empty line is between them.
+    let added = "Pros: ".len() + "\n\n".len() + "Cons: ".len();
+    let half = reviewd_data::dataset::PROSE_BYTES_MAX / 2;
+    for (over, added_count) in [(0, 1), (1, 0)] {
+        let pros = "a".repeat(half - added);
+        let cons = "b".repeat(half + over);
+        let table = format!("Name,Stars,Date,Pros,Cons\nAnn,5,2024-03-04,{pros},{cons}\n");
+        let options = Options::new(Date::MAX);
+        let source = ImportSource::open("test", table.as_bytes(), &options).expect("a table");
+        let empty = new_file("A", "Store", "https://a.example/", Timestamp::from_unix(0));
+        let mut merge = Merge::new(&empty).expect("a valid file");
+        merge.begin(&source);
+        for found in source.records() {
+            merge.take(found.expect("a table"), &source);
+        }
+        let report = merge.report(false);
+        assert_eq!(report.sources[0].added, added_count, "{over} over");
+        assert_eq!(report.sources[0].refused, 1 - added_count, "{over} over");
+    }
+}
