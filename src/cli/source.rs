@@ -51,7 +51,7 @@ struct AddSourceArgs {
     /// Kind of the source
     #[arg(value_name = "KIND", value_parser = kind_parser())]
     kind: RemoteKind,
-    /// Address of its reviews; docs/importing.md has that of each kind
+    /// Address of the reviews; docs/importing.md shows its form for each kind
     #[arg(value_name = "URL")]
     url: String,
     /// Id of the source in reports [default: its kind]

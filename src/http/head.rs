@@ -13,7 +13,7 @@ use super::reply::MCP_SESSION;
 use super::router;
 use crate::mcp;
 
-/// Memory of a header field besides its name and value. Measured: the heads of 6,400 requests with 43 fields each.
+/// Memory of a header field in bytes, without its name and value. Measured with 6,400 requests of 43 fields each.
 const FIELD_BYTES: usize = 384;
 
 /// The head of a request.

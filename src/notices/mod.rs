@@ -35,7 +35,8 @@ use crate::wire::date::{Date, Timestamp};
 use facts::ReviewFacts;
 use message::NoticeMessage;
 
-/// Changes that are told one by one; more at once become one summary. Our choice: what a person still reads.
+/// Most changes of one reload that are sent as one notice each; if there are more, one summary is sent. Our choice: a person
+/// does not read more messages at once.
 pub const SINGLE_MAX: usize = 10;
 
 /// The key of a review's JSON after which only the record of its changes follows.

@@ -103,7 +103,7 @@ pub(super) fn badge_font(site: &Site) -> &'static str {
     stacks(site.font).map_or(SYSTEM, |(text, _)| text)
 }
 
-/// What the element takes from the owner's choices. Its typeface and its text are those of the page around it.
+/// The owner's choices that the element uses. Its font and its text color are those of the page around it.
 #[derive(Debug, Serialize)]
 pub(super) struct ElementLook {
     accent: Option<ElementAccent>,

@@ -275,7 +275,8 @@ pub struct NoticeTest {
     pub is_accepted: bool,
 }
 
-/// Sends one notice at once, without a hub, as the hub of the public address `base_url` would; blocks until it is answered.
+/// Sends one notice without a running hub, in the form that a service at the public address `base_url` sends it. Blocks
+/// until the target has answered, or its time is over.
 ///
 /// # Errors
 /// If the file of certificate authorities cannot be used.

@@ -277,7 +277,8 @@ fn batches(units: &[Unit], suffixes_max: usize) -> Vec<&[Unit]> {
     batches
 }
 
-/// Grows the units of one batch after the other, until none is left or the build is stopped: the work of a thread.
+/// Takes batches from the queue and grows their units, until the queue is empty or the build is stopped. Each thread runs
+/// this once.
 fn grow_batches(arena: &Arena, queue: &BatchQueue<'_>, tuning: Tuning, shared: &BuildState<'_>) {
     let mut memory = [Vec::new(), Vec::new()];
     while let Some(batch) = queue.take()
