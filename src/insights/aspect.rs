@@ -10,8 +10,10 @@
 //! shorter phrase counts, such as "kind of" and "can't wait". The English lines have few single words, because the
 //! lexicon has most of them, and the text model reads the rest.
 
+use std::cmp::Reverse;
 use std::ops::Range;
 
+use memchr::memmem::Finder;
 use whatlang::Lang;
 
 use super::inflection::{Inflections, WordForm};
@@ -38,7 +40,7 @@ pub(super) struct Phrases {
     /// Single words that may be parts of German compounds.
     parts: Vec<Phrase>,
     /// All phrases as they are written, if the language has no blanks; the longest first.
-    unspaced: Vec<(String, Phrase)>,
+    unspaced: Vec<UnspacedPhrase>,
 }
 
 #[derive(Clone, Debug)]
@@ -63,6 +65,13 @@ impl Phrase {
         let mut pairs = self.rest.iter().zip(following);
         following.len() >= self.rest.len() && pairs.all(|(one, other)| one.is_form_of(other))
     }
+}
+
+/// A phrase in a language without blanks.
+struct UnspacedPhrase {
+    /// Finds the phrase as it is written.
+    finder: Finder<'static>,
+    phrase: Phrase,
 }
 
 /// What a phrase is.
@@ -130,9 +139,8 @@ impl Phrases {
                 }
             }
         }
-        phrases
-            .unspaced
-            .sort_by_key(|(text, _)| std::cmp::Reverse(text.len()));
+        let longest_first = |one: &UnspacedPhrase| Reverse(one.finder.needle().len());
+        phrases.unspaced.sort_by_key(longest_first);
         phrases
     }
 
@@ -153,7 +161,8 @@ impl Phrases {
             is_idiom: sense == PhraseSense::Idiom,
         };
         if self.is_unspaced() {
-            self.unspaced.push((text.trim().to_owned(), phrase));
+            let finder = Finder::new(text.trim()).into_owned();
+            self.unspaced.push(UnspacedPhrase { finder, phrase });
             return;
         }
         let is_part = phrase.rest.is_empty() && phrase.first.key.chars().count() >= PART_CHARS_MIN;
@@ -226,15 +235,15 @@ impl Phrases {
             let mut aspects: Vec<Range<usize>> = Vec::new();
             let mut opinions: Vec<Range<usize>> = Vec::new();
             let mut valence = 0;
-            for (text, phrase) in &self.unspaced {
+            for UnspacedPhrase { finder, phrase } in &self.unspaced {
                 let taken = if phrase.opinion == 0 {
                     &aspects
                 } else {
                     &opinions
                 };
-                let ranges = run
-                    .match_indices(&**text)
-                    .map(|(start, _)| start..start + text.len());
+                let length = finder.needle().len();
+                let starts = finder.find_iter(run.as_bytes());
+                let ranges = starts.map(|start| start..start + length);
                 let mut free = ranges.filter(|range| !overlaps_any(taken, range));
                 let Some(range) = free.next() else { continue };
                 valence += i32::from(phrase.opinion) * 20;

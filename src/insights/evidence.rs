@@ -24,7 +24,7 @@ use super::star_weights::{
     TILT_BY_STARS, WHOLE_TENTHS,
 };
 use super::text::Item;
-use super::text_model::{Sentence, UNIT, WEIGHTS, Weights};
+use super::text_model::{Sentence, UNIT, Weights};
 use crate::model::Rating;
 use crate::model::insights::Polarity;
 
@@ -125,7 +125,7 @@ impl Sentence {
         let Some(subject) = target.filter(|_| context.opinion == 0) else {
             return self.whole();
         };
-        let mention = weights_of(&self.features(Some(subject.clone())));
+        let mention = self.weights(Some(subject.clone()));
         if context.rating.is_none() {
             return mention;
         }
@@ -138,7 +138,7 @@ impl Sentence {
 
     /// Returns the evidence of the text model about the whole sentence, computed at the first call.
     fn whole(&self) -> Weights {
-        *self.whole.get_or_init(|| weights_of(&self.features(None)))
+        *self.whole.get_or_init(|| self.weights(None))
     }
 
     /// Adds up the valences, in tenths, of the words and marks for which `counts` is true; a negation inverts them.
@@ -161,17 +161,6 @@ fn praise_probability(sums: &[(i32, Polarity); 3]) -> f64 {
         }
     }
     1.0 / all
-}
-
-/// Adds up the weights of these features.
-fn weights_of(features: &[u32]) -> Weights {
-    let mut sums = [0; 3];
-    for weights in features.iter().filter_map(|feature| WEIGHTS.get(feature)) {
-        for (sum, weight) in sums.iter_mut().zip(weights) {
-            *sum += i32::from(*weight);
-        }
-    }
-    sums
 }
 
 impl Context {

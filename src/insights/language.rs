@@ -35,8 +35,7 @@ pub(super) struct WordList {
 
 impl WordList {
     pub(super) fn named(name: &str) -> WordList {
-        let mut names = LANGUAGES.lines().map(list_name);
-        let place = names.position(|listed| listed == name);
+        let place = LIST_NAMES.iter().position(|listed| *listed == name);
         WordList {
             bit: place.map_or(0, |place| 1 << place),
         }
@@ -53,15 +52,17 @@ pub(super) fn is_listed(key: u64) -> bool {
     WORDS.contains_key(&key)
 }
 
-fn list_name(line: &str) -> &str {
-    line.split(' ').next().unwrap_or_default()
-}
+/// The name of each line of the file. Lists are named for each sentence, so the long lines are split once.
+static LIST_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    let first_word = |line: &'static str| line.split(' ').next().unwrap_or_default();
+    LANGUAGES.lines().map(first_word).collect()
+});
 
 /// The lists of each word, a bit for each line of the file.
 static WORDS: LazyLock<KeyMap<u64, u16>> = LazyLock::new(|| {
     let mut lists: KeyMap<u64, u16> = KeyMap::default();
-    for line in LANGUAGES.lines() {
-        let list = WordList::named(list_name(line));
+    for (name, line) in LIST_NAMES.iter().zip(LANGUAGES.lines()) {
+        let list = WordList::named(name);
         for word in line.split(' ').skip(2) {
             *lists.entry(key(word)).or_default() |= list.bit;
         }

@@ -72,7 +72,7 @@ impl TextWords {
                 end += rest_of_word(&sentence[end..]);
                 // "l'accueil" is two words, "M's" is one.
                 let word = &sentence[start..end];
-                if let Some((elided, rest)) = word.split_once(['\'', '’'])
+                if let Some((elided, rest)) = split_at_apostrophe(word)
                     && rest.len() > 1
                     && entry_of(&elided.to_lowercase()).elides
                 {
@@ -117,6 +117,10 @@ impl TextWords {
     fn push_lower(&mut self, text: &str) {
         if text.bytes().all(|byte| byte.is_ascii_digit()) {
             self.lower.push('0');
+        } else if text.is_ascii() {
+            let start = self.lower.len();
+            self.lower.push_str(text);
+            self.lower[start..].make_ascii_lowercase();
         } else {
             let lower = text.chars().flat_map(char::to_lowercase);
             self.lower
@@ -127,13 +131,25 @@ impl TextWords {
 
 /// Bytes at the start of `text` that belong to the word before it: letters and digits, and joiners between them.
 fn rest_of_word(text: &str) -> usize {
-    let ends = |(at, letter): &(usize, char)| {
-        let next = &text[at + letter.len_utf8()..];
-        let joins = JOINERS.contains(letter) && next.starts_with(char::is_alphanumeric);
-        !(letter.is_alphanumeric() || joins)
-    };
-    let end = text.char_indices().find(ends);
-    end.map_or(text.len(), |(at, _)| at)
+    // Most words have only such letters, whose bytes are quick to count.
+    let letters = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let rest = &text[letters..];
+    for (at, letter) in rest.char_indices() {
+        let next = &rest[at + letter.len_utf8()..];
+        let joins = JOINERS.contains(&letter) && next.starts_with(char::is_alphanumeric);
+        if !letter.is_alphanumeric() && !joins {
+            return letters + at;
+        }
+    }
+    text.len()
+}
+
+/// What is before and after the first apostrophe of `word`.
+fn split_at_apostrophe(word: &str) -> Option<(&str, &str)> {
+    if word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
+        return None;
+    }
+    word.split_once(['\'', '’'])
 }
 
 /// Most words and marks of one sentence; the rest is ignored.

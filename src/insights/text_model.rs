@@ -22,7 +22,7 @@ pub type Weights = [i32; 3];
 pub const UNIT: i32 = 64;
 
 /// The weights of each feature that training kept, parsed on first use: about 2 MB.
-pub(super) static WEIGHTS: LazyLock<KeyMap<u32, [i8; 3]>> = LazyLock::new(|| {
+static WEIGHTS: LazyLock<KeyMap<u32, [i8; 3]>> = LazyLock::new(|| {
     let (features, _) = BYTES.as_chunks::<7>();
     let feature = |[a, b, c, d, weights @ ..]: &[u8; 7]| {
         let name = u32::from_le_bytes([*a, *b, *c, *d]);
@@ -52,6 +52,33 @@ impl Sentence {
     /// Returns the features of the mention in the bytes `target` of the sentence, each once, as hashes of 28 bits. Without
     /// a target, or if none of its words was parsed, returns the features of the whole sentence.
     pub fn features(&self, target: Option<Range<usize>>) -> Vec<u32> {
+        let mut features = self.repeated_features(target);
+        features.sort_unstable();
+        features.dedup();
+        features
+    }
+
+    /// Adds up the weights of the features of the mention in `target`, each once.
+    pub(super) fn weights(&self, target: Option<Range<usize>>) -> Weights {
+        // Few features have weights, so it is quicker to look them up before they are sorted.
+        let mut known: Vec<(u32, [i8; 3])> = Vec::new();
+        for feature in self.repeated_features(target) {
+            let weights = WEIGHTS.get(&feature);
+            known.extend(weights.map(|weights| (feature, *weights)));
+        }
+        known.sort_unstable_by_key(|(feature, _)| *feature);
+        known.dedup_by_key(|(feature, _)| *feature);
+        let mut sums = [0; 3];
+        for (_, weights) in known {
+            for (sum, weight) in sums.iter_mut().zip(weights) {
+                *sum += i32::from(weight);
+            }
+        }
+        sums
+    }
+
+    /// The features of a mention, in no order, some of them several times.
+    fn repeated_features(&self, target: Option<Range<usize>>) -> Vec<u32> {
         let items = &self.words.items;
         let mention = target.and_then(|range| {
             let inside = |item: &Item| item.start < range.end && item.end > range.start;
@@ -71,7 +98,8 @@ impl Sentence {
             item if item.negated => !item.key,
             item => item.key,
         };
-        let mut features = vec![feature(b'0', &[u8::from(mention.is_some())], &[])];
+        let mut features = Vec::with_capacity(9 * items.len() + 32);
+        features.push(feature(b'0', &[u8::from(mention.is_some())], &[]));
         for (zone, is_inside) in (0..).zip(zones) {
             let inside = || (0..items.len()).filter(|at| is_inside(*at));
             let shown = inside().filter(|at| *at == first || !is_mention(*at));
@@ -89,8 +117,6 @@ impl Sentence {
             let count = |sign| valences().filter(|one| one.signum() == sign).count().min(2) as u8;
             features.push(feature(b'N', &[zone, count(1), count(-1)], &[]));
         }
-        features.sort_unstable();
-        features.dedup();
         features
     }
 }
