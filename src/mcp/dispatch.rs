@@ -64,7 +64,7 @@ fn push_result(
         (_, "resources/list") => return list(&catalog.resources_list, call, out),
         (_, "resources/templates/list") => return list(&catalog.templates_list, call, out),
         (_, "resources/read") => {
-            resources::read(&catalog.snapshot, &catalog.business, era, call, out)?;
+            resources::read(&catalog.snapshot, catalog.business.json(), era, call, out)?;
         }
         (_, "prompts/list") => return list(&catalog.prompts_list, call, out),
         (_, "prompts/get") => out.extend(open_object(prompts::get(catalog, call, work)?)),

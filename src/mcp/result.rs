@@ -7,15 +7,63 @@ use super::clean::clean;
 use crate::search::issue::Issues;
 use crate::wire::json::{push_escaped, push_string};
 
-/// Appends a result with both copies of the object `json`, cleaned, up to its closing brace.
-pub(super) fn push_result(out: &mut Vec<u8>, json: &[u8]) {
-    let json = &*clean(json);
-    // Quotes and backslashes are about an eighth of our JSON, and each gets a backslash in the text copy.
-    out.reserve(2 * json.len() + json.len() / 6 + 256);
-    out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
-    push_escaped(out, json);
-    out.extend_from_slice(b"\"}],\"structuredContent\":");
-    out.extend_from_slice(json);
+/// The JSON of a result or a part of it, cleaned, in its two copies.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ResultJson {
+    plain: Vec<u8>,
+    /// Escaped for the text block.
+    escaped: Vec<u8>,
+}
+
+impl ResultJson {
+    /// Cleans `json`, and makes its second copy.
+    pub(super) fn of(json: &[u8]) -> ResultJson {
+        let json = clean(json);
+        let mut escaped = Vec::new();
+        push_escaped(&mut escaped, &json);
+        ResultJson {
+            plain: json.into_owned(),
+            escaped,
+        }
+    }
+
+    /// Appends `json`, which begins and ends between tokens.
+    pub(super) fn push(&mut self, json: &[u8]) {
+        let json = clean(json);
+        self.plain.extend_from_slice(&json);
+        push_escaped(&mut self.escaped, &json);
+    }
+
+    /// Appends a part that has both copies already.
+    pub(super) fn push_part(&mut self, part: &ResultJson) {
+        self.plain.extend_from_slice(&part.plain);
+        self.escaped.extend_from_slice(&part.escaped);
+    }
+
+    /// Returns the JSON itself.
+    pub(super) fn json(&self) -> &[u8] {
+        &self.plain
+    }
+
+    /// Returns the number of bytes of the JSON itself.
+    pub(super) fn len(&self) -> usize {
+        self.plain.len()
+    }
+
+    /// Releases memory that further parts would take.
+    pub(super) fn shrink_to_fit(&mut self) {
+        self.plain.shrink_to_fit();
+        self.escaped.shrink_to_fit();
+    }
+
+    /// Appends the result with both copies, up to its closing brace.
+    pub(super) fn push_to(&self, out: &mut Vec<u8>) {
+        out.reserve(self.plain.len() + self.escaped.len() + RESULT_BYTES);
+        out.extend_from_slice(b"{\"content\":[{\"type\":\"text\",\"text\":\"");
+        out.extend_from_slice(&self.escaped);
+        out.extend_from_slice(b"\"}],\"structuredContent\":");
+        out.extend_from_slice(&self.plain);
+    }
 }
 
 /// Appends a result with the issues of the arguments, one per line, at most twenty.
@@ -37,22 +85,23 @@ pub(super) fn push_error(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(b"}],\"isError\":true");
 }
 
-/// Returns `value` as JSON of at most [`ANSWER_BYTES_MAX`] bytes.
+/// Returns `value` as the JSON of a result, of at most [`ANSWER_BYTES_MAX`] bytes.
 ///
 /// If it is too long, the ends of its lists are removed first, then the ends of its texts, and the member
 /// `"shortened": true` is added. The most important entries of a list come first.
-pub(super) fn fit(value: Value) -> Vec<u8> {
-    fit_within(value, ANSWER_BYTES_MAX)
+pub(super) fn fit(value: Value) -> ResultJson {
+    ResultJson::of(&fit_within(value, ANSWER_BYTES_MAX))
 }
 
 /// Returns the object `value` with further members as JSON of at most [`ANSWER_BYTES_MAX`] bytes: `value` gets the room that
 /// `members` leave, each of which begins with a comma.
-pub(super) fn fit_with(value: Value, members: &[u8]) -> Vec<u8> {
+pub(super) fn fit_with(value: Value, members: &ResultJson) -> ResultJson {
     let room = ANSWER_BYTES_MAX.saturating_sub(members.len());
     let mut json = fit_within(value, room);
     json.pop();
-    json.extend_from_slice(members);
-    json.push(b'}');
+    let mut json = ResultJson::of(&json);
+    json.push_part(members);
+    json.push(b"}");
     json
 }
 
@@ -113,6 +162,9 @@ pub(super) const NOT_READY: &str =
 
 /// Largest number of issues in a refusal; the remaining ones are only counted.
 const REFUSAL_LINES_MAX: usize = 20;
+
+/// Bytes of a result beside its two copies, and of the message around it; a longer one costs a copy.
+const RESULT_BYTES: usize = 512;
 
 /// Largest size in bytes of each copy of a result's JSON: clients truncate or drop longer results.
 pub(super) const ANSWER_BYTES_MAX: usize = 49_000;

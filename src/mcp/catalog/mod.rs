@@ -2,18 +2,19 @@
 
 mod card;
 mod insights;
+mod listed;
 mod names;
 mod ratings;
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
 use super::jsonrpc::open_object;
-use super::lean::push_lean;
 use super::protocol::Revision;
 use super::resources;
-use super::result::{fit, push_result};
+use super::result::{ResultJson, fit};
 use crate::model::Row;
 use crate::model::insights::Insights;
 use crate::search::query::Parameter;
@@ -21,6 +22,7 @@ use crate::snapshot::Snapshot;
 
 pub(crate) use card::{AI_CATALOG, SERVER_CARD, ai_catalog, server_card};
 pub(super) use insights::{SECTIONS, percent};
+use listed::ListedReviews;
 pub(super) use names::Named;
 pub(super) use ratings::{distribution, mean, percent_of, replies};
 
@@ -44,13 +46,12 @@ pub struct Catalog {
     /// A summary of the insights, and each of their sections.
     pub(super) insights_summary: Value,
     pub(super) insights: Map<String, Value>,
-    /// The JSON of `get_business`, also a resource.
-    pub(super) business: Vec<u8>,
-    /// The results of the tools that take no arguments, up to their closing braces.
-    pub(super) business_result: Vec<u8>,
-    pub(super) ratings: Vec<u8>,
-    pub(super) names: Vec<u8>,
-    pub(super) faq: Vec<u8>,
+    /// The answers of the tools that take no arguments; the first is also a resource.
+    pub(super) business: ResultJson,
+    pub(super) ratings: ResultJson,
+    pub(super) names: ResultJson,
+    pub(super) faq: ResultJson,
+    listed: ListedReviews,
 }
 
 impl Catalog {
@@ -73,11 +74,6 @@ impl Catalog {
             "disclaimer": snapshot.disclaimer,
             "updated_at": snapshot.updated_at.to_string(),
         }));
-        let result = |json: &[u8]| {
-            let mut result = Vec::new();
-            push_result(&mut result, json);
-            result
-        };
         let names = names::list(&snapshot, &aspects, &technicians, &services);
         let info = server_info(&snapshot);
         let mut introduction = json!({
@@ -95,7 +91,7 @@ impl Catalog {
         // Clients also read the server's name and revision here.
         introduction["supportedVersions"] = json!(Revision::dates());
         introduction["protocolVersion"] = json!(Revision::R2026_07_28.as_str());
-        let resources = resources::list(&snapshot, &business);
+        let resources = resources::list(&snapshot, business.json());
         Catalog {
             introduction: introduced.as_bytes()[1..].into(),
             discovery: open_object(introduction),
@@ -110,11 +106,11 @@ impl Catalog {
                 .into(),
             insights_summary: insights::summary(insights, summary_by),
             insights: insights::sections(insights),
-            business_result: result(&business),
-            ratings: result(&fit(ratings)),
-            names: result(&fit(names)),
-            faq: result(&fit(json!({"faq": insights.faq}))),
+            ratings: fit(ratings),
+            names: fit(names),
+            faq: fit(json!({"faq": insights.faq})),
             business,
+            listed: ListedReviews::new(snapshot.len()),
             aspects,
             technicians,
             services,
@@ -136,10 +132,9 @@ impl Catalog {
         self.snapshot.review_url(id)
     }
 
-    /// Appends the short form of the review at `row`, with the address of its page.
-    pub(super) fn push_listed(&self, out: &mut Vec<u8>, row: Row) {
-        let review = self.snapshot.stored_review(row);
-        push_lean(out, &review, &self.snapshot.review_url(review.id));
+    /// Returns the short form of the review at `row`, with the address of its page.
+    pub(super) fn listed_review(&self, row: Row) -> Cow<'_, ResultJson> {
+        self.listed.of_row(&self.snapshot, row)
     }
 }
 

@@ -4,21 +4,21 @@ use serde_json::Value;
 
 use super::Members;
 use crate::mcp::catalog::Catalog;
-use crate::mcp::result::ANSWER_BYTES_MAX;
+use crate::mcp::result::{ANSWER_BYTES_MAX, ResultJson};
 use crate::search::changes::{ChangeCursor, parse_cursor};
 use crate::search::envelope::{HEAD_BYTES_MAX, push_head};
 use crate::search::issue::{Code, Issue, Issues};
 use crate::search::query::{Buffers, Builder, Parameter};
 use crate::snapshot::ChangesPage;
 use crate::wire::date::Date;
-use crate::wire::json::Object;
+use crate::wire::json::{Array, Object};
 
 /// Lists the changes of a day and later, the oldest first.
 pub(super) fn list_changed(
     catalog: &Catalog,
     members: &Members,
     since: Date,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     let snapshot = &catalog.snapshot;
     let start = ChangeCursor {
         at: since.timestamp(),
@@ -58,37 +58,38 @@ fn limit(members: &Members) -> Result<usize, Issues> {
     Ok(usize::from(builder.finish()?.limit))
 }
 
-fn render(catalog: &Catalog, page: &ChangesPage, matched: u32) -> Vec<u8> {
+fn render(catalog: &Catalog, page: &ChangesPage, matched: u32) -> ResultJson {
     let next = if page.has_more {
         page.next.to_string()
     } else {
         String::new()
     };
-    let mut json = Vec::with_capacity(HEAD_BYTES_MAX + page.rows.len() * 512);
+    let mut head = Vec::with_capacity(HEAD_BYTES_MAX);
     push_head(
-        &mut json,
+        &mut head,
         matched,
         None,
         page.rows.len(),
         Some(next.as_bytes()),
     );
+    let mut json = ResultJson::of(&head);
     for (at, row) in page.rows.iter().enumerate() {
         if at > 0 {
-            json.push(b',');
+            json.push(b",");
         }
-        catalog.push_listed(&mut json, *row);
+        json.push_part(&catalog.listed_review(*row));
     }
-    json.extend_from_slice(b"],\"removed\":[");
-    for (at, removal) in page.removed.iter().enumerate() {
-        if at > 0 {
-            json.push(b',');
-        }
-        let mut entry = Object::begin(&mut json);
+    let mut tail = b"],\"removed\":".to_vec();
+    let mut removed = Array::begin(&mut tail);
+    for removal in &page.removed {
+        let mut entry = Object::begin(removed.item());
         entry.string("id", &removal.id);
         entry.string("at", &removal.at.to_string());
         entry.end();
     }
-    json.extend_from_slice(b"]}");
+    removed.end();
+    tail.push(b'}');
+    json.push(&tail);
     json
 }
 
@@ -135,7 +136,7 @@ mod tests {
         };
         let date = Date::new(2030, 1, day).expect("a day");
         let json = list_changed(&catalog, &members, date).expect("valid arguments");
-        serde_json::from_slice(&json).expect("JSON")
+        serde_json::from_slice(json.json()).expect("JSON")
     }
 
     #[test]

@@ -9,7 +9,7 @@ use super::beyond::{MENTIONS_FEW, beyond};
 use super::lookup::find;
 use crate::mcp::catalog::{Catalog, SECTIONS, distribution, mean, percent};
 use crate::mcp::request_work::RequestWork;
-use crate::mcp::result::{fit_with, fit_within};
+use crate::mcp::result::{ResultJson, fit_with, fit_within};
 use crate::model::Rating;
 use crate::model::insights::{Aspect, Evidence, Polarity};
 use crate::search::filter::{Filter, Query, RatingSet, Sort};
@@ -27,7 +27,7 @@ pub(super) fn get_insights(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     let mut arguments = Arguments::new(members, &["sections", "since", "until"]);
     let sections = arguments.words("sections", &SECTIONS);
     let since = arguments.optional_text("since");
@@ -44,7 +44,7 @@ pub(super) fn get_insights(
     if since.is_some() || until.is_some() {
         answer["period"] = compare_periods(catalog, since, until, work);
     }
-    Ok(fit_within(answer, INSIGHTS_BYTES_MAX))
+    Ok(ResultJson::of(&fit_within(answer, INSIGHTS_BYTES_MAX)))
 }
 
 /// Compares the reviews from `since` to `until` with those of the same number of days before: without `since` it is 90
@@ -147,7 +147,7 @@ pub(super) fn get_aspect_sentiment(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     let mut arguments = Arguments::new(members, &["aspect", "polarity"]);
     let polarities = arguments.words("polarity", &Polarity::ALL.map(Polarity::word));
     let what = "must be the id, the label or a phrase of an aspect";
@@ -203,7 +203,7 @@ pub(super) fn get_aspect_sentiment(
     let mut names = Vec::new();
     let told = ResolvedParameter::told("aspect", found.resolved);
     push_resolved_names(&mut names, told.as_slice());
-    Ok(fit_with(answer, &names))
+    Ok(fit_with(answer, &ResultJson::of(&names)))
 }
 
 fn figures(aspect: &Aspect) -> Value {

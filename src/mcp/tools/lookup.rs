@@ -7,7 +7,7 @@ use super::arguments::{Arguments, FoundByName};
 use super::beyond::{MENTIONS_FEW, beyond};
 use crate::mcp::catalog::{Catalog, distribution, mean, percent_of, replies};
 use crate::mcp::request_work::RequestWork;
-use crate::mcp::result::{add_text, fit_with};
+use crate::mcp::result::{ResultJson, add_text, fit_with};
 use crate::model::Row;
 use crate::search::figures::ReviewFigures;
 use crate::search::issue::Issues;
@@ -28,12 +28,12 @@ pub(super) fn get_review(
     catalog: &Catalog,
     members: &Members,
     _work: &mut RequestWork,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     let row = find_review(catalog, members)?;
     let mut json = catalog.snapshot.review(row).to_vec();
     let url = catalog.review_url(catalog.snapshot.index.id(row));
     add_text(&mut json, "url", &url);
-    Ok(json)
+    Ok(ResultJson::of(&json))
 }
 
 /// Returns one review in the format of the `fetch` tool of ChatGPT connectors.
@@ -41,7 +41,7 @@ pub(super) fn fetch(
     catalog: &Catalog,
     members: &Members,
     _work: &mut RequestWork,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     let row = find_review(catalog, members)?;
     let review = catalog.snapshot.stored_review(row);
     let document = json!({
@@ -56,7 +56,7 @@ pub(super) fn fetch(
             "source": review.source.decode(),
         },
     });
-    Ok(document.to_string().into_bytes())
+    Ok(ResultJson::of(document.to_string().as_bytes()))
 }
 
 /// Returns the title of a review in `search` and `fetch`.
@@ -80,7 +80,7 @@ pub(super) fn get_technician(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     let arguments = Arguments::new(members, &["name"]);
     let parameter = Parameter::MentionsTechnician;
     let what = "must be the name of a person, or a part of it";
@@ -100,7 +100,7 @@ pub(super) fn get_service(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     let arguments = Arguments::new(members, &["service"]);
     let parameter = Parameter::MentionsService;
     let what = "must be the id or label of a service, or a part of it";
@@ -133,7 +133,7 @@ fn mentioned(
     found: FoundByName<'_>,
     parameter: Parameter,
     work: &mut RequestWork,
-) -> Vec<u8> {
+) -> ResultJson {
     let snapshot = &catalog.snapshot;
     let entry = found.entry;
     let mut scratch = Scratch::default();
@@ -157,18 +157,19 @@ fn mentioned(
         let words = words_of_name(&entry.name);
         value["beyond"] = beyond(catalog, &words, is_counted, work).into();
     }
-    let mut members = b",\"newest_reviews\":[".to_vec();
+    let mut members = ResultJson::of(b",\"newest_reviews\":[");
     for (at, row) in figures.newest.iter().take(NEWEST_MAX).enumerate() {
         if members.len() > NEWEST_BYTES_MAX {
             break;
         }
         if at > 0 {
-            members.push(b',');
+            members.push(b",");
         }
-        catalog.push_listed(&mut members, *row);
+        members.push_part(&catalog.listed_review(*row));
     }
-    members.push(b']');
+    let mut end = b"]".to_vec();
     let told = ResolvedParameter::told(argument, found.resolved);
-    push_resolved_names(&mut members, told.as_slice());
+    push_resolved_names(&mut end, told.as_slice());
+    members.push(&end);
     fit_with(value, &members)
 }

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::catalog::Catalog;
 use super::jsonrpc::{Call, RpcError};
 use super::request_work::RequestWork;
-use super::result::{NOT_READY, push_error, push_refusal, push_result};
+use super::result::{NOT_READY, ResultJson, push_error, push_refusal};
 use crate::search::issue::Issues;
 use crate::wire::text::cut;
 use arguments::Arguments;
@@ -31,16 +31,16 @@ pub(super) type Members = Map<String, Value>;
 /// How a call of a tool is answered.
 enum Answer {
     /// With a result prepared in the catalog; the tool takes no arguments.
-    Ready(fn(&Catalog) -> &[u8]),
+    Ready(fn(&Catalog) -> &ResultJson),
     /// With one JSON object, or all issues of the arguments.
-    Object(fn(&Catalog, &Members, &mut RequestWork) -> Result<Vec<u8>, Issues>),
+    Object(fn(&Catalog, &Members, &mut RequestWork) -> Result<ResultJson, Issues>),
 }
 
 /// Every tool in the order of `tools/list`, and how its calls are answered.
 const TOOLS: [(&str, Answer); 13] = {
     use Answer::{Object, Ready};
     [
-        ("get_business", Ready(|catalog| &catalog.business_result)),
+        ("get_business", Ready(|catalog| &catalog.business)),
         ("search_reviews", Object(search_reviews)),
         ("get_review", Object(get_review)),
         ("list_reviews_since", Object(list_reviews_since)),
@@ -109,9 +109,9 @@ pub(super) fn call(
     let answered = match answer {
         Answer::Ready(result) => {
             let nothing = Arguments::new(members, &[]).finish();
-            nothing.map(|()| out.extend_from_slice(result(catalog)))
+            nothing.map(|()| result(catalog).push_to(out))
         }
-        Answer::Object(tool) => tool(catalog, members, work).map(|json| push_result(out, &json)),
+        Answer::Object(tool) => tool(catalog, members, work).map(|json| json.push_to(out)),
     };
     if let Err(issues) = answered {
         push_refusal(out, &issues);

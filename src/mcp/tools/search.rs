@@ -1,5 +1,6 @@
 //! Search tools: they use the validation, the index and the envelope of the REST search.
 
+use std::borrow::Cow;
 use std::cell::RefCell;
 
 use serde_json::{Value, json};
@@ -12,7 +13,7 @@ use crate::mcp::catalog::Catalog;
 use crate::mcp::clean::clean;
 use crate::mcp::lean::BYTES_MAX;
 use crate::mcp::request_work::RequestWork;
-use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY, add_member, add_text, fit};
+use crate::mcp::result::{ANSWER_BYTES_MAX, NOT_READY, ResultJson, add_member, add_text, fit};
 use crate::model::Row;
 use crate::search::envelope::{HEAD_BYTES_MAX, push_head, push_tail};
 use crate::search::filter::{Filter, Query, Sort, TERMS_MAX, Term, Words, is_of_word};
@@ -35,7 +36,7 @@ pub(super) fn search_reviews(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     MEMORY.with_borrow_mut(|(buffers, scratch)| {
         let mut builder = Builder::new(buffers);
         for (name, value) in members {
@@ -97,7 +98,7 @@ fn search_name_as_word(
     query: &Query<'_>,
     scratch: &mut Scratch,
     work: &mut RequestWork,
-) -> Option<Vec<u8>> {
+) -> Option<ResultJson> {
     let index = &catalog.snapshot.index;
     let name = query.filter.technician?;
     let parameter = Parameter::MentionsTechnician;
@@ -141,7 +142,7 @@ fn search_words_of_name(
     query: &Query<'_>,
     scratch: &mut Scratch,
     work: &mut RequestWork,
-) -> Option<Vec<u8>> {
+) -> Option<ResultJson> {
     let index = &catalog.snapshot.index;
     let (parameter, name) = match (query.filter.technician, query.filter.service) {
         (Some(name), None) => (Parameter::MentionsTechnician, name),
@@ -273,7 +274,7 @@ pub(super) fn list_reviews_since(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     let mut arguments = Arguments::new(members, &["by", "date", "limit", "cursor"]);
     let date = arguments.text("date", "must be a string of the form YYYY-MM-DD");
     let since = arguments.date("date", date);
@@ -307,7 +308,7 @@ pub(super) fn search(
     catalog: &Catalog,
     members: &Members,
     work: &mut RequestWork,
-) -> Result<Vec<u8>, Issues> {
+) -> Result<ResultJson, Issues> {
     let mut arguments = Arguments::new(members, &["query"]);
     let given = arguments.text("query", "must be the words to search for");
     let folded = fold(given);
@@ -370,30 +371,30 @@ fn tail_of(catalog: &Catalog, query: &Query<'_>) -> Vec<u8> {
 ///
 /// The size of the JSON is bounded: the reviews get the room that `tail` leaves. If not all rows fit, the page ends early
 /// and `next_cursor` continues after its last review, so no review is lost.
-fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, tail: &[u8]) -> Vec<u8> {
-    let room = ANSWER_BYTES_MAX.saturating_sub(HEAD_BYTES_MAX + tail.len());
-    let mut reviews = Vec::with_capacity(page.rows.len() * 512);
+fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, tail: &[u8]) -> ResultJson {
+    let mut room = ANSWER_BYTES_MAX.saturating_sub(HEAD_BYTES_MAX + tail.len());
+    let mut reviews: Vec<Cow<'_, ResultJson>> = Vec::with_capacity(page.rows.len());
     let mut matches = b"{".to_vec();
-    let mut returned = 0_usize;
     for row in &page.rows {
-        let reviews_end = reviews.len();
-        let matches_end = matches.len();
-        if returned > 0 {
-            reviews.push(b',');
-            matches.push(b',');
-        }
-        catalog.push_listed(&mut reviews, *row);
+        let review = catalog.listed_review(*row);
+        let mut member = Vec::new();
         if query.include.matches {
-            push_matches(&mut matches, catalog, *row, &query.filter);
+            push_matches(&mut member, catalog, *row, &query.filter);
         }
-        if reviews.len() + matches.len() > room && returned > 0 {
-            reviews.truncate(reviews_end);
-            matches.truncate(matches_end);
+        // With the commas.
+        let bytes = review.len() + member.len() + 2;
+        if bytes > room && !reviews.is_empty() {
             break;
         }
-        returned += 1;
+        room = room.saturating_sub(bytes);
+        if !reviews.is_empty() {
+            matches.push(b',');
+        }
+        matches.extend_from_slice(&member);
+        reviews.push(review);
     }
     matches.push(b'}');
+    let returned = reviews.len();
     // The order by relevance has no next page.
     let next = match returned.checked_sub(1) {
         Some(last) if page.rows.len() > returned && page.ranked.is_none() => {
@@ -403,12 +404,21 @@ fn render(catalog: &Catalog, page: &Page, query: &Query<'_>, tail: &[u8]) -> Vec
     };
     let cursor = next.map(|next| next.render());
     let cursor = cursor.as_ref().map_or(&b""[..], |text| text.as_bytes());
-    let mut json = Vec::with_capacity(reviews.len() + HEAD_BYTES_MAX + tail.len());
-    push_head(&mut json, page.matched, page.ranked, returned, Some(cursor));
-    json.extend_from_slice(&reviews);
-    json.extend_from_slice(tail);
+    let mut head = Vec::with_capacity(HEAD_BYTES_MAX);
+    push_head(&mut head, page.matched, page.ranked, returned, Some(cursor));
+    let mut json = ResultJson::of(&head);
+    for (at, review) in reviews.iter().enumerate() {
+        if at > 0 {
+            json.push(b",");
+        }
+        json.push_part(review);
+    }
     if query.include.matches {
-        add_member(&mut json, "matches", &matches);
+        let mut tail = tail.to_vec();
+        add_member(&mut tail, "matches", &matches);
+        json.push(&tail);
+    } else {
+        json.push(tail);
     }
     json
 }

@@ -12,6 +12,7 @@ use crate::dataset::sample;
 use crate::mcp::Origin;
 use crate::mcp::catalog::Catalog;
 use crate::mcp::request_work::RequestWork;
+use crate::mcp::result::ResultJson;
 use crate::mcp::tests::{
     answer, ask, call, catalog, catalog_of, code, meta, request, server, with,
 };
@@ -183,7 +184,7 @@ fn a_page_that_would_be_too_long_ends_early_and_goes_on_without_gap_or_repetitio
         let page =
             search_reviews(&catalog, &arguments, &mut RequestWork::new()).expect("it is right");
         assert!(page.len() < 50_000);
-        let page: Value = serde_json::from_slice(&page).expect("JSON");
+        let page: Value = serde_json::from_slice(page.json()).expect("JSON");
         let reviews = list(&page["reviews"]);
         assert_eq!(page["returned"], reviews.len());
         seen.extend(reviews.iter().map(|review| text(&review["id"]).to_owned()));
@@ -476,7 +477,7 @@ fn names_that_only_the_business_lists_are_known_and_are_not_parts_of_others() {
         let members = Members::from_iter([(name.to_owned(), json!(value))]);
         let answer = tool(catalog, &members, &mut RequestWork::new())
             .map_err(|issues| issues.to_string())?;
-        Ok::<Value, String>(serde_json::from_slice(&answer).expect("JSON"))
+        Ok::<Value, String>(serde_json::from_slice(answer.json()).expect("JSON"))
     };
     let whole =
         call(&catalog, get_technician, "name", "brandvold").expect("the business lists this name");
@@ -504,7 +505,7 @@ fn names_that_only_the_business_lists_are_known_and_are_not_parts_of_others() {
     );
 }
 
-type Tool = fn(&Catalog, &Members, &mut RequestWork) -> Result<Vec<u8>, Issues>;
+type Tool = fn(&Catalog, &Members, &mut RequestWork) -> Result<ResultJson, Issues>;
 
 /// A tool, its arguments, and the beginning of the refusal.
 const REFUSED: &str = r#"

@@ -1,0 +1,72 @@
+//! The short forms of reviews, which nearly all answers list.
+//!
+//! To parse a review and to write its short form twice takes as long as all other work of a search of ten. So those of the
+//! newest reviews are kept from the first answer that lists them.
+
+use std::borrow::Cow;
+use std::sync::OnceLock;
+
+use crate::mcp::lean::push_lean;
+use crate::mcp::result::ResultJson;
+use crate::model::Row;
+use crate::snapshot::Snapshot;
+
+/// How many short forms are kept at most, those of the newest reviews: some 1.5 kB each. Our choice: nearly every business
+/// has fewer reviews, and in larger ones most answers list the newest.
+const KEPT_MAX: u32 = 4_096;
+
+/// The kept short forms by row; a row that was not listed yet has none.
+#[derive(Debug)]
+pub(super) struct ListedReviews {
+    kept: Box<[OnceLock<ResultJson>]>,
+}
+
+impl ListedReviews {
+    /// Starts with none, for a snapshot of `len` reviews.
+    pub(super) fn new(len: u32) -> ListedReviews {
+        let rows = 0..len.min(KEPT_MAX);
+        ListedReviews {
+            kept: rows.map(|_| OnceLock::new()).collect(),
+        }
+    }
+
+    /// Returns the short form of the review at `row`.
+    pub(super) fn of_row(&self, snapshot: &Snapshot, row: Row) -> Cow<'_, ResultJson> {
+        match self.kept.get(row.0 as usize) {
+            Some(kept) => Cow::Borrowed(kept.get_or_init(|| render(snapshot, row))),
+            None => Cow::Owned(render(snapshot, row)),
+        }
+    }
+}
+
+/// Renders the short form of the review at `row`, with the address of its page.
+fn render(snapshot: &Snapshot, row: Row) -> ResultJson {
+    let review = snapshot.stored_review(row);
+    let mut json = Vec::new();
+    push_lean(&mut json, &review, &snapshot.review_url(review.id));
+    let mut listed = ResultJson::of(&json);
+    listed.shrink_to_fit();
+    listed
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::mcp::tests::catalog;
+
+    #[test]
+    fn the_short_forms_of_older_reviews_are_not_kept() {
+        let snapshot = &catalog().snapshot;
+        let newest = ListedReviews::new(1);
+        let first = newest.of_row(snapshot, Row(0));
+        assert!(matches!(first, Cow::Borrowed(_)));
+        let second = newest.of_row(snapshot, Row(1));
+        assert!(matches!(second, Cow::Owned(_)));
+        let all = ListedReviews::new(snapshot.len());
+        assert_eq!(second.json(), all.of_row(snapshot, Row(1)).json());
+        assert_eq!(
+            ListedReviews::new(KEPT_MAX + 1).kept.len(),
+            KEPT_MAX as usize
+        );
+    }
+}
