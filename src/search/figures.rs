@@ -1,10 +1,14 @@
-//! Figures of the reviews that a filter selects: their stars and days, and how the owner answers them.
+//! Figures of the reviews that a filter selects: their stars and days, and how the owner answers them; and of the reviews
+//! of a time.
 
-use crate::model::Row;
-use crate::search::filter::Filter;
+use crate::model::{Rating, Row};
+use crate::search::filter::{Filter, RatingSet};
 use crate::search::index::Index;
+use crate::search::names::AspectMentions;
+use crate::search::rows::count_common;
 use crate::search::run::{Scratch, each_match};
 use crate::search::work::ROW;
+use crate::wire::date::Date;
 
 /// Stars of a review that an owner should answer.
 const LOW_STARS_MAX: u8 = 2;
@@ -32,6 +36,33 @@ pub struct ReviewFigures {
     pub low_unanswered: u64,
     /// The newest ten of these, the newest first.
     pub newest_low_unanswered: Vec<Row>,
+}
+
+/// The figures of the reviews of a time.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PeriodFigures<'i> {
+    /// How many reviews have each number of stars, from one to five.
+    pub stars: [u64; 5],
+    /// The aspects that at least one review mentions; none until the insights are derived.
+    pub aspects: Vec<AspectMentions<'i>>,
+}
+
+impl<'i> PeriodFigures<'i> {
+    /// Counts the reviews from `since` to `until`, without reading them: in a million reviews about 3 µs for each number of
+    /// stars and each polarity of an aspect.
+    pub fn of(index: &'i Index, since: Date, until: Date) -> PeriodFigures<'i> {
+        let mut figures = PeriodFigures::default();
+        let range = index.rows_between(Some(since), Some(until));
+        for (rating, stars) in (1..=5).filter_map(Rating::new).zip(&mut figures.stars) {
+            let (words, _) = index.ratings.bitmap(RatingSet::only(rating));
+            *stars = count_common(&[words], &range).into();
+        }
+        if let Some(aspects) = &index.aspects {
+            let mentioned = aspects.mentions_in(&range);
+            figures.aspects = mentioned.filter(|aspect| aspect.all > 0).collect();
+        }
+        figures
+    }
 }
 
 impl ReviewFigures {

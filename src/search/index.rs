@@ -1,5 +1,6 @@
 //! The arrays that a search reads, one entry for each review, newest first.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::dataset::names::{NamesBuilder, SpellingKind};
@@ -188,8 +189,15 @@ impl Index {
         self.dates.partition_point(|known| *known >= date) as u32
     }
 
+    /// Returns the rows of the reviews from `since` to `until`; all of them without either.
+    pub(super) fn rows_between(&self, since: Option<Date>, until: Option<Date>) -> Range<u32> {
+        let start = until.map_or(0, |until| self.rows_after(until));
+        let end = since.map_or(self.len(), |since| self.rows_since(since));
+        start..end
+    }
+
     /// Returns how many reviews are later than `date`.
-    pub(super) fn rows_after(&self, date: Date) -> u32 {
+    fn rows_after(&self, date: Date) -> u32 {
         self.dates.partition_point(|known| *known > date) as u32
     }
 

@@ -4,6 +4,7 @@
 //! What a name means is decided by [`Names`], for REST, MCP and pages alike.
 
 use std::collections::HashMap;
+use std::ops::Range;
 
 use crate::dataset::names::{
     Meaning, NameMatch, Names, NamesBuilder, SpellingKind, is_title, words,
@@ -234,6 +235,19 @@ fn parts(name: &str) -> impl Iterator<Item = &str> {
     [name].into_iter().chain(long)
 }
 
+/// How many reviews of a time mention an aspect.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct AspectMentions<'i> {
+    /// The id of the aspect.
+    pub id: &'i str,
+    /// Reviews that mention it, whatever they say.
+    pub all: u32,
+    /// Those that praise it.
+    pub positive: u32,
+    /// Those that complain about it.
+    pub negative: u32,
+}
+
 /// The reviews that mention each aspect of the insights: all, and those of each polarity.
 #[derive(Clone, Debug)]
 pub(super) struct AspectRows {
@@ -315,6 +329,21 @@ impl AspectRows {
     /// Returns the aspects with the reviews that mention them, whatever they say.
     pub(super) fn of_any_polarity(&self) -> &NameRows {
         &self.all
+    }
+
+    /// Returns how many reviews of a range of rows mention each aspect.
+    pub(super) fn mentions_in(
+        &self,
+        range: &Range<u32>,
+    ) -> impl Iterator<Item = AspectMentions<'_>> {
+        let [positive, _, negative] = &self.by_polarity;
+        let aspects = (0..).zip(&self.all.rows).zip(positive).zip(negative);
+        aspects.map(|(((entry, all), positive), negative)| AspectMentions {
+            id: self.all.names.name(entry),
+            all: all.count_in(range),
+            positive: positive.count_in(range),
+            negative: negative.count_in(range),
+        })
     }
 
     /// Returns the rows that mention the folded `aspect`, or any, with `polarity`, or any.

@@ -8,7 +8,7 @@ use crate::search::filter::{Cursor, Filter, Query, RatingSet, Sort, TERMS_MAX, T
 use crate::search::index::Index;
 use crate::search::rows::{
     RowSet, Walk, count_common, has, mask, packed_count, rows_of, rows_of_backwards, unpack,
-    word_of, words_for,
+    words_for,
 };
 use crate::search::scores::Scores;
 use crate::search::terms::{Candidates, Memory, TermLookup};
@@ -299,20 +299,19 @@ fn select<'s>(
     }
     plan.intersect(index, candidates, bits, terms);
     let all = Bitmaps::from_iter([&**bits]);
-    (count_common(&all), Rows::Bitmaps(plan.range, all))
+    (
+        count_common(&all, &plan.range),
+        Rows::Bitmaps(plan.range, all),
+    )
 }
 
 impl<'s> Plan<'s> {
     /// Looks up every part of `filter`; false if one selects nothing. In place, because a plan has 9 kB.
     fn fill(&mut self, index: &'s Index, filter: &Filter<'s>, memory: &mut Memory) -> bool {
-        let start = filter.until.map_or(0, |until| index.rows_after(until));
-        let end = filter
-            .since
-            .map_or(index.len(), |since| index.rows_since(since));
-        if start >= end || filter.ratings == RatingSet::EMPTY {
+        self.range = index.rows_between(filter.since, filter.until);
+        if self.range.is_empty() || filter.ratings == RatingSet::EMPTY {
             return false;
         }
-        self.range = start..end;
         let aspects = index
             .aspects
             .as_ref()
@@ -390,22 +389,11 @@ impl<'s> Plan<'s> {
 
     /// Counts the rows of the range, out of `total`, that are in all bitmaps.
     fn count_bitmaps(&self, total: u32) -> u32 {
-        let Range { start, end } = self.range;
         match self.bitmaps.len() {
-            0 => return end - start,
-            1 if self.range == (0..total) => return self.bitmap_rows,
-            _ => {}
+            0 => self.range.end - self.range.start,
+            1 if self.range == (0..total) => self.bitmap_rows,
+            _ => count_common(&self.bitmaps, &self.range),
         }
-        let first = (start / 64) as usize;
-        let last = (end - 1) as usize / 64;
-        // The first and the last word may have rows out of the range.
-        let edge = |word| word_of(&self.bitmaps, &self.range, word).count_ones();
-        if first == last {
-            return edge(first);
-        }
-        let between = self.bitmaps.iter().map(|words| &words[first + 1..last]);
-        let between: Bitmaps<'_> = between.collect();
-        edge(first) + count_common(&between) + edge(last)
     }
 
     /// Fills `candidates` with all rows of the plan, starting from those of the condition with the fewest; false if

@@ -66,6 +66,18 @@ impl RowSet {
             RowSet::List(rows) => rows.iter().copied().for_each(each),
         }
     }
+
+    /// Counts the rows of `range`, which are not greater than those of the set's bitmap.
+    pub fn count_in(&self, range: &Range<u32>) -> u32 {
+        match self {
+            RowSet::Bitmap(words, _) => count_common(&[words], range),
+            RowSet::List(rows) => {
+                let before = rows.partition_point(|row| *row < range.start);
+                let through = rows.partition_point(|row| *row < range.end);
+                through.saturating_sub(before) as u32
+            }
+        }
+    }
 }
 
 /// Appends ascending, distinct `rows` to `out`: the first row, then the differences, each as a varint of 7-bit groups.
@@ -185,14 +197,28 @@ impl<'r> Walk<'r> {
     }
 }
 
-/// Counts the rows that are in all of `bitmaps`, which are equally long. Carry-save adders combine eight words before
-/// bits are counted, since a build for all x86-64 machines lacks the popcount instruction; lanes use vector registers.
-pub fn count_common(bitmaps: &[&[u64]]) -> u32 {
-    let len = bitmaps.iter().map(|words| words.len()).min().unwrap_or(0);
+/// Counts the rows of `range` that are in all of `bitmaps`, which have a bit for each of them.
+pub fn count_common(bitmaps: &[&[u64]], range: &Range<u32>) -> u32 {
+    if range.is_empty() {
+        return 0;
+    }
+    let first = (range.start / 64) as usize;
+    let last = ((range.end - 1) / 64) as usize;
+    // The first and the last word may have rows out of the range.
+    let edge = |word| word_of(bitmaps, range, word).count_ones();
+    if first == last {
+        return edge(first);
+    }
+    edge(first) + count_words(bitmaps, first + 1..last) + edge(last)
+}
+
+/// Counts the bits of the `words` that are set in all of `bitmaps`. Carry-save adders combine eight words before bits
+/// are counted, since a build for all x86-64 machines lacks the popcount instruction; lanes use vector registers.
+fn count_words(bitmaps: &[&[u64]], words: Range<usize>) -> u32 {
     let [mut ones, mut twos, mut fours, mut block @ ..] = [[0; LANES]; 3 + 8];
     let mut eights = 0;
-    let mut at = 0;
-    while at + 8 * LANES <= len {
+    let mut at = words.start;
+    while at + 8 * LANES <= words.end {
         block.fill([u64::MAX; LANES]);
         for words in bitmaps {
             let words = words[at..at + 8 * LANES].as_chunks::<LANES>().0;
@@ -212,7 +238,7 @@ pub fn count_common(bitmaps: &[&[u64]]) -> u32 {
         at += 8 * LANES;
     }
     let mut rest = 0;
-    for at in at..len {
+    for at in at..words.end {
         let common = bitmaps.iter().fold(u64::MAX, |all, words| all & words[at]);
         rest += common.count_ones();
     }
@@ -247,8 +273,24 @@ mod tests {
             let turned: Vec<u64> = words.iter().map(|word| word.rotate_left(7)).collect();
             let one: u32 = words.iter().map(|word| word.count_ones()).sum();
             let both: u32 = words.iter().zip(&turned).map(|(a, b)| (a & b).count_ones()).sum();
-            prop_assert_eq!(count_common(&[&words]), one);
-            prop_assert_eq!(count_common(&[&words, &turned, &words]), both);
+            let all = 0..words.len() as u32 * 64;
+            prop_assert_eq!(count_common(&[&words], &all), one);
+            prop_assert_eq!(count_common(&[&words, &turned, &words], &all), both);
+        }
+
+        #[test]
+        fn a_list_and_a_bitmap_count_the_same_rows_of_a_range(
+            rows in proptest::collection::btree_set(0..2_000_u32, 1..300),
+            start in 0..2_000_u32,
+            end in 0..2_000_u32,
+        ) {
+            let range = start..end;
+            let expected = rows.iter().filter(|row| range.contains(row)).count() as u32;
+            let list: Vec<u32> = rows.into_iter().collect();
+            let bitmap = RowSet::new(list.clone(), 2_000);
+            prop_assert!(matches!(bitmap, RowSet::Bitmap(..)));
+            prop_assert_eq!(bitmap.count_in(&range), expected);
+            prop_assert_eq!(RowSet::List(list.into()).count_in(&range), expected);
         }
 
         #[test]

@@ -10,14 +10,12 @@ use super::lookup::find;
 use crate::mcp::catalog::{Catalog, SECTIONS, distribution, mean, percent};
 use crate::mcp::request_work::RequestWork;
 use crate::mcp::result::{ResultJson, fit_with, fit_within};
-use crate::model::Rating;
 use crate::model::insights::{Aspect, Evidence, Polarity};
-use crate::search::filter::{Filter, Query, RatingSet, Sort};
+use crate::search::figures::PeriodFigures;
 use crate::search::issue::Issues;
 use crate::search::names::words_of_name;
 use crate::search::query::Parameter;
 use crate::search::resolved::{ResolvedParameter, push_resolved_names};
-use crate::search::run::{Scratch, run};
 use crate::wire::date::Date;
 use crate::wire::sentence::sentences;
 use crate::wire::text::truncate;
@@ -26,7 +24,7 @@ use crate::wire::text::truncate;
 pub(super) fn get_insights(
     catalog: &Catalog,
     members: &Members,
-    work: &mut RequestWork,
+    _work: &mut RequestWork,
 ) -> Result<ResultJson, Issues> {
     let mut arguments = Arguments::new(members, &["sections", "since", "until"]);
     let sections = arguments.words("sections", &SECTIONS);
@@ -42,19 +40,14 @@ pub(super) fn get_insights(
         sections.into_iter().filter_map(named).collect()
     };
     if since.is_some() || until.is_some() {
-        answer["period"] = compare_periods(catalog, since, until, work);
+        answer["period"] = compare_periods(catalog, since, until);
     }
     Ok(ResultJson::of(&fit_within(answer, INSIGHTS_BYTES_MAX)))
 }
 
 /// Compares the reviews from `since` to `until` with those of the same number of days before: without `since` it is 90
 /// days, and without `until` the last day is that of the data.
-fn compare_periods(
-    catalog: &Catalog,
-    since: Option<Date>,
-    until: Option<Date>,
-    work: &mut RequestWork,
-) -> Value {
+fn compare_periods(catalog: &Catalog, since: Option<Date>, until: Option<Date>) -> Value {
     let until = until.unwrap_or(catalog.snapshot.updated_at.date());
     let usual = until.days().saturating_sub(PERIOD_DAYS - 1);
     let since = since.or(Date::from_days(usual)).unwrap_or(Date::MIN);
@@ -66,80 +59,31 @@ fn compare_periods(
     let before = before_since.zip(before_until);
     json!({
         "days": days,
-        "now": period(catalog, since, until, work),
-        "before": before.map(|(since, until)| period(catalog, since, until, work)),
+        "now": period(catalog, since, until),
+        "before": before.map(|(since, until)| period(catalog, since, until)),
     })
 }
 
 /// Returns the figures of the reviews from `since` to `until`: number, ratings, and mentions of each aspect.
-fn period(catalog: &Catalog, since: Date, until: Date, work: &mut RequestWork) -> Value {
-    let mut counter = PeriodCounter {
-        catalog,
-        since,
-        until,
-        scratch: Scratch::default(),
-    };
-    let mut stars = [0; 5];
-    for (rating, stars) in (1..=5).filter_map(Rating::new).zip(&mut stars) {
-        *stars = counter.count(
-            Filter {
-                ratings: RatingSet::only(rating),
-                ..Filter::default()
-            },
-            work,
-        );
-    }
+fn period(catalog: &Catalog, since: Date, until: Date) -> Value {
+    let figures = PeriodFigures::of(&catalog.snapshot.index, since, until);
     let mut aspects = Vec::new();
-    for aspect in catalog.aspects.iter().take(ASPECTS_MAX) {
-        let [mentions, positive, negative] =
-            [None, Some(Polarity::Positive), Some(Polarity::Negative)].map(|polarity| {
-                let filter = Filter {
-                    aspect: aspect.folded.first().map(String::as_str),
-                    polarity,
-                    ..Filter::default()
-                };
-                counter.count(filter, work)
-            });
-        if mentions > 0 {
-            aspects.push(json!({
-                "id": aspect.name,
-                "mention_count": mentions,
-                "positive_count": positive,
-                "negative_count": negative,
-            }));
-        }
+    for aspect in figures.aspects.iter().take(ASPECTS_MAX) {
+        aspects.push(json!({
+            "id": aspect.id,
+            "mention_count": aspect.all,
+            "positive_count": aspect.positive,
+            "negative_count": aspect.negative,
+        }));
     }
     json!({
         "since": since.to_string(),
         "until": until.to_string(),
-        "rating_count": stars.iter().sum::<u64>(),
-        "rating_value": mean(stars),
-        "distribution": distribution(stars),
+        "rating_count": figures.stars.iter().sum::<u64>(),
+        "rating_value": mean(figures.stars),
+        "distribution": distribution(figures.stars),
         "aspects": aspects,
     })
-}
-
-/// Counts the reviews of a time.
-struct PeriodCounter<'c> {
-    catalog: &'c Catalog,
-    since: Date,
-    until: Date,
-    scratch: Scratch,
-}
-
-impl PeriodCounter<'_> {
-    /// Returns how many reviews of the time `filter` selects.
-    fn count(&mut self, filter: Filter<'_>, work: &mut RequestWork) -> u64 {
-        let filter = Filter {
-            since: Some(self.since),
-            until: Some(self.until),
-            ..filter
-        };
-        let query = Query::new(filter, Sort::Newest, 1);
-        let page = run(&self.catalog.snapshot.index, &query, &mut self.scratch);
-        work.total.spend(self.scratch.spent());
-        page.matched.into()
-    }
 }
 
 /// Returns the figures of one aspect, and the newest sentences that mention it.

@@ -386,7 +386,7 @@ fn join_units(arena: &Arena, tuning: Tuning, shared: &BuildState<'_>) -> Tree {
         let mut node = grower.tree.adopt(children.collect());
         let mut bits = vec![0; words_for(arena.rows())];
         grower.tree.mark(Postings::FromLeaves(&node), &mut bits);
-        node.count = count_common(&[&bits]);
+        node.count = count_common(&[&bits], &(0..arena.rows()));
         if node.count >= tuning.bitmap_rows_min {
             node.set = Set::Bitmap(grower.tree.bitmaps.len() as u32);
             grower.tree.bitmaps.push(bits.into());
