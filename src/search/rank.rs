@@ -1,8 +1,8 @@
 //! Ranked search: lists reviews by how well they fit the words, also those that lack some of them.
 //!
 //! The score of a review is the sum of BM25 over the words (`scores.rs`), each in its best sense. A review has a word as
-//! often as it has forms with the same stem in its language, or once if a longer word begins with it, or contains it in
-//! languages that write compounds as one word. A mention of a person, a service or an aspect with the word in its name
+//! often as it has forms with the same stem in its language, or once if a longer word contains it in languages that write
+//! compounds as one word; it counts half if only a longer word begins with it, as "shower" with "show". A mention of a person, a service or an aspect with the word in its name
 //! counts like the word, another word of its subject (`vocabulary.rs`) half as much, and two words side by side like a
 //! third. Words such as "good" count half, and those of complaint or praise prefer few or many stars; a negation only adds to
 //! reviews that fit otherwise. The newest comes first among equals.
@@ -10,18 +10,14 @@
 //! Filters, phrases, excluded words and `query` stay exact. Function words, and words that only ask for reviews, are left
 //! out, unless there are no others.
 
-use std::collections::HashMap;
-use std::sync::LazyLock;
-
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, Sort, Term, Words};
 use crate::search::index::Index;
 use crate::search::run::{Page, Scratch, each_match, run};
 use crate::search::scores::{FACTOR_MAX, LENGTH_AVERAGE, Scores, WEIGHT_MAX};
-use crate::search::vocabulary::subjects_of;
+use crate::search::vocabulary::{is_function_word, languages_of_function_word, subjects_of};
 use crate::search::word_index::{stem_of, words_of};
 use crate::search::work::ROW;
-use crate::wire::text::LANGUAGES;
 
 /// Characters from which a word also stands for longer words that begin with it.
 const PREFIX_CHARS_MIN: usize = 4;
@@ -60,17 +56,6 @@ meilleur meilleure bon bonne bien recommander ";
 const COMPLAINING: &str = " complaint complaints complain complains complained complaining never nobody refuse refused refuses \
 wrong rude rudest unfriendly dishonest scam disappointed disappointing unhappy beschwerde beschwerden beschweren beschwert nie \
 niemals niemand unfreundlich falsch falsche falscher queja quejas nunca nadie plainte plaintes jamais ";
-
-/// The languages of each function word: bit n stands for line n of [`LANGUAGES`].
-static FUNCTION_WORDS: LazyLock<HashMap<&str, u32>> = LazyLock::new(|| {
-    let mut languages: HashMap<&str, u32> = HashMap::new();
-    for (line, words) in LANGUAGES.lines().enumerate() {
-        for word in words.split(' ') {
-            *languages.entry(word).or_default() |= 1 << line;
-        }
-    }
-    languages
-});
 
 /// A word that ranks.
 struct RankingWord<'b> {
@@ -204,9 +189,8 @@ pub(super) fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
     let language = language_of(&terms);
     let mut telling: Vec<Term<'_>> = Vec::new();
     for term in &terms {
-        let is_function = languages_of(term.text) & language != 0;
-        let is_function = is_function && subjects_of(term.text).is_empty();
-        if term.is_quoted || !(is_function || has_word(ASKING, term.text)) {
+        let is_telling = !is_function_word(term.text, language) && !has_word(ASKING, term.text);
+        if term.is_quoted || is_telling {
             telling.push(*term);
         }
     }
@@ -261,23 +245,20 @@ fn factor_of(preference: Preference, rating: Rating) -> u32 {
 
 /// Returns the bit of the language that has most of `terms` among its function words; the first among equals.
 fn language_of(terms: &[Term<'_>]) -> u32 {
-    let mut language = 1;
-    let mut most = 0;
-    for line in 0..LANGUAGES.lines().count() {
-        let bit = 1 << line;
-        let of_language = |term: &&Term<'_>| languages_of(term.text) & bit != 0;
-        let count = terms.iter().filter(of_language).count();
-        if count > most {
-            most = count;
+    let mut counts = [0_u32; u32::BITS as usize];
+    for term in terms {
+        let languages = languages_of_function_word(term.text);
+        for (bit, count) in counts.iter_mut().enumerate() {
+            *count += languages >> bit & 1;
+        }
+    }
+    let mut language = 0;
+    for (bit, count) in counts.iter().enumerate() {
+        if *count > counts[language] {
             language = bit;
         }
     }
-    language
-}
-
-/// Returns the languages that have the folded `word` among their function words, a bit for each.
-fn languages_of(word: &str) -> u32 {
-    FUNCTION_WORDS.get(word).copied().unwrap_or_default()
+    1 << language
 }
 
 fn has_word(list: &str, word: &str) -> bool {
@@ -361,14 +342,12 @@ fn list_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratch
         let list = |row, count| scores.list(row, count);
         index.words.each_row(word.text, list);
     }
-    if !word.is_word || word.text.chars().count() >= PREFIX_CHARS_MIN {
-        let filter = Filter {
-            words: Words::parse(word.text),
-            ..Filter::default()
-        };
-        each_match(index, &filter, scratch, |row| scores.list(row, 1));
-    }
+    let words = Filter {
+        words: Words::parse(word.text),
+        ..Filter::default()
+    };
     if !word.is_word {
+        each_match(index, &words, scratch, |row| scores.list(row, 1));
         return;
     }
     for language in COMPOUND_LANGUAGES {
@@ -384,6 +363,9 @@ fn list_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratch
             };
             each_match(index, &filter, scratch, |row| scores.list(row, 1));
         }
+    }
+    if word.text.chars().count() >= PREFIX_CHARS_MIN {
+        each_match(index, &words, scratch, |row| scores.list_part(row));
     }
 }
 

@@ -75,6 +75,8 @@ pub(super) struct Scores {
 struct CountedRow {
     row: u32,
     count: u32,
+    /// Whether the review has the word only as a part of a longer one.
+    is_part: bool,
 }
 
 /// A review that fits; the best is the least.
@@ -100,11 +102,29 @@ impl Scores {
         self.fitting = 0;
     }
 
-    /// Adds `row` to the current list, which has it `count` times, unless it is there.
+    /// Adds `row` to the current list, which has the word `count` times, unless it is there.
     pub(super) fn list(&mut self, row: u32, count: u32) {
-        if !has(&self.listed, row) {
-            insert(&mut self.listed, row);
-            self.list.push(CountedRow { row, count });
+        self.push(CountedRow {
+            row,
+            count,
+            is_part: false,
+        });
+    }
+
+    /// Adds `row` to the current list, which only has a longer word that begins with the word, unless it is there; it gets
+    /// half of the score.
+    pub(super) fn list_part(&mut self, row: u32) {
+        self.push(CountedRow {
+            row,
+            count: 1,
+            is_part: true,
+        });
+    }
+
+    fn push(&mut self, listed: CountedRow) {
+        if !has(&self.listed, listed.row) {
+            insert(&mut self.listed, listed.row);
+            self.list.push(listed);
         }
     }
 
@@ -122,6 +142,7 @@ impl Scores {
         for listed in self.list.drain(..) {
             let at = listed.row as usize;
             let score = bm25(rarity, listed.count, length(listed.row));
+            let score = if listed.is_part { score / 2 } else { score };
             let added = self.added[at];
             if added == 0 {
                 self.touched.push(listed.row);

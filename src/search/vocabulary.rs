@@ -2,6 +2,8 @@
 //!
 //! A question rarely has the words of the review that answers it. In the order by relevance, a review with another word
 //! of the subject of a word counts as well, but less than one with the word itself. `vocabulary.txt` has the subjects.
+//!
+//! Function words, such as "would", tell nothing; those of some languages are known too.
 
 use std::collections::HashMap;
 use std::sync::LazyLock;
@@ -9,6 +11,7 @@ use std::sync::LazyLock;
 use rust_stemmers::{Algorithm, Stemmer};
 
 use crate::search::fold::fold;
+use crate::wire::text;
 
 /// The languages of a line, in its order.
 const LANGUAGES: [Algorithm; 4] = [
@@ -25,18 +28,30 @@ pub(super) type SubjectNumber = u16;
 struct Vocabulary {
     subjects: usize,
     by_stem: [HashMap<String, Vec<SubjectNumber>>; LANGUAGES.len()],
+    function_words: HashMap<&'static str, FunctionWord>,
+}
+
+/// What is known of a function word.
+#[derive(Clone, Copy, Debug, Default)]
+struct FunctionWord {
+    /// Its languages: bit n stands for line n of [`text::LANGUAGES`].
+    languages: u32,
+    /// Whether it is also a word of a subject, in any language.
+    has_subject: bool,
 }
 
 static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let mut vocabulary = Vocabulary {
         subjects: 0,
         by_stem: Default::default(),
+        function_words: HashMap::new(),
     };
     let lines = include_str!("vocabulary.txt").lines();
     for line in lines.filter(|line| !line.starts_with('#')) {
         let words = line.split_once(':').map_or("", |(_, words)| words);
         vocabulary.add_subject(words);
     }
+    vocabulary.add_function_words();
     vocabulary
 });
 
@@ -57,6 +72,43 @@ impl Vocabulary {
             }
         }
     }
+
+    /// Adds the function words of all languages, once the subjects are known.
+    fn add_function_words(&mut self) {
+        for (line, words) in text::LANGUAGES.lines().enumerate() {
+            for word in words.split(' ') {
+                let has_subject = !self.subjects_of(word).is_empty();
+                let known = self.function_words.entry(word).or_default();
+                known.languages |= 1 << line;
+                known.has_subject = has_subject;
+            }
+        }
+    }
+
+    fn subjects_of(&self, word: &str) -> Vec<SubjectNumber> {
+        let mut all = Vec::new();
+        for (language, by_stem) in LANGUAGES.into_iter().zip(&self.by_stem) {
+            let stem = Stemmer::create(language).stem(word);
+            for subject in by_stem.get(&*stem).into_iter().flatten() {
+                if !all.contains(subject) {
+                    all.push(*subject);
+                }
+            }
+        }
+        all
+    }
+}
+
+/// Returns the languages that have the folded `word` among their function words, a bit for each.
+pub(super) fn languages_of_function_word(word: &str) -> u32 {
+    let known = VOCABULARY.function_words.get(word);
+    known.map_or(0, |word| word.languages)
+}
+
+/// Tells whether the folded `word` tells nothing: it is a function word of the language with this bit, and has no subject.
+pub(super) fn is_function_word(word: &str, language: u32) -> bool {
+    let known = VOCABULARY.function_words.get(word);
+    known.is_some_and(|word| word.languages & language != 0 && !word.has_subject)
 }
 
 /// Returns how many subjects there are.
@@ -73,16 +125,7 @@ pub(super) fn subjects_of_stem(language: Algorithm, stem: &str) -> &'static [Sub
 
 /// Returns the subjects of a folded word of any language, each once.
 pub(super) fn subjects_of(word: &str) -> Vec<SubjectNumber> {
-    let mut all = Vec::new();
-    for language in LANGUAGES {
-        let stem = Stemmer::create(language).stem(word);
-        for subject in subjects_of_stem(language, &stem) {
-            if !all.contains(subject) {
-                all.push(*subject);
-            }
-        }
-    }
-    all
+    VOCABULARY.subjects_of(word)
 }
 
 #[cfg(test)]

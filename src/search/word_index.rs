@@ -39,6 +39,9 @@ const STEMMERS: [(&str, Algorithm); 20] = [
     ("tr", Algorithm::Turkish),
 ];
 
+/// To this character the others of its kind are folded.
+const APOSTROPHE: char = '\'';
+
 /// The stems of all reviews.
 #[derive(Clone, Debug, Default)]
 pub(super) struct WordIndex {
@@ -67,8 +70,17 @@ struct LanguageWords {
 
 /// Returns the words of a folded text: runs of letters, digits and marks, except those of more than 32 bytes.
 pub(super) fn words_of(text: &str) -> impl Iterator<Item = &str> {
-    let words = text.split(|character| !is_of_word(character));
+    let runs = text.split(|character| !is_of_word(character) && character != APOSTROPHE);
+    let words = runs.flat_map(words_of_run);
     words.filter(|word| (1..=WORD_BYTES_MAX).contains(&word.len()))
+}
+
+/// Returns the words of a run of letters and apostrophes, as of "l'avocat". A contraction of "not" is one word, because
+/// "won't" is no form of "won".
+fn words_of_run(run: &str) -> impl Iterator<Item = &str> {
+    let run = run.trim_matches(APOSTROPHE);
+    let is_negation = run.ends_with("n't");
+    run.split(move |character| character == APOSTROPHE && !is_negation)
 }
 
 impl WordIndex {

@@ -86,7 +86,7 @@ impl Searched {
             let weight = if [BAD, GOOD].contains(&&**word) { 2 } else { 4 };
             let positive = self.positive(word, *is_word);
             let word = positive.as_ref().unwrap_or(word);
-            let mut senses = vec![self.sense(self.counts(word, *is_word), weight, true)];
+            let mut senses = vec![self.sense_of_word(word, *is_word, weight)];
             if *is_word {
                 for subject in subjects_of(word) {
                     let counts = self.counts_of_subject(subject);
@@ -164,6 +164,25 @@ impl Searched {
         }
     }
 
+    /// Returns the scores of the word itself: half where only a longer word begins with it.
+    fn sense_of_word(&self, word: &str, is_word: bool, weight: u64) -> Vec<Option<u64>> {
+        let mut counts = self.counts(word, is_word);
+        let mut parts: Vec<usize> = Vec::new();
+        if is_word && word.chars().count() >= 4 {
+            for (row, count) in counts.iter_mut().enumerate() {
+                if *count == 0 && holds_words(&self.folded[row], word) {
+                    *count = 1;
+                    parts.push(row);
+                }
+            }
+        }
+        let mut sense = self.sense(counts, weight, true);
+        for row in parts {
+            sense[row] = sense[row].map(|score| score / 2);
+        }
+        sense
+    }
+
     /// Returns how often each review has the word, or a form of it.
     fn counts(&self, word: &str, is_word: bool) -> Vec<u64> {
         let count = |row| {
@@ -171,12 +190,11 @@ impl Searched {
             if is_word && forms > 0 {
                 return forms;
             }
-            let may_begin = !is_word || word.chars().count() >= 4;
             let tag = self.reviews[row].language.as_deref().unwrap_or_default();
             let german = stem("de", word);
             let in_compound =
                 is_word && tag == "de" && german.len() >= 5 && self.folded[row].contains(&german);
-            let holds = may_begin && holds_words(&self.folded[row], word);
+            let holds = !is_word && holds_words(&self.folded[row], word);
             u64::from(holds || in_compound)
         };
         (0..self.reviews.len()).map(count).collect()
@@ -333,12 +351,13 @@ fn subjects_of(word: &str) -> Vec<&'static [(&'static str, String)]> {
 
 /// Returns the words of a folded text that have at most 32 bytes.
 fn words_of(text: &str) -> Vec<String> {
-    let mut words = vec![String::new()];
-    for character in text.chars() {
-        if is_of_word(character) {
-            words.last_mut().expect("a word").push(character);
+    let mut words = Vec::new();
+    for run in text.split(|character| !is_of_word(character) && character != '\'') {
+        let run = run.trim_matches('\'');
+        if run.ends_with("n't") {
+            words.push(run.to_owned());
         } else {
-            words.push(String::new());
+            words.extend(run.split('\'').map(str::to_owned));
         }
     }
     words.retain(|word| (1..=32).contains(&word.len()));
