@@ -63,8 +63,7 @@ pub(super) fn search_reviews(
             query.sort = Sort::Relevance;
         }
         let index = &catalog.snapshot.index;
-        let mut page = rank::search(index, &query, scratch);
-        work.total.spend(scratch.spent());
+        let mut page = find(catalog, &query, scratch, work);
         if page.matched > 0 {
             let mut tail = tail_of(catalog, &query);
             if query.include.distribution {
@@ -81,15 +80,24 @@ pub(super) fn search_reviews(
         if page.ranked.is_none()
             && let Some(fitting) = by_relevance(&query)
         {
-            page = rank::search(index, &fitting, scratch);
-            work.total.spend(scratch.spent());
+            page = find(catalog, &fitting, scratch, work);
             page.matched = 0;
         }
         let hint = advise(catalog, &query, &hints, page.ranked.unwrap_or(0));
-        let mut tail = tail_of(catalog, &query);
-        add_text(&mut tail, "hint", truncate(&hint, HINT_BYTES_MAX));
-        Ok(render(catalog, &page, &query, &tail))
+        Ok(render_with_hint(catalog, &page, &query, &hint))
     })
+}
+
+/// Runs a search that was asked for, or one in its place.
+fn find(
+    catalog: &Catalog,
+    query: &Query<'_>,
+    scratch: &mut Scratch,
+    work: &mut RequestWork,
+) -> Page {
+    let page = rank::search(&catalog.snapshot.index, query, scratch);
+    work.total.spend(scratch.spent());
+    page
 }
 
 /// Returns the reviews with the name of an unknown person as words, if there are any: the business may list no people.
@@ -105,8 +113,7 @@ fn search_name_as_word(
     let Some(Err(wrong)) = index.resolve(parameter, name, &mut work.hints) else {
         return None;
     };
-    let words = query.filter.words.map_or("", |words| words.as_str());
-    let words = format!("{words} \"{}\"", name.replace('"', " "));
+    let words = words_and(query, &format!("\"{}\"", name.replace('"', " ")));
     let filter = Filter {
         technician: None,
         words: Some(Words::parse(&words)?),
@@ -116,8 +123,7 @@ fn search_name_as_word(
     if !wrong.is_unknown || check_names(catalog, &found, work).is_err() {
         return None;
     }
-    let page = rank::search(index, &found, scratch);
-    work.total.spend(scratch.spent());
+    let page = find(catalog, &found, scratch, work);
     if page.matched == 0 {
         return None;
     }
@@ -130,9 +136,7 @@ fn search_name_as_word(
         "{listed}; the listed reviews have the name as a word, {} in total.",
         page.matched
     );
-    let mut tail = tail_of(catalog, &found);
-    add_text(&mut tail, "hint", &hint);
-    Some(render(catalog, &page, &found, &tail))
+    Some(render_with_hint(catalog, &page, &found, &hint))
 }
 
 /// Returns the reviews with words of the name of a listed person or service that no review is counted for: reviews may say
@@ -160,18 +164,16 @@ fn search_words_of_name(
     if run(index, &Query::new(counted, Sort::Newest, 1), scratch).matched > 0 {
         return None;
     }
-    let given = query.filter.words.map_or("", |words| words.as_str());
-    let words = format!("{given} {}", words_of_name(resolved.name));
+    let words = words_and(query, &words_of_name(resolved.name));
     let filter = Filter {
         technician: None,
         service: None,
-        words: Words::parse(words.trim()).filter(can_rank),
+        words: Words::parse(&words).filter(can_rank),
         ..query.filter
     };
     filter.words?;
-    let found = Query::new(filter, Sort::Relevance, query.limit);
-    let mut page = rank::search(index, &found, scratch);
-    work.total.spend(scratch.spent());
+    let fitting = Query::new(filter, Sort::Relevance, query.limit);
+    let mut page = find(catalog, &fitting, scratch, work);
     if page.rows.is_empty() {
         return None;
     }
@@ -181,9 +183,15 @@ fn search_words_of_name(
         parameter.name(),
         resolved.name
     );
-    let mut tail = tail_of(catalog, query);
-    add_text(&mut tail, "hint", &hint);
-    Some(render(catalog, &page, &found, &tail))
+    Some(render_with_hint(catalog, &page, query, &hint))
+}
+
+/// Returns the words of `query` and `more`.
+fn words_and(query: &Query<'_>, more: &str) -> String {
+    match query.filter.words {
+        Some(words) => format!("{} {more}", words.as_str()),
+        None => more.to_owned(),
+    }
 }
 
 /// Returns the same search by relevance: of its words, or of those of `query`.
@@ -318,7 +326,6 @@ pub(super) fn search(
         arguments.push_issue("query", Code::TooMany, message, given);
     }
     arguments.finish()?;
-    let index = &catalog.snapshot.index;
     let filter = Filter {
         words,
         ..Filter::default()
@@ -331,8 +338,7 @@ pub(super) fn search(
     };
     let query = Query::new(filter, sort, RESULTS_MAX);
     MEMORY.with_borrow_mut(|(_, scratch)| {
-        let page = rank::search(index, &query, scratch);
-        work.total.spend(scratch.spent());
+        let page = find(catalog, &query, scratch, work);
         let note = if page.matched == 0 {
             " (not all words)"
         } else {
@@ -365,6 +371,13 @@ fn tail_of(catalog: &Catalog, query: &Query<'_>) -> Vec<u8> {
     let names = resolved_names(&catalog.snapshot.index, &query.filter);
     add_resolved_names(&mut tail, &names);
     tail
+}
+
+/// Renders a page of abridged reviews with a hint about the search.
+fn render_with_hint(catalog: &Catalog, page: &Page, query: &Query<'_>, hint: &str) -> ResultJson {
+    let mut tail = tail_of(catalog, query);
+    add_text(&mut tail, "hint", truncate(hint, HINT_BYTES_MAX));
+    render(catalog, page, query, &tail)
 }
 
 /// Renders a page of abridged reviews, and where the words are in them if `include` asks for it.
