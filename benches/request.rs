@@ -151,21 +151,42 @@ fn plans(tag: &str) -> Vec<Plan<'_>> {
     ]
 }
 
-/// Calls of the tools: the name, the parameters, and the range of the response's length.
-const CALLS: [(&str, &str, std::ops::Range<usize>); 3] = [
+/// Messages to `/mcp`: the name, the members after the id, and the range of the response's length.
+const MESSAGES: [(&str, &str, std::ops::Range<usize>); 8] = [
+    ("mcp-ping", r#""method":"ping""#, 20..100),
     (
         "mcp-search-filter",
-        r#""name":"search_reviews","arguments":{"min_rating":4,"limit":20}"#,
+        r#""method":"tools/call","params":{"name":"search_reviews","arguments":{"min_rating":4,"limit":20}}"#,
         10_000..100_000,
     ),
     (
         "mcp-search-text",
-        r#""name":"search_reviews","arguments":{"query":"probate","limit":20}"#,
+        r#""method":"tools/call","params":{"name":"search_reviews","arguments":{"query":"probate","limit":20}}"#,
         10_000..100_000,
     ),
     (
+        "mcp-search-question",
+        r#""method":"tools/call","params":{"name":"search_reviews","arguments":{"words":"did anyone complain that the lawyer never called back","limit":10}}"#,
+        5_000..100_000,
+    ),
+    (
+        "mcp-search-titles",
+        r#""method":"tools/call","params":{"name":"search","arguments":{"query":"best lawyer for a divorce"}}"#,
+        1_000..100_000,
+    ),
+    (
+        "mcp-insights-year",
+        r#""method":"tools/call","params":{"name":"get_insights","arguments":{"since":"2025-01-01","until":"2025-12-31"}}"#,
+        5_000..100_000,
+    ),
+    (
+        "mcp-aspect",
+        r#""method":"tools/call","params":{"name":"get_aspect_sentiment","arguments":{"aspect":"fees"}}"#,
+        5_000..100_000,
+    ),
+    (
         "mcp-review",
-        r#""name":"get_review","arguments":{"id":"R00000500"}"#,
+        r#""method":"tools/call","params":{"name":"get_review","arguments":{"id":"R00000500"}}"#,
         200..10_000,
     ),
 ];
@@ -199,9 +220,8 @@ fn cases<'a>(
         };
         cases.push((name, Box::new(once)));
     }
-    for (name, params, length) in CALLS {
-        let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"#;
-        let message = format!("{call}{params}}}}}");
+    for (name, members, length) in MESSAGES {
+        let message = format!(r#"{{"jsonrpc":"2.0","id":1,{members}}}"#);
         let head = Head {
             host: SingleField::One(b"reviews.example"),
             content_type: SingleField::One(b"application/json"),
