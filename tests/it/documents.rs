@@ -21,6 +21,35 @@ fn head_has_the_fields_of_get_and_no_body() {
 }
 
 #[test]
+fn no_answer_sets_a_cookie() {
+    let mut targets = targets();
+    targets.extend(
+        [
+            "/?lang=de",
+            "/?rating=9",
+            "/api/reviews/nothing",
+            "/nothing",
+        ]
+        .map(str::to_owned),
+    );
+    for target in targets {
+        let reply = service().get_with(&target, &[("Cookie", "id=1"), ("Accept", "text/html")]);
+        assert_eq!(reply.field("set-cookie"), None, "{target}");
+    }
+    let ping = r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#;
+    assert_eq!(service().post_mcp(&[], ping).field("set-cookie"), None);
+}
+
+#[test]
+fn every_read_is_allowed_to_pages_of_any_origin() {
+    for target in targets() {
+        let reply = service().get_with(&target, &[("Origin", "https://shop.example")]);
+        let allowed = reply.field("access-control-allow-origin");
+        assert_eq!(allowed, Some("*"), "{target}");
+    }
+}
+
+#[test]
 fn escapes_and_unknown_parameters_change_nothing() {
     let since = "/api/reviews/since/2024%2D01%2d01";
     let search = "/%61pi/reviews/%73earch?rating=5";

@@ -5,7 +5,8 @@
 
 use serde_json::{Value, json};
 
-use crate::support::{Response, service};
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::{Response, Server, service, wait_until};
 
 fn search(query: &str) -> Response {
     service().get(&format!("/api/reviews/search?{query}"))
@@ -106,6 +107,36 @@ fn links_keep_order_and_filters_from_page_to_page_in_any_spelling() {
         assert!(found.len() > 3, "{query}");
         assert_eq!(json!(found), expected["reviews"], "{query}");
     }
+}
+
+#[test]
+fn pages_go_on_where_they_ended_when_reviews_are_added() {
+    let data = DataDir::with_reviews(60, "2026-03-01T10:00:00Z");
+    let server = Server::start_on(data.path());
+    let get = |query: &str| server.get(&format!("/api/reviews/search?{query}")).json();
+    let orders = ["newest", "oldest", "highest", "lowest"];
+    let before = orders.map(|order| {
+        let expected = ids(&get(&format!("limit=100&sort={order}")));
+        let first = get(&format!("limit=20&sort={order}"));
+        (order, expected, ids(&first), text(&first, "next_cursor"))
+    });
+    // Newer reviews with each number of stars, so there are some before and after the end of the first pages.
+    data.write("reviews.json", &reviews_json(70, "2026-03-02T10:00:00Z"));
+    wait_until("the added reviews are served", || {
+        get("limit=1")["matched"] == 70
+    });
+    for (order, expected, mut found, cursor) in before {
+        let next = get(&format!("limit=100&sort={order}&cursor={cursor}"));
+        found.extend(ids(&next));
+        found.retain(|id| id.as_str() < "r00060");
+        assert_eq!(found, expected, "{order}");
+    }
+}
+
+/// The ids of the reviews of a response, in their order.
+fn ids(response: &Value) -> Vec<String> {
+    let reviews = response["reviews"].as_array().expect("reviews");
+    reviews.iter().map(|review| text(review, "id")).collect()
 }
 
 #[test]
