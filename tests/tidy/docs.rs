@@ -1,4 +1,5 @@
-//! Checks the documentation: links resolve, README stays short, and each page names its audience.
+//! Checks the documentation: links resolve, README stays short, each page names its audience, and the checks of
+//! docs/promises.md exist.
 
 use std::collections::BTreeSet;
 use std::fs;
@@ -69,6 +70,100 @@ fn every_block_of_commands_says_where_it_runs() {
             );
         }
     }
+}
+
+/// The folder or file of the tests of each program that docs/promises.md names.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("it", "tests/it"),
+    ("tidy", "tests/tidy"),
+    ("allocations", "tests/allocations"),
+    ("exports", "crates/reviews-import/tests/exports"),
+    ("lib", "src"),
+    ("reviewd-data", "crates/reviewd-data/src"),
+    ("reviewd-oracle", "tests/oracle/src"),
+    ("reviews-import", "crates/reviews-import/src"),
+    ("websub-hub", "crates/websub-hub/src"),
+];
+
+#[test]
+fn every_promise_has_a_check_that_exists_or_says_that_it_has_none() {
+    let page = read("docs/promises.md");
+    let (_, tables) = page.split_once("\n## ").expect("a group of promises");
+    let rows = tables.lines().filter(|line| line.starts_with("| "));
+    let rows: Vec<&str> = rows
+        .filter(|line| *line != "| promise | where | check |")
+        .collect();
+    assert!(rows.len() > 90, "{} promises", rows.len());
+    let mut faults = Vec::new();
+    for row in rows {
+        let cells: Vec<&str> = row.split(" | ").collect();
+        let [_, _, check] = cells[..] else {
+            faults.push(format!("three columns, not {row}"));
+            continue;
+        };
+        let names: Vec<&str> = check.split('`').skip(1).step_by(2).collect();
+        if names.is_empty() && !check.contains("**Not held by a check**") {
+            faults.push(format!("no check: {row}"));
+        }
+        let missing = names.iter().filter(|name| !is_check(name));
+        faults.extend(missing.map(|name| format!("there is no {name}")));
+    }
+    assert!(faults.is_empty(), "docs/promises.md: {faults:#?}");
+}
+
+#[test]
+fn a_check_is_a_step_or_a_test_by_its_path() {
+    assert!(is_check(".ci/steps/60-feeds.sh"));
+    assert!(is_check(
+        "tidy docs::a_check_is_a_step_or_a_test_by_its_path"
+    ));
+    assert!(is_check(
+        "lib mcp::clean::tests::a_clean_text_is_not_copied"
+    ));
+    for name in [
+        ".ci/steps/60-nothing.sh",
+        "tidy docs::nothing",
+        "tidy docs::is_check",
+        "nothing docs::a_check_is_a_step_or_a_test_by_its_path",
+        "tidy names::a_check_is_a_step_or_a_test_by_its_path",
+    ] {
+        assert!(!is_check(name), "{name}");
+    }
+}
+
+/// Tells whether `name` is a file of `.ci`, or a test as docs/promises.md names it: `PROGRAM MODULE::…::FUNCTION`.
+fn is_check(name: &str) -> bool {
+    if name.starts_with(".ci/") {
+        return root().join(name).is_file();
+    }
+    let Some((program, path)) = name.split_once(' ') else {
+        return false;
+    };
+    let Some((_, folder)) = PROGRAMS.iter().find(|(known, _)| *known == program) else {
+        return false;
+    };
+    let (modules, function) = path.rsplit_once("::").unwrap_or(("", path));
+    // A module `tests` is a file of its own, or within the file of its parent.
+    let parent = modules.strip_suffix("::tests").unwrap_or(modules);
+    for module in [modules, parent] {
+        let place = root().join(folder).join(module.replace("::", "/"));
+        for file in [place.with_extension("rs"), place.join("mod.rs")] {
+            if file.is_file() && has_test(&source::read(&file), function) {
+                return true;
+            }
+        }
+    }
+    false
+}
+
+/// Tells whether the text of a file has a test of this name.
+fn has_test(text: &str, function: &str) -> bool {
+    let before = text
+        .split_once(&format!("fn {function}("))
+        .map(|(before, _)| before);
+    // The attributes of a function follow the empty line before it.
+    let attributes = before.and_then(|before| before.rsplit("\n\n").next());
+    attributes.is_some_and(|attributes| attributes.contains("#[test]"))
 }
 
 fn root() -> PathBuf {
