@@ -31,9 +31,9 @@ golden:
 bench *filter:
     cargo bench -- {{filter}}
 
-# Draws the plots of README and docs from docs/benchmarks/data
-plots:
-    benches/plot.py
+# Measures what README and docs state, and writes it there: all, or `just figures requests`
+figures *names:
+    benches/figures.py measure {{names}}
 
 # One fuzz target, such as `just fuzz query`; needs cargo-fuzz
 fuzz target seconds="60":

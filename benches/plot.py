@@ -1,19 +1,14 @@
-#!/usr/bin/env python3
-"""Draws the plots of README and docs as SVG, light and dark, from the files in docs/benchmarks/data.
-
-    benches/plot.py            writes docs/benchmarks/NAME-light.svg and NAME-dark.svg for each data/NAME.csv
-    benches/plot.py --check    fails if one of them is not what its data would give
+"""Draws the plots of README and docs as SVG, light and dark, from the files in docs/benchmarks/data, for figures.py.
 
 A data file has the columns group, series, run and value, one row for each run. A bar is as long as the median of its
 runs; with several runs a line reaches from the least to the most. Lines that begin with `# key: value` give title,
-note, source, unit, and `scale: log`. Needs nothing but Python.
+note, unit, where the figures come from, and `scale: log`. Needs nothing but Python.
 """
 
 import csv
 import math
 import pathlib
 import statistics
-import sys
 from xml.sax.saxutils import escape
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -53,6 +48,11 @@ def figure(value):
     if value >= 100:
         return f"{value:,.0f}"
     return f"{value:.3g}" if value >= 10 else f"{value:.2f}"
+
+
+def source(head):
+    """Returns where the figures come from, in one line."""
+    return ", ".join(head[key] for key in ("commit", "date", "machine", "command") if key in head)
 
 
 def scale(head, values):
@@ -119,7 +119,7 @@ def draw(head, groups, theme):
         parts.append(f'<rect x="{x}" y="{legend - 10}" width="12" height="12" rx="2" fill="{colour}"/>')
         text(x + 18, legend, name, size=12)
         x += 34 + 7 * len(name)
-    text(0, legend + 24, head["source"], size=11, fill="soft")
+    text(0, legend + 24, source(head), size=11, fill="soft")
     height = legend + 34
     return (
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height:.0f}" width="{WIDTH}" height="{height:.0f}" '
@@ -127,20 +127,10 @@ def draw(head, groups, theme):
     )
 
 
-def main():
-    stale = []
+def drawings():
+    """Yields the path and the content of every plot, for the data files that say `# plot: yes`."""
     for path in sorted((OUT / "data").glob("*.csv")):
         head, groups = read(path)
-        for theme in THEMES:
-            out = OUT / f"{path.stem}-{theme}.svg"
-            drawn = draw(head, groups, theme)
-            if sys.argv[1:] != ["--check"]:
-                out.write_text(drawn, encoding="utf-8")
-            elif not out.is_file() or out.read_text(encoding="utf-8") != drawn:
-                stale.append(out.relative_to(ROOT))
-    if stale:
-        sys.exit(f"not what the data would give, run benches/plot.py: {', '.join(map(str, stale))}")
-
-
-if __name__ == "__main__":
-    main()
+        if head.get("plot") == "yes":
+            for theme in THEMES:
+                yield OUT / f"{path.stem}-{theme}.svg", draw(head, groups, theme)

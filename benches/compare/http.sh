@@ -16,7 +16,7 @@
 #
 #   ROUNDS=5 SECONDS_EACH=1              rounds of each server and request, and their length
 #   ONLY=""                              only the requests whose name contains it, such as "large document"
-#   CSV=""                               a file to which each round is appended, for docs/benchmarks/data/requests.csv
+#   CSV=""                               a file to which each round is appended, for benches/figures.py
 #   REVIEWS=100000                       reviews of the service that answers the searches
 #   REVIEWD=target/dist/reviewd          a built reviewd; without it, reviewd is built here
 #   FLAGS="--flag value"                 more flags for reviewd

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Latency of searches over HTTP at a fixed rate: at rest, while a changed dataset is read, while its insights are derived.
 
-    benches/compare/http_latency.py DATA [PROGRAM [ROUNDS [CLIENTS]]] > docs/benchmarks/data/latency.csv
+    benches/compare/http_latency.py DATA [PROGRAM [ROUNDS [CLIENTS]]]
 
 DATA holds a reviews.json of more than a megabyte of text; a copy of it gets one review more in each round. Each client is
 a process that sends a random search every 10 ms on a connection of its own; a time is that from the first byte sent to
-the last one read. The output is the data of the plot. Only the standard library is needed.
+the last one read. The output is lines of group, series, run and value, for benches/figures.py. Only the standard library is needed.
 """
 import json
 import multiprocessing
@@ -26,12 +26,6 @@ PAUSE, REST = 0.01, 20
 # Requests on one connection, fewer than the service allows.
 REQUESTS_MAX = 4000
 PERCENTILES = {"p50": 0.5, "p99": 0.99, "p99.9": 0.999}
-HEAD = """# title: Latency of searches by two clients, one every 10 ms each
-# note: bars: median of the rounds, lines: least and most; logarithmic
-# source: {program}, {reviews:,} reviews, benches/compare/http_latency.py
-# unit: milliseconds
-# scale: log
-group,series,run,value"""
 
 
 class Client:
@@ -142,7 +136,6 @@ def measure(service, program, rounds, clients):
         "a reload": service.reload,
         "insights derived": lambda: service.wait_for("the insights are served"),
     }
-    print(HEAD.format(program=os.path.basename(program), reviews=service.reviews))
     for number in range(1, rounds + 1):
         service.change()
         # Time for the compression after the previous round.

@@ -11,7 +11,7 @@
 # All engines hold the same folded texts in memory and answer the same searches of every class in one process, on
 # one thread. Before the table is printed, their exact numbers and newest 20 rows are compared; one that differs
 # fails the run. REVIEWD_BENCH_MEMORY is the limit of the index in bytes per review; CSV is a file to which the
-# figures are appended, for docs/benchmarks/data/search.csv. On a shared machine read the ratios.
+# figures are appended, for benches/figures.py. On a shared machine read the ratios.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/../.."
 

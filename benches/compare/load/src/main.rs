@@ -275,7 +275,7 @@ fn median(rounds: &[Round], figure: impl Fn(&Round) -> f64) -> f64 {
     figures.get(figures.len() / 2).copied().unwrap_or(f64::NAN)
 }
 
-/// Appends a server's rounds to the file that `CSV` names, as `benches/plot.py` reads them: requests per second of CPU.
+/// Appends a server's rounds to the file that `CSV` names, as `benches/figures.py` reads them: requests per second of CPU.
 fn record(name: &str, server: &Server) -> Result<()> {
     let Ok(path) = std::env::var("CSV") else {
         return Ok(());

@@ -205,7 +205,7 @@ fn agrees(outcome: &Outcome, scan: &Outcome, drawn: &[Search]) -> bool {
 }
 
 /// Prints the table of the documentation: for each row a percentile of the searches in a range, then build time and
-/// memory. `CSV` in the environment names a file to which the figures are appended, as `benches/plot.py` reads them.
+/// memory. `CSV` in the environment names a file to which the figures are appended, as `benches/figures.py` reads them.
 fn print(size: usize, outcomes: &[Outcome; 4], rows: &[(String, Range<usize>, usize)]) {
     let mut csv = String::new();
     println!(
