@@ -19,6 +19,7 @@ use std::sync::Arc;
 use std::thread;
 
 use bytes::Bytes;
+use sha2::{Digest, Sha256};
 
 use crate::dataset::publish;
 use crate::insights;
@@ -89,6 +90,8 @@ pub struct Snapshot {
     /// The last change of each review, by row.
     modified: Arc<[Date]>,
     offsets: Arc<[u64]>,
+    /// The part of each review's SHA-256 that its entity-tag has, by row: hashing at a request would cost more than the rest.
+    review_digests: Arc<[[u8; 16]]>,
     since: Arc<SinceTable>,
     changes: Arc<ChangeTable>,
     /// The search index.
@@ -112,6 +115,7 @@ struct Documents {
     feed_xml: Arc<Resource>,
     /// Where each review begins in the first of them, and one more.
     offsets: Vec<u64>,
+    review_digests: Vec<[u8; 16]>,
     since: SinceTable,
 }
 
@@ -126,14 +130,27 @@ impl Documents {
             || resource(dataset, json.clone(), "application/json"),
             || SinceTable::build(&dataset.reviews, &json, &offsets, &dataset.removed),
         );
+        let ends = offsets.iter().skip(1).map(|next| *next as usize - 1);
+        let bounds = offsets.iter().map(|start| *start as usize).zip(ends);
+        let review_digests = bounds
+            .map(|(start, end)| half_digest(&json[start..end]))
+            .collect();
         Documents {
             reviews,
             feed_json: resource(dataset, published.feed_json.into(), "application/json"),
             feed_xml: resource(dataset, published.feed_xml.into(), "application/atom+xml"),
             offsets,
+            review_digests,
             since,
         }
     }
+}
+
+/// Returns the first 128 bits of the SHA-256 of `json`.
+fn half_digest(json: &[u8]) -> [u8; 16] {
+    let digest: [u8; 32] = Sha256::digest(json).into();
+    let (halves, _) = digest.as_chunks();
+    halves[0]
 }
 
 /// Returns a document with the date of `dataset`.
@@ -209,6 +226,7 @@ impl Snapshot {
             version: hex(&digest[..4]),
             modified: dataset.reviews.iter().map(Review::modified).collect(),
             offsets: documents.offsets.into(),
+            review_digests: documents.review_digests.into(),
             since: Arc::new(documents.since),
             changes: Arc::new(ChangeTable::build(dataset)),
             index,
@@ -376,7 +394,7 @@ impl Snapshot {
     /// Returns the entity-tag of the review in `row`, which changes only when that review does.
     #[must_use]
     pub fn review_tag(&self, row: Row) -> EntityTag {
-        EntityTag::of(&[self.review(row)])
+        EntityTag::from_half_digest(&self.review_digests[row.0 as usize])
     }
 
     /// Returns slices of the stored array that contain `rows`, in their order. Adjacent rows are one slice, including
