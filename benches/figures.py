@@ -9,7 +9,7 @@
                                             older than the code that they are about, and with --release fails for these
 
 A figure belongs to a commit, so `measure` refuses changed files. Measure on a machine that does nothing else: the load
-at the beginning is stored beside the figures. Reviews are generated, so everyone can repeat everything.
+at the beginning is stored beside the figures. Reviews are generated, so anyone can repeat everything.
 
 A data file has lines `# key: value`, then the columns group, series, run and value. In the docs its medians are the
 table between `<!-- figures: NAME -->` and `<!-- end of figures -->`, a row for each group and a column for each series.

@@ -4,7 +4,6 @@ use std::borrow::Cow;
 use std::fmt;
 
 use serde::{Serialize, Serializer};
-use serde_json::json;
 
 use crate::wire::text::cut;
 
@@ -95,7 +94,9 @@ pub struct Issues(Vec<Issue>);
 impl Issues {
     /// Adds an issue, if there are fewer than 100; allocates, so that only rejected requests pay for it.
     pub fn push(&mut self, issue: Issue) {
-        self.0.extend((self.0.len() < ISSUES_MAX).then_some(issue));
+        if self.0.len() < ISSUES_MAX {
+            self.0.push(issue);
+        }
     }
 
     /// Returns the issues in the order of the input.
@@ -110,10 +111,21 @@ impl Issues {
 
     /// Renders the body of the 400: `error`, `message` and `issues`.
     pub fn render(&self) -> Vec<u8> {
-        let message = self.to_string();
-        let body = json!({"error": "validation_error", "message": message, "issues": self.0});
-        body.to_string().into_bytes()
+        let body = IssuesBody {
+            error: "validation_error",
+            message: self.to_string(),
+            issues: &self.0,
+        };
+        serde_json::to_vec(&body).expect("texts and lists of texts are JSON")
     }
+}
+
+/// The body of the 400.
+#[derive(Serialize)]
+struct IssuesBody<'i> {
+    error: &'static str,
+    message: String,
+    issues: &'i [Issue],
 }
 
 impl From<Issue> for Issues {
