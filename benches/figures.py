@@ -216,7 +216,7 @@ def build(is_small):
     return {"build": rows}
 
 
-HTTP = ["src/http", "src/server", "src/wire", "crates/wire", "benches/compare/http-peers", "benches/compare/http.sh"]
+HTTP = ["src/http", "src/server", "crates/reviewd-wire/src", "benches/compare/http-peers", "benches/compare/http.sh"]
 SEARCH = ["src/search", "crates/substring-index", "benches/compare/search-peers", "benches/compare/search.sh"]
 START = ["src/server", "src/search", "src/snapshot", "src/insights", "src/pages", "crates/substring-index", "crates/reviewd-data"]
 MEASUREMENTS = {
