@@ -86,7 +86,7 @@ pub(super) struct ImportArgs {
     /// As --verified, and also for reviews that were imported before, even if `verified` was set to false by hand
     #[arg(long)]
     verify_existing: bool,
-    /// Publish reviews that are not verified as those of their platform, which published them with an account; pages and data say that they are not matched with a customer
+    /// Publish reviews that are not verified as those of their platform, which published them with an account; pages say that they are not verified
     #[arg(long, conflicts_with_all = ["verified", "verify_existing"])]
     from_platform: bool,
     /// Fetch the pictures of reviews and authors into the folder, so that pages show them without the platform
@@ -451,7 +451,7 @@ fn render(report: &Report, into: &Path) -> String {
     let new = report.newly_verified_count;
     let hidden = report.hidden_count;
     lines.push(format!(
-        "{published} of {all} are verified and so published; {new} newly verified, {hidden} hidden at their source"
+        "{published} of {all} are published; {new} newly verified, {hidden} hidden at their source"
     ));
     if all - published > hidden {
         let hint = "--verified marks new reviews as verified, --verify-existing also the others";

@@ -76,7 +76,7 @@ struct AddSourceArgs {
 enum VerificationWord {
     /// The business has matched the authors with customers
     Business,
-    /// The platform published them with an account; pages and data say that they are not matched with a customer
+    /// The platform published them with an account; pages say that they are not verified
     Account,
 }
 

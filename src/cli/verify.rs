@@ -25,7 +25,7 @@ pub(super) struct VerifyArgs {
     /// Method of that verifier, such as purchase or invitation
     #[arg(long, value_name = "METHOD", requires = "by", value_parser = parse_name)]
     method: Option<String>,
-    /// Not verified, but published by their platform with an account; pages and data say that they are not matched with a customer
+    /// Not verified, but published by their platform with an account; pages say that they are not verified
     #[arg(long, conflicts_with_all = ["by", "withdraw"])]
     account: bool,
     /// Not verified, and so not published
