@@ -51,8 +51,11 @@ impl<'a> Authority<'a> {
     #[must_use]
     pub fn parse(value: &'a [u8]) -> Option<Authority<'a>> {
         let authority = Authority::split(value)?;
-        let is_valid = authority.is_host() && authority.is_port();
-        is_valid.then_some(authority)
+        if authority.is_host() && authority.is_port() {
+            Some(authority)
+        } else {
+            None
+        }
     }
 
     /// Parses the authority of an absolute URL such as `https://reviews.example:8443/x`.
@@ -84,9 +87,10 @@ impl<'a> Authority<'a> {
     pub fn port_number(&self) -> Option<u16> {
         let digits = self.port?;
         // `parse` accepts a sign.
-        let is_number = digits.bytes().all(|byte| byte.is_ascii_digit());
-        let number = digits.parse().ok().filter(|number| *number > 0);
-        number.filter(|_| is_number)
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        digits.parse().ok().filter(|number| *number > 0)
     }
 
     fn is_host(&self) -> bool {
@@ -119,10 +123,16 @@ pub fn is_dns_name(text: &str) -> bool {
     if name.len() > DNS_NAME_BYTES_MAX {
         return false;
     }
-    name.split('.').all(|label| {
-        let is_permitted = |byte: u8| byte.is_ascii_alphanumeric() || b"-_".contains(&byte);
-        (1..=DNS_LABEL_BYTES_MAX).contains(&label.len()) && label.bytes().all(is_permitted)
-    })
+    name.split('.').all(is_dns_label)
+}
+
+fn is_dns_label(label: &str) -> bool {
+    if label.is_empty() || label.len() > DNS_LABEL_BYTES_MAX {
+        return false;
+    }
+    label
+        .bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || b"-_".contains(&byte))
 }
 
 fn is_name_byte(byte: u8) -> bool {

@@ -14,6 +14,9 @@
 
 use super::date::{Timestamp, parse_http_date};
 
+/// Bytes allowed between members: commas and white space, as empty members are allowed (§5.6.1.2).
+const SEPARATORS: &[u8] = b" \t,";
+
 /// The validators of a resource's current content.
 #[derive(Clone, Copy, Debug)]
 pub struct Validators<'a> {
@@ -32,9 +35,10 @@ pub fn holds<'a>(
     if_match: impl IntoIterator<Item = &'a [u8]>,
     if_unmodified_since: impl IntoIterator<Item = &'a [u8]>,
 ) -> bool {
-    let matches = match_tags(validators.etag, if_match, false);
-    let matches = matches.or_else(|| is_unmodified(validators, if_unmodified_since));
-    matches.unwrap_or(true)
+    match match_tags(validators.etag, if_match, false) {
+        Some(is_match) => is_match,
+        None => is_unmodified(validators, if_unmodified_since).unwrap_or(true),
+    }
 }
 
 /// Decides whether the client's copy is current, without allocating; linear in the length of the fields.
@@ -48,9 +52,10 @@ pub fn is_not_modified<'a>(
     if_none_match: impl IntoIterator<Item = &'a [u8]>,
     if_modified_since: impl IntoIterator<Item = &'a [u8]>,
 ) -> bool {
-    let matches = match_tags(validators.etag, if_none_match, true);
-    let matches = matches.or_else(|| is_unmodified(validators, if_modified_since));
-    matches.unwrap_or(false)
+    match match_tags(validators.etag, if_none_match, true) {
+        Some(is_match) => is_match,
+        None => is_unmodified(validators, if_modified_since).unwrap_or(false),
+    }
 }
 
 /// Whether the content has not changed since the date of the field; `None` unless both dates are known and the field is
@@ -61,8 +66,10 @@ fn is_unmodified<'a>(
 ) -> Option<bool> {
     let mut dates = fields.into_iter();
     let date = dates.next().and_then(parse_http_date)?;
-    let is_single = dates.next().is_none();
-    is_single.then_some(validators.last_modified? <= date)
+    if dates.next().is_some() {
+        return None;
+    }
+    Some(validators.last_modified? <= date)
 }
 
 /// Whether one tag of the fields matches, or `None` if there is no field; `takes_weak`: compare weakly (§8.8.3.2).
@@ -73,11 +80,11 @@ fn match_tags<'a>(
 ) -> Option<bool> {
     // Our own tag is never weak, so the text between its quotation marks is compared.
     let ours = etag.get(1..etag.len().saturating_sub(1));
-    let mut present = false;
+    let mut is_present = false;
     let mut members = 0u32;
     let mut star = false;
     for field in fields {
-        present = true;
+        is_present = true;
         // Fast path: nearly every client sends the one strong tag that it received.
         if field == etag {
             return Some(true);
@@ -98,8 +105,11 @@ fn match_tags<'a>(
         // The malformed part that ended the parsing is a member too.
         members += u32::from(!rest.iter().all(|byte| SEPARATORS.contains(byte)));
     }
+    if !is_present {
+        return None;
+    }
     // `*` means any current content (§13.1.2), but only as the whole value, not as a member of a list.
-    present.then_some(star && members == 1)
+    Some(star && members == 1)
 }
 
 /// A member of If-Match or If-None-Match.
@@ -131,12 +141,11 @@ fn next_member(list: &[u8]) -> Option<(Member<'_>, &[u8])> {
         };
         (member, rest.strip_prefix(b"\"")?)
     };
-    let rest = rest.trim_ascii_start();
-    matches!(rest, [] | [b',', ..]).then_some((member, rest))
+    match rest.trim_ascii_start() {
+        rest @ ([] | [b',', ..]) => Some((member, rest)),
+        _ => None,
+    }
 }
-
-/// Bytes allowed between members: commas and white space, as empty members are allowed (§5.6.1.2).
-const SEPARATORS: &[u8] = b" \t,";
 
 /// Whether a byte is allowed in an opaque-tag: `%x21 / %x23-7E / obs-text` (§8.8.3).
 fn is_tag_byte(byte: u8) -> bool {

@@ -12,6 +12,13 @@ use std::time::{Duration, UNIX_EPOCH};
 use serde::de::Error as _;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
+/// Seconds of a day.
+const DAY_S: i64 = 86_400;
+/// Days from 0001-01-01 to 1970-01-01.
+const EPOCH_DAYS: i64 = 719_162;
+/// Days from 0000-03-01 to 0001-01-01.
+const MARCH_TO_JANUARY: u32 = 306;
+
 /// A day of the proleptic Gregorian calendar, 0001-01-01 to 9999-12-31, ordered by time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Date(u32);
@@ -58,7 +65,11 @@ impl Date {
     /// Returns the day that is `days` after 0001-01-01, or `None` after 9999-12-31.
     #[must_use]
     pub fn from_days(days: u32) -> Option<Date> {
-        (days <= Date::MAX.0).then_some(Date(days))
+        if days <= Date::MAX.0 {
+            Some(Date(days))
+        } else {
+            None
+        }
     }
 
     /// Returns the year, 1 to 9999.
@@ -231,10 +242,15 @@ pub fn parse_timestamp(text: &[u8]) -> Option<Timestamp> {
         None => rest,
     };
     let offset_s = parse_offset(zone)?;
+    if hour >= 24 || minute >= 60 || second >= 60 {
+        return None;
+    }
     let of_day = i64::from(hour) * 3_600 + i64::from(minute) * 60 + i64::from(second);
     let time = Timestamp(date.timestamp().0 + of_day - offset_s);
-    let is_time = hour < 24 && minute < 60 && second < 60;
-    (is_time && (Timestamp::MIN..=Timestamp::MAX).contains(&time)).then_some(time)
+    if time < Timestamp::MIN || time > Timestamp::MAX {
+        return None;
+    }
+    Some(time)
 }
 
 /// Parses an HTTP-date in any of its three forms (RFC 9110 §5.6.7), or returns `None`.
@@ -259,17 +275,23 @@ fn parse_offset(zone: &[u8]) -> Option<i64> {
     };
     let hour = digits(&[h1, h2])?;
     let minute = digits(&[m1, m2])?;
+    if hour >= 24 || minute >= 60 {
+        return None;
+    }
     let ahead_s = i64::from(hour) * 3_600 + i64::from(minute) * 60;
-    let is_offset = hour < 24 && minute < 60;
-    is_offset.then_some(if sign == b'-' { -ahead_s } else { ahead_s })
+    Some(if sign == b'-' { -ahead_s } else { ahead_s })
 }
 
 /// The value of up to four ASCII digits, or `None` if one byte is not a digit.
 fn digits(text: &[u8]) -> Option<u16> {
-    text.iter().try_fold(0u16, |value, byte| {
-        byte.is_ascii_digit()
-            .then(|| value * 10 + u16::from(byte - b'0'))
-    })
+    let mut value = 0;
+    for byte in text {
+        if !byte.is_ascii_digit() {
+            return None;
+        }
+        value = value * 10 + u16::from(byte - b'0');
+    }
+    Some(value)
 }
 
 /// Days of a month that is known to be from 1 to 12.
@@ -294,13 +316,6 @@ pub enum DateError {
     #[error("must be a day that exists, from 0001-01-01 to 9999-12-31")]
     NoSuchDay,
 }
-
-/// Seconds of a day.
-const DAY_S: i64 = 86_400;
-/// Days from 0001-01-01 to 1970-01-01.
-const EPOCH_DAYS: i64 = 719_162;
-/// Days from 0000-03-01 to 0001-01-01.
-const MARCH_TO_JANUARY: u32 = 306;
 
 #[cfg(test)]
 mod tests;

@@ -93,11 +93,12 @@ fn push_decoded(raw: &[u8], plus: u8, out: &mut Vec<u8>) -> Result<(), FormError
 
 /// Returns the byte that two hexadecimal digits encode.
 pub fn unescape(digits: &[u8]) -> Option<u8> {
-    let value = |digit: u8| char::from(digit).to_digit(16);
-    match digits {
-        [high, low] => u8::try_from(value(*high)? << 4 | value(*low)?).ok(),
-        _ => None,
-    }
+    let [high, low] = digits else {
+        return None;
+    };
+    let high = char::from(*high).to_digit(16)?;
+    let low = char::from(*low).to_digit(16)?;
+    u8::try_from(high << 4 | low).ok()
 }
 
 /// Why bytes cannot be decoded: a client error.

@@ -9,6 +9,11 @@ use serde_json::Value;
 
 use super::text::hex_digits;
 
+/// Each byte of a word is 1.
+const ONES: u64 = 0x0101_0101_0101_0101;
+/// The highest bit of each byte of a word.
+const HIGH_BITS: u64 = 0x80 * ONES;
+
 /// Appends `text` as a JSON string, quoted and escaped (RFC 8259 §7).
 ///
 /// Escapes only what must be escaped: quotation mark, backslash, and U+0000 to U+001F.
@@ -22,16 +27,14 @@ pub fn push_string(out: &mut Vec<u8>, text: &str) {
 ///
 /// `text` is expected to be UTF-8; other bytes are copied unchanged.
 pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
-    const ONES: u64 = 0x0101_0101_0101_0101;
-    const HIGH: u64 = 0x80 * ONES;
     let mut rest = text;
     // Eight bytes are copied at a time; then those from the first that must be escaped are removed again.
     while let Some(chunk) = rest.first_chunk::<8>() {
         let word = u64::from_le_bytes(*chunk);
-        let equals = |byte: u8| (word ^ (u64::from(byte) * ONES)).wrapping_sub(ONES);
         // A borrow may mark a byte wrongly, but only after a correctly marked byte. Non-ASCII bytes need no escape.
-        let marks = word.wrapping_sub(0x20 * ONES) | equals(b'"') | equals(b'\\');
-        let plain = (marks & HIGH & !word).trailing_zeros() as usize / 8;
+        let controls = word.wrapping_sub(0x20 * ONES);
+        let marks = controls | marks_of(word, b'"') | marks_of(word, b'\\');
+        let plain = (marks & HIGH_BITS & !word).trailing_zeros() as usize / 8;
         out.extend_from_slice(chunk);
         rest = &rest[plain..];
         if let Some(byte) = chunk.get(plain) {
@@ -40,7 +43,15 @@ pub fn push_escaped(out: &mut Vec<u8>, text: &[u8]) {
             rest = &rest[1..];
         }
     }
-    rest.iter().for_each(|byte| push_byte(out, *byte));
+    for byte in rest {
+        push_byte(out, *byte);
+    }
+}
+
+/// Sets the highest bit of each byte of `word` that equals `byte`.
+#[inline(always)]
+fn marks_of(word: u64, byte: u8) -> u64 {
+    (word ^ (u64::from(byte) * ONES)).wrapping_sub(ONES)
 }
 
 #[inline(always)]

@@ -28,10 +28,11 @@ pub fn parse_network(text: &str) -> Result<IpNet, String> {
     if network.prefix_len() == 0 {
         return Err("contains every address; list the proxies".to_owned());
     }
-    match network.trunc() {
-        meant if meant == network => Ok(network),
-        meant => Err(format!("has bits set after its prefix; {meant} does not")),
+    let meant = network.trunc();
+    if meant != network {
+        return Err(format!("has bits set after its prefix; {meant} does not"));
     }
+    Ok(network)
 }
 
 /// Returns the networks in which a client at `address` is counted: an IPv4 address alone, or the /64 and the /48 of an
@@ -39,15 +40,16 @@ pub fn parse_network(text: &str) -> Result<IpNet, String> {
 #[must_use]
 pub fn networks_of_client(address: IpAddr) -> [Option<IpNet>; 2] {
     let address = address.to_canonical();
-    let network = |prefix| {
-        IpNet::new(address, prefix)
-            .ok()
-            .map(|network| network.trunc())
-    };
     match address {
-        IpAddr::V4(_) => [network(32), None],
-        IpAddr::V6(_) => [network(64), network(48)],
+        IpAddr::V4(_) => [Some(IpNet::from(address)), None],
+        IpAddr::V6(_) => [network_of(address, 64), network_of(address, 48)],
     }
+}
+
+/// Returns the network of `prefix` bits that contains `address`; `None` if an address has fewer bits.
+fn network_of(address: IpAddr, prefix: u8) -> Option<IpNet> {
+    let network = IpNet::new(address, prefix).ok()?;
+    Some(network.trunc())
 }
 
 /// Returns the key of a client: its IPv4 address, or the /64 of its IPv6 address, as a client usually controls all

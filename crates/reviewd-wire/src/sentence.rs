@@ -2,6 +2,15 @@
 
 use std::ops::Range;
 
+/// Bytes after which a sentence is cut.
+const SENTENCE_BYTES_MAX: usize = 1_000;
+/// Marks that end a sentence.
+const ENDS: [char; 4] = ['.', '!', '?', '…'];
+/// Marks that may follow the end and belong to the sentence.
+const CLOSERS: [char; 6] = ['"', '”', '\'', '’', ')', '»'];
+/// Words before whose `.` no sentence ends, separated by spaces.
+const TITLES: &str = "mr mrs ms mx dr prof atty esq st vs no etc approx sr sra";
+
 /// The byte ranges of the sentences of `text`, in order, without the white space between them.
 ///
 /// A sentence ends at a line's end, and at `.`, `!`, `?` or `…` before white space, unless a lower-case letter follows
@@ -11,10 +20,13 @@ pub fn sentences(text: &str) -> impl Iterator<Item = Range<usize>> + '_ {
     let mut at = 0;
     std::iter::from_fn(move || {
         let rest = text[at..].trim_start();
+        if rest.is_empty() {
+            return None;
+        }
         let start = text.len() - rest.len();
         let sentence = &rest[..sentence_bytes(rest)];
         at = start + sentence.len();
-        (!rest.is_empty()).then(|| start..start + sentence.trim_end().len())
+        Some(start..start + sentence.trim_end().len())
     })
 }
 
@@ -47,20 +59,16 @@ fn goes_on(text: &str, mark: usize, end: usize) -> bool {
     if next.starts_with(char::is_lowercase) && !text[mark..].starts_with(['!', '?']) {
         return true;
     }
-    let mut before = text[..mark].rsplit(|letter: char| !letter.is_alphabetic());
-    let word = before.next().unwrap_or_default();
-    let is_capital = word.starts_with(char::is_uppercase) && word != "I";
-    let is_initial = is_capital && word.chars().count() == 1;
+    if !text[mark..].starts_with('.') {
+        return false;
+    }
+    let mut words = text[..mark].rsplit(|letter: char| !letter.is_alphabetic());
+    let word = words.next().unwrap_or_default();
+    let is_initial =
+        word.chars().count() == 1 && word.starts_with(char::is_uppercase) && word != "I";
     let mut titles = TITLES.split(' ');
-    let is_title = titles.any(|title| word.eq_ignore_ascii_case(title));
-    text[mark..].starts_with('.') && (is_initial || is_title)
+    is_initial || titles.any(|title| word.eq_ignore_ascii_case(title))
 }
-
-/// Bytes after which a sentence is cut.
-const SENTENCE_BYTES_MAX: usize = 1_000;
-const ENDS: [char; 4] = ['.', '!', '?', '…'];
-const CLOSERS: [char; 6] = ['"', '”', '\'', '’', ')', '»'];
-const TITLES: &str = "mr mrs ms mx dr prof atty esq st vs no etc approx sr sra";
 
 #[cfg(test)]
 mod tests {

@@ -68,13 +68,14 @@ pub fn hex_digits(byte: u8) -> [u8; 2] {
 
 /// Appends `text` percent-encoded (RFC 3986 §2.1), except ASCII bytes for which `is_plain` returns true.
 pub fn push_percent(out: &mut String, text: &str, is_plain: impl Fn(u8) -> bool) {
-    let is_plain = |rest: &[u8]| {
-        let first = rest.first().copied();
-        first.is_some_and(|byte| byte.is_ascii() && is_plain(byte))
-    };
-    percent_encode(text.as_bytes(), is_plain, |piece| {
-        out.extend(piece.iter().copied().map(char::from));
-    });
+    percent_encode(
+        text.as_bytes(),
+        |rest| match rest {
+            [byte, ..] => byte.is_ascii() && is_plain(*byte),
+            [] => false,
+        },
+        |piece| out.extend(piece.iter().copied().map(char::from)),
+    );
 }
 
 /// Calls `push` with the pieces of `bytes` in percent-encoding, in upper case. `is_plain` gets the bytes from each one on,
