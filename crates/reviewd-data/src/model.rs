@@ -32,7 +32,10 @@ impl Rating {
     /// Returns the rating for `stars`, or `None` outside 1 to 5.
     #[must_use]
     pub fn new(stars: u8) -> Option<Rating> {
-        (1..=5).contains(&stars).then_some(Rating(stars))
+        match stars {
+            1..=5 => Some(Rating(stars)),
+            _ => None,
+        }
     }
 
     /// Returns the number of stars, 1 to 5.
@@ -304,9 +307,11 @@ pub const PHOTO_EXTENSION: &str = ".jpg";
 #[must_use]
 pub fn photo_digest(path: &str) -> Option<&str> {
     let digest = path.strip_prefix(MEDIA_PATH)?;
-    let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
-    let is_digest = digest.len() == 64 && digest.bytes().all(is_hex);
-    is_digest.then_some(digest)
+    let mut bytes = digest.bytes();
+    if digest.len() != 64 || !bytes.all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f')) {
+        return None;
+    }
+    Some(digest)
 }
 
 /// Returns the first 16 bytes of `id` as a number, padded with zeros: different numbers have the order of their ids.
@@ -316,8 +321,8 @@ pub fn photo_digest(path: &str) -> Option<&str> {
 #[must_use]
 pub fn id_order(id: &str) -> u128 {
     let mut first = [0; 16];
-    for (place, byte) in first.iter_mut().zip(id.bytes()) {
-        *place = byte;
+    for (slot, byte) in first.iter_mut().zip(id.bytes()) {
+        *slot = byte;
     }
     u128::from_be_bytes(first)
 }
@@ -325,8 +330,7 @@ pub fn id_order(id: &str) -> u128 {
 /// Sorts `reviews` newest first: by date descending, then by id descending.
 pub fn sort_newest_first(reviews: &mut [Review]) {
     // Most files are sorted already, and keys of a million reviews take memory.
-    let newer = |left: &Review, right: &Review| (left.date, &left.id) >= (right.date, &right.id);
-    if reviews.is_sorted_by(newer) {
+    if reviews.is_sorted_by(|left, right| (left.date, &left.id) >= (right.date, &right.id)) {
         return;
     }
     // By keys, because moving a million reviews is slower than comparing them.

@@ -188,10 +188,9 @@ fn quoted(value: Option<&impl ToString>) -> String {
 /// Reads `changes.json`; times more than a day after `now` are problems.
 pub(super) fn record(item: JsonItem<'_>, now: Timestamp) -> ChangeRecord {
     item.object(|keys| {
-        let log = keys.key("log");
-        let log = log.text(
+        let log = keys.key("log").permitted_string(
             "a name: 1 to 64 characters of A-Z, a-z, 0-9, _ and -",
-            |text| is_id(text).then(|| text.to_owned()),
+            is_id,
         );
         let began_at = time(keys.key("began_at"), now);
         let list = keys.key("reviews");

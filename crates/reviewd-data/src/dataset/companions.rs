@@ -30,17 +30,25 @@ const METHOD_KEYS: [&str; 6] = [
 /// The message about an id of no published review.
 const NOT_PUBLISHED: &str = "is not the id of a published review";
 
-/// Reads `taxonomy.json`, and the trade that it extends; ids and labels are unique within each list, names of people too.
-pub(super) fn taxonomy(item: JsonItem<'_>) -> (Taxonomy, Option<&'static str>) {
-    item.object(|keys| {
-        let taxonomy = Taxonomy {
+/// The contents of `taxonomy.json`.
+#[derive(Default)]
+pub(super) struct TaxonomyFile {
+    pub(super) taxonomy: Taxonomy,
+    /// The trade whose starter taxonomy it extends.
+    pub(super) extends: Option<&'static str>,
+}
+
+/// Reads `taxonomy.json`; ids and labels are unique within each list, names of people too.
+pub(super) fn taxonomy(item: JsonItem<'_>) -> TaxonomyFile {
+    item.object(|keys| TaxonomyFile {
+        taxonomy: Taxonomy {
             phrase_languages: BTreeMap::new(),
             aspects: concepts(keys.key("aspects")),
             technicians: technicians(keys.key("technicians")),
             services: concepts(keys.key("services")),
             service_areas: concepts(keys.key("service_areas")),
-        };
-        (taxonomy, keys.non_null_key("extends").and_then(trade))
+        },
+        extends: keys.non_null_key("extends").and_then(trade),
     })
 }
 
@@ -48,7 +56,7 @@ fn trade(item: JsonItem<'_>) -> Option<&'static str> {
     let names = TRADES.map(|(trade, _)| trade);
     let wanted = format!("one of the starter taxonomies: {}", names.join(", "));
     item.text(wanted, |name| {
-        names.into_iter().find(|known| *known == name)
+        names.into_iter().find(|trade| *trade == name)
     })
 }
 

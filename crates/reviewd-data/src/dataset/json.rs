@@ -67,7 +67,8 @@ pub(super) fn read<T>(
     problems: &mut Problems,
     read: impl FnOnce(JsonItem<'_>) -> T,
 ) -> Option<T> {
-    let (check, bytes) = (Check::new(file), bytes.as_ref()?.as_ref());
+    let bytes = bytes.as_ref()?.as_ref();
+    let check = Check::new(file);
     let value = parse(bytes, &check, read);
     let is_valid = check.finish(bytes, problems);
     value.filter(|_| is_valid)
@@ -79,14 +80,17 @@ pub(super) fn parse<T>(
     check: &Check,
     read: impl FnOnce(JsonItem<'_>) -> T,
 ) -> Option<T> {
-    let read = |nodes: &[Node<'_>]| read(JsonItem::new(nodes, JsonPath::Root, check));
-    let is_small = bytes.len() <= check.file.bytes_max;
-    let parsed = is_small.then(|| with_tape(&[bytes], read));
-    let value = parsed.and_then(Result::ok);
-    if value.is_none() {
+    if bytes.len() > check.file.bytes_max {
+        diagnose(check, bytes);
+        return None;
+    }
+    let parsed = with_tape(&[bytes], |nodes| {
+        read(JsonItem::new(nodes, JsonPath::Root, check))
+    });
+    if parsed.is_err() {
         diagnose(check, bytes);
     }
-    value
+    parsed.ok()
 }
 
 /// Parses the concatenated `parts` by simd-json, and returns the result of `read` for the tape.
@@ -96,7 +100,9 @@ pub(super) fn with_tape<T>(
 ) -> Result<T, simd_json::Error> {
     let length = parts.iter().map(|part| part.len()).sum();
     let mut input = Vec::with_capacity(length + INPUT_PADDING);
-    parts.iter().for_each(|part| input.extend_from_slice(part));
+    for part in parts {
+        input.extend_from_slice(part);
+    }
     input.resize(length + INPUT_PADDING, b' ');
     let mut buffers = Buffers::with_max_depth(0, DEPTH_MAX);
     let mut tape = Tape(Vec::new());
@@ -156,10 +162,10 @@ pub(super) const UNREADABLE: &str = "is not readable JSON";
 /// Renders the error of serde_json for a text as a message.
 pub fn unreadable(error: &serde_json::Error) -> String {
     let reason = reason(error);
-    match error.is_eof() {
-        true => format!("is truncated, like a partially written file ({reason})"),
-        false => format!("{UNREADABLE}: {reason}"),
+    if error.is_eof() {
+        return format!("is truncated, like a partially written file ({reason})");
     }
+    format!("{UNREADABLE}: {reason}")
 }
 
 /// The message of an error, without its position.
@@ -277,8 +283,10 @@ impl<'a> JsonItem<'a> {
 
     /// Returns the item unless it is null.
     pub(super) fn non_null(self) -> Option<JsonItem<'a>> {
-        let is_null = self.nodes.first() == Some(&Node::Static(StaticNode::Null));
-        (!is_null).then_some(self)
+        match self.nodes.first() {
+            Some(Node::Static(StaticNode::Null)) => None,
+            _ => Some(self),
+        }
     }
 
     /// The keys and values of an object.
@@ -442,6 +450,18 @@ impl<'a> JsonItem<'a> {
         })
     }
 
+    /// Reads a string for which `is_permitted` returns true; `wanted` describes these strings.
+    pub(super) fn permitted_string(
+        self,
+        wanted: impl fmt::Display,
+        is_permitted: fn(&str) -> bool,
+    ) -> Option<String> {
+        self.value(wanted, |node| match node {
+            Node::String(text) if is_permitted(text) => Some((*text).to_owned()),
+            _ => None,
+        })
+    }
+
     /// Records a problem of a value that is or has a secret, and does not quote it.
     pub(super) fn refuse_hidden(self, message: &str) {
         self.check.push_problem(self.path, None, message);
@@ -497,8 +517,13 @@ impl<'a> JsonItem<'a> {
     /// Reads a number.
     pub(super) fn number(self, range: RangeInclusive<f64>) -> Number {
         let wanted = format_args!("a number from {} to {}", range.start(), range.end());
-        let is_within = |number: &Number| number.as_f64().is_some_and(|it| range.contains(&it));
-        let value = self.value(wanted, |node| number(node).filter(is_within));
+        let value = self.value(wanted, |node| {
+            let number = number(node)?;
+            if !range.contains(&number.as_f64()?) {
+                return None;
+            }
+            Some(number)
+        });
         value.unwrap_or_else(|| Number::from(0))
     }
 
@@ -512,7 +537,7 @@ impl<'a> JsonItem<'a> {
     /// Reads the id of a review.
     pub(super) fn review_id(self) -> String {
         let wanted = "an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\", \"since\" or \"changes\"";
-        let id = self.text(wanted, |text| is_review_id(text).then(|| text.to_owned()));
+        let id = self.permitted_string(wanted, is_review_id);
         id.unwrap_or_default()
     }
 }
@@ -645,7 +670,10 @@ fn nearest<'k>(key: &str, known: &[&'k str]) -> Option<&'k str> {
     let near = known.iter().filter(|_| key.len() <= 40);
     let edits = near.map(|name| (strsim::levenshtein(&key, name), *name));
     let (edits, name) = edits.min()?;
-    (edits <= 2 && edits < name.len()).then_some(name)
+    if edits > 2 || edits >= name.len() {
+        return None;
+    }
+    Some(name)
 }
 
 /// Whether a text is a valid id of a review: part of a URL path, in which some names are reserved for other routes.
@@ -655,8 +683,11 @@ pub fn is_review_id(text: &str) -> bool {
 
 /// Whether a text has the characters and the length of an id.
 pub fn is_id(text: &str) -> bool {
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
-    (1..=ID_BYTES_MAX).contains(&text.len()) && text.bytes().all(is_plain)
+    if text.is_empty() || text.len() > ID_BYTES_MAX {
+        return false;
+    }
+    text.bytes()
+        .all(|byte| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-')
 }
 
 /// Whether a text is what a rule for addresses demands; other rules demand none.

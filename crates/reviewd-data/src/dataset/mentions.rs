@@ -154,12 +154,12 @@ impl Finder {
             let titles = titles_before(text, start);
             if !titles.is_empty() {
                 let candidates: Vec<usize> = owners.by_surname.iter().copied().collect();
-                let bears = |owner: usize| share_word(&self.titles[owner], titles);
+                let owner = sole(&candidates, |owner| share_word(&self.titles[owner], titles));
                 return Some(Occurrence {
                     start: start - titles.len(),
                     end,
                     is_by_surname: true,
-                    owner: sole(&candidates, bears),
+                    owner,
                 });
             }
         }

@@ -23,7 +23,7 @@ mod trades;
 #[cfg(test)]
 mod tests;
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::thread;
 
@@ -42,12 +42,14 @@ pub use site::PAGE_LANGUAGES;
 pub use trades::{STARTER_LANGUAGES, of_type as trade_of_type, type_in_words};
 
 use crate::model::changes::ChangeRecord;
-use crate::model::site::Site;
-use crate::model::{Dataset, Review, sort_newest_first};
+use crate::model::site::{Logo, Site};
+use crate::model::{Dataset, Editorial, RemovedReview, Review, Taxonomy, sort_newest_first};
 use companions::FindPublished;
 use json::Check;
-use lints::Lints;
+use lints::{Lints, Suppression};
 use reviewd_wire::date::Timestamp;
+use reviews::{ReviewsFile, ReviewsOptions};
+use site::SiteFile;
 
 /// Reviews in one file: at most 10,000,000, so that every row number fits 32 bits.
 pub const REVIEWS_MAX: usize = 10_000_000;
@@ -72,6 +74,9 @@ pub const THEME_BYTES_MAX: usize = 64 << 10;
 
 /// Size of a logo above which it is refused: 256 KiB.
 pub const LOGO_BYTES_MAX: usize = 256 << 10;
+
+/// Size of `reviews.json` above which several threads parse it and another one computes the digest (1 ms at this size).
+const LARGE_BYTES: usize = 1 << 20;
 
 /// `reviews.json`: the business and its reviews; the only file that is required.
 pub const REVIEWS: FileSpec = FileSpec::new("reviews.json", REVIEWS_BYTES_MAX);
@@ -203,8 +208,11 @@ pub fn decode(files: Files, now: Timestamp) -> Result<Decoded, Problems> {
 ///
 /// # Errors
 /// As [`decode`].
-pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<Decoded, Problems> {
-    let is_large = files.reviews.len() > LARGE_BYTES;
+pub fn decode_by(
+    mut files: Files,
+    now: Timestamp,
+    threads: NonZeroUsize,
+) -> Result<Decoded, Problems> {
     let mut problems = Problems::default();
     let taxonomy = json::read(
         TAXONOMY,
@@ -212,80 +220,170 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         &mut problems,
         companions::taxonomy,
     );
-    let (taxonomy, extends) = taxonomy.unwrap_or_default();
-    let options = reviews::ReviewsOptions {
-        taxonomy: &taxonomy,
-        now,
-        threads: if is_large { threads } else { NonZeroUsize::MIN },
-    };
+    let taxonomy = taxonomy.unwrap_or_default();
     let check = Check::new(REVIEWS);
-    let (file, digest) = thread::scope(|scope| {
-        let digest = is_large.then(|| scope.spawn(|| files.digest()));
-        let read = reviews::decode(&files.reviews, options, &check);
-        let digest = digest.map(|thread| thread.join().expect("hashing has no panic"));
-        (read, digest.unwrap_or_else(|| files.digest()))
-    });
-    let all = file.as_ref().map_or(&[][..], |file| &file.reviews);
-    let by_id = reviews::by_id(all, &check);
-    let is_known = check.finish(&files.reviews, &mut problems);
-    let theme = look::theme(&files, &mut problems);
-    let logo = look::logo(&files, &mut problems);
-    drop(files.reviews);
-    let ignored = json::read(IGNORED, &files.ignored, &mut problems, companions::ignored);
-    let ignored = ignored.unwrap_or_default();
-    let ignored_ids: HashSet<&str> = ignored.iter().map(|entry| entry.id.as_str()).collect();
-    let published = |id: &str| {
-        let review = by_id.get(id).map(|at| &all[*at]);
-        review.filter(|review| review.is_published() && !ignored_ids.contains(id))
-    };
-    let published: Option<FindPublished<'_, '_>> = is_known.then_some(&published);
-    let editorial = json::read(EDITORIAL, &files.editorial, &mut problems, |item| {
-        companions::editorial(item, published)
-    });
-    companions::check_insights(&files.insights, published, &mut problems);
-    let site_file = json::read(SITE, &files.site, &mut problems, site::site);
-    let record = json::read(CHANGES, &files.changes, &mut problems, |item| {
-        changes::record(item, now)
-    });
-    let suppressed = json::read(CHECK, &files.check, &mut problems, lints::suppressions);
-    let Some(mut file) = file.filter(|_| problems.is_empty()) else {
+    let (file, digest) = read_and_hash(&files, &taxonomy.taxonomy, now, threads, &check);
+    let reviews = file.as_ref().map_or(&[][..], |file| &file.reviews);
+    let by_id = reviews::by_id(reviews, &check);
+    let is_valid = check.finish(&files.reviews, &mut problems);
+    // The largest part of the memory is not needed any more.
+    files.reviews = Vec::new();
+    let by_id = if is_valid { Some(&by_id) } else { None };
+    let companions = read_companions(&files, reviews, by_id, now, &mut problems);
+    let Some(file) = file.filter(|_| problems.is_empty()) else {
         return Err(problems);
     };
+    let context = AssemblyContext {
+        digest,
+        extends: taxonomy.extends,
+        now,
+        threads,
+    };
+    Ok(assemble(files, file, companions, &context))
+}
+
+/// Reads `reviews.json`, and hashes all files: at the same time if they are large.
+fn read_and_hash(
+    files: &Files,
+    taxonomy: &Taxonomy,
+    now: Timestamp,
+    threads: NonZeroUsize,
+    check: &Check,
+) -> (Option<ReviewsFile>, [u8; 32]) {
+    let mut options = ReviewsOptions {
+        taxonomy,
+        now,
+        threads,
+    };
+    if files.reviews.len() <= LARGE_BYTES {
+        options.threads = NonZeroUsize::MIN;
+        let file = reviews::decode(&files.reviews, options, check);
+        return (file, files.digest());
+    }
+    thread::scope(|scope| {
+        let hashing = scope.spawn(|| files.digest());
+        let file = reviews::decode(&files.reviews, options, check);
+        (file, hashing.join().expect("hashing has no panic"))
+    })
+}
+
+/// What the files beside `reviews.json` and `taxonomy.json` contain; complete only if no problem was recorded.
+struct Companions {
+    theme: Option<String>,
+    logo: Option<Logo>,
+    ignored: Vec<RemovedReview>,
+    editorial: Editorial,
+    site: SiteFile,
+    record: Option<ChangeRecord>,
+    suppressed: Vec<Suppression>,
+}
+
+/// Reads the files beside `reviews.json`, and checks that the reviews that they name are published. `by_id` has the
+/// positions of the reviews; without it, as not all are known, no name is checked.
+fn read_companions(
+    files: &Files,
+    reviews: &[Review],
+    by_id: Option<&HashMap<&str, usize>>,
+    now: Timestamp,
+    problems: &mut Problems,
+) -> Companions {
+    let theme = look::theme(files, problems);
+    let logo = look::logo(files, problems);
+    let ignored = json::read(IGNORED, &files.ignored, problems, companions::ignored);
+    let ignored = ignored.unwrap_or_default();
+    let ignored_ids = ids_of(&ignored);
+    let find_published = by_id.map(|by_id| {
+        move |id: &str| {
+            let review = &reviews[*by_id.get(id)?];
+            Some(review).filter(|review| review.is_published() && !ignored_ids.contains(id))
+        }
+    });
+    let published = find_published
+        .as_ref()
+        .map(|find| find as FindPublished<'_, '_>);
+    let editorial = json::read(EDITORIAL, &files.editorial, problems, |item| {
+        companions::editorial(item, published)
+    });
+    companions::check_insights(&files.insights, published, problems);
+    let site = json::read(SITE, &files.site, problems, site::site);
+    let record = json::read(CHANGES, &files.changes, problems, |item| {
+        changes::record(item, now)
+    });
+    let suppressed = json::read(CHECK, &files.check, problems, lints::suppressions);
+    Companions {
+        theme,
+        logo,
+        editorial: editorial.unwrap_or_default(),
+        site: site.unwrap_or_default(),
+        record,
+        suppressed: suppressed.unwrap_or_default(),
+        ignored,
+    }
+}
+
+fn ids_of(removed: &[RemovedReview]) -> HashSet<&str> {
+    removed.iter().map(|review| review.id.as_str()).collect()
+}
+
+/// What [`assemble`] needs besides the contents of the files.
+struct AssemblyContext {
+    /// That of all files.
+    digest: [u8; 32],
+    /// The trade whose starter taxonomy the operator's extends.
+    extends: Option<&'static str>,
+    now: Timestamp,
+    threads: NonZeroUsize,
+}
+
+/// Joins the contents of all files: sorts the published reviews, detects their languages, dates their changes, and adds
+/// the starter taxonomy of the trade.
+fn assemble(
+    files: Files,
+    mut file: ReviewsFile,
+    companions: Companions,
+    context: &AssemblyContext,
+) -> Decoded {
     let all_count = file.reviews.len();
     file.reviews.retain(Review::is_published);
     let published_count = file.reviews.len();
-    let is_left = |review: &Review| !ignored_ids.contains(review.id.as_str());
-    file.reviews.retain(is_left);
+    let ignored_ids = ids_of(&companions.ignored);
+    file.reviews
+        .retain(|review| !ignored_ids.contains(review.id.as_str()));
     // Ids are unique, so the result does not depend on the order in the file.
     sort_newest_first(&mut file.reviews);
-    language::detect_languages(&mut file.reviews, threads);
-    let comparison = changes::compare(record.as_ref(), &mut file.reviews, &ignored);
-    let is_given = files.taxonomy.is_some();
-    // The operator's own taxonomy is left as it is, unless it extends a trade.
-    let trade = extends.or_else(|| (!is_given).then(|| trades::of_type(&file.business.kind)));
-    if let Some(trade) = trade {
-        let owner = site_file
-            .as_ref()
-            .and_then(|file| file.site.language.as_deref());
-        trades::extend(&mut file.taxonomy, trade, &file.reviews, owner);
+    language::detect_languages(&mut file.reviews, context.threads);
+    let record = companions.record;
+    let comparison = changes::compare(record.as_ref(), &mut file.reviews, &companions.ignored);
+    let has_taxonomy = files.taxonomy.is_some();
+    let trade = trades::of_type(&file.business.kind);
+    let starter = match context.extends {
+        Some(extended) => Some(extended),
+        // The operator's own taxonomy is left as it is, unless it extends a trade.
+        None if has_taxonomy => None,
+        None => Some(trade),
+    };
+    let site = Site {
+        clientele: companions
+            .site
+            .clientele
+            .unwrap_or_else(|| trades::clientele(trade)),
+        theme: companions.theme,
+        logo: companions.logo,
+        ..companions.site.site
+    };
+    if let Some(starter) = starter {
+        let language = site.language.as_deref();
+        trades::extend(&mut file.taxonomy, starter, &file.reviews, language);
     }
     // The file server's clock may be ahead of ours: the dataset's date must not be later than now.
-    let modified = files.modified.map(|time| time.min(now));
+    let modified = files.modified.map(|time| time.min(context.now));
     let updated_at = file.updated_at.max(modified).max(comparison.date_min);
     let lints = Lints {
-        taxonomy_given: is_given,
+        taxonomy_given: has_taxonomy,
         ambiguous_names: file.ambiguous_names,
-        today: now.date(),
-        suppressed: suppressed.unwrap_or_default(),
+        today: context.now.date(),
+        suppressed: companions.suppressed,
         ignored_count: published_count - file.reviews.len(),
-    };
-    let site_file = site_file.unwrap_or_default();
-    let by_type = trades::clientele(trades::of_type(&file.business.kind));
-    let site = Site {
-        clientele: site_file.clientele.unwrap_or(by_type),
-        theme,
-        logo,
-        ..site_file.site
     };
     let dataset = Dataset {
         business: file.business,
@@ -293,23 +391,20 @@ pub fn decode_by(files: Files, now: Timestamp, threads: NonZeroUsize) -> Result<
         updated_at: updated_at.unwrap_or(Timestamp::from_unix(0)),
         reviews: file.reviews,
         taxonomy: file.taxonomy,
-        editorial: editorial.unwrap_or_default(),
+        editorial: companions.editorial,
         site,
         insights: files.insights,
         unverified_count: u32::try_from(all_count - published_count).unwrap_or(u32::MAX),
-        removed: ignored,
+        removed: companions.ignored,
         changes: comparison.changes,
-        digest,
+        digest: context.digest,
     };
-    Ok(Decoded {
+    Decoded {
         dataset,
         record,
         lints,
-    })
+    }
 }
-
-/// Size of `reviews.json` above which several threads parse it and another one computes the digest (1 ms at this size).
-const LARGE_BYTES: usize = 1 << 20;
 
 /// Returns the sample business that is compiled into the binary, for a first run without any files.
 #[must_use]

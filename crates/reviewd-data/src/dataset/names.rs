@@ -390,8 +390,9 @@ impl Names {
 
     /// Returns how many spellings [`Names::find`] compares at most for the folded `name`.
     pub fn compared(&self, name: &str) -> usize {
-        let with_word = |word| self.by_word.get(word).map_or(0, Vec::len);
-        words(name).map(with_word).sum()
+        words(name)
+            .map(|word| self.by_word.get(word).map_or(0, Vec::len))
+            .sum()
     }
 
     /// Returns the folded names, aliases and phrases in alphabetical order, each with its entry.
@@ -409,8 +410,11 @@ impl Names {
         let mut last = None;
         numbers.iter().filter_map(move |number| {
             let entry = self.spellings[*number as usize].entry;
-            let is_new = last.replace(entry) != Some(entry);
-            is_new.then_some(entry)
+            if last == Some(entry) {
+                return None;
+            }
+            last = Some(entry);
+            last
         })
     }
 
@@ -434,8 +438,9 @@ impl Names {
         let Some(kind) = rest.first().map(|spelling| spelling.kind) else {
             return &[];
         };
-        let is_same = |spelling: &Spelling| *spelling.folded == *name && spelling.kind == kind;
-        &rest[..rest.partition_point(is_same)]
+        let count =
+            rest.partition_point(|spelling| *spelling.folded == *name && spelling.kind == kind);
+        &rest[..count]
     }
 
     /// Returns what `spellings` of one kind mean, in a name with `titles`.
@@ -673,7 +678,10 @@ fn after_title(name: &str) -> Option<&str> {
     }
     // "Dr.Weber", "Dr.med. Weber".
     let (title, after) = name.split_once('.')?;
-    (is_title(title) && !after.trim().is_empty()).then_some(after)
+    if !is_title(title) || after.trim().is_empty() {
+        return None;
+    }
+    Some(after)
 }
 
 /// Returns what precedes the degree or honorific at the end of `name`, if it ends with one.
@@ -686,7 +694,10 @@ fn before_degree(name: &str) -> Option<&str> {
     }
     let (before, word) = name.rsplit_once([' ', ','])?;
     let before = before.trim_end_matches([' ', ',']);
-    (is_one_of(DEGREES, word) && !before.is_empty()).then_some(before)
+    if !is_one_of(DEGREES, word) || before.is_empty() {
+        return None;
+    }
+    Some(before)
 }
 
 /// Returns the last word of a folded name that has several words or titles before it, without degrees and suffixes such
@@ -712,8 +723,9 @@ pub(super) fn surname(name: &str) -> Option<&str> {
 
 /// Tells whether a word, written with or without full stops, is one of `list`.
 fn is_one_of(list: &[&str], word: &str) -> bool {
-    let letters = word.chars().filter(|letter| *letter != '.');
-    list.iter().any(|listed| letters.clone().eq(listed.chars()))
+    let without_stops = word.chars().filter(|character| *character != '.');
+    list.iter()
+        .any(|listed| without_stops.clone().eq(listed.chars()))
 }
 
 /// Tells whether a folded word without a full stop at its end is a title before a name, such as "dr".

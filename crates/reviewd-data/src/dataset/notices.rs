@@ -29,8 +29,9 @@ pub fn read_notices(
     values: NoticeValues,
 ) -> Result<Vec<NoticeSetting>, Problems> {
     let mut problems = Problems::default();
-    let read = |item: JsonItem<'_>| item.object(|keys| targets(keys.key("notices"), values));
-    let settings = json::read(NOTICES, bytes, &mut problems, read);
+    let settings = json::read(NOTICES, bytes, &mut problems, |item| {
+        item.object(|keys| targets(keys.key("notices"), values))
+    });
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -59,17 +60,17 @@ fn targets(item: JsonItem<'_>, values: NoticeValues) -> Vec<NoticeSetting> {
 
 fn id(item: JsonItem<'_>) -> String {
     let wanted = "an id: 1 to 64 characters of A-Z, a-z, 0-9, _ and -";
-    let id = item.text(wanted, |text| is_id(text).then(|| text.to_owned()));
+    let id = item.permitted_string(wanted, is_id);
     id.unwrap_or_default()
 }
 
 fn kind(item: JsonItem<'_>) -> NoticeKind {
-    let wanted = format!(
-        "one of {}",
-        NoticeKind::ALL.map(NoticeKind::word).join(", ")
-    );
-    let known = |word: &str| NoticeKind::ALL.into_iter().find(|one| one.word() == word);
-    item.text(wanted, known).unwrap_or(NoticeKind::Webhook)
+    let words = NoticeKind::ALL.map(NoticeKind::word).join(", ");
+    let kind = item.text(format_args!("one of {words}"), |word| {
+        let mut kinds = NoticeKind::ALL.into_iter();
+        kinds.find(|kind| kind.word() == word)
+    });
+    kind.unwrap_or(NoticeKind::Webhook)
 }
 
 fn url(item: JsonItem<'_>, values: NoticeValues) -> HiddenText {
@@ -84,7 +85,7 @@ fn secret(item: JsonItem<'_>, values: NoticeValues) -> HiddenText {
 
 fn chat_id(item: JsonItem<'_>) -> String {
     let wanted = "a chat such as \"-1001234567890\" or \"@channel\"";
-    let id = item.text(wanted, |text| is_chat(text).then(|| text.to_owned()));
+    let id = item.permitted_string(wanted, is_chat);
     id.unwrap_or_default()
 }
 
@@ -125,12 +126,13 @@ fn days(item: JsonItem<'_>) -> u16 {
 }
 
 fn events(item: JsonItem<'_>) -> Vec<NoticeEvent> {
-    let wanted = format!(
-        "one of {}",
-        NoticeEvent::ALL.map(NoticeEvent::word).join(", ")
-    );
-    let known = |word: &str| NoticeEvent::ALL.into_iter().find(|one| one.word() == word);
-    let events = item.each(NoticeEvent::ALL.len(), |item| item.text(&wanted, known));
+    let words = NoticeEvent::ALL.map(NoticeEvent::word).join(", ");
+    let events = item.each(NoticeEvent::ALL.len(), |item| {
+        item.text(format_args!("one of {words}"), |word| {
+            let mut events = NoticeEvent::ALL.into_iter();
+            events.find(|event| event.word() == word)
+        })
+    });
     events.into_iter().flatten().collect()
 }
 

@@ -66,12 +66,12 @@ pub fn publish(dataset: &Dataset, base_url: &str) -> Published {
         base_url,
         query: None,
     };
-    let newest = || dataset.reviews.iter().take(FEED_REVIEWS_MAX);
+    let newest = dataset.reviews.iter().take(FEED_REVIEWS_MAX);
     Published {
         reviews_json,
         offsets,
-        feed_json: json_feed(&head, newest()),
-        feed_xml: atom_feed(&head, newest()),
+        feed_json: json_feed(&head, newest.clone()),
+        feed_xml: atom_feed(&head, newest),
     }
 }
 
@@ -134,12 +134,12 @@ fn aggregate_rating(reviews: &[Review]) -> String {
         r#""review_count":{with_text},"rating_count":{count},"best_rating":5,"worst_rating":1"#
     );
     let distribution = format!(r#"{{"1":{one},"2":{two},"3":{three},"4":{four},"5":{five}}}"#);
-    let by_verification = match by_account {
-        0 => String::new(),
-        _ => format!(
+    let mut by_verification = String::new();
+    if by_account > 0 {
+        by_verification = format!(
             r#","by_verification":{{"business":{by_business},"platform":{by_platform},"account":{by_account}}}"#
-        ),
-    };
+        );
+    }
     let mean = mean(sum, count as u64);
     format!(r#"{{"rating_value":{mean},{counts},"distribution":{distribution}{by_verification}}}"#)
 }
@@ -170,10 +170,11 @@ fn subtitle(head: &FeedHead<'_>) -> String {
 /// The host of the business's own website. Tag URIs (RFC 4151) of it are the ids of feeds and entries, independent of the
 /// address under which they are served.
 fn host(business: &Business) -> String {
-    let url = url::Url::parse(&business.url).ok();
     // The decoder accepts only URLs with a host; an empty one would still give a stable id.
-    url.and_then(|url| Some(url.host_str()?.to_owned()))
-        .unwrap_or_default()
+    match url::Url::parse(&business.url) {
+        Ok(url) => url.host_str().unwrap_or_default().to_owned(),
+        Err(_) => String::new(),
+    }
 }
 
 /// The recorded time of the last change, or midnight of the day of the review or its reply if that is later.
@@ -193,14 +194,17 @@ pub fn json_feed<'r>(head: &FeedHead<'_>, reviews: impl Iterator<Item = &'r Revi
     let items: Vec<Value> = reviews
         .map(|review| feed_item(review, &host, base_url))
         .collect();
-    let hubs = json!([{"type": "WebSub", "url": format!("{base_url}/api/websub/hub")}]);
+    let hubs = match head.query {
+        None => json!([{"type": "WebSub", "url": format!("{base_url}/api/websub/hub")}]),
+        Some(_) => Value::Null,
+    };
     let feed = without_nulls(json!({
         "version": "https://jsonfeed.org/version/1.1",
         "title": format!("Reviews of {}", head.business.name),
         "home_page_url": head.business.url,
         "feed_url": format!("{base_url}/api/feed.json{}", head.suffix()),
         "description": subtitle(head),
-        "hubs": head.query.is_none().then_some(hubs),
+        "hubs": hubs,
         "items": items,
     }));
     feed.to_string().into_bytes()
@@ -208,7 +212,10 @@ pub fn json_feed<'r>(head: &FeedHead<'_>, reviews: impl Iterator<Item = &'r Revi
 
 fn feed_item(review: &Review, host: &str, base_url: &str) -> Value {
     let review = &*review.with_absolute_media(base_url);
-    let tags = &review.mentioned_services;
+    let tags = match &review.mentioned_services[..] {
+        [] => Value::Null,
+        services => json!(services),
+    };
     without_nulls(json!({
         "id": format!("tag:{host},2019:review/{}", review.id),
         "url": format!("{base_url}/reviews/{}", review.id),
@@ -221,7 +228,7 @@ fn feed_item(review: &Review, host: &str, base_url: &str) -> Value {
             "name": review.author,
             "avatar": review.author_avatar_url,
         }))],
-        "tags": (!tags.is_empty()).then_some(tags),
+        "tags": tags,
         "_review": review,
     }))
 }
@@ -274,9 +281,12 @@ pub fn atom_feed<'r>(
 
 /// An entry of the feed; without a type attribute, its content is plain text.
 fn entry(review: &Review, host: &str, base: &str) -> String {
-    let (id, title) = (&review.id, escape_text(&headline(review)));
-    let (published, updated) = (review.date.timestamp(), updated(review));
-    let (author, text) = (escape_text(&review.author), escape_text(&review.text));
+    let id = &review.id;
+    let title = escape_text(&headline(review));
+    let published = review.date.timestamp();
+    let updated = updated(review);
+    let author = escape_text(&review.author);
+    let text = escape_text(&review.text);
     let via = review.source_url.iter().map(|url| {
         let url = escape_attribute(url);
         format!("<link rel=\"via\" href=\"{url}\"/>\n")

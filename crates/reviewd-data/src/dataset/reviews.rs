@@ -11,7 +11,6 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde::Deserialize;
 use serde_json::value::RawValue;
-use simd_json::Node;
 
 use super::chunks::over_chunks;
 use super::json::{
@@ -86,31 +85,26 @@ pub(super) fn decode(
     options: ReviewsOptions<'_>,
     check: &Check,
 ) -> Option<ReviewsFile> {
-    let is_small = bytes.len() <= REVIEWS.bytes_max;
-    let entries = is_small.then(|| serde_json::from_slice(bytes));
-    if let Some(Ok(RawReviews { reviews: entries })) = entries {
-        let range = range_of(bytes, &entries);
-        let around = [&bytes[..range.start], &bytes[range.end..]];
-        let read_file =
-            |nodes: &[Node<'_>]| file(JsonItem::new(nodes, JsonPath::Root, check), options.now);
-        if let Ok(mut content) = json::with_tape(&around, read_file) {
-            content.taxonomy = options.taxonomy.clone();
-            add_listed(&mut content.taxonomy, &content.business);
-            let matcher = match Matcher::new(&content.taxonomy) {
-                Ok(matcher) => matcher,
-                Err(error) => {
-                    let message = format!("has too many names and phrases: {error}");
-                    check.push_problem(JsonPath::Root, None, message);
-                    return None;
-                }
-            };
-            content.reviews = read(bytes, &entries, &matcher, options.threads, check);
-            content.ambiguous_names = matcher.ambiguous;
-            if content.reviews.len() < entries.len() {
+    let entries = find_entries(bytes);
+    if let Some(entries) = entries
+        && let Some(mut content) = read_around(bytes, &entries, options.now, check)
+    {
+        content.taxonomy = options.taxonomy.clone();
+        add_listed(&mut content.taxonomy, &content.business);
+        let matcher = match Matcher::new(&content.taxonomy) {
+            Ok(matcher) => matcher,
+            Err(error) => {
+                let message = format!("has too many names and phrases: {error}");
+                check.push_problem(JsonPath::Root, None, message);
                 return None;
             }
-            return Some(content);
+        };
+        content.reviews = read(bytes, &entries, &matcher, options.threads, check);
+        content.ambiguous_names = matcher.ambiguous;
+        if content.reviews.len() < entries.len() {
+            return None;
         }
+        return Some(content);
     }
     json::parse(bytes, check, |item| file(item, options.now));
     if check.problems.borrow().is_empty() {
@@ -119,13 +113,44 @@ pub(super) fn decode(
     None
 }
 
-/// The byte range of these entries in the file; a raw value is a slice of the file.
+/// Finds the entries of the array of reviews; `None` if the file is too large or is not such a file.
+fn find_entries(bytes: &[u8]) -> Option<Vec<&RawValue>> {
+    if bytes.len() > REVIEWS.bytes_max {
+        return None;
+    }
+    let file: RawReviews<'_> = serde_json::from_slice(bytes).ok()?;
+    Some(file.reviews)
+}
+
+/// Reads the file without its entries; `None` if simd-json refuses it.
+fn read_around(
+    bytes: &[u8],
+    entries: &[&RawValue],
+    now: Timestamp,
+    check: &Check,
+) -> Option<ReviewsFile> {
+    let range = range_of(bytes, entries);
+    let around = [&bytes[..range.start], &bytes[range.end..]];
+    json::with_tape(&around, |nodes| {
+        file(JsonItem::new(nodes, JsonPath::Root, check), now)
+    })
+    .ok()
+}
+
+/// The byte range of these entries in the file.
 fn range_of(bytes: &[u8], entries: &[&RawValue]) -> std::ops::Range<usize> {
-    let offset = |entry: &RawValue| entry.get().as_ptr().addr() - bytes.as_ptr().addr();
     match (entries.first(), entries.last()) {
-        (Some(first), Some(last)) => offset(first)..offset(last) + last.get().len(),
+        (Some(first), Some(last)) => {
+            range_of_entry(bytes, first).start..range_of_entry(bytes, last).end
+        }
         _ => 0..0,
     }
+}
+
+/// The byte range of an entry in the file, of which a raw value is a slice.
+fn range_of_entry(bytes: &[u8], entry: &RawValue) -> std::ops::Range<usize> {
+    let start = entry.get().as_ptr().addr() - bytes.as_ptr().addr();
+    start..start + entry.get().len()
 }
 
 /// Reads the file's object without the entries of its reviews.
@@ -261,13 +286,14 @@ fn read_chunk(
     let mut reviews = Vec::with_capacity(entries.len());
     while !entries.is_empty() {
         let start = range_of(bytes, entries).start;
-        let fits = |entry: &&RawValue| range_of(bytes, &[*entry]).end - start <= PIECE_BYTES;
-        let count = entries.partition_point(fits).max(1);
-        let (piece, rest) = entries.split_at(count);
+        let fitting = entries
+            .partition_point(|entry| range_of_entry(bytes, entry).end - start <= PIECE_BYTES);
+        let (piece, rest) = entries.split_at(fitting.max(1));
         read_piece(bytes, first, piece, &check, &mut |entry| {
             reviews.push(review(entry, matcher));
         });
-        (first, entries) = (first + count, rest);
+        first += piece.len();
+        entries = rest;
     }
     (reviews, check.problems.into_inner())
 }
@@ -281,8 +307,10 @@ fn read_piece(
     read: &mut dyn FnMut(JsonItem<'_>),
 ) {
     let text = &bytes[range_of(bytes, piece)];
-    let list = |nodes: &[Node<'_>]| JsonItem::new(nodes, LIST, check).list(first, &mut *read);
-    if json::with_tape(&[b"[", text, b"]"], list).is_ok() {
+    let parsed = json::with_tape(&[b"[", text, b"]"], |nodes| {
+        JsonItem::new(nodes, LIST, check).list(first, &mut *read);
+    });
+    if parsed.is_ok() {
         return;
     }
     if let [entry] = piece {
@@ -417,14 +445,10 @@ fn verification_of(item: JsonItem<'_>, verified: bool) -> Verification {
 
 fn language_tag(item: JsonItem<'_>) -> Option<String> {
     let wanted = "a language tag such as \"en\" or \"pt-BR\"";
-    let tag = |text: &str| is_language_tag(text).then(|| text.to_owned());
-    item.text(wanted, tag)
+    item.permitted_string(wanted, is_language_tag)
 }
 
 fn media(item: JsonItem<'_>) -> Vec<Media> {
-    let wanted = "a media type of an image, a video or a recording, such as \"image/jpeg\"";
-    let media_type = |text: &str| is_media_type(text).then(|| text.to_owned());
-    let media_type = |item: JsonItem<'_>| item.text(wanted, media_type).unwrap_or_default();
     item.each(MEDIA_MAX, |item| {
         item.object(|keys| Media {
             url: keys.key("url").string(Text::Picture),
@@ -434,6 +458,12 @@ fn media(item: JsonItem<'_>) -> Vec<Media> {
             source_url: keys.non_null_key("source_url").map(url),
         })
     })
+}
+
+fn media_type(item: JsonItem<'_>) -> String {
+    let wanted = "a media type of an image, a video or a recording, such as \"image/jpeg\"";
+    let media_type = item.permitted_string(wanted, is_media_type);
+    media_type.unwrap_or_default()
 }
 
 fn picture(item: JsonItem<'_>) -> String {
