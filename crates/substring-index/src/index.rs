@@ -72,15 +72,10 @@ impl SubstringIndex {
     /// Adds the rows of the texts that contain the folded `needle` to the bitmap `bits`.
     fn mark(&self, needle: &[u8], bits: &mut [u64]) {
         let finder = Finder::new(needle);
-        let mut verify = |row| {
-            if finder.find(self.arena.row(row)).is_some() {
-                insert(bits, row);
-            }
-        };
         let Some(tree) = self.tree.as_ref().filter(|_| !needle.is_empty()) else {
             for row in 0..self.arena.rows() {
                 if !self.arena.row(row).is_empty() {
-                    verify(row);
+                    self.mark_if_found(&finder, row, bits);
                 }
             }
             return;
@@ -88,9 +83,17 @@ impl SubstringIndex {
         match tree.find(needle) {
             None => {}
             Some((postings, true)) => tree.mark(postings, bits),
-            Some((postings, false)) => {
-                tree.each_kept(postings, &mut |kept| kept.each_row(&mut verify));
-            }
+            // These texts have the beginning of the needle, so each is read.
+            Some((postings, false)) => tree.each_kept(postings, &mut |rows| {
+                rows.each_row(|row| self.mark_if_found(&finder, row, bits));
+            }),
+        }
+    }
+
+    /// Adds `row` to `bits` if its text contains the needle of `finder`.
+    fn mark_if_found(&self, finder: &Finder<'_>, row: u32, bits: &mut [u64]) {
+        if finder.find(self.arena.row(row)).is_some() {
+            insert(bits, row);
         }
     }
 }

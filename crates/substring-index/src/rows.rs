@@ -149,7 +149,10 @@ pub fn word_of(bitmaps: &[&[u64]], range: &Range<u32>, index: usize) -> u64 {
 /// Returns the positions of the bits set in `word`, the lowest first.
 fn bits_of(mut word: u64) -> impl Iterator<Item = u32> {
     std::iter::from_fn(move || {
-        let bit = (word != 0).then(|| word.trailing_zeros())?;
+        if word == 0 {
+            return None;
+        }
+        let bit = word.trailing_zeros();
         word &= word - 1;
         Some(bit)
     })
@@ -183,7 +186,7 @@ impl<'r> Walk<'r> {
 
     /// Returns the position of `row`, which is not less than that of the previous call.
     pub fn find(&mut self, row: u32) -> Option<usize> {
-        if self.rows.get(self.at).is_some_and(|known| *known < row) {
+        if self.rows.get(self.at).is_some_and(|first| *first < row) {
             let rest = &self.rows[self.at..];
             let mut bound = 1;
             while bound < rest.len() && rest[bound] < row {
@@ -191,9 +194,12 @@ impl<'r> Walk<'r> {
             }
             let passed = bound / 2 + 1;
             let near = &rest[passed..rest.len().min(bound)];
-            self.at += passed + near.partition_point(|known| *known < row);
+            self.at += passed + near.partition_point(|other| *other < row);
         }
-        (self.rows.get(self.at) == Some(&row)).then_some(self.at)
+        if self.rows.get(self.at) != Some(&row) {
+            return None;
+        }
+        Some(self.at)
     }
 }
 
