@@ -52,15 +52,20 @@ impl ChangeCursor {
         }
         let (seconds, rest) = text.split_once('.')?;
         let (log, id) = rest.split_once('.')?;
+        if !is_id(log) || !(id.is_empty() || is_id(id)) {
+            return None;
+        }
         let seconds: i64 = seconds.parse().ok()?;
         let cursor = ChangeCursor {
             at: Timestamp::from_unix(seconds),
             id: id.to_owned(),
-            log: (log != NO_LOG).then(|| log.to_owned()),
+            log: Some(log.to_owned()).filter(|log| log != NO_LOG),
         };
-        let is_valid = is_id(log) && (id.is_empty() || is_id(id));
         // Each cursor has exactly one text.
-        (is_valid && cursor.to_string() == text).then_some(cursor)
+        if cursor.to_string() != text {
+            return None;
+        }
+        Some(cursor)
     }
 }
 

@@ -357,7 +357,7 @@ impl<'b> Words<'b> {
     /// Parses a folded text; a text without terms, such as `""`, selects every review. `None` for too many terms.
     pub fn parse(folded: &'b str) -> Option<Words<'b>> {
         let words = Words(folded);
-        (words.terms().count() <= TERMS_MAX).then_some(words)
+        Some(words).filter(|words| words.terms().count() <= TERMS_MAX)
     }
 
     /// Returns the folded text.

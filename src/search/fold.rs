@@ -68,13 +68,16 @@ fn pieces(text: &str) -> impl Iterator<Item = (&str, usize)> {
     let mut rest = text;
     let mut folded = String::new();
     std::iter::from_fn(move || {
+        if rest.is_empty() {
+            return None;
+        }
         let mut after = rest.char_indices().skip(1);
         let end = after.find(|(_, next)| begins_piece(*next));
         let (piece, next) = rest.split_at(end.map_or(rest.len(), |(at, _)| at));
         rest = next;
         folded.clear();
         fold_into(piece, &mut folded);
-        (!piece.is_empty()).then_some((piece, folded.len()))
+        Some((piece, folded.len()))
     })
 }
 

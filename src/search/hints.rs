@@ -50,7 +50,8 @@ pub fn hints<'i>(
         }
     }
     let has_wrong_name = !hints.is_empty();
-    if let (Some(since), Some(until)) = (filter.since, filter.until)
+    if let Some(since) = filter.since
+        && let Some(until) = filter.until
         && since > until
     {
         hints.push(Hint {

@@ -291,20 +291,23 @@ pub(super) struct VerificationRows(Vec<(VerificationSet, RowSet)>);
 
 impl VerificationRows {
     fn new(reviews: &[Review]) -> VerificationRows {
-        let rows_of = |set: VerificationSet| {
-            let rows = (0..).zip(reviews);
-            let rows =
-                rows.filter(|(_, review)| review.state().is_some_and(|state| set.contains(state)));
-            RowSet::new(rows.map(|(row, _)| row).collect(), reviews.len() as u32)
-        };
-        let sets = VerificationSet::proper();
-        VerificationRows(sets.map(|set| (set, rows_of(set))).collect())
+        let mut rows_of_sets = Vec::new();
+        for set in VerificationSet::proper() {
+            let mut rows = Vec::new();
+            for (row, review) in (0..).zip(reviews) {
+                if review.state().is_some_and(|state| set.contains(state)) {
+                    rows.push(row);
+                }
+            }
+            rows_of_sets.push((set, RowSet::new(rows, reviews.len() as u32)));
+        }
+        VerificationRows(rows_of_sets)
     }
 
     /// Returns the rows of `set`; `None` for all.
     pub(super) fn rows(&self, set: VerificationSet) -> Option<&RowSet> {
-        let known = self.0.iter().find(|(known, _)| *known == set);
-        known.map(|(_, rows)| rows)
+        let (_, rows) = self.0.iter().find(|(other, _)| *other == set)?;
+        Some(rows)
     }
 }
 
@@ -321,15 +324,21 @@ impl Ratings {
         // Copied once, because the reviews are hundreds of bytes apart; each bitmap then reads the copy.
         let of_row: Vec<Rating> = reviews.iter().map(|review| review.rating).collect();
         let mut bitmaps = Vec::new();
-        let stars = || (1..=5).filter_map(Rating::new);
-        for (least, most) in stars().flat_map(|least| stars().map(move |most| (least, most))) {
-            let set = RatingSet::at_least(least).and(RatingSet::at_most(most));
-            if set != RatingSet::EMPTY && set != RatingSet::ALL {
+        for least in (1..=5).filter_map(Rating::new) {
+            for most in (1..=5).filter_map(Rating::new) {
+                let set = RatingSet::at_least(least).and(RatingSet::at_most(most));
+                if set == RatingSet::EMPTY || set == RatingSet::ALL {
+                    continue;
+                }
                 let mut words = vec![0; words_for(of_row.len() as u32)];
-                let rows = (0..).zip(&of_row);
-                let rows = rows.filter(|(_, rating)| set.contains(**rating));
-                let count = rows.map(|(row, _)| insert(&mut words, row)).count();
-                bitmaps.push((set, words, count as u32));
+                let mut count = 0;
+                for (row, rating) in (0..).zip(&of_row) {
+                    if set.contains(*rating) {
+                        insert(&mut words, row);
+                        count += 1;
+                    }
+                }
+                bitmaps.push((set, words, count));
             }
         }
         Ratings { of_row, bitmaps }
@@ -337,7 +346,9 @@ impl Ratings {
 
     /// Returns the rows with a rating of `set`, a range that is neither empty nor all, and their number.
     pub(super) fn bitmap(&self, set: RatingSet) -> (&[u64], u32) {
-        let known = self.bitmaps.iter().find(|known| known.0 == set);
-        known.map_or((&[], 0), |(_, words, count)| (words, *count))
+        match self.bitmaps.iter().find(|(other, ..)| *other == set) {
+            Some((_, words, count)) => (words, *count),
+            None => (&[], 0),
+        }
     }
 }

@@ -10,7 +10,7 @@ use crate::dataset::names::{
     Meaning, NameMatch, Names, NamesBuilder, SpellingKind, is_title, words,
 };
 use crate::model::insights::{Aspect, Polarity};
-use crate::model::{Concept, Review, Row, Taxonomy};
+use crate::model::{Review, Row, Taxonomy};
 use crate::search::filter::TERMS_MAX;
 use crate::search::fold::fold;
 use crate::search::rows::RowSet;
@@ -277,34 +277,29 @@ impl AspectRows {
             }
             all.push(row_set([&*aspect.rows], total));
         }
-        let is_measured = |concept: &Concept| aspects.iter().any(|aspect| aspect.id == concept.id);
-        for concept in taxonomy
-            .aspects
-            .iter()
-            .filter(|concept| !is_measured(concept))
-        {
-            names.add_concept(concept);
-            all.push(row_set([], total));
+        for concept in &taxonomy.aspects {
+            let is_measured = aspects.iter().any(|aspect| aspect.id == concept.id);
+            if !is_measured {
+                names.add_concept(concept);
+                all.push(row_set([], total));
+            }
         }
-        let of_polarity = |polarity: Polarity, aspect: &Aspect| {
-            row_set([&*aspect.rows_by_polarity[polarity as usize]], total)
-        };
         let count = all.len();
         let by_polarity = Polarity::ALL.map(|polarity| {
-            let mut rows: Vec<RowSet> = aspects
-                .iter()
-                .map(|aspect| of_polarity(polarity, aspect))
-                .collect();
-            rows.resize(count, row_set([], total));
-            rows
+            let mut sets = Vec::with_capacity(count);
+            for aspect in aspects {
+                sets.push(row_set(
+                    [&*aspect.rows_by_polarity[polarity as usize]],
+                    total,
+                ));
+            }
+            sets.resize(count, row_set([], total));
+            sets
         });
         let any_by_polarity = Polarity::ALL.map(|polarity| {
-            row_set(
-                aspects
-                    .iter()
-                    .map(|aspect| &*aspect.rows_by_polarity[polarity as usize]),
-                total,
-            )
+            let lists = aspects.iter();
+            let lists = lists.map(|aspect| &*aspect.rows_by_polarity[polarity as usize]);
+            row_set(lists, total)
         });
         AspectRows {
             all: NameRows {

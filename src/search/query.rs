@@ -257,6 +257,20 @@ pub struct Builder<'b> {
 /// Why a value is rejected.
 type Fault = (Code, Cow<'static, str>);
 
+/// The folded texts of parameters.
+struct FoldedTexts<'a, 'b> {
+    text: &'b str,
+    /// The range of each parameter in `text`.
+    ranges: &'a [Option<Range<usize>>; NAMES.len()],
+}
+
+impl<'b> FoldedTexts<'_, 'b> {
+    fn of(&self, parameter: Parameter) -> Option<&'b str> {
+        let range = self.ranges[parameter as usize].clone()?;
+        Some(&self.text[range])
+    }
+}
+
 impl<'b> Builder<'b> {
     /// Starts with a query that selects everything, newest first, 20 per page.
     pub fn new(buffers: &'b mut Buffers) -> Builder<'b> {
@@ -312,20 +326,20 @@ impl<'b> Builder<'b> {
         self.check_relevance();
         self.issues.into_result()?;
         let buffers: &'b Buffers = self.buffers;
-        let folded = |parameter: Parameter| -> Option<&'b str> {
-            let range = self.texts[parameter as usize].clone()?;
-            Some(&buffers.folded[range])
+        let folded = FoldedTexts {
+            text: &buffers.folded,
+            ranges: &self.texts,
         };
         Ok(Query {
             filter: Filter {
-                text: folded(Parameter::Query),
-                words: folded(Parameter::Words).and_then(Words::parse),
-                technician: folded(Parameter::MentionsTechnician),
-                service: folded(Parameter::MentionsService),
-                aspect: folded(Parameter::Aspect),
-                language: folded(Parameter::Language),
-                source: folded(Parameter::Source),
-                location: folded(Parameter::Location),
+                text: folded.of(Parameter::Query),
+                words: folded.of(Parameter::Words).and_then(Words::parse),
+                technician: folded.of(Parameter::MentionsTechnician),
+                service: folded.of(Parameter::MentionsService),
+                aspect: folded.of(Parameter::Aspect),
+                language: folded.of(Parameter::Language),
+                source: folded.of(Parameter::Source),
+                location: folded.of(Parameter::Location),
                 ..self.query.filter
             },
             ignored: &buffers.ignored,
@@ -336,9 +350,9 @@ impl<'b> Builder<'b> {
     /// Records the name of an unknown parameter, unless the list is full or contains it.
     fn ignore(&mut self, name: &str) {
         let name = cut(name);
-        let known = &mut self.buffers.ignored;
-        if !known.is_full() && known.iter().all(|other| **other != *name) {
-            known.extend(IgnoredName::from(name));
+        let ignored = &mut self.buffers.ignored;
+        if !ignored.is_full() && ignored.iter().all(|other| **other != *name) {
+            ignored.extend(IgnoredName::from(name));
         }
     }
 

@@ -142,8 +142,10 @@ fn each_row(index: &Index, rows: &Rows<'_>, run: &RowRun, mut each: impl FnMut(u
             let start = range.start.max(selected.start);
             let range = start..range.end.min(selected.end).max(start);
             let mut all: ArrayVec<&[u64], { BITMAPS_MAX + 1 }> = bitmaps.iter().copied().collect();
-            let rated = |rating| index.ratings.bitmap(RatingSet::only(rating)).0;
-            all.extend(run.rating.map(rated));
+            if let Some(rating) = run.rating {
+                let (rated, _) = index.ratings.bitmap(RatingSet::only(rating));
+                all.push(rated);
+            }
             if run.is_backwards {
                 rows_of_backwards(&all, range).all(each);
             } else {
@@ -276,7 +278,9 @@ fn select<'s>(
         (Some(postings @ Postings::FromLeaves(node)), Some(tree)) if query.sort == Sort::Newest => {
             let (from, wanted) = first;
             unpack(tree.head(node), |row| {
-                candidates.rows.extend((row >= from).then_some(row));
+                if row >= from {
+                    candidates.rows.push(row);
+                }
                 candidates.rows.len() < wanted
             });
             if candidates.rows.len() == wanted {

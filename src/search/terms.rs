@@ -181,14 +181,17 @@ impl<'t, 'q> TermLookup<'t, 'q> {
 
     /// Returns the work to decode all rows of the term, of which the ends of phrases are looked up anew.
     fn work(&self) -> u64 {
-        let inner = |needle: &&Needle<'_>| needle.exact && !is_leaf(needle.postings);
-        let inner = self.needles.iter().filter(inner).count() as u64;
-        let ends = if self.term.ends_word {
-            (inner + u64::from(self.after_signs.signs.count_ones())) * ENDS_LOOKED_UP
-        } else {
-            0
-        };
-        ends * LOOKUP + u64::from(self.steps()) * ROW
+        let rows = u64::from(self.steps()) * ROW;
+        if !self.term.ends_word {
+            return rows;
+        }
+        let mut looked_up = u64::from(self.after_signs.signs.count_ones());
+        for needle in &self.needles {
+            if needle.exact && !is_leaf(needle.postings) {
+                looked_up += 1;
+            }
+        }
+        looked_up * ENDS_LOOKED_UP * LOOKUP + rows
     }
 
     /// Tells whether no text contains the term.
@@ -284,17 +287,20 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         memory.work.spend(self.work() + bits.len() as u64);
         let possible = &mut memory.possible;
         possible.clear();
-        let mut push = |kept: Postings<'_>| kept.each_row(|row| possible.push(row));
         self.each_postings(tree, &mut memory.needle, |postings, is_certain| {
             if is_certain {
                 tree.mark(postings, bits);
             } else {
-                tree.each_kept(postings, &mut push);
+                tree.each_kept(postings, &mut |rows| {
+                    rows.each_row(|row| possible.push(row))
+                });
             }
         });
         possible.retain(|row| !has(bits, *row));
-        possible.iter().for_each(|row| insert(bits, *row));
-        memory.open.extend(possible.iter().map(|row| (*row, bit)));
+        for row in possible {
+            insert(bits, *row);
+            memory.open.push((*row, bit));
+        }
     }
 
     /// Removes from `bits` the rows that the term cannot select. Rows whose texts must be searched for it are added to
@@ -408,9 +414,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
     ) {
         let Some(tree) = &index.tree else { return };
         memory.work.spend(self.work());
-        let steps = self.steps();
-        let is_list = |needle: &Needle<'_>| !matches!(needle.postings, Postings::FromLeaves(_));
-        if steps > SORTED_MAX && !(self.has_one_needle() && self.needles.iter().all(is_list)) {
+        if self.steps() > SORTED_MAX && !self.is_one_list() {
             bits.clear();
             bits.resize(words_for(index.len()), 0);
             self.each_postings(tree, &mut memory.needle, |postings, _| {
@@ -425,6 +429,13 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             rows.sort_unstable();
         }
         rows.dedup();
+    }
+
+    /// Tells whether the rows of the term are those of one list or bitmap, and so ascending.
+    fn is_one_list(&self) -> bool {
+        let mut needles = self.needles.iter();
+        self.has_one_needle()
+            && !needles.any(|needle| matches!(needle.postings, Postings::FromLeaves(_)))
     }
 
     /// Tells whether the rows of the term are those of one needle, so that all are certain, or none.
@@ -442,7 +453,10 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         candidates: &mut Candidates,
         work: &mut Work,
     ) {
-        let (Some(tree), [needle]) = (&index.tree, &self.needles[..]) else {
+        let Some(tree) = &index.tree else {
+            return;
+        };
+        let [needle] = &self.needles[..] else {
             return;
         };
         if needle.exact || self.term.is_excluded {

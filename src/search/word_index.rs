@@ -96,11 +96,11 @@ impl WordIndex {
         for (row, review) in (0..).zip(reviews) {
             let language = language_of(review).unwrap_or(usual);
             let algorithm = algorithm_of(language);
-            let known = languages
+            let seen = languages
                 .iter()
-                .position(|known| known.algorithm == algorithm);
-            let number = known.unwrap_or(languages.len());
-            if known.is_none() {
+                .position(|other| other.algorithm == algorithm);
+            let number = seen.unwrap_or(languages.len());
+            if seen.is_none() {
                 languages.push(LanguageBuilder::new(algorithm));
             }
             let language = &mut languages[number];
@@ -173,11 +173,13 @@ impl WordIndex {
 
     /// Returns the size in bytes.
     pub(super) fn memory(&self) -> u64 {
-        let of_language = |language: &LanguageWords| {
-            language.stems.len() + language.stem_ends.len() * 4 + language.postings_ends.len() * 8
-        };
-        let languages: usize = self.languages.iter().map(of_language).sum();
-        (languages + self.postings.len() + self.subjects.len() * 16 + self.lengths.len()) as u64
+        let mut bytes = self.postings.len() + self.subjects.len() * 16 + self.lengths.len();
+        for language in &self.languages {
+            bytes += language.stems.len();
+            bytes += language.stem_ends.len() * 4;
+            bytes += language.postings_ends.len() * 8;
+        }
+        bytes as u64
     }
 }
 
@@ -188,25 +190,29 @@ impl LanguageWords {
             Some(algorithm) => Stemmer::create(algorithm).stem(word),
             None => word.into(),
         };
-        let start_of = |at: usize| match at.checked_sub(1) {
-            Some(before) => self.stem_ends[before] as usize,
-            None => 0,
-        };
-        let stem_at = |at: usize| &self.stems[start_of(at)..self.stem_ends[at] as usize];
         let mut low = 0;
         let mut high = self.stem_ends.len();
         while low < high {
             let middle = low + (high - low) / 2;
-            if stem_at(middle) < &*stem {
+            if self.stem_at(middle) < &*stem {
                 low = middle + 1;
             } else {
                 high = middle;
             }
         }
-        if low == self.stem_ends.len() || stem_at(low) != stem {
+        if low == self.stem_ends.len() || self.stem_at(low) != stem {
             return None;
         }
         Some(self.postings_ends[low] as usize..self.postings_ends[low + 1] as usize)
+    }
+
+    /// Returns the stem at this position of the sorted stems.
+    fn stem_at(&self, position: usize) -> &str {
+        let start = match position.checked_sub(1) {
+            Some(before) => self.stem_ends[before] as usize,
+            None => 0,
+        };
+        &self.stems[start..self.stem_ends[position] as usize]
     }
 }
 
@@ -219,10 +225,9 @@ pub(super) fn stem_of<'w>(language: &str, word: &'w str) -> Cow<'w, str> {
 }
 
 fn algorithm_of(language: &str) -> Option<Algorithm> {
-    let known = STEMMERS
-        .iter()
-        .find(|(tag, _)| tag.eq_ignore_ascii_case(language));
-    known.map(|(_, algorithm)| *algorithm)
+    let mut stemmers = STEMMERS.iter();
+    let (_, algorithm) = stemmers.find(|(tag, _)| tag.eq_ignore_ascii_case(language))?;
+    Some(*algorithm)
 }
 
 /// Returns the primary subtag of a review's language; `None` if the language is not known.
@@ -244,11 +249,12 @@ fn usual_language(reviews: &[Review]) -> &str {
 fn relative_lengths(counts: &[u32]) -> Vec<u8> {
     let total: u64 = counts.iter().map(|count| u64::from(*count)).sum();
     let with_words = counts.iter().filter(|count| **count > 0).count() as u64;
-    let relative = |count: &u32| {
+    let mut lengths = Vec::with_capacity(counts.len());
+    for count in counts {
         let length = u64::from(*count) * with_words * u64::from(LENGTH_AVERAGE) / total.max(1);
-        u8::try_from(length).unwrap_or(LENGTH_MAX).min(LENGTH_MAX)
-    };
-    counts.iter().map(relative).collect()
+        lengths.push(u8::try_from(length).unwrap_or(LENGTH_MAX).min(LENGTH_MAX));
+    }
+    lengths
 }
 
 /// The stems of one language while reviews are read.
