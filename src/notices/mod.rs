@@ -120,7 +120,9 @@ impl ReviewNotices {
             all.extend(rows.map(|row| self.change(event, row)));
         }
         all.retain(|change| accepts(setting, change));
-        if let (Some(days), Some(begun)) = (setting.filter.unanswered_days, changes.days) {
+        if let Some(days) = setting.filter.unanswered_days
+            && let Some(begun) = changes.days
+        {
             all.extend(self.unanswered(setting, days, begun));
         }
         all
@@ -134,9 +136,10 @@ impl ReviewNotices {
         days: u16,
         begun: DaysBegun,
     ) -> Vec<ToldChange<'s>> {
-        let first = day_before(begun.after, days).and_then(day_after);
-        let last = day_before(begun.until, days);
-        let (Some(first), Some(last)) = (first, last) else {
+        let Some(first) = day_before(begun.after, days).and_then(day_after) else {
+            return Vec::new();
+        };
+        let Some(last) = day_before(begun.until, days) else {
             return Vec::new();
         };
         // Rows are sorted by date, newest first.
@@ -349,7 +352,8 @@ fn owner_language(site: &Site) -> Language {
 /// Tells whether the filter of a setting accepts a change.
 fn accepts(setting: &NoticeSetting, change: &ToldChange<'_>) -> bool {
     let filter = &setting.filter;
-    if let (Some(event), Some(events)) = (change.event.filtered_as(), &filter.events)
+    if let Some(event) = change.event.filtered_as()
+        && let Some(events) = &filter.events
         && !events.contains(&event)
     {
         return false;

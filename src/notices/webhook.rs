@@ -22,19 +22,18 @@ pub(super) fn single(site: &NoticeSite<'_>, change: &ToldChange<'_>) -> String {
 
 /// Returns the body of a notice of many changes: their numbers, and the ids of the first.
 pub(super) fn summary(site: &NoticeSite<'_>, changes: &[ToldChange<'_>]) -> String {
-    let count = |event| {
-        changes
-            .iter()
-            .filter(|change| change.event == event)
-            .count() as u64
-    };
     let ids = changes.iter().take(SUMMARY_IDS_MAX);
     render(site, "reviews.summary", |data| {
         data.string("url", &format!("{}/", site.base_url));
-        data.u64("new", count(ChangeKind::New));
-        data.u64("changed", count(ChangeKind::Changed));
-        data.u64("removed", count(ChangeKind::Removed));
-        data.u64("unanswered", count(ChangeKind::Unanswered));
+        for (key, event) in [
+            ("new", ChangeKind::New),
+            ("changed", ChangeKind::Changed),
+            ("removed", ChangeKind::Removed),
+            ("unanswered", ChangeKind::Unanswered),
+        ] {
+            let of_event = changes.iter().filter(|change| change.event == event);
+            data.u64(key, of_event.count() as u64);
+        }
         push_strings(data.key("ids"), ids.map(|change| change.id.as_str()));
     })
 }

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::mentioned;
 use super::text::{encoded, newest, people, services};
@@ -85,19 +85,23 @@ fn examples(snapshot: &Snapshot, insights: Option<&Insights>) -> Examples {
     let newest = newest(snapshot, 1).next();
     let review = newest.and_then(|row| serde_json::from_slice(snapshot.review(row)).ok());
     let review: Option<Value> = review;
-    let known = |key: &str| review.as_ref().and_then(|review| review[key].as_str());
-    let day = snapshot.updated_at.date().to_string();
+    let mut id = json!("01J00000000000000000000000");
+    let mut date = json!(snapshot.updated_at.date());
+    if let Some(review) = &review {
+        id = review["id"].clone();
+        date = review["date"].clone();
+    }
     let aspects = mentioned(insights);
     let service = services(snapshot).next().map(|(id, _)| id);
-    let text = |value: Option<&str>| value.map(Value::from);
-    let id = known("id").unwrap_or("01J00000000000000000000000");
+    let person = people(snapshot).next();
+    let aspect = aspects.first().map(|aspect| &*aspect.id);
     HashMap::from([
-        ("{id}", text(Some(id))),
-        ("{date}", text(known("date").or(Some(&day)))),
-        ("{service}", text(service)),
-        ("{person}", text(people(snapshot).next())),
-        ("{aspect}", text(aspects.first().map(|aspect| &*aspect.id))),
-        ("{review}", review.clone()),
+        ("{id}", Some(id)),
+        ("{date}", Some(date)),
+        ("{service}", service.map(Value::from)),
+        ("{person}", person.map(Value::from)),
+        ("{aspect}", aspect.map(Value::from)),
+        ("{review}", review),
     ])
 }
 

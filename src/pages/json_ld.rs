@@ -102,9 +102,12 @@ fn rating_value(stats: &RatingStats) -> Option<Value> {
 fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
     let name: String = review.author.chars().take(AUTHOR_CHARS_MAX).collect();
     let url = review.source_url.as_deref().unwrap_or_default();
-    let is_elsewhere = is_published_elsewhere(&review.source, url, &snapshot.business);
-    let publisher =
-        is_elsewhere.then(|| json!({"@type": "Organization", "name": review.publisher()}));
+    let mut publisher = Value::Null;
+    let mut address = Value::Null;
+    if is_published_elsewhere(&review.source, url, &snapshot.business) {
+        publisher = json!({"@type": "Organization", "name": review.publisher()});
+        address = json!(url);
+    }
     json!({
         "@type": "Review",
         "@id": snapshot.review_url(&review.id),
@@ -114,7 +117,7 @@ fn review_value(snapshot: &Snapshot, review: &ReviewView) -> Value {
         "reviewBody": review.text.text,
         "inLanguage": review.language,
         "publisher": publisher,
-        "url": is_elsewhere.then_some(url),
+        "url": address,
     })
 }
 

@@ -93,9 +93,12 @@ fn month(date: Date) -> u32 {
 
 /// The shortest length of a span with at most [`SPANS_MAX`] spans: a month, a quarter, or years.
 fn span_months(oldest: u32, newest: u32) -> u32 {
-    let fits = |months: &u32| newest / months - oldest / months < SPANS_MAX;
-    let years = [1, 2, 5, 10, 50, 100].map(|years| 12 * years);
-    [1, 3].into_iter().chain(years).find(fits).unwrap_or(12_000)
+    for months in [1, 3, 12, 24, 60, 120, 600, 1_200] {
+        if newest / months - oldest / months < SPANS_MAX {
+            return months;
+        }
+    }
+    12_000
 }
 
 /// The chart: a column for each span, also without reviews, on one scale from zero; a table has the same numbers.
@@ -235,17 +238,19 @@ fn grid_unit(most: u64) -> u64 {
 
 /// Returns years, each with the span at which it is labelled, as many as fit.
 fn years(first: u32, last: u32, span_months: u32) -> Vec<(u32, u32)> {
-    let year = |number: u32| number * span_months / 12;
-    let every = (year(last) - year(first) + 1).div_ceil(LABELS_MAX);
+    let first_year = first * span_months / 12;
+    let last_year = last * span_months / 12;
+    let every = (last_year - first_year + 1).div_ceil(LABELS_MAX);
     let mut years: Vec<(u32, u32)> = Vec::new();
     for number in first..=last {
+        let year = number * span_months / 12;
         let month = number * span_months % 12;
-        let is_start = month < span_months && (year(number) - year(first)).is_multiple_of(every);
+        let is_start = month < span_months && (year - first_year).is_multiple_of(every);
         // A year that began before the first span is labelled there, unless the next label would be too near.
         let is_begun = number == first && month < 9;
-        let is_new = years.last().is_none_or(|(_, last)| *last != year(number));
+        let is_new = years.last().is_none_or(|(_, last)| *last != year);
         if (is_start || is_begun) && is_new {
-            years.push((number, year(number)));
+            years.push((number, year));
         }
     }
     years

@@ -445,7 +445,7 @@ pub(super) fn source_icon(source: &str) -> &'static str {
 /// Returns the path of a file that this service has, by its path or its URL.
 fn own_file<'u>(url: &'u str, base_url: &str) -> Option<&'u str> {
     let path = url.strip_prefix(base_url).unwrap_or(url);
-    path.starts_with("/media/").then_some(path)
+    Some(path).filter(|path| path.starts_with("/media/"))
 }
 
 /// Returns where a text is cut: after the last sentence that ends before [`SHOWN_CHARS`], else before a word.
@@ -570,11 +570,15 @@ fn bytes_of_points(text: &str, points: Range<u32>) -> Range<usize> {
     if text.is_ascii() {
         return text.len().min(points.start as usize)..text.len().min(points.end as usize);
     }
-    let at = |point: u32| {
-        let found = text.char_indices().nth(point as usize);
-        found.map_or(text.len(), |(at, _)| at)
-    };
-    at(points.start)..at(points.end)
+    byte_of_point(text, points.start)..byte_of_point(text, points.end)
+}
+
+/// Returns where the code point with this number begins in `text`; its end if it has fewer.
+fn byte_of_point(text: &str, number: u32) -> usize {
+    match text.char_indices().nth(number as usize) {
+        Some((at, _)) => at,
+        None => text.len(),
+    }
 }
 
 #[cfg(test)]

@@ -233,14 +233,17 @@ const INDEXED: [&str; 5] = ["aspect", "rating", "source", "mentions_service", "s
 /// combinations of filters, and a page for free text would repeat any text that is put into a link.
 fn canonical(given: &QueryParams) -> Option<String> {
     let mut names = given.iter().map(|(name, _)| name);
-    let is_indexed = INDEXED.contains(&names.next()?) && names.next().is_none();
-    is_indexed.then(|| given.href(None, None))
+    let first = names.next()?;
+    if !INDEXED.contains(&first) || names.next().is_some() {
+        return None;
+    }
+    Some(given.href(None, None))
 }
 
 /// Returns the stored mentions of an aspect, of one polarity if given.
 fn evidence_of(aspect: &Aspect, polarity: Option<Polarity>) -> impl Iterator<Item = &Evidence> {
-    let is_asked = move |one: &&Evidence| polarity.is_none_or(|polarity| one.polarity == polarity);
-    aspect.evidence.iter().flatten().filter(is_asked)
+    let all = aspect.evidence.iter().flatten();
+    all.filter(move |one| polarity.is_none_or(|polarity| one.polarity == polarity))
 }
 
 /// Returns a sentence about the highlighted mentions of an aspect.

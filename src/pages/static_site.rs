@@ -333,8 +333,10 @@ fn list_name(address: &str) -> String {
 
 /// Returns a value as a part of a file's name; a digest keeps apart what differs in other characters.
 fn file_name(value: &str) -> String {
-    let is_plain = |character: &char| matches!(character, 'a'..='z' | '0'..='9' | '_');
-    let plain: String = value.chars().filter(is_plain).take(40).collect();
+    let plain = value
+        .chars()
+        .filter(|character| matches!(character, 'a'..='z' | '0'..='9' | '_'));
+    let plain: String = plain.take(40).collect();
     if plain == value {
         return plain;
     }

@@ -10,7 +10,7 @@ use std::fmt::Display;
 use askama::filters::{Html, Safe, escape};
 use askama::{Result, Values};
 
-use crate::model::{Row, Verification, platform};
+use crate::model::{Row, platform};
 use crate::snapshot::{Snapshot, Verifications};
 use crate::wire::text::push_percent;
 
@@ -49,27 +49,24 @@ pub(super) fn verification(snapshot: &Snapshot) -> String {
 
 /// Names the verifiers; `None` if no review is verified.
 fn verified_sentence(business: &str, verifications: &Verifications) -> Option<String> {
-    let name = |one: &Option<Verification>| match one {
-        Some(one) => verifier(&one.by, one.method.as_deref()),
-        None => format!("{business} itself"),
-    };
-    let Verifications {
-        named, other_count, ..
-    } = verifications;
-    match &named[..] {
-        [] => None,
-        [(one, _)] if verifications.account_count == 0 => {
-            Some(format!("Every review was verified by {}.", name(one)))
+    let mut parts = Vec::new();
+    for (verification, number) in &verifications.named {
+        let name = match verification {
+            Some(verification) => verifier(&verification.by, verification.method.as_deref()),
+            None => format!("{business} itself"),
+        };
+        if verifications.named.len() == 1 && verifications.account_count == 0 {
+            return Some(format!("Every review was verified by {name}."));
         }
-        _ => {
-            let parts = named.iter().map(|(one, count)| (*count, name(one)));
-            let others = (*other_count > 0).then(|| (*other_count, "others".to_owned()));
-            let parts = parts.chain(others);
-            let parts = parts.map(|(number, name)| format!("{} by {name}", count(number)));
-            let parts: Vec<String> = parts.collect();
-            Some(format!("Reviews were verified: {}.", parts.join(", ")))
-        }
+        parts.push(format!("{} by {name}", count(*number)));
     }
+    if parts.is_empty() {
+        return None;
+    }
+    if verifications.other_count > 0 {
+        parts.push(format!("{} by others", count(verifications.other_count)));
+    }
+    Some(format!("Reviews were verified: {}.", parts.join(", ")))
 }
 
 /// Says how many reviews were only published by their platform; `None` if there are none.
@@ -94,23 +91,31 @@ pub(super) fn counted(number: u64, one: &str, many: &str) -> String {
 /// Returns `url` if its scheme may become a link: http, https, mailto or tel.
 pub(super) fn link(url: &str) -> Option<&str> {
     let (scheme, _) = url.split_once(':')?;
-    let mut known = ["http", "https", "mailto", "tel"].into_iter();
-    let is_known = known.any(|known| scheme.eq_ignore_ascii_case(known));
-    is_known.then_some(url)
+    for permitted in ["http", "https", "mailto", "tel"] {
+        if scheme.eq_ignore_ascii_case(permitted) {
+            return Some(url);
+        }
+    }
+    None
 }
 
 /// Returns the `tel:` URL of a telephone number in any notation.
 pub(super) fn telephone(number: &str) -> String {
-    let is_dialled = |character: &char| character.is_ascii_digit() || *character == '+';
-    let digits: String = number.chars().filter(is_dialled).collect();
-    format!("tel:{digits}")
+    let mut url = String::from("tel:");
+    for character in number.chars() {
+        if character.is_ascii_digit() || character == '+' {
+            url.push(character);
+        }
+    }
+    url
 }
 
 /// Returns the `mailto:` URL of an address. Characters that could end it or add header fields are escaped.
 pub(super) fn mailbox(address: &str) -> String {
     let mut url = String::from("mailto:");
-    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"@.-_+".contains(&byte);
-    push_percent(&mut url, address, is_plain);
+    push_percent(&mut url, address, |byte| {
+        byte.is_ascii_alphanumeric() || b"@.-_+".contains(&byte)
+    });
     url
 }
 

@@ -21,7 +21,8 @@ fn every_aspect_leads_to_the_words_it_was_counted_from() {
     assert!(aspects.len() > 8);
     for aspect in aspects {
         let page = ask(&pages, &format!("aspect={}&limit=100", aspect.id)).expect("a page");
-        let (count, id) = (reviews_of(aspect, None), &aspect.id);
+        let id = &aspect.id;
+        let count = reviews_of(aspect, None);
         assert_eq!(page.matches("<article").count(), count, "{id}");
         // The sample keeps all of its evidence, so every review has a mark.
         assert!(page.matches("<mark>").count() >= count, "{id}");
@@ -56,7 +57,8 @@ fn an_aspect_finds_every_review_with_and_without_a_polarity() {
     let mut aspects = mentioned(pages.snapshot.insights_value()).into_iter();
     let fees = aspects.find(|aspect| aspect.id == "fees");
     let fees = fees.expect("mentioned");
-    let (kept, all) = (fees.evidence.iter().flatten().count(), fees.mention_count);
+    let kept = fees.evidence.iter().flatten().count();
+    let all = fees.mention_count;
     assert!(kept >= 200, "{kept} of {all}");
     assert!((kept as u64) < all, "{kept} of {all}");
     assert!(all >= 300, "{kept} of {all}");
