@@ -11,7 +11,7 @@ use super::exit::{Failure, Status, print};
 use super::suggestions::suggestions;
 use super::values::OutputFormat;
 use crate::clock;
-use crate::dataset::{self, Decoded, Problem, Warning};
+use crate::dataset::{self, Decoded, Problem};
 use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SyncState};
 use crate::notices;
 use crate::server::files;
@@ -54,14 +54,16 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
     let sources = read_sync_state(&args.data);
     let report: String = match args.format {
         OutputFormat::Text => {
-            let warning = |warning: &Warning| format!("warning: {warning} [{}]\n", warning.code);
-            let errors = errors.iter().map(|error| format!("error: {error}\n"));
-            let shown = suggestions.iter().map(ToString::to_string);
-            errors
-                .chain(warnings.iter().map(warning))
-                .chain(shown)
-                .chain(source_lines(&sources))
-                .collect()
+            let mut lines = Vec::new();
+            for error in &errors {
+                lines.push(format!("error: {error}\n"));
+            }
+            for warning in &warnings {
+                lines.push(format!("warning: {warning} [{}]\n", warning.code));
+            }
+            lines.extend(suggestions.iter().map(ToString::to_string));
+            lines.extend(source_lines(&sources));
+            lines.concat()
         }
         OutputFormat::Json => {
             let json = json!({
@@ -78,10 +80,6 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         }
     };
     print(report.as_bytes())?;
-    let counted = |count: u64, noun: &str| match count {
-        1 => format!("1 {noun}"),
-        _ => format!("{count} {noun}s"),
-    };
     let summary = match published.zip(unverified) {
         Some((published, unverified)) => {
             let warnings = counted(warnings.len() as u64, "warning");
@@ -95,6 +93,13 @@ pub(super) fn run(args: &CheckArgs) -> Result<(), Failure> {
         _ if !is_good => Err(Failure::new(Status::Data, summary)),
         OutputFormat::Text => print(format!("{summary}\n").as_bytes()),
         OutputFormat::Json => Ok(()),
+    }
+}
+
+fn counted(count: u64, noun: &str) -> String {
+    match count {
+        1 => format!("1 {noun}"),
+        _ => format!("{count} {noun}s"),
     }
 }
 

@@ -245,7 +245,11 @@ impl ServeArgs {
                 idle_time: self.idle_time,
                 ..ServerLimits::default()
             },
-            hub: (!self.no_hub).then(|| self.hub_settings()).transpose()?,
+            hub: if self.no_hub {
+                None
+            } else {
+                Some(self.hub_settings()?)
+            },
         })
     }
 
@@ -291,9 +295,9 @@ impl ServeArgs {
 }
 
 /// Returns the directory that `--data` names, else the usual one if it exists; `None` for the sample.
-pub(super) fn data_directory(given: Option<&Path>) -> Option<&Path> {
+pub(super) fn data_directory(named: Option<&Path>) -> Option<&Path> {
     let usual = Path::new(DATA_DEFAULT);
-    given.or(usual.is_dir().then_some(usual))
+    named.or(Some(usual).filter(|usual| usual.is_dir()))
 }
 
 /// Parses a time of which 0 means never.

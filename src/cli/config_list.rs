@@ -32,14 +32,16 @@ struct Setting {
 pub(super) fn settings(args: &ConfigArgs, matches: &ArgMatches) -> Result<(), Failure> {
     // Refuses contradictory flags, like `serve`.
     args.serve.config()?;
-    let (program, none) = (command(), ArgMatches::default());
+    let program = command();
+    let none = ArgMatches::default();
     let matches = matches.subcommand_matches("config").unwrap_or(&none);
     let serve = program.find_subcommand("serve");
     let flags = serve.into_iter().flat_map(clap::Command::get_arguments);
     let settings: Vec<Setting> = flags.filter_map(|flag| setting(flag, matches)).collect();
-    let text = match args.json {
-        true => serde_json::to_string(&settings).expect("texts are JSON") + "\n",
-        false => settings.iter().map(render).collect(),
+    let text: String = if args.json {
+        serde_json::to_string(&settings).expect("texts are JSON") + "\n"
+    } else {
+        settings.iter().map(render).collect()
     };
     print(text.as_bytes())
 }
@@ -69,7 +71,12 @@ fn setting(flag: &Arg, matches: &ArgMatches) -> Option<Setting> {
 }
 
 fn render(setting: &Setting) -> String {
-    let (flag, variable, origin) = (&setting.flag, &setting.variable, setting.origin);
-    let value = setting.value.as_deref().unwrap_or("-");
+    let Setting {
+        flag,
+        variable,
+        value,
+        origin,
+    } = setting;
+    let value = value.as_deref().unwrap_or("-");
     format!("{flag:26}  {variable:32}  {origin:11}  {value}\n")
 }

@@ -4,7 +4,7 @@
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::config::DATA_DEFAULT;
 use super::exit::{Failure, print};
@@ -38,6 +38,9 @@ const COLUMNS: [&str; 19] = [
 
 /// Separates several names in a field.
 const SEPARATOR: &str = "; ";
+
+/// Bytes that are collected before they are written.
+const CHUNK_BYTES: usize = 1 << 16;
 
 #[derive(Args)]
 pub(super) struct ExportArgs {
@@ -74,7 +77,9 @@ enum ExportFormat {
 
 /// Prints the published reviews, newest first, or writes the site.
 pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
-    if let (Some(out), Some(base_url)) = (&args.site, &args.base_url) {
+    if let Some(out) = &args.site
+        && let Some(base_url) = &args.base_url
+    {
         return site::write(&SiteExport {
             data: &args.data,
             out,
@@ -103,38 +108,37 @@ pub(super) fn run(args: &ExportArgs) -> Result<(), Failure> {
     print(&out)
 }
 
-/// Bytes that are collected before they are written.
-const CHUNK_BYTES: usize = 1 << 16;
-
 /// Returns the fields of a review, in the order of [`COLUMNS`]; empty where there is nothing.
 fn row_of(review: &Review) -> [String; COLUMNS.len()] {
     let published = json!(review);
-    let field = |key: &str| published[key].as_str().unwrap_or_default().to_owned();
-    let inner = |key: &str, inner: &str| {
-        let value = published[key][inner].as_str();
-        value.unwrap_or_default().to_owned()
-    };
+    let reply = &published["owner_reply"];
+    let verification = &published["verification"];
     [
-        field("id"),
-        field("author"),
+        field(&published, "id"),
+        field(&published, "author"),
         review.rating.stars().to_string(),
         review.date.to_string(),
-        field("text"),
-        field("source"),
-        field("source_url"),
-        inner("owner_reply", "text"),
-        inner("owner_reply", "date"),
+        field(&published, "text"),
+        field(&published, "source"),
+        field(&published, "source_url"),
+        field(reply, "text"),
+        field(reply, "date"),
         review.verified.to_string(),
-        inner("verification", "by"),
-        inner("verification", "method"),
+        field(verification, "by"),
+        field(verification, "method"),
         review.mentioned_technicians.join(SEPARATOR),
         review.mentioned_services.join(SEPARATOR),
-        field("language"),
-        field("location"),
-        field("date_precision"),
-        field("added_at"),
-        field("changed_at"),
+        field(&published, "language"),
+        field(&published, "location"),
+        field(&published, "date_precision"),
+        field(&published, "added_at"),
+        field(&published, "changed_at"),
     ]
+}
+
+/// Returns the text of a member of an object; empty if the member or the object is missing.
+fn field(object: &Value, key: &str) -> String {
+    object[key].as_str().unwrap_or_default().to_owned()
 }
 
 /// Appends a row of a table (RFC 4180).

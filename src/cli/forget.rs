@@ -27,10 +27,12 @@ pub(super) struct ForgetArgs {
 }
 
 fn parse_id(id: &str) -> Result<String, &'static str> {
-    let id = is_review_id(id).then(|| id.to_owned());
-    id.ok_or(
-        "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\", \"since\" or \"changes\"",
-    )
+    if !is_review_id(id) {
+        return Err(
+            "must be 1 to 64 characters of A-Z, a-z, 0-9, _ and -, but not \"search\", \"since\" or \"changes\"",
+        );
+    }
+    Ok(id.to_owned())
 }
 
 /// Removes the reviews and adds them to `ignored.json`.

@@ -357,20 +357,21 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
         let mut group = None;
         command.mut_args(|flag| {
             let is_shared = shared.contains(flag.get_id());
-            let positional = is_shared.then(|| flag.get_id().as_str());
-            let Some(name) = flag.get_long().or(positional) else {
-                return flag;
+            let name = match flag.get_long() {
+                Some(long) => long,
+                // An argument without a name that `serve` has as a flag, such as the directory of the data.
+                None if is_shared => flag.get_id().as_str(),
+                None => return flag,
             };
-            let begun = GROUPS.iter().find(|(first, _)| *first == name);
-            group = begun
-                .filter(|_| has_groups)
-                .map(|(_, group)| *group)
-                .or(group);
+            if has_groups && let Some((_, begun)) = GROUPS.iter().find(|(first, _)| *first == name)
+            {
+                group = Some(*begun);
+            }
             let is_rare = command_name == "serve" && !COMMON_FLAGS.contains(&name);
-            let variable = match is_shared {
-                true => format!("reviewd_{name}"),
-                false => format!("reviewd_{command_name}_{name}"),
-            };
+            let mut variable = format!("reviewd_{command_name}_{name}");
+            if is_shared {
+                variable = format!("reviewd_{name}");
+            }
             let variable = variable.replace('-', "_").to_uppercase();
             let flag = flag.help_heading(group).hide_short_help(is_rare);
             let flag = match flag.get_action() {
@@ -379,9 +380,10 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
                 // So that `--threads -1` is a wrong number and not another flag.
                 _ => flag.allow_negative_numbers(true),
             };
-            match is_used(&variable) {
-                true => flag.env(variable),
-                false => flag.env(None::<&str>),
+            if is_used(&variable) {
+                flag.env(variable)
+            } else {
+                flag.env(None::<&str>)
             }
         })
     })
@@ -389,24 +391,28 @@ fn with_variables(is_used: impl Fn(&str) -> bool) -> clap::Command {
 
 /// Returns a warning for each variable of the environment that looks like one of ours and is none, such as a misspelt one.
 fn unknown_variables() -> Vec<String> {
-    let mut known = HashSet::new();
+    let mut ours = HashSet::new();
     for command in command().get_subcommands() {
         let variables = command.get_arguments().filter_map(clap::Arg::get_env);
-        known.extend(variables.map(|name| name.to_string_lossy().into_owned()));
+        ours.extend(variables.map(|name| name.to_string_lossy().into_owned()));
     }
-    let set = std::env::vars_os().map(|(name, _)| name.to_string_lossy().into_owned());
     let mut warnings = Vec::new();
-    for name in set.filter(|name| name.starts_with("REVIEWD_") && !known.contains(name)) {
+    for (name, _) in std::env::vars_os() {
+        let name = name.to_string_lossy();
+        if !name.starts_with("REVIEWD_") || ours.contains(&*name) {
+            continue;
+        }
         // Kubernetes sets these for a service that is called reviewd.
         if name.starts_with("REVIEWD_PORT") || name.starts_with("REVIEWD_SERVICE_") {
             continue;
         }
-        let edits = known
+        let edits = ours
             .iter()
-            .map(|known| (strsim::levenshtein(&name, known), known));
-        let nearest = edits.min().filter(|(edits, _)| *edits <= 2);
-        let hint =
-            nearest.map_or_else(String::new, |(_, known)| format!("; did you mean {known}?"));
+            .map(|other| (strsim::levenshtein(&name, other), other));
+        let hint = match edits.min() {
+            Some((0..=2, nearest)) => format!("; did you mean {nearest}?"),
+            _ => String::new(),
+        };
         warnings.push(format!(
             "the environment variable {name} is not known{hint}"
         ));
@@ -417,9 +423,7 @@ fn unknown_variables() -> Vec<String> {
 
 /// Parses a command line and the variables of its flags.
 fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
-    // An empty variable counts as unset: container settings often contain some.
-    let is_set = |variable: &str| std::env::var_os(variable).is_none_or(|value| !value.is_empty());
-    let matches = match with_variables(is_set).try_get_matches_from(arguments) {
+    let matches = match with_variables(is_not_empty).try_get_matches_from(arguments) {
         // The help names every variable.
         Err(error) if error.kind() == ErrorKind::DisplayHelp => {
             command().try_get_matches_from(arguments)
@@ -427,6 +431,11 @@ fn parse(arguments: &[OsString]) -> Result<(Cli, ArgMatches), clap::Error> {
         matches => matches,
     }?;
     Ok((Cli::from_arg_matches(&matches)?, matches))
+}
+
+/// Tells whether a variable is not set to nothing, which counts as unset: container settings often contain some of these.
+fn is_not_empty(variable: &str) -> bool {
+    std::env::var_os(variable).is_none_or(|value| !value.is_empty())
 }
 
 /// Inserts `serve` if no command is named: before flags, and if there are no arguments.

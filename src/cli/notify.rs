@@ -213,13 +213,15 @@ fn address(SecretFlag(given): &SecretFlag) -> Result<String, Failure> {
     Ok(text.trim().to_owned())
 }
 
-/// Returns the kind, or the kind and the first number from 2 on that is free.
-fn free_id(kind: &str, known: &[NoticeSetting]) -> String {
-    let is_free = |id: &String| known.iter().all(|setting| setting.id != *id);
-    let numbered = (2..).map(|number| format!("{kind}-{number}"));
-    let mut ids = std::iter::once(kind.to_owned()).chain(numbered);
-    ids.find(is_free)
-        .expect("there are more numbers than targets")
+/// Returns the kind, or the kind and the first number from 2 on that no setting has as its id.
+fn free_id(kind: &str, settings: &[NoticeSetting]) -> String {
+    let mut id = kind.to_owned();
+    let mut number = 1;
+    while settings.iter().any(|setting| setting.id == id) {
+        number += 1;
+        id = format!("{kind}-{number}");
+    }
+    id
 }
 
 fn make_key() -> Result<String, Failure> {
@@ -257,14 +259,13 @@ fn list(data: &Path, format: OutputFormat) -> Result<(), Failure> {
 /// Returns the filter as the file has it.
 fn shown_filter(setting: &NoticeSetting) -> Map<String, Value> {
     let filter = &setting.filter;
-    let stars = |rating: crate::model::Rating| rating.stars();
     let events = filter.events.as_ref().map(|events| {
         let words = events.iter().map(|event| event.word());
         words.collect::<Vec<_>>()
     });
     let all = json!({
-        "min_rating": filter.min_rating.map(stars),
-        "max_rating": filter.max_rating.map(stars),
+        "min_rating": filter.min_rating,
+        "max_rating": filter.max_rating,
         "language": filter.language,
         "location": filter.location,
         "unanswered_days": filter.unanswered_days,

@@ -104,7 +104,9 @@ fn inherited() -> Result<Option<Arc<TcpListener>>, Failure> {
 /// Checks that the hub's state can be stored, before anything is served. Warns of subscriptions in the state directory,
 /// which are not served if `--store` names a database.
 fn check_location(location: &StoreLocation, config: &Config) -> Result<(), Failure> {
-    if let (Some(directory), false) = (&config.state, location.is_shared()) {
+    if let Some(directory) = &config.state
+        && !location.is_shared()
+    {
         return check_state(directory);
     }
     let file = config.state.as_ref().map(|state| state.join(FILE_NAME));
@@ -115,10 +117,12 @@ fn check_location(location: &StoreLocation, config: &Config) -> Result<(), Failu
             file.display()
         );
     }
-    // If the system chooses the port, the origin is unknown here; publishing checks it later.
-    let is_known = config.inherited.is_none() && config.listen.port() != 0;
-    let listening = || is_known.then(|| config.origin_at(config.listen));
-    let origin = config.base_url.clone().or_else(listening);
+    let origin = match &config.base_url {
+        Some(base_url) => Some(base_url.clone()),
+        // The system chooses the address, so the origin is not known yet; publishing checks it later.
+        None if config.inherited.is_some() || config.listen.port() == 0 => None,
+        None => Some(config.origin_at(config.listen)),
+    };
     Ok(location.await_usable(origin.as_deref())?)
 }
 
@@ -194,19 +198,27 @@ fn may_recover(error: &io::Error, directory: &Path) -> bool {
 /// changed by path, because closing a descriptor of the hub's files would release all locks of this process. Warns of a
 /// directory in which any user can replace the files, whatever their modes.
 fn restrict_access(directory: &Path) {
-    let mode = |path: &Path| fs::metadata(path).map_or(0, |found| found.permissions().mode());
-    let (shown, mode_now) = (directory.display(), mode(directory) & 0o7777);
-    if mode_now & 0o002 != 0 {
+    let mode = mode_of(directory);
+    if mode & 0o002 != 0 {
+        let shown = directory.display();
         warn!(
-            "every user of this machine can write to the state directory {shown} (mode {mode_now:o}): chmod o-w it"
+            "every user of this machine can write to the state directory {shown} (mode {mode:o}): chmod o-w it"
         );
     }
     for path in PRIVATE_FILES.map(|name| directory.join(name)) {
-        if mode(&path) & 0o077 != 0
+        if mode_of(&path) & 0o077 != 0
             && let Err(error) = fs::set_permissions(&path, fs::Permissions::from_mode(0o600))
         {
             warn!(file = %path.display(), %error, "other users of this machine may read a file of the state");
         }
+    }
+}
+
+/// Returns the permission bits of a file; none if it cannot be looked at.
+fn mode_of(path: &Path) -> u32 {
+    match fs::metadata(path) {
+        Ok(metadata) => metadata.permissions().mode() & 0o7777,
+        Err(_) => 0,
     }
 }
 

@@ -74,7 +74,9 @@ pub(super) fn write(export: &SiteExport<'_>) -> Result<(), Failure> {
             folder.write(name, &file_bytes(name, &document.body))?;
         }
     }
-    if let (Some(logo), Some(name)) = (pages.logo(), site.logo_path()) {
+    if let Some(logo) = pages.logo()
+        && let Some(name) = site.logo_path()
+    {
         folder.write(name, &logo.bytes)?;
     }
     folder.write("widget.json", site.widget_data().as_bytes())?;

@@ -149,25 +149,15 @@ fn people(dataset: &Dataset) -> Vec<String> {
         .flat_map(|person| std::iter::once(&person.name).chain(&person.aliases))
         .map(|name| name.to_lowercase())
         .collect();
-    let is_listed = |name: &str| {
-        let name = name.to_lowercase();
-        listed.iter().any(|known| known.contains(&name))
-    };
-    let is_alias = |name: &str| {
-        let name = name.to_lowercase();
-        aliases.iter().any(|known| known.contains(&name))
-    };
     let mut counts: BTreeMap<String, u32> = BTreeMap::new();
     for review in &dataset.reviews {
-        for name in review
-            .mentioned_technicians
-            .iter()
-            .filter(|name| !is_listed(name))
-        {
-            *counts.entry(name.clone()).or_default() += MENTIONS_MIN;
+        for name in &review.mentioned_technicians {
+            if !is_within_any(name, &listed) {
+                *counts.entry(name.clone()).or_default() += MENTIONS_MIN;
+            }
         }
         let mut titled = titled_names(&review.text);
-        titled.retain(|name| !is_listed(name) && !is_alias(name));
+        titled.retain(|name| !is_within_any(name, &listed) && !is_within_any(name, &aliases));
         titled.sort_unstable();
         titled.dedup();
         for name in titled {
@@ -176,8 +166,8 @@ fn people(dataset: &Dataset) -> Vec<String> {
     }
     for candidate in name_candidates(dataset) {
         let name = candidate.name;
-        let is_part = counts.keys().any(|known| known.contains(&name));
-        if !is_part && !is_listed(&name) && !is_alias(&name) {
+        let is_part = counts.keys().any(|counted| counted.contains(&name));
+        if !is_part && !is_within_any(&name, &listed) && !is_within_any(&name, &aliases) {
             counts.insert(name, candidate.thanked_count as u32);
         }
     }
@@ -186,6 +176,12 @@ fn people(dataset: &Dataset) -> Vec<String> {
     people.sort_by_key(|(name, count)| (std::cmp::Reverse(*count), name.clone()));
     people.truncate(PEOPLE_MAX);
     people.into_iter().map(|(name, _)| name).collect()
+}
+
+/// Tells whether `name` is one of `names`, which are in lower case, or a part of one.
+fn is_within_any(name: &str, names: &[String]) -> bool {
+    let name = name.to_lowercase();
+    names.iter().any(|other| other.contains(&name))
 }
 
 /// The names after a title such as "Dr.": one or two words that begin with a capital letter.

@@ -26,7 +26,7 @@ use crate::import::remote::{
     CollectLimits, Collected, RemoteClient, RemoteError, RemoteRequest, RemoteResponse,
     RemoteSource, RemoteVerification, SourceValidators, collect,
 };
-use crate::import::{ImportSource, Merge, Options, RecordResult, Vouched};
+use crate::import::{ImportSource, Merge, Options, ReadError, RecordResult, Vouched};
 use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
 use crate::wire::date::Timestamp;
 use crate::wire::text::{hex, truncate};
@@ -45,6 +45,9 @@ const REDIRECTS_MAX: u32 = 3;
 
 /// Bytes of an error that is stored and shown.
 const ERROR_BYTES_MAX: usize = 512;
+
+/// Bytes of a header field that is read. Our choice: longer ones are ignored, as no usual one is.
+const FIELD_BYTES_MAX: usize = 1_024;
 
 /// How often the folder is tried while another command changes it, and the wait between two tries.
 const LOCK_TRIES: u32 = 30;
@@ -88,8 +91,19 @@ enum SourceOutcome {
     Failed(SourceFailure),
 }
 
+impl SourceOutcome {
+    /// Tells whether pages were read, which may have changed reviews.
+    fn has_pages(&self) -> bool {
+        match self {
+            SourceOutcome::Read(collected) => !collected.pages.is_empty(),
+            SourceOutcome::Deferred(_) | SourceOutcome::Failed(_) => false,
+        }
+    }
+}
+
 struct SourceFailure {
     message: String,
+    /// How long the source asked to be left alone.
     retry_after: Option<Duration>,
 }
 
@@ -111,8 +125,8 @@ fn run_once(args: &SyncArgs) -> Result<(), Failure> {
     };
     let mut outcomes = BTreeMap::new();
     for source in &sources {
-        let known = state.sources.get(&source.id).cloned().unwrap_or_default();
-        let outcome = read_source(args, source, &known, &mut budget);
+        let last = state.sources.get(&source.id).cloned().unwrap_or_default();
+        let outcome = read_source(args, source, &last, &mut budget);
         outcomes.insert(source.id.clone(), outcome);
     }
     let imported = import(&args.data, &sources, &mut outcomes)?;
@@ -152,10 +166,11 @@ fn chosen(args: &SyncArgs) -> Result<Vec<RemoteSource>, Failure> {
         let message = format!("{shown}: there is no source; `reviewd source add` adds one");
         return Err(Failure::new(Status::NoInput, message));
     }
-    let is_known = |id: &String| sources.iter().any(|source| source.id == *id);
-    if let Some(unknown) = args.only.iter().find(|id| !is_known(id)) {
-        let message = format!("no source has the id {unknown}");
-        return Err(Failure::new(Status::Usage, message));
+    for id in &args.only {
+        if !sources.iter().any(|source| source.id == *id) {
+            let message = format!("no source has the id {id}");
+            return Err(Failure::new(Status::Usage, message));
+        }
     }
     if !args.only.is_empty() {
         sources.retain(|source| args.only.contains(&source.id));
@@ -169,14 +184,14 @@ struct RunBudget {
     began: Instant,
 }
 
-/// Reads one source.
+/// Reads one source, whose state after its last try is `last`.
 fn read_source(
     args: &SyncArgs,
     source: &RemoteSource,
-    known: &SourceState,
+    last: &SourceState,
     budget: &mut RunBudget,
 ) -> SourceOutcome {
-    if let Some(retry_at) = known.retry_at
+    if let Some(retry_at) = last.retry_at
         && retry_at > clock::now()
         && !args.full
     {
@@ -193,15 +208,11 @@ fn read_source(
         time_max: usual.time_max.min(time_left),
         ..usual
     };
-    let is_same_entry = known.entry == entry_digest(source);
-    let validators = if is_same_entry && !args.full {
-        SourceValidators {
-            etag: known.etag.clone(),
-            last_modified: known.last_modified.clone(),
-        }
-    } else {
-        SourceValidators::default()
-    };
+    let mut validators = SourceValidators::default();
+    if last.entry == entry_digest(source) && !args.full {
+        validators.etag.clone_from(&last.etag);
+        validators.last_modified.clone_from(&last.last_modified);
+    }
     let mut client = HttpClient::new(token.is_some());
     match collect(source, token.as_deref(), &validators, &limits, &mut client) {
         Ok(collected) => {
@@ -238,8 +249,7 @@ fn import(
     outcomes: &mut BTreeMap<String, SourceOutcome>,
 ) -> Result<BTreeMap<String, SourceCounts>, Failure> {
     let mut counts = BTreeMap::new();
-    let has_pages = |outcome: &SourceOutcome| matches!(outcome, SourceOutcome::Read(collected) if !collected.pages.is_empty());
-    if !outcomes.values().any(has_pages) {
+    if !outcomes.values().any(SourceOutcome::has_pages) {
         return Ok(counts);
     }
     let folder = open_when_free(data)?;
@@ -291,19 +301,28 @@ fn merge_pages(
 ) -> Result<(), String> {
     let options = import_options(source);
     let mut read: Vec<(ImportSource<'_>, Vec<RecordResult>)> = Vec::new();
-    for (index, page) in pages.iter().enumerate() {
-        let wrong = |error: crate::import::ReadError| format!("page {}: {error}", index + 1);
-        let opened = ImportSource::open(&source.id, page, &options).map_err(wrong)?;
-        let found = opened.records().collect::<Result<_, _>>().map_err(wrong)?;
-        read.push((opened, found));
+    for (number, page) in (1..).zip(pages) {
+        let page = read_page(source, page, &options);
+        read.push(page.map_err(|error| format!("page {number}: {error}"))?);
     }
-    for (opened, found) in read {
+    for (opened, records) in read {
         merge.begin(&opened);
-        for record in found {
+        for record in records {
             merge.take(record, &opened);
         }
     }
     Ok(())
+}
+
+/// Reads all records of a page.
+fn read_page<'p>(
+    source: &RemoteSource,
+    page: &'p [u8],
+    options: &'p Options,
+) -> Result<(ImportSource<'p>, Vec<RecordResult>), ReadError> {
+    let opened = ImportSource::open(&source.id, page, options)?;
+    let records = opened.records().collect::<Result<_, _>>()?;
+    Ok((opened, records))
 }
 
 fn import_options(source: &RemoteSource) -> Options {
@@ -320,7 +339,7 @@ fn import_options(source: &RemoteSource) -> Options {
     }
 }
 
-/// Notes the outcome of a source.
+/// Records the outcome of a source in its state.
 fn note(
     entry: &mut SourceState,
     source: &RemoteSource,
@@ -503,7 +522,10 @@ impl RemoteClient for HttpClient {
 /// The value of a header field of a response, if it is short text.
 fn text_of(fields: &HeaderMap, name: &str) -> Option<String> {
     let value = fields.get(name)?.to_str().ok()?;
-    (value.len() <= 1_024).then(|| value.to_owned())
+    if value.len() > FIELD_BYTES_MAX {
+        return None;
+    }
+    Some(value.to_owned())
 }
 
 /// The message of an error, without the address, which may have a token.
