@@ -286,15 +286,14 @@ impl Account {
             let [network, site] = networks_of_client(client);
             let site_bytes = client_bytes.saturating_mul(u64::from(SITE_SHARES));
             let mut clients = budgets.lock();
-            let mut open = |network: IpNet, bytes_max| ClientLedger {
-                network,
-                ledger: Arc::clone(clients.entry(network).or_default()),
-                bytes_max,
-            };
-            ledgers = [
-                network.map(|network| open(network, client_bytes)),
-                site.map(|site| open(site, site_bytes)),
-            ];
+            ledgers = [(network, client_bytes), (site, site_bytes)].map(|(network, bytes_max)| {
+                let network = network?;
+                Some(ClientLedger {
+                    network,
+                    ledger: Arc::clone(clients.entry(network).or_default()),
+                    bytes_max,
+                })
+            });
         }
         Account(Arc::new(AccountLedgers {
             budgets: Arc::clone(budgets),

@@ -98,7 +98,10 @@ impl<'r> RequestHead<'r> {
 
     /// Returns the values of `field`, in the order received.
     pub(crate) fn values(&self, field: HeadField) -> impl Iterator<Item = &'r [u8]> + use<'r> {
-        let all = self.has(field).then(|| self.headers.get_all(name(field)));
+        let mut all = None;
+        if self.has(field) {
+            all = Some(self.headers.get_all(name(field)));
+        }
         all.into_iter().flatten().map(HeaderValue::as_bytes)
     }
 

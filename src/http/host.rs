@@ -57,21 +57,24 @@ pub(crate) fn check(
     if host.is_none() && version != Version::HTTP_10 {
         return Err(HostError::Missing);
     }
-    let (Some(scheme), Some(authority)) = (uri.scheme(), authority) else {
+    let Some(scheme) = uri.scheme() else {
+        return Ok(());
+    };
+    let Some(authority) = authority else {
         return Ok(());
     };
     if scheme != &Scheme::HTTP && scheme != &Scheme::HTTPS {
         return Err(HostError::Malformed);
     }
-    let target = Authority::split(authority.as_bytes());
-    let own = Authority::split(own.0.as_bytes());
-    let is_ours = target.is_some_and(|target| {
-        target.is_local() || own.is_some_and(|own| own.host.eq_ignore_ascii_case(target.host))
-    });
-    if is_ours {
-        Ok(())
-    } else {
-        Err(HostError::Foreign)
+    let Some(target) = Authority::split(authority.as_bytes()) else {
+        return Err(HostError::Foreign);
+    };
+    if target.is_local() {
+        return Ok(());
+    }
+    match Authority::split(own.0.as_bytes()) {
+        Some(own) if own.host.eq_ignore_ascii_case(target.host) => Ok(()),
+        _ => Err(HostError::Foreign),
     }
 }
 

@@ -428,7 +428,9 @@ pub(crate) fn render_mcp(reply: mcp::McpReply, mut headers: HeaderMap) -> Respon
     headers.insert(header::CACHE_CONTROL, NO_STORE.clone());
     // A response cached for one origin cannot be used for another.
     headers.insert(header::VARY, HeaderValue::from_static("Origin"));
-    if let (mcp::Origin::Allowed, Some(origin)) = (reply.origin, origin) {
+    if let Some(origin) = origin
+        && reply.origin == mcp::Origin::Allowed
+    {
         headers.insert(header::ACCESS_CONTROL_ALLOW_ORIGIN, origin);
         let exposed = "Mcp-Session-Id, RateLimit, RateLimit-Policy, Retry-After";
         let exposed = HeaderValue::from_static(exposed);

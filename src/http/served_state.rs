@@ -99,8 +99,10 @@ impl ServedState {
     /// Returns the date of the dataset, or `None` for content that shows insights while those of this dataset are not
     /// derived: deriving them changes the content, but not the date.
     pub(crate) fn last_modified_if_made_of(&self, insights: bool) -> Option<&HttpDate> {
-        let is_whole = !insights || self.snapshot.has_own_insights();
-        is_whole.then_some(&self.last_modified)
+        if insights && !self.snapshot.has_own_insights() {
+            return None;
+        }
+        Some(&self.last_modified)
     }
 
     /// Returns the document with this index in [`DOCUMENTS`], in the coding that the client prefers of those that are
@@ -114,7 +116,9 @@ impl ServedState {
     pub fn topics(&self) -> Vec<Topic> {
         let mut topics = Vec::new();
         for (row, stored) in DOCUMENTS.iter().zip(&self.documents) {
-            if let (Links::Topic, Some(stored)) = (row.links, stored) {
+            if let Some(stored) = stored
+                && row.links == Links::Topic
+            {
                 let resource = &stored.resource;
                 topics.push(Topic {
                     path: row.address,

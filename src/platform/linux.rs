@@ -29,11 +29,14 @@ fn parse_stat(stat: &str) -> Option<Usage> {
     let (_, rest) = stat.rsplit_once(')')?;
     let fields: Vec<&str> = rest.split_whitespace().collect();
     // Numbers are those of proc(5), in which the state, the first field here, has number 3.
-    let field = |number: usize| fields.get(number - 3)?.parse::<u64>().ok();
+    let user_ticks: u64 = fields.get(14 - 3)?.parse().ok()?;
+    let system_ticks: u64 = fields.get(15 - 3)?.parse().ok()?;
+    let threads = fields.get(20 - 3)?.parse().ok()?;
+    let resident_pages: u64 = fields.get(24 - 3)?.parse().ok()?;
     Some(Usage {
-        cpu_ns: (field(14)? + field(15)?).saturating_mul(TICK_NS),
-        threads: field(20)?,
-        resident_bytes: field(24)?.saturating_mul(rustix::param::page_size() as u64),
+        cpu_ns: (user_ticks + system_ticks).saturating_mul(TICK_NS),
+        threads,
+        resident_bytes: resident_pages.saturating_mul(rustix::param::page_size() as u64),
         ..Usage::default()
     })
 }
@@ -55,8 +58,8 @@ pub(super) fn memory() -> Option<u64> {
 fn cgroup_files(groups: &str) -> Vec<String> {
     let mut files = Vec::new();
     for line in groups.lines() {
-        let mut fields = line.splitn(3, ':').skip(1);
-        let (Some(controllers), Some(path)) = (fields.next(), fields.next()) else {
+        let fields: Vec<&str> = line.splitn(3, ':').collect();
+        let &[_number, controllers, path] = &fields[..] else {
             continue;
         };
         let (root, name) = if controllers.is_empty() {

@@ -40,8 +40,11 @@ fn take(bytes: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
         // Lengths of up to four bytes; no certificate is longer.
         0x81..=0x84 => {
             let (digits, bytes) = bytes.split_at_checked(usize::from(first & 0x7f))?;
-            let number = |sum: usize, &digit: &u8| sum << 8 | usize::from(digit);
-            (digits.iter().fold(0, number), bytes)
+            let mut length = 0;
+            for digit in digits {
+                length = length << 8 | usize::from(*digit);
+            }
+            (length, bytes)
         }
         _ => return None,
     };

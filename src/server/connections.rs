@@ -144,8 +144,10 @@ impl ConnectionStatus {
         let waits_since = self.waits_since.load(Relaxed);
         if waits_since == BUSY {
             let progress = self.progress(now);
-            let is_stalled = progress.elapsed >= micros(GRACE) && progress.is_slow();
-            return is_stalled.then(|| Standing::Stalled {
+            if progress.elapsed < micros(GRACE) || !progress.is_slow() {
+                return None;
+            }
+            return Some(Standing::Stalled {
                 rate: progress.rate(),
                 since: now - progress.elapsed,
             });
@@ -499,11 +501,13 @@ impl ConnectionPermit {
         if eviction == Eviction::Idle as u8 {
             return Some(Leave::Evicted);
         }
-        let is_draining = self.connections.draining.load(SeqCst);
-        is_draining.then_some(Leave::Drain)
+        if self.connections.draining.load(SeqCst) {
+            return Some(Leave::Drain);
+        }
+        None
     }
 
-    /// Tells whether a new connection has the place of this one, or what it holds is needed.
+    /// Tells whether a new connection has the permit of this one, or what it holds is needed.
     pub(super) fn is_evicted(&self) -> bool {
         self.status.eviction.load(SeqCst) != Eviction::None as u8
     }
@@ -543,7 +547,7 @@ impl ConnectionPermit {
 impl Drop for ConnectionPermit {
     fn drop(&mut self) {
         let mut table = self.connections.lock();
-        // A connection whose place was taken has been removed already.
+        // A connection whose permit another has got has been removed already.
         if table.remove(self.key).is_none() {
             table.closing = table.closing.saturating_sub(1);
         }

@@ -188,8 +188,11 @@ impl ConnectionState {
     /// Returns since when the connection has only waited for a request head; `None` while a request or a response is in
     /// progress.
     fn waits_since(&self) -> Option<Instant> {
-        let is_busy = self.is_pending() || self.handling.get() > 0;
-        (!is_busy).then(|| self.head_since.get().unwrap_or_else(|| self.idle_since()))
+        if self.is_pending() || self.handling.get() > 0 {
+            return None;
+        }
+        let since = self.head_since.get();
+        Some(since.unwrap_or_else(|| self.idle_since()))
     }
 
     /// Tells whether output waits for the peer to read it.
@@ -200,12 +203,12 @@ impl ConnectionState {
     /// Returns when the connection last had something to do, of a connection that has nothing to do.
     fn idle_since(&self) -> Instant {
         let answered = self.last_answer.get();
-        match self.is_http2.get() {
+        if self.is_http2.get() {
             // Pings are I/O as well, and would keep a connection without requests open for ever.
-            true => answered,
-            // A large response is sent long after its handler has answered.
-            false => answered.max(self.last_io.get()),
+            return answered;
         }
+        // A large response is sent long after its handler has answered.
+        answered.max(self.last_io.get())
     }
 
     /// Returns the deadline of the current state, and how the connection ends at it.
@@ -387,7 +390,8 @@ impl ConnectionDeadline {
             }
             Some(_) => Some(now),
             // HTTP/1.1 closes by its `Connection` header; HTTP/2 needs a graceful shutdown.
-            None => (is_http2 && self.state.closing_since.get().is_some()).then_some(now),
+            None if is_http2 && self.state.closing_since.get().is_some() => Some(now),
+            None => None,
         }
     }
 }

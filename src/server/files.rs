@@ -230,7 +230,7 @@ impl Stamps {
         let ages = times.map(|(s, ns)| now_ms - s * 1_000 - ns / 1_000_000);
         let youngest = ages.filter_map(|age_ms| u64::try_from(age_ms).ok()).min()?;
         let left = QUIET.saturating_sub(Duration::from_millis(youngest));
-        (!left.is_zero()).then_some(left)
+        Some(left).filter(|left| !left.is_zero())
     }
 
     /// Returns the size of all files together.

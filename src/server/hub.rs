@@ -28,12 +28,6 @@ pub(super) fn start(
         return Ok(());
     }
     let topics = app.current().topics();
-    let owner = Arc::downgrade(app);
-    let on_health = move |health: &Health| {
-        if let Some(app) = owner.upgrade() {
-            report(&app.readiness, health);
-        }
-    };
     // Set before the thread runs.
     let heartbeat = Arc::new(OnceLock::<Heartbeat>::new());
     let reporting = Arc::clone(&heartbeat);
@@ -47,7 +41,12 @@ pub(super) fn start(
         }),
         ..Outside::system()
     };
-    let (hub, work) = Hub::start(&app.base_url, settings, outside, topics, on_health)?;
+    let owner = Arc::downgrade(app);
+    let (hub, work) = Hub::start(&app.base_url, settings, outside, topics, move |health| {
+        if let Some(app) = owner.upgrade() {
+            report(&app.readiness, health);
+        }
+    })?;
     let threads = ThreadStarter::new(app, "");
     let thread = threads.spawn("hub", move |own| {
         heartbeat.get_or_init(|| own.clone());
@@ -66,10 +65,14 @@ fn report(readiness: &Readiness, health: &Health) {
         blocking: health.is_off,
         ..Reason::new("hub_store", "the hub's store cannot be used")
     };
-    let message = "most callback hosts cannot be reached; failed deliveries do not count";
-    let paused = Reason::new("hub_paused", message);
-    let message = "this machine has no core for deliveries; those that time out do not count";
-    let lagging = Reason::new("hub_lagging", message);
+    let paused = Reason::new(
+        "hub_paused",
+        "most callback hosts cannot be reached; failed deliveries do not count",
+    );
+    let lagging = Reason::new(
+        "hub_lagging",
+        "this machine has no core for deliveries; those that time out do not count",
+    );
     for (reason, is_present) in [
         (store, health.store_error.is_some()),
         (paused, health.paused),

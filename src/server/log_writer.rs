@@ -241,8 +241,8 @@ impl LogWriter {
                 self.take(message);
             }
             self.write();
-            let is_settled = |output: &Output| output.is_empty() || output.is_failing;
-            if self.outputs.iter().flatten().all(is_settled) {
+            let mut outputs = self.outputs.iter().flatten();
+            if outputs.all(|output| output.is_empty() || output.is_failing) {
                 // The dropped channels are the replies.
                 self.flushes.clear();
             }

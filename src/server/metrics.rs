@@ -226,17 +226,15 @@ impl MetricSources {
     fn sources(&self, out: &mut Encoder<'_>) -> fmt::Result {
         let state = self.app.sources.load();
         let now = clock::now();
-        let sources = || {
-            state
-                .sources
-                .iter()
-                .map(|(id, source)| (id.as_str(), source))
-        };
-        let ages = sources().filter_map(|(id, source)| Some((id, source.age_s(now)?)));
+        let sources = state.sources.iter();
+        let sources = sources.map(|(id, source)| (id.as_str(), source));
+        let ages = sources
+            .clone()
+            .filter_map(|(id, source)| Some((id, source.age_s(now)?)));
         out.gauges("reviewd_source_age_seconds", "source", ages)?;
-        let failures = sources().map(|(id, source)| (id, source.failures));
+        let failures = sources.clone().map(|(id, source)| (id, source.failures));
         out.gauges("reviewd_source_failures", "source", failures)?;
-        let changes = sources().map(|(id, source)| (id, source.added + source.changed));
+        let changes = sources.map(|(id, source)| (id, source.added + source.changed));
         out.counters("reviewd_source_changes", "source", changes)
     }
 

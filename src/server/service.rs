@@ -107,8 +107,10 @@ impl<H: Handler> Link<H> {
 
     /// Counts a stream of HTTP/2, whose memory cannot be refused; on HTTP/1.1 it is that of the connection.
     fn hold_stream(&self) -> Option<Share> {
-        let is_http2 = self.state.is_http2.get();
-        is_http2.then(|| self.peer.account.hold_stream())
+        if !self.state.is_http2.get() {
+            return None;
+        }
+        Some(self.peer.account.hold_stream())
     }
 
     /// Yields to other connections if this one has used up its time, and returns the time of the request.

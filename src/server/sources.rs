@@ -9,7 +9,6 @@ use tracing::warn;
 
 use crate::http::{AppState, Reason};
 use crate::model::sync::{SYNC_BYTES_MAX, SYNC_FILE, SourceState, SyncState};
-use crate::wire::date::Timestamp;
 
 use super::files::{Stamp, read_file};
 
@@ -93,7 +92,8 @@ fn failing(state: &SyncState) -> Option<Reason> {
 
 /// When a source was last read completely.
 fn last_read(source: &SourceState) -> String {
-    let never = || "never read".to_owned();
-    let read = |time: Timestamp| format!("last read {time}");
-    source.succeeded_at.map_or_else(never, read)
+    match source.succeeded_at {
+        Some(time) => format!("last read {time}"),
+        None => "never read".to_owned(),
+    }
 }

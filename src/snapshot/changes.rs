@@ -76,17 +76,9 @@ impl ChangeTable {
                 subject: ChangeSubject::Removed(index as u32),
             });
         }
-        let id = |entry: &ChangeEntry| match entry.subject {
-            ChangeSubject::Published(row) => dataset.reviews[row.0 as usize].id.as_str(),
-            ChangeSubject::Removed(index) => removed[index as usize].id.as_str(),
-        };
-        entries.sort_by_cached_key(|entry| (entry.at, id_order(id(entry))));
-        // Ids that agree in their first 16 bytes are seldom more than a few.
-        for same in entries.chunk_by_mut(|left, right| {
-            left.at == right.at && id_order(id(left)) == id_order(id(right))
-        }) {
-            same.sort_unstable_by(|left, right| id(left).cmp(id(right)));
-        }
+        sort_by_time(&mut entries, &removed, &|row| {
+            &dataset.reviews[row.0 as usize].id
+        });
         ChangeTable {
             log: changes.log.clone(),
             entries,
@@ -112,16 +104,9 @@ impl ChangeTable {
     fn first_after<'i>(&'i self, after: &ChangeCursor, id: &impl Fn(Row) -> &'i str) -> usize {
         self.entries.partition_point(|entry| {
             let order = entry.at.cmp(&after.at);
-            let id = self.id_of(entry, id);
+            let id = entry.id(&self.removed, id);
             order.then_with(|| id.cmp(after.id.as_str())) != Ordering::Greater
         })
-    }
-
-    fn id_of<'i>(&'i self, entry: &ChangeEntry, id: &impl Fn(Row) -> &'i str) -> &'i str {
-        match entry.subject {
-            ChangeSubject::Published(row) => id(row),
-            ChangeSubject::Removed(index) => &self.removed[index as usize].id,
-        }
     }
 
     /// Returns at most `limit` changes after the position; `id` and `bytes` tell of a published review. O(log n) for
@@ -158,8 +143,33 @@ impl ChangeTable {
                 }
             }
             page.next.at = entry.at;
-            page.next.id = self.id_of(entry, &id).to_owned();
+            page.next.id = entry.id(&self.removed, &id).to_owned();
         }
         page
+    }
+}
+
+impl ChangeEntry {
+    /// Returns the id of its review; `id` returns those of published reviews.
+    fn id<'i>(&self, removed: &'i [Removal], id: &impl Fn(Row) -> &'i str) -> &'i str {
+        match self.subject {
+            ChangeSubject::Published(row) => id(row),
+            ChangeSubject::Removed(index) => &removed[index as usize].id,
+        }
+    }
+}
+
+/// Sorts by time, then by id.
+fn sort_by_time<'i>(
+    entries: &mut [ChangeEntry],
+    removed: &'i [Removal],
+    id: &impl Fn(Row) -> &'i str,
+) {
+    entries.sort_by_cached_key(|entry| (entry.at, id_order(entry.id(removed, id))));
+    // Ids that agree in their first 16 bytes are seldom more than a few.
+    for same in entries.chunk_by_mut(|left, right| {
+        left.at == right.at && id_order(left.id(removed, id)) == id_order(right.id(removed, id))
+    }) {
+        same.sort_unstable_by(|left, right| left.id(removed, id).cmp(right.id(removed, id)));
     }
 }

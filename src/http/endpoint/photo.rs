@@ -57,6 +57,5 @@ fn read(directory: &Path, digest: &str) -> Option<Vec<u8>> {
     let length = file.metadata().ok()?.len();
     let mut bytes = Vec::with_capacity(usize::try_from(length.min(FILE_BYTES_MAX)).ok()?);
     file.take(FILE_BYTES_MAX + 1).read_to_end(&mut bytes).ok()?;
-    let is_served = bytes.len() as u64 <= FILE_BYTES_MAX;
-    is_served.then_some(bytes)
+    Some(bytes).filter(|bytes| bytes.len() as u64 <= FILE_BYTES_MAX)
 }
