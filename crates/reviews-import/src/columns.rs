@@ -248,9 +248,9 @@ impl Columns {
     }
 
     fn extend(&mut self, field: Field, groups: Vec<ColumnGroup>) {
-        let found = self.used.iter_mut().find(|(known, _)| *known == field);
-        if let Some((_, known)) = found {
-            known.extend(groups);
+        let found = self.used.iter_mut().find(|(other, _)| *other == field);
+        if let Some((_, used)) = found {
+            used.extend(groups);
         }
     }
 
@@ -260,7 +260,7 @@ impl Columns {
     }
 
     fn groups(&self, field: Field) -> Option<&[ColumnGroup]> {
-        let found = self.used.iter().find(|(known, _)| *known == field);
+        let found = self.used.iter().find(|(other, _)| *other == field);
         found.map(|(_, groups)| groups.as_slice())
     }
 
@@ -560,13 +560,13 @@ fn label(name: &str) -> String {
         }
     }
     let words = words.trim_end_matches(" text").trim();
-    let mut letters = words.chars();
-    let first: String = letters
+    let mut characters = words.chars();
+    let first: String = characters
         .next()
         .into_iter()
         .flat_map(char::to_uppercase)
         .collect();
-    first + letters.as_str()
+    first + characters.as_str()
 }
 
 /// The groups of columns with these names that the shape has, in this order.
@@ -694,8 +694,8 @@ fn is_mail(text: &str) -> bool {
 }
 
 fn is_number(text: &str) -> bool {
-    let mut letters = text.trim().chars();
-    letters.all(|letter| letter.is_ascii_digit() || ".,-%/".contains(letter))
+    let mut characters = text.trim().chars();
+    characters.all(|letter| letter.is_ascii_digit() || ".,-%/".contains(letter))
 }
 
 fn is_flag(text: &str) -> bool {
@@ -740,7 +740,7 @@ fn quoted(shape: &Shape) -> String {
 
 /// Whether `name` is one of `names`, separated by `|`.
 fn is_among(names: &str, name: &str) -> bool {
-    names.split('|').any(|known| known == name)
+    names.split('|').any(|other| other == name)
 }
 
 fn words(list: &str) -> Vec<String> {
@@ -774,7 +774,7 @@ mod tests {
         }
         let mapping = match mapping {
             "" => Mapping::new(),
-            given => parse_mapping(given)?,
+            mapping => parse_mapping(mapping)?,
         };
         let rules = Rules {
             mapping: &mapping,

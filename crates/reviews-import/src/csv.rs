@@ -4,7 +4,7 @@
 //! the ends of its columns are ambiguous; a mark that is never closed ends the reading, because the rest of the text
 //! would be one value. Both are found in the bytes of the record.
 
-use ::csv::{ReaderBuilder, StringRecord, Terminator};
+use ::csv::{Position, ReaderBuilder, StringRecord, Terminator};
 
 use super::record::ReadError;
 
@@ -65,27 +65,23 @@ impl<'t> CsvTable<'t> {
             .has_headers(false)
             .flexible(true);
         reader.terminator(Terminator::CRLF);
-        let mut reader = reader.from_reader(self.text.as_bytes());
+        let text = self.text.as_bytes();
+        let mut reader = reader.from_reader(text);
+        // The line of the last record, and where that record began.
         let mut line = self.first_line;
-        let mut counted = 0;
+        let mut record_start = 0;
         let mut is_over = false;
         std::iter::from_fn(move || {
             let mut record = StringRecord::new();
-            let start = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
+            let read_from = offset(reader.position(), text);
             if is_over || !reader.read_record(&mut record).ok()? {
                 return None;
             }
-            let end = usize::try_from(reader.position().byte()).unwrap_or(usize::MAX);
-            let end = end.min(self.text.len());
-            // Empty lines before the record are part of what was read.
-            let read = &self.text.as_bytes()[start.min(end)..end];
-            let blank = read
-                .iter()
-                .take_while(|byte| matches!(byte, b'\r' | b'\n'))
-                .count();
-            line += line_ends(&self.text.as_bytes()[counted..start + blank]);
-            counted = start + blank;
-            let bytes = &self.text.as_bytes()[counted..end];
+            let end = offset(reader.position(), text);
+            let start = read_from + blank_bytes(&text[read_from..end]);
+            line += line_ends(&text[record_start..start]);
+            record_start = start;
+            let bytes = &text[start..end];
             let marks = marks(bytes, self.delimiter);
             if let Some(opened) = marks.unclosed {
                 is_over = true;
@@ -105,6 +101,20 @@ impl<'t> CsvTable<'t> {
     }
 }
 
+/// The byte of `text` that the reader reads next.
+fn offset(position: &Position, text: &[u8]) -> usize {
+    let offset = usize::try_from(position.byte()).unwrap_or(usize::MAX);
+    offset.min(text.len())
+}
+
+/// Counts the bytes of the empty lines before a record, which the reader skips.
+fn blank_bytes(bytes: &[u8]) -> usize {
+    let blank = bytes
+        .iter()
+        .take_while(|byte| matches!(byte, b'\r' | b'\n'));
+    blank.count()
+}
+
 /// Counts the line ends: `\n`, `\r\n` and `\r`.
 fn line_ends(bytes: &[u8]) -> u64 {
     let mut count = 0;
@@ -121,11 +131,7 @@ fn marks(bytes: &[u8], delimiter: u8) -> QuotationMarks {
     let mut at = 0;
     while at < bytes.len() {
         if bytes[at] != b'"' {
-            at += bytes[at..]
-                .iter()
-                .position(|byte| *byte == delimiter)
-                .unwrap_or(bytes.len());
-            at += 1;
+            at = after_value(bytes, at, delimiter);
             continue;
         }
         let opened = at;
@@ -148,14 +154,19 @@ fn marks(bytes: &[u8], delimiter: u8) -> QuotationMarks {
             .is_none_or(|byte| *byte == delimiter || matches!(byte, b'\r' | b'\n'));
         if !is_end {
             marks.misplaced = marks.misplaced.or(Some(opened));
-            at += bytes[at..]
-                .iter()
-                .position(|byte| *byte == delimiter)
-                .unwrap_or(bytes.len());
         }
-        at += 1;
+        at = after_value(bytes, at, delimiter);
     }
     marks
+}
+
+/// Returns where the value after the next delimiter from `at` on begins; the end if there is no other.
+fn after_value(bytes: &[u8], at: usize, delimiter: u8) -> usize {
+    let rest = bytes.get(at..).unwrap_or_default();
+    match rest.iter().position(|byte| *byte == delimiter) {
+        Some(length) => at + length + 1,
+        None => bytes.len(),
+    }
 }
 
 /// Detects the delimiter: the most frequent candidate in the header, outside quotation marks.
@@ -163,12 +174,17 @@ fn find_delimiter(text: &str) -> u8 {
     let mut is_quoted = false;
     let mut counts = [0; DELIMITERS.len()];
     for byte in text.trim_start().bytes() {
-        is_quoted ^= byte == b'"';
-        match DELIMITERS.iter().position(|known| *known == byte) {
-            _ if is_quoted => {}
-            Some(at) => counts[at] += 1,
-            None if matches!(byte, b'\n' | b'\r') => break,
-            None => {}
+        if byte == b'"' {
+            is_quoted = !is_quoted;
+        }
+        if is_quoted {
+            continue;
+        }
+        if matches!(byte, b'\n' | b'\r') {
+            break;
+        }
+        if let Some(at) = DELIMITERS.iter().position(|delimiter| *delimiter == byte) {
+            counts[at] += 1;
         }
     }
     let most = (0..counts.len()).rev().max_by_key(|at| counts[*at]);

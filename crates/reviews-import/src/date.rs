@@ -103,13 +103,13 @@ impl Order {
     /// # Errors
     /// If the letters d, m and y do not all occur, or in no order that a date has.
     pub fn parse(text: &str) -> Result<Order, OrderError> {
-        let mut letters = String::new();
+        let mut order = String::new();
         for letter in text.to_ascii_lowercase().replace('b', "m").chars() {
-            if "dmy".contains(letter) && !letters.contains(letter) {
-                letters.push(letter);
+            if "dmy".contains(letter) && !order.contains(letter) {
+                order.push(letter);
             }
         }
-        match letters.as_str() {
+        match order.as_str() {
             "dmy" => Ok(Order::DayMonthYear),
             "mdy" => Ok(Order::MonthDayYear),
             "ymd" => Ok(Order::YearMonthDay),

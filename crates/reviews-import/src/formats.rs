@@ -16,6 +16,13 @@ use serde::Deserialize;
 use super::record::Field;
 use super::shape::Shape;
 
+/// Channels by which reviews are collected, which some tables have in the column of the source; not platforms.
+pub(super) const CHANNELS: &str =
+    "email mail web sms api widget form app qr qrcode import csv manual admin invitation organic";
+
+/// Author names of anonymous reviews.
+pub(super) const ANONYMOUS: [&str; 3] = ["A Google user", "A Facebook user", "Anonymous"];
+
 /// A format of exports: how it is recognized, and where it has the fields of a review.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default, deny_unknown_fields)]
@@ -174,13 +181,6 @@ pub(super) fn detect(shape: &Shape, is_table: bool) -> Detected {
         }
     }
 }
-
-/// Channels by which reviews are collected, which some tables have in the column of the source; not platforms.
-pub(super) const CHANNELS: &str =
-    "email mail web sms api widget form app qr qrcode import csv manual admin invitation organic";
-
-/// Author names of anonymous reviews.
-pub(super) const ANONYMOUS: [&str; 3] = ["A Google user", "A Facebook user", "Anonymous"];
 
 #[cfg(test)]
 mod tests {

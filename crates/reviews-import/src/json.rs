@@ -96,24 +96,28 @@ pub(super) fn find<'t>(text: &'t str, rules: ListRules<'_>) -> Result<FoundLists
     let mut lists = Vec::new();
     let mut found = FoundLists::default();
     for document in documents(text)? {
-        let before = lists.len();
-        search(document, &mut Vec::new(), DEPTH_MAX, rules, &mut lists);
-        let is_found = lists[before..].iter().any(|list| list.is_reviews);
+        let mut of_document = Vec::new();
+        search(
+            document,
+            &mut Vec::new(),
+            DEPTH_MAX,
+            rules,
+            &mut of_document,
+        );
         if rules.list.is_none() {
-            let of_document = lists.split_off(before);
-            if is_found {
-                lists.extend(of_document.into_iter().filter(|list| list.is_reviews));
+            if of_document.iter().any(|list| list.is_reviews) {
+                of_document.retain(|list| list.is_reviews);
             } else {
                 // A list of something else, or a review with unknown keys: its columns are named in the error.
-                lists.push(unknown(document, of_document));
+                of_document = vec![unknown(document, of_document)];
             }
         }
-        let is_element = lists[before..]
-            .iter()
-            .any(|list| list.elements == [document]);
-        if !is_element {
+        let mut lists_found = of_document.iter();
+        let is_review = lists_found.any(|list| list.elements == [document]);
+        if !is_review {
             note_document(document, &mut found);
         }
+        lists.append(&mut of_document);
     }
     let chosen = choose(lists, rules)?;
     if let [list] = chosen.as_slice() {
@@ -191,10 +195,10 @@ fn check_unknown(list: &ObjectList<'_>) -> Result<(), ReadError> {
 
 /// Splits a text into documents.
 fn documents(text: &str) -> Result<Vec<&str>, ReadError> {
-    let mut lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let first = lines.clone().next().unwrap_or_default();
     if serde_json::from_str::<&RawValue>(first).is_ok() {
-        return Ok(lines.by_ref().collect());
+        return Ok(lines.collect());
     }
     let mut documents = Vec::new();
     for document in Deserializer::from_str(text).into_iter::<&RawValue>() {
@@ -259,8 +263,9 @@ fn search<'t>(
         list.within = list.within.or(Some(json));
     }
     let is_asked = rules.list.is_some_and(|list| list == path.join(".")) && !path.is_empty();
-    let is_page = lists[before..].iter().any(|list| list.is_reviews);
-    if is_asked || (!is_page && is_review(json, rules.mapping)) {
+    let has_reviews = lists[before..].iter().any(|list| list.is_reviews);
+    if is_asked || (!has_reviews && is_review(json, rules.mapping)) {
+        // The object itself is the review, whatever it contains.
         lists.truncate(before);
         lists.push(ObjectList {
             path: path.clone(),
@@ -316,12 +321,12 @@ fn choose<'t>(
     rules: ListRules<'_>,
 ) -> Result<Vec<ObjectList<'t>>, ReadError> {
     if let Some(asked) = rules.list {
-        let known: Vec<String> = lists.iter().map(|list| list.path.join(".")).collect();
+        let paths: Vec<String> = lists.iter().map(|list| list.path.join(".")).collect();
         lists.retain(|list| list.path.join(".") == asked);
         if lists.is_empty() {
-            let known = known.join(", ");
+            let paths = paths.join(", ");
             return Err(ReadError::whole(format!(
-                "has no list at {asked:?} (--list); the lists of objects are: {known}"
+                "has no list at {asked:?} (--list); the lists of objects are: {paths}"
             )));
         }
     } else if let Some(place) = rules.place
@@ -450,7 +455,7 @@ impl Element<'_> {
 }
 
 fn is_among(names: &str, name: &str) -> bool {
-    names.split_whitespace().any(|known| known == name)
+    names.split_whitespace().any(|other| other == name)
 }
 
 /// The keys of a review of another reviewd that no other export has.

@@ -107,10 +107,10 @@ pub(super) fn read_xml(text: &str, mapping: &Mapping) -> Result<Vec<MarkedUp>, R
     loop {
         let at = usize::try_from(reader.buffer_position()).unwrap_or(usize::MAX);
         let line = lines.at(text, at.min(text.len()));
-        let failed = |error: &dyn std::fmt::Display| {
-            ReadError::at(line, format!("is not valid XML: {error}"))
-        };
-        match reader.read_event().map_err(|error| failed(&error))? {
+        let event = reader
+            .read_event()
+            .map_err(|error| ReadError::at(line, format!("is not valid XML: {error}")))?;
+        match event {
             Event::Start(start) => {
                 if stack.len() >= DEPTH_MAX {
                     return Err(ReadError::at(
@@ -217,12 +217,9 @@ fn push_text(stack: &mut [Open], text: &str) {
 fn close(open: Open, stack: &mut [Open], mapping: &Mapping, found: &mut Vec<MarkedUp>) {
     let line = open.line;
     let name = open.name.clone();
-    let is_comment = name.rsplit(':').next() == Some("comment") && name.contains(':');
-    let value = match open.into_value() {
-        value if is_comment => with_meta(value),
-        value => value,
-    };
-    if is_comment {
+    let value = open.into_value();
+    if name.ends_with(":comment") {
+        let value = with_meta(value);
         // A comment of a post that is no review has no rating.
         if value.get("rating").is_some() {
             found.push(MarkedUp { line, value });

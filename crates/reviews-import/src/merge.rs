@@ -34,8 +34,10 @@ pub use photos::{PhotoFiles, PhotoTable};
 pub use report::{Note, PhotoCounts, Report, ReviewSample};
 pub use verify::VerifiedAs;
 
-/// The separator of two reviews in the file, and the end of the file.
-const SEPARATOR: &str = ",\n    ";
+/// The line end and the spaces before a review in the file.
+const INDENT: &str = "\n    ";
+
+/// The end of the file, after the last review.
 const END: &str = "\n  ]\n}\n";
 
 /// Why the stored file cannot be merged with anything.
@@ -93,10 +95,10 @@ pub struct Merge<'f> {
 /// The stored and the imported version of a review.
 #[derive(Default)]
 struct Slot<'f> {
-    kept: Option<Version<'f>>,
+    stored: Option<Version<'f>>,
     arrived: Option<Arrived<'f>>,
     /// Whether the import has a record with this id, even a refused one.
-    named: bool,
+    is_named: bool,
 }
 
 /// A review as stored in the file.
@@ -144,11 +146,11 @@ impl<'f> Slot<'f> {
     /// The version for the new file.
     fn version(&self) -> Option<&Version<'f>> {
         let fresh = self.arrived.as_ref().and_then(|one| one.fresh.as_ref());
-        fresh.or(self.kept.as_ref())
+        fresh.or(self.stored.as_ref())
     }
 
-    fn stored(&self) -> Option<ReviewObject> {
-        ReviewObject::parse(&self.kept.as_ref()?.json)
+    fn stored_review(&self) -> Option<ReviewObject> {
+        ReviewObject::parse(&self.stored.as_ref()?.json)
     }
 
     /// The new or changed review of this import.
@@ -177,7 +179,7 @@ impl<'f> Merge<'f> {
                 merge.undated.insert(hash.to_owned(), id.clone());
             }
             let slot = merge.slots.entry(id).or_default();
-            slot.kept = Some(Version::new(json.get(), date, &review));
+            slot.stored = Some(Version::new(json.get(), date, &review));
         }
         Ok(merge)
     }
@@ -231,17 +233,20 @@ impl<'f> Merge<'f> {
             Ok(Some((id, arrived))) => self.arrive(id, arrived),
             Ok(None) => {}
             Err(error) => {
-                // The source still has the review, although its record was refused.
                 match known_id(&record, source) {
-                    Some(id) => {
-                        if let Some(slot) = self.slots.get_mut(&id) {
-                            slot.named = true;
-                        }
-                    }
+                    // The source still has the review, although its record was refused.
+                    Some(id) => self.mark_named(&id),
                     None => self.unidentified += 1,
                 }
                 self.refuse(at, record.line, error.to_string());
             }
+        }
+    }
+
+    /// Records that the import has a record with this id, if a review is stored under it.
+    fn mark_named(&mut self, id: &str) {
+        if let Some(slot) = self.slots.get_mut(id) {
+            slot.is_named = true;
         }
     }
 
@@ -257,10 +262,10 @@ impl<'f> Merge<'f> {
         says.use_photos(&self.photos);
         let mut id = candidate.id.clone();
         if candidate.precision == Some(DatePrecision::Unknown)
-            && let Some(known) = undated_hash(&id).and_then(|hash| self.undated.get(hash))
+            && let Some(stored_id) = undated_hash(&id).and_then(|hash| self.undated.get(hash))
         {
             // The file has other reviews before or after it than at the last import.
-            id.clone_from(known);
+            id.clone_from(stored_id);
             says.set("id", id.as_str());
         }
         self.imported.insert(says.platform());
@@ -271,7 +276,7 @@ impl<'f> Merge<'f> {
             self.sources[at].ignored += 1;
             return Ok(None);
         }
-        let stored = self.slots.get(&id).and_then(Slot::stored);
+        let stored = self.slots.get(&id).and_then(Slot::stored_review);
         if record.is_ours && record.filled(Field::Id) == Some(&id) {
             check_same_review(&says, stored.as_ref())?;
         }
@@ -320,7 +325,7 @@ impl<'f> Merge<'f> {
     /// Stores a version, or decides between it and an earlier one of this import.
     fn arrive(&mut self, id: String, arrived: Arrived<'f>) {
         let slot = self.slots.entry(id).or_default();
-        slot.named = true;
+        slot.is_named = true;
         let Some(mut earlier) = slot.arrived.take() else {
             slot.arrived = Some(arrived);
             return;
@@ -384,10 +389,10 @@ impl<'f> Merge<'f> {
         let superseded = self.superseded();
         let mut ids = Vec::new();
         for (id, slot) in &self.slots {
-            if slot.named || superseded.contains(id) {
+            if slot.is_named || superseded.contains(id) {
                 continue;
             }
-            let stored = slot.stored();
+            let stored = slot.stored_review();
             if stored.is_some_and(|stored| self.imported.contains(&stored.platform())) {
                 ids.push(id.clone());
             }
@@ -413,7 +418,9 @@ impl<'f> Merge<'f> {
             }
         }
         reviews.sort_unstable();
-        let bytes = reviews.iter().map(|(_, json)| json.len() + SEPARATOR.len());
+        let bytes = reviews
+            .iter()
+            .map(|(_, json)| json.len() + INDENT.len() + 1);
         let business = self.part("business");
         let disclaimer = self.part("disclaimer");
         let mut file = format!(
@@ -421,7 +428,10 @@ impl<'f> Merge<'f> {
         );
         file.reserve(bytes.sum::<usize>() + END.len());
         for (at, (_, json)) in reviews.into_iter().enumerate() {
-            file.push_str(&SEPARATOR[usize::from(at == 0)..]);
+            if at > 0 {
+                file.push(',');
+            }
+            file.push_str(INDENT);
             file.push_str(json);
         }
         file.push_str(END);
@@ -479,18 +489,16 @@ fn keep_date(
     let Some(stored) = stored else {
         return candidate.date;
     };
-    let known = stored.text("date_precision");
+    let stored_precision = stored.text("date_precision");
     let Some(date) = stored.date() else {
         return candidate.date;
     };
-    if coarseness(known) > coarseness_of(precision) {
+    if coarseness(stored_precision) > coarseness_of(precision) {
         return candidate.date;
     }
     says.set("date", date.to_string());
+    // What a record does not say stays as it is stored.
     says.0.remove("date_precision");
-    if known.is_empty() {
-        says.set("date_precision", serde_json::Value::Null);
-    }
     date
 }
 

@@ -327,19 +327,19 @@ fn own_id(record: &Record, platform: &str) -> Option<String> {
 /// Returns a text without markup, or a name in one line; `None` if the source has no column for it. Texts exported from
 /// a reviewd are not changed.
 fn clean(record: &Record, field: Field) -> Result<Option<String>, RecordError> {
-    let Some(given) = record.value(field) else {
+    let Some(text) = record.value(field) else {
         return Ok(None);
     };
     // Checked before the markup is parsed.
-    if given.len() > MARKED_UP_BYTES_MAX {
+    if text.len() > MARKED_UP_BYTES_MAX {
         return Err(RecordError::LongMarkup(field));
     }
     let clean = match field {
-        Field::OwnerReply if given.trim().is_empty() => String::new(),
-        Field::Text | Field::OwnerReply if record.is_ours => given.to_owned(),
-        Field::Text | Field::OwnerReply | Field::Pros | Field::Cons => text::prose(given),
-        _ if record.is_ours && !given.contains(char::is_control) => given.trim().to_owned(),
-        _ => text::line(given),
+        Field::OwnerReply if text.trim().is_empty() => String::new(),
+        Field::Text | Field::OwnerReply if record.is_ours => text.to_owned(),
+        Field::Text | Field::OwnerReply | Field::Pros | Field::Cons => text::prose(text),
+        _ if record.is_ours && !text.contains(char::is_control) => text.trim().to_owned(),
+        _ => text::line(text),
     };
     let bytes_max = match field {
         Field::Author | Field::Source => NAME_BYTES_MAX,
@@ -408,10 +408,8 @@ fn platform_in(stated: String, of_format: &str) -> String {
 /// Returns the stars, which the format may express in words.
 fn stars(record: &Record, source: &ImportSource<'_>) -> Result<Stars, RecordError> {
     let words = &source.format.ratings;
-    if let Some(given) = record.filled(Field::Rating) {
-        let text = words
-            .get(&given.to_lowercase())
-            .map_or(given, String::as_str);
+    if let Some(text) = record.filled(Field::Rating) {
+        let text = words.get(&text.to_lowercase()).map_or(text, String::as_str);
         let of_format = Some(source.format.best.as_str()).filter(|best| !best.is_empty());
         let scale = Scale {
             named: source.options.scale,
@@ -650,18 +648,18 @@ pub(super) fn unusable(record: &Record) -> impl Iterator<Item = String> {
     let fields = [Field::AuthorAvatarUrl, Field::SourceUrl].into_iter();
     let fields = fields.filter(|field| url(record, *field) == Some(None));
     fields.filter_map(|field| {
-        let given = quote(record.filled(field)?);
+        let quoted = quote(record.filled(field)?);
         let why = format!("is not an http or https URL of at most {URL_BYTES_MAX} bytes");
-        Some(format!("{field}: {given} {why}, and was omitted"))
+        Some(format!("{field}: {quoted} {why}, and was omitted"))
     })
 }
 
 /// Returns the URL of a field; `Some(None)` if it is invalid.
 fn url(record: &Record, field: Field) -> Option<Option<String>> {
-    let given = record.value(field)?.trim();
-    let url = match given.strip_prefix("//") {
+    let written = record.value(field)?.trim();
+    let url = match written.strip_prefix("//") {
         Some(rest) => format!("https://{rest}"),
-        None => given.to_owned(),
+        None => written.to_owned(),
     };
     let is_valid = url.len() <= URL_BYTES_MAX && is_absolute_url(&url);
     Some(Some(url).filter(|_| is_valid))

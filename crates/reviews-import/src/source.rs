@@ -35,6 +35,9 @@ const HEADER_FIELDS: [Field; 6] = [
     Field::OwnerReply,
 ];
 
+/// Why a row or a table is refused: after a missing quotation mark, columns and rows are merged.
+const MISPLACED: &str = "a quotation mark that opens here closes in the middle of a column; is one missing, or not doubled?";
+
 /// The operator's settings for sources; the rest is detected from their contents.
 #[derive(Clone, Debug)]
 pub struct Options {
@@ -315,11 +318,11 @@ impl<'i> ImportSource<'i> {
                 // A later error is reported when the records are read.
                 (Err(_), Some(_)) => break,
             };
-            let known = self.known_names(&row);
+            let name_count = self.known_names(&row);
             match first {
-                None if known >= 2 => return Ok(row),
+                None if name_count >= 2 => return Ok(row),
                 None => first = Some(row),
-                Some(_) if known >= 3 => return Ok(row),
+                Some(_) if name_count >= 3 => return Ok(row),
                 Some(_) => {}
             }
         }
@@ -419,11 +422,11 @@ impl<'i> ImportSource<'i> {
         let mut above: u64 = 0;
         let mut largest = 0;
         for record in self.records().filter_map(Result::ok).flatten() {
-            let Some(given) = record.filled(Field::Rating) else {
+            let Some(text) = record.filled(Field::Rating) else {
                 continue;
             };
             count += 1;
-            let bare = rating::bare_thousandths(given);
+            let bare = rating::bare_thousandths(text);
             let bare = bare.filter(|_| record.filled(Field::BestRating).is_none());
             if let Some(value) = bare.filter(|value| *value > 5_000) {
                 above += 1;
@@ -680,6 +683,3 @@ fn foreign(text: &str) -> Option<&'static str> {
 fn has_key(value: &Value, key: &str) -> bool {
     value.get(key).is_some() || value["review"].get(key).is_some()
 }
-
-/// Why a row or a table is refused: after a missing quotation mark, columns and rows are merged.
-const MISPLACED: &str = "a quotation mark that opens here closes in the middle of a column; is one missing, or not doubled?";

@@ -5,6 +5,11 @@ use std::sync::LazyLock;
 use html_escape::decode_html_entities;
 use regex::Regex;
 
+/// Elements after which a new line begins.
+const BLOCKS: &str = "br p div li ul ol tr h1 h2 h3 h4 h5 h6 blockquote section";
+/// Further known elements; `<3` and `<name>` are text.
+const INLINE: &str = "a abbr b body em font head html i img mark s small span strong sub sup table td u script style";
+
 /// Cleans a text of several lines: renders markup and entities as text, drops a translation of the original, ends lines
 /// with `\n`, and trims white space.
 pub(super) fn prose(text: &str) -> String {
@@ -76,11 +81,6 @@ fn original(text: &str) -> (&str, Option<&str>) {
     let translation = Some(translation.trim()).filter(|_| is_english);
     (own, translation)
 }
-
-/// Elements after which a new line begins.
-const BLOCKS: &str = "br p div li ul ol tr h1 h2 h3 h4 h5 h6 blockquote section";
-/// Further known elements; `<3` and `<name>` are text.
-const INLINE: &str = "a abbr b body em font head html i img mark s small span strong sub sup table td u script style";
 
 /// Matches a tag of a known element: whether it ends the element, and its name.
 static TAG: LazyLock<Regex> = LazyLock::new(|| {

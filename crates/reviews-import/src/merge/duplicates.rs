@@ -13,26 +13,26 @@ impl Merge<'_> {
     /// A remark on each added review that resembles another one, by source and line. None is refused, because two
     /// people may have the same name and the same opinion on the same day.
     pub(super) fn duplicates(&self) -> Vec<Note> {
-        let mut kept = Vec::new();
+        let mut stored = Vec::new();
         let mut added = Vec::new();
         for (id, slot) in &self.slots {
-            if slot.kept.is_none() {
+            if slot.stored.is_none() {
                 added.extend(slot.arrived.as_ref().map(|arrived| (id, arrived)));
-            } else if !slot.named {
+            } else if !slot.is_named {
                 // A stored review that a source named by its id is the same review, not a duplicate.
-                kept.push((id, slot));
+                stored.push((id, slot));
             }
         }
         // Reviews of one platform are never duplicates of each other.
-        if added.is_empty() || (kept.is_empty() && self.imported.len() < 2) {
+        if added.is_empty() || (stored.is_empty() && self.imported.len() < 2) {
             return Vec::new();
         }
-        kept.sort_unstable_by_key(|(id, _)| *id);
+        stored.sort_unstable_by_key(|(id, _)| *id);
         added.sort_unstable_by_key(|(id, arrived)| (arrived.source, arrived.line, *id));
         // The first review with each key.
         let mut known: HashMap<u64, KnownReview<'_>> = HashMap::new();
-        for (id, slot) in kept {
-            for key in slot.stored().iter().flat_map(keys) {
+        for (id, slot) in stored {
+            for key in slot.stored_review().iter().flat_map(keys) {
                 known.entry(key.hash).or_insert(KnownReview {
                     id,
                     added_from: None,

@@ -71,7 +71,7 @@ impl Merge<'_> {
                 .and_then(|arrived| arrived.fresh.as_mut())
             {
                 Some(fresh) => *fresh = version,
-                None => slot.kept = Some(version),
+                None => slot.stored = Some(version),
             }
         }
         self.photo_changes += changed;
@@ -137,7 +137,10 @@ fn path_of(digest: &str) -> String {
 fn is_hidden(slot: &Slot<'_>) -> bool {
     match &slot.arrived {
         Some(arrived) => arrived.hidden,
-        None => slot.kept.as_ref().is_some_and(|kept| !kept.is_published),
+        None => slot
+            .stored
+            .as_ref()
+            .is_some_and(|stored| !stored.is_published),
     }
 }
 

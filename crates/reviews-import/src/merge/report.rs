@@ -154,7 +154,7 @@ impl Merge<'_> {
             let is_superseded = superseded.contains(id);
             if let Some(arrived) = &slot.arrived {
                 let source = &mut sources[arrived.source];
-                match (&slot.kept, &arrived.fresh) {
+                match (&slot.stored, &arrived.fresh) {
                     (None, _) if is_superseded => source.repeated += 1,
                     (None, _) => source.added += 1,
                     (Some(_), Some(_)) => source.changed += 1,
@@ -180,7 +180,7 @@ impl Merge<'_> {
         for (id, slot) in &self.slots {
             if !superseded.contains(id) {
                 left.push(slot);
-            } else if slot.kept.is_some() {
+            } else if slot.stored.is_some() {
                 replaced_count += 1;
             }
         }
@@ -211,7 +211,10 @@ impl Merge<'_> {
         }
         for slot in left {
             let is_published = slot.version().is_some_and(|version| version.is_published);
-            let was_unverified = slot.kept.as_ref().is_some_and(|kept| !kept.is_published);
+            let was_unverified = slot
+                .stored
+                .as_ref()
+                .is_some_and(|stored| !stored.is_published);
             let is_hidden = slot.arrived.as_ref().is_some_and(|arrived| arrived.hidden);
             report.published_count += u64::from(is_published);
             report.newly_verified_count += u64::from(is_published && was_unverified);

@@ -20,7 +20,7 @@ impl Merge<'_> {
     /// Stored reviews without a text of which this import has the text: same platform, author, day and stars.
     fn without_text(&self) -> HashSet<String> {
         let mut found = HashSet::new();
-        for slot in self.slots.values().filter(|slot| slot.kept.is_none()) {
+        for slot in self.slots.values().filter(|slot| slot.stored.is_none()) {
             let Some(review) = slot.arrived_review() else {
                 continue;
             };
@@ -33,8 +33,8 @@ impl Merge<'_> {
                 of_content(source, author, date, ""),
                 of_about(source, author, ""),
             ] {
-                let stored = self.slots.get(&id).filter(|slot| !slot.named);
-                let stored = stored.and_then(Slot::stored);
+                let stored = self.slots.get(&id).filter(|slot| !slot.is_named);
+                let stored = stored.and_then(Slot::stored_review);
                 if stored.is_some_and(|stored| stored.0.get("rating") == review.0.get("rating")) {
                     found.insert(id);
                 }

@@ -31,7 +31,7 @@ impl Merge<'_> {
         let Some(slot) = self.slots.get_mut(id) else {
             return false;
         };
-        let Some(stored) = slot.stored() else {
+        let Some(stored) = slot.stored_review() else {
             return false;
         };
         let is_verified = matches!(how, VerifiedAs::Business | VerifiedAs::Platform { .. });
@@ -50,13 +50,13 @@ impl Merge<'_> {
         let Some(date) = stored.date() else {
             return false;
         };
-        slot.kept = Some(Version::new(review.render(), date, &review));
+        slot.stored = Some(Version::new(review.render(), date, &review));
         true
     }
 
     /// The source of a stored review; `None` if it is not stored.
     pub fn source_of(&self, id: &str) -> Option<String> {
-        let stored = self.slots.get(id).and_then(Slot::stored)?;
+        let stored = self.slots.get(id).and_then(Slot::stored_review)?;
         Some(stored.text("source").to_owned())
     }
 
@@ -65,7 +65,7 @@ impl Merge<'_> {
         let source = normal(source);
         let mut ids = Vec::new();
         for (id, slot) in &self.slots {
-            let stored = slot.stored();
+            let stored = slot.stored_review();
             if stored.is_some_and(|stored| normal(stored.text("source")) == source) {
                 ids.push(id.clone());
             }
@@ -76,7 +76,7 @@ impl Merge<'_> {
 
     /// The sources of the stored reviews, ascending.
     pub fn sources(&self) -> Vec<String> {
-        let stored = self.slots.values().filter_map(Slot::stored);
+        let stored = self.slots.values().filter_map(Slot::stored_review);
         let mut sources: Vec<String> = stored
             .map(|stored| stored.text("source").to_owned())
             .collect();

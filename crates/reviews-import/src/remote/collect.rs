@@ -139,7 +139,7 @@ impl RemoteError {
 pub fn collect(
     source: &RemoteSource,
     token: Option<&str>,
-    known: &SourceValidators,
+    last: &SourceValidators,
     limits: &CollectLimits,
     client: &mut impl RemoteClient,
 ) -> Result<Collected, RemoteError> {
@@ -158,12 +158,12 @@ pub fn collect(
         let mut request = platform::request(source, token.as_deref(), &page);
         let is_single = !source.kind.needs_token();
         if is_single {
-            add_conditions(&mut request, known);
+            add_conditions(&mut request, last);
         }
         let response = collection.send(&request)?;
         if response.status == 304 && is_single {
             collected.is_unchanged = true;
-            collected.validators = known.clone();
+            collected.validators = last.clone();
             return Ok(collected);
         }
         let read = read_page(source.kind, &response, &page);
@@ -187,11 +187,11 @@ pub fn collect(
     }
 }
 
-fn add_conditions(request: &mut RemoteRequest, known: &SourceValidators) {
-    if let Some(etag) = &known.etag {
+fn add_conditions(request: &mut RemoteRequest, last: &SourceValidators) {
+    if let Some(etag) = &last.etag {
         request.fields.push(("If-None-Match", etag.clone()));
     }
-    if let Some(date) = &known.last_modified {
+    if let Some(date) = &last.last_modified {
         request.fields.push(("If-Modified-Since", date.clone()));
     }
 }
@@ -208,12 +208,12 @@ impl<C: RemoteClient> Collection<'_, C> {
     fn authorize(
         &mut self,
         kind: RemoteKind,
-        given: Option<&str>,
+        token: Option<&str>,
     ) -> Result<Option<String>, RemoteError> {
-        let Some(given) = given else {
+        let Some(token) = token else {
             return Ok(None);
         };
-        match Credentials::parse(kind, given).map_err(RemoteError::Credentials)? {
+        match Credentials::parse(kind, token).map_err(RemoteError::Credentials)? {
             Credentials::Token(token) => Ok(Some(token)),
             Credentials::Exchange(request) => {
                 let response = self.send(&request)?;
