@@ -10,6 +10,16 @@
 use std::collections::VecDeque;
 use std::time::{Duration, Instant};
 
+/// Age from which an attempt no longer counts. Our choice: more than twice the longest retry delay after a failure of
+/// our network, so the breaker stays open between retries for as long as the failure lasts.
+const WINDOW: Duration = Duration::from_secs(150);
+
+/// Number of unreachable hosts from which our own network may be the cause.
+const HOSTS_MIN: usize = 3;
+
+/// Hosts remembered; beyond this the one with the oldest attempt is dropped.
+const HOSTS_MAX: usize = 256;
+
 /// The recent attempts. Pure: callers pass the time.
 #[derive(Debug, Default)]
 pub(super) struct Breaker {
@@ -46,16 +56,6 @@ impl Breaker {
         lost.len() >= HOSTS_MIN && lost.len() > reached.len()
     }
 }
-
-/// Age from which an attempt no longer counts. Our choice: more than twice the longest retry delay after a failure of
-/// our network, so the breaker stays open between retries for as long as the failure lasts.
-const WINDOW: Duration = Duration::from_secs(150);
-
-/// Number of unreachable hosts from which our own network may be the cause.
-const HOSTS_MIN: usize = 3;
-
-/// Hosts remembered; beyond this the one with the oldest attempt is dropped.
-const HOSTS_MAX: usize = 256;
 
 #[cfg(test)]
 mod tests {

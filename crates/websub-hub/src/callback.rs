@@ -12,6 +12,13 @@ use reviewd_wire::authority::{self, Authority, is_dns_name};
 use reviewd_wire::form::unescape;
 use reviewd_wire::text::{push_percent, quote};
 
+/// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times the
+/// longest callbacks of public subscribers, and short enough for a log line.
+const URI_BYTES: usize = 2048;
+
+/// The default port of https.
+const HTTPS_PORT: u16 = 443;
+
 /// The https URL of a subscriber, with its host and port for the limits and the guard.
 ///
 /// A callback is often a capability (only its path or query protects it), so `Debug` shows its origin and length only.
@@ -186,13 +193,6 @@ pub(crate) fn normalize(text: &str) -> Result<String, String> {
 fn is_unreserved(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
-
-/// Longest callback or topic URL, in bytes after form decoding; a longer one is refused. Our choice: four times the
-/// longest callbacks of public subscribers, and short enough for a log line.
-const URI_BYTES: usize = 2048;
-
-/// The default port of https.
-const HTTPS_PORT: u16 = 443;
 
 #[cfg(test)]
 #[path = "callback/tests.rs"]

@@ -24,6 +24,21 @@ use crate::clock;
 use crate::notice::{BegunNotice, NoticeTarget};
 use reviewd_wire::date::parse_http_date;
 
+/// The path of the hub below the public address.
+const HUB_PATH: &str = "/api/websub/hub";
+
+/// Largest time limit of a delivery, unless the operator's timeout is longer.
+const DEADLINE_MAX: Duration = Duration::from_secs(900);
+
+/// Time limit for the connection and its TLS handshake, without the lookup; the deadline may leave less.
+const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// Largest head of a response.
+const HEADER_BYTES: usize = 16 * 1024;
+
+/// Size of each of a connection's two buffers: an eighth of ureq's default, because hundreds of attempts run at once.
+const BUFFER_BYTES: usize = 16 * 1024;
+
 /// The job of an attempt's thread.
 #[derive(Debug)]
 pub(super) enum Job {
@@ -368,21 +383,6 @@ fn delivery_timeout(base: Duration, bytes: usize) -> Duration {
     base.saturating_add(Duration::from_secs(extra))
         .min(DEADLINE_MAX.max(base))
 }
-
-/// The path of the hub below the public address.
-const HUB_PATH: &str = "/api/websub/hub";
-
-/// Largest time limit of a delivery, unless the operator's timeout is longer.
-const DEADLINE_MAX: Duration = Duration::from_secs(900);
-
-/// Time limit for the connection and its TLS handshake, without the lookup; the deadline may leave less.
-const CONNECT_TIMEOUT: Duration = Duration::from_secs(5);
-
-/// Largest head of a response.
-const HEADER_BYTES: usize = 16 * 1024;
-
-/// Size of each of a connection's two buffers: an eighth of ureq's default, because hundreds of attempts run at once.
-const BUFFER_BYTES: usize = 16 * 1024;
 
 #[cfg(test)]
 mod tests {

@@ -20,6 +20,12 @@ use crate::Topic;
 use crate::notice::NoticeSource;
 use reviewd_wire::text::quote;
 
+/// Capacity of the queue to the hub's thread; a request beyond it is refused.
+const MESSAGES_MAX: usize = 1_024;
+
+/// How long a request waits until it is stored.
+const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);
+
 /// The running hub; cheap to clone. When the last clone is dropped, it stops without waiting.
 #[derive(Clone)]
 pub struct Hub {
@@ -239,9 +245,3 @@ fn lease_jitter(request: &HubRequest) -> u16 {
     (request.callback.uri(), &request.topic).hash(&mut hasher);
     u16::try_from(hasher.finish() >> 48).unwrap_or_default()
 }
-
-/// Capacity of the queue to the hub's thread; a request beyond it is refused.
-const MESSAGES_MAX: usize = 1_024;
-
-/// How long a request waits until it is stored.
-const ANSWER_TIMEOUT: Duration = Duration::from_secs(10);

@@ -38,6 +38,9 @@ pub const NOTICE_REFUSALS_MAX: u32 = 3;
 /// Notices that may wait for one target; beyond it the oldest are given up. Our choice: a day of a busy business.
 pub const NOTICES_WAITING_MAX: usize = 1_000;
 
+/// The delay after an attempt that was not sent, for a reason on our side.
+const UNSENT_DELAY: Duration = Duration::from_secs(1);
+
 /// Where notices go.
 #[derive(Clone, Debug)]
 pub struct NoticeTarget {
@@ -211,9 +214,6 @@ impl NoticeAttempts {
         }
     }
 }
-
-/// The delay after an attempt that was not sent, for a reason on our side.
-const UNSENT_DELAY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 #[path = "notice/tests.rs"]

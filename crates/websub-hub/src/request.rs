@@ -15,6 +15,22 @@ use super::callback::{Callback, normalize};
 use reviewd_wire::form;
 use reviewd_wire::text::{hex, quote};
 
+/// Seconds after which a client may retry at a busy hub.
+const BUSY_S: u32 = 10;
+
+/// The fields that the hub uses.
+const CALLBACK: &str = "hub.callback";
+const MODE: &str = "hub.mode";
+const TOPIC: &str = "hub.topic";
+const LEASE: &str = "hub.lease_seconds";
+const SECRET: &str = "hub.secret";
+
+/// The only media type of a hub request (WebSub §5.1).
+const FORM: &str = "application/x-www-form-urlencoded";
+
+/// A secret must be shorter than this many bytes (WebSub §5.1).
+const SECRET_BYTES: usize = 200;
+
 /// The action that a subscriber requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Mode {
@@ -301,22 +317,6 @@ fn parse_secret(body: &[u8]) -> Result<Option<Secret>, RequestRefusal> {
 fn is_empty(body: &[u8], field: &str) -> bool {
     raw_values(body, field).eq([b""])
 }
-
-/// Seconds after which a client may retry at a busy hub.
-const BUSY_S: u32 = 10;
-
-/// The fields that the hub uses.
-const CALLBACK: &str = "hub.callback";
-const MODE: &str = "hub.mode";
-const TOPIC: &str = "hub.topic";
-const LEASE: &str = "hub.lease_seconds";
-const SECRET: &str = "hub.secret";
-
-/// The only media type of a hub request (WebSub §5.1).
-const FORM: &str = "application/x-www-form-urlencoded";
-
-/// A secret must be shorter than this many bytes (WebSub §5.1).
-const SECRET_BYTES: usize = 200;
 
 #[cfg(test)]
 #[path = "request/tests.rs"]

@@ -20,6 +20,9 @@ use super::guard::{Guard, GuardError, bare};
 use super::pool::ThreadPool;
 use super::subscription::AttemptFailure;
 
+/// How many addresses of a name are tried.
+const ADDRESSES_MAX: usize = 4;
+
 /// Returns the addresses of a name; blocking.
 pub(super) type Lookup = Arc<dyn Fn(&str) -> io::Result<Vec<IpAddr>> + Send + Sync>;
 
@@ -138,9 +141,6 @@ impl fmt::Debug for GuardedResolver {
         f.write_str("GuardedResolver")
     }
 }
-
-/// How many addresses of a name are tried.
-const ADDRESSES_MAX: usize = 4;
 
 #[cfg(test)]
 mod tests {

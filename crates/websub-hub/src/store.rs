@@ -42,6 +42,12 @@ pub use self::types::{
 };
 use super::unix_millis::UnixMillis;
 
+/// Largest number of tombstones, of rejections and of denials; beyond it the oldest are deleted. Our choice: a few megabytes at most.
+pub const TOMBSTONES_MAX: usize = 10_000;
+
+/// How long the start waits for the database.
+const WAIT_MAX: Duration = Duration::from_secs(10);
+
 /// Where the hub stores its state.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum StoreLocation {
@@ -215,9 +221,3 @@ fn touch(db: &mut dyn Connection, now: UnixMillis) -> Result<(), DbError> {
     let sql = "UPDATE meta SET seen_at = $1";
     db.execute(sql, &[now.into()]).map(drop)
 }
-
-/// Largest number of tombstones, of rejections and of denials; beyond it the oldest are deleted. Our choice: a few megabytes at most.
-pub const TOMBSTONES_MAX: usize = 10_000;
-
-/// How long the start waits for the database.
-const WAIT_MAX: Duration = Duration::from_secs(10);

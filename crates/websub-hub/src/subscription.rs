@@ -38,6 +38,24 @@ use super::request::Secret;
 use super::scheduler::Rank;
 use super::unix_millis::UnixMillis;
 
+/// Attempts to verify one request: one, and one more for each crash of the program during an attempt. It is unknown whether
+/// an interrupted attempt was sent, so a low limit would drop requests that were never verified; without a limit, a
+/// request that crashes the program would do so forever.
+pub const VERIFICATIONS_MAX: u32 = 5;
+
+/// Largest number of attempts to verify one request whose callback host is not reached.
+pub const UNREACHED_MAX: u32 = 3;
+
+/// Largest reduction of a default lease, in percent.
+const LEASE_JITTER_PCT: u64 = 5;
+
+/// How long a subscription that never acknowledged a delivery may owe one, and how long an acknowledgement is evidence
+/// that a host can be reached. Our choice: a subscriber that fails over a weekend keeps its subscription.
+pub const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(3 * 24 * 60 * 60);
+
+/// The delay after an attempt that was not sent, for a reason on our side, unless its report has a delay.
+const DEFERRED_DELAY: Duration = Duration::from_secs(1);
+
 /// A subscription, without the pair of topic and callback that it belongs to.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Subscription {
@@ -393,7 +411,7 @@ impl RemovalReason {
 
     pub(super) fn from_name(name: &str) -> Option<RemovalReason> {
         let mut all = RemovalReason::ALL.into_iter();
-        all.find(|known| known.1 == name).map(|known| known.0)
+        all.find(|entry| entry.1 == name).map(|entry| entry.0)
     }
 }
 
@@ -439,8 +457,8 @@ impl AttemptResult {
             return Some(AttemptResult::Status(status));
         }
         let mut failures = AttemptFailure::ALL.into_iter();
-        let known = failures.find(|known| known.1 == name)?;
-        Some(AttemptResult::Failed(known.0))
+        let entry = failures.find(|entry| entry.1 == name)?;
+        Some(AttemptResult::Failed(entry.0))
     }
 }
 
@@ -507,24 +525,6 @@ impl FailurePolicy {
         delay.max(wish)
     }
 }
-
-/// Attempts to verify one request: one, and one more for each crash of the program during an attempt. It is unknown whether
-/// an interrupted attempt was sent, so a low limit would drop requests that were never verified; without a limit, a
-/// request that crashes the program would do so forever.
-pub const VERIFICATIONS_MAX: u32 = 5;
-
-/// Largest number of attempts to verify one request whose callback host is not reached.
-pub const UNREACHED_MAX: u32 = 3;
-
-/// Largest reduction of a default lease, in percent.
-const LEASE_JITTER_PCT: u64 = 5;
-
-/// How long a subscription that never acknowledged a delivery may owe one, and how long an acknowledgement is evidence
-/// that a host can be reached. Our choice: a subscriber that fails over a weekend keeps its subscription.
-pub const UNACKNOWLEDGED_MAX: Duration = Duration::from_secs(3 * 24 * 60 * 60);
-
-/// The delay after an attempt that was not sent, for a reason on our side, unless its report has a delay.
-const DEFERRED_DELAY: Duration = Duration::from_secs(1);
 
 #[cfg(test)]
 #[path = "subscription/tests.rs"]

@@ -29,6 +29,21 @@ thread_local! {
     static PROGRESS: RefCell<Arc<AtomicU64>> = RefCell::default();
 }
 
+/// How many times a byte of a handshake counts as progress. Our choice: a handshake of 3 KiB, which costs as much of a
+/// core as sending megabytes, is as much progress as a body at a sufficient rate.
+const HANDSHAKE_WEIGHT: u64 = 8;
+
+/// Largest number of TLS sessions kept for resumption; the oldest are dropped.
+const SESSIONS_MAX: usize = 1_024;
+
+/// The kernel's send buffer of a connection, which Linux doubles. Our choice: when the last byte of a body is written,
+/// the unacknowledged rest is small enough to reach a slow subscriber within the time for its response, and one
+/// delivery still fills a link of 20 Mbit/s with a round trip of 0.1 s.
+const SEND_BUFFER_BYTES: usize = 128 * 1024;
+
+/// Largest wait, longer than any time limit, so that no `Instant` is out of range.
+const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
+
 /// Counts the progress of the connections that this thread makes from now on in `progress`.
 pub(super) fn count_progress_in(progress: &Arc<AtomicU64>) {
     PROGRESS.set(Arc::clone(progress));
@@ -276,21 +291,6 @@ pub(super) fn add_authorities(roots: &mut RootCertStore, path: &Path) -> Result<
     }
     Ok(())
 }
-
-/// How many times a byte of a handshake counts as progress. Our choice: a handshake of 3 KiB, which costs as much of a
-/// core as sending megabytes, is as much progress as a body at a sufficient rate.
-const HANDSHAKE_WEIGHT: u64 = 8;
-
-/// Largest number of TLS sessions kept for resumption; the oldest are dropped.
-const SESSIONS_MAX: usize = 1_024;
-
-/// The kernel's send buffer of a connection, which Linux doubles. Our choice: when the last byte of a body is written,
-/// the unacknowledged rest is small enough to reach a slow subscriber within the time for its response, and one
-/// delivery still fills a link of 20 Mbit/s with a round trip of 0.1 s.
-const SEND_BUFFER_BYTES: usize = 128 * 1024;
-
-/// Largest wait, longer than any time limit, so that no `Instant` is out of range.
-const WAIT_MAX: Duration = Duration::from_secs(24 * 60 * 60);
 
 #[cfg(test)]
 mod tests {

@@ -7,6 +7,9 @@ use crate::UnixMillis;
 /// Difference between wall clock and monotonic clock, from one reading to the next, that counts as a jump.
 const JUMP_MS: i64 = 5_000;
 
+/// How often the store is scanned when nothing has happened: retries become due, and replicas store requests.
+const SCAN_EVERY: Duration = Duration::from_millis(500);
+
 /// The present, by both clocks.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Now {
@@ -57,9 +60,6 @@ pub(super) struct ScanSchedule {
     /// When the last scan ended, and how long it took.
     last: (Instant, Duration),
 }
-
-/// How often the store is scanned when nothing has happened: retries become due, and replicas store requests.
-const SCAN_EVERY: Duration = Duration::from_millis(500);
 
 impl ScanSchedule {
     pub(super) fn new(now: Instant) -> ScanSchedule {

@@ -14,6 +14,66 @@ use super::{
 use crate::UnixMillis;
 use crate::subscription::{RemovalReason, UNACKNOWLEDGED_MAX, VERIFICATIONS_MAX};
 
+/// Subscriptions whose lease is over, without a running attempt and without a pending renewal. `$1` is the time, `$2`
+/// the largest number.
+const EXPIRED: &str =
+    "WHERE s.lease_end <= $1 AND s.claimed = 0 AND NOT EXISTS (SELECT 1 FROM request r
+ WHERE r.callback = s.callback AND r.topic = t.url AND r.mode = 'subscribe') LIMIT $2";
+
+/// Subscriptions that have never acknowledged a delivery, and owe one since `$1` or earlier; `$2` is the largest number.
+const UNACKNOWLEDGED: &str =
+    "WHERE s.known = 0 AND s.acknowledged = 0 AND s.owed_since <= $1 AND s.claimed = 0 LIMIT $2";
+
+/// Subscriptions ended by one sweep for one reason; limits the size of a transaction.
+const SWEEP_MAX: usize = 1_000;
+
+/// Largest difference by which the clock may be behind the last stored time without counting as set back.
+const CLOCK_DIFFERENCE_MS: i64 = 5_000;
+
+/// How often a running hub stores the time.
+const SEEN_AGE: Duration = Duration::from_secs(60);
+
+const INSERT_TOPIC: &str =
+    "INSERT INTO topic (url, digest, dated) VALUES ($1, $2, $3) ON CONFLICT (url) DO NOTHING";
+
+/// `$1` is the time.
+const SUBSCRIPTIONS: &str = "SELECT t.url, s.callback, s.host, s.authority, s.secret, s.lease_s, s.lease_end, s.digest,
+ s.acknowledged, s.acknowledged_at, s.known, s.owed_since, s.failures, CASE s.claimed WHEN 1 THEN 0 ELSE s.next_at END,
+ s.attempt, s.elapsed_ms, s.created_at, s.verified_at, s.last_at, s.last_result
+ FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.lease_end > $1 ORDER BY s.id";
+
+/// Inserts a subscription, or replaces an older state. The number of the attempt increases, so that the result of an
+/// attempt from before the copy is not recorded for the copied subscription.
+const INSERT_SUBSCRIPTION: &str = "INSERT INTO subscription (topic_id, callback, host, authority, secret, lease_s,
+ lease_end, digest, acknowledged, acknowledged_at, known, owed_since, failures, next_at, attempt, elapsed_ms, created_at,
+ verified_at, last_at, last_result, claimed)
+ SELECT t.id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, 0
+ FROM topic t WHERE t.url = $1
+ ON CONFLICT (callback, topic_id) DO UPDATE SET secret = excluded.secret, lease_s = excluded.lease_s,
+ lease_end = excluded.lease_end, digest = excluded.digest, acknowledged = excluded.acknowledged,
+ acknowledged_at = excluded.acknowledged_at, known = excluded.known, owed_since = excluded.owed_since,
+ failures = excluded.failures, next_at = excluded.next_at, elapsed_ms = excluded.elapsed_ms,
+ verified_at = excluded.verified_at, last_at = excluded.last_at, last_result = excluded.last_result, claimed = 0,
+ attempt = 1 + CASE WHEN excluded.attempt > subscription.attempt THEN excluded.attempt ELSE subscription.attempt END
+ WHERE excluded.verified_at > subscription.verified_at
+ OR excluded.verified_at = subscription.verified_at AND excluded.attempt > subscription.attempt";
+
+const REQUESTS: &str = "SELECT mode, topic, topic_given, callback, host, authority, asker, renewal, lease_s, secret, digest,
+ accepted_at, attempts, next_at, last_at, last_result FROM request ORDER BY id";
+
+const INSERT_REQUEST: &str = "INSERT INTO request (mode, topic, topic_given, callback, host, authority, asker, renewal,
+ lease_s, secret, digest, accepted_at, attempts, next_at, last_at, last_result)
+ SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
+ WHERE NOT EXISTS (SELECT 1 FROM request WHERE callback = $4 AND topic = $2 AND mode = $1 AND accepted_at = $12)";
+
+const DENIALS: &str =
+    "SELECT topic, callback, removal, since, next_at, attempts FROM denial ORDER BY id";
+
+const INSERT_DENIAL: &str =
+    "INSERT INTO denial (topic, callback, removal, since, next_at, attempts)
+ SELECT $1, $2, $3, $4, $5, $6
+ WHERE NOT EXISTS (SELECT 1 FROM denial WHERE callback = $2 AND topic = $1 AND since = $4)";
+
 impl Store {
     /// Checks that every topic in the store is of `origin` (scheme and authority); the error names both origins.
     ///
@@ -336,63 +396,3 @@ fn origin_of(url: &str) -> &str {
     let length = url[authority_at..].find('/');
     length.map_or(url, |length| &url[..authority_at + length])
 }
-
-/// Subscriptions whose lease is over, without a running attempt and without a pending renewal. `$1` is the time, `$2`
-/// the largest number.
-const EXPIRED: &str =
-    "WHERE s.lease_end <= $1 AND s.claimed = 0 AND NOT EXISTS (SELECT 1 FROM request r
- WHERE r.callback = s.callback AND r.topic = t.url AND r.mode = 'subscribe') LIMIT $2";
-
-/// Subscriptions that have never acknowledged a delivery, and owe one since `$1` or earlier; `$2` is the largest number.
-const UNACKNOWLEDGED: &str =
-    "WHERE s.known = 0 AND s.acknowledged = 0 AND s.owed_since <= $1 AND s.claimed = 0 LIMIT $2";
-
-/// Subscriptions ended by one sweep for one reason; limits the size of a transaction.
-const SWEEP_MAX: usize = 1_000;
-
-/// Largest difference by which the clock may be behind the last stored time without counting as set back.
-const CLOCK_DIFFERENCE_MS: i64 = 5_000;
-
-/// How often a running hub stores the time.
-const SEEN_AGE: Duration = Duration::from_secs(60);
-
-const INSERT_TOPIC: &str =
-    "INSERT INTO topic (url, digest, dated) VALUES ($1, $2, $3) ON CONFLICT (url) DO NOTHING";
-
-/// `$1` is the time.
-const SUBSCRIPTIONS: &str = "SELECT t.url, s.callback, s.host, s.authority, s.secret, s.lease_s, s.lease_end, s.digest,
- s.acknowledged, s.acknowledged_at, s.known, s.owed_since, s.failures, CASE s.claimed WHEN 1 THEN 0 ELSE s.next_at END,
- s.attempt, s.elapsed_ms, s.created_at, s.verified_at, s.last_at, s.last_result
- FROM subscription s JOIN topic t ON t.id = s.topic_id WHERE s.lease_end > $1 ORDER BY s.id";
-
-/// Inserts a subscription, or replaces an older state. The number of the attempt increases, so that the result of an
-/// attempt from before the copy is not recorded for the copied subscription.
-const INSERT_SUBSCRIPTION: &str = "INSERT INTO subscription (topic_id, callback, host, authority, secret, lease_s,
- lease_end, digest, acknowledged, acknowledged_at, known, owed_since, failures, next_at, attempt, elapsed_ms, created_at,
- verified_at, last_at, last_result, claimed)
- SELECT t.id, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, 0
- FROM topic t WHERE t.url = $1
- ON CONFLICT (callback, topic_id) DO UPDATE SET secret = excluded.secret, lease_s = excluded.lease_s,
- lease_end = excluded.lease_end, digest = excluded.digest, acknowledged = excluded.acknowledged,
- acknowledged_at = excluded.acknowledged_at, known = excluded.known, owed_since = excluded.owed_since,
- failures = excluded.failures, next_at = excluded.next_at, elapsed_ms = excluded.elapsed_ms,
- verified_at = excluded.verified_at, last_at = excluded.last_at, last_result = excluded.last_result, claimed = 0,
- attempt = 1 + CASE WHEN excluded.attempt > subscription.attempt THEN excluded.attempt ELSE subscription.attempt END
- WHERE excluded.verified_at > subscription.verified_at
- OR excluded.verified_at = subscription.verified_at AND excluded.attempt > subscription.attempt";
-
-const REQUESTS: &str = "SELECT mode, topic, topic_given, callback, host, authority, asker, renewal, lease_s, secret, digest,
- accepted_at, attempts, next_at, last_at, last_result FROM request ORDER BY id";
-
-const INSERT_REQUEST: &str = "INSERT INTO request (mode, topic, topic_given, callback, host, authority, asker, renewal,
- lease_s, secret, digest, accepted_at, attempts, next_at, last_at, last_result)
- SELECT $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16
- WHERE NOT EXISTS (SELECT 1 FROM request WHERE callback = $4 AND topic = $2 AND mode = $1 AND accepted_at = $12)";
-
-const DENIALS: &str =
-    "SELECT topic, callback, removal, since, next_at, attempts FROM denial ORDER BY id";
-
-const INSERT_DENIAL: &str =
-    "INSERT INTO denial (topic, callback, removal, since, next_at, attempts)
- SELECT $1, $2, $3, $4, $5, $6
- WHERE NOT EXISTS (SELECT 1 FROM denial WHERE callback = $2 AND topic = $1 AND since = $4)";

@@ -291,7 +291,7 @@ fn update_record(
     let mut rows = Vec::new();
     for item in items {
         match told.remove(&item.name) {
-            Some(known) if known.digest == item.digest => continue,
+            Some(last) if last.digest == item.digest => continue,
             Some(_) => changes.changed.push(item.name.clone()),
             None => changes.added.push(item.name.clone()),
         }

@@ -269,8 +269,15 @@ fn accept_one(
             None => db.insert("request", columns).map(Ok),
         };
     }
-    let given = text(&request.topic_given);
-    let same = [callback, topic, mode, given, accept.lease_s.into(), secret];
+    let topic_given = text(&request.topic_given);
+    let same = [
+        callback,
+        topic,
+        mode,
+        topic_given,
+        accept.lease_s.into(),
+        secret,
+    ];
     if db.query_one(SAME, &same)?.count("same")? > 0 {
         return Ok(Ok(()));
     }
@@ -470,8 +477,8 @@ fn confirm(
 ) -> Result<ReportEffect, DbError> {
     let topic = &request.topic;
     let callback = &request.callback;
-    let known = db.query("SELECT id FROM topic WHERE url = $1", &[text(topic)])?;
-    let Some(known) = known.first() else {
+    let topics = db.query("SELECT id FROM topic WHERE url = $1", &[text(topic)])?;
+    let Some(topic_row) = topics.first() else {
         return Ok(ReportEffect::Rejected);
     };
     match (rows::load_pair(db, callback, topic)?, request.mode) {
@@ -493,7 +500,7 @@ fn confirm(
             let state = request.state.activate(asked_at, now);
             let mut row = rows::columns(&state);
             row.extend([
-                ("topic_id", known.get::<i64>("id")?.into()),
+                ("topic_id", topic_row.get::<i64>("id")?.into()),
                 ("callback", text(callback.uri())),
                 ("host", text(callback.host().to_string())),
                 ("authority", text(callback.authority())),

@@ -50,16 +50,16 @@ pub(super) fn change(
     mut change: impl FnMut(&mut Listed) -> Option<RemovalReason>,
 ) -> Result<Vec<(Listed, Option<RemovalReason>)>, DbError> {
     let mut changed = Vec::with_capacity(found.len());
-    let mut kept = Vec::new();
+    let mut updates = Vec::new();
     for mut listed in found {
         let removal = change(&mut listed);
         match removal {
             Some(removal) => remove(db, &listed, removal, now)?,
-            None => kept.push((listed.id, columns(&listed.state))),
+            None => updates.push((listed.id, columns(&listed.state))),
         }
         changed.push((listed, removal));
     }
-    db.update("subscription", kept)?;
+    db.update("subscription", updates)?;
     Ok(changed)
 }
 

@@ -263,6 +263,6 @@ impl RejectionReason {
 
     pub(super) fn from_name(name: &str) -> Option<RejectionReason> {
         let mut all = RejectionReason::ALL.into_iter();
-        all.find(|known| known.1 == name).map(|known| known.0)
+        all.find(|entry| entry.1 == name).map(|entry| entry.0)
     }
 }
