@@ -20,6 +20,50 @@ pub mod notices;
 pub mod site;
 pub mod sync;
 
+/// The method of a review that its platform published with an account, not matched with a customer.
+pub const METHOD_ACCOUNT: &str = "account";
+
+/// Platforms that publish reviews, or verify them.
+const PLATFORMS: [&str; 28] = [
+    "Airbnb",
+    "App Store",
+    "Avvo",
+    "Bazaarvoice",
+    "Booking.com",
+    "Capterra",
+    "eKomi",
+    "Etsy",
+    "Expedia",
+    "Facebook",
+    "G2",
+    "Glassdoor",
+    "Google",
+    "Google Play",
+    "Judge.me",
+    "Lawyers.com",
+    "Loox",
+    "Martindale",
+    "Okendo",
+    "PowerReviews",
+    "ProvenExpert",
+    "Reviews.io",
+    "Stamped",
+    "Tripadvisor",
+    "Trusted Shops",
+    "Trustpilot",
+    "Yelp",
+    "Yotpo",
+];
+
+/// The directory of our own pictures within the data directory.
+pub const MEDIA_DIRECTORY: &str = "media";
+
+/// The beginning of the path of our own pictures; the SHA-256 of the file follows, in hexadecimal digits.
+pub const MEDIA_PATH: &str = "/media/";
+
+/// The end of the names of the files of our own pictures, which are JPEG images, in the directory `media`.
+pub const PHOTO_EXTENSION: &str = ".jpg";
+
 /// A star rating, a whole number from 1 to 5; the decoder refuses every other value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(try_from = "u8")]
@@ -164,9 +208,6 @@ pub enum VerificationState {
     Account,
 }
 
-/// The method of a review that its platform published with an account, not matched with a customer.
-pub const METHOD_ACCOUNT: &str = "account";
-
 /// How the language of a text is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
@@ -224,38 +265,6 @@ impl Verification {
     }
 }
 
-/// Platforms that publish reviews, or verify them.
-const PLATFORMS: [&str; 28] = [
-    "Airbnb",
-    "App Store",
-    "Avvo",
-    "Bazaarvoice",
-    "Booking.com",
-    "Capterra",
-    "eKomi",
-    "Etsy",
-    "Expedia",
-    "Facebook",
-    "G2",
-    "Glassdoor",
-    "Google",
-    "Google Play",
-    "Judge.me",
-    "Lawyers.com",
-    "Loox",
-    "Martindale",
-    "Okendo",
-    "PowerReviews",
-    "ProvenExpert",
-    "Reviews.io",
-    "Stamped",
-    "Tripadvisor",
-    "Trusted Shops",
-    "Trustpilot",
-    "Yelp",
-    "Yotpo",
-];
-
 /// Returns the platform that `name` means, regardless of case, dots and blanks; `None` if it is not known.
 #[must_use]
 pub fn platform(name: &str) -> Option<&'static str> {
@@ -292,15 +301,6 @@ pub struct Media {
     /// An absolute URL of where it was published first.
     pub source_url: Option<String>,
 }
-
-/// The directory of our own pictures within the data directory.
-pub const MEDIA_DIRECTORY: &str = "media";
-
-/// The beginning of the path of our own pictures; the SHA-256 of the file follows, in hexadecimal digits.
-pub const MEDIA_PATH: &str = "/media/";
-
-/// The end of the names of the files of our own pictures, which are JPEG images, in the directory `media`.
-pub const PHOTO_EXTENSION: &str = ".jpg";
 
 /// Returns the digest in the path of one of our own pictures, 64 hexadecimal digits in lower case; `None` for any other
 /// text.

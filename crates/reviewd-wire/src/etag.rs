@@ -8,6 +8,11 @@ use siphasher::sip128::SipHasher24;
 use super::negotiate::Coding;
 use super::text::hex_digits;
 
+/// The opening quotation mark and 32 digits.
+const BARE_BYTES: usize = 33;
+/// The longest tag: the bare one, the longest suffix (`-br`) and the closing quotation mark.
+const TAG_BYTES: usize = BARE_BYTES + 4;
+
 /// A strong entity-tag: 32 hexadecimal digits between quotation marks, the first 128 bits of the SHA-256 of the
 /// content, with the content coding's suffix if the body is encoded.
 ///
@@ -127,11 +132,6 @@ impl QueryTags {
         EntityTag::from_half_digest(&hasher.hash(query).as_bytes())
     }
 }
-
-/// The opening quotation mark and 32 digits.
-const BARE_BYTES: usize = 33;
-/// The longest tag: the bare one, the longest suffix (`-br`) and the closing quotation mark.
-const TAG_BYTES: usize = BARE_BYTES + 4;
 
 #[cfg(test)]
 mod tests {

@@ -1,4 +1,4 @@
-//! Query strings and forms: pairs and percent-decoding (`application/x-www-form-urlencoded`, WHATWG URL §5).
+//! Query strings and forms: their pairs, read and written (`application/x-www-form-urlencoded`, WHATWG URL §5).
 //!
 //! A broken escape or invalid UTF-8 is an error here, while the URL standard replaces such bytes: a filter that
 //! silently changes its meaning is worse than a rejected request.
@@ -6,6 +6,8 @@
 #![warn(clippy::indexing_slicing)]
 
 use memchr::{memchr, memchr2};
+
+use super::text::push_percent;
 
 /// One `name=value` of a form, both still encoded; a piece without `=` is a name with an empty value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +29,19 @@ pub fn pairs(raw: &[u8]) -> impl Iterator<Item = FormPair<'_>> {
             value: rest.get(1..).unwrap_or_default(),
         }
     })
+}
+
+/// Appends `text` encoded as a name or a value: a space as `+`, and all bytes but letters, digits and `*-._` in
+/// percent-encoding.
+pub fn push_encoded(out: &mut String, text: &str) {
+    for (at, part) in text.split(' ').enumerate() {
+        if at > 0 {
+            out.push('+');
+        }
+        push_percent(out, part, |byte| {
+            byte.is_ascii_alphanumeric() || b"*-._".contains(&byte)
+        });
+    }
 }
 
 /// Appends the decoded `raw` to `out`: `+` is a space and `%41` is `A`.
@@ -113,4 +128,26 @@ pub enum FormError {
     /// The decoded bytes are not UTF-8.
     #[error("must be UTF-8 after percent-decoding")]
     NotUtf8,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_encoded_text_is_decoded_again() {
+        for (text, expected) in [
+            ("", ""),
+            ("a b", "a+b"),
+            (" +&=%", "+%2B%26%3D%25"),
+            ("*-._~é", "*-._%7E%C3%A9"),
+        ] {
+            let mut encoded = String::new();
+            push_encoded(&mut encoded, text);
+            assert_eq!(encoded, expected, "{text}");
+            let mut decoded = String::new();
+            decode_into(encoded.as_bytes(), &mut decoded).expect(text);
+            assert_eq!(decoded, text);
+        }
+    }
 }

@@ -5,13 +5,15 @@
 
 #![warn(clippy::indexing_slicing)]
 
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr};
 
-/// The address from which a proxy got the request; `None` if it is not given (`unknown`, or malformed).
-pub type Hop = Option<IpAddr>;
+use super::authority::Authority;
 
 /// Most hops that are read of one field line; a chain of our own proxies is shorter.
 pub const HOPS_MAX: usize = 32;
+
+/// The address from which a proxy got the request; `None` if it is not given (`unknown`, or malformed).
+pub type Hop = Option<IpAddr>;
 
 /// Returns the hops of an X-Forwarded-For line, the right-most first, without allocating.
 pub fn parse_x_forwarded_for(line: &[u8]) -> impl Iterator<Item = Hop> + '_ {
@@ -23,17 +25,18 @@ pub fn parse_x_forwarded_for(line: &[u8]) -> impl Iterator<Item = Hop> + '_ {
 /// Reads an address with an optional port: `192.0.2.1`, `192.0.2.1:80`, `[2001:db8::1]:80`, and `2001:db8::1` with and
 /// without brackets.
 fn parse_node(node: &[u8]) -> Hop {
-    let node = std::str::from_utf8(node).ok()?;
-    if let Ok(with_port) = node.parse::<SocketAddr>() {
-        return Some(with_port.ip());
+    let authority = Authority::split(node);
+    if let Some(authority) = authority
+        && let Some(address) = authority.address()
+    {
+        if authority.port.is_some() && authority.port_number().is_none() {
+            return None;
+        }
+        return Some(address);
     }
-    let inner = node
-        .strip_prefix('[')
-        .and_then(|rest| rest.strip_suffix(']'));
-    match inner {
-        Some(inner) => inner.parse().ok().map(IpAddr::V6),
-        None => node.parse().ok(),
-    }
+    // Without brackets an IPv6 address has no port.
+    let address: Ipv6Addr = std::str::from_utf8(node).ok()?.parse().ok()?;
+    Some(address.into())
 }
 
 #[cfg(test)]

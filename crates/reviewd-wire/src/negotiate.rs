@@ -3,6 +3,9 @@
 //!
 //! A field contains no white space except blanks and tabs (§5.5), so `trim_ascii` removes only these.
 
+/// Members of the list that are read; real clients send fewer.
+const MEMBERS_MAX: usize = 32;
+
 /// A content coding in which a body may be stored.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Coding {
@@ -71,12 +74,12 @@ pub fn choose_coding<'a>(
         let Some((name, quality)) = parse_member(member) else {
             continue;
         };
-        let place = match Coding::from_name(name) {
+        let slot = match Coding::from_name(name) {
             Some(coding) => &mut named[coding as usize],
             None if name == b"*" => &mut others,
             None => continue,
         };
-        place.get_or_insert(quality);
+        slot.get_or_insert(quality);
     }
     let mut best = (Coding::Identity, 0);
     for coding in Coding::ALL {
@@ -122,13 +125,13 @@ pub fn prefers_html<'a>(field_values: impl Iterator<Item = &'a [u8]>) -> bool {
     for member in field_values.flat_map(|value| value.split(|&byte| byte == b',')) {
         let mut parts = member.split(|&byte| byte == b';').map(<[u8]>::trim_ascii);
         let name = parts.next().unwrap_or_default();
-        let place = match () {
+        let slot = match () {
             () if name.eq_ignore_ascii_case(b"text/html") => &mut html,
             () if name.eq_ignore_ascii_case(b"application/json") => &mut json,
             () => continue,
         };
         let weight = parts.find_map(weight).map(parse_quality);
-        *place = weight.map_or(1000, Option::unwrap_or_default).max(*place);
+        *slot = weight.map_or(1000, Option::unwrap_or_default).max(*slot);
     }
     html > 0 && html >= json
 }
@@ -162,8 +165,8 @@ fn parse_quality(value: &[u8]) -> Option<u16> {
         _ => return None,
     };
     let mut thousandths = 0;
-    for (place, digit) in [100, 10, 1].into_iter().zip(decimals) {
-        thousandths += place * u16::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
+    for (unit, digit) in [100, 10, 1].into_iter().zip(decimals) {
+        thousandths += unit * u16::from(digit.checked_sub(b'0').filter(|digit| *digit < 10)?);
     }
     match whole {
         b'0' => Some(thousandths),
@@ -171,9 +174,6 @@ fn parse_quality(value: &[u8]) -> Option<u16> {
         _ => None,
     }
 }
-
-/// Members of the list that are read; real clients send fewer.
-const MEMBERS_MAX: usize = 32;
 
 #[cfg(test)]
 mod tests {

@@ -5,20 +5,6 @@ use memchr::memchr;
 use crate::fold::fold_into;
 use crate::words::words_after_signs;
 
-/// All folded texts, row after row: [`START`] and the text, then [`START`] and each word of it that
-/// follows a character other than a space, then [`START`] and [`END`]; an empty text is [`END`] alone. A word that
-/// follows a character other than a space and the [`COMMON_SIGNS`] comes last, and [`RARE`] and [`START`] precede it.
-///
-/// So every word is preceded by a space or by [`START`], and two needles find all its occurrences. UTF-8 text contains
-/// none of the marks, so no match spans two texts, and the words listed after a text add no matches to it.
-#[derive(Clone, Debug)]
-pub struct Arena {
-    /// The texts, then `PADDING` bytes.
-    pub bytes: Vec<u8>,
-    /// Where each row's text starts, and one entry past the last.
-    pub starts: Vec<u64>,
-}
-
 /// Precedes each text that is not empty, and each word after a character other than a space; follows the last one.
 pub const START: u8 = 0xfe;
 
@@ -34,6 +20,20 @@ pub const END: u8 = 0xff;
 
 /// Bytes of `END` after the last text, so that eight bytes can be read from any position of a text.
 const PADDING: usize = 8;
+
+/// All folded texts, row after row: [`START`] and the text, then [`START`] and each word of it that
+/// follows a character other than a space, then [`START`] and [`END`]; an empty text is [`END`] alone. A word that
+/// follows a character other than a space and the [`COMMON_SIGNS`] comes last, and [`RARE`] and [`START`] precede it.
+///
+/// So every word is preceded by a space or by [`START`], and two needles find all its occurrences. UTF-8 text contains
+/// none of the marks, so no match spans two texts, and the words listed after a text add no matches to it.
+#[derive(Clone, Debug)]
+pub struct Arena {
+    /// The texts, then `PADDING` bytes.
+    pub bytes: Vec<u8>,
+    /// Where each row's text starts, and one entry past the last.
+    pub starts: Vec<u64>,
+}
 
 impl Arena {
     /// Folds `texts`; the first is row 0.

@@ -2,6 +2,8 @@
 
 use std::ops::Range;
 
+const LANES: usize = 4;
+
 /// How many bitmap words hold one bit for each of `rows` rows.
 pub fn words_for(rows: u32) -> usize {
     (rows as usize).div_ceil(64)
@@ -250,8 +252,6 @@ fn count_words(bitmaps: &[&[u64]], words: Range<usize>) -> u32 {
     }
     eights * 8 + count(fours) * 4 + count(twos) * 2 + count(ones) + rest
 }
-
-const LANES: usize = 4;
 
 fn count(lanes: [u64; LANES]) -> u32 {
     lanes.iter().map(|lane| lane.count_ones()).sum()

@@ -77,15 +77,15 @@ impl ChangeRecord {
         let mut gone = std::mem::take(&mut self.reviews);
         for review in &dataset.reviews {
             let digest = Some(digest_review(review));
-            let known = gone.remove(&review.id);
-            let recorded = match known {
-                Some(known) if known.digest == digest => known,
-                Some(known) => {
-                    counts.changed += u64::from(known.removed_at.is_none());
-                    counts.added += u64::from(known.removed_at.is_some());
+            let last = gone.remove(&review.id);
+            let recorded = match last {
+                Some(last) if last.digest == digest => last,
+                Some(last) => {
+                    counts.changed += u64::from(last.removed_at.is_none());
+                    counts.added += u64::from(last.removed_at.is_some());
                     RecordedReview {
                         digest,
-                        added_at: known.added_at,
+                        added_at: last.added_at,
                         changed_at: Some(at),
                         removed_at: None,
                     }

@@ -45,6 +45,12 @@ pub(super) const TIME: &str = "a time in whole seconds such as \"2026-11-21T09:0
 /// Nesting of arrays and objects, at most 127 levels, like serde_json.
 const DEPTH_MAX: usize = 127;
 
+/// The message about a text for which no other error is found.
+pub(super) const UNREADABLE: &str = "is not readable JSON";
+
+/// Keys of an object, at most.
+const KEYS_MAX: usize = 24;
+
 /// A file and the limit on its size.
 #[derive(Clone, Copy, Debug)]
 pub struct FileSpec {
@@ -155,9 +161,6 @@ pub(super) fn syntax_error(bytes: &[u8]) -> Option<serde_json::Error> {
     let whole = serde_json::from_slice(bytes);
     whole.map(|Whole::Value(IgnoredAny)| ()).err()
 }
-
-/// The message about a text for which no other error is found.
-pub(super) const UNREADABLE: &str = "is not readable JSON";
 
 /// Renders the error of serde_json for a text as a message.
 pub fn unreadable(error: &serde_json::Error) -> String {
@@ -541,9 +544,6 @@ impl<'a> JsonItem<'a> {
         id.unwrap_or_default()
     }
 }
-
-/// Keys of an object, at most.
-const KEYS_MAX: usize = 24;
 
 /// An object whose keys are read one by one.
 pub(super) struct JsonObject<'a> {

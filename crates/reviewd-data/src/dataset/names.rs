@@ -199,20 +199,20 @@ pub fn add_listed(taxonomy: &mut Taxonomy, business: &Business) {
 }
 
 fn add_people(people: &mut Vec<Technician>, business: &Business) {
-    let known = Names::people(people);
+    let names = Names::people(people);
     let mut added = HashSet::new();
     for person in &business.technicians {
         let folded = comparable(&person.name);
         let untitled = TitledName::parse(&folded).rest;
-        let found = known.entry_of_mention(&folded);
-        let found = found.or_else(|| known.entry_of_mention(untitled));
+        let found = names.entry_of_mention(&folded);
+        let found = found.or_else(|| names.entry_of_mention(untitled));
         if let Some(entry) = found {
             let same = &mut people[entry as usize];
             let mut names = std::iter::once(&same.name).chain(&same.aliases);
             if !names.any(|name| comparable(name) == folded) {
                 same.aliases.push(person.name.clone());
             }
-        } else if !known.is_whole_name(&folded) && added.insert(folded) {
+        } else if !names.is_whole_name(&folded) && added.insert(folded) {
             people.push(Technician {
                 name: person.name.clone(),
                 aliases: Vec::new(),
@@ -222,14 +222,14 @@ fn add_people(people: &mut Vec<Technician>, business: &Business) {
 }
 
 fn add_services(services: &mut Vec<Concept>, business: &Business) {
-    let mut known: HashSet<String> = HashSet::new();
+    let mut spelled: HashSet<String> = HashSet::new();
     for service in services.iter() {
-        known.extend([comparable(&service.id), comparable(&service.label)]);
+        spelled.extend([comparable(&service.id), comparable(&service.label)]);
     }
     for service in &business.services {
         let names = [comparable(&service.id), comparable(&service.label)];
-        if !names.iter().any(|name| known.contains(name)) {
-            known.extend(names);
+        if !names.iter().any(|name| spelled.contains(name)) {
+            spelled.extend(names);
             services.push(Concept {
                 id: service.id.clone(),
                 label: service.label.clone(),
@@ -378,7 +378,7 @@ impl Names {
         }
         match self.meaning(self.spelled(rest), titles) {
             Meaning::Unknown => self.parts(rest),
-            known => known,
+            meaning => meaning,
         }
     }
 

@@ -81,9 +81,9 @@ impl Problems {
         let Ok(text) = str::from_utf8(bytes) else {
             return;
         };
-        let mut known = HashMap::new();
+        let mut cache = HashMap::new();
         for problem in &mut self.kept {
-            if let Some(value) = find(text, &problem.path, &mut known) {
+            if let Some(value) = find(text, &problem.path, &mut cache) {
                 // A raw value is a slice of the text.
                 let offset = value.as_ptr().addr() - text.as_ptr().addr();
                 let (line, column) = line_and_column(bytes, offset);
@@ -108,13 +108,13 @@ type MembersByKey<'t> = BTreeMap<String, &'t str>;
 fn find<'t>(
     text: &'t str,
     path: &str,
-    known: &mut HashMap<*const u8, MembersByKey<'t>>,
+    cache: &mut HashMap<*const u8, MembersByKey<'t>>,
 ) -> Option<&'t str> {
     let mut found = None;
     for step in path.split(['.', '[']).filter(|step| !step.is_empty()) {
         let step = step.strip_suffix(']').unwrap_or(step);
         let around = found.unwrap_or(text);
-        let members = known.entry(around.as_ptr());
+        let members = cache.entry(around.as_ptr());
         match members.or_insert_with(|| members_of(around)).get(step) {
             Some(value) => found = Some(*value),
             None => break,

@@ -45,6 +45,12 @@ pub const KEYS_REQUIRED: &str =
 pub const KEYS_OPTIONAL: &str = "mentioned_technicians mentioned_services verification language media \
     translation location date_precision rating_original added_at changed_at";
 
+/// The path of the reviews.
+const LIST: JsonPath<'_> = JsonPath::Key(&JsonPath::Root, "reviews");
+
+/// Bytes of reviews that are parsed at a time: their tape is twice as large and stays in the processor's cache.
+const PIECE_BYTES: usize = 256 * 1024;
+
 /// The contents of `reviews.json`.
 pub(super) struct ReviewsFile {
     pub(super) business: Business,
@@ -68,9 +74,6 @@ pub(super) struct ReviewsOptions<'t> {
     /// Number of threads; the result does not depend on it.
     pub(super) threads: NonZeroUsize,
 }
-
-/// The path of the reviews.
-const LIST: JsonPath<'_> = JsonPath::Key(&JsonPath::Root, "reviews");
 
 /// The entries of the file; other keys are skipped.
 #[derive(Deserialize)]
@@ -271,9 +274,6 @@ fn read(
     }
     reviews
 }
-
-/// Bytes of reviews that are parsed at a time: their tape is twice as large and stays in the processor's cache.
-const PIECE_BYTES: usize = 256 * 1024;
 
 /// Reads some entries; `first` is the number of the first one.
 fn read_chunk(

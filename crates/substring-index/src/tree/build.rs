@@ -9,6 +9,13 @@ use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+/// Positions that one thread has in memory at a time, 32 bytes each: 512 MiB. A single unit may have more.
+const BATCH_SUFFIXES_MAX: usize = 1 << 24;
+
+/// Largest number of positions of one unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte,
+/// or texts that mostly repeat two bytes, have a larger unit; such texts are scanned.
+const UNIT_SUFFIXES_MAX: usize = 1 << 26;
+
 /// A tuning relative to the number of texts, and the size of its tree.
 struct Step {
     /// A leaf has at most one text in this many.
@@ -74,13 +81,6 @@ const STEPS: [Step; 7] = [
         bytes_per_text_byte: 0.65,
     },
 ];
-
-/// Positions that one thread has in memory at a time, 32 bytes each: 512 MiB. A single unit may have more.
-const BATCH_SUFFIXES_MAX: usize = 1 << 24;
-
-/// Largest number of positions of one unit: 2 GiB of memory while it is built. Only texts of more than half a gigabyte,
-/// or texts that mostly repeat two bytes, have a larger unit; such texts are scanned.
-const UNIT_SUFFIXES_MAX: usize = 1 << 26;
 
 /// The positions of a gram of two bytes.
 struct Unit {

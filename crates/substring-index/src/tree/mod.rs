@@ -14,6 +14,10 @@ pub use build::build_within;
 use crate::rows::{insert, rows_of, unpack};
 use std::num::NonZeroUsize;
 
+/// First rows stored in a node whose rows are otherwise collected from its leaves: a page of the default length, and
+/// one more to tell whether another page follows. Most searches need no more, and so need not read dozens of leaves.
+const HEAD_ROWS: usize = 21;
+
 /// Limits and tuning of the build of an index.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IndexOptions {
@@ -84,10 +88,6 @@ pub struct Node {
     /// Length in bytes of its first rows, which follow the lists of its leaves; 0 if they are not stored.
     head_len: u8,
 }
-
-/// First rows stored in a node whose rows are otherwise collected from its leaves: a page of the default length, and
-/// one more to tell whether another page follows. Most searches need no more, and so need not read dozens of leaves.
-const HEAD_ROWS: usize = 21;
 
 /// The rows that a node stores.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
