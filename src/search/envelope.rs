@@ -7,6 +7,13 @@ use super::resolved::{ResolvedParameter, add_resolved_names};
 use super::run::Page;
 use crate::wire::json::{push_strings, push_u64};
 
+/// Largest size in bytes of head and tail without optional keys.
+pub const HEAD_BYTES_MAX: usize = 320;
+
+/// Largest size of head and tail in bytes, so that a response's buffer is allocated once: eight ignored names of 64
+/// bytes, at most six bytes of JSON for each, with quotes and commas, and the rest.
+pub const ENVELOPE_BYTES_MAX: usize = 8 * (64 * 6 + 3) + HEAD_BYTES_MAX;
+
 /// The JSON before and after the reviews of a search response; each thread reuses one.
 #[derive(Debug, Default)]
 pub struct Envelope {
@@ -99,13 +106,6 @@ pub fn push_tail(out: &mut Vec<u8>, ignored: &[IgnoredName]) {
     }
     out.push(b'}');
 }
-
-/// Largest size in bytes of head and tail without optional keys.
-pub const HEAD_BYTES_MAX: usize = 320;
-
-/// Largest size of head and tail in bytes, so that a response's buffer is allocated once: eight ignored names of 64
-/// bytes, at most six bytes of JSON for each, with quotes and commas, and the rest.
-pub const ENVELOPE_BYTES_MAX: usize = 8 * (64 * 6 + 3) + HEAD_BYTES_MAX;
 
 #[cfg(test)]
 mod tests {

@@ -16,6 +16,20 @@ use crate::wire::date::Date;
 pub use substring_index::words::is_of_word;
 pub(super) use substring_index::words::{WORD_BYTES_MAX, listed_part};
 
+/// First byte of every cursor; a new layout gets a new value, and old cursors then become invalid.
+const VERSION: u8 = 1;
+/// Version, sort, rating and four bytes of the date.
+const HEAD_BYTES: usize = 7;
+/// Longest key before base64.
+const KEY_BYTES_MAX: usize = HEAD_BYTES + ID_BYTES_MAX;
+/// Longest id of a review.
+const ID_BYTES_MAX: usize = 64;
+/// Longest text, 95 characters.
+const TEXT_BYTES_MAX: usize = (KEY_BYTES_MAX * 4).div_ceil(3);
+
+/// Largest number of terms in `words`; more are rejected.
+pub const TERMS_MAX: usize = 16;
+
 /// A validated search.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Query<'b> {
@@ -313,20 +327,6 @@ impl Cursor {
 
 /// A review's id, stored inline; the decoder of the dataset rejects longer ones.
 pub type ReviewId = ArrayString<ID_BYTES_MAX>;
-
-/// First byte of every cursor; a new layout gets a new value, and old cursors then become invalid.
-const VERSION: u8 = 1;
-/// Version, sort, rating and four bytes of the date.
-const HEAD_BYTES: usize = 7;
-/// Longest key before base64.
-const KEY_BYTES_MAX: usize = HEAD_BYTES + ID_BYTES_MAX;
-/// Longest id of a review.
-const ID_BYTES_MAX: usize = 64;
-/// Longest text, 95 characters.
-const TEXT_BYTES_MAX: usize = (KEY_BYTES_MAX * 4).div_ceil(3);
-
-/// Largest number of terms in `words`; more are rejected.
-pub const TERMS_MAX: usize = 16;
 
 /// The terms of `words` that must or must not occur in a text: a folded text of at most [`TERMS_MAX`] terms.
 ///

@@ -7,6 +7,9 @@ use serde::{Serialize, Serializer};
 
 use crate::wire::text::cut;
 
+/// Most issues that are reported. Our choice: more than a query of 64 parameters can have.
+const ISSUES_MAX: usize = 100;
+
 /// One reason why an input is rejected: a client error.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Issue {
@@ -83,9 +86,6 @@ pub enum Code {
     /// A required argument that is missing.
     Missing,
 }
-
-/// Most issues that are reported. Our choice: more than a query of 64 parameters can have.
-const ISSUES_MAX: usize = 100;
 
 /// All issues, in the order of the input; never empty when returned as an error.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

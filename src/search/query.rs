@@ -22,6 +22,17 @@ use crate::wire::form::{decode_into, decode_path, pairs};
 use crate::wire::json::quote;
 use crate::wire::text::{cut, cut_lossy};
 
+/// Largest number of pairs in a query string; with more pairs the request is rejected.
+pub const PAIRS_MAX: usize = 64;
+/// Largest number of unknown parameters that a response lists; later ones are left out.
+pub const IGNORED_MAX: usize = 8;
+/// Longest text, such as `query` or a name, in bytes after decoding; longer ones are rejected.
+pub const TEXT_BYTES_MAX: usize = 1024;
+/// Longest cursor in bytes after decoding; longer ones are rejected before parsing.
+pub const CURSOR_BYTES_MAX: usize = 256;
+/// Most digits after the decimal point of `min_rating`; more are rejected.
+const FRACTION_DIGITS_MAX: usize = 6;
+
 /// Buffers that parsing reuses, so that a valid query allocates nothing in the steady state.
 #[derive(Debug, Default)]
 pub struct Buffers {
@@ -230,17 +241,6 @@ const NAMES: [(Parameter, &str); 21] = {
         (Include, "include"),
     ]
 };
-
-/// Largest number of pairs in a query string; with more pairs the request is rejected.
-pub const PAIRS_MAX: usize = 64;
-/// Largest number of unknown parameters that a response lists; later ones are left out.
-pub const IGNORED_MAX: usize = 8;
-/// Longest text, such as `query` or a name, in bytes after decoding; longer ones are rejected.
-pub const TEXT_BYTES_MAX: usize = 1024;
-/// Longest cursor in bytes after decoding; longer ones are rejected before parsing.
-pub const CURSOR_BYTES_MAX: usize = 256;
-/// Most digits after the decimal point of `min_rating`; more are rejected.
-const FRACTION_DIGITS_MAX: usize = 6;
 
 /// Builds a query from values, given one by one in any order, and collects all issues.
 #[derive(Debug)]

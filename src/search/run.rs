@@ -18,6 +18,21 @@ use arrayvec::{ArrayString, ArrayVec};
 use std::cmp::Ordering;
 use std::ops::Range;
 
+/// Largest number of bitmaps of a filter: one for each of the [`COLUMNS`], and those of the ratings and the text; or
+/// only their intersection.
+const BITMAPS_MAX: usize = COLUMNS + 2;
+
+/// Parts of a filter that have a set of rows: technician, service, aspect with polarity, reply, photos, language, source,
+/// location, verification.
+const COLUMNS: usize = 9;
+
+/// A condition that selects at most one row in this many provides the candidates; the second is for several terms.
+const CANDIDATES_ONE_IN: u32 = 128;
+const CANDIDATES_OF_TERMS_ONE_IN: u32 = 384;
+
+/// With at most this many reviews, all of them are candidates.
+const CANDIDATES_MIN: u32 = 16;
+
 /// The result of a query.
 #[derive(Clone, Debug)]
 pub struct Page {
@@ -221,16 +236,8 @@ enum Rows<'s> {
     Bitmaps(Range<u32>, Bitmaps<'s>),
 }
 
-/// Largest number of bitmaps of a filter: one for each of the [`COLUMNS`], and those of the ratings and the text; or
-/// only their intersection.
-const BITMAPS_MAX: usize = COLUMNS + 2;
-
 /// Bitmaps to be intersected.
 type Bitmaps<'s> = ArrayVec<&'s [u64], BITMAPS_MAX>;
-
-/// Parts of a filter that have a set of rows: technician, service, aspect with polarity, reply, photos, language, source,
-/// location, verification.
-const COLUMNS: usize = 9;
 
 /// The execution plan of a filter.
 #[derive(Default)]
@@ -243,13 +250,6 @@ struct Plan<'s> {
     lists: ArrayVec<&'s [u32], COLUMNS>,
     terms: ArrayVec<TermLookup<'s, 's>, { TERMS_MAX + 1 }>,
 }
-
-/// A condition that selects at most one row in this many provides the candidates; the second is for several terms.
-const CANDIDATES_ONE_IN: u32 = 128;
-const CANDIDATES_OF_TERMS_ONE_IN: u32 = 384;
-
-/// With at most this many reviews, all of them are candidates.
-const CANDIDATES_MIN: u32 = 16;
 
 /// Selects the rows of `query`, and counts them. `first` is a row and a number: for [`Sort::Newest`], the result may
 /// have only that number of rows, counted from that row.
@@ -429,15 +429,15 @@ impl<'s> Plan<'s> {
         }
         let rows = &mut candidates.rows;
         rows.clear();
-        // The term that provided the rows, if they need no narrowing by it.
-        let mut known = None;
+        // The number of the term that provided the rows, if they need no narrowing by it.
+        let mut narrowed = None;
         // A bit that is set if texts must be searched for it.
         let mut open = 0;
         match (term, list) {
             (Some(term), _) if term_rows == fewest => {
                 term.collect(index, rows, bits, memory);
                 open = u32::from(!term.is_certain());
-                known = Some(0).filter(|_| open == 0 || term.has_one_needle());
+                narrowed = Some(0).filter(|_| open == 0 || term.has_one_needle());
             }
             (_, Some(list)) if list_rows == fewest => rows.extend_from_slice(list),
             _ => rows.extend(rows_of(&self.bitmaps, self.range.clone())),
@@ -450,14 +450,14 @@ impl<'s> Plan<'s> {
                 && self.bitmaps.iter().all(|words| has(words, *row))
                 && lists.iter_mut().all(|list| list.find(*row).is_some())
         });
-        open = known.map_or(0, |_| open);
+        open = narrowed.map_or(0, |_| open);
         candidates.open.clear();
         candidates.open.resize(candidates.rows.len(), open);
         for (number, term) in self.terms.iter().enumerate() {
             if memory.work.is_spent() {
                 return true;
             }
-            if known != Some(number) {
+            if narrowed != Some(number) {
                 term.narrow_candidates(index, candidates, 1 << number, memory);
             }
         }

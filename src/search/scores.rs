@@ -47,6 +47,15 @@ const SATURATION: [[u32; LENGTH_MAX as usize + 1]; COUNT_MAX as usize] = {
     table
 };
 
+/// Reviews with less than this part of the best score are not listed: they have one of several words, and a common one.
+const BEST_PART_MIN: u32 = 7;
+
+/// The largest factor of a row.
+pub(super) const FACTOR_MAX: u32 = 8;
+
+/// The weight of a word itself.
+pub(super) const WEIGHT_MAX: u32 = 4;
+
 /// The scores of all reviews in one search; a buffer that searches reuse.
 #[derive(Debug, Default)]
 pub(super) struct Scores {
@@ -162,9 +171,9 @@ impl Scores {
         self.clear_listed();
         for listed in self.list.drain(..) {
             let score = bm25(rarity, listed.count, length(listed.row));
-            let known = &mut self.scores[listed.row as usize];
-            if *known > 0 {
-                *known += score;
+            let row_score = &mut self.scores[listed.row as usize];
+            if *row_score > 0 {
+                *row_score += score;
             }
         }
     }
@@ -236,15 +245,6 @@ impl Scores {
         listed.map(|fitting| fitting.row)
     }
 }
-
-/// Reviews with less than this part of the best score are not listed: they have one of several words, and a common one.
-const BEST_PART_MIN: u32 = 7;
-
-/// The largest factor of a row.
-pub(super) const FACTOR_MAX: u32 = 8;
-
-/// The weight of a word itself.
-pub(super) const WEIGHT_MAX: u32 = 4;
 
 /// Returns the rarity of a word that `having` of `total` reviews have: log2((total + 1) / (having + ½)), in units of
 /// 1/256.

@@ -17,6 +17,42 @@ use arrayvec::ArrayVec;
 use memchr::memmem::Finder;
 use std::hint::black_box;
 
+/// Lists with more than one row in this many become a bitmap; each row of a shorter list is looked up in the selection.
+const MARKED_ONE_IN: u32 = 64;
+
+/// Reading a text takes as long as decoding about this many rows of a list, or twice as many without prefetching.
+const STEPS_PER_TEXT: u32 = 48;
+const STEPS_PER_OPEN_TEXT: u32 = 96;
+
+/// Most characters that follow a common phrase, about.
+const ENDS_LOOKED_UP: u64 = 32;
+
+/// Marks of a candidate: whether it possibly or certainly contains the term.
+const POSSIBLE: u8 = 1;
+const CERTAIN: u8 = 2;
+
+/// Up to this many rows of several lists, sorting is faster than a bitmap.
+const SORTED_MAX: u32 = 512;
+
+/// Starts of the other parts of a needle that are looked up, in eighths of its length.
+const PARTS: [usize; 4] = [4, 6, 2, 5];
+
+/// Up to this many candidates, reading their texts is faster than another lookup in the tree.
+const CANDIDATES_FEW: usize = 12;
+
+/// A list with more rows per candidate than this is not decoded to narrow the candidates.
+const STEPS_PER_CANDIDATE: usize = 16;
+
+/// Bits of the filter of candidates (4 KiB), and the number of rows from which filling it is worthwhile.
+const FILTER_BITS: u32 = 1 << 15;
+const FILTER_STEPS_MIN: u32 = 1024;
+
+/// Texts that are prefetched before the first of them is read.
+const TEXTS_AHEAD: usize = 16;
+
+/// Bytes of each text that are prefetched, by cache lines; most texts are shorter.
+const TEXT_AHEAD_BYTES: usize = 1024;
+
 /// A term, and its lookup results before any text is read.
 pub(super) struct TermLookup<'t, 'q> {
     pub(super) term: Term<'q>,
@@ -78,13 +114,6 @@ pub(super) struct Memory {
     pub(super) work: Work,
 }
 
-/// Lists with more than one row in this many become a bitmap; each row of a shorter list is looked up in the selection.
-const MARKED_ONE_IN: u32 = 64;
-
-/// Reading a text takes as long as decoding about this many rows of a list, or twice as many without prefetching.
-const STEPS_PER_TEXT: u32 = 48;
-const STEPS_PER_OPEN_TEXT: u32 = 96;
-
 impl<'t, 'q> TermLookup<'t, 'q> {
     /// Looks up the needles of `term`; without a tree there are no results.
     pub(super) fn new(index: &'t Index, term: Term<'q>, memory: &mut Memory) -> Self {
@@ -134,11 +163,11 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         for (number, sign) in COMMON_SIGNS.iter().enumerate() {
             let needle = join(&mut memory.needle, &[&[*sign], text.as_bytes()]);
             if let Some((postings, _)) = tree.find(needle) {
-                let known = &mut self.after_signs;
-                known.signs |= 1 << number;
-                known.rows_max = known.rows_max.saturating_add(postings.rows_max());
-                known.steps = known.steps.saturating_add(postings.steps());
-                known.has_inner |= !is_leaf(postings);
+                let counted = &mut self.after_signs;
+                counted.signs |= 1 << number;
+                counted.rows_max = counted.rows_max.saturating_add(postings.rows_max());
+                counted.steps = counted.steps.saturating_add(postings.steps());
+                counted.has_inner |= !is_leaf(postings);
             }
         }
     }
@@ -330,14 +359,14 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         }
         let mut bitmaps = ArrayVec::<&[u64], 3>::new();
         self.each_postings(tree, &mut memory.needle, |postings, is_certain| {
-            tree.each_kept(postings, &mut |kept| match kept {
+            tree.each_kept(postings, &mut |part| match part {
                 Postings::Bitmap(words, _) if is_certain && bitmaps.len() < 2 => {
                     bitmaps.push(words);
                 }
-                kept if is_certain && !marks.is_empty() => {
-                    kept.each_row(|row| insert(marks, row));
+                part if is_certain && !marks.is_empty() => {
+                    part.each_row(|row| insert(marks, row));
                 }
-                kept => kept.each_row(|row| {
+                part => part.each_row(|row| {
                     if !has(bits, row) {
                         return;
                     }
@@ -368,8 +397,9 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         if is_excluded {
             hits.iter().for_each(|row| remove(bits, *row));
         } else {
-            let kept = hits.iter().chain(&*possible);
-            kept.for_each(|row| insert(bits, *row));
+            for row in hits.iter().chain(&*possible) {
+                insert(bits, *row);
+            }
         }
         memory.open.extend(possible.iter().map(|row| (*row, bit)));
     }
@@ -423,7 +453,7 @@ impl<'t, 'q> TermLookup<'t, 'q> {
             return rows.extend(rows_of(&[bits], 0..index.len()));
         }
         self.each_postings(tree, &mut memory.needle, |postings, _| {
-            tree.each_kept(postings, &mut |kept| kept.each_row(|row| rows.push(row)));
+            tree.each_kept(postings, &mut |part| part.each_row(|row| rows.push(row)));
         });
         if !rows.is_sorted() {
             rows.sort_unstable();
@@ -500,25 +530,6 @@ impl<'t, 'q> TermLookup<'t, 'q> {
     }
 }
 
-/// Most characters that follow a common phrase, about.
-const ENDS_LOOKED_UP: u64 = 32;
-
-/// Marks of a candidate: whether it possibly or certainly contains the term.
-const POSSIBLE: u8 = 1;
-const CERTAIN: u8 = 2;
-
-/// Up to this many rows of several lists, sorting is faster than a bitmap.
-const SORTED_MAX: u32 = 512;
-
-/// Starts of the other parts of a needle that are looked up, in eighths of its length.
-const PARTS: [usize; 4] = [4, 6, 2, 5];
-
-/// Up to this many candidates, reading their texts is faster than another lookup in the tree.
-const CANDIDATES_FEW: usize = 12;
-
-/// A list with more rows per candidate than this is not decoded to narrow the candidates.
-const STEPS_PER_CANDIDATE: usize = 16;
-
 impl Candidates {
     /// Keeps the candidates whose texts contain the `terms` that are still open; stops if all `work` is spent.
     pub(super) fn verify_texts(
@@ -528,7 +539,7 @@ impl Candidates {
         work: &mut Work,
     ) {
         let Candidates { rows, open, .. } = self;
-        let mut kept = 0;
+        let mut len = 0;
         for start in (0..rows.len()).step_by(TEXTS_AHEAD) {
             let block = start..rows.len().min(start + TEXTS_AHEAD);
             // Nothing depends on these bytes, so the cache lines of all texts are loaded in parallel.
@@ -549,12 +560,12 @@ impl Candidates {
                 }
                 let mut asked = (0..).zip(terms).filter(|(bit, _)| open >> bit & 1 == 1);
                 if asked.all(|(_, term)| term.occurs_in(index, row) != term.term.is_excluded) {
-                    rows[kept] = row;
-                    kept += 1;
+                    rows[len] = row;
+                    len += 1;
                 }
             }
         }
-        rows.truncate(kept);
+        rows.truncate(len);
     }
 
     /// Removes from `bits` the rows of `memory.open` whose texts do not contain the open terms.
@@ -603,10 +614,10 @@ impl Candidates {
         let marks = &mut self.marks;
         let filter = &self.filter;
         let last = rows.last().copied().unwrap_or(0);
-        tree.each_kept(postings, &mut |kept| match kept {
+        tree.each_kept(postings, &mut |part| match part {
             Postings::Bitmap(words, _) => {
-                for (row, known) in rows.iter().zip(&mut *marks) {
-                    *known |= if has(words, *row) { mark } else { 0 };
+                for (row, row_marks) in rows.iter().zip(&mut *marks) {
+                    *row_marks |= if has(words, *row) { mark } else { 0 };
                 }
             }
             Postings::List(packed, _) => {
@@ -629,27 +640,17 @@ impl Candidates {
         let rows = &mut self.rows;
         let open = &mut self.open;
         let marks = &self.marks;
-        let mut kept = 0;
+        let mut len = 0;
         for at in 0..rows.len() {
             if is_kept(&mut open[at], marks[at]) {
-                (rows[kept], open[kept]) = (rows[at], open[at]);
-                kept += 1;
+                (rows[len], open[len]) = (rows[at], open[at]);
+                len += 1;
             }
         }
-        rows.truncate(kept);
-        open.truncate(kept);
+        rows.truncate(len);
+        open.truncate(len);
     }
 }
-
-/// Bits of the filter of candidates (4 KiB), and the number of rows from which filling it is worthwhile.
-const FILTER_BITS: u32 = 1 << 15;
-const FILTER_STEPS_MIN: u32 = 1024;
-
-/// Texts that are prefetched before the first of them is read.
-const TEXTS_AHEAD: usize = 16;
-
-/// Bytes of each text that are prefetched, by cache lines; most texts are shorter.
-const TEXT_AHEAD_BYTES: usize = 1024;
 
 /// Calls `each` with the postings of `needle`, whose bytes from `start` are a character after a word, or the first
 /// bytes of one; and whether their rows certainly contain the word's end.

@@ -291,9 +291,9 @@ impl<'t> LanguageBuilder<'t> {
             Some(stemmer) => stemmer.stem(word).into_owned(),
             None => word.to_owned(),
         };
-        let known = self.stems.get(&stem).copied();
-        let number = known.unwrap_or(self.lists.len() as u32);
-        if known.is_none() {
+        let seen = self.stems.get(&stem).copied();
+        let number = seen.unwrap_or(self.lists.len() as u32);
+        if seen.is_none() {
             let subjects = self.algorithm.map(|one| subjects_of_stem(one, &stem));
             self.subjects.push(subjects.unwrap_or_default());
             self.lists.push(PostingsBuilder::default());
