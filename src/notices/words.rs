@@ -6,24 +6,11 @@ use serde::Deserialize;
 
 use crate::pages::{Forms, Language, Pattern};
 
-/// The message files, in the order of the languages of the pages.
-const FILES: &[&str] = &[
-    include_str!("messages/en.json"),
-    include_str!("messages/de.json"),
-    include_str!("messages/es.json"),
-    include_str!("messages/fr.json"),
-    include_str!("messages/it.json"),
-    include_str!("messages/nl.json"),
-    include_str!("messages/pl.json"),
-    include_str!("messages/pt.json"),
-    include_str!("messages/ja.json"),
-    include_str!("messages/ar.json"),
-];
-
 static WORDS: LazyLock<Vec<NoticeWords>> = LazyLock::new(|| {
     let mut all = Vec::new();
-    for file in FILES {
-        all.push(serde_json::from_str(file).expect("a test reads every file"));
+    for language in Language::all() {
+        let words = serde_json::from_str(language.notice_file());
+        all.push(words.expect("a test reads every file"));
     }
     all
 });
@@ -75,16 +62,15 @@ mod tests {
     }
 
     #[test]
-    fn there_is_a_file_for_each_language_of_the_pages() {
-        assert_eq!(FILES.len(), Language::all().count());
-        assert_eq!(WORDS.len(), FILES.len());
+    fn every_language_of_the_pages_has_words() {
+        assert_eq!(WORDS.len(), Language::all().count());
     }
 
     #[test]
     fn every_message_has_the_placeholders_of_the_english_one() {
-        let english: Value = serde_json::from_str(FILES[0]).expect("JSON");
-        for file in FILES {
-            let messages: Value = serde_json::from_str(file).expect("JSON");
+        let english: Value = serde_json::from_str(Language::DEFAULT.notice_file()).expect("JSON");
+        for language in Language::all() {
+            let messages: Value = serde_json::from_str(language.notice_file()).expect("JSON");
             for (key, message) in messages.as_object().expect("an object") {
                 let expected = texts(&english[key])[0];
                 for text in texts(message) {
@@ -101,9 +87,9 @@ mod tests {
 
     #[test]
     fn every_message_has_the_plural_forms_of_the_pages() {
-        for (language, file) in Language::all().zip(FILES) {
+        for language in Language::all() {
             let pages = language.form_names();
-            let messages: Value = serde_json::from_str(file).expect("JSON");
+            let messages: Value = serde_json::from_str(language.notice_file()).expect("JSON");
             for (key, message) in messages.as_object().expect("an object") {
                 let Some(forms) = message.as_object() else {
                     continue;

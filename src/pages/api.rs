@@ -229,7 +229,7 @@ impl<'d> OperationParameter<'d> {
     fn of(value: &'d Value, query: &str) -> OperationParameter<'d> {
         let name = text(value, "name");
         let mut pairs = query.split('&').filter_map(|pair| pair.split_once('='));
-        let given = pairs.find(|(known, _)| *known == name);
+        let example = pairs.find(|(other, _)| *other == name);
         let location = text(value, "in");
         OperationParameter {
             name,
@@ -238,7 +238,7 @@ impl<'d> OperationParameter<'d> {
             schema: &value["schema"],
             example: match location {
                 "path" => plain(&value["example"]),
-                _ => given.map_or_else(String::new, |(_, value)| value.to_owned()),
+                _ => example.map_or_else(String::new, |(_, value)| value.to_owned()),
             },
         }
     }

@@ -10,6 +10,12 @@ use super::{PageContext, text as filters};
 /// A working subscriber; continuous integration runs it.
 const SUBSCRIBER: &str = include_str!("assets/subscriber.py");
 
+/// The group of files that pages load, such as stylesheets.
+pub(super) const FILES: &str = "files";
+
+/// The message that opens the session which the DELETE example ends.
+const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"example","version":"1.0"}}}"#;
+
 pub(crate) fn render(context: &PageContext<'_>) -> String {
     let layout = &context.pages.layout;
     let interface = &context.interface;
@@ -35,9 +41,6 @@ pub(crate) fn render(context: &PageContext<'_>) -> String {
         subscriber: SUBSCRIBER.replace("{base_url}", base_url),
     })
 }
-
-/// The group of files that pages load, such as stylesheets.
-pub(super) const FILES: &str = "files";
 
 /// A text field of the form that sends a request; it also accepts invalid values, so that errors can be tried.
 struct FormField<'d> {
@@ -124,9 +127,6 @@ impl OperationParameter<'_> {
         "text".to_owned()
     }
 }
-
-/// The message that opens the session which the DELETE example ends.
-const BEGIN: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"example","version":"1.0"}}}"#;
 
 #[derive(Template)]
 #[template(path = "samples/sample.txt")]

@@ -12,6 +12,14 @@ use super::text::{counted, markdown, verification};
 use super::{PageContext, Pages};
 use crate::model::Row;
 
+/// URLs in one part of the sitemap: the limit of <https://www.sitemaps.org/protocol.html>.
+const PART_URLS_MAX: u32 = 50_000;
+
+/// The pages that are listed before those of the reviews.
+const PAGES_LISTED: [&str; 2] = ["/", "/developers"];
+
+const XML_HEAD: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
+
 /// Renders `/llms.txt` as <https://llmstxt.org> asks: a title, a summary, and lists of links.
 pub(crate) fn llms(context: &PageContext<'_>) -> String {
     let snapshot = context.snapshot();
@@ -51,12 +59,6 @@ pub(crate) fn robots(base_url: &str) -> String {
     )
 }
 
-/// URLs in one part of the sitemap: the limit of <https://www.sitemaps.org/protocol.html>.
-const PART_URLS_MAX: u32 = 50_000;
-
-/// The pages that are listed before those of the reviews.
-const PAGES_LISTED: [&str; 2] = ["/", "/developers"];
-
 /// Renders `/sitemap.xml`, the index of the parts.
 pub(crate) fn sitemap(context: &PageContext<'_>) -> String {
     let snapshot = context.snapshot();
@@ -72,8 +74,6 @@ pub(crate) fn sitemap(context: &PageContext<'_>) -> String {
     out.push_str("</sitemapindex>\n");
     out
 }
-
-const XML_HEAD: &str = "<?xml version=\"1.0\" encoding=\"utf-8\"?>\n";
 
 /// Returns how many parts list the pages of this many reviews.
 fn parts(review_count: u32) -> u32 {

@@ -14,6 +14,30 @@ const SERVICES_SHOWN: usize = 12;
 /// Menus beside the chips; if there are more, the last ones share one menu, so that a phone shows a review sooner.
 const MENUS_SHOWN: usize = 5;
 
+/// Own names of languages that reviews are often written in, without a message file.
+const OTHER_LANGUAGES: &[(&str, &str)] = &[
+    ("cs", "Čeština"),
+    ("da", "Dansk"),
+    ("el", "Ελληνικά"),
+    ("fa", "فارسی"),
+    ("fi", "Suomi"),
+    ("he", "עברית"),
+    ("hi", "हिन्दी"),
+    ("hu", "Magyar"),
+    ("id", "Indonesia"),
+    ("ko", "한국어"),
+    ("nb", "Norsk"),
+    ("no", "Norsk"),
+    ("ro", "Română"),
+    ("ru", "Русский"),
+    ("sv", "Svenska"),
+    ("th", "ไทย"),
+    ("tr", "Türkçe"),
+    ("uk", "Українська"),
+    ("vi", "Tiếng Việt"),
+    ("zh", "中文"),
+];
+
 /// A filter in use, or one that a click switches on.
 pub(super) struct Chip {
     pub(super) label: String,
@@ -70,17 +94,17 @@ impl Pages {
     pub(super) fn chips(
         &self,
         t: &Messages,
-        given: &QueryParams,
+        params: &QueryParams,
         aspect: Option<&Aspect>,
     ) -> Vec<Chip> {
         let mut chips = Vec::new();
-        for (name, value) in given.iter() {
+        for (name, value) in params.iter() {
             if !is_no_filter(name) {
                 let label = self.used_label(t, name, value, aspect);
                 chips.push(Chip {
                     remove_label: t.remove_filter.fill(&[("filter", &label)]),
                     label,
-                    href: given.href(Some(name), None),
+                    href: params.href(Some(name), None),
                     is_used: true,
                 });
             }
@@ -91,10 +115,10 @@ impl Pages {
             ("has_reply", &t.with_reply, tallies.with_reply),
         ] {
             let is_dividing = count > 0 && count < self.stats.count;
-            if is_dividing && given.value(name).is_empty() {
+            if is_dividing && params.value(name).is_empty() {
                 chips.push(Chip {
                     label: label.clone(),
-                    href: given.href_with(name, "true"),
+                    href: params.href_with(name, "true"),
                     is_used: false,
                     remove_label: String::new(),
                 });
@@ -132,12 +156,14 @@ impl Pages {
     /// Returns the label of a location of the business; the id of one that it does not list.
     fn location_label<'l>(&'l self, id: &'l str) -> &'l str {
         let mut locations = self.snapshot.business.locations.iter();
-        let known = locations.find(|location| location.id == id);
-        known.map_or(id, |location| &location.label)
+        match locations.find(|location| location.id == id) {
+            Some(location) => &location.label,
+            None => id,
+        }
     }
 
     /// Returns the menus of the filters that are not in use and have at least two values.
-    pub(super) fn menus(&self, t: &Messages, given: &QueryParams) -> Menus {
+    pub(super) fn menus(&self, t: &Messages, params: &QueryParams) -> Menus {
         let tallies = &self.snapshot.tallies;
         let mut menus = Vec::new();
         let mut stars = Vec::new();
@@ -145,70 +171,76 @@ impl Pages {
             if *count > 0 {
                 let value = (at + 1).to_string();
                 let label = t.counted(&t.star_count, at as u64 + 1);
-                stars.push(entry(t, given, "rating", &value, label, *count));
+                stars.push(entry(t, params, "rating", &value, label, *count));
             }
         }
-        push_menu(&mut menus, given, "rating", &t.stars, stars);
+        push_menu(&mut menus, params, "rating", &t.stars, stars);
         let mut languages = Vec::new();
         for tally in &tallies.languages {
             let label = language_name(&tally.value).to_owned();
-            let mut entry = entry(t, given, "language", &tally.value, label, tally.count);
+            let mut entry = entry(t, params, "language", &tally.value, label, tally.count);
             entry.language = Language::of_tag(tally.value.as_bytes()).map(Language::code);
             languages.push(entry);
         }
-        push_menu(&mut menus, given, "language", &t.text_language, languages);
+        push_menu(&mut menus, params, "language", &t.text_language, languages);
         let mut sources = Vec::new();
         for tally in &tallies.sources {
             let label = source_name(&tally.value, t);
-            sources.push(entry(t, given, "source", &tally.value, label, tally.count));
+            sources.push(entry(t, params, "source", &tally.value, label, tally.count));
         }
-        push_menu(&mut menus, given, "source", &t.source, sources);
+        push_menu(&mut menus, params, "source", &t.source, sources);
         let mut services = Vec::new();
         for tally in tallies.services.iter().take(SERVICES_SHOWN) {
             let label = service_label(&self.snapshot, &tally.value).to_owned();
             services.push(entry(
                 t,
-                given,
+                params,
                 "mentions_service",
                 &tally.value,
                 label,
                 tally.count,
             ));
         }
-        push_menu(&mut menus, given, "mentions_service", &t.service, services);
+        push_menu(&mut menus, params, "mentions_service", &t.service, services);
         let mut locations = Vec::new();
         for tally in &tallies.locations {
             let label = self.location_label(&tally.value).to_owned();
             locations.push(entry(
                 t,
-                given,
+                params,
                 "location",
                 &tally.value,
                 label,
                 tally.count,
             ));
         }
-        push_menu(&mut menus, given, "location", &t.location, locations);
+        push_menu(&mut menus, params, "location", &t.location, locations);
         let mut verifications = Vec::new();
         for tally in &tallies.verifications {
             let label = verification_label(t, &tally.value);
             let value = &tally.value;
-            verifications.push(entry(t, given, "verified_by", value, label, tally.count));
+            verifications.push(entry(t, params, "verified_by", value, label, tally.count));
         }
-        push_menu(&mut menus, given, "verified_by", &t.verified, verifications);
+        push_menu(
+            &mut menus,
+            params,
+            "verified_by",
+            &t.verified,
+            verifications,
+        );
         let mut people = Vec::new();
         for tally in tallies.people.iter().take(SERVICES_SHOWN) {
             let label = tally.value.clone();
             people.push(entry(
                 t,
-                given,
+                params,
                 "mentions_technician",
                 &tally.value,
                 label,
                 tally.count,
             ));
         }
-        push_menu(&mut menus, given, "mentions_technician", &t.person, people);
+        push_menu(&mut menus, params, "mentions_technician", &t.person, people);
         Menus::of(menus)
     }
 }
@@ -220,12 +252,12 @@ pub(super) fn is_no_filter(name: &str) -> bool {
 
 fn push_menu(
     menus: &mut Vec<Menu>,
-    given: &QueryParams,
+    params: &QueryParams,
     name: &str,
     label: &str,
     entries: Vec<MenuEntry>,
 ) {
-    if entries.len() > 1 && given.value(name).is_empty() {
+    if entries.len() > 1 && params.value(name).is_empty() {
         menus.push(Menu {
             label: label.to_owned(),
             entries,
@@ -235,7 +267,7 @@ fn push_menu(
 
 fn entry(
     t: &Messages,
-    given: &QueryParams,
+    params: &QueryParams,
     name: &str,
     value: &str,
     label: String,
@@ -245,25 +277,25 @@ fn entry(
         label,
         language: None,
         count: t.number(count),
-        href: given.href_with(name, value),
+        href: params.href_with(name, value),
     }
 }
 
 /// Returns the orders, the one in use among them.
-pub(super) fn orders(t: &Messages, given: &QueryParams) -> Vec<OrderEntry> {
-    let used = match given.value("sort") {
+pub(super) fn orders(t: &Messages, params: &QueryParams) -> Vec<OrderEntry> {
+    let used = match params.value("sort") {
         "" => "newest",
         sort => sort,
     };
-    let known = [
+    let orders = [
         ("newest", &t.newest),
         ("oldest", &t.oldest),
         ("highest", &t.highest),
         ("lowest", &t.lowest),
     ];
-    let entries = known.into_iter().map(|(sort, label)| OrderEntry {
+    let entries = orders.into_iter().map(|(sort, label)| OrderEntry {
         label: label.clone(),
-        href: given.href_with("sort", sort),
+        href: params.href_with("sort", sort),
         is_used: sort == used,
     });
     entries.collect()
@@ -324,33 +356,11 @@ fn language_name(tag: &str) -> &str {
     if let Some(language) = Language::of_tag(primary.as_bytes()) {
         return &language.messages().language;
     }
-    let known = OTHER_LANGUAGES.iter().find(|(code, _)| *code == primary);
-    known.map_or(tag, |(_, name)| name)
+    match OTHER_LANGUAGES.iter().find(|(code, _)| *code == primary) {
+        Some((_, name)) => name,
+        None => tag,
+    }
 }
-
-/// Own names of languages that reviews are often written in, without a message file.
-const OTHER_LANGUAGES: &[(&str, &str)] = &[
-    ("cs", "Čeština"),
-    ("da", "Dansk"),
-    ("el", "Ελληνικά"),
-    ("fa", "فارسی"),
-    ("fi", "Suomi"),
-    ("he", "עברית"),
-    ("hi", "हिन्दी"),
-    ("hu", "Magyar"),
-    ("id", "Indonesia"),
-    ("ko", "한국어"),
-    ("nb", "Norsk"),
-    ("no", "Norsk"),
-    ("ro", "Română"),
-    ("ru", "Русский"),
-    ("sv", "Svenska"),
-    ("th", "ไทย"),
-    ("tr", "Türkçe"),
-    ("uk", "Українська"),
-    ("vi", "Tiếng Việt"),
-    ("zh", "中文"),
-];
 
 #[cfg(test)]
 mod tests {

@@ -18,16 +18,16 @@ pub(super) struct QueryParams {
 impl QueryParams {
     /// Returns no parameters but the language that the visitor has chosen.
     pub(super) fn of_language(language: PageLanguage) -> QueryParams {
-        let mut given = QueryParams::default();
+        let mut params = QueryParams::default();
         if language.is_explicit {
-            given.language = Some(language.chosen.code());
+            params.language = Some(language.chosen.code());
         }
-        given
+        params
     }
 
     /// Parses the query string; leaves out values that cannot be decoded or are too long.
     pub(super) fn read(raw: &[u8], language: PageLanguage) -> QueryParams {
-        let mut given = QueryParams::of_language(language);
+        let mut params = QueryParams::of_language(language);
         let mut text = String::new();
         for pair in pairs(raw).take(PAIRS_MAX) {
             text.clear();
@@ -40,17 +40,19 @@ impl QueryParams {
             text.clear();
             let is_read = decode_into(pair.value, &mut text).is_ok();
             let fits = !text.is_empty() && text.len() <= TEXT_BYTES_MAX;
-            if is_read && fits && given.value(name).is_empty() {
-                given.values.push((name, text.clone()));
+            if is_read && fits && params.value(name).is_empty() {
+                params.values.push((name, text.clone()));
             }
         }
-        given
+        params
     }
 
     /// Returns the value of a parameter, or "".
     pub(super) fn value(&self, name: &str) -> &str {
-        let found = self.iter().find(|(known, _)| *known == name);
-        found.map_or("", |(_, value)| value)
+        match self.iter().find(|(other, _)| *other == name) {
+            Some((_, value)) => value,
+            None => "",
+        }
     }
 
     /// Tells whether no parameter was given that changes the page.
@@ -82,9 +84,9 @@ impl QueryParams {
     /// Returns the URL of the first page of the same search with `name` set to `value`.
     pub(super) fn href_with(&self, name: &str, value: &str) -> String {
         let mut pairs = Vec::new();
-        for (known, value) in self.iter() {
-            if known != "cursor" && known != name && !self.is_single {
-                pairs.push(encoded(&format!("{known}="), value));
+        for (other, value) in self.iter() {
+            if other != "cursor" && other != name && !self.is_single {
+                pairs.push(encoded(&format!("{other}="), value));
             }
         }
         pairs.push(encoded(&format!("{name}="), value));

@@ -38,8 +38,8 @@ impl Pages {
     pub(crate) fn home(&self, language: PageLanguage) -> String {
         let t = language.chosen.messages();
         let snapshot = &self.snapshot;
-        let mut given = QueryParams::of_language(language);
-        given.is_single = self.layout.is_static;
+        let mut params = QueryParams::of_language(language);
+        params.is_single = self.layout.is_static;
         let count = t.counted(&t.review_count, self.stats.count);
         let description = without_direction(&snapshot.business.description);
         let description = match self.stats.mean_tenths() {
@@ -54,14 +54,14 @@ impl Pages {
             description,
             canonical: Some("/".to_owned()),
             json_ld: Some(&self.json_ld),
-            listing: self.newest_listing(t, &given),
+            listing: self.newest_listing(t, &params),
             sections: self.sections(t),
-            ..self.list_page(t, language, &given)
+            ..self.list_page(t, language, &params)
         })
     }
 
     /// Returns the newest reviews after the pinned ones.
-    fn newest_listing<'p>(&'p self, t: &'static Messages, given: &'p QueryParams) -> Listing<'p> {
+    fn newest_listing<'p>(&'p self, t: &'static Messages, params: &'p QueryParams) -> Listing<'p> {
         let snapshot = &self.snapshot;
         let mut rows: Vec<Row> = Vec::new();
         for id in &snapshot.editorial.featured {
@@ -85,11 +85,11 @@ impl Pages {
         Listing {
             cards: cards(snapshot, t, reviews.collect(), pinned_count),
             more: cursor.map(|cursor| More {
-                href: given.href(None, Some(&cursor.render())),
+                href: params.href(None, Some(&cursor.render())),
                 label: t.counted(&t.show_more, left.min(u64::from(Query::LIMIT_DEFAULT))),
                 shown: self.shown(t, shown),
             }),
-            ..self.listing(t, given)
+            ..self.listing(t, params)
         }
     }
 
@@ -104,25 +104,25 @@ impl Pages {
     pub(super) fn listing<'p>(
         &'p self,
         t: &'static Messages,
-        given: &'p QueryParams,
+        params: &'p QueryParams,
     ) -> Listing<'p> {
         let has_tools = self.stats.count >= TOOLS_FROM;
         let mut menus = Menus::default();
         let mut order: Vec<OrderEntry> = Vec::new();
         if has_tools {
-            menus = self.menus(t, given);
+            menus = self.menus(t, params);
             // An order would replace a filter.
-            if !given.is_single || given.iter().all(|(name, _)| is_no_filter(name)) {
-                order = orders(t, given);
+            if !params.is_single || params.iter().all(|(name, _)| is_no_filter(name)) {
+                order = orders(t, params);
             }
         }
         Listing {
             cards: Vec::new(),
             has_tools,
             has_search: has_tools && !self.layout.is_static,
-            given,
+            params,
             chips: if has_tools {
-                self.chips(t, given, None)
+                self.chips(t, params, None)
             } else {
                 Vec::new()
             },

@@ -124,8 +124,8 @@ impl<'p> Frame<'p> {
     }
 
     /// Sets the parameters of the page's own query.
-    pub(super) fn with_query(mut self, given: &QueryParams) -> Frame<'p> {
-        for (name, value) in given.iter() {
+    pub(super) fn with_query(mut self, params: &QueryParams) -> Frame<'p> {
+        for (name, value) in params.iter() {
             self.query.push_str(&encoded(&format!("{name}="), value));
             self.query.push('&');
         }

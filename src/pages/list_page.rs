@@ -26,25 +26,25 @@ impl Pages {
         &'p self,
         t: &'static Messages,
         language: PageLanguage,
-        given: &'p QueryParams,
+        params: &'p QueryParams,
     ) -> ListPage<'p> {
         ListPage {
-            frame: Frame::new(&self.layout, language).with_query(given),
+            frame: Frame::new(&self.layout, language).with_query(params),
             t,
             title: String::new(),
             description: String::new(),
             canonical: None,
             json_ld: None,
             owner: &self.snapshot.business.name,
-            hero: self.hero(t, given),
-            listing: self.listing(t, given),
+            hero: self.hero(t, params),
+            listing: self.listing(t, params),
             sections: Sections::default(),
             issues: Vec::new(),
             suggestions: Vec::new(),
         }
     }
 
-    fn hero<'p>(&'p self, t: &Messages, given: &QueryParams) -> Hero<'p> {
+    fn hero<'p>(&'p self, t: &Messages, params: &QueryParams) -> Hero<'p> {
         let business = &self.snapshot.business;
         let site = &self.snapshot.site;
         let website = site.back_url.as_deref().unwrap_or(&business.url);
@@ -85,12 +85,12 @@ impl Pages {
             stars_width: self.stats.stars_width(),
             count,
             bars: if is_rated {
-                self.bars(t, given)
+                self.bars(t, params)
             } else {
                 Vec::new()
             },
             sources: if is_rated && sources.len() > 1 {
-                self.source_lines(t, given)
+                self.source_lines(t, params)
             } else {
                 Vec::new()
             },
@@ -98,7 +98,7 @@ impl Pages {
     }
 
     /// The distribution; the longest bar is full.
-    fn bars(&self, t: &Messages, given: &QueryParams) -> Vec<StarBar> {
+    fn bars(&self, t: &Messages, params: &QueryParams) -> Vec<StarBar> {
         let distribution = &self.stats.distribution;
         let most = distribution.iter().max().copied().unwrap_or(0);
         let lines = distribution.iter().enumerate().rev();
@@ -108,19 +108,19 @@ impl Pages {
             number: t.number(*count),
             count: t.counted(&t.review_count, *count),
             percent: rounded(*count, most, 1000).unwrap_or(0) as f64 / 10.0,
-            href: anchored(&given.with_language(&format!("/?rating={}", at + 1))),
+            href: anchored(&params.with_language(&format!("/?rating={}", at + 1))),
         });
         lines.collect()
     }
 
-    fn source_lines(&self, t: &Messages, given: &QueryParams) -> Vec<SourceLine> {
+    fn source_lines(&self, t: &Messages, params: &QueryParams) -> Vec<SourceLine> {
         let sources = self.snapshot.tallies.sources.iter().take(SOURCES_SHOWN);
         let lines = sources.map(|tally| SourceLine {
             name: source_name(&tally.value, t),
             mean: t.tenths(rounded(tally.sum, tally.count, 10).unwrap_or(0)),
             number: t.number(tally.count),
             count: t.counted(&t.review_count, tally.count),
-            href: anchored(&given.with_language(&encoded("/?source=", &tally.value))),
+            href: anchored(&params.with_language(&encoded("/?source=", &tally.value))),
         });
         lines.collect()
     }

@@ -15,7 +15,7 @@ pub(super) struct Listing<'p> {
     /// The filters and the order are shown from ten reviews on.
     pub(super) has_tools: bool,
     pub(super) has_search: bool,
-    pub(super) given: &'p QueryParams,
+    pub(super) params: &'p QueryParams,
     pub(super) chips: Vec<Chip>,
     pub(super) menus: Menus,
     pub(super) orders: Vec<OrderEntry>,
@@ -108,9 +108,9 @@ mod tests {
             ("nwn", "www"),
             ("wnnw", "wnnw"),
         ];
-        for (given, expected) in cases {
+        for (shape, expected) in cases {
             let mut cards = Vec::new();
-            for width in given.chars() {
+            for width in shape.chars() {
                 cards.push(Card {
                     review: ReviewView::default(),
                     check: String::new(),
@@ -122,7 +122,7 @@ mod tests {
             let widths = cards
                 .iter()
                 .map(|card| if card.is_wide { 'w' } else { 'n' });
-            assert_eq!(widths.collect::<String>(), expected, "{given}");
+            assert_eq!(widths.collect::<String>(), expected, "{shape}");
         }
     }
 }

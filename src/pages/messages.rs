@@ -1,6 +1,6 @@
 //! The words of the pages in each language: message files with plural forms, names of months, and formats of dates and
-//! numbers (after CLDR 46). A language is a file in `messages/` and its line in [`FILES`]; tests verify that each file has
-//! every message, every plural form of its language, and the placeholders of the English file.
+//! numbers (after CLDR 46). A language is a file in `messages/`, one in `notices/messages/`, and its entry in [`FILES`]; tests
+//! verify that each file has every message, every plural form of its language, and the placeholders of the English file.
 
 use std::sync::LazyLock;
 
@@ -9,24 +9,63 @@ use serde::Deserialize;
 use crate::model::site::Clientele;
 use crate::wire::date::Date;
 
-/// The message files; the first one is used if no other language is asked for.
-const FILES: &[&str] = &[
-    include_str!("messages/en.json"),
-    include_str!("messages/de.json"),
-    include_str!("messages/es.json"),
-    include_str!("messages/fr.json"),
-    include_str!("messages/it.json"),
-    include_str!("messages/nl.json"),
-    include_str!("messages/pl.json"),
-    include_str!("messages/pt.json"),
-    include_str!("messages/ja.json"),
-    include_str!("messages/ar.json"),
+/// The message files of a language.
+#[derive(Clone, Copy)]
+struct MessageFiles {
+    /// Those of the pages.
+    pages: &'static str,
+    /// Those of the notices, which another module reads.
+    notices: &'static str,
+}
+
+/// The message files; those of the first language are used if no other is asked for.
+const FILES: &[MessageFiles] = &[
+    MessageFiles {
+        pages: include_str!("messages/en.json"),
+        notices: include_str!("../notices/messages/en.json"),
+    },
+    MessageFiles {
+        pages: include_str!("messages/de.json"),
+        notices: include_str!("../notices/messages/de.json"),
+    },
+    MessageFiles {
+        pages: include_str!("messages/es.json"),
+        notices: include_str!("../notices/messages/es.json"),
+    },
+    MessageFiles {
+        pages: include_str!("messages/fr.json"),
+        notices: include_str!("../notices/messages/fr.json"),
+    },
+    MessageFiles {
+        pages: include_str!("messages/it.json"),
+        notices: include_str!("../notices/messages/it.json"),
+    },
+    MessageFiles {
+        pages: include_str!("messages/nl.json"),
+        notices: include_str!("../notices/messages/nl.json"),
+    },
+    MessageFiles {
+        pages: include_str!("messages/pl.json"),
+        notices: include_str!("../notices/messages/pl.json"),
+    },
+    MessageFiles {
+        pages: include_str!("messages/pt.json"),
+        notices: include_str!("../notices/messages/pt.json"),
+    },
+    MessageFiles {
+        pages: include_str!("messages/ja.json"),
+        notices: include_str!("../notices/messages/ja.json"),
+    },
+    MessageFiles {
+        pages: include_str!("messages/ar.json"),
+        notices: include_str!("../notices/messages/ar.json"),
+    },
 ];
 
 static LANGUAGES: LazyLock<Vec<Messages>> = LazyLock::new(|| {
     let mut all = Vec::new();
-    for file in FILES {
-        all.push(serde_json::from_str(file).expect("a test reads every file"));
+    for files in FILES {
+        all.push(serde_json::from_str(files.pages).expect("a test reads every file"));
     }
     all
 });
@@ -81,6 +120,11 @@ impl Language {
 
     pub(crate) fn messages(self) -> &'static Messages {
         &LANGUAGES[usize::from(self.0)]
+    }
+
+    /// Returns the message file of the notices, as it is.
+    pub(crate) fn notice_file(self) -> &'static str {
+        FILES[usize::from(self.0)].notices
     }
 }
 

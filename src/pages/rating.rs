@@ -11,6 +11,26 @@ use crate::wire::date::Date;
 /// Reviews from which the mean and the distribution are shown.
 pub(super) const RATING_FROM: u64 = 3;
 
+/// Largest number of spans in the chart; with more months a span becomes longer.
+const SPANS_MAX: u32 = 36;
+
+/// Spans and reviews from which the chart tells something.
+const SPANS_MIN: u32 = 8;
+const REVIEWS_MIN: u64 = 20;
+
+/// Vertical position of the highest grid line and of zero, in pixels from the top.
+const TOP: f64 = 8.0;
+const FLOOR: f64 = 158.0;
+/// Left edge and width of the plot area, in percent of the drawing.
+const LEFT: f64 = 7.0;
+const WIDTH: f64 = 93.0;
+/// Share of a span that its column takes.
+const COLUMN_SHARE: f64 = 0.72;
+/// Most year labels, so that they do not overlap on a phone.
+const LABELS_MAX: u32 = 8;
+/// Grid lines above zero, at most.
+const LINES_MAX: u64 = 4;
+
 #[derive(Debug)]
 pub(super) struct RatingStats {
     /// All published reviews.
@@ -31,9 +51,6 @@ struct Span {
     count: u64,
     sum: u64,
 }
-
-/// Largest number of spans in the chart; with more months a span becomes longer.
-const SPANS_MAX: u32 = 36;
 
 impl RatingStats {
     /// Counts the reviews of `snapshot`; O(reviews).
@@ -137,23 +154,6 @@ pub(super) struct YearLabel {
     pub(super) year: u32,
     pub(super) x: f64,
 }
-
-/// Spans and reviews from which the chart tells something.
-const SPANS_MIN: u32 = 8;
-const REVIEWS_MIN: u64 = 20;
-
-/// Vertical position of the highest grid line and of zero, in pixels from the top.
-const TOP: f64 = 8.0;
-const FLOOR: f64 = 158.0;
-/// Left edge and width of the plot area, in percent of the drawing.
-const LEFT: f64 = 7.0;
-const WIDTH: f64 = 93.0;
-/// Share of a span that its column takes.
-const COLUMN_SHARE: f64 = 0.72;
-/// Most year labels, so that they do not overlap on a phone.
-const LABELS_MAX: u32 = 8;
-/// Grid lines above zero, at most.
-const LINES_MAX: u64 = 4;
 
 impl Chart {
     /// Draws the chart; `None` with fewer than eight spans or twenty reviews. `today` is the date of the data.

@@ -13,6 +13,24 @@ use crate::snapshot::{JsonText, Snapshot, StoredMedia, StoredRating, StoredRevie
 use crate::wire::date::{Date, parse_date};
 use crate::wire::sentence::sentences;
 
+/// Characters of a text that are shown before its rest is asked for.
+const SHOWN_CHARS: usize = 320;
+/// A text is cut only if at least this many characters are hidden by it.
+const HIDDEN_CHARS_MIN: usize = 60;
+
+/// Photos in a card; its page has all.
+const CARD_PHOTOS_MAX: usize = 3;
+
+/// Number of tints of avatars.
+const TINTS: u32 = 8;
+
+/// Largest number of highlights of one term in one text; limits the size of a page.
+const MARKS_MAX: usize = 64;
+
+/// Bytes of all texts of a page that are searched for matches to highlight. Limits the time of a page to milliseconds,
+/// although a hundred texts may have megabytes.
+const HIGHLIGHT_BYTES_MAX: usize = 128 << 10;
+
 /// One review, ready for a template.
 #[derive(Debug, Default)]
 pub(super) struct ReviewView {
@@ -90,24 +108,6 @@ pub(super) enum VerificationLevel<'r> {
     /// Published with an account, and not verified.
     Account,
 }
-
-/// Characters of a text that are shown before its rest is asked for.
-const SHOWN_CHARS: usize = 320;
-/// A text is cut only if at least this many characters are hidden by it.
-const HIDDEN_CHARS_MIN: usize = 60;
-
-/// Photos in a card; its page has all.
-const CARD_PHOTOS_MAX: usize = 3;
-
-/// Number of tints of avatars.
-const TINTS: u32 = 8;
-
-/// Largest number of highlights of one term in one text; limits the size of a page.
-const MARKS_MAX: usize = 64;
-
-/// Bytes of all texts of a page that are searched for matches to highlight. Limits the time of a page to milliseconds,
-/// although a hundred texts may have megabytes.
-const HIGHLIGHT_BYTES_MAX: usize = 128 << 10;
 
 /// Reads the reviews of `rows`, and marks `terms` and the code points of `evidence`, whose keys are review ids.
 ///
@@ -480,16 +480,16 @@ pub(super) fn excerpt(text: &str, chars_max: usize) -> String {
 /// Returns the letters that stand for a name.
 pub(super) fn initials(name: &str) -> String {
     // A word that begins with a digit, as in "Client since 2024", is no part of a name.
-    let mut letters = name
+    let mut initials = name
         .split_whitespace()
         .filter_map(|word| word.chars().find(|letter| letter.is_alphanumeric()))
         .filter(|letter| letter.is_alphabetic());
-    let Some(first) = letters.next() else {
+    let Some(first) = initials.next() else {
         return String::new();
     };
     // Letters of other scripts may join, or be syllables.
     let is_latin = first < '\u{250}';
-    let last = letters
+    let last = initials
         .next_back()
         .filter(|last| is_latin && *last < '\u{250}');
     let shown = std::iter::once(first).chain(last);

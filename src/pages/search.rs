@@ -22,16 +22,19 @@ use crate::search::rank;
 use crate::search::run;
 use crate::search::work::Work;
 
+/// Parameters with indexable pages if used alone: the front page links to these pages.
+const INDEXED: [&str; 5] = ["aspect", "rating", "source", "mentions_service", "sort"];
+
 /// A valid query of a search page or of the widget.
 pub(crate) struct PageQuery<'b> {
     pub(super) query: Query<'b>,
-    pub(super) given: QueryParams,
+    pub(super) params: QueryParams,
 }
 
 impl PageQuery<'_> {
     /// Returns whether no parameter was given besides the language, so that the front page is the response.
     pub(crate) fn is_empty(&self) -> bool {
-        self.given.is_empty()
+        self.params.is_empty()
     }
 
     /// Returns whether the result depends on the insights.
@@ -72,9 +75,9 @@ impl Pages {
         buffers: &'b mut Buffers,
     ) -> Result<PageQuery<'b>, Issues> {
         let query = query::parse_query(raw, buffers)?;
-        let mut given = QueryParams::read(raw, language);
-        given.is_single = self.layout.is_static;
-        Ok(PageQuery { query, given })
+        let mut params = QueryParams::read(raw, language);
+        params.is_single = self.layout.is_static;
+        Ok(PageQuery { query, params })
     }
 
     /// Finds and renders one page of reviews.
@@ -84,7 +87,7 @@ impl Pages {
         language: PageLanguage,
         scratch: &mut run::Scratch,
     ) -> String {
-        let PageQuery { query, given } = page_query;
+        let PageQuery { query, params } = page_query;
         let t = language.chosen.messages();
         let index = &self.snapshot.index;
         let page = rank::search(index, query, scratch);
@@ -103,7 +106,7 @@ impl Pages {
             0 => t.no_match.clone(),
             matched => t.counted(&t.found, u64::from(matched)),
         };
-        let chips = self.chips(t, given, aspect);
+        let chips = self.chips(t, params, aspect);
         let used: Vec<&str> = chips
             .iter()
             .filter(|chip| chip.is_used)
@@ -114,7 +117,7 @@ impl Pages {
             used => format!("{found}: {}", without_direction(&used.join(", "))),
         };
         let suggestions = if page.matched == 0 {
-            self.suggestions(t, given, aspect, scratch)
+            self.suggestions(t, params, aspect, scratch)
         } else {
             Vec::new()
         };
@@ -124,7 +127,7 @@ impl Pages {
         let limit = u64::from(query.limit);
         let is_first = query.cursor.is_none();
         let more = page.next.map(|cursor| More {
-            href: given.href(None, Some(&cursor.render())),
+            href: params.href(None, Some(&cursor.render())),
             label: t.counted(&t.show_more, left.min(limit)),
             shown: if is_first {
                 shown_of(t, page.rows.len() as u64, u64::from(page.matched))
@@ -135,18 +138,18 @@ impl Pages {
         rendered(&ListPage {
             title: format!("{description} – {}", self.layout.title),
             description,
-            canonical: canonical(given).filter(|_| page.matched > 0),
+            canonical: canonical(params).filter(|_| page.matched > 0),
             listing: Listing {
                 cards: cards(&self.snapshot, t, reviews, 0),
                 chips,
                 found,
                 note: aspect.map_or_else(String::new, |aspect| note(t, aspect, filter.polarity)),
                 more,
-                first: query.cursor.map(|_| given.href(None, None)),
-                ..self.listing(t, given)
+                first: query.cursor.map(|_| params.href(None, None)),
+                ..self.listing(t, params)
             },
             suggestions,
-            ..self.list_page(t, language, given)
+            ..self.list_page(t, language, params)
         })
     }
 
@@ -154,15 +157,15 @@ impl Pages {
     fn suggestions(
         &self,
         t: &Messages,
-        given: &QueryParams,
+        params: &QueryParams,
         aspect: Option<&Aspect>,
         scratch: &mut run::Scratch,
     ) -> Vec<WiderSearch> {
         let mut work = Work::for_hints();
         let mut buffers = Buffers::default();
         let mut suggestions = Vec::new();
-        for (name, value) in given.iter() {
-            let href = given.href(Some(name), None);
+        for (name, value) in params.iter() {
+            let href = params.href(Some(name), None);
             let Some((_, rest)) = href.split_once('?') else {
                 // All reviews, which the page offers anyway.
                 continue;
@@ -187,7 +190,12 @@ impl Pages {
         suggestions
     }
 
-    fn search_error(&self, given: &QueryParams, language: PageLanguage, issues: &Issues) -> String {
+    fn search_error(
+        &self,
+        params: &QueryParams,
+        language: PageLanguage,
+        issues: &Issues,
+    ) -> String {
         let t = language.chosen.messages();
         let lines = issues.iter().map(|issue| {
             let name = issue.path.as_deref().unwrap_or_default();
@@ -200,10 +208,10 @@ impl Pages {
             title: format!("{} – {}", t.invalid_search, self.layout.title),
             listing: Listing {
                 found: t.invalid_search.clone(),
-                ..self.listing(t, given)
+                ..self.listing(t, params)
             },
             issues: lines.collect(),
-            ..self.list_page(t, language, given)
+            ..self.list_page(t, language, params)
         })
     }
 
@@ -226,18 +234,15 @@ fn shown_of(t: &Messages, shown: u64, all: u64) -> String {
     t.shown_of.fill(&[("shown", &shown), ("count", &all)])
 }
 
-/// Parameters with indexable pages if used alone: the front page links to these pages.
-const INDEXED: [&str; 5] = ["aspect", "rating", "source", "mentions_service", "sort"];
-
 /// Returns the path under which search engines may index a search. Other searches are not indexed: there are too many
 /// combinations of filters, and a page for free text would repeat any text that is put into a link.
-fn canonical(given: &QueryParams) -> Option<String> {
-    let mut names = given.iter().map(|(name, _)| name);
+fn canonical(params: &QueryParams) -> Option<String> {
+    let mut names = params.iter().map(|(name, _)| name);
     let first = names.next()?;
     if !INDEXED.contains(&first) || names.next().is_some() {
         return None;
     }
-    Some(given.href(None, None))
+    Some(params.href(None, None))
 }
 
 /// Returns the stored mentions of an aspect, of one polarity if given.

@@ -16,6 +16,7 @@ use super::{PageLanguage, Pages};
 use crate::model::{MEDIA_PATH, PHOTO_EXTENSION, Row, photo_digest};
 use crate::search::query::Buffers;
 use crate::search::run::Scratch;
+use crate::wire::form::{decode_into, pairs};
 use crate::wire::text::{cut, hex};
 
 /// Files that pages link to, with the same paths as on the service.
@@ -314,21 +315,31 @@ fn review_path(id: &str) -> String {
 fn list_name(address: &str) -> String {
     let query = address.trim_start_matches("/?");
     let mut name = String::new();
-    for (parameter, value) in url::form_urlencoded::parse(query.as_bytes()) {
-        if parameter == "cursor" {
+    for pair in pairs(query.as_bytes()) {
+        if pair.name == b"cursor" {
             continue;
         }
         if !name.is_empty() {
             name.push('-');
         }
-        name.push_str(&parameter);
+        name.push_str(&decoded(pair.name));
         name.push('-');
-        name.push_str(&file_name(&value));
+        name.push_str(&file_name(&decoded(pair.value)));
     }
     if name.is_empty() {
         return "all".to_owned();
     }
     name
+}
+
+/// Decodes a part of a query. Our own pages encode it, but a review may link to an address with a broken escape, which
+/// stays as it is.
+fn decoded(raw: &[u8]) -> String {
+    let mut text = String::new();
+    if decode_into(raw, &mut text).is_err() {
+        return String::from_utf8_lossy(raw).into_owned();
+    }
+    text
 }
 
 /// Returns a value as a part of a file's name; a digest keeps apart what differs in other characters.

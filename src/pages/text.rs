@@ -12,7 +12,11 @@ use askama::{Result, Values};
 
 use crate::model::{Row, platform};
 use crate::snapshot::{Snapshot, Verifications};
+use crate::wire::form::push_encoded;
 use crate::wire::text::push_percent;
+
+/// Characters with a meaning anywhere in a line of Markdown.
+const MARKDOWN: &str = "\\`*_[]<>#|~&!";
 
 /// Returns `number` with commas between thousands.
 pub(super) fn count(number: u64) -> String {
@@ -128,8 +132,9 @@ pub(super) fn percent_encoded(text: &str) -> String {
 
 /// Returns `prefix` followed by `value` in form encoding.
 pub(super) fn encoded(prefix: &str, value: &str) -> String {
-    let value: String = url::form_urlencoded::byte_serialize(value.as_bytes()).collect();
-    format!("{prefix}{value}")
+    let mut encoded = prefix.to_owned();
+    push_encoded(&mut encoded, value);
+    encoded
 }
 
 /// Writes a name or label without bidirectional control characters. `<bdi>` alone is not enough: a name with an
@@ -181,29 +186,28 @@ pub(super) fn markdown(text: &str) -> String {
     escaped.collect::<Vec<_>>().join(" ")
 }
 
-/// Characters with a meaning anywhere in a line of Markdown.
-const MARKDOWN: &str = "\\`*_[]<>#|~&!";
-
 /// Returns the label of the service with this id, or the id itself.
 pub(super) fn service_label<'s>(snapshot: &'s Snapshot, id: &'s str) -> &'s str {
-    let found = services(snapshot).find(|(known, _)| *known == id);
-    found.map_or(id, |(_, label)| label)
+    match services(snapshot).find(|(other, _)| *other == id) {
+        Some((_, label)) => label,
+        None => id,
+    }
 }
 
 /// Ids and labels of all services, the business's own list first; an id may come twice.
 pub(super) fn services(snapshot: &Snapshot) -> impl Iterator<Item = (&str, &str)> {
     let listed = snapshot.business.services.iter();
     let listed = listed.map(|service| (&*service.id, &*service.label));
-    let known = snapshot.taxonomy.services.iter();
-    listed.chain(known.map(|service| (&*service.id, &*service.label)))
+    let mentioned = snapshot.taxonomy.services.iter();
+    listed.chain(mentioned.map(|service| (&*service.id, &*service.label)))
 }
 
 /// Names of all people, the business's own list first; a name may come twice.
 pub(super) fn people(snapshot: &Snapshot) -> impl Iterator<Item = &str> {
     let listed = snapshot.business.technicians.iter();
-    let known = snapshot.taxonomy.technicians.iter();
+    let mentioned = snapshot.taxonomy.technicians.iter();
     let listed = listed.map(|person| &*person.name);
-    listed.chain(known.map(|person| &*person.name))
+    listed.chain(mentioned.map(|person| &*person.name))
 }
 
 /// The first rows, at most `count_max`.

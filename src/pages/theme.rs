@@ -32,6 +32,9 @@ const HUMANIST: &str =
     "Seravek, \"Gill Sans Nova\", Ubuntu, Calibri, \"DejaVu Sans\", source-sans-pro, sans-serif";
 const ROUNDED: &str = "ui-rounded, \"Hiragino Maru Gothic ProN\", Quicksand, Comfortaa, Manjari, \"Arial Rounded MT\", Calibri, sans-serif";
 
+/// Halvings of the range of lightness: to a thousandth, less than one step of a channel.
+const STEPS: u32 = 12;
+
 /// Returns the stylesheet with the owner's choices.
 pub(super) fn stylesheet(base: &str, site: &Site) -> String {
     let (media, only) = match site.scheme {
@@ -196,9 +199,6 @@ fn repaired(color: Color, grounds: &[Color; 2], is_dark: bool) -> Color {
     }
 }
 
-/// Halvings of the range of lightness: to a thousandth, less than one step of a channel.
-const STEPS: u32 = 12;
-
 fn has_contrast(color: Color, grounds: &[Color; 2]) -> bool {
     grounds
         .iter()
@@ -305,9 +305,9 @@ mod tests {
         let teal = rgb(0x1f, 0x5f, 0x58);
         assert_eq!(repaired(teal, &LIGHT_GROUNDS, false), teal);
         let pale = Oklab::of(repaired(rgb(0xff, 0xd2, 0x4a), &LIGHT_GROUNDS, false));
-        let given = Oklab::of(rgb(0xff, 0xd2, 0x4a));
-        assert!(pale.lightness < given.lightness);
-        assert!((pale.b.atan2(pale.a) - given.b.atan2(given.a)).abs() < 0.2);
+        let accent = Oklab::of(rgb(0xff, 0xd2, 0x4a));
+        assert!(pale.lightness < accent.lightness);
+        assert!((pale.b.atan2(pale.a) - accent.b.atan2(accent.a)).abs() < 0.2);
     }
 
     #[test]

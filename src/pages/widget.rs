@@ -29,6 +29,15 @@ pub(crate) const FAVICON: &str = include_str!("assets/favicon.svg");
 /// Default number of reviews in the frame.
 const NEWEST_MAX: u32 = 5;
 
+/// The colors of the badge in each theme.
+const LIGHT: &str = ".card{fill:#fff;stroke:#d9d5cc}.strong{fill:#1d2429}.soft{fill:#59626a}.on{fill:#b3730b}.off{fill:#ddd8ce}";
+const DARK: &str = ".card{fill:#1b2024;stroke:#3a4248}.strong{fill:#f1efea}.soft{fill:#aab2b8}.on{fill:#e9b04a}.off{fill:#444c52}";
+
+/// Radius of the corners of the badge in pixels, if the owner names none.
+const BADGE_RADIUS: u8 = 7;
+/// The largest one: half of its height.
+const BADGE_RADIUS_MAX: u8 = 15;
+
 /// Returns the styles of the framed page.
 pub(crate) fn stylesheet(context: &PageContext<'_>) -> String {
     frame_stylesheet(STYLESHEET, &context.snapshot().site)
@@ -68,7 +77,7 @@ impl Pages {
         scratch: &mut run::Scratch,
     ) -> String {
         let mut query = page_query.query;
-        if page_query.given.value("limit").is_empty() {
+        if page_query.params.value("limit").is_empty() {
             query.limit = NEWEST_MAX as u8;
         }
         let page = rank::search(&self.snapshot.index, &query, scratch);
@@ -180,15 +189,6 @@ impl<'p> Widget<'p> {
         }
     }
 }
-
-/// The colors of the badge in each theme.
-const LIGHT: &str = ".card{fill:#fff;stroke:#d9d5cc}.strong{fill:#1d2429}.soft{fill:#59626a}.on{fill:#b3730b}.off{fill:#ddd8ce}";
-const DARK: &str = ".card{fill:#1b2024;stroke:#3a4248}.strong{fill:#f1efea}.soft{fill:#aab2b8}.on{fill:#e9b04a}.off{fill:#444c52}";
-
-/// Radius of the corners of the badge in pixels, if the owner names none.
-const BADGE_RADIUS: u8 = 7;
-/// The largest one: half of its height.
-const BADGE_RADIUS_MAX: u8 = 15;
 
 /// Draws the badge in the owner's theme, or else in that of the reader's system.
 pub(crate) fn badge(context: &PageContext<'_>) -> String {

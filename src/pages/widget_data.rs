@@ -100,7 +100,7 @@ impl Pages {
     ) -> String {
         let t = language.chosen.messages();
         let mut query = page_query.query;
-        if page_query.given.value("limit").is_empty() {
+        if page_query.params.value("limit").is_empty() {
             query.limit = LIMIT_DEFAULT;
         }
         let page = rank::search(&self.snapshot.index, &query, scratch);

@@ -42,8 +42,9 @@ fn assert_same(path: &str, english: &Value, other: &Value) {
 
 #[test]
 fn every_file_has_every_message_with_its_placeholders() {
-    let english = values(FILES[0]);
-    for file in FILES {
+    let english = values(FILES[0].pages);
+    for files in FILES {
+        let file = files.pages;
         // Unknown and missing keys are errors of the type.
         let messages: Messages = serde_json::from_str(file).expect("a message file");
         for (key, value) in values(file) {
@@ -83,7 +84,7 @@ fn every_plural_form_of_a_language_is_there() {
         let messages = language.messages();
         let known = rules.iter().find(|(rule, _)| *rule == messages.plural_rule);
         let (_, expected) = known.expect("a rule of the table");
-        for (key, value) in values(FILES[usize::from(language.number())]) {
+        for (key, value) in values(FILES[usize::from(language.number())].pages) {
             let Some(forms) = value
                 .as_object()
                 .filter(|forms| forms.contains_key("other"))
