@@ -54,6 +54,8 @@ const SUBSCRIPTIONS_MAX: i64 = 10_000_000;
 /// Most waits between failed deliveries.
 const RETRY_DELAYS_MAX: usize = 1_000;
 
+const LOG_LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
+
 /// The flags of `serve`; `GROUPS` says where each group of its help begins.
 #[derive(Args)]
 pub struct ServeArgs {
@@ -190,8 +192,6 @@ fn log_format() -> impl TypedValueParser<Value = Format> {
         _ => Format::Auto,
     })
 }
-
-const LOG_LEVELS: [&str; 5] = ["error", "warn", "info", "debug", "trace"];
 
 impl ServeArgs {
     /// Returns the configuration that these flags ask for.

@@ -302,7 +302,7 @@ mod tests {
         fs::hard_link(&path, &left).unwrap();
         fs::set_permissions(&path, fs::Permissions::from_mode(0o600)).unwrap();
         // Only root can change the owner of a file.
-        let given = chown(&path, Some(4_321), Some(4_322)).is_ok();
+        let is_changed = chown(&path, Some(4_321), Some(4_322)).is_ok();
         let before = fs::metadata(&path).unwrap();
         let backup = folder.path().join(BACKUP);
         put(&backup, Some(&path), b"first").unwrap();
@@ -312,7 +312,7 @@ mod tests {
             let after = fs::metadata(path).unwrap();
             assert_eq!((after.uid(), after.gid()), (before.uid(), before.gid()));
             assert_eq!(after.mode(), before.mode());
-            assert_eq!(given, after.uid() == 4_321);
+            assert_eq!(is_changed, after.uid() == 4_321);
         }
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 2);
     }

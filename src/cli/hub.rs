@@ -21,6 +21,9 @@ use crate::hub::subscription::Phase;
 use crate::hub::{StoreLocation, UnixMillis};
 use crate::wire::date::Timestamp;
 
+/// Number of members of each row in a text list; JSON has all of them.
+const COLUMNS: usize = 9;
+
 #[derive(Args)]
 pub(super) struct HubArgs {
     #[command(subcommand)]
@@ -385,6 +388,3 @@ impl From<StoreError> for Failure {
         Failure::new(status, error.to_string())
     }
 }
-
-/// Number of members of each row in a text list; JSON has all of them.
-const COLUMNS: usize = 9;

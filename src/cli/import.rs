@@ -30,6 +30,9 @@ use crate::model::METHOD_ACCOUNT;
 use crate::wire::date::{Date, Timestamp, parse_date};
 use crate::wire::text::truncate;
 
+/// Bytes of a text that a dry run shows.
+const SAMPLE_BYTES: usize = 200;
+
 #[derive(Args)]
 pub(super) struct ImportArgs {
     /// Files, or - for standard input
@@ -142,7 +145,7 @@ pub(super) fn run(args: &ImportArgs) -> Result<(), Failure> {
     let mut merge = folder.merge()?;
     merge.ignore(folder.ignored.clone().into_iter().map(|entry| entry.id));
     let mut store = PhotoStore::open(&args.into)?;
-    merge.know_photos(store.known.clone());
+    merge.know_photos(store.table.clone());
     for name in &args.sources {
         let source = read(name)?;
         let options = Options {
@@ -208,9 +211,9 @@ fn fetch_photos(
     merge: &mut Merge<'_>,
 ) -> Result<FetchedPhotos, Failure> {
     let mut urls = merge.photo_urls();
-    urls.retain(|url| !store.known.contains_key(url));
+    urls.retain(|url| !store.table.contains_key(url));
     // A stored review may have the address of a picture that is here.
-    merge.use_photos(&store.known);
+    merge.use_photos(&store.table);
     if args.dry_run || urls.is_empty() {
         let counts = PhotoCounts {
             fetched: urls.len() as u64,
@@ -380,9 +383,6 @@ fn read_within(input: impl Read, bytes_max: usize) -> io::Result<Vec<u8>> {
     }
     Ok(bytes)
 }
-
-/// Bytes of a text that a dry run shows.
-const SAMPLE_BYTES: usize = 200;
 
 /// Renders a report on an import into the folder `into`.
 fn render(report: &Report, into: &Path) -> String {

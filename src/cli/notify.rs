@@ -142,12 +142,12 @@ pub(super) fn run(args: &NotifyArgs) -> Result<(), Failure> {
 
 /// Adds a target, and prints its id, and its key if that is new.
 fn add(data: &Path, args: &AddArgs) -> Result<(), Failure> {
-    let known = read_settings(data)?;
+    let settings = read_settings(data)?;
     let id = args
         .id
         .clone()
-        .unwrap_or_else(|| free_id(&args.kind, &known));
-    if known.iter().any(|setting| setting.id == id) {
+        .unwrap_or_else(|| free_id(&args.kind, &settings));
+    if settings.iter().any(|setting| setting.id == id) {
         let message = format!("{id}: there is a target of this name; choose another by --id");
         return Err(Failure::new(Status::Usage, message));
     }
@@ -203,9 +203,9 @@ fn filter(args: &AddArgs) -> Map<String, Value> {
 }
 
 /// Returns the address that was given, or the line on standard input.
-fn address(SecretFlag(given): &SecretFlag) -> Result<String, Failure> {
-    if given != "-" {
-        return Ok(given.clone());
+fn address(SecretFlag(flag): &SecretFlag) -> Result<String, Failure> {
+    if flag != "-" {
+        return Ok(flag.clone());
     }
     let mut text = String::new();
     let read = io::stdin().take(INPUT_BYTES_MAX).read_to_string(&mut text);

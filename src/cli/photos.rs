@@ -52,7 +52,7 @@ pub(super) struct PhotoStore {
     media: PathBuf,
     staging: PathBuf,
     /// The pictures that the folder has.
-    pub(super) known: PhotoTable,
+    pub(super) table: PhotoTable,
 }
 
 /// What one import has fetched, not yet in the folder.
@@ -67,7 +67,7 @@ impl PhotoStore {
     pub(super) fn open(folder: &Path) -> Result<PhotoStore, Failure> {
         let media = folder.join(MEDIA_DIRECTORY);
         let path = media.join(SOURCES);
-        let known = match fs::read(&path) {
+        let table = match fs::read(&path) {
             Ok(bytes) => serde_json::from_slice(&bytes).map_err(|error| {
                 let message = format!("{}: cannot be read: {error}", path.display());
                 Failure::new(Status::Data, message)
@@ -78,7 +78,7 @@ impl PhotoStore {
         Ok(PhotoStore {
             media,
             staging: folder.join(STAGING),
-            known,
+            table,
         })
     }
 
@@ -122,7 +122,7 @@ impl PhotoStore {
     pub(super) fn keep(&mut self, fetched: PhotoTable) -> Result<(), Failure> {
         self.move_files()
             .map_err(|error| io_failure(&self.media, &error))?;
-        self.known.extend(fetched);
+        self.table.extend(fetched);
         self.write_table()
     }
 
@@ -143,14 +143,14 @@ impl PhotoStore {
 
     /// Removes the files of all pictures but these; returns how many files there were.
     pub(super) fn remove_all_but(&mut self, digests: &[String]) -> Result<u64, Failure> {
-        let kept: HashSet<&str> = digests.iter().map(String::as_str).collect();
-        let before = self.known.len();
-        self.known.retain(|_, files| {
-            kept.contains(files.full.as_str()) || kept.contains(files.thumbnail.as_str())
+        let digests: HashSet<&str> = digests.iter().map(String::as_str).collect();
+        let before = self.table.len();
+        self.table.retain(|_, files| {
+            digests.contains(files.full.as_str()) || digests.contains(files.thumbnail.as_str())
         });
         // A picture of an author uses only the small file, but the other one belongs to it.
         let mut used = HashSet::new();
-        for files in self.known.values() {
+        for files in self.table.values() {
             used.insert(files.full.as_str());
             used.insert(files.thumbnail.as_str());
         }
@@ -165,12 +165,12 @@ impl PhotoStore {
             let Some(digest) = name.strip_suffix(PHOTO_EXTENSION) else {
                 continue;
             };
-            if !used.contains(digest) && !kept.contains(digest) {
+            if !used.contains(digest) && !digests.contains(digest) {
                 fs::remove_file(entry.path()).map_err(|error| io_failure(&entry.path(), &error))?;
                 removed += 1;
             }
         }
-        if self.known.len() < before {
+        if self.table.len() < before {
             self.write_table()?;
         }
         Ok(removed)
@@ -179,7 +179,7 @@ impl PhotoStore {
     fn write_table(&self) -> Result<(), Failure> {
         let path = self.media.join(SOURCES);
         let fresh = self.media.join(format!(".{SOURCES}.new"));
-        let text = serde_json::to_string_pretty(&self.known).expect("texts are JSON");
+        let text = serde_json::to_string_pretty(&self.table).expect("texts are JSON");
         write_file(&fresh, text.as_bytes())
             .and_then(|()| fs::rename(&fresh, &path))
             .map_err(|error| io_failure(&path, &error))

@@ -22,6 +22,9 @@ use crate::server::{self, Config, DataSource, Signals, StartError, process};
 use super::config::ServeArgs;
 use super::exit::{Failure, Status};
 
+/// Files of the state directory that contain secrets of subscribers.
+const PRIVATE_FILES: [&str; 4] = [FILE_NAME, "hub.sqlite3-wal", "hub.sqlite3-shm", "hub.lock"];
+
 /// Serves until a signal; prints a welcome on a terminal, or if `reviewd` was started without arguments.
 pub(super) fn run(args: &ServeArgs, is_bare: bool) -> Result<(), Failure> {
     let _last_lines = set_up_logs(args)?;
@@ -247,6 +250,3 @@ Ctrl-C stops it.
 "
     )
 }
-
-/// Files of the state directory that contain secrets of subscribers.
-const PRIVATE_FILES: [&str; 4] = [FILE_NAME, "hub.sqlite3-wal", "hub.sqlite3-shm", "hub.lock"];

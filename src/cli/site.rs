@@ -186,7 +186,7 @@ struct SiteSummary {
 struct SiteFolder {
     root: PathBuf,
     /// The files of the runs before.
-    known: BTreeSet<String>,
+    listed: BTreeSet<String>,
     written: BTreeSet<String>,
     changed: usize,
     /// The list, to which each new file is added before it is written: so a later run knows it although this one ends.
@@ -201,9 +201,9 @@ impl SiteFolder {
     fn open(root: &Path) -> Result<SiteFolder, Failure> {
         fs::create_dir_all(root).map_err(|error| failed(root, &error))?;
         let path = root.join(LIST);
-        let mut known = BTreeSet::new();
+        let mut listed = BTreeSet::new();
         match fs::read_to_string(&path) {
-            Ok(list) => known.extend(
+            Ok(list) => listed.extend(
                 list.lines()
                     .skip(1)
                     .filter(|name| is_inside(name))
@@ -226,7 +226,7 @@ impl SiteFolder {
         let list = File::options().append(true).open(&path);
         Ok(SiteFolder {
             root: root.to_owned(),
-            known,
+            listed,
             written: BTreeSet::new(),
             changed: 0,
             list: list.map_err(|error| failed(&path, &error))?,
@@ -244,17 +244,17 @@ impl SiteFolder {
     /// If it cannot be written, or another file has its name.
     fn write(&mut self, name: &str, bytes: &[u8]) -> Result<(), Failure> {
         let path = self.root.join(name);
-        let is_known = self.known.contains(name);
-        if !is_known && fs::symlink_metadata(&path).is_ok() {
+        let is_listed = self.listed.contains(name);
+        if !is_listed && fs::symlink_metadata(&path).is_ok() {
             let message = format!("{}: exists, and is not listed in {LIST}", path.display());
             return Err(Failure::new(Status::CannotCreate, message));
         }
         self.written.insert(name.to_owned());
-        if is_known && fs::read(&path).is_ok_and(|before| before == bytes) {
+        if is_listed && fs::read(&path).is_ok_and(|before| before == bytes) {
             return Ok(());
         }
         self.changed += 1;
-        if !is_known {
+        if !is_listed {
             writeln!(self.list, "{name}").map_err(|error| failed(&path, &error))?;
         }
         replace(&path, bytes).map_err(|error| failed(&path, &error))
@@ -266,7 +266,7 @@ impl SiteFolder {
     /// If one cannot be removed, or the list cannot be written.
     fn finish(self) -> Result<SiteSummary, Failure> {
         let mut removed = 0;
-        for name in self.known.difference(&self.written) {
+        for name in self.listed.difference(&self.written) {
             let path = self.root.join(name);
             match fs::remove_file(&path) {
                 Ok(()) => removed += 1,

@@ -119,10 +119,10 @@ fn add_source(data: &Path, args: &AddSourceArgs) -> Result<(), Failure> {
     };
     let _lock = lock(data)?;
     let mut list = read_sources(data)?;
-    let known = list.sources.iter_mut().find(|known| known.id == id);
-    let done = match known {
-        Some(known) => {
-            *known = source;
+    let listed = list.sources.iter_mut().find(|listed| listed.id == id);
+    let done = match listed {
+        Some(listed) => {
+            *listed = source;
             "replaced"
         }
         None => {

@@ -12,6 +12,12 @@ use hyper::body::{Body as HttpBody, Frame, Incoming, SizeHint};
 use super::error::HttpError;
 use crate::limits::{Account, Share};
 
+/// How long [`discard`] waits for the rest of a body that is not needed for the response.
+pub(crate) const UNREAD_TIME: Duration = Duration::from_secs(1);
+
+/// Bytes of such a body that are read. Our choice: as much as a client sends before it can receive the response.
+pub(crate) const UNREAD_BYTES_MAX: usize = 256 * 1024;
+
 /// The body of a response: at most three slices, sent one after the other, with a total length known in advance.
 ///
 /// A stored document is one shared slice; a `since` response is a head, a shared slice of the stored array and a tail;
@@ -152,12 +158,6 @@ impl HttpBody for Body {
         SizeHint::with_exact(self.length)
     }
 }
-
-/// How long [`discard`] waits for the rest of a body that is not needed for the response.
-pub(crate) const UNREAD_TIME: Duration = Duration::from_secs(1);
-
-/// Bytes of such a body that are read. Our choice: as much as a client sends before it can receive the response.
-pub(crate) const UNREAD_BYTES_MAX: usize = 256 * 1024;
 
 /// Reads and drops the rest of a body that is not needed for the response, for at most [`UNREAD_TIME`] and
 /// [`UNREAD_BYTES_MAX`] bytes, so that its HTTP/2 stream ends without a reset.

@@ -18,6 +18,25 @@ use crate::mcp;
 use crate::pages::{self, BrowserPolicy};
 use crate::wire::negotiate::Coding;
 
+/// Most fields of a response with a document, with those of the rate limit and of the connection.
+const FIELDS_MAX: usize = 20;
+
+/// Usual length of a value of RateLimit or RateLimit-Policy, in bytes.
+const RATE_VALUE_BYTES: usize = 32;
+const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
+const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
+
+/// Retry-After of 503, in seconds. Our choice: long enough to prevent a busy retry loop, short enough to retry soon after
+/// a restart.
+pub(crate) const RETRY_AFTER_S: u32 = 10;
+
+/// The header of an MCP session's id.
+pub(crate) const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
+
+/// Request headers that pages may send to the read side: any. `*` does not include Authorization (Fetch §4.9), which is
+/// ignored.
+const REQUEST_HEADERS: &str = "*, Authorization";
+
 /// The result of an endpoint, before it is encoded as a response.
 #[derive(Debug)]
 pub(crate) enum Reply<'s> {
@@ -497,25 +516,9 @@ fn rate_value(text: fmt::Arguments<'_>) -> HeaderValue {
     HeaderValue::from_maybe_shared(value).expect("constants and numbers are visible ASCII")
 }
 
-/// Most fields of a response with a document, with those of the rate limit and of the connection.
-const FIELDS_MAX: usize = 20;
-
-/// Usual length of a value of RateLimit or RateLimit-Policy, in bytes.
-const RATE_VALUE_BYTES: usize = 32;
-const RATELIMIT: HeaderName = HeaderName::from_static("ratelimit");
-const RATELIMIT_POLICY: HeaderName = HeaderName::from_static("ratelimit-policy");
-
-/// Retry-After of 503, in seconds. Our choice: long enough to prevent a busy retry loop, short enough to retry soon after
-/// a restart.
-pub(crate) const RETRY_AFTER_S: u32 = 10;
 /// The Content-Type of every JSON response.
 pub(crate) static JSON: HeaderValue = HeaderValue::from_static("application/json");
-/// The header of an MCP session's id.
-pub(crate) const MCP_SESSION: HeaderName = HeaderName::from_static("mcp-session-id");
 
-/// Request headers that pages may send to the read side: any. `*` does not include Authorization (Fetch §4.9), which is
-/// ignored.
-const REQUEST_HEADERS: &str = "*, Authorization";
 static ANY: HeaderValue = HeaderValue::from_static("*");
 static EXPOSED: HeaderValue = HeaderValue::from_static("ETag, Last-Modified, Link, Retry-After");
 static NO_CACHE: HeaderValue = HeaderValue::from_static("no-cache");

@@ -57,6 +57,9 @@ const HOLDING_MAX: Duration = Duration::from_secs(60);
 /// event after this time, so that bytes of long ago do not count.
 const PROGRESS_WINDOW: Duration = Duration::from_secs(10);
 
+/// The value of `waits_since` of a connection that does not wait for a request.
+const BUSY: u64 = u64::MAX;
+
 /// All open connections. The table is locked when one opens or closes, when the server drains and when `/metrics` is
 /// read, but not for each request.
 #[derive(Debug)]
@@ -192,9 +195,6 @@ impl Progress {
         u64::try_from(time).unwrap_or(u64::MAX)
     }
 }
-
-/// The value of `waits_since` of a connection that does not wait for a request.
-const BUSY: u64 = u64::MAX;
 
 /// The limit that was reached: that of all connections, or that of an address or its /48.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -16,6 +16,9 @@ const INDEX_PER_TEXT: u64 = 5;
 /// Smallest limit of the index, 128 MiB: short texts need more index for each byte.
 const INDEX_BYTES_MIN: u64 = 128 << 20;
 
+/// Address space below which a start warns, 512 MiB: the sample needs about 150 MiB, with two threads and a hub.
+const ADDRESS_SPACE_MIN: u64 = 512 << 20;
+
 /// Returns the soft limit on open files of this process.
 pub(super) fn descriptors_max() -> u64 {
     getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX)
@@ -51,9 +54,6 @@ pub fn allow_connections(connections: u32, requests: usize) {
         );
     }
 }
-
-/// Address space below which a start warns, 512 MiB: the sample needs about 150 MiB, with two threads and a hub.
-const ADDRESS_SPACE_MIN: u64 = 512 << 20;
 
 /// Warns of a limit on the address space, of which an allocation or a thread may be refused: the allocator then ends the
 /// process without naming the limit.

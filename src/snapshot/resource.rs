@@ -14,6 +14,13 @@ use crate::wire::text::hex;
 /// Bodies below this many bytes are not compressed: they fit one packet either way.
 const COMPRESS_FROM_BYTES: usize = 1_024;
 
+/// Level of gzip, 1 to 9.
+const GZIP_LEVEL: u32 = 6;
+/// Quality of brotli, 0 to 11.
+const BROTLI_QUALITY: i32 = 5;
+/// Window of brotli, as a power of two: 4 MiB, which every browser supports.
+const BROTLI_WINDOW: i32 = 22;
+
 /// One stored document of a snapshot.
 #[derive(Debug)]
 pub struct Resource {
@@ -88,13 +95,6 @@ fn smaller(body: &[u8], encoder: Compressor) -> Option<Bytes> {
     encoded.shrink_to_fit();
     Some(Bytes::from(encoded))
 }
-
-/// Level of gzip, 1 to 9.
-const GZIP_LEVEL: u32 = 6;
-/// Quality of brotli, 0 to 11.
-const BROTLI_QUALITY: i32 = 5;
-/// Window of brotli, as a power of two: 4 MiB, which every browser supports.
-const BROTLI_WINDOW: i32 = 22;
 
 fn gzip(body: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut encoder =

@@ -28,6 +28,10 @@ use crate::wire::negotiate::{Coding, prefers_html};
 
 pub(crate) use post::{hub, mcp};
 
+/// The error of requests that depend on insights which are not derived yet.
+const INSIGHTS_NOT_READY: HttpError =
+    HttpError::Unavailable("the insights are being derived from the reviews");
+
 /// Answers a GET or HEAD.
 pub(crate) fn read<'s>(
     app: &AppState,
@@ -62,10 +66,6 @@ fn document<'s>(served: &'s ServedState, index: usize, head: &RequestHead<'_>) -
         ByQuery::Page(page) => page::rendered(served, index, page, head),
     }
 }
-
-/// The error of requests that depend on insights which are not derived yet.
-const INSIGHTS_NOT_READY: HttpError =
-    HttpError::Unavailable("the insights are being derived from the reviews");
 
 /// `/api/reviews/{id}`: the review's slice of the stored array; its entity-tag changes only when the review does. A
 /// browser is sent to the page of the review.
