@@ -139,8 +139,10 @@ impl Phrases {
                 }
             }
         }
-        let longest_first = |one: &UnspacedPhrase| Reverse(one.finder.needle().len());
-        phrases.unspaced.sort_by_key(longest_first);
+        // The longest first.
+        phrases
+            .unspaced
+            .sort_by_key(|phrase| Reverse(phrase.finder.needle().len()));
         phrases
     }
 

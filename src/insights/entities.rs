@@ -98,6 +98,9 @@ fn entity(dataset: &Dataset, id: &str, label: &str, rows: &[Row]) -> Entity {
 }
 
 fn mean_rating_of(dataset: &Dataset, rows: &[Row]) -> Option<f64> {
-    let stars = |row: &Row| u64::from(dataset.reviews[row.0 as usize].rating.stars());
-    mean_rating(rows.iter().map(stars).sum(), rows.len() as u64)
+    let mut stars = 0;
+    for row in rows {
+        stars += u64::from(dataset.reviews[row.0 as usize].rating.stars());
+    }
+    mean_rating(stars, rows.len() as u64)
 }

@@ -112,13 +112,7 @@ impl Sentence {
     /// Returns the evidence of the text for each class, about the mention or about the whole sentence.
     fn text(&self, target: Option<&Range<usize>>, context: &Context) -> Weights {
         if context.reader != Reader::English {
-            let mut items = self.words.items.iter();
-            let item = target.and_then(|range| items.find(|item| item.end > range.start));
-            let near = item.map_or(0, |item| self.valence(|one| one.clause == item.clause));
-            // Without evidence in the clause, the whole sentence counts.
-            let all = || self.valence(|_| true);
-            let tenths = if near == 0 { all() } else { near };
-            let praise = tenths.clamp(-60, 60) * UNIT * 3 / 80;
+            let praise = self.valence_near(target).clamp(-60, 60) * UNIT * 3 / 80;
             return [-praise, 0, praise];
         }
         // If the phrase is itself an opinion, the whole sentence is classified, including the phrase.
@@ -139,6 +133,20 @@ impl Sentence {
     /// Returns the evidence of the text model about the whole sentence, computed at the first call.
     fn whole(&self) -> Weights {
         *self.whole.get_or_init(|| self.weights(None))
+    }
+
+    /// Adds up the valences, in tenths, of the clause with the mention; those of the whole sentence if that has none.
+    fn valence_near(&self, target: Option<&Range<usize>>) -> i32 {
+        let mut items = self.words.items.iter();
+        if let Some(range) = target
+            && let Some(item) = items.find(|item| item.end > range.start)
+        {
+            let near = self.valence(|other| other.clause == item.clause);
+            if near != 0 {
+                return near;
+            }
+        }
+        self.valence(|_| true)
     }
 
     /// Adds up the valences, in tenths, of the words and marks for which `counts` is true; a negation inverts them.
@@ -212,8 +220,12 @@ pub(super) fn review_score(rating: Rating, sentences: i32, own: i32) -> i32 {
 /// The logistic function, with (1 + x/1024)^1024 for the exponential of `x`: computed with sums, products and one
 /// division, so that every machine gives the same result.
 pub(super) fn share(odds: f64) -> f64 {
-    let start = 1.0 - odds.clamp(-15.0, 15.0) / 1024.0;
-    1.0 / (1.0 + (0..10).fold(start, |power, _| power * power))
+    let mut power = 1.0 - odds.clamp(-15.0, 15.0) / 1024.0;
+    // Squared ten times, it is the 1024th power.
+    for _ in 0..10 {
+        power *= power;
+    }
+    1.0 / (1.0 + power)
 }
 
 /// The sign of a review's score; neutral below an absolute value of 0.3.

@@ -22,7 +22,8 @@ pub(crate) fn explain(dataset: &Dataset, threads: NonZeroUsize, id: &str) -> Opt
     let lower = id.to_lowercase();
     let wanted = aspects.position(|one| one.id == id || one.label.to_lowercase() == lower)?;
     let derived = Derived::of(dataset, threads, &|| false)?;
-    let (mut text, mut counts) = (String::new(), [0; 3]);
+    let mut text = String::new();
+    let mut counts = [0; 3];
     for mention in &derived.mentions {
         if usize::from(mention.aspect) == wanted {
             counts[mention.polarity as usize] += 1;
@@ -39,8 +40,10 @@ pub(crate) fn explain(dataset: &Dataset, threads: NonZeroUsize, id: &str) -> Opt
 /// Shows the mention in its sentence and the reasons for its class: first those in favour, strongest first, then those
 /// against. The contribution of a word is the change of the score when a word without meaning replaces it.
 fn explanation(dataset: &Dataset, derived: &Derived, mention: &Mention) -> String {
-    let (row, context) = (mention.row as usize, &mention.context);
-    let (review, lang) = (&dataset.reviews[row], derived.languages[row]);
+    let row = mention.row as usize;
+    let context = &mention.context;
+    let review = &dataset.reviews[row];
+    let lang = derived.languages[row];
     let rest = &review.text[mention.sentence..];
     let sentence = &rest[sentences(rest).next().unwrap_or_default()];
     let range = mention.range.start - mention.sentence..mention.range.end - mention.sentence;

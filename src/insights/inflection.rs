@@ -188,10 +188,12 @@ fn english_base(word: &str) -> EnglishBase {
 /// The word before "es", if it ends in a sound that takes it ("boxes", "dishes").
 fn sibilant_stem(word: &str) -> Option<&str> {
     let stem = word.strip_suffix("es")?;
-    let takes_it = ["ss", "x", "ch", "sh", "zz"]
-        .iter()
-        .any(|end| stem.ends_with(end));
-    takes_it.then_some(stem)
+    for end in ["ss", "x", "ch", "sh", "zz"] {
+        if stem.ends_with(end) {
+            return Some(stem);
+        }
+    }
+    None
 }
 
 /// Whether enough is left of a word, with a vowel.

@@ -14,8 +14,11 @@ pub(super) type KeyMap<K, V> = HashMap<K, V, KeyHasherSeed>;
 
 /// Hashes a word in lower case with FNV-1a.
 pub(super) fn key(word: &str) -> u64 {
-    let add = |key: u64, byte| (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
-    word.bytes().fold(0xcbf2_9ce4_8422_2325, add)
+    let mut key = 0xcbf2_9ce4_8422_2325;
+    for byte in word.bytes() {
+        key = (key ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+    }
+    key
 }
 
 /// The seed of a map's hashers.

@@ -54,8 +54,8 @@ pub(super) fn is_listed(key: u64) -> bool {
 
 /// The name of each line of the file. Lists are named for each sentence, so the long lines are split once.
 static LIST_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    let first_word = |line: &'static str| line.split(' ').next().unwrap_or_default();
-    LANGUAGES.lines().map(first_word).collect()
+    let names = LANGUAGES.lines().filter_map(|line| line.split(' ').next());
+    names.collect()
 });
 
 /// The lists of each word, a bit for each line of the file.

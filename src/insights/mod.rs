@@ -116,7 +116,8 @@ fn read(given: &[u8], dataset: &Dataset) -> Insights {
 }
 
 fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
-    let (reviews, editorial) = (&dataset.reviews, &dataset.editorial);
+    let reviews = &dataset.reviews;
+    let editorial = &dataset.editorial;
     let words = Sentences::of(dataset);
     let aspects = totals::aspects(dataset, derived, words);
     let (entities, named) = entities::entities(dataset, &aspects);
@@ -200,12 +201,14 @@ fn coverage(dataset: &Dataset, derived: &Derived, named: [u64; 3]) -> Coverage {
             *counts.entry(*lang).or_default() += 1;
         }
     }
-    let language = |(lang, reviews): (Option<Lang>, u64)| LanguageCoverage {
-        language: lang.map_or("und", tag_of_language).to_owned(),
-        reviews,
-        evidence: evidence_kinds(lang, &derived.known[&lang]),
-    };
-    let mut languages: Vec<LanguageCoverage> = counts.into_iter().map(language).collect();
+    let mut languages = Vec::with_capacity(counts.len());
+    for (lang, reviews) in counts {
+        languages.push(LanguageCoverage {
+            language: lang.map_or("und", tag_of_language).to_owned(),
+            reviews,
+            evidence: evidence_kinds(lang, &derived.known[&lang]),
+        });
+    }
     languages.sort_by_key(|one| (Reverse(one.reviews), one.language.clone()));
     Coverage {
         with_text: languages.iter().map(|one| one.reviews).sum(),
@@ -240,13 +243,14 @@ fn per_review(dataset: &Dataset, derived: &Derived) -> BTreeMap<String, ReviewIn
     for mention in &derived.mentions {
         aspects[mention.row as usize].insert(usize::from(mention.aspect));
     }
-    let id = |at: usize| dataset.taxonomy.aspects[at].id.clone();
+    let concepts = &dataset.taxonomy.aspects;
     let rows = dataset.reviews.iter().zip(&derived.scores).zip(aspects);
     rows.map(|((review, score), aspects)| {
+        let aspects = aspects.into_iter().map(|at| concepts[at].id.clone());
         let insights = ReviewInsights {
             sentiment: Some(sign(*score)),
             score: Some(rounded(f64::from(*score) / 10_000.0, 4)),
-            aspects: aspects.into_iter().map(id).collect(),
+            aspects: aspects.collect(),
             technicians: review.mentioned_technicians.clone(),
             services: review.mentioned_services.clone(),
         };

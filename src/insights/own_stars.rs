@@ -95,22 +95,26 @@ impl OwnStars {
             }
         }
         let seen_min = if examples.len() > 2_000 { 3 } else { 2 };
-        let is_kept = |gram: &u32| counts[*gram as usize].iter().sum::<u32>() >= seen_min;
-        let grams = examples.iter_mut().map(|one| &mut one.grams);
-        grams.for_each(|grams| grams.retain(is_kept));
+        let is_frequent = |gram: &u32| counts[*gram as usize].iter().sum::<u32>() >= seen_min;
+        for example in &mut examples {
+            example.grams.retain(is_frequent);
+        }
         // Mixes the classes, in the same order on every machine.
         examples.sort_by_key(|one| (one.row as u32).wrapping_mul(0x9e37_79b1));
         let models: [Vec<f32>; FOLDS] =
             std::array::from_fn(|unseen| fit(&examples, unseen, counts.len()));
         let trust = trust(&examples, &models);
-        let gram = |(key, number): (u64, u32)| {
+        numbers.retain(|_, number| is_frequent(number));
+        let grams = numbers.into_iter().map(|(key, number)| {
             let weights = models.each_ref().map(|one| one[number as usize]);
             let counts = counts[number as usize];
             (key, Gram { weights, counts })
-        };
-        numbers.retain(|_, number| is_kept(number));
-        let grams = numbers.into_iter().map(gram).collect();
-        (trust > 0.0).then_some(OwnStars { grams, trust })
+        });
+        let grams = grams.collect();
+        if trust <= 0.0 {
+            return None;
+        }
+        Some(OwnStars { grams, trust })
     }
 
     /// Adds up the weights of the grams of `words`, in the model that was trained without `row`.

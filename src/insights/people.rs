@@ -123,12 +123,12 @@ impl NameCounts {
             if count.thanked < THANKED_MIN || is_lower || is_determined || is_other {
                 continue;
             }
-            let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
+            let reviews = count.rows.iter().map(|row| &dataset.reviews[*row as usize]);
             candidates.push(NameCandidate {
                 name: count.name.clone(),
                 review_count: count.reviews.into(),
                 thanked_count: count.thanked.into(),
-                review_ids: count.rows.iter().map(id).collect(),
+                review_ids: reviews.map(|review| review.id.clone()).collect(),
             });
         }
         candidates.sort_by_key(|one| {

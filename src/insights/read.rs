@@ -87,9 +87,11 @@ impl Derived {
         }
         let rows = languages.len();
         let parts = over_chunks(rows, threads, |chunk| {
-            let (mut part, mut sentence) = (Derived::default(), Sentence::default());
+            let mut part = Derived::default();
+            let mut sentence = Sentence::default();
             for row in chunk.take_while(|_| !cancelled()) {
-                let (review, lang) = (&dataset.reviews[row], languages[row]);
+                let review = &dataset.reviews[row];
+                let lang = languages[row];
                 part.read(&mut sentence, row, review, lang, &known[&lang]);
             }
             if rows > CHUNK_ROWS {
@@ -108,7 +110,8 @@ impl Derived {
             all.phrases.add(part.phrases);
             all.names.add(part.names);
         }
-        (all.scores.len() == rows).then_some(all)
+        // Fewer if it was cancelled.
+        Some(all).filter(|all| all.scores.len() == rows)
     }
 
     /// Adds the score, mentions and phrases of `review`; cost is linear in its text.

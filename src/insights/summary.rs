@@ -12,17 +12,20 @@ use crate::model::insights::{Aspect, Month, Overall, Polarity};
 
 /// Returns the mean of the reviews' scores, and the percentage of reviews of each sign; `None` without reviews.
 pub(super) fn overall(scores: &[i32]) -> Option<Overall> {
+    if scores.is_empty() {
+        return None;
+    }
     let count = scores.len() as f64;
-    let share = |polarity| {
+    let sum: i64 = scores.iter().map(|score| i64::from(*score)).sum();
+    let [negative, neutral, positive] = Polarity::ALL.map(|polarity| {
         let of_sign = scores.iter().filter(|score| sign(**score) == polarity);
         rounded(of_sign.count() as f64 * 100.0 / count, 1)
-    };
-    let sum: i64 = scores.iter().map(|score| i64::from(*score)).sum();
-    (!scores.is_empty()).then(|| Overall {
+    });
+    Some(Overall {
         score: rounded(sum as f64 / count / 10_000.0, 4),
-        positive_pct: share(Polarity::Positive),
-        neutral_pct: share(Polarity::Neutral),
-        negative_pct: share(Polarity::Negative),
+        positive_pct: positive,
+        neutral_pct: neutral,
+        negative_pct: negative,
     })
 }
 
@@ -36,14 +39,15 @@ pub(super) fn months(reviews: &[Review], scores: &[i32]) -> Vec<Month> {
         *stars += u64::from(review.rating.stars());
         *sum += i64::from(*score);
     }
-    let month = |((year, month), (count, stars, sum)): ((u16, u8), (u64, u64, i64))| Month {
+    let months = months.into_iter();
+    let months = months.map(|((year, month), (count, stars, sum))| Month {
         month: format!("{year:04}-{month:02}"),
         scored_count: count,
         sentiment: Some(rounded(sum as f64 / count as f64 / 10_000.0, 4)),
         review_count: count,
         mean_rating: mean_rating(stars, count),
-    };
-    months.into_iter().map(month).collect()
+    });
+    months.collect()
 }
 
 /// `rising`, `falling` or `steady`: compares the mean rating of the twelve months up to the newest review with that of
@@ -54,7 +58,8 @@ pub(super) fn trend(reviews: &[Review]) -> Option<&'static str> {
     let newest = number(reviews.first()?);
     let ago = |months: i32| reviews.partition_point(|review| newest - number(review) < months);
     let (recent, before) = reviews[..ago(24)].split_at(ago(12));
-    let (recent, before) = (spread(recent)?, spread(before)?);
+    let recent = spread(recent)?;
+    let before = spread(before)?;
     let change = recent.0 - before.0;
     let error = (recent.1 + before.1).sqrt();
     // Slightly below the bound, as the mean of whole stars is inexact in floating point.
@@ -67,11 +72,14 @@ pub(super) fn trend(reviews: &[Review]) -> Option<&'static str> {
 
 /// Mean rating, and the square of its standard error; `None` with too few reviews.
 fn spread(reviews: &[Review]) -> Option<(f64, f64)> {
+    if reviews.len() < REVIEWS_MIN {
+        return None;
+    }
     let stars = reviews.iter().map(|one| f64::from(one.rating.stars()));
     let count = reviews.len() as f64;
     let mean = stars.clone().sum::<f64>() / count;
     let squares: f64 = stars.map(|stars| (stars - mean) * (stars - mean)).sum();
-    (reviews.len() >= REVIEWS_MIN).then(|| (mean, squares / (count - 1.0) / count))
+    Some((mean, squares / (count - 1.0) / count))
 }
 
 /// Writes the summary text, which has only counts and means.

@@ -57,10 +57,12 @@ impl TextWords {
         self.lower.clear();
         self.items.clear();
         // The index of the current clause, and the number of following words that are negated.
-        let (mut clause, mut reach) = (0, 0u8);
+        let mut clause = 0;
+        let mut reach = 0u8;
         let mut end = 0;
         while let Some(first) = sentence[end..].chars().next() {
-            let (start, is_word) = (end, first.is_alphanumeric());
+            let start = end;
+            let is_word = first.is_alphanumeric();
             end += first.len_utf8();
             if first.is_whitespace() {
                 continue;
@@ -102,10 +104,11 @@ impl TextWords {
                 negated: reach > 0 && is_word,
                 clause,
             });
-            reach = match entry.negates {
-                true => NEGATION_REACH,
-                false => reach.saturating_sub(u8::from(is_word)),
-            };
+            if entry.negates {
+                reach = NEGATION_REACH;
+            } else if is_word {
+                reach = reach.saturating_sub(1);
+            }
         }
     }
 

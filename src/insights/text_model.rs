@@ -24,11 +24,11 @@ pub const UNIT: i32 = 64;
 /// The weights of each feature that training kept, parsed on first use: about 2 MB.
 static WEIGHTS: LazyLock<KeyMap<u32, [i8; 3]>> = LazyLock::new(|| {
     let (features, _) = BYTES.as_chunks::<7>();
-    let feature = |[a, b, c, d, weights @ ..]: &[u8; 7]| {
+    let features = features.iter().map(|[a, b, c, d, weights @ ..]| {
         let name = u32::from_le_bytes([*a, *b, *c, *d]);
         (name, weights.map(|byte| byte as i8))
-    };
-    features.iter().map(feature).collect()
+    });
+    features.collect()
 });
 
 /// The contents of `text_model.bin`.
@@ -123,12 +123,20 @@ impl Sentence {
 
 /// Hashes a feature: its kind, its marks (always the same number for a kind), and the keys of its words.
 fn feature(kind: u8, marks: &[u8], words: &[u64]) -> u32 {
-    let mix =
-        |hash: u64, part: u64| (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-    let add = |name: u64, mark: &u8| name << 8 | u64::from(*mark);
-    let name = marks.iter().fold(u64::from(kind), add);
-    let add_word = |hash: u64, word: &u64| mix(hash, *word);
-    (words.iter().fold(mix(0, name), add_word) >> 36) as u32
+    let mut name = u64::from(kind);
+    for mark in marks {
+        name = name << 8 | u64::from(*mark);
+    }
+    let mut hash = mix(0, name);
+    for word in words {
+        hash = mix(hash, *word);
+    }
+    (hash >> 36) as u32
+}
+
+/// Adds a part to a hash.
+fn mix(hash: u64, part: u64) -> u64 {
+    (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
 }
 
 /// The key that replaces the words of a mention.

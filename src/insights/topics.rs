@@ -251,8 +251,8 @@ impl PhraseUse<'_> {
     /// The phrase in lower case.
     fn text(&self) -> String {
         let items = self.words.items[self.first..=self.last].iter();
-        let bare = |item: &Item| self.words.lower(item).trim_end_matches("'s");
-        items.map(bare).collect::<Vec<_>>().join(" ")
+        let words = items.map(|item| self.words.lower(item).trim_end_matches("'s"));
+        words.collect::<Vec<_>>().join(" ")
     }
 }
 
@@ -370,7 +370,7 @@ pub(super) fn topics<'p>(
         words.read(phrase);
         let found = listed(count.lang).find(&mut words);
         let aspect = found.first().map(|found| usize::from(found.aspect));
-        let id = |row: &u32| dataset.reviews[*row as usize].id.clone();
+        let reviews = count.rows.iter().map(|row| &dataset.reviews[*row as usize]);
         topics[usize::from(*weight < 0)].push(InsightsTopic {
             phrase: (*phrase).to_owned(),
             polarity: polarity_of(*weight),
@@ -378,7 +378,7 @@ pub(super) fn topics<'p>(
             low_star_count: count.groups[1].into(),
             weight: weight.abs() as f64 / 100.0,
             aspect: aspect.map(|at| dataset.taxonomy.aspects[at].id.clone()),
-            review_ids: count.rows.iter().map(id).collect(),
+            review_ids: reviews.map(|review| review.id.clone()).collect(),
         });
     }
     topics.concat()
@@ -397,10 +397,12 @@ fn polarity_of(weight: i64) -> Polarity {
 fn strongest<'c>(candidates: &'c [TopicCandidate<'c>]) -> Vec<&'c TopicCandidate<'c>> {
     let mut shown: Vec<&TopicCandidate<'_>> = Vec::new();
     for one in candidates {
-        let same_sign = |other: &&&TopicCandidate<'_>| (other.weight > 0) == (one.weight > 0);
         let is_new = !shown.iter().any(|other| overlaps(other.phrase, one.phrase));
-        let has_room = shown.iter().filter(same_sign).count() < TOPICS_OF_SIGN_MAX;
-        if !is_new || !has_room || shown.len() == TOPICS_MAX {
+        let of_sign = shown
+            .iter()
+            .filter(|other| (other.weight > 0) == (one.weight > 0));
+        let is_full = of_sign.count() >= TOPICS_OF_SIGN_MAX;
+        if !is_new || is_full || shown.len() == TOPICS_MAX {
             continue;
         }
         let longer = candidates.iter().find(|other| {
@@ -423,10 +425,9 @@ fn strongest<'c>(candidates: &'c [TopicCandidate<'c>]) -> Vec<&'c TopicCandidate
 /// Words that name people: from the taxonomy, the business and the authors; and, except in German, words that are
 /// mostly capitalized within sentences.
 fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
-    let (taxonomy, business) = (&dataset.taxonomy, &dataset.business);
-    let people = taxonomy.technicians.iter();
+    let people = dataset.taxonomy.technicians.iter();
     let names = people.flat_map(|one| one.aliases.iter().chain([&one.name]));
-    let names = names.chain([&business.name]);
+    let names = names.chain([&dataset.business.name]);
     let names = names.chain(dataset.reviews.iter().map(|review| &review.author));
     let words = names.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
     let words = words.filter(|word| word.starts_with(char::is_uppercase));

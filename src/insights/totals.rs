@@ -85,13 +85,16 @@ fn rows<'m>(mentions: impl Iterator<Item = &'m &'m Mention>) -> Vec<Row> {
 
 fn evidence(dataset: &Dataset, mention: &Mention) -> Evidence {
     let review = &dataset.reviews[mention.row as usize];
-    let points = |byte: usize| review.text[..byte].chars().count() as u32;
     Evidence {
         review_id: review.id.clone(),
-        start: points(mention.range.start),
-        end: points(mention.range.end),
+        start: code_points(&review.text[..mention.range.start]),
+        end: code_points(&review.text[..mention.range.end]),
         polarity: mention.polarity,
     }
+}
+
+fn code_points(text: &str) -> u32 {
+    text.chars().count() as u32
 }
 
 /// The clearest of these mentions, at most one per review; newer ones win a tie.
@@ -149,13 +152,20 @@ fn quarters(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Quarter> {
 fn opinions(dataset: &Dataset, mentions: &[&Mention]) -> Vec<Opinions> {
     let mut reviews = Vec::new();
     for of_review in mentions.chunk_by(|one, other| one.row == other.row) {
-        let of = |sign| of_review.iter().filter(|one| one.polarity == sign).count() as u32;
-        reviews.push(Opinions {
+        let mut opinions = Opinions {
             month: months(dataset.reviews[of_review[0].row as usize].date),
-            favorable: of(Polarity::Positive),
-            critical: of(Polarity::Negative),
+            favorable: 0,
+            critical: 0,
             all: of_review.len() as u32,
-        });
+        };
+        for mention in of_review {
+            match mention.polarity {
+                Polarity::Positive => opinions.favorable += 1,
+                Polarity::Negative => opinions.critical += 1,
+                Polarity::Neutral => {}
+            }
+        }
+        reviews.push(opinions);
     }
     reviews
 }
@@ -188,14 +198,18 @@ pub(super) fn rounded(value: f64, decimals: i32) -> f64 {
 
 /// The mean of `count` ratings with two decimals; `None` if `count` is 0.
 pub(super) fn mean_rating(stars: u64, count: u64) -> Option<f64> {
-    (count > 0).then(|| rounded(stars as f64 / count as f64, 2))
+    if count == 0 {
+        return None;
+    }
+    Some(rounded(stars as f64 / count as f64, 2))
 }
 
 /// Returns the interval that holds the true share of praise in nine of ten aspects: the Wilson score interval (1927) of
 /// `part / whole` at 95 %, widened by the error of the method, as both errors are independent; `whole` is not 0. The method's
 /// standard error is `ERROR_OF_DOUBT` times `doubt`, the mean probability of an error about one of the mentions.
 pub fn interval(part: u64, whole: u64, doubt: f64) -> [f64; 2] {
-    let (share, count) = (part as f64 / whole as f64, whole as f64);
+    let share = part as f64 / whole as f64;
+    let count = whole as f64;
     let square = NORMAL_95 * NORMAL_95;
     let centre = share + square / (2.0 * count);
     let variance = share * (1.0 - share) / count + square / (4.0 * count * count);
