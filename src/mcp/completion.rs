@@ -12,8 +12,7 @@ use crate::search::fold::fold;
 /// An entry is suggested if any of its names begins with the value, ignoring case. Arguments without suggestions, and
 /// unknown prompts and templates, get an empty list.
 pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcError> {
-    let part = |object: &str, key: &str| call.param(object)?.get(key)?.as_str();
-    let key = match part("ref", "type") {
+    let key = match text_of(call, "ref", "type") {
         Some("ref/prompt") => "name",
         Some("ref/resource") => "uri",
         _ => {
@@ -21,11 +20,13 @@ pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcE
             return Err(RpcError::params(message));
         }
     };
-    let Some(target) = part("ref", key) else {
+    let Some(target) = text_of(call, "ref", key) else {
         let message = format!("params.ref.{key} must be a string");
         return Err(RpcError::params(message));
     };
-    let (Some(name), Some(value)) = (part("argument", "name"), part("argument", "value")) else {
+    let name = text_of(call, "argument", "name");
+    let value = text_of(call, "argument", "value");
+    let Some((name, value)) = name.zip(value) else {
         let message = "params.argument must have a name and a value, both strings";
         return Err(RpcError::params(message));
     };
@@ -40,6 +41,11 @@ pub(super) fn complete(catalog: &Catalog, call: &Call<'_>) -> Result<Value, RpcE
     };
     let has_more = total > values.len();
     Ok(json!({"completion": {"values": values, "total": total, "hasMore": has_more}}))
+}
+
+/// Returns the text of a member of an object among the parameters.
+fn text_of<'v>(call: &'v Call<'_>, object: &str, key: &str) -> Option<&'v str> {
+    call.param(object)?.get(key)?.as_str()
 }
 
 fn names<'c>(entries: &'c [Named], value: &str) -> (Vec<&'c str>, usize) {

@@ -67,12 +67,14 @@ impl ReplyFormat {
         let members = lines
             .take(8)
             .flat_map(|line| line.split(|&byte| byte == b','));
-        let names = members.map(media_type).filter(|name| !name.is_empty());
-        let is_event = |name: &[u8]| name.eq_ignore_ascii_case(b"text/event-stream");
-        match names.map(is_event).reduce(|all, one| all && one) {
-            Some(true) => ReplyFormat::Event,
-            _ => ReplyFormat::Json,
+        let mut format = ReplyFormat::Json;
+        for name in members.map(media_type).filter(|name| !name.is_empty()) {
+            if !name.eq_ignore_ascii_case(b"text/event-stream") {
+                return ReplyFormat::Json;
+            }
+            format = ReplyFormat::Event;
         }
+        format
     }
 }
 

@@ -152,7 +152,7 @@ pub(super) fn id_of_refused(text: &[u8]) -> Option<Value> {
     }
     let read: OnlyId<'_> = serde_json::from_slice(text).ok()?;
     let id = json::parse(read.id.get().as_bytes()).ok()?;
-    is_id(&id).then_some(id)
+    Some(id).filter(is_id)
 }
 
 /// Whether `value` is a valid id; fractions and `null` are not.

@@ -35,14 +35,15 @@ impl Revision {
 
     /// Returns the revision of this exact date.
     pub(super) fn parse(text: &[u8]) -> Option<Revision> {
-        let known = TABLE.iter().find(|(_, date)| date.as_bytes() == text);
-        known.map(|(revision, _)| *revision)
+        let mut rows = TABLE.iter();
+        let (revision, _) = rows.find(|(_, date)| date.as_bytes() == text)?;
+        Some(*revision)
     }
 
     /// Returns the revision of this number among those with a handshake.
     pub(super) fn of_handshake(number: u8) -> Option<Revision> {
         let (revision, _) = TABLE.get(usize::from(number).checked_sub(1)?)?;
-        (*revision <= Revision::HANDSHAKE_LATEST).then_some(*revision)
+        Some(*revision).filter(|revision| *revision <= Revision::HANDSHAKE_LATEST)
     }
 
     /// Returns the revision that `initialize` selects when the client requests `requested`.

@@ -161,7 +161,7 @@ impl Server {
                 *revision = negotiated.unwrap_or(*revision);
             }
         }
-        (!out.is_empty()).then_some(out)
+        Some(out).filter(|out| !out.is_empty())
     }
 
     fn post(&self, catalog: &Catalog, head: &Head<'_>, body: &[u8]) -> Begun {
@@ -279,11 +279,13 @@ impl Server {
 
     /// Checks version and session of a request after the handshake, and returns the revision it belongs to.
     fn revision(&self, head: &Head<'_>) -> Result<Revision, RpcError> {
-        let unknown = || bad_request(VERSION_MESSAGE);
         let named = match head.protocol_version {
             SingleField::Absent => None,
-            SingleField::One(version) => Some(Revision::parse(version).ok_or_else(unknown)?),
-            SingleField::Repeated => return Err(unknown()),
+            SingleField::One(version) => match Revision::parse(version) {
+                Some(revision) => Some(revision),
+                None => return Err(bad_request(VERSION_MESSAGE)),
+            },
+            SingleField::Repeated => return Err(bad_request(VERSION_MESSAGE)),
         };
         if named == Some(Revision::R2026_07_28) {
             return Ok(Revision::R2026_07_28);

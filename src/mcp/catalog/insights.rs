@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::model::insights::{Aspect, Insights, InsightsTopic};
+use crate::model::insights::{Aspect, Insights};
 
 /// The sections of the insights that clients can request by name.
 pub(crate) const SECTIONS: [&str; 8] = [
@@ -15,17 +15,11 @@ const PHRASES_MAX: usize = 6;
 
 /// Returns the overall figures of the insights, with one entry for each aspect; `summary_by` says who wrote the summary.
 pub(super) fn summary(insights: &Insights, summary_by: &str) -> Value {
-    let aspect = |aspect: &Aspect| {
-        json!({
-            "id": aspect.id,
-            "label": aspect.label,
-            "mention_count": aspect.mention_count,
-            "positive_count": aspect.positive_count,
-            "negative_count": aspect.negative_count,
-            "score": aspect.score,
-        })
-    };
-    let topic = |topic: &InsightsTopic| json!({"phrase": topic.phrase, "polarity": topic.polarity});
+    let aspects: Vec<Value> = insights.aspects.iter().map(aspect_summary).collect();
+    let mut topics = Vec::new();
+    for topic in &insights.topics {
+        topics.push(json!({"phrase": topic.phrase, "polarity": topic.polarity}));
+    }
     json!({
         "review_count": insights.review_count,
         "date_range": insights.date_range,
@@ -34,9 +28,20 @@ pub(super) fn summary(insights: &Insights, summary_by: &str) -> Value {
         "summary_by": insights.summary.as_ref().map(|_| summary_by),
         "pull_quote": insights.pull_quote,
         "trend": insights.temporal.trend,
-        "aspects": insights.aspects.iter().map(aspect).collect::<Vec<_>>(),
-        "topics": insights.topics.iter().map(topic).collect::<Vec<_>>(),
+        "aspects": aspects,
+        "topics": topics,
         "sections": SECTIONS,
+    })
+}
+
+fn aspect_summary(aspect: &Aspect) -> Value {
+    json!({
+        "id": aspect.id,
+        "label": aspect.label,
+        "mention_count": aspect.mention_count,
+        "positive_count": aspect.positive_count,
+        "negative_count": aspect.negative_count,
+        "score": aspect.score,
     })
 }
 

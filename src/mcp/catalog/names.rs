@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::ratings::{mean, percent_of};
+use crate::model::Concept;
 use crate::model::insights::Insights;
-use crate::model::{BusinessTechnician, Concept, Technician};
 use crate::search::figures::ReviewFigures;
 use crate::search::filter::Filter;
 use crate::search::fold::fold;
@@ -52,19 +52,18 @@ impl Named {
 
 /// Returns the people with their titles.
 pub(super) fn technicians(snapshot: &Snapshot) -> Vec<Named> {
-    let listed = &snapshot.business.technicians;
-    let named = |person: &Technician| {
-        // A person of the taxonomy may be listed by another name, such as one with a title.
-        let is_same = |one: &&BusinessTechnician| {
-            one.name == person.name || person.aliases.contains(&one.name)
-        };
-        let title = listed.iter().find(is_same);
-        let title = title.map(|one| &one.title);
+    let mut people = Vec::new();
+    for person in &snapshot.taxonomy.technicians {
+        // The business may list a person of the taxonomy by another name, such as one with a title.
+        let mut listed = snapshot.business.technicians.iter();
+        let listed =
+            listed.find(|one| one.name == person.name || person.aliases.contains(&one.name));
+        let title = listed.map(|one| &one.title);
         let value = json!({"name": person.name, "title": title, "aliases": person.aliases});
         let found_by = [&person.name].into_iter().chain(&person.aliases);
-        Named::new(&person.name, found_by, value)
-    };
-    snapshot.taxonomy.technicians.iter().map(named).collect()
+        people.push(Named::new(&person.name, found_by, value));
+    }
+    people
 }
 
 /// Returns the services, whose phrases match too.
