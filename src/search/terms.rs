@@ -387,9 +387,12 @@ impl<'t, 'q> TermLookup<'t, 'q> {
         match bitmaps.first() {
             Some(first) => {
                 // With fewer than three bitmaps, the first one stands in for the missing ones.
-                let words = |number| bitmaps.get(number).unwrap_or(first).iter();
-                let all = bits.iter_mut().zip(*first).zip(words(1)).zip(words(2));
-                all.for_each(|(((bits, one), two), three)| *bits &= (one | two | three) ^ flip);
+                let second = bitmaps.get(1).unwrap_or(first);
+                let third = bitmaps.get(2).unwrap_or(first);
+                let all = bits.iter_mut().zip(*first).zip(*second).zip(*third);
+                for (((bits, one), two), three) in all {
+                    *bits &= (one | two | three) ^ flip;
+                }
             }
             None if is_excluded => {}
             None => bits.fill(0),

@@ -213,11 +213,12 @@ pub fn count_common(bitmaps: &[&[u64]], range: &Range<u32>) -> u32 {
     let first = (range.start / 64) as usize;
     let last = ((range.end - 1) / 64) as usize;
     // The first and the last word may have rows out of the range.
-    let edge = |word| word_of(bitmaps, range, word).count_ones();
+    let in_first = word_of(bitmaps, range, first).count_ones();
     if first == last {
-        return edge(first);
+        return in_first;
     }
-    edge(first) + count_words(bitmaps, first + 1..last) + edge(last)
+    let in_last = word_of(bitmaps, range, last).count_ones();
+    in_first + count_words(bitmaps, first + 1..last) + in_last
 }
 
 /// Counts the bits of the `words` that are set in all of `bitmaps`. Carry-save adders combine eight words before bits
