@@ -1,4 +1,4 @@
-"""Checks /metrics with the parser of prometheus_client, which is strict about OpenMetrics."""
+"""Checks /metrics with the parser of prometheus_client, which is strict about OpenMetrics, and the memory of the sample."""
 
 import json
 import sys
@@ -35,5 +35,8 @@ assert value("reviewd_http_requests_total", route="/reviews.json", status="2xx")
 assert value("reviewd_http_requests_total", route="/api/reviews/search", status="2xx") == 1
 assert value("reviewd_mcp_tool_calls_total", tool="get_business") == 1
 assert value("reviewd_http_request_duration_seconds_count", route="/healthz") == 1
+# docs/deploying.md: some 60 MiB. More cores have more threads, so the limit leaves room.
+resident_mib = value("process_resident_memory_bytes") / 2**20
+assert resident_mib < 90, f"the sample needs {resident_mib:.0f} MiB"
 samples = sum(len(family.samples) for family in families.values())
-print(f"{len(families)} families, {samples} samples, {len(text)} bytes: OpenMetrics 1.0")
+print(f"{len(families)} families, {samples} samples, {len(text)} bytes: OpenMetrics 1.0; {resident_mib:.0f} MiB of memory")

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The metrics, as a strict parser of OpenMetrics sees them.
+# The metrics, as a strict parser of OpenMetrics sees them, and the memory that the sample needs.
 # limit: 300 s
 source "$(dirname "$0")/../step.sh"
 
