@@ -1,12 +1,12 @@
 //! Names of people whom customers thank, without a list of the people: candidates with counts, for the owner to check.
 //!
 //! A name is a capitalized word after an expression of thanks ("thanks to Dave", "gracias a Marta") or after a title
-//! ("Herr Vogt"). How often reviews name it counts every capitalized use. A word is no name if it often follows a
-//! determiner ("the Team"), if it is also written in lower case, or if the taxonomy, the business or the list of other
+//! ("Herr Vogt"), or that customers tell others to ask for. How often reviews name it counts every capitalized use. A word
+//! is no name if it often follows an article or the like ("the Team", but not "with Dave"), if it is also written in lower case, or if the taxonomy, the business or the list of other
 //! capitalized words has it. In languages without capital letters no names are found.
 //!
 //! A line of `thanked.txt` is a role and the words that have it: expressions of thanks, words that may stand between them
-//! and a name, titles, and capitalized words that are no names.
+//! and a name, titles, capitalized words that are no names, and determiners that may precede a name.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
@@ -45,8 +45,8 @@ struct NameCount {
     /// Reviews that write it with a capital letter, and those that thank it or give it a title.
     reviews: u32,
     thanked: u32,
-    /// Uses with a capital letter after the first word of a sentence, those of them after a determiner, and uses in lower
-    /// case.
+    /// Uses with a capital letter after the first word of a sentence, those of them after an article or the like, and uses
+    /// in lower case.
     capitalized: u32,
     determined: u32,
     lower: u32,
@@ -79,7 +79,9 @@ impl NameCounts {
             }
             if at > 0 {
                 count.capitalized += 1;
-                count.determined += u32::from(determiners.has(words.items[at - 1].key));
+                let before = words.items[at - 1].key;
+                let is_article = determiners.has(before) && !NameRole::Preposition.has(before);
+                count.determined += u32::from(is_article);
             }
             if count.last != row + 1 {
                 count.last = row + 1;
@@ -222,6 +224,7 @@ enum NameRole {
     Between = 2,
     Title = 4,
     Other = 8,
+    Preposition = 16,
 }
 
 impl NameRole {
@@ -239,6 +242,7 @@ static ROLES: LazyLock<KeyMap<u64, u8>> = LazyLock::new(|| {
             "thanks" => NameRole::Thanks,
             "between" => NameRole::Between,
             "title" => NameRole::Title,
+            "preposition" => NameRole::Preposition,
             _ => NameRole::Other,
         };
         for word in words.split(' ') {
