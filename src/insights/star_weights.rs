@@ -12,3 +12,5 @@ pub(super) const PRAISE_MARGIN_BY_STARS: [i32; 5] = [8, 8, 8, 8, 16];
 pub(super) const WHOLE_TENTHS: i32 = 4;
 /// Factor of the sums of a mention, in hundredths, with which they are log-odds.
 pub(super) const SCALE_HUNDREDTHS: i32 = 174;
+/// The part of the mean probability of an error about the mentions of an aspect that does not cancel out.
+pub(super) const PART_OF_DOUBT: f64 = 0.40;

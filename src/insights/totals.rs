@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, HashSet};
 use super::change::{Change, Opinions, find_change, is_tested};
 use super::read::{Derived, Mention};
 use super::sentences::Sentences;
+use super::star_weights::PART_OF_DOUBT;
 use crate::model::insights::{Aspect, Evidence, Polarity, Quarter};
 use crate::model::{Concept, Dataset, Row};
 use crate::wire::date::Date;
@@ -206,7 +207,7 @@ pub(super) fn mean_rating(stars: u64, count: u64) -> Option<f64> {
 
 /// Returns the interval that holds the true share of praise in nine of ten aspects: the Wilson score interval (1927) of
 /// `part / whole` at 95 %, widened by the error of the method, as both errors are independent; `whole` is not 0. The method's
-/// standard error is `ERROR_OF_DOUBT` times `doubt`, the mean probability of an error about one of the mentions.
+/// standard error is `PART_OF_DOUBT` times `doubt`, the mean probability of an error about one of the mentions.
 pub fn interval(part: u64, whole: u64, doubt: f64) -> [f64; 2] {
     let share = part as f64 / whole as f64;
     let count = whole as f64;
@@ -214,7 +215,7 @@ pub fn interval(part: u64, whole: u64, doubt: f64) -> [f64; 2] {
     let centre = share + square / (2.0 * count);
     let variance = share * (1.0 - share) / count + square / (4.0 * count * count);
     let spread = NORMAL_95 * variance.sqrt();
-    let method = NORMAL_95 * ERROR_OF_DOUBT * doubt;
+    let method = NORMAL_95 * PART_OF_DOUBT * doubt;
     let [low, high] = [centre - spread, centre + spread].map(|bound| {
         let sampling = bound / (1.0 + square / count) - share;
         (sampling * sampling + method * method).sqrt()
@@ -229,9 +230,6 @@ fn mean_doubt(sum: u64, count: u64) -> f64 {
 
 /// The normal deviate of a two-sided confidence of 95 %.
 const NORMAL_95: f64 = 1.959_963_985;
-/// The part of the mean probability of an error that does not cancel out. Chosen on 66 groups of held-out mentions by set
-/// and stars (94 of 100 intervals hold the true share); `intervals_hold_the_true_share_of_nine_in_ten_aspects` measures others.
-const ERROR_OF_DOUBT: f64 = 0.4;
 /// Fewest mentions of a scored aspect. Our choice: the interval of four can span three quarters of the range.
 pub(super) const SCORED_MIN: u64 = 5;
 /// Newest mentions listed for each aspect, so that a large document stays readable; counts include all mentions.
