@@ -29,7 +29,7 @@ mod totals;
 mod tests;
 
 use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::num::NonZeroUsize;
 
 use sha2::{Digest, Sha256};
@@ -126,6 +126,10 @@ fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
         || summary::summary(reviews, overall_sentiment.as_ref()?, &aspects, words);
     let summary = editorial.summary.clone().or_else(derived_summary);
     let listed = |lang| &derived.known[&Some(lang)].phrases;
+    let name_candidates = derived.names.candidates(dataset);
+    let shown = aspects.iter().flat_map(|aspect| &aspect.top_phrases);
+    let shown: HashSet<&str> = shown.map(String::as_str).collect();
+    let topics = topics::topics(dataset, &derived.phrases, &name_candidates, &shown, listed);
     let origin = match (&editorial.summary, &summary) {
         (Some(_), _) => "editorial",
         (None, Some(_)) => "derived",
@@ -146,8 +150,8 @@ fn insights(dataset: &Dataset, derived: &Derived) -> Insights {
         overall_sentiment,
         aspects,
         entities,
-        topics: topics::topics(dataset, &derived.phrases, listed),
-        name_candidates: derived.names.candidates(dataset),
+        topics,
+        name_candidates,
         temporal: Temporal {
             monthly: summary::months(reviews, &derived.scores),
             trend: summary::trend(reviews).map(str::to_owned),

@@ -177,13 +177,6 @@ pub(super) struct Entry {
     elides: bool,
 }
 
-impl Entry {
-    /// Whether the word negates the words after it, as "no".
-    pub(super) fn is_negation(self) -> bool {
-        self.negates
-    }
-}
-
 /// Returns the entry of `word`, which must be in lower case.
 pub(super) fn entry_of(word: &str) -> Entry {
     entry(key(word), word)

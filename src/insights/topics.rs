@@ -1,17 +1,25 @@
-//! Phrases that are typical of reviews of five stars, or of reviews of at most three.
+//! Things that customers name again and again in reviews of five stars, or in those of at most three: "parking", "main
+//! course", "no reply".
 //!
 //! Candidates are one to three consecutive words without function words, opinions, idioms and names, and a single word
-//! after "no" ("no response"). Without its opinions, a phrase is the same in "great location" and "perfect location". There
-//! is no part-of-speech tagger: a phrase counts as a noun phrase if enough of its uses look like one. In these, a determiner
-//! is at most three words before it, and no content word follows; in German its last word is capitalized. The inflections of
-//! a phrase are one phrase, which is shown in its most frequent form.
+//! after "no" ("no response"). Without its opinions, a phrase is the same in "great location" and "perfect location". The
+//! inflections of a phrase are one phrase, which is shown in its most frequent form.
+//!
+//! There is no part-of-speech tagger: a phrase counts as a noun phrase by its uses that are not part of a longer run of such
+//! words. In enough of these, a determiner precedes it, with nothing but opinions and the like between ("the rude waiter");
+//! in German its last word is capitalized. The head of a phrase must not be a word that rarely looks like a noun ("the car
+//! looked").
+//!
+//! A phrase is no topic if it says nothing by itself: a word of every trade ("problem", `general.txt`), a word that many
+//! reviews of this business use, as "car" in those of a garage, or a phrase that an aspect lists as its own.
 //!
 //! The weight says how improbable the difference between the two groups of reviews is by chance. The stars of a review are not
 //! what it says of each subject, so the sentences have to agree: a phrase of bad reviews whose sentences are favorable is
-//! no topic.
+//! no topic. Rather few topics are listed than such that chance explains.
 
 use std::cmp::Reverse;
 use std::collections::HashSet;
+use std::sync::LazyLock;
 
 use whatlang::Lang;
 
@@ -19,15 +27,25 @@ use super::aspect::Phrases;
 use super::keys::{KeyMap, key};
 use super::language::WordList;
 use super::text::{Item, TextWords};
-use crate::model::insights::{InsightsTopic, Polarity};
+use crate::model::insights::{InsightsTopic, NameCandidate, Polarity};
 use crate::model::{Dataset, Review};
 
-/// Fewest reviews of five or at most three stars that use a topic.
-const COUNT_MIN: u32 = 3;
-/// Least weight of a phrase and of a single word, in hundredths: of phrases that both groups of reviews use equally, 1 in
-/// 100 get into a list by chance, or 1 in 400 words; the sentences must agree, too.
+/// Fewest reviews of the group of a topic that use it, and the least part of the group, in hundredths.
+const COUNT_MIN: u32 = 5;
+const PERCENT_MIN: u32 = 1;
+/// Most reviews of both groups that use a topic, in hundredths: what more name is what the business is about.
+const PERCENT_MAX: u32 = 20;
+/// Least weight, in hundredths: of the noun phrases that both groups of reviews use equally, 1 in 50 gets into a list by
+/// chance, and fewer, as the sentences must agree, too.
 const WEIGHT_MIN: i64 = 233;
-const SINGLE_WEIGHT_MIN: i64 = 281;
+/// The least part of the free uses of a single word, and of a phrase, that look like a noun phrase: one in so many.
+const NOUNS_OF_SINGLE: u32 = 3;
+const NOUNS_OF_PHRASE: u32 = 4;
+/// The head of a phrase is no noun if it is used freely so often and fewer than one in so many of these uses look like one.
+const HEAD_USES_MIN: u32 = 3;
+const NOUNS_OF_HEAD: u32 = 5;
+/// Languages whose noun phrases begin with their head ("carte bancaire").
+const HEAD_FIRST: [Lang; 4] = [Lang::Fra, Lang::Spa, Lang::Ita, Lang::Por];
 /// Most topics, and most of one sign.
 const TOPICS_MAX: usize = 10;
 const TOPICS_OF_SIGN_MAX: usize = 7;
@@ -48,9 +66,14 @@ pub(super) struct PhraseCount {
     forms: Vec<PhraseForm>,
     /// Reviews of five stars, and of at most three.
     groups: [u32; 2],
-    uses: u32,
-    /// Uses that look like a noun phrase.
+    /// Uses that are part of a longer run of content words, other uses, and those of them that look like a noun phrase.
+    parts: u32,
+    free: u32,
     nouns: u32,
+    /// The key of its head as a phrase of its own.
+    head: u64,
+    /// Whether all its words are general.
+    is_general: bool,
     /// Sentences whose words are favorable, and critical.
     favorable: u32,
     critical: u32,
@@ -76,8 +99,11 @@ impl PhraseCount {
             lang,
             forms: Vec::new(),
             groups: [0; 2],
-            uses: 0,
+            parts: 0,
+            free: 0,
             nouns: 0,
+            head: 0,
+            is_general: false,
             favorable: 0,
             critical: 0,
             within: 0,
@@ -90,8 +116,10 @@ impl PhraseCount {
     /// Adds the count of later rows.
     fn add(&mut self, later: PhraseCount) {
         (0..2).for_each(|group| self.groups[group] += later.groups[group]);
-        self.uses += later.uses;
+        self.parts += later.parts;
+        self.free += later.free;
         self.nouns += later.nouns;
+        self.is_general |= later.is_general;
         self.favorable += later.favorable;
         self.critical += later.critical;
         self.within += later.within;
@@ -178,45 +206,80 @@ impl Counts {
         };
         let items = &words.items;
         let function_words = WordList::named(lang.code());
-        let determiners = WordList::named("determiner");
+        let before_nouns = TopicRole::named(lang.code());
+        let before_verbs = TopicRole::named(&format!("{}-pronoun", lang.code()));
+        let is_head_first = HEAD_FIRST.contains(&lang);
         let mut kinds = Vec::with_capacity(items.len());
         for item in items {
             kinds.push(kind(words, item, function_words));
         }
         for last in 0..items.len() {
-            if kinds[last] != WordKind::Content {
+            if !kinds[last].is_content() {
                 continue;
             }
-            let is_end = kinds.get(last + 1) != Some(&WordKind::Content);
-            let is_noun = is_end && (lang != Lang::Deu || items[last].is_capital);
+            let is_end = !kinds.get(last + 1).is_some_and(|kind| kind.is_content());
             let mut hash = key(lang.code());
             let mut form_hash = 0;
             for first in (last.saturating_sub(2)..=last).rev() {
-                if kinds[first] != WordKind::Content {
+                if !kinds[first].is_content() {
                     break;
                 }
                 hash = mixed(hash, items[first].form);
                 form_hash = mixed(form_hash, items[first].key);
-                let is_after_no = first > 0 && items[first - 1].entry.is_negation();
+                let is_start = first == 0 || !kinds[first - 1].is_content();
+                let is_part = !(is_start && is_end);
+                let follows_pronoun = first > 0 && before_verbs.has(items[first - 1].key);
+                let precedes_opinion = kinds.get(last + 1) == Some(&WordKind::Describing);
+                // "Les joindre", "that works" and "a surprisingly good" have the form of noun phrases.
+                let is_ambiguous = follows_pronoun || (precedes_opinion && !is_head_first);
+                let is_free = !is_part && !is_ambiguous;
+                let is_noun = is_free
+                    && (lang != Lang::Deu || items[last].is_capital)
+                    && is_determined(items, &kinds, first, before_nouns);
+                let head = if is_head_first { first } else { last };
                 let mut phrase = PhraseUse {
                     words,
                     first,
                     last,
                     hash,
                     form_hash,
-                    is_noun: is_noun && is_determined(items, &kinds, first, determiners),
+                    is_part,
+                    is_free,
+                    is_noun,
+                    head: mixed(key(lang.code()), items[head].form),
+                    is_general: first == last && kinds[first] == WordKind::General,
                 };
-                if is_after_no && first == last {
+                let is_after_none = first > 0
+                    && before_nouns.has(items[first - 1].key)
+                    && TopicRole::NONE.has(items[first - 1].key);
+                if is_after_none && first == last {
                     phrase.first -= 1;
                     phrase.hash = mixed(hash, items[first - 1].key);
                     phrase.form_hash = mixed(form_hash, items[first - 1].key);
-                    phrase.is_noun = is_noun;
+                    phrase.is_noun = is_free;
                 }
                 let count = self.by_phrase.entry(phrase.hash);
                 let count = count.or_insert_with(|| PhraseCount::new(lang));
                 phrase.add_to(count, row, group, tilt);
             }
         }
+    }
+
+    /// Whether the words of a phrase are used as a noun phrase is.
+    fn is_noun_phrase(&self, count: &PhraseCount, is_single: bool) -> bool {
+        if count.nouns == 0 {
+            return false;
+        }
+        if is_single {
+            // Most often a part of others: "main" of "main course".
+            let is_usually_part = count.free < count.parts;
+            return !is_usually_part && count.nouns * NOUNS_OF_SINGLE >= count.free;
+        }
+        let head = self.by_phrase.get(&count.head);
+        let has_noun = head.is_none_or(|head| {
+            head.free < HEAD_USES_MIN || head.nouns * NOUNS_OF_HEAD >= head.free
+        });
+        has_noun && count.nouns * NOUNS_OF_PHRASE >= count.free
     }
 }
 
@@ -227,13 +290,20 @@ struct PhraseUse<'w> {
     last: usize,
     hash: u64,
     form_hash: u64,
+    is_part: bool,
+    is_free: bool,
     is_noun: bool,
+    head: u64,
+    is_general: bool,
 }
 
 impl PhraseUse<'_> {
     fn add_to(&self, count: &mut PhraseCount, row: u32, group: usize, tilt: i32) {
         let first = &self.words.items[self.first];
-        count.uses += 1;
+        count.head = self.head;
+        count.is_general |= self.is_general;
+        count.parts += u32::from(self.is_part);
+        count.free += u32::from(self.is_free);
         count.nouns += u32::from(self.is_noun);
         count.favorable += u32::from(tilt >= TILT_MIN);
         count.critical += u32::from(tilt <= -TILT_MIN);
@@ -263,9 +333,17 @@ const TILT_MIN: i32 = 16;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum WordKind {
     Content,
-    /// An opinion: no part of a phrase, and may stand between a determiner and a noun.
-    Opinion,
+    /// A word of every trade: part of a phrase, but no topic by itself.
+    General,
+    /// An opinion or the like: no part of a phrase, and may stand between a determiner and a noun.
+    Describing,
     Other,
+}
+
+impl WordKind {
+    fn is_content(self) -> bool {
+        matches!(self, WordKind::Content | WordKind::General)
+    }
 }
 
 fn kind(words: &TextWords, item: &Item, function_words: WordList) -> WordKind {
@@ -275,26 +353,69 @@ fn kind(words: &TextWords, item: &Item, function_words: WordList) -> WordKind {
     if !is_word || has_digit || item.is_idiom || function_words.has(item.key) {
         return WordKind::Other;
     }
-    if item.entry.valence.is_some_and(|valence| valence != 0) {
-        return WordKind::Opinion;
+    let is_opinion = item.entry.valence.is_some_and(|valence| valence != 0);
+    if is_opinion || TopicRole::DESCRIBING.has(item.key) {
+        return WordKind::Describing;
+    }
+    if TopicRole::GENERAL.has(item.key) {
+        return WordKind::General;
     }
     WordKind::Content
 }
 
-/// Whether a determiner precedes the phrase at `first`, or the opinions and at most one word of content before it.
-fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiners: WordList) -> bool {
+/// Whether a determiner precedes the phrase at `first`, or the opinions and the like before it.
+fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiner: TopicRole) -> bool {
     let start = first.saturating_sub(3);
     for at in (start..first).rev() {
-        if determiners.has(items[at].key) {
+        if determiner.has(items[at].key) {
             return true;
         }
-        let is_near = kinds[at] == WordKind::Opinion || at + 1 == first;
-        if kinds[at] == WordKind::Other || !is_near {
+        if kinds[at] != WordKind::Describing {
             return false;
         }
     }
     false
 }
+
+/// What a word of `general.txt` is. A line is the name of a role and the words that have it. "none" is "no" before a noun,
+/// "describing" an adjective and "general" a noun of every trade. The code of a language has what precedes its nouns, and
+/// its code with "-pronoun" what may precede a verb as well.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct TopicRole(u16);
+
+impl TopicRole {
+    const NONE: TopicRole = TopicRole(1);
+    const DESCRIBING: TopicRole = TopicRole(2);
+    const GENERAL: TopicRole = TopicRole(4);
+
+    /// The role of this name; one that no word has if it is not listed.
+    fn named(name: &str) -> TopicRole {
+        let mut names = ROLE_LINES.lines().map(role_name);
+        let place = names.position(|listed| listed == name);
+        TopicRole(place.map_or(0, |place| 1 << place))
+    }
+
+    fn has(self, key: u64) -> bool {
+        ROLES.get(&key).is_some_and(|roles| roles & self.0 != 0)
+    }
+}
+
+const ROLE_LINES: &str = include_str!("general.txt");
+
+fn role_name(line: &str) -> &str {
+    line.split(' ').next().unwrap_or_default()
+}
+
+/// The roles of each word, a bit for each line of the file.
+static ROLES: LazyLock<KeyMap<u64, u16>> = LazyLock::new(|| {
+    let mut roles: KeyMap<u64, u16> = KeyMap::default();
+    for (line, words) in ROLE_LINES.lines().enumerate() {
+        for word in words.split(' ').skip(1) {
+            *roles.entry(key(word)).or_default() |= 1 << line;
+        }
+    }
+    roles
+});
 
 fn mixed(hash: u64, part: u64) -> u64 {
     (hash.rotate_left(23) ^ part).wrapping_mul(0x9e37_79b9_7f4a_7c15)
@@ -316,10 +437,13 @@ struct TopicCandidate<'c> {
     weight: i64,
 }
 
-/// Returns the strongest topics, praise first; `listed` returns the taxonomy's phrases in a language.
+/// Returns the strongest topics, praise first; `listed` returns the taxonomy's phrases in a language, and `shown` has the
+/// phrases that the aspects already list.
 pub(super) fn topics<'p>(
     dataset: &Dataset,
     counts: &Counts,
+    names: &[NameCandidate],
+    shown: &HashSet<&str>,
     listed: impl Fn(Lang) -> &'p Phrases,
 ) -> Vec<InsightsTopic> {
     let mut totals = [0; 2];
@@ -327,21 +451,17 @@ pub(super) fn topics<'p>(
     for group in with_text.filter_map(group) {
         totals[group] += 1;
     }
-    let names = names(dataset, counts);
+    let names = known_names(dataset, counts, names);
     let mut candidates: Vec<TopicCandidate<'_>> = Vec::new();
     for count in counts.by_phrase.values() {
         let phrase = count.phrase();
         let weight = weight(count.groups, totals);
         let is_single = !phrase.contains(' ');
-        let weight_min = if is_single {
-            SINGLE_WEIGHT_MIN
-        } else {
-            WEIGHT_MIN
-        };
-        let part = if is_single { 2 } else { 4 };
-        let is_frequent = count.reviews() >= COUNT_MIN && count.nouns * part >= count.uses;
-        if weight.abs() >= weight_min
-            && is_frequent
+        if weight.abs() >= WEIGHT_MIN
+            && is_frequent(count, weight, totals)
+            && !count.is_general
+            && !shown.contains(phrase)
+            && counts.is_noun_phrase(count, is_single)
             && count.agrees(weight)
             && !phrase.split(' ').any(|word| names.contains(word))
         {
@@ -358,22 +478,21 @@ pub(super) fn topics<'p>(
         let tie = (one.phrase, one.count.lang as u8);
         (Reverse(one.weight.abs()), Reverse(words), tie)
     });
-    let shown = strongest(&candidates);
     let mut words = TextWords::default();
     let mut topics: [Vec<InsightsTopic>; 2] = Default::default();
-    for TopicCandidate {
-        phrase,
-        count,
-        weight,
-    } in shown
-    {
+    for candidate in strongest(&candidates) {
+        let TopicCandidate {
+            phrase,
+            count,
+            weight,
+        } = *candidate;
         words.read(phrase);
         let found = listed(count.lang).find(&mut words);
         let aspect = found.first().map(|found| usize::from(found.aspect));
         let reviews = count.rows.iter().map(|row| &dataset.reviews[*row as usize]);
-        topics[usize::from(*weight < 0)].push(InsightsTopic {
-            phrase: (*phrase).to_owned(),
-            polarity: polarity_of(*weight),
+        topics[usize::from(weight < 0)].push(InsightsTopic {
+            phrase: phrase.to_owned(),
+            polarity: polarity_of(weight),
             five_star_count: count.groups[0].into(),
             low_star_count: count.groups[1].into(),
             weight: weight.abs() as f64 / 100.0,
@@ -382,6 +501,15 @@ pub(super) fn topics<'p>(
         });
     }
     topics.concat()
+}
+
+/// Whether enough reviews of the group of a topic with this weight use it, and not too many of all.
+fn is_frequent(count: &PhraseCount, weight: i64, totals: [u32; 2]) -> bool {
+    let group = usize::from(weight < 0);
+    let all: u32 = totals.iter().sum();
+    count.groups[group] >= COUNT_MIN
+        && count.groups[group] * 100 >= totals[group] * PERCENT_MIN
+        && count.reviews() * 100 <= all * PERCENT_MAX
 }
 
 fn polarity_of(weight: i64) -> Polarity {
@@ -422,9 +550,13 @@ fn strongest<'c>(candidates: &'c [TopicCandidate<'c>]) -> Vec<&'c TopicCandidate
     shown
 }
 
-/// Words that name people: from the taxonomy, the business and the authors; and, except in German, words that are
-/// mostly capitalized within sentences.
-fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
+/// Words that name people: from the taxonomy, the business, the authors and the candidates; and, except in German, words
+/// that are mostly capitalized within sentences.
+fn known_names(
+    dataset: &Dataset,
+    counts: &Counts,
+    candidates: &[NameCandidate],
+) -> HashSet<String> {
     let people = dataset.taxonomy.technicians.iter();
     let names = people.flat_map(|one| one.aliases.iter().chain([&one.name]));
     let names = names.chain([&dataset.business.name]);
@@ -432,6 +564,7 @@ fn names(dataset: &Dataset, counts: &Counts) -> HashSet<String> {
     let words = names.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
     let words = words.filter(|word| word.starts_with(char::is_uppercase));
     let mut names: HashSet<String> = words.map(str::to_lowercase).collect();
+    names.extend(candidates.iter().map(|one| one.name.to_lowercase()));
     for count in counts.by_phrase.values() {
         let is_capital = count.within > 0 && count.capitals * 10 >= count.within * 6;
         let phrase = count.phrase();
