@@ -4,7 +4,6 @@
 //! with a two-digit year, year/month/day; every other notation has one reading. Weekdays, ordinals and the words between
 //! day, month and year in Romance languages are left out first.
 
-use std::borrow::Cow;
 use std::sync::LazyLock;
 
 use regex::Regex;
@@ -262,7 +261,7 @@ impl Readings {
 
 /// Leaves out what does not change the day: a weekday at the beginning, the endings of ordinals, "de" between the parts;
 /// `2024年3月4日` becomes `2024-3-4`.
-fn plain(text: &str) -> Cow<'_, str> {
+fn plain(text: &str) -> String {
     static WEEKDAY: LazyLock<Regex> = LazyLock::new(|| {
         let days = "mon|tue|wed|thu|fri|sat|sun|mo|di|mi|do|fr|sa|so|lun|mar|mer|jeu|ven|sam|dim|mié|mie|jue|vie|sáb|sab|dom|\
             gio|maa|din|woe|don|vri|zat|zon|pon|wto|śro|czw|pią|sob|nie|seg|ter|qua|qui|sex";
@@ -284,16 +283,13 @@ fn plain(text: &str) -> Cow<'_, str> {
             format!(r"(?i)^(?:{verbs})\b[^0-9]*?\s(?:on|vom|am|le|el|il|op|em|dnia|den):?\s+");
         Regex::new(&pattern).expect("the pattern is valid")
     });
-    let text = HEAD.replace(text.trim(), "");
-    let text = text.as_ref();
-    let rest = WEEKDAY.replace(text, "");
-    let text = if is_weekday_before(text, &rest) {
-        rest
-    } else {
-        Cow::Borrowed(text)
-    };
-    let text = EAST_ASIAN.replace(&text, "$1-$2-$3").into_owned();
-    Cow::Owned(FILLER.replace_all(&text, "$1").trim().to_owned())
+    let mut date = HEAD.replace(text.trim(), "").into_owned();
+    let without_weekday = WEEKDAY.replace(&date, "").into_owned();
+    if is_weekday_before(&date, &without_weekday) {
+        date = without_weekday;
+    }
+    let date = EAST_ASIAN.replace(&date, "$1-$2-$3");
+    FILLER.replace_all(&date, "$1").trim().to_owned()
 }
 
 /// Whether the first word of a text, which `rest` lacks, is a weekday, as in "mar. 5 mars 2024", and not a month, as in

@@ -142,11 +142,24 @@ fn east_asian(text: &str) -> Option<(i64, TimeUnit)> {
     Some((i64::from(count), unit))
 }
 
+/// Returns a day as jiff has it, which subtracts months and years.
+fn civil_date(date: Date) -> Option<civil::Date> {
+    let year = i16::try_from(date.year()).ok()?;
+    let month = i8::try_from(date.month()).ok()?;
+    let day = i8::try_from(date.day()).ok()?;
+    civil::Date::new(year, month, day).ok()
+}
+
+/// Returns a day of jiff as ours.
+fn date_of(date: civil::Date) -> Option<Date> {
+    let year = u16::try_from(date.year()).ok()?;
+    let month = u8::try_from(date.month()).ok()?;
+    let day = u8::try_from(date.day()).ok()?;
+    Date::new(year, month, day).ok()
+}
+
 fn before(collected: Date, unit: TimeUnit, count: i64) -> Option<Approximate> {
-    let year = i16::try_from(collected.year()).ok()?;
-    let month = i8::try_from(collected.month()).ok()?;
-    let day = i8::try_from(collected.day()).ok()?;
-    let day = civil::Date::new(year, month, day).ok()?;
+    let collected = civil_date(collected)?;
     let span = match unit {
         TimeUnit::Hour => Span::new(),
         TimeUnit::Day => Span::new().try_days(count).ok()?,
@@ -154,10 +167,7 @@ fn before(collected: Date, unit: TimeUnit, count: i64) -> Option<Approximate> {
         TimeUnit::Month => Span::new().try_months(count).ok()?,
         TimeUnit::Year => Span::new().try_years(count).ok()?,
     };
-    let day = day.checked_sub(span).ok()?;
-    let year = u16::try_from(day.year()).ok()?;
-    let month = u8::try_from(day.month()).ok()?;
-    let date = Date::new(year, month, u8::try_from(day.day()).ok()?).ok()?;
+    let date = date_of(collected.checked_sub(span).ok()?)?;
     let precision = match unit {
         TimeUnit::Hour | TimeUnit::Day => None,
         TimeUnit::Week | TimeUnit::Month => Some(DatePrecision::Month),

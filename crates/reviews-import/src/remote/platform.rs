@@ -157,7 +157,6 @@ pub(super) fn read_page(
     }
     let document: Value = serde_json::from_slice(&response.body)
         .map_err(|error| format!("it is no complete JSON ({error})"))?;
-    let next = |mark| Some(page.next(mark));
     match kind {
         RemoteKind::Google => {
             if document.get("error").is_some() || !document.is_object() {
@@ -166,12 +165,11 @@ pub(super) fn read_page(
             // A location without reviews answers with an empty object.
             let count = document["reviews"].as_array().map_or(0, Vec::len);
             let mark = document["nextPageToken"].as_str().unwrap_or_default();
-            let next = if mark.is_empty() || count == 0 {
-                None
-            } else {
-                next(Some(mark.to_owned()))
-            };
-            Ok(PageSummary { count, next })
+            let mut summary = PageSummary { count, next: None };
+            if !mark.is_empty() && count > 0 {
+                summary.next = Some(page.next(Some(mark.to_owned())));
+            }
+            Ok(summary)
         }
         RemoteKind::Woocommerce => {
             let reviews = document.as_array().ok_or("it is no list of reviews")?;
@@ -182,23 +180,27 @@ pub(super) fn read_page(
                 Some(pages) => page.number >= pages,
                 None => count == 0,
             };
-            let next = if is_last { None } else { next(None) };
-            Ok(PageSummary { count, next })
+            Ok(PageSummary {
+                count,
+                next: if is_last { None } else { Some(page.next(None)) },
+            })
         }
         RemoteKind::Shopify => {
             let summary = shopify::read_page(&document)?;
-            let next = summary.end.map(|mark| page.next(Some(mark)));
             Ok(PageSummary {
                 count: summary.count,
-                next,
+                next: summary.end.map(|mark| page.next(Some(mark))),
             })
         }
         RemoteKind::Trustpilot | RemoteKind::Judgeme | RemoteKind::Yotpo => {
             let reviews = document["reviews"].as_array();
             let count = reviews.ok_or("it has no list \"reviews\"")?.len();
             // A page may be smaller than was asked for, so only an empty one is the end.
-            let next = if count == 0 { None } else { next(None) };
-            Ok(PageSummary { count, next })
+            let is_last = count == 0;
+            Ok(PageSummary {
+                count,
+                next: if is_last { None } else { Some(page.next(None)) },
+            })
         }
         RemoteKind::Json | RemoteKind::Csv => Err("it has no pages".to_owned()),
     }
