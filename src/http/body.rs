@@ -25,7 +25,7 @@ pub(crate) const UNREAD_BYTES_MAX: usize = 256 * 1024;
 #[derive(Debug, Default)]
 pub struct Body {
     slices: [Bytes; 3],
-    /// The Content-Length; larger than the slices only for HEAD.
+    /// Bytes that are still to be announced or sent: at first the Content-Length, which is more than the slices for HEAD.
     length: u64,
     /// Bytes of the slices that were made for this response, and are not shared with the snapshot.
     made: u64,

@@ -57,7 +57,7 @@ impl Liveness {
         hung.map(|thread| thread.0.name.clone()).collect()
     }
 
-    /// Taken at the start of a thread and by a probe, never by a request for a document.
+    /// Waits for other threads that start, and for probes; no request for a document calls it.
     fn lock(&self) -> std::sync::MutexGuard<'_, Vec<Heartbeat>> {
         self.threads.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -85,7 +85,7 @@ impl Heartbeat {
         self.0.reported_ms.store(milliseconds(elapsed), Relaxed);
     }
 
-    /// Reports, and allows `extra` time beyond [`SILENCE_MAX`] until each report from now on.
+    /// Reports, and from now on allows `extra` time beyond [`SILENCE_MAX`] between two reports.
     pub(crate) fn allow(&self, extra: Duration) {
         self.report();
         self.0.extra_ms.store(milliseconds(extra), Relaxed);

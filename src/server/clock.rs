@@ -14,7 +14,7 @@ pub(super) fn elapsed_ms(began: Instant) -> u64 {
     micros(began.elapsed()) / 1_000
 }
 
-/// Returns whole microseconds, at most 580,000 years.
+/// Returns whole microseconds, at most 580,000 years: never `u64::MAX`, which stands for a busy connection.
 pub(super) fn micros(duration: Duration) -> u64 {
     u64::try_from(duration.as_micros()).unwrap_or(u64::MAX - 1)
 }

@@ -28,7 +28,7 @@ pub(super) fn start(
         return Ok(());
     }
     let topics = app.current().topics();
-    // Set before the thread runs.
+    // The thread sets it before it works, and then reports whenever it reads the clock.
     let heartbeat = Arc::new(OnceLock::<Heartbeat>::new());
     let reporting = Arc::clone(&heartbeat);
     let outside = Outside {

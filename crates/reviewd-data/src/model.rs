@@ -148,10 +148,12 @@ impl TryFrom<u8> for Rating {
 impl Review {
     /// Returns the URLs and paths of its pictures: the author's, then those of the media.
     pub fn picture_urls(&self) -> impl Iterator<Item = &str> {
-        let media = self.media.iter();
-        let media = media.flat_map(|one| [Some(&one.url), one.thumbnail_url.as_ref()]);
-        let all = [self.author_avatar_url.as_ref()].into_iter().chain(media);
-        all.flatten().map(String::as_str)
+        let of_media = self
+            .media
+            .iter()
+            .flat_map(|media| [Some(&media.url), media.thumbnail_url.as_ref()]);
+        let author = std::iter::once(self.author_avatar_url.as_ref());
+        author.chain(of_media).flatten().map(String::as_str)
     }
 
     /// Tells whether it has photos: our own, or linked ones.

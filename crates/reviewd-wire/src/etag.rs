@@ -99,7 +99,9 @@ impl fmt::Debug for EntityTag {
 
 fn digest(parts: &[&[u8]]) -> [u8; 32] {
     let mut hasher = Sha256::new();
-    parts.iter().for_each(|part| hasher.update(part));
+    for part in parts {
+        hasher.update(part);
+    }
     hasher.finalize().into()
 }
 
@@ -124,11 +126,11 @@ impl QueryTags {
         }
     }
 
-    /// Returns the tag of the response to `query` at the path with number `place`.
+    /// Returns the tag of the response to `query` at the path with this number.
     #[must_use]
-    pub fn tag(&self, place: u8, query: &[u8]) -> EntityTag {
+    pub fn tag(&self, path_number: u8, query: &[u8]) -> EntityTag {
         let [first, second] = self.key;
-        let hasher = SipHasher24::new_with_keys(first ^ u64::from(place), second);
+        let hasher = SipHasher24::new_with_keys(first ^ u64::from(path_number), second);
         EntityTag::from_half_digest(&hasher.hash(query).as_bytes())
     }
 }

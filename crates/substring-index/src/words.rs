@@ -43,11 +43,14 @@ pub fn words_after_signs(text: &str) -> impl Iterator<Item = WordAfterSign<'_>> 
 /// Returns the listed part of the word at the beginning of `text`: its letters and digits, and one apostrophe with the
 /// letters and digits after it; at most [`WORD_BYTES_MAX`] bytes of whole characters.
 pub fn listed_part(text: &str) -> &str {
-    let mut apostrophes = 0;
-    let end = text.char_indices().find(|(at, character)| {
-        apostrophes += usize::from(*character == '\'');
-        let goes_on = is_of_word(*character) || (*character == '\'' && apostrophes == 1);
-        !goes_on || at + character.len_utf8() > WORD_BYTES_MAX
-    });
-    &text[..end.map_or(text.len(), |(at, _)| at)]
+    let mut has_apostrophe = false;
+    for (at, character) in text.char_indices() {
+        let is_first_apostrophe = character == '\'' && !has_apostrophe;
+        has_apostrophe |= is_first_apostrophe;
+        let goes_on = is_first_apostrophe || is_of_word(character);
+        if !goes_on || at + character.len_utf8() > WORD_BYTES_MAX {
+            return &text[..at];
+        }
+    }
+    text
 }

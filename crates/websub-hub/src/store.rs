@@ -88,10 +88,7 @@ impl StoreLocation {
         let began = Instant::now();
         let mut pause = Duration::from_millis(100);
         loop {
-            let checked = self
-                .open()
-                .and_then(|mut store| origin.map_or(Ok(()), |origin| store.check_origin(origin)));
-            match checked {
+            match self.check(origin) {
                 Err(error) if error.may_pass() && began.elapsed() + pause < WAIT_MAX => {
                     warn!(%error, "waiting for the hub's store");
                 }
@@ -100,6 +97,15 @@ impl StoreLocation {
             thread::sleep(pause);
             pause = (pause * 2).min(Duration::from_secs(2));
         }
+    }
+
+    /// Opens the store and closes it again; with an `origin`, checks that its topics are of that address.
+    fn check(&self, origin: Option<&str>) -> Result<(), StoreError> {
+        let mut store = self.open()?;
+        if let Some(origin) = origin {
+            store.check_origin(origin)?;
+        }
+        Ok(())
     }
 
     /// Returns the type of the location, for programs: `postgres` or `directory`.
@@ -187,8 +193,7 @@ impl Store {
         change: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
     ) -> Result<T, StoreError> {
         self.read(|db| {
-            let value = db.begin().and_then(|()| change(db));
-            let done = value.and_then(|value| db.script("COMMIT").map(|()| value));
+            let done = commit(db, change);
             if done.is_err()
                 && let Err(error) = db.script("ROLLBACK")
             {
@@ -214,6 +219,17 @@ impl Store {
     pub fn give_up_role(&mut self) -> Result<(), StoreError> {
         self.read(|db| db.give_up_role())
     }
+}
+
+/// Begins a transaction, runs `change`, and commits; after an error the transaction is still open.
+fn commit<T>(
+    db: &mut dyn Connection,
+    change: impl FnOnce(&mut dyn Connection) -> Result<T, DbError>,
+) -> Result<T, DbError> {
+    db.begin()?;
+    let value = change(db)?;
+    db.script("COMMIT")?;
+    Ok(value)
 }
 
 /// Stores the time, so that the next start detects a clock that was set back while the service was down.

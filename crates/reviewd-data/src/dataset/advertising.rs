@@ -33,10 +33,12 @@ pub(super) struct AdvertisingRule {
     cases: Vec<Case>,
 }
 
-/// Matches a sentence or reply if all patterns match and the excluding pattern does not.
+/// A case of a rule: a sentence or reply that all patterns match, and the excluding one does not.
 #[derive(Deserialize)]
 struct Case {
+    /// Names of patterns; the first one finds the words that are quoted.
     all: Vec<String>,
+    /// The name of the excluding pattern.
     unless: Option<String>,
 }
 

@@ -350,7 +350,8 @@ fn publish(
         }
     }
     for row in db.query("SELECT id, url, digest FROM topic ORDER BY id", &[])? {
-        let (topic_id, url): (i64, String) = (row.get("id")?, row.get("url")?);
+        let topic_id: i64 = row.get("id")?;
+        let url: String = row.get("url")?;
         match versions.iter().find(|version| version.url == url) {
             Some(version) if version.digest != row.get::<[u8; 32]>("digest")? => {
                 published.older.push(url);
@@ -392,7 +393,12 @@ fn shift(db: &mut dyn Connection, by_ms: i64) -> Result<(), DbError> {
 
 /// Returns scheme and authority of a URL.
 fn origin_of(url: &str) -> &str {
-    let authority_at = url.find("://").map_or(0, |at| at + 3);
-    let length = url[authority_at..].find('/');
-    length.map_or(url, |length| &url[..authority_at + length])
+    let authority_at = match url.find("://") {
+        Some(at) => at + 3,
+        None => 0,
+    };
+    match url[authority_at..].find('/') {
+        Some(length) => &url[..authority_at + length],
+        None => url,
+    }
 }

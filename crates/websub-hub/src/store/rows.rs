@@ -191,7 +191,8 @@ pub(super) fn read_last(
 ) -> Result<Option<LastAttempt>, DbError> {
     let name = row.get::<Option<String>>("last_result")?;
     let result = name.and_then(|name| AttemptResult::from_name(&name));
-    Ok(at
-        .zip(result)
-        .map(|(at, result)| LastAttempt { at, result }))
+    let Some((at, result)) = at.zip(result) else {
+        return Ok(None);
+    };
+    Ok(Some(LastAttempt { at, result }))
 }
