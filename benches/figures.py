@@ -193,7 +193,7 @@ def deliveries(is_small):
 
 
 def instructions(_is_small):
-    text = output(["benches/instructions.sh"])
+    text = output(["benches/instructions.sh", "--requests"])
     pairs = re.findall(r"^\| (\S+) +\| +(\d+) \|$", text, re.MULTILINE)
     return {"instructions": [Row(name, "instructions", 1, float(value)) for name, value in pairs]}
 
@@ -249,7 +249,7 @@ MEASUREMENTS = {
         "deliveries": Figure("A changed feed of 29 kB to HTTPS subscribers", "each a host of its own, on the same cores", "as the columns say"),
     }, deliveries),
     "instructions": Measurement(8, ["valgrind"], [*HTTP[:4], "src/mcp", "src/pages", "src/search", "benches/request.rs"], {
-        "instructions": Figure("Instructions of reviewd's own code for a request", "1,000 reviews, callgrind, mean of a hundred requests", "instructions"),
+        "instructions": Figure("Instructions of reviewd's own code for a request", "1,000 reviews, callgrind, mean of 400 requests", "instructions"),
     }, instructions),
     "build": Measurement(15, [], ["src", "crates"], {
         "build": Figure("A build from nothing", "sources already fetched", "as the columns say"),

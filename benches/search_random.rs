@@ -13,6 +13,7 @@ use std::hint::black_box;
 use std::time::{Duration, Instant};
 
 use reviewd::search::Tuning;
+use reviewd::search::filter::Query;
 use reviewd::search::index::Index;
 use reviewd::search::query::Buffers;
 use reviewd::search::rank;
@@ -25,7 +26,23 @@ static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 const SEARCHES: usize = 5_000;
 
+/// The measured function of benches/instructions.sh, with a name that a profiler finds.
+#[inline(never)]
+fn search_once(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> u32 {
+    rank::search(index, black_box(query), scratch).matched
+}
+
+/// The function after which benches/instructions.sh writes the counts of one class.
+#[inline(never)]
+fn end_of_case(class: &str) {
+    println!("search-{}", black_box(class).replace(' ', "-"));
+}
+
 fn main() {
+    if let Ok(times) = std::env::var("REVIEWD_BENCH_COUNTED") {
+        let times = times.parse().expect("a number of searches");
+        return count(&data(sizes()[0]), times);
+    }
     for size in sizes() {
         let data = data(size);
         let scan = Index::build(&data.reviews, &data.taxonomy, &options(0));
@@ -43,6 +60,25 @@ fn main() {
             );
             measure(&data, &index, &scan);
         }
+    }
+}
+
+/// Searches `times` times in each class, for a profiler that counts [`search_once`].
+fn count(data: &Data, times: usize) {
+    let index = build(data, "");
+    let mut searches = Searches::new(data, 7);
+    let mut scratch = Scratch::default();
+    let mut buffers = Buffers::default();
+    for class in CLASSES {
+        for _ in 0..times {
+            let search = searches.draw(class);
+            let query = search.query(&mut buffers);
+            // The first search of a query would also count the growth of the buffers.
+            let expected = rank::search(&index, &query, &mut scratch).matched;
+            let matched = search_once(&index, &query, &mut scratch);
+            assert_eq!(matched, expected, "{search:?}");
+        }
+        end_of_case(class);
     }
 }
 

@@ -1,7 +1,10 @@
 #!/usr/bin/env bash
-# Instructions of reviewd's own code for each kind of request: a table to compare two commits.
-# limit: 3600 s
+# Instructions of requests and searches are within 2 % of the committed figures (benches/instructions.txt).
+# limit: 5400 s
 source "$(dirname "$0")/../step.sh"
 
 need valgrind valgrind
-benches/instructions.sh
+status=0
+benches/instructions.sh || status=$?
+[ "$status" -ne 77 ] || skip "the figures are those of another compiler, C library or processor"
+exit "$status"
