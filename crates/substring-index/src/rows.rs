@@ -287,7 +287,8 @@ mod tests {
 
         #[test]
         fn a_list_and_a_bitmap_count_the_same_rows_of_a_range(
-            rows in proptest::collection::btree_set(0..2_000_u32, 1..300),
+            // With fewer than three of 2,000 rows, a set is a list.
+            rows in proptest::collection::btree_set(0..2_000_u32, 3..300),
             start in 0..2_000_u32,
             end in 0..2_000_u32,
         ) {
