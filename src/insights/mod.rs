@@ -57,7 +57,7 @@ use totals::rounded;
 pub const SCHEMA_VERSION: u64 = 1;
 
 /// Name and version of the method.
-const MODEL: &str = "reviewd-evidence-11";
+const MODEL: &str = "reviewd-evidence-12";
 
 /// The insights as published bytes and as a parsed value.
 #[derive(Clone, Debug)]

@@ -1026,6 +1026,23 @@ fn names_that_customers_thank_are_candidates_with_counts() {
 }
 
 #[test]
+fn a_word_of_an_aspect_in_an_idiom_is_no_mention() {
+    let texts = [
+        "The worst bank I have ever experienced, we left it at once.",
+        "Avoid them at all costs, they never answer.",
+    ];
+    let mut dataset = dataset_of(&texts.map(|text| (1, text)));
+    dataset.taxonomy.aspects = vec![
+        concept("knowledge", &["experienced"]),
+        concept("price", &["costs"]),
+    ];
+    let value = parsed(&dataset);
+    for id in ["knowledge", "price"] {
+        assert_eq!(count(&aspect(&value, id)["mention_count"]), 0, "{id}");
+    }
+}
+
+#[test]
 fn another_word_with_the_stem_of_an_aspect_is_no_mention() {
     let texts = [
         "Sita est une entreprise du groupe, mais leur réponse ne vient pas.",
