@@ -5,20 +5,18 @@
 
 use std::cell::RefCell;
 
-use bytes::Bytes;
 use hyper::header::HeaderValue;
 
-use super::{INSIGHTS_NOT_READY, made};
+use super::{made, parse_search};
 use crate::dataset::publish::{FEED_REVIEWS_MAX, FeedHead, atom_feed, json_feed};
 use crate::http::body::Body;
 use crate::http::documents::FeedFormat;
-use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{JSON, Reply, Representation};
 use crate::http::served_state::ServedState;
 use crate::model::Review;
 use crate::search::filter::{Filter, Query, Sort};
-use crate::search::query::{self, Buffers};
+use crate::search::query::Buffers;
 use crate::search::{rank, run};
 use crate::snapshot::Snapshot;
 use crate::wire::text::push_percent;
@@ -41,19 +39,15 @@ pub(super) fn feed<'s>(
         return head.serve_stored(served, index);
     }
     SCRATCH.with_borrow_mut(|(buffers, scratch)| {
-        let query = match query::parse_query(head.query.as_bytes(), buffers) {
+        let query = match parse_search(served, head.query, buffers) {
             Ok(query) => query,
-            Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
+            Err(error) => return Reply::Refuse(error),
         };
         if query.filter == Filter::default() {
             return head.serve_stored(served, index);
         }
-        let needs_insights = query.filter.needs_insights();
-        if needs_insights && served.snapshot().insights().is_none() {
-            return Reply::Refuse(INSIGHTS_NOT_READY);
-        }
         let raw = head.query.as_bytes();
-        let (tag, last_modified) = served.search_validators(raw, needs_insights);
+        let (tag, last_modified) = served.search_validators(raw, query.filter.needs_insights());
         let representation = Representation {
             media_type: match format {
                 FeedFormat::Atom => &ATOM,

@@ -11,6 +11,7 @@ pub(crate) mod state;
 
 use std::borrow::Cow;
 
+use bytes::Bytes;
 use hyper::header::HeaderValue;
 
 use super::app_state::AppState;
@@ -22,6 +23,8 @@ use super::head::{HeadField, RequestHead};
 use super::reply::{JSON, Reply, Representation, Vary};
 use super::router::{Matched, Route};
 use super::served_state::ServedState;
+use crate::search::filter::Query;
+use crate::search::query::{Buffers, parse_query};
 use crate::wire::conditional::{self, Validators};
 use crate::wire::etag::EntityTag;
 use crate::wire::negotiate::{Coding, prefers_html};
@@ -128,6 +131,23 @@ impl RequestHead<'_> {
             serve(representation)
         }
     }
+}
+
+/// Parses the query of a search or of a feed of some reviews.
+///
+/// # Errors
+/// The issues of the query, or that it filters by insights that are not ready.
+fn parse_search<'b>(
+    served: &ServedState,
+    query: &str,
+    buffers: &'b mut Buffers,
+) -> Result<Query<'b>, HttpError> {
+    let query = parse_query(query.as_bytes(), buffers)
+        .map_err(|issues| HttpError::Issues(Bytes::from(issues.render())))?;
+    if query.filter.needs_insights() && served.snapshot().insights().is_none() {
+        return Err(INSIGHTS_NOT_READY);
+    }
+    Ok(query)
 }
 
 /// Returns the header fields of a JSON response that is rendered per request.

@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 
-use bytes::{BufMut, Bytes};
+use bytes::BufMut;
 use hyper::header::HeaderValue;
 use serde_json::{Map, Value};
 
-use super::{INSIGHTS_NOT_READY, made};
+use super::{made, parse_search};
 use crate::http::arena;
 use crate::http::body::Body;
-use crate::http::error::HttpError;
 use crate::http::head::RequestHead;
 use crate::http::reply::{Reply, Representation};
 use crate::http::served_state::ServedState;
@@ -17,7 +16,7 @@ use crate::search::envelope::Envelope;
 use crate::search::filter::Query;
 use crate::search::hints::hints;
 use crate::search::include;
-use crate::search::query::{self, Buffers};
+use crate::search::query::Buffers;
 use crate::search::rank;
 use crate::search::resolved::resolved_names;
 use crate::search::run::{self, Page};
@@ -49,16 +48,12 @@ pub(super) fn search<'s>(served: &'s ServedState, head: &RequestHead<'_>) -> Rep
             run,
             frame,
         } = scratch;
-        let query = match query::parse_query(head.query.as_bytes(), buffers) {
+        let query = match parse_search(served, head.query, buffers) {
             Ok(query) => query,
-            Err(issues) => return Reply::Refuse(HttpError::Issues(Bytes::from(issues.render()))),
+            Err(error) => return Reply::Refuse(error),
         };
-        let needs_insights = query.filter.needs_insights();
-        if needs_insights && served.snapshot().insights().is_none() {
-            return Reply::Refuse(INSIGHTS_NOT_READY);
-        }
         let raw = head.query.as_bytes();
-        let (tag, last_modified) = served.search_validators(raw, needs_insights);
+        let (tag, last_modified) = served.search_validators(raw, query.filter.needs_insights());
         let representation = Representation {
             last_modified,
             ..made(served, &tag)
