@@ -61,6 +61,16 @@ pub fn hints<'i>(
             names: Vec::new(),
         });
     }
+    if filter.ratings == RatingSet::EMPTY {
+        let message =
+            "rating, min_rating and max_rating together allow no rating, so no review can match";
+        hints.push(Hint {
+            parameter: Parameter::Rating,
+            message: message.to_owned(),
+            matched: Some(0),
+            names: Vec::new(),
+        });
+    }
     // Adds how many reviews another search finds, and tells whether it finds any; if not, only if `is_always`.
     let mut suggest = |parameter, filter: Filter<'_>, is_always, before: &str, after| {
         let query = Query::new(filter, Sort::Newest, 1);

@@ -195,6 +195,10 @@ fn the_detected_language_of_a_review_is_published_and_a_filter() {
 fn a_search_that_finds_nothing_says_what_to_try() {
     for (query, message) in [
         ("rating=2&min_rating=4", "without a rating filter, "),
+        (
+            "rating=2&min_rating=4",
+            "rating, min_rating and max_rating together allow no rating",
+        ),
         ("min_rating=4&max_rating=2", "without a rating filter, "),
         ("query=missd", "\"missd\" alone matches 0 reviews"),
         (
