@@ -7,6 +7,12 @@ use super::jsonrpc::{Call, RpcError};
 use crate::model::Row;
 use crate::search::fold::fold;
 
+/// Largest number of values in a result, set by the protocol.
+const VALUES_MAX: usize = 100;
+
+/// Reviews whose ids are compared; limits the cost of a completion for large datasets.
+const IDS_COMPARED_MAX: u32 = 10_000;
+
 /// Returns the result of `completion/complete`: at most 100 values.
 ///
 /// An entry is suggested if any of its names begins with the value, ignoring case. Arguments without suggestions, and
@@ -74,8 +80,3 @@ fn first<'c>(mut all: impl Iterator<Item = &'c str>) -> (Vec<&'c str>, usize) {
     let total = values.len() + all.count();
     (values, total)
 }
-
-/// Largest number of values in a result, set by the protocol.
-const VALUES_MAX: usize = 100;
-/// Reviews whose ids are compared; limits the cost of a completion for large datasets.
-const IDS_COMPARED_MAX: u32 = 10_000;

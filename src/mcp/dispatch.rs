@@ -14,6 +14,9 @@ use super::resources;
 use super::tools;
 use crate::wire::text::cut;
 
+/// All responses are public and change only with the dataset: cacheable for a minute, like the documents over GET.
+const CACHE_HINTS: &[u8] = b",\"ttlMs\":60000,\"cacheScope\":\"public\"";
+
 /// Appends the response to `initialize`.
 pub(super) fn initialize(catalog: &Catalog, revision: Revision, id: &Value, out: &mut Vec<u8>) {
     push_answer_head(out, id);
@@ -94,9 +97,6 @@ fn list(prepared: &[u8], call: &Call<'_>, out: &mut Vec<u8>) -> Result<(), RpcEr
     out.extend_from_slice(prepared);
     Ok(())
 }
-
-/// All responses are public and change only with the dataset: cacheable for a minute, like the documents over GET.
-const CACHE_HINTS: &[u8] = b",\"ttlMs\":60000,\"cacheScope\":\"public\"";
 
 #[cfg(test)]
 mod tests;

@@ -9,6 +9,33 @@ use serde_json::{Map, Value};
 use super::json;
 use crate::wire::json::Object;
 
+/// Not JSON.
+pub(super) const PARSE_ERROR: i32 = -32_700;
+
+/// JSON, but not a valid message.
+pub(super) const INVALID_REQUEST: i32 = -32_600;
+
+/// No such method.
+pub(super) const METHOD_NOT_FOUND: i32 = -32_601;
+
+/// Invalid parameters of a method.
+pub(super) const INVALID_PARAMS: i32 = -32_602;
+
+/// No such resource, in the handshake era.
+pub(super) const RESOURCE_NOT_FOUND: i32 = -32_002;
+
+/// A session id that is unknown or has ended: the code that SDKs use with 404, in the handshake era.
+pub(super) const SESSION_NOT_FOUND: i32 = -32_001;
+
+/// A header is missing or contradicts the body, in the stateless era.
+pub(super) const HEADER_MISMATCH: i32 = -32_020;
+
+/// A revision that this server does not support, in the stateless era.
+pub(super) const UNSUPPORTED_VERSION: i32 = -32_022;
+
+/// Longest id in bytes; bounded because the response echoes it.
+const ID_BYTES_MAX: usize = 512;
+
 /// One message, borrowed from a parsed JSON value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Message<'v> {
@@ -194,22 +221,3 @@ pub(super) fn push_error(out: &mut Vec<u8>, id: Option<&Value>, error: &RpcError
     object.end();
     message.end();
 }
-
-/// Not JSON.
-pub(super) const PARSE_ERROR: i32 = -32_700;
-/// JSON, but not a valid message.
-pub(super) const INVALID_REQUEST: i32 = -32_600;
-/// No such method.
-pub(super) const METHOD_NOT_FOUND: i32 = -32_601;
-/// Invalid parameters of a method.
-pub(super) const INVALID_PARAMS: i32 = -32_602;
-/// No such resource, in the handshake era.
-pub(super) const RESOURCE_NOT_FOUND: i32 = -32_002;
-/// A session id that is unknown or has ended: the code that SDKs use with 404, in the handshake era.
-pub(super) const SESSION_NOT_FOUND: i32 = -32_001;
-/// A header is missing or contradicts the body, in the stateless era.
-pub(super) const HEADER_MISMATCH: i32 = -32_020;
-/// A revision that this server does not support, in the stateless era.
-pub(super) const UNSUPPORTED_VERSION: i32 = -32_022;
-/// Longest id in bytes; bounded because the response echoes it.
-const ID_BYTES_MAX: usize = 512;

@@ -5,6 +5,19 @@ use super::head::ReplyFormat;
 use super::jsonrpc::{INVALID_REQUEST, METHOD_NOT_FOUND, PARSE_ERROR, RpcError, push_error};
 use super::session::SessionId;
 
+const BUSY: &str = "too many responses are unfinished: retry after the time in Retry-After";
+
+/// The message of a request over its rate limit.
+pub(super) const TOO_MANY: &str =
+    "too many requests from this address: retry after the time in Retry-After";
+
+/// Methods of the address, for `Allow` and preflights.
+pub const METHODS: &str = "POST, DELETE, OPTIONS";
+
+/// Request headers that pages may send, for preflights.
+pub const REQUEST_HEADERS: &str = "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Session-Id, \
+Mcp-Method, Mcp-Name, Last-Event-ID";
+
 /// A response to a request to `/mcp`; it is never cached.
 #[derive(Debug)]
 pub struct McpReply {
@@ -121,13 +134,3 @@ pub(crate) enum McpRefusal {
     /// The message or the response has no room in a budget of bytes in flight.
     Busy,
 }
-
-const BUSY: &str = "too many responses are unfinished: retry after the time in Retry-After";
-/// The message of a request over its rate limit.
-pub(super) const TOO_MANY: &str =
-    "too many requests from this address: retry after the time in Retry-After";
-/// Methods of the address, for `Allow` and preflights.
-pub const METHODS: &str = "POST, DELETE, OPTIONS";
-/// Request headers that pages may send, for preflights.
-pub const REQUEST_HEADERS: &str = "Content-Type, Accept, Authorization, MCP-Protocol-Version, Mcp-Session-Id, \
-Mcp-Method, Mcp-Name, Last-Event-ID";

@@ -14,6 +14,18 @@ use crate::wire::date::parse_date;
 use crate::wire::json::{push_escaped, push_string};
 use crate::wire::text::{cut, truncate};
 
+/// The URI of the page that shows reviews; the search tool names it in its `_meta`.
+const REVIEW_CARD_URI: &str = "ui://reviewd/review-card";
+
+/// A page that clients show in a frame (MCP Apps, 2026-01-26); it loads no external resources.
+const REVIEW_CARD: &str = include_str!("review_card.html");
+
+/// Largest document that is sent as a resource, 4 MiB; larger ones are neither listed nor read.
+const READ_BYTES_MAX: usize = 4 << 20;
+
+/// Bytes of the URI that the data of an error quotes.
+const URI_BYTES_MAX: usize = 256;
+
 /// Returns the items of `resources/list`; a document that is too large, or not derived yet, is left out.
 pub(super) fn list(snapshot: &Snapshot, business: &[u8]) -> Vec<Value> {
     let list = include_str!("catalog/resources.json");
@@ -120,12 +132,3 @@ fn not_found(era: Era, uri: &str) -> RpcError {
         ..RpcError::new(code, message)
     }
 }
-
-/// The URI of the page that shows reviews; the search tool names it in its `_meta`.
-const REVIEW_CARD_URI: &str = "ui://reviewd/review-card";
-/// A page that clients show in a frame (MCP Apps, 2026-01-26); it loads no external resources.
-const REVIEW_CARD: &str = include_str!("review_card.html");
-/// Largest document that is sent as a resource, 4 MiB; larger ones are neither listed nor read.
-const READ_BYTES_MAX: usize = 4 << 20;
-/// Bytes of the URI that the data of an error quotes.
-const URI_BYTES_MAX: usize = 256;

@@ -7,6 +7,19 @@ use super::clean::clean;
 use crate::search::issue::Issues;
 use crate::wire::json::{push_escaped, push_string};
 
+/// The error message while the insights are not ready.
+pub(super) const NOT_READY: &str =
+    "the insights are still being derived from the reviews: retry in a few seconds";
+
+/// Largest number of issues in a refusal; the remaining ones are only counted.
+const REFUSAL_LINES_MAX: usize = 20;
+
+/// Bytes reserved for what stands around the two copies, so that the buffer of a message is allocated once.
+const RESULT_BYTES: usize = 512;
+
+/// Largest size in bytes of each copy of a result's JSON: clients truncate or drop longer results.
+pub(super) const ANSWER_BYTES_MAX: usize = 49_000;
+
 /// The JSON of a result or a part of it, cleaned, in its two copies.
 #[derive(Clone, Debug, Default)]
 pub(super) struct ResultJson {
@@ -155,16 +168,3 @@ fn shorten(value: &mut Value, items_max: usize, chars_max: usize) {
         _ => {}
     }
 }
-
-/// The error message while the insights are not ready.
-pub(super) const NOT_READY: &str =
-    "the insights are still being derived from the reviews: retry in a few seconds";
-
-/// Largest number of issues in a refusal; the remaining ones are only counted.
-const REFUSAL_LINES_MAX: usize = 20;
-
-/// Bytes of a result beside its two copies, and of the message around it; a longer one costs a copy.
-const RESULT_BYTES: usize = 512;
-
-/// Largest size in bytes of each copy of a result's JSON: clients truncate or drop longer results.
-pub(super) const ANSWER_BYTES_MAX: usize = 49_000;

@@ -21,6 +21,9 @@ use super::stateless;
 use super::tools::ToolCalls;
 use crate::wire::text::cut_lossy;
 
+const VERSION_MESSAGE: &str = "MCP-Protocol-Version must be one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 \
+and 2026-07-28, sent once";
+
 /// The operator's settings of the server.
 #[derive(Clone, Debug)]
 pub struct McpSettings {
@@ -346,9 +349,6 @@ fn refuse_unreadable(body: &[u8], error: JsonError, out: &mut Vec<u8>) -> u16 {
     };
     append_error(out, id_of_refused(body).as_ref(), &error.with_status(400))
 }
-
-const VERSION_MESSAGE: &str = "MCP-Protocol-Version must be one of 2024-11-05, 2025-03-26, 2025-06-18, 2025-11-25 \
-and 2026-07-28, sent once";
 
 #[cfg(test)]
 mod tests;

@@ -15,6 +15,15 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 
 use super::protocol::Revision;
 
+/// Ends that are stored, about 300 KiB in total.
+const ENDED_MAX: usize = 4_096;
+
+/// First byte of every id; another layout would have another value.
+const LAYOUT: u8 = 1;
+
+/// Layout, revision, 32 random bytes.
+const RAW_BYTES: usize = 34;
+
 /// A session id: 46 characters of `[A-Za-z0-9_-]`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SessionId {
@@ -75,13 +84,6 @@ impl EndedSessions {
         ended.contains(&id.text)
     }
 }
-
-/// Ends that are stored, about 300 KiB in total.
-const ENDED_MAX: usize = 4_096;
-/// First byte of every id; another layout would have another value.
-const LAYOUT: u8 = 1;
-/// Layout, revision, 32 random bytes.
-const RAW_BYTES: usize = 34;
 
 #[cfg(test)]
 mod tests {

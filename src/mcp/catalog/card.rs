@@ -6,6 +6,13 @@ use crate::mcp::protocol::Revision;
 use crate::snapshot::Snapshot;
 use crate::wire::authority::Authority;
 
+/// Description of the server, at most 100 characters, the limit of the registry.
+pub(super) const DESCRIPTION: &str =
+    "Verified customer reviews: search, ratings and insights, read-only, without a key.";
+
+/// Longest title of a card.
+const TITLE_CHARS_MAX: usize = 100;
+
 /// The Content-Type of the server card.
 pub(crate) const SERVER_CARD: &str = "application/mcp-server-card+json";
 /// The Content-Type of the catalog.
@@ -64,12 +71,6 @@ fn reversed(host: &str) -> String {
         Err(_) => host.rsplit('.').collect::<Vec<_>>().join("."),
     }
 }
-
-/// Description of the server, at most 100 characters, the limit of the registry.
-pub(super) const DESCRIPTION: &str =
-    "Verified customer reviews: search, ratings and insights, read-only, without a key.";
-/// Longest title of a card.
-const TITLE_CHARS_MAX: usize = 100;
 
 #[cfg(test)]
 mod tests {

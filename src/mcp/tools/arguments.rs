@@ -19,6 +19,18 @@ use crate::wire::date::{Date, parse_date};
 use crate::wire::json::quote;
 use crate::wire::text::cut;
 
+/// Letters from which a word of a phrase tells what a service is.
+const WORD_CHARS_MIN: usize = 4;
+
+/// Up to this many services are all listed if one is unknown.
+const SERVICES_FEW: usize = 12;
+
+/// Jaro-Winkler similarity from which an argument is near an unknown one.
+const LIKENESS_MIN: f64 = 0.8;
+
+/// Largest number of words read from an array; further ones are ignored.
+const WORDS_MAX: usize = 16;
+
 /// A person, service or aspect that an argument means.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::mcp) struct FoundByName<'c> {
@@ -244,12 +256,6 @@ fn count_phrase(catalog: &Catalog, text: &str) -> u32 {
     run(&catalog.snapshot.index, &query, &mut Scratch::default()).matched
 }
 
-/// Letters from which a word of a phrase tells what a service is.
-const WORD_CHARS_MIN: usize = 4;
-
-/// Up to this many services are all listed if one is unknown.
-const SERVICES_FEW: usize = 12;
-
 /// Returns the issue about an argument that the tool or prompt does not have.
 pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
     let path = Some(cut(name).to_owned().into());
@@ -273,9 +279,3 @@ pub(super) fn unknown(name: &str, value: &Value, known: &[&str]) -> Issue {
 pub(super) fn is_added_by_client(name: &str) -> bool {
     matches!(name, "toolCallId" | "sessionId" | "action" | "chatInput")
 }
-
-/// Jaro-Winkler similarity from which an argument is near an unknown one.
-const LIKENESS_MIN: f64 = 0.8;
-
-/// Largest number of words read from an array; further ones are ignored.
-const WORDS_MAX: usize = 16;

@@ -20,6 +20,24 @@ use crate::wire::date::Date;
 use crate::wire::sentence::sentences;
 use crate::wire::text::truncate;
 
+/// Days of a time that is compared, if no first day is given.
+const PERIOD_DAYS: u32 = 90;
+
+/// Aspects whose mentions are counted in a time.
+const ASPECTS_MAX: usize = 50;
+
+/// Largest size in bytes of the insights: a model needs them beside much else.
+const INSIGHTS_BYTES_MAX: usize = 16_000;
+
+/// Longest part of a sentence that is quoted, unless the mention itself is longer.
+const QUOTE_BYTES_MAX: usize = 600;
+
+/// Sentences of each polarity if all polarities are requested.
+const QUOTES_MAX: usize = 5;
+
+/// Sentences of each polarity if polarities are named.
+const QUOTES_OF_ONE_MAX: usize = 20;
+
 /// Returns a summary of the insights, or the requested sections.
 pub(super) fn get_insights(
     catalog: &Catalog,
@@ -197,19 +215,6 @@ fn sentence_around(text: &str, start: usize, end: usize) -> Option<&str> {
     let to = sentence.end.min(from + QUOTE_BYTES_MAX).max(end_byte);
     Some(truncate(&text[from..], to - from).trim())
 }
-
-/// Days of a time that is compared, if no first day is given.
-const PERIOD_DAYS: u32 = 90;
-/// Aspects whose mentions are counted in a time.
-const ASPECTS_MAX: usize = 50;
-/// Largest size in bytes of the insights: a model needs them beside much else.
-const INSIGHTS_BYTES_MAX: usize = 16_000;
-/// Longest part of a sentence that is quoted, unless the mention itself is longer.
-const QUOTE_BYTES_MAX: usize = 600;
-/// Sentences of each polarity if all polarities are requested.
-const QUOTES_MAX: usize = 5;
-/// Sentences of each polarity if polarities are named.
-const QUOTES_OF_ONE_MAX: usize = 20;
 
 #[cfg(test)]
 mod tests {

@@ -31,6 +31,28 @@ use crate::wire::json::push_string;
 use crate::wire::sentence::sentences;
 use crate::wire::text::{cut, truncate};
 
+/// Words found that a title names.
+const FOUND_MAX: usize = 5;
+
+/// Bytes after which such a word is cut: scripts without spaces have long ones.
+const FOUND_BYTES_MAX: usize = 60;
+
+/// Longest hint in bytes; the rest of a longer one is left out.
+const HINT_BYTES_MAX: usize = 3_000;
+
+/// Bytes of a text in which the words of a result are found.
+const SEARCHED_BYTES_MAX: usize = 8_192;
+
+/// Longest snippet of a result, in bytes.
+const SNIPPET_BYTES_MAX: usize = 300;
+
+/// Results of `search`.
+const RESULTS_MAX: u8 = 10;
+
+/// Folded negations in English, German and Spanish.
+const NEGATIONS: &str =
+    "not no never cannot without nothing nicht kein keine nie ohne nunca sin nada";
+
 /// Runs a search with the same parameters as REST.
 pub(super) fn search_reviews(
     catalog: &Catalog,
@@ -481,28 +503,6 @@ fn find_in<'t>(text: &'t str, words: Option<Words<'_>>) -> FoundInText<'t> {
         snippet: truncate(&text[start..], SNIPPET_BYTES_MAX).trim(),
     }
 }
-
-/// Words found that a title names.
-const FOUND_MAX: usize = 5;
-
-/// Bytes after which such a word is cut: scripts without spaces have long ones.
-const FOUND_BYTES_MAX: usize = 60;
-
-/// Longest hint in bytes; the rest of a longer one is left out.
-const HINT_BYTES_MAX: usize = 3_000;
-
-/// Bytes of a text in which the words of a result are found.
-const SEARCHED_BYTES_MAX: usize = 8_192;
-
-/// Longest snippet of a result, in bytes.
-const SNIPPET_BYTES_MAX: usize = 300;
-
-/// Results of `search`.
-const RESULTS_MAX: u8 = 10;
-
-/// Folded negations in English, German and Spanish.
-const NEGATIONS: &str =
-    "not no never cannot without nothing nicht kein keine nie ohne nunca sin nada";
 
 thread_local! {
     /// The buffers of a thread, which runs one search at a time.
