@@ -4,18 +4,23 @@
 //! often as it has forms with the same stem in its language, or once if a longer word contains it in languages that write
 //! compounds as one word; it counts half if only a longer word begins with it, as "shower" with "show". A mention of a person, a service or an aspect with the word in its name
 //! counts like the word, another word of its subject (`vocabulary.rs`) half as much, and two words side by side like a
-//! third. Words such as "good" count half, and those of complaint or praise prefer few or many stars; a negation only adds to
+//! third. Two words that mean one thing together, as "show up", count as one word. Words such as "good" count half, and those of complaint or praise prefer few or many stars; a negation only adds to
 //! reviews that fit otherwise. The newest comes first among equals.
 //!
 //! Filters, phrases, excluded words and `query` stay exact. Function words, and words that only ask for reviews, are left
 //! out, unless there are no others.
+
+use std::borrow::Cow;
 
 use crate::model::{Rating, Row};
 use crate::search::filter::{Filter, Query, Sort, Term, Words};
 use crate::search::index::Index;
 use crate::search::run::{Page, Scratch, each_match, run};
 use crate::search::scores::{FACTOR_MAX, LENGTH_AVERAGE, Scores, WEIGHT_MAX};
-use crate::search::vocabulary::{is_function_word, languages_of_function_word, subjects_of};
+use crate::search::vocabulary::{
+    SubjectNumber, is_function_word, languages_of_function_word, phrases_of, subject_of_phrase,
+    subjects_of,
+};
 use crate::search::word_index::{stem_of, words_of};
 use crate::search::work::ROW;
 
@@ -57,14 +62,23 @@ const COMPLAINING: &str = " complaint complaints complain complains complained c
 wrong rude rudest unfriendly dishonest scam disappointed disappointing unhappy beschwerde beschwerden beschweren beschwert nie \
 niemals niemand unfreundlich falsch falsche falscher queja quejas nunca nadie plainte plaintes jamais ";
 
-/// A word that ranks.
+/// A word that ranks, or two that do so together.
 struct RankingWord<'b> {
-    text: &'b str,
-    /// Whether reviews with a form of it, or a longer word, also have it; otherwise it may be anywhere in a text, as in
-    /// scripts without spaces.
-    is_word: bool,
+    text: Cow<'b, str>,
+    kind: RankingKind,
     /// Of [`WEIGHT_MAX`].
     weight: u32,
+}
+
+/// What a ranking word finds besides the reviews with just its text.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum RankingKind {
+    /// Reviews with a form of it, or a longer word that begins with it.
+    Word,
+    /// Nothing: it may be anywhere in a text, as in scripts without spaces.
+    Anywhere,
+    /// Reviews with another phrase or a word of this subject, as it is a phrase of the vocabulary, such as "show up".
+    Phrase(SubjectNumber),
 }
 
 /// The stars that the words of a search prefer.
@@ -109,11 +123,10 @@ fn rank(index: &Index, query: &Query<'_>, scratch: &mut Scratch) -> Page {
     let ranking = ranking_words(words);
     for word in &ranking {
         match positive_of(index, word) {
-            Some(text) => {
+            Some(positive) => {
                 let positive = RankingWord {
-                    text: &text,
-                    is_word: true,
-                    weight: word.weight,
+                    text: positive.into(),
+                    ..*word
                 };
                 score_word(index, &positive, &mut scores, scratch);
             }
@@ -166,52 +179,64 @@ fn exact_words(words: Words<'_>) -> Option<String> {
     }
 }
 
-/// Returns the words that rank, each once: the parts of terms, without function words and words that only ask, unless
-/// there are no others. A word with a subject is no function word.
+/// Returns what ranks, each once: the phrases of the vocabulary, and the parts of the other terms, without function words
+/// and words that only ask, unless nothing else is left. A word with a subject is no function word.
 fn ranking_words(words: Words<'_>) -> Vec<RankingWord<'_>> {
-    let terms = words.terms().filter(is_ranking).collect();
+    let terms: Vec<Term<'_>> = words.terms().filter(is_ranking).collect();
+    let language = language_of(&terms);
     let mut ranking: Vec<RankingWord<'_>> = Vec::new();
-    for term in telling_terms(terms) {
+    let mut others: Vec<Term<'_>> = Vec::new();
+    let mut rest = terms.iter().peekable();
+    while let Some(term) = rest.next() {
+        let next = rest.peek().map_or("", |next| next.text);
+        if let Some(subject) = subject_of_phrase(term.text, next) {
+            let phrase = format!("{} {next}", term.text);
+            push_once(&mut ranking, phrase.into(), RankingKind::Phrase(subject));
+            rest.next();
+        } else if is_telling(term, language) {
+            others.push(*term);
+        }
+    }
+    if ranking.is_empty() && others.is_empty() {
+        others = terms;
+    }
+    for term in others {
         let mut parts = words_of(term.text).peekable();
         if parts.peek().is_none() {
-            push_once(&mut ranking, term.text, false);
+            push_once(&mut ranking, term.text.into(), RankingKind::Anywhere);
         }
         for part in parts {
-            push_once(&mut ranking, part, true);
+            push_once(&mut ranking, part.into(), RankingKind::Word);
         }
     }
     ranking
 }
 
-/// Returns those of `terms` that tell something: phrases, and words that are neither function words of the language that
-/// most of them have nor only ask for reviews. All of them if no other is left.
+/// Returns those of `terms` that tell something; all of them if none does.
 pub(super) fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
     let language = language_of(&terms);
-    let mut telling: Vec<Term<'_>> = Vec::new();
-    for term in &terms {
-        let is_telling = !is_function_word(term.text, language) && !has_word(ASKING, term.text);
-        if term.is_quoted || is_telling {
-            telling.push(*term);
-        }
-    }
+    let telling = terms.iter().filter(|term| is_telling(term, language));
+    let telling: Vec<Term<'_>> = telling.copied().collect();
     if telling.is_empty() { terms } else { telling }
 }
 
-fn push_once<'b>(ranking: &mut Vec<RankingWord<'b>>, text: &'b str, is_word: bool) {
+/// Tells whether `term` is a phrase, or a word that is neither a function word of the language with this bit nor only asks
+/// for reviews.
+fn is_telling(term: &Term<'_>, language: u32) -> bool {
+    term.is_quoted || !(is_function_word(term.text, language) || has_word(ASKING, term.text))
+}
+
+fn push_once<'b>(ranking: &mut Vec<RankingWord<'b>>, text: Cow<'b, str>, kind: RankingKind) {
     if ranking.iter().any(|known| known.text == text) {
         return;
     }
-    let is_judging = has_word(BAD, text) || has_word(GOOD, text);
+    let is_judging = has_word(BAD, &text) || has_word(GOOD, &text);
     let weight = if is_judging {
         WEIGHT_MAX / 2
     } else {
         WEIGHT_MAX
     };
-    ranking.push(RankingWord {
-        text,
-        is_word,
-        weight,
-    });
+    ranking.push(RankingWord { text, kind, weight });
 }
 
 fn is_negation(term: &Term<'_>) -> bool {
@@ -269,7 +294,8 @@ fn has_word(list: &str, word: &str) -> bool {
 /// `None` for other words, and if reviews have the superlative, or no such form.
 fn positive_of(index: &Index, word: &RankingWord<'_>) -> Option<String> {
     let start = word.text.strip_suffix("est")?;
-    if !word.is_word || start.len() < POSITIVE_BYTES_MIN || index.words.has(word.text) {
+    let is_word = word.kind == RankingKind::Word;
+    if !is_word || start.len() < POSITIVE_BYTES_MIN || index.words.has(&word.text) {
         return None;
     }
     let mut forms = vec![format!("{start}e"), start.to_owned()];
@@ -289,20 +315,25 @@ fn score_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratc
     list_word(index, word, scores, scratch);
     scratch.work().spend(scores.listed() * ROW * 2);
     scores.end_list(word.weight, |row| index.words.length(row));
-    if word.is_word {
-        for subject in subjects_of(word.text) {
-            let list = |row, count| scores.list(row, count);
-            index.words.each_row_of_subject(subject, list);
-            scratch.work().spend(scores.listed() * ROW * 2);
-            scores.end_list(word.weight / 2, |row| index.words.length(row));
-        }
+    let subjects = match word.kind {
+        RankingKind::Word => subjects_of(&word.text),
+        RankingKind::Anywhere => Vec::new(),
+        RankingKind::Phrase(subject) => vec![subject],
+    };
+    for subject in subjects {
+        let list = |row, count| scores.list(row, count);
+        index.words.each_row_of_subject(subject, list);
+        scratch.work().spend(scores.listed() * ROW * 2);
+        scores.end_list(word.weight / 2, |row| index.words.length(row));
+    }
+    if word.kind == RankingKind::Word {
         let aspects = index.aspects.as_ref();
         let aspects = aspects.map(|aspects| aspects.of_any_polarity());
         let technicians = Some(&*index.technicians);
         let services = Some(&*index.services);
         let names = [technicians, services, aspects];
         for names in names.into_iter().flatten() {
-            names.each_row_with_word(word.text, |row| scores.list(row, 1));
+            names.each_row_with_word(&word.text, |row| scores.list(row, 1));
             scratch.work().spend(scores.listed() * ROW * 2);
             scores.end_list(word.weight, |_| LENGTH_AVERAGE);
         }
@@ -338,23 +369,32 @@ fn score_pair(
 
 /// Lists the reviews that have a word.
 fn list_word(index: &Index, word: &RankingWord<'_>, scores: &mut Scores, scratch: &mut Scratch) {
-    if word.is_word {
-        let list = |row, count| scores.list(row, count);
-        index.words.each_row(word.text, list);
+    if let RankingKind::Phrase(subject) = word.kind {
+        for phrase in phrases_of(subject) {
+            let quoted = format!("\"{phrase}\"");
+            let phrase = Filter {
+                words: Words::parse(&quoted),
+                ..Filter::default()
+            };
+            each_match(index, &phrase, scratch, |row| scores.list(row, 1));
+        }
+        return;
     }
     let words = Filter {
-        words: Words::parse(word.text),
+        words: Words::parse(&word.text),
         ..Filter::default()
     };
-    if !word.is_word {
+    if word.kind == RankingKind::Anywhere {
         each_match(index, &words, scratch, |row| scores.list(row, 1));
         return;
     }
+    let list = |row, count| scores.list(row, count);
+    index.words.each_row(&word.text, list);
     for language in COMPOUND_LANGUAGES {
         if index.languages.rows_of_whole(language).is_none() {
             continue;
         }
-        let stem = stem_of(language, word.text);
+        let stem = stem_of(language, &word.text);
         if stem.len() >= COMPOUND_BYTES_MIN {
             let filter = Filter {
                 text: Some(&stem),

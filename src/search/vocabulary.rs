@@ -28,7 +28,15 @@ pub(super) type SubjectNumber = u16;
 struct Vocabulary {
     subjects: usize,
     by_stem: [HashMap<String, Vec<SubjectNumber>>; LANGUAGES.len()],
+    phrases: Vec<SubjectPhrase>,
     function_words: HashMap<&'static str, FunctionWord>,
+}
+
+/// Two words that are of a subject together.
+struct SubjectPhrase {
+    /// Folded, with a space between the words.
+    text: String,
+    subject: SubjectNumber,
 }
 
 /// What is known of a function word.
@@ -44,6 +52,7 @@ static VOCABULARY: LazyLock<Vocabulary> = LazyLock::new(|| {
     let mut vocabulary = Vocabulary {
         subjects: 0,
         by_stem: Default::default(),
+        phrases: Vec::new(),
         function_words: HashMap::new(),
     };
     let lines = include_str!("vocabulary.txt").lines();
@@ -64,6 +73,11 @@ impl Vocabulary {
         for ((language, by_stem), words) in languages.zip(words.split('|')) {
             let stemmer = Stemmer::create(language);
             for word in words.split_whitespace() {
+                if word.contains('_') {
+                    let text = fold(word).replace('_', " ");
+                    self.phrases.push(SubjectPhrase { text, subject });
+                    continue;
+                }
                 let stem = stemmer.stem(&fold(word)).into_owned();
                 let subjects = by_stem.entry(stem).or_default();
                 if !subjects.contains(&subject) {
@@ -123,6 +137,20 @@ pub(super) fn subjects_of_stem(language: Algorithm, stem: &str) -> &'static [Sub
     subjects.map_or(&[], Vec::as_slice)
 }
 
+/// Returns the subject of two folded words side by side, if they have one together.
+pub(super) fn subject_of_phrase(first: &str, second: &str) -> Option<SubjectNumber> {
+    let is_it = |phrase: &&SubjectPhrase| phrase.text.split_once(' ') == Some((first, second));
+    let known = VOCABULARY.phrases.iter().find(is_it);
+    known.map(|phrase| phrase.subject)
+}
+
+/// Returns the phrases of a subject: folded, with a space between the words.
+pub(super) fn phrases_of(subject: SubjectNumber) -> impl Iterator<Item = &'static str> {
+    let phrases = VOCABULARY.phrases.iter();
+    let phrases = phrases.filter(move |phrase| phrase.subject == subject);
+    phrases.map(|phrase| &*phrase.text)
+}
+
 /// Returns the subjects of a folded word of any language, each once.
 pub(super) fn subjects_of(word: &str) -> Vec<SubjectNumber> {
     VOCABULARY.subjects_of(word)
@@ -154,5 +182,14 @@ mod tests {
             assert_eq!(subjects_of(word), sick, "{word}");
         }
         assert!(subjects_of("quux").is_empty());
+    }
+
+    #[test]
+    fn two_words_may_have_a_subject_that_neither_has() {
+        let subject = subject_of_phrase("show", "up").expect("a subject");
+        assert_eq!(subject_of_phrase("showed", "up"), Some(subject));
+        assert!(phrases_of(subject).any(|phrase| phrase == "turned up"));
+        assert_eq!(subject_of_phrase("up", "show"), None);
+        assert!(subjects_of("show").is_empty());
     }
 }

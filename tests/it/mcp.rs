@@ -5,7 +5,7 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{Fields, Response, Server, program, service};
+use crate::support::{DataDir, Fields, Response, Server, program, reviews_json, service};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
 
@@ -357,4 +357,43 @@ fn words_are_ranked_unless_an_order_is_asked_for() {
         reviews.map(|review| review["id"].clone()).collect()
     };
     assert_eq!(ids(&rest), ids(&ranked));
+}
+
+/// Each question lists a review that answers it before one with a word that only looks alike.
+#[test]
+fn a_word_that_only_looks_alike_does_not_come_first() {
+    for (words, answer, other) in [
+        (
+            "won the case",
+            "We won our case.",
+            "They won't take the case.",
+        ),
+        (
+            "show up",
+            "The plumber did not show up.",
+            "A new shower in one day, up the stairs.",
+        ),
+        (
+            "didn't show up",
+            "He never turned up.",
+            "James showed us the drain.",
+        ),
+        (
+            "didn't show up",
+            "Missed the appointment twice.",
+            "They showed us everything.",
+        ),
+    ] {
+        let data = DataDir::empty();
+        let reviews = reviews_json(4, "2026-11-01T00:00:00Z")
+            .replace("Review number 0 of this practice.", answer)
+            .replace("Review number 3 of this practice.", other)
+            .replace("\"verified\":true", "\"verified\":true,\"language\":\"en\"");
+        data.write("reviews.json", &reviews);
+        let server = Server::start_on(data.path());
+        let message = call("search_reviews", &json!({"words": words})).to_string();
+        let page = server.post_mcp(&[], &message).json();
+        let listed = &page["result"]["structuredContent"]["reviews"];
+        assert_eq!(listed[0]["text"], answer, "{words}: {page}");
+    }
 }

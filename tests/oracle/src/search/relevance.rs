@@ -84,6 +84,20 @@ impl Searched {
         let mut scores = vec![0; self.reviews.len()];
         for (word, is_word) in &ranking {
             let weight = if [BAD, GOOD].contains(&&**word) { 2 } else { 4 };
+            if let Some(subject) = subject_of_phrase(word) {
+                let phrases = subject.iter().filter(|(_, word)| word.contains('_'));
+                let phrases: Vec<String> = phrases
+                    .map(|(_, word)| format!("\"{}\"", word.replace('_', " ")))
+                    .collect();
+                let has_one =
+                    |text: &String| phrases.iter().any(|phrase| holds_words(text, phrase));
+                let itself = self.folded.iter().map(|text| u64::from(has_one(text)));
+                let itself = self.sense(itself.collect(), weight, true);
+                let counts = self.counts_of_subject(subject);
+                let of_subject = self.sense(counts, weight / 2, true);
+                self.add_best(&mut scores, &[itself, of_subject]);
+                continue;
+            }
             let positive = self.positive(word, *is_word);
             let word = positive.as_ref().unwrap_or(word);
             let mut senses = vec![self.sense_of_word(word, *is_word, weight)];
@@ -349,6 +363,15 @@ fn subjects_of(word: &str) -> Vec<&'static [(&'static str, String)]> {
     subjects
 }
 
+/// Returns the subject of two words with a space between them; no phrase has several.
+fn subject_of_phrase(phrase: &str) -> Option<&'static [(&'static str, String)]> {
+    let joined = phrase.replace(' ', "_");
+    let mut subjects = SUBJECTS.iter();
+    let has_it = |subject: &&Vec<(&str, String)>| subject.iter().any(|(_, word)| *word == joined);
+    let subject = subjects.find(has_it).filter(|_| phrase.contains(' '))?;
+    Some(subject)
+}
+
 /// Returns the words of a folded text that have at most 32 bytes.
 fn words_of(text: &str) -> Vec<String> {
     let mut words = Vec::new();
@@ -377,17 +400,35 @@ fn words_to_rank(terms: &[String]) -> Vec<(String, bool)> {
             language = line;
         }
     }
-    let told: Vec<&String> = terms
+    let mut ranking: Vec<(String, bool)> = Vec::new();
+    let mut others: Vec<&String> = Vec::new();
+    let mut at = 0;
+    while at < terms.len() {
+        let pair = terms[at..].get(..2).map(|pair| pair.join(" "));
+        match pair.filter(|pair| subject_of_phrase(pair).is_some()) {
+            Some(phrase) => {
+                if ranking.iter().all(|(known, _)| *known != phrase) {
+                    ranking.push((phrase, false));
+                }
+                at += 2;
+            }
+            None => {
+                others.push(&terms[at]);
+                at += 1;
+            }
+        }
+    }
+    let told: Vec<&String> = others
         .iter()
+        .copied()
         .filter(|term| *term != ASKING)
         .filter(|term| !is_common(language, term) || !subjects_of(term).is_empty())
         .collect();
-    let told = if told.is_empty() {
+    let told = if told.is_empty() && ranking.is_empty() {
         terms.iter().collect()
     } else {
         told
     };
-    let mut ranking: Vec<(String, bool)> = Vec::new();
     for term in told {
         let words = words_of(term);
         let parts = match words.is_empty() {
