@@ -5,7 +5,8 @@ use std::process::{Child, Stdio};
 
 use serde_json::{Value, json};
 
-use crate::support::{DataDir, Fields, Response, Server, program, reviews_json, service};
+use crate::support::dataset::{DataDir, reviews_json};
+use crate::support::{Fields, Response, Server, program, service};
 
 const DATA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/data");
 
