@@ -92,7 +92,7 @@ const TOOL_CALLS: [(&str, &str); 20] = [
         r#"{"name":"get_aspect_sentiment","arguments":{"aspect":"fees"}}"#,
     ),
     (
-        "get_aspect_sentiment, few mentions",
+        "an unknown aspect",
         r#"{"name":"get_aspect_sentiment","arguments":{"aspect":"accessibility"}}"#,
     ),
     (
