@@ -3,9 +3,9 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
+use super::parts::PlaceMention;
 use super::totals::mean_rating;
-use crate::dataset::mentions::Finder;
-use crate::dataset::names::{Names, comparable};
+use crate::dataset::names::Names;
 use crate::model::insights::{Aspect, Entities, Entity, Person, Polarity};
 use crate::model::{Concept, Dataset, Row};
 
@@ -37,23 +37,27 @@ impl EntityRows {
     }
 }
 
-/// Counts the reviews that mention people, services and places, and those that complain about one of `aspects`; the
+/// Counts the reviews that mention people, services and `places`, and those that complain about one of `aspects`; the
 /// array has the number of reviews with any person, any service and any place.
-pub(super) fn entities(dataset: &Dataset, aspects: &[Aspect]) -> (Entities, [u64; 3]) {
+pub(super) fn entities(
+    dataset: &Dataset,
+    places: &[PlaceMention],
+    aspects: &[Aspect],
+) -> (Entities, [u64; 3]) {
     let taxonomy = &dataset.taxonomy;
     let mut people = EntityRows::new(Names::people(&taxonomy.technicians));
     let mut services = EntityRows::new(Names::concepts(&taxonomy.services));
     let mut areas = EntityRows::new(Names::concepts(&taxonomy.service_areas));
-    // Cannot fail, as the decoder built the same automaton from this taxonomy; if it did, no place would be counted.
-    let area_finder = Finder::concepts(&taxonomy.service_areas, false).ok();
     let mut with = [0; 3];
+    for of_review in places.chunk_by(|one, other| one.review == other.review) {
+        let row = Row(of_review[0].review);
+        let ids = of_review.iter();
+        let ids = ids.map(|one| taxonomy.service_areas[usize::from(one.place)].id.clone());
+        with[2] += areas.count(row, &ids.collect::<Vec<_>>());
+    }
     for (row, review) in (0..).map(Row).zip(&dataset.reviews) {
         with[0] += people.count(row, &review.mentioned_technicians);
         with[1] += services.count(row, &review.mentioned_services);
-        if let Some(finder) = &area_finder {
-            let mentions = finder.find_names(&comparable(&review.text));
-            with[2] += areas.count(row, &mentions);
-        }
     }
     let mut problems: Vec<Entity> = Vec::new();
     for aspect in aspects {

@@ -77,30 +77,7 @@ impl Sentence {
     /// Classifies the mention in the bytes `target` of the sentence, or the whole sentence. Without stars no minimum
     /// margin applies.
     pub fn judge(&self, target: Option<&Range<usize>>, context: &Context) -> Judgement {
-        let [negative, neutral, positive] = self.text(target, context);
-        let tilt = context.tilt();
-        let mut sums = [
-            (negative - tilt / 2, Polarity::Negative),
-            (positive + tilt / 2, Polarity::Positive),
-            (neutral + context.neutral(), Polarity::Neutral),
-        ];
-        // The sort is stable and neutral comes last, so neutral wins a tie.
-        sums.sort_by_key(|(sum, _)| *sum);
-        let [_, (next, _), (largest, best)] = sums;
-        let margin = largest - next;
-        let is_clear = margin >= context.margin_min(best);
-        let polarity = if is_clear { best } else { Polarity::Neutral };
-        let praise = praise_probability(&sums);
-        let doubt = if polarity == Polarity::Positive {
-            1.0 - praise
-        } else {
-            praise
-        };
-        Judgement {
-            polarity,
-            margin,
-            doubt: (doubt * 10_000.0).round() as u32,
-        }
+        judge(self.text(target, context), context)
     }
 
     /// Returns the margin of praise over complaint in the mention, or in the whole sentence, in [`UNIT`]s.
@@ -109,8 +86,9 @@ impl Sentence {
         positive - negative + context.tilt()
     }
 
-    /// Returns the evidence of the text for each class, about the mention or about the whole sentence.
-    fn text(&self, target: Option<&Range<usize>>, context: &Context) -> Weights {
+    /// Returns the evidence of the text for each class, about the mention or about the whole sentence, which does not depend
+    /// on the own stars of `context`.
+    pub(super) fn text(&self, target: Option<&Range<usize>>, context: &Context) -> Weights {
         if context.reader != Reader::English {
             let praise = self.valence_near(target).clamp(-60, 60) * UNIT * 3 / 80;
             return [-praise, 0, praise];
@@ -153,6 +131,34 @@ impl Sentence {
     fn valence(&self, counts: impl Fn(&Item) -> bool) -> i32 {
         let items = self.words.items.iter().filter(|item| counts(item));
         items.filter_map(Item::valence).sum()
+    }
+}
+
+/// Classifies a mention by the evidence of its text and its `context`.
+pub(super) fn judge(text: Weights, context: &Context) -> Judgement {
+    let [negative, neutral, positive] = text;
+    let tilt = context.tilt();
+    let mut sums = [
+        (negative - tilt / 2, Polarity::Negative),
+        (positive + tilt / 2, Polarity::Positive),
+        (neutral + context.neutral(), Polarity::Neutral),
+    ];
+    // The sort is stable and neutral comes last, so neutral wins a tie.
+    sums.sort_by_key(|(sum, _)| *sum);
+    let [_, (next, _), (largest, best)] = sums;
+    let margin = largest - next;
+    let is_clear = margin >= context.margin_min(best);
+    let polarity = if is_clear { best } else { Polarity::Neutral };
+    let praise = praise_probability(&sums);
+    let doubt = if polarity == Polarity::Positive {
+        1.0 - praise
+    } else {
+        praise
+    };
+    Judgement {
+        polarity,
+        margin,
+        doubt: (doubt * 10_000.0).round() as u32,
     }
 }
 

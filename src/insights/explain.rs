@@ -9,6 +9,7 @@ use whatlang::Lang;
 
 use super::evidence::{Context, OPINION, stars};
 use super::language::is_function_word;
+use super::own_stars::GramReader;
 use super::read::{Derived, Mention};
 use super::text::TextWords;
 use super::text_model::{Sentence, UNIT};
@@ -21,7 +22,7 @@ pub(crate) fn explain(dataset: &Dataset, threads: NonZeroUsize, id: &str) -> Opt
     let mut aspects = dataset.taxonomy.aspects.iter();
     let lower = id.to_lowercase();
     let wanted = aspects.position(|one| one.id == id || one.label.to_lowercase() == lower)?;
-    let derived = Derived::of(dataset, threads, &|| false)?;
+    let derived = Derived::of(dataset, None, threads, &|| false)?;
     let mut text = String::new();
     let mut counts = [0; 3];
     for mention in &derived.mentions {
@@ -50,10 +51,11 @@ fn explanation(dataset: &Dataset, derived: &Derived, mention: &Mention) -> Strin
     let known = &derived.known[&lang];
     let own = known.own.as_ref();
     let mut read = Sentence::default();
+    let mut grams = GramReader::default();
     let mut tenths = |sentence: &str| {
         read.read(sentence);
         known.phrases.find(&mut read.words);
-        let own = own.map_or(0, |own| own.log_odds(own.sum(row, &read.words)));
+        let own = own.map_or(0, |own| own.log_odds(own.sum(row, sentence, &mut grams)));
         read.tilt(Some(&range), &Context { own, ..*context }) * 10 / UNIT
     };
     let total = tenths(sentence);

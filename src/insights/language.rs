@@ -58,6 +58,27 @@ static LIST_NAMES: LazyLock<Vec<&str>> = LazyLock::new(|| {
     names.collect()
 });
 
+/// A language as its code, for serde.
+pub(super) mod code {
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serializer};
+    use whatlang::Lang;
+
+    pub(in crate::insights) fn serialize<S: Serializer>(
+        lang: &Lang,
+        serializer: S,
+    ) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(lang.code())
+    }
+
+    pub(in crate::insights) fn deserialize<'de, D: Deserializer<'de>>(
+        deserializer: D,
+    ) -> Result<Lang, D::Error> {
+        let code = <&str>::deserialize(deserializer)?;
+        Lang::from_code(code).ok_or_else(|| D::Error::custom("unknown language"))
+    }
+}
+
 /// The lists of each word, a bit for each line of the file.
 static WORDS: LazyLock<KeyMap<u64, u16>> = LazyLock::new(|| {
     let mut lists: KeyMap<u64, u16> = KeyMap::default();

@@ -6,10 +6,13 @@
 //! so that its own stars do not count twice. The models weigh more, the better they predict stars of unseen reviews;
 //! the weight may be 0. Fixed order, basic arithmetic and roots give the same weights on every machine.
 
+use std::num::NonZeroUsize;
+
 use super::evidence::share;
 use super::keys::{KeyMap, key};
-use super::text::TextWords;
+use super::text::{entry_of, push_lower, tokens};
 use super::text_model::UNIT;
+use crate::dataset::chunks::{over_chunks, over_jobs};
 use crate::model::Review;
 use crate::wire::sentence::sentences;
 
@@ -56,8 +59,12 @@ impl OwnStars {
     /// Trains on rows of one language; `None` if there are too few in total or in one class, or if words do not predict
     /// the stars.
     ///
-    /// Reads at most [`REVIEWS_MAX`] reviews of each class, spread evenly, so cost and memory are bounded.
-    pub(super) fn learn<'r>(rows: impl Iterator<Item = (usize, &'r Review)>) -> Option<OwnStars> {
+    /// Reads at most [`REVIEWS_MAX`] reviews of each class, spread evenly, so cost and memory are bounded. The result does
+    /// not depend on the number of `threads`.
+    pub(super) fn learn<'r>(
+        rows: impl Iterator<Item = (usize, &'r Review)>,
+        threads: NonZeroUsize,
+    ) -> Option<OwnStars> {
         let mut sides: [Vec<(usize, &Review)>; 2] = Default::default();
         for (row, review) in rows {
             match review.rating.stars() {
@@ -70,20 +77,24 @@ impl OwnStars {
         if low + high < REVIEWS_MIN || low.min(high) < SIDE_MIN {
             return None;
         }
-        let mut words = TextWords::default();
         // Grams are numbered in the order of their first occurrence.
         let mut numbers: KeyMap<u64, u32> = KeyMap::default();
         let mut counts: Vec<[u32; 2]> = Vec::new();
         let mut examples: Vec<Example> = Vec::new();
         for (side, reviews) in sides.iter().enumerate() {
-            for &(row, review) in reviews.iter().step_by(reviews.len().div_ceil(REVIEWS_MAX)) {
-                let mut grams = Vec::new();
-                for range in sentences(&review.text).take(SENTENCES_MAX) {
-                    words.read(&review.text[range]);
-                    for key in self::grams(&words) {
-                        let next = numbers.len() as u32;
-                        grams.push(*numbers.entry(key).or_insert(next));
-                    }
+            let step = reviews.len().div_ceil(REVIEWS_MAX);
+            let read: Vec<&(usize, &Review)> = reviews.iter().step_by(step).collect();
+            let keys = over_chunks(read.len(), threads, |chunk| {
+                let reviews = read[chunk].iter();
+                reviews
+                    .map(|(_, review)| grams_of(review))
+                    .collect::<Vec<_>>()
+            });
+            for ((row, _), keys) in read.into_iter().zip(keys.into_iter().flatten()) {
+                let mut grams = Vec::with_capacity(keys.len());
+                for key in keys {
+                    let next = numbers.len() as u32;
+                    grams.push(*numbers.entry(key).or_insert(next));
                 }
                 grams.sort_unstable();
                 grams.dedup();
@@ -91,7 +102,11 @@ impl OwnStars {
                 for gram in &grams {
                     counts[*gram as usize][side] += 1;
                 }
-                examples.push(Example { row, grams, side });
+                examples.push(Example {
+                    row: *row,
+                    grams,
+                    side,
+                });
             }
         }
         let seen_min = if examples.len() > 2_000 { 3 } else { 2 };
@@ -101,12 +116,13 @@ impl OwnStars {
         }
         // Mixes the classes, in the same order on every machine.
         examples.sort_by_key(|one| (one.row as u32).wrapping_mul(0x9e37_79b1));
-        let models: [Vec<f32>; FOLDS] =
-            std::array::from_fn(|unseen| fit(&examples, unseen, counts.len()));
+        let models = over_jobs(FOLDS, threads, |unseen| {
+            fit(&examples, unseen, counts.len())
+        });
         let trust = trust(&examples, &models);
         numbers.retain(|_, number| is_frequent(number));
         let grams = numbers.into_iter().map(|(key, number)| {
-            let weights = models.each_ref().map(|one| one[number as usize]);
+            let weights = std::array::from_fn(|model| models[model][number as usize]);
             let counts = counts[number as usize];
             (key, Gram { weights, counts })
         });
@@ -117,11 +133,11 @@ impl OwnStars {
         Some(OwnStars { grams, trust })
     }
 
-    /// Adds up the weights of the grams of `words`, in the model that was trained without `row`.
-    pub(super) fn sum(&self, row: usize, words: &TextWords) -> OwnSum {
+    /// Adds up the weights of the grams of a sentence, in the model that was trained without `row`.
+    pub(super) fn sum(&self, row: usize, sentence: &str, reader: &mut GramReader) -> OwnSum {
         let mut sum = OwnSum::default();
-        for key in grams(words) {
-            if let Some(gram) = self.grams.get(&key) {
+        for key in reader.read(sentence) {
+            if let Some(gram) = self.grams.get(key) {
                 sum.weight += gram.weights[row % FOLDS];
                 sum.grams += 1;
             }
@@ -141,26 +157,49 @@ impl OwnStars {
     }
 }
 
-/// Returns the keys of all words and emoji, and of all pairs of neighbours.
-fn grams(words: &TextWords) -> Vec<u64> {
-    let mut grams = Vec::new();
-    let mut before: Option<u64> = None;
-    for item in &words.items {
-        if !item.is_word && item.entry.valence.is_none() {
-            before = None;
-            continue;
-        }
-        let pair =
-            |first: u64| first.rotate_left(23) ^ item.key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
-        grams.push(item.key);
-        grams.extend(before.replace(item.key).map(pair));
+/// Returns the keys of all words and emoji of a review, and of all pairs of neighbours in its sentences.
+fn grams_of(review: &Review) -> Vec<u64> {
+    let mut reader = GramReader::default();
+    let mut all = Vec::new();
+    for range in sentences(&review.text).take(SENTENCES_MAX) {
+        all.extend(reader.read(&review.text[range]));
     }
-    grams
+    all
+}
+
+/// Reads the grams of sentences; its buffers are reused.
+#[derive(Debug, Default)]
+pub(super) struct GramReader {
+    lower: String,
+    grams: Vec<u64>,
+}
+
+impl GramReader {
+    /// Returns the keys of all words and emoji of a sentence, and of all pairs of neighbours.
+    fn read(&mut self, sentence: &str) -> &[u64] {
+        self.grams.clear();
+        let mut before: Option<u64> = None;
+        for token in tokens(sentence) {
+            self.lower.clear();
+            push_lower(&mut self.lower, &sentence[token.start..token.end]);
+            if !token.is_word && entry_of(&self.lower).valence.is_none() {
+                before = None;
+                continue;
+            }
+            let key = key(&self.lower);
+            self.grams.push(key);
+            if let Some(first) = before.replace(key) {
+                let pair = first.rotate_left(23) ^ key.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+                self.grams.push(pair);
+            }
+        }
+        &self.grams
+    }
 }
 
 /// Measures how well the models predict the class of examples that they were not trained on: from 0 (no better than
 /// chance) to 2 (always right).
-fn trust(examples: &[Example], models: &[Vec<f32>; FOLDS]) -> f32 {
+fn trust(examples: &[Example], models: &[Vec<f32>]) -> f32 {
     let sides = balance(examples.iter());
     let is_right =
         |one: &&Example| (odds(&one.grams, &models[one.row % FOLDS]) > 0.0) == (one.side == 1);

@@ -12,6 +12,8 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
+
 use super::keys::{KeyMap, key};
 use super::language::{WordList, is_listed};
 use super::text::{Item, TextWords};
@@ -32,13 +34,13 @@ const NAME_CHARS_MIN: usize = 3;
 const NAME_CHARS_MAX: usize = 20;
 
 /// Uses of the words that may be names, by the key of the word.
-#[derive(Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct NameCounts {
     by_word: KeyMap<u64, NameCount>,
 }
 
 /// The uses of a word.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 struct NameCount {
     /// As it was first written with a capital letter.
     name: String,
@@ -97,9 +99,15 @@ impl NameCounts {
         }
     }
 
-    /// Adds the counts of later rows.
-    pub(super) fn add(&mut self, later: NameCounts) {
-        for (word, more) in later.by_word {
+    /// Drops the words that only one review uses, without thanks, to bound memory.
+    pub(super) fn retain_frequent(&mut self) {
+        self.by_word
+            .retain(|_, count| count.reviews >= 2 || count.thanked > 0);
+    }
+
+    /// Adds the counts of a part, whose reviews have these `rows`.
+    pub(super) fn add(&mut self, part: NameCounts, rows: &[u32]) {
+        for (word, more) in part.by_word {
             let count = self.by_word.entry(word).or_default();
             if count.name.is_empty() {
                 count.name = more.name;
@@ -109,7 +117,9 @@ impl NameCounts {
             count.capitalized += more.capitalized;
             count.determined += more.determined;
             count.lower += more.lower;
-            count.rows.extend(more.rows);
+            let shown = more.rows.iter().map(|number| rows[*number as usize]);
+            count.rows.extend(shown);
+            count.rows.sort_unstable();
             count.rows.truncate(REVIEWS_SHOWN);
         }
     }

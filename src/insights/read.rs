@@ -1,19 +1,21 @@
-//! One pass over the reviews, after training on their stars: finds mentions and their polarity.
+//! Reads all reviews, part by part, and judges their mentions with the words learned from their stars.
 
-use std::collections::{HashMap, HashSet};
 use std::num::NonZeroUsize;
 use std::ops::Range;
+use std::sync::Arc;
 
 use whatlang::Lang;
 
-use super::aspect::{Phrases, has_opinions};
-use super::evidence::{Context, Judgement, Reader, review_score};
-use super::own_stars::{OwnStars, OwnSum, SENTENCES_MAX};
+use super::evidence::{Context, Judgement, judge, review_score};
+use super::known::{Known, KnownLanguages, known_languages, language};
+use super::own_stars::{GramReader, OwnSum};
+use super::parts::{
+    MentionReading, Part, PartCounts, PartReader, PartReading, PlaceMention, ReviewReadings, divide,
+};
 use super::people::NameCounts;
-use super::text_model::Sentence;
 use super::topics::Counts;
-use crate::dataset::chunks::{CHUNK_ROWS, over_chunks};
-use crate::dataset::language_of_tag;
+use crate::dataset::chunks::over_jobs;
+use crate::dataset::mentions::Finder;
 use crate::model::insights::Polarity;
 use crate::model::{Dataset, Review};
 use crate::wire::sentence::sentences;
@@ -37,185 +39,202 @@ pub(super) struct Mention {
     pub(super) doubt: u32,
 }
 
-/// Derived data about a language.
-pub(super) struct Known {
-    pub(super) reader: Reader,
-    pub(super) phrases: Phrases,
-    /// The model trained on the stars of its reviews, if there are enough.
-    pub(super) own: Option<OwnStars>,
-}
-
-/// The result of the pass over a dataset, or over some rows.
+/// What is derived from all reviews of a dataset.
 #[derive(Default)]
 pub(super) struct Derived {
     /// The language of each review, `None` if it is not known.
     pub(super) languages: Vec<Option<Lang>>,
-    /// One entry per language.
-    pub(super) known: HashMap<Option<Lang>, Known>,
+    pub(super) known: KnownLanguages,
     /// The score of each review, from -10,000 to 10,000.
     pub(super) scores: Vec<i32>,
     /// In order of row and position.
     pub(super) mentions: Vec<Mention>,
+    /// In the order of the rows.
+    pub(super) places: Vec<PlaceMention>,
     pub(super) phrases: Counts,
     pub(super) names: NameCounts,
+    /// What a reload can use again.
+    pub(super) readings: ReviewReadings,
+}
+
+/// What is derived from a part of the reviews.
+struct DerivedPart {
+    reading: Arc<PartReading>,
+    is_new: bool,
+    counts: PartCounts,
+    scores: Vec<i32>,
+    mentions: Vec<Mention>,
 }
 
 impl Derived {
-    /// Reads every review of `dataset`; `None` if `cancelled`, which is called for every language and row.
+    /// Reads the reviews of `dataset`, except those whose part is in the `previous` readings; `None` if `cancelled`, which is
+    /// called for every language, part and review.
     pub(super) fn of(
         dataset: &Dataset,
+        previous: Option<&ReviewReadings>,
         threads: NonZeroUsize,
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<Derived> {
         let languages: Vec<Option<Lang>> = dataset.reviews.iter().map(language).collect();
-        let mut known = HashMap::new();
-        for lang in languages.iter().copied().collect::<HashSet<_>>() {
-            if cancelled() {
-                return None;
-            }
-            let reviews = dataset.reviews.iter().enumerate();
-            let of_language = reviews.filter(|(row, _)| languages[*row] == lang && lang.is_some());
-            let phrases = Phrases::new(&dataset.taxonomy, lang);
-            let own = OwnStars::learn(of_language);
-            let reader = reader(lang, own.is_some());
-            let of_lang = Known {
-                reader,
-                phrases,
-                own,
-            };
-            known.insert(lang, of_lang);
-        }
-        let rows = languages.len();
-        let parts = over_chunks(rows, threads, |chunk| {
-            let mut part = Derived::default();
-            let mut sentence = Sentence::default();
-            for row in chunk.take_while(|_| !cancelled()) {
-                let review = &dataset.reviews[row];
-                let lang = languages[row];
-                part.read(&mut sentence, row, review, lang, &known[&lang]);
-            }
-            if rows > CHUNK_ROWS {
-                part.phrases.retain_frequent();
-            }
-            part
+        let known = known_languages(dataset, &languages, threads, cancelled)?;
+        let areas = &dataset.taxonomy.service_areas;
+        let reader = PartReader {
+            dataset,
+            languages: &languages,
+            known: &known,
+            // Cannot fail, as the decoder built the same automaton from this taxonomy; if it did, no place would be counted.
+            places: Finder::concepts(areas, false)
+                .ok()
+                .filter(|_| !areas.is_empty()),
+        };
+        let parts = divide(&dataset.reviews);
+        let derived = over_jobs(parts.len(), threads, |number| {
+            reader.derive(number, &parts[number], previous, cancelled)
         });
+        let derived = derived.into_iter().collect::<Option<Vec<_>>>()?;
         let mut all = Derived {
-            languages,
-            known,
+            scores: vec![0; dataset.reviews.len()],
             ..Derived::default()
         };
-        for part in parts {
-            all.scores.extend(part.scores);
-            all.mentions.extend(part.mentions);
-            all.phrases.add(part.phrases);
-            all.names.add(part.names);
+        let mut readings = Vec::with_capacity(parts.len());
+        let mut reviews_read = 0;
+        for (part, derived) in parts.iter().zip(derived) {
+            reviews_read += if derived.is_new { part.rows.len() } else { 0 };
+            readings.push(Arc::clone(&derived.reading));
+            all.add(part, derived);
         }
-        // Fewer if it was cancelled.
-        Some(all).filter(|all| all.scores.len() == rows)
+        // Parts have rows from everywhere.
+        all.mentions.sort_by_key(|mention| mention.row);
+        all.places.sort_by_key(|mention| mention.review);
+        all.readings = ReviewReadings::keep(dataset, readings, reviews_read);
+        all.languages = languages;
+        all.known = known;
+        Some(all)
     }
 
-    /// Adds the score, mentions and phrases of `review`; cost is linear in its text.
-    fn read(
-        &mut self,
-        sentence: &mut Sentence,
-        row: usize,
-        review: &Review,
-        lang: Option<Lang>,
-        known: &Known,
-    ) {
-        // Without a rating, as the score of the review adds the stars separately.
-        let of_text = Context {
-            reader: known.reader,
-            ..Context::default()
+    fn add(&mut self, part: &Part, derived: DerivedPart) {
+        for (row, score) in part.rows.iter().zip(derived.scores) {
+            self.scores[*row as usize] = score;
+        }
+        self.mentions.extend(derived.mentions);
+        for mention in &derived.reading.places {
+            self.places.push(PlaceMention {
+                review: part.rows[mention.review as usize],
+                place: mention.place,
+            });
+        }
+        self.phrases.add(derived.counts.phrases, &part.rows);
+        self.names.add(derived.counts.names, &part.rows);
+    }
+}
+
+impl PartReader<'_> {
+    /// Takes what the `part` of this number gives from the `previous` readings, or reads it, and judges its mentions.
+    fn derive(
+        &self,
+        number: usize,
+        part: &Part,
+        previous: Option<&ReviewReadings>,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<DerivedPart> {
+        if cancelled() {
+            return None;
+        }
+        let kept = previous.and_then(|previous| previous.reading_of(self.dataset, number, part));
+        let is_new = kept.is_none();
+        let (reading, counts) = match kept {
+            Some(reading) => {
+                let counts = reading.counts();
+                (reading, counts)
+            }
+            None => {
+                let (reading, counts) = self.read(part, cancelled)?;
+                (Arc::new(reading), counts)
+            }
         };
-        let mut own_sum = OwnSum::default();
-        let mut tilts = Vec::new();
-        for range in sentences(&review.text) {
-            let start = range.start;
-            sentence.read(&review.text[range]);
-            let of_sentence = known.own_sum(row, sentence);
-            own_sum.add(of_sentence);
-            for found in known.phrases.find(&mut sentence.words) {
-                let context = Context {
-                    rating: Some(review.rating),
-                    opinion: found.opinion,
-                    own: known.own_odds(of_sentence),
-                    ..of_text
-                };
-                let Judgement {
-                    polarity,
-                    margin,
-                    doubt,
-                } = sentence.judge(Some(&found.range), &context);
-                self.mentions.push(Mention {
-                    row: row as u32,
-                    aspect: found.aspect,
-                    sentence: start,
-                    range: start + found.range.start..start + found.range.end,
-                    context,
-                    polarity,
-                    margin,
-                    doubt,
-                });
-            }
-            if tilts.len() < SENTENCES_MAX {
-                let tilt = sentence.tilt(None, &of_text);
-                tilts.push(tilt);
-                if let Some(lang) = lang {
-                    let row = row as u32;
-                    self.phrases.count(row, review, lang, &sentence.words, tilt);
-                    self.names.count(row, &sentence.words);
-                }
+        let mut derived = DerivedPart {
+            reading: Arc::clone(&reading),
+            is_new,
+            counts,
+            scores: Vec::with_capacity(part.rows.len()),
+            mentions: Vec::with_capacity(reading.mentions.len()),
+        };
+        let mut grams = GramReader::default();
+        for (number, row) in part.rows.iter().enumerate() {
+            let review = &self.dataset.reviews[*row as usize];
+            let known = &self.known[&self.languages[*row as usize]];
+            let judged = JudgedReview {
+                row: *row,
+                review,
+                known,
+            };
+            let own = judged.judge(
+                reading.mentions_of(number),
+                &mut grams,
+                &mut derived.mentions,
+            );
+            let tilt = reading.reviews[number].tilt;
+            derived.scores.push(review_score(review.rating, tilt, own));
+        }
+        Some(derived)
+    }
+}
+
+/// A review whose mentions are judged.
+struct JudgedReview<'d> {
+    row: u32,
+    review: &'d Review,
+    known: &'d Known,
+}
+
+impl JudgedReview<'_> {
+    /// Judges `mentions`; returns the log-odds of the whole text by the words learned from the stars.
+    fn judge(
+        &self,
+        mentions: &[MentionReading],
+        grams: &mut GramReader,
+        judged: &mut Vec<Mention>,
+    ) -> i32 {
+        let Some(own) = &self.known.own else {
+            judged.extend(mentions.iter().map(|mention| self.mention(mention, 0)));
+            return 0;
+        };
+        let mut sum = OwnSum::default();
+        let mut mentions = mentions.iter().peekable();
+        for range in sentences(&self.review.text) {
+            let sentence = &self.review.text[range.clone()];
+            let of_sentence = own.sum(self.row as usize, sentence, grams);
+            sum.add(of_sentence);
+            let odds = own.log_odds(of_sentence);
+            while let Some(mention) = mentions.next_if(|one| one.sentence as usize == range.start) {
+                judged.push(self.mention(mention, odds));
             }
         }
-        if let Some(translation) = &review.translation
-            && known.reader != Reader::English
-        {
-            tilts = translation_tilts(sentence, translation);
+        own.log_odds(sum)
+    }
+
+    /// Judges a mention in a sentence with these log-odds.
+    fn mention(&self, mention: &MentionReading, own: i32) -> Mention {
+        let context = Context {
+            reader: self.known.reader,
+            rating: Some(self.review.rating),
+            opinion: mention.opinion,
+            own,
+        };
+        let Judgement {
+            polarity,
+            margin,
+            doubt,
+        } = judge(mention.weights, &context);
+        Mention {
+            row: self.row,
+            aspect: mention.aspect,
+            sentence: mention.sentence as usize,
+            range: mention.start as usize..mention.end as usize,
+            context,
+            polarity,
+            margin,
+            doubt,
         }
-        let mean = tilts.iter().sum::<i32>() / tilts.len().max(1) as i32;
-        let own = known.own_odds(own_sum);
-        self.scores.push(review_score(review.rating, mean, own));
     }
-}
-
-impl Known {
-    /// The sum of the learned weights of a sentence of the review of `row`; empty if nothing was learned.
-    fn own_sum(&self, row: usize, sentence: &Sentence) -> OwnSum {
-        let own = self.own.as_ref();
-        own.map_or_else(OwnSum::default, |own| own.sum(row, &sentence.words))
-    }
-
-    fn own_odds(&self, sum: OwnSum) -> i32 {
-        self.own.as_ref().map_or(0, |own| own.log_odds(sum))
-    }
-}
-
-/// The language of a review, stated or detected when its file was read.
-fn language(review: &Review) -> Option<Lang> {
-    language_of_tag(review.language.as_deref()?)
-}
-
-/// The evidence of a language, whose own stars have been learned or not.
-fn reader(lang: Option<Lang>, has_own_stars: bool) -> Reader {
-    match lang {
-        Some(Lang::Eng) => Reader::English,
-        Some(lang) if has_opinions(lang) => Reader::Words,
-        _ if has_own_stars => Reader::Words,
-        _ => Reader::Stars,
-    }
-}
-
-/// The margins of praise over complaint of the sentences of an English translation.
-fn translation_tilts(sentence: &mut Sentence, translation: &str) -> Vec<i32> {
-    let english = Context {
-        reader: Reader::English,
-        ..Context::default()
-    };
-    let mut tilts = Vec::new();
-    for range in sentences(translation).take(SENTENCES_MAX) {
-        sentence.read(&translation[range]);
-        tilts.push(sentence.tilt(None, &english));
-    }
-    tilts
 }

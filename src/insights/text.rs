@@ -58,31 +58,16 @@ impl TextWords {
         self.items.clear();
         // The index of the current clause, and the number of following words that are negated.
         let mut clause = 0;
-        let mut reach = 0u8;
-        let mut end = 0;
-        while let Some(first) = sentence[end..].chars().next() {
-            let start = end;
-            let is_word = first.is_alphanumeric();
-            end += first.len_utf8();
-            if first.is_whitespace() {
-                continue;
-            }
-            if self.items.len() == ITEMS_MAX {
-                break;
-            }
-            if is_word {
-                end += rest_of_word(&sentence[end..]);
-                // "l'accueil" is two words, "M's" is one.
-                let word = &sentence[start..end];
-                if let Some((elided, rest)) = split_at_apostrophe(word)
-                    && rest.len() > 1
-                    && entry_of(&elided.to_lowercase()).elides
-                {
-                    end -= rest.len();
-                }
-            }
+        let mut reach = 0_u8;
+        for token in tokens(sentence) {
+            let Token {
+                start,
+                end,
+                is_word,
+            } = token;
+            let text = &sentence[start..end];
             let lower_start = self.lower.len();
-            self.push_lower(&sentence[start..end]);
+            push_lower(&mut self.lower, text);
             let lower = &self.lower[lower_start..];
             let key = key(lower);
             let entry = entry(key, lower);
@@ -100,7 +85,7 @@ impl TextWords {
                 is_idiom: false,
                 entry,
                 is_word,
-                is_capital: first.is_uppercase(),
+                is_capital: text.starts_with(char::is_uppercase),
                 negated: reach > 0 && is_word,
                 clause,
             });
@@ -116,19 +101,55 @@ impl TextWords {
     pub(super) fn lower(&self, item: &Item) -> &str {
         &self.lower[item.lower_start..item.lower_end]
     }
+}
 
-    fn push_lower(&mut self, text: &str) {
-        if text.bytes().all(|byte| byte.is_ascii_digit()) {
-            self.lower.push('0');
-        } else if text.is_ascii() {
-            let start = self.lower.len();
-            self.lower.push_str(text);
-            self.lower[start..].make_ascii_lowercase();
-        } else {
-            let lower = text.chars().flat_map(char::to_lowercase);
-            self.lower
-                .extend(lower.map(|letter| if letter == '’' { '\'' } else { letter }));
+/// A word, or a single mark, in a sentence.
+pub(super) struct Token {
+    /// Byte range in the sentence.
+    pub(super) start: usize,
+    pub(super) end: usize,
+    pub(super) is_word: bool,
+}
+
+/// Splits `sentence` into words and marks, at most [`ITEMS_MAX`].
+pub(super) fn tokens(sentence: &str) -> impl Iterator<Item = Token> {
+    let mut end = 0;
+    let tokens = std::iter::from_fn(move || {
+        let rest = &sentence[end..];
+        let start = end + (rest.len() - rest.trim_start().len());
+        let first = sentence[start..].chars().next()?;
+        end = start + first.len_utf8();
+        let is_word = first.is_alphanumeric();
+        if is_word {
+            end += rest_of_word(&sentence[end..]);
+            // "l'accueil" is two words, "M's" is one.
+            if let Some((elided, rest)) = split_at_apostrophe(&sentence[start..end])
+                && rest.len() > 1
+                && entry_of(&elided.to_lowercase()).elides
+            {
+                end -= rest.len();
+            }
         }
+        Some(Token {
+            start,
+            end,
+            is_word,
+        })
+    });
+    tokens.take(ITEMS_MAX)
+}
+
+/// Appends a word or mark in lower case, `0` for a number.
+pub(super) fn push_lower(lower: &mut String, text: &str) {
+    if text.bytes().all(|byte| byte.is_ascii_digit()) {
+        lower.push('0');
+    } else if text.is_ascii() {
+        let start = lower.len();
+        lower.push_str(text);
+        lower[start..].make_ascii_lowercase();
+    } else {
+        let letters = text.chars().flat_map(char::to_lowercase);
+        lower.extend(letters.map(|letter| if letter == '’' { '\'' } else { letter }));
     }
 }
 

@@ -21,6 +21,7 @@ use std::cmp::Reverse;
 use std::collections::HashSet;
 use std::sync::LazyLock;
 
+use serde::{Deserialize, Serialize};
 use whatlang::Lang;
 
 use super::aspect::Phrases;
@@ -59,8 +60,9 @@ const WORD_BYTES_MAX: usize = 40;
 const FORMS_MAX: usize = 6;
 
 /// The uses of a phrase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(super) struct PhraseCount {
+    #[serde(with = "super::language::code")]
     lang: Lang,
     /// The forms in which it is written, in lower case.
     forms: Vec<PhraseForm>,
@@ -86,7 +88,7 @@ pub(super) struct PhraseCount {
 }
 
 /// A form of a phrase.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct PhraseForm {
     text: String,
     hash: u64,
@@ -113,7 +115,7 @@ impl PhraseCount {
         }
     }
 
-    /// Adds the count of later rows.
+    /// Adds the count of other rows.
     fn add(&mut self, later: PhraseCount) {
         (0..2).for_each(|group| self.groups[group] += later.groups[group]);
         self.parts += later.parts;
@@ -125,6 +127,7 @@ impl PhraseCount {
         self.within += later.within;
         self.capitals += later.capitals;
         self.rows.extend(later.rows);
+        self.rows.sort_unstable();
         self.rows.truncate(REVIEWS_SHOWN);
         for form in later.forms {
             self.add_form(form.hash, form.uses, || form.text);
@@ -168,15 +171,18 @@ impl PhraseCount {
 }
 
 /// Counts of phrases, by the hashes of their forms and language.
-#[derive(Default)]
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub(super) struct Counts {
     by_phrase: KeyMap<u64, PhraseCount>,
 }
 
 impl Counts {
-    /// Adds the counts of later rows.
-    pub(super) fn add(&mut self, later: Counts) {
-        for (phrase, count) in later.by_phrase {
+    /// Adds the counts of a part, whose reviews have these `rows`.
+    pub(super) fn add(&mut self, part: Counts, rows: &[u32]) {
+        for (phrase, mut count) in part.by_phrase {
+            for number in &mut count.rows {
+                *number = rows[*number as usize];
+            }
             match self.by_phrase.get_mut(&phrase) {
                 Some(known) => known.add(count),
                 None => {

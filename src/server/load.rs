@@ -16,7 +16,7 @@ use tracing::{info, warn};
 use crate::clock;
 use crate::dataset::{self, Decoded, Files, Problems};
 use crate::http::{ServedState, SettingsError};
-use crate::insights;
+use crate::insights::{self, ReviewReadings};
 use crate::model::Dataset;
 use crate::model::notices::NoticeSetting;
 use crate::notices;
@@ -228,7 +228,7 @@ impl Loader {
         };
         let is_large = text_bytes > AT_ONCE_BYTES;
         let first = match previous {
-            _ if !is_large || deferred.has_insights() => deferred.whole(cancelled),
+            _ if !is_large || deferred.has_insights() => deferred.whole(None, cancelled),
             Some(previous) => Some(deferred.snapshot.with_insights_of(previous)),
             None => Some(deferred.snapshot.clone()),
         };
@@ -260,10 +260,16 @@ impl Deferred {
         self.decoded.dataset.insights.is_some()
     }
 
-    /// Returns the snapshot with its insights; `None` once `cancelled`.
-    pub(super) fn whole(&self, cancelled: &(dyn Fn() -> bool + Sync)) -> Option<Snapshot> {
-        let document = insights::document(&self.decoded.dataset, self.threads, cancelled);
-        document.map(|document| self.snapshot.with_insights(document))
+    /// Returns the snapshot with its insights; reviews of the `previous` readings are not read again. `None` once
+    /// `cancelled`.
+    pub(super) fn whole(
+        &self,
+        previous: Option<&ReviewReadings>,
+        cancelled: &(dyn Fn() -> bool + Sync),
+    ) -> Option<Snapshot> {
+        let dataset = &self.decoded.dataset;
+        let document = insights::document_after(dataset, previous, self.threads, cancelled)?;
+        Some(self.snapshot.with_insights(document))
     }
 
     /// Logs the warnings about the dataset.

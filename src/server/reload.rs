@@ -187,7 +187,10 @@ impl ReloadWorker {
             Ok(Some(served)) => {
                 let previous = self.app.publish(served);
                 let elapsed_ms = clock::elapsed_ms(began);
-                info!(elapsed_ms, "the insights are served");
+                let current = self.app.current();
+                let readings = current.snapshot().readings();
+                let reviews_read = readings.map(|readings| readings.reviews_read());
+                info!(elapsed_ms, reviews_read, "the insights are served");
                 compress(&self.app, self.app.current(), Some(previous));
                 deferred.log_warnings();
             }
@@ -202,7 +205,10 @@ impl ReloadWorker {
         if deferred.has_insights() {
             return Ok(None);
         }
-        let whole = deferred.whole(&|| {
+        // Those of the dataset before.
+        let current = self.app.current();
+        let previous = current.snapshot().readings().map(Arc::as_ref);
+        let whole = deferred.whole(previous, &|| {
             self.heartbeat.report();
             self.orders.is_outdated()
         });

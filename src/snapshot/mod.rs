@@ -22,7 +22,7 @@ use bytes::Bytes;
 use sha2::{Digest, Sha256};
 
 use crate::dataset::publish;
-use crate::insights;
+use crate::insights::{self, ReviewReadings};
 use crate::model::insights::Insights;
 use crate::model::photo_digest;
 use crate::model::site::Site;
@@ -104,6 +104,8 @@ pub struct Snapshot {
 struct DerivedInsights {
     document: Arc<Resource>,
     value: Insights,
+    /// What single reviews gave, for the next dataset.
+    readings: Option<Arc<ReviewReadings>>,
     /// Whether they were derived from the previous dataset.
     is_carried: bool,
 }
@@ -252,6 +254,12 @@ impl Snapshot {
         self.insights.as_ref().map(|derived| &derived.value)
     }
 
+    /// Returns what single reviews gave to its insights, from which those of the next dataset are derived in less time.
+    #[must_use]
+    pub fn readings(&self) -> Option<&Arc<ReviewReadings>> {
+        self.insights.as_ref()?.readings.as_ref()
+    }
+
     /// Returns the digests of the own pictures of its reviews, in no order.
     pub fn photo_digests(&self) -> impl Iterator<Item = &str> {
         self.photos.iter().map(String::as_str)
@@ -269,7 +277,12 @@ impl Snapshot {
     pub fn with_insights(&self, document: insights::Document) -> Snapshot {
         let bytes = document.bytes.into();
         let resource = Resource::new(bytes, "application/json", self.updated_at);
-        self.with(Arc::new(resource), document.insights, false)
+        self.with(DerivedInsights {
+            document: Arc::new(resource),
+            value: document.insights,
+            readings: document.readings,
+            is_carried: false,
+        })
     }
 
     /// Returns this snapshot with the insights of the `previous` one, to be served while its own are being derived. The
@@ -301,17 +314,18 @@ impl Snapshot {
         if value.method.summary == "editorial" {
             value.summary.clone_from(&self.editorial.summary);
         }
-        self.with(Arc::clone(&derived.document), value, true)
+        self.with(DerivedInsights {
+            document: Arc::clone(&derived.document),
+            value,
+            readings: derived.readings.clone(),
+            is_carried: true,
+        })
     }
 
-    fn with(&self, document: Arc<Resource>, value: Insights, is_carried: bool) -> Snapshot {
+    fn with(&self, insights: DerivedInsights) -> Snapshot {
         Snapshot {
-            index: self.index.with_aspects(&value, &self.taxonomy),
-            insights: Some(Arc::new(DerivedInsights {
-                document,
-                value,
-                is_carried,
-            })),
+            index: self.index.with_aspects(&insights.value, &self.taxonomy),
+            insights: Some(Arc::new(insights)),
             ..self.clone()
         }
     }

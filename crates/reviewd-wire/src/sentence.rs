@@ -35,6 +35,10 @@ fn sentence_bytes(text: &str) -> usize {
     let mut blank = None;
     for (at, character) in text.char_indices() {
         let end = at + character.len_utf8();
+        // Most characters are letters, which end nothing.
+        if character.is_ascii_alphanumeric() && end <= SENTENCE_BYTES_MAX {
+            continue;
+        }
         if character == '\n' {
             return end;
         }

@@ -19,43 +19,52 @@ pub fn over_chunks<T: Send>(
     threads: NonZeroUsize,
     work: impl Fn(Range<usize>) -> T + Sync,
 ) -> Vec<T> {
-    let job = ChunkJob {
+    over_jobs(count.div_ceil(CHUNK_ROWS), threads, |chunk| {
+        let start = chunk * CHUNK_ROWS;
+        work(start..(start + CHUNK_ROWS).min(count))
+    })
+}
+
+/// Runs `work` for each of the numbers `0..count` and returns the results in order. An idle thread takes the next number.
+pub fn over_jobs<T: Send>(
+    count: usize,
+    threads: NonZeroUsize,
+    work: impl Fn(usize) -> T + Sync,
+) -> Vec<T> {
+    let jobs = NumberedJobs {
         count,
         work,
         next: AtomicUsize::new(0),
         results: Mutex::new(BTreeMap::new()),
     };
     thread::scope(|scope| {
-        for _ in 1..threads.get().min(count.div_ceil(CHUNK_ROWS)) {
+        for _ in 1..threads.get().min(count) {
             // If a thread cannot be started, the others do its work.
-            let _ = thread::Builder::new().spawn_scoped(scope, || job.run());
+            let _ = thread::Builder::new().spawn_scoped(scope, || jobs.run());
         }
-        job.run();
+        jobs.run();
     });
-    let results = job.results.into_inner().expect(NO_PANIC);
+    let results = jobs.results.into_inner().expect(NO_PANIC);
     results.into_values().collect()
 }
 
 /// What the threads of one call share.
-struct ChunkJob<W, T> {
+struct NumberedJobs<W, T> {
     count: usize,
     work: W,
-    /// The first row of the next chunk.
     next: AtomicUsize,
-    /// By the first row of the chunk.
     results: Mutex<BTreeMap<usize, T>>,
 }
 
-impl<T, W: Fn(Range<usize>) -> T> ChunkJob<W, T> {
+impl<T, W: Fn(usize) -> T> NumberedJobs<W, T> {
     fn run(&self) {
         loop {
-            let start = self.next.fetch_add(CHUNK_ROWS, Ordering::Relaxed);
-            if start >= self.count {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            if number >= self.count {
                 return;
             }
-            let end = (start + CHUNK_ROWS).min(self.count);
-            let result = (self.work)(start..end);
-            self.results.lock().expect(NO_PANIC).insert(start, result);
+            let result = (self.work)(number);
+            self.results.lock().expect(NO_PANIC).insert(number, result);
         }
     }
 }

@@ -115,8 +115,8 @@ impl Finder {
         owners.map(|owner| self.names[owner].clone()).collect()
     }
 
-    /// Returns the numbers of the owners that `text` mentions, ascending.
-    fn find(&self, text: &str) -> Vec<usize> {
+    /// Returns the numbers of the owners that `text` mentions, ascending; `text` is in [`comparable`] form.
+    pub fn find(&self, text: &str) -> Vec<usize> {
         if self.owners.is_empty() {
             return Vec::new();
         }
