@@ -26,7 +26,7 @@ use crate::wire::sentence::sentences;
 /// Most reviews of a part on average; half as many at least, if there are several parts.
 const PART_REVIEWS: usize = 2_048;
 
-/// What the reviews of a dataset give one by one, to be used again for the next one: 120 bytes a review, of which its
+/// What the reviews of a dataset give one by one, to be used again for the next one: some 190 bytes a review, of which its
 /// counts of phrases and names take most.
 ///
 /// It is empty for up to 2,048 reviews, which are read again in less time than a reload waits for files to be written.
@@ -70,19 +70,22 @@ impl ReviewReadings {
         }
     }
 
-    /// Returns its part of this number, if that has the same reviews as `part` of `dataset`.
+    /// Returns its part of this number, if `reader` would read the same from `part`.
     pub(super) fn reading_of(
         &self,
-        dataset: &Dataset,
+        reader: &PartReader<'_>,
         number: usize,
         part: &Part,
     ) -> Option<Arc<PartReading>> {
-        if self.parts.len() != part.of || self.taxonomy != dataset.taxonomy {
+        if self.parts.len() != part.of || self.taxonomy != reader.dataset.taxonomy {
             return None;
         }
         let reading = &self.parts[number];
-        let is_same = reading.digest == part.digest(dataset);
-        is_same.then(|| Arc::clone(reading))
+        if reading.digest == reader.digest(part) {
+            Some(Arc::clone(reading))
+        } else {
+            None
+        }
     }
 }
 
@@ -105,24 +108,6 @@ pub(super) fn divide(reviews: &[Review]) -> Vec<Part> {
         parts[number].rows.push(row);
     }
     parts
-}
-
-impl Part {
-    /// The digest of all that a reading depends on, besides the taxonomy.
-    fn digest(&self, dataset: &Dataset) -> [u8; 32] {
-        let mut hasher = Sha256::new();
-        for row in &self.rows {
-            let review = &dataset.reviews[*row as usize];
-            let language = review.language.as_deref().unwrap_or_default();
-            let translation = review.translation.as_deref();
-            hasher.update([review.rating.stars(), u8::from(translation.is_some())]);
-            for text in [&review.text, language, translation.unwrap_or_default()] {
-                hasher.update((text.len() as u64).to_le_bytes());
-                hasher.update(text);
-            }
-        }
-        hasher.finalize().into()
-    }
 }
 
 /// What a part of the reviews gives.
@@ -190,6 +175,25 @@ pub(super) struct PartReader<'d> {
 }
 
 impl PartReader<'_> {
+    /// The digest of all that a reading of `part` depends on, besides the taxonomy. The evidence of a language is part of it:
+    /// words of a language are read once enough of its reviews have stars to learn them from.
+    fn digest(&self, part: &Part) -> [u8; 32] {
+        let mut hasher = Sha256::new();
+        for row in &part.rows {
+            let review = &self.dataset.reviews[*row as usize];
+            let language = review.language.as_deref().unwrap_or_default();
+            let translation = review.translation.as_deref();
+            let evidence = self.known[&self.languages[*row as usize]].reader;
+            let is_translated = u8::from(translation.is_some());
+            hasher.update([review.rating.stars(), is_translated, evidence as u8]);
+            for text in [&review.text, language, translation.unwrap_or_default()] {
+                hasher.update((text.len() as u64).to_le_bytes());
+                hasher.update(text);
+            }
+        }
+        hasher.finalize().into()
+    }
+
     /// Reads every review of `part`, and counts its phrases and names, whose rows are the numbers of the reviews in the part;
     /// `None` if `cancelled`, which is called for each review.
     pub(super) fn read(
@@ -198,7 +202,7 @@ impl PartReader<'_> {
         cancelled: &(dyn Fn() -> bool + Sync),
     ) -> Option<(PartReading, PartCounts)> {
         let mut reading = PartReading {
-            digest: part.digest(self.dataset),
+            digest: self.digest(part),
             reviews: Vec::with_capacity(part.rows.len()),
             mentions: Vec::new(),
             places: Vec::new(),

@@ -140,7 +140,7 @@ impl PartReader<'_> {
         if cancelled() {
             return None;
         }
-        let kept = previous.and_then(|previous| previous.reading_of(self.dataset, number, part));
+        let kept = previous.and_then(|previous| previous.reading_of(self, number, part));
         let is_new = kept.is_none();
         let (reading, counts) = match kept {
             Some(reading) => {

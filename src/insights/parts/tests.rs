@@ -98,6 +98,21 @@ fn changed_stars_and_languages_have_their_parts_read_again() {
 }
 
 #[test]
+fn a_language_whose_words_become_known_has_its_reviews_read_again() {
+    // Of a language without a list of opinions, with one review of one star less than its words are learned from.
+    let mut before = dataset_of(2_500);
+    for (number, review) in before.reviews.iter_mut().take(250).enumerate() {
+        let stars = if number < 19 { 1 } else { 5 };
+        review.rating = Rating::new(stars).expect("1 to 5");
+        review.language = Some("fi".to_owned());
+        review.text = format!("Ei huono: fees olivat ok. Käynti {number}.");
+    }
+    let mut changed = before.clone();
+    changed.reviews[19].rating = Rating::new(1).expect("1 to 5");
+    assert_eq!(read_after(&before, &changed), 2_500);
+}
+
+#[test]
 fn unchanged_reviews_are_not_read_again() {
     let dataset = dataset_of(2_500);
     assert_eq!(read_after(&dataset, &dataset), 0);
