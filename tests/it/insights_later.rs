@@ -191,6 +191,36 @@ fn a_large_dataset_gets_its_insights_after_the_start() {
 }
 
 #[test]
+fn insights_after_a_reload_are_those_of_a_fresh_start() {
+    // More reviews than are read again as a whole.
+    let before = reviews_json(2_500, "2026-01-01T00:00:00Z");
+    let after = reviews_json(2_500, "2026-01-02T00:00:00Z").replace(
+        "Review number 7 of this practice.",
+        "The staff were rude, and nobody called back.",
+    );
+    let data = DataDir::empty();
+    data.write("reviews.json", &before);
+    let server = Server::start_on(data.path());
+    let derived = || {
+        let reply = server.get("/insights.json");
+        reply.status == 200 && reply.field("last-modified").is_some()
+    };
+    wait_until("the insights are derived", derived);
+    let first = server.get("/insights.json");
+    data.write("reviews.json", &after);
+    wait_until("the insights of the changed review are derived", || {
+        derived() && server.get("/insights.json").etag() != first.etag()
+    });
+
+    let fresh = Server::start_on(data.path());
+    wait_until("the insights are derived after a fresh start", || {
+        fresh.get("/insights.json").status == 200
+    });
+    let [reloaded, fresh] = [&server, &fresh].map(|server| server.get("/insights.json").body);
+    assert!(reloaded == fresh);
+}
+
+#[test]
 fn insights_of_the_previous_dataset_are_served_until_the_new_ones_are_derived() {
     let server = Server::start();
     let target = "/api/reviews/search?aspect=communication";
