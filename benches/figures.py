@@ -146,7 +146,7 @@ def mcp(is_small):
 def answers(is_small):
     flags = ["--", "--test"] if is_small else []
     sizes = {} if is_small else {"REVIEWD_BENCH_REVIEWS": "100000,1000000"}
-    text = output(["cargo", "bench", "--quiet", "--locked", "--bench", "answers", *flags], **sizes)
+    text = output(["cargo", "bench", "--quiet", "--locked", "--profile", "release", "--bench", "answers", *flags], **sizes)
     ranked = re.findall(r"^ranked, (\d+) reviews: (\S+) +([\d.]+) µs", text, re.MULTILINE)
     calls = re.findall(r"^(\S.*?) +([\d.]+) µs +([\d.]+)$", text, re.MULTILINE)
     return {
