@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The clients in examples/clients, with the sample: the agent cites reviews, the mirror has all, and the page shows them.
+# The examples: the agent cites reviews, the mirror has all, the page shows them, and generated reviews can be served.
 # limit: 300 s
 source "$(dirname "$0")/../step.sh"
 
@@ -26,3 +26,7 @@ shown=$(timeout --foreground 60 chromium --headless --no-sandbox --virtual-time-
     "file://$PWD/examples/clients/page.html?service=$base_url" 2>/dev/null | grep -o '<article>' | wc -l)
 [ "$shown" -eq 10 ] || fail "the page shows $shown reviews, not 10"
 echo "the page shows 10 reviews"
+
+rm -rf "$ci_dir/generated"
+cargo run --quiet --locked --example generate -- --reviews 300 --seed 1 --into "$ci_dir/generated"
+target/release/reviewd check "$ci_dir/generated"

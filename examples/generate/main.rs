@@ -71,6 +71,11 @@ fn write_reviews(arguments: &Arguments, given: &Dataset) -> Result<(), Box<dyn E
     let reviews = Recombined::new(&given.reviews, arguments.seed);
     for (number, review) in (0..arguments.reviews).zip(reviews) {
         out.extend_from_slice(if number == 0 { b"\n" } else { b",\n" });
+        // A file states languages only; where one is from is added when it is read.
+        let mut review = serde_json::to_value(&review)?;
+        if let Some(keys) = review.as_object_mut() {
+            keys.shift_remove("language_source");
+        }
         push_json(&mut out, &review);
         file.write_all(&out)?;
         out.clear();

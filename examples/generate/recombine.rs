@@ -76,10 +76,11 @@ impl Iterator for Recombined<'_> {
             mentioned_technicians: mentions.mentioned_technicians.clone(),
             mentioned_services: mentions.mentioned_services.clone(),
             verification: None,
-            language: base.language.clone(),
+            // It is detected when the file is read.
+            language: None,
             media: Vec::new(),
             translation: None,
-            language_source: base.language_source,
+            language_source: None,
             location: None,
             date_precision: None,
             rating_original: None,
