@@ -10,10 +10,9 @@
 #[allow(dead_code, reason = "the searches of search_random")]
 mod support;
 
-use std::fs;
 use std::hint::black_box;
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::TcpStream;
+use std::net::{SocketAddr, TcpStream};
 use std::time::{Duration, Instant};
 
 use clap::Parser;
@@ -181,15 +180,17 @@ fn median(mut values: Vec<f64>) -> f64 {
 
 /// A client on a kept connection.
 struct Client {
+    address: SocketAddr,
     stream: BufReader<TcpStream>,
     body: Vec<u8>,
 }
 
 impl Client {
-    fn connect(address: std::net::SocketAddr) -> Client {
+    fn connect(address: SocketAddr) -> Client {
         let stream = TcpStream::connect(address).expect("a connection");
         stream.set_nodelay(true).expect("a socket");
         Client {
+            address,
             stream: BufReader::new(stream),
             body: Vec::new(),
         }
@@ -209,15 +210,17 @@ impl Client {
         }
     }
 
-    /// Sends `message` many times, and returns the processor time of the server for each, in nanoseconds.
+    /// Sends `message` many times, and returns the processor time of the server for each, in nanoseconds. On a connection of
+    /// its own, as the service ends one after some thousands of requests.
     fn cost(&mut self, message: &str) -> f64 {
+        *self = Client::connect(self.address);
         let began = others_time();
         for _ in 0..CALLS {
             self.post(message);
         }
-        let spent = others_time() - began;
+        let spent = others_time().saturating_sub(began);
         assert!(self.body.starts_with(b"{\"jsonrpc\""), "{message}");
-        spent as f64 / CALLS as f64
+        spent.as_nanos() as f64 / CALLS as f64
     }
 
     /// Sends `message`, and reads the response.
@@ -234,7 +237,8 @@ impl Client {
         let mut line = String::new();
         loop {
             line.clear();
-            self.stream.read_line(&mut line).expect("a head");
+            let bytes = self.stream.read_line(&mut line).expect("a head");
+            assert_ne!(bytes, 0, "the service has closed the connection");
             if line.starts_with("HTTP/") {
                 assert!(line.contains(" 200 "), "{line}");
             }
@@ -250,22 +254,10 @@ impl Client {
     }
 }
 
-/// Returns the processor time of all threads of this process but this one, in nanoseconds.
-fn others_time() -> u64 {
-    let own = fs::read_link("/proc/thread-self").expect("this thread");
-    let own = own.file_name().expect("a number");
-    let mut time = 0;
-    for task in fs::read_dir("/proc/self/task").expect("a list of threads") {
-        let task = task.expect("a thread");
-        if task.file_name() == own {
-            continue;
-        }
-        // A thread may have ended.
-        let stat = fs::read_to_string(task.path().join("schedstat")).unwrap_or_default();
-        let running = stat.split(' ').next().unwrap_or_default();
-        time += running.parse::<u64>().unwrap_or(0);
-    }
-    time
+/// Returns the processor time of all other threads of this process, also of those that have ended.
+fn others_time() -> Duration {
+    let all = clock_gettime(ClockId::ProcessCPUTime);
+    Duration::new(all.tv_sec as u64, all.tv_nsec as u32).saturating_sub(cpu_time())
 }
 
 /// All questions, one after the other.
