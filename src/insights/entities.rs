@@ -3,7 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
-use super::parts::PlaceMention;
+use super::read::PlaceMention;
 use super::totals::mean_rating;
 use crate::dataset::names::Names;
 use crate::model::insights::{Aspect, Entities, Entity, Person, Polarity};
@@ -49,8 +49,8 @@ pub(super) fn entities(
     let mut services = EntityRows::new(Names::concepts(&taxonomy.services));
     let mut areas = EntityRows::new(Names::concepts(&taxonomy.service_areas));
     let mut with = [0; 3];
-    for of_review in places.chunk_by(|one, other| one.review == other.review) {
-        let row = Row(of_review[0].review);
+    for of_review in places.chunk_by(|one, other| one.row == other.row) {
+        let row = Row(of_review[0].row);
         let ids = of_review.iter();
         let ids = ids.map(|one| taxonomy.service_areas[usize::from(one.place)].id.clone());
         with[2] += areas.count(row, &ids.collect::<Vec<_>>());

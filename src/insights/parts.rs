@@ -118,7 +118,7 @@ pub(super) struct PartReading {
     pub(super) reviews: Vec<ReviewReading>,
     /// In the order of the reviews, and of their texts.
     pub(super) mentions: Vec<MentionReading>,
-    pub(super) places: Vec<PlaceMention>,
+    pub(super) places: Vec<PlaceReading>,
     /// Empty if there is only one part.
     counts: Vec<u8>,
 }
@@ -150,8 +150,8 @@ pub(super) struct MentionReading {
 
 /// A place that a review names.
 #[derive(Debug)]
-pub(super) struct PlaceMention {
-    /// The number of the review in its part; in `Derived`, its row.
+pub(super) struct PlaceReading {
+    /// The number of the review in its part.
     pub(super) review: u32,
     /// Index in the taxonomy.
     pub(super) place: u16,
@@ -281,7 +281,7 @@ impl PartReader<'_> {
         }
         if let Some(finder) = &self.places {
             for place in finder.find(&comparable(&review.text)) {
-                reading.places.push(PlaceMention {
+                reading.places.push(PlaceReading {
                     review: number,
                     place: place as u16,
                 });
@@ -326,7 +326,7 @@ impl PartReading {
         size_of::<PartReading>()
             + self.reviews.capacity() * size_of::<ReviewReading>()
             + self.mentions.capacity() * size_of::<MentionReading>()
-            + self.places.capacity() * size_of::<PlaceMention>()
+            + self.places.capacity() * size_of::<PlaceReading>()
             + self.counts.capacity()
     }
 }

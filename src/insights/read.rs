@@ -10,7 +10,7 @@ use super::evidence::{Context, Judgement, judge, review_score};
 use super::known::{Known, KnownLanguages, known_languages, language};
 use super::own_stars::{GramReader, OwnSum};
 use super::parts::{
-    MentionReading, Part, PartCounts, PartReader, PartReading, PlaceMention, ReviewReadings, divide,
+    MentionReading, Part, PartCounts, PartReader, PartReading, ReviewReadings, divide,
 };
 use super::people::NameCounts;
 use super::topics::Counts;
@@ -37,6 +37,15 @@ pub(super) struct Mention {
     pub(super) margin: i32,
     /// Probability of an error about praise, in ten-thousandths.
     pub(super) doubt: u32,
+}
+
+/// A place that a review names.
+#[derive(Debug)]
+pub(super) struct PlaceMention {
+    /// Row of the review.
+    pub(super) row: u32,
+    /// Index in the taxonomy.
+    pub(super) place: u16,
 }
 
 /// What is derived from all reviews of a dataset.
@@ -105,7 +114,7 @@ impl Derived {
         }
         // Parts have rows from everywhere.
         all.mentions.sort_by_key(|mention| mention.row);
-        all.places.sort_by_key(|mention| mention.review);
+        all.places.sort_by_key(|mention| mention.row);
         all.readings = ReviewReadings::keep(dataset, readings, reviews_read);
         all.languages = languages;
         all.known = known;
@@ -119,7 +128,7 @@ impl Derived {
         self.mentions.extend(derived.mentions);
         for mention in &derived.reading.places {
             self.places.push(PlaceMention {
-                review: part.rows[mention.review as usize],
+                row: part.rows[mention.review as usize],
                 place: mention.place,
             });
         }

@@ -97,7 +97,7 @@ impl TextWords {
         }
     }
 
-    /// Returns the word or mark in lower case, `0` for a number.
+    /// Returns the word or punctuation mark in lower case; `0` if it is a number.
     pub(super) fn lower(&self, item: &Item) -> &str {
         &self.lower[item.lower_start..item.lower_end]
     }
@@ -139,7 +139,7 @@ pub(super) fn tokens(sentence: &str) -> impl Iterator<Item = Token> {
     tokens.take(ITEMS_MAX)
 }
 
-/// Appends a word or mark in lower case, `0` for a number.
+/// Appends `text`, a word or a punctuation mark, in lower case; a number is appended as `0`.
 pub(super) fn push_lower(lower: &mut String, text: &str) {
     if text.bytes().all(|byte| byte.is_ascii_digit()) {
         lower.push('0');
@@ -148,27 +148,28 @@ pub(super) fn push_lower(lower: &mut String, text: &str) {
         lower.push_str(text);
         lower[start..].make_ascii_lowercase();
     } else {
-        let letters = text.chars().flat_map(char::to_lowercase);
-        lower.extend(letters.map(|letter| if letter == '’' { '\'' } else { letter }));
+        for character in text.chars().flat_map(char::to_lowercase) {
+            lower.push(if character == '’' { '\'' } else { character });
+        }
     }
 }
 
-/// Bytes at the start of `text` that belong to the word before it: letters and digits, and joiners between them.
+/// Returns how many bytes at the start of `text` belong to the word before it: letters and digits, and joiners between them.
 fn rest_of_word(text: &str) -> usize {
-    // Most words have only such letters, whose bytes are quick to count.
-    let letters = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
-    let rest = &text[letters..];
-    for (at, letter) in rest.char_indices() {
-        let next = &rest[at + letter.len_utf8()..];
-        let joins = JOINERS.contains(&letter) && next.starts_with(char::is_alphanumeric);
-        if !letter.is_alphanumeric() && !joins {
-            return letters + at;
+    // Most words are ASCII only, whose bytes are quick to count.
+    let ascii = text.bytes().take_while(u8::is_ascii_alphanumeric).count();
+    let rest = &text[ascii..];
+    for (at, character) in rest.char_indices() {
+        let next = &rest[at + character.len_utf8()..];
+        let joins = JOINERS.contains(&character) && next.starts_with(char::is_alphanumeric);
+        if !character.is_alphanumeric() && !joins {
+            return ascii + at;
         }
     }
     text.len()
 }
 
-/// What is before and after the first apostrophe of `word`.
+/// Returns what is before and after the first apostrophe of `word`.
 fn split_at_apostrophe(word: &str) -> Option<(&str, &str)> {
     if word.bytes().all(|byte| byte.is_ascii_alphanumeric()) {
         return None;

@@ -383,9 +383,13 @@ fn is_determined(items: &[Item], kinds: &[WordKind], first: usize, determiner: T
     false
 }
 
-/// What a word of `general.txt` is. A line is the name of a role and the words that have it. "none" is "no" before a noun,
-/// "describing" an adjective and "general" a noun of every trade. The code of a language has what precedes its nouns, and
-/// its code with "-pronoun" what may precede a verb as well.
+/// A role of words, as the bit of its line in `general.txt`. A line has the name of a role, then the words that have it:
+///
+/// - `none`: "no" before a noun, as in "no reply";
+/// - `describing`: adjectives;
+/// - `general`: nouns of every trade;
+/// - the code of a language, such as `eng`: words that stand before its nouns;
+/// - the same with `-pronoun`: those of them that may also stand before a verb.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct TopicRole(u16);
 
@@ -396,9 +400,8 @@ impl TopicRole {
 
     /// The role of this name; one that no word has if it is not listed.
     fn named(name: &str) -> TopicRole {
-        let mut names = ROLE_LINES.lines().map(role_name);
-        let place = names.position(|listed| listed == name);
-        TopicRole(place.map_or(0, |place| 1 << place))
+        let line = ROLE_LINES.lines().position(|line| role_name(line) == name);
+        TopicRole(line.map_or(0, |line| 1 << line))
     }
 
     fn has(self, key: u64) -> bool {
@@ -556,29 +559,36 @@ fn strongest<'c>(candidates: &'c [TopicCandidate<'c>]) -> Vec<&'c TopicCandidate
     shown
 }
 
-/// Words that name people: from the taxonomy, the business, the authors and the candidates; and, except in German, words
-/// that are mostly capitalized within sentences.
+/// Returns words of names, in lower case: of people in the taxonomy, the business, authors and candidates. Words that
+/// mostly have a capital letter within sentences count as names, too, except in German, where every noun has one.
 fn known_names(
     dataset: &Dataset,
     counts: &Counts,
     candidates: &[NameCandidate],
 ) -> HashSet<String> {
-    let people = dataset.taxonomy.technicians.iter();
-    let names = people.flat_map(|one| one.aliases.iter().chain([&one.name]));
-    let names = names.chain([&dataset.business.name]);
-    let names = names.chain(dataset.reviews.iter().map(|review| &review.author));
-    let words = names.flat_map(|name| name.split(|letter: char| !letter.is_alphanumeric()));
-    let words = words.filter(|word| word.starts_with(char::is_uppercase));
-    let mut names: HashSet<String> = words.map(str::to_lowercase).collect();
-    names.extend(candidates.iter().map(|one| one.name.to_lowercase()));
+    let mut names = vec![&dataset.business.name];
+    for person in &dataset.taxonomy.technicians {
+        names.push(&person.name);
+        names.extend(&person.aliases);
+    }
+    names.extend(dataset.reviews.iter().map(|review| &review.author));
+    let mut words = HashSet::new();
+    for name in names {
+        for word in name.split(|character: char| !character.is_alphanumeric()) {
+            if word.starts_with(char::is_uppercase) {
+                words.insert(word.to_lowercase());
+            }
+        }
+    }
+    words.extend(candidates.iter().map(|one| one.name.to_lowercase()));
     for count in counts.by_phrase.values() {
         let is_capital = count.within > 0 && count.capitals * 10 >= count.within * 6;
         let phrase = count.phrase();
         if is_capital && count.lang != Lang::Deu && !phrase.contains(' ') {
-            names.insert(phrase.to_owned());
+            words.insert(phrase.to_owned());
         }
     }
-    names
+    words
 }
 
 /// Whether the two phrases have a word in common.

@@ -212,7 +212,7 @@ fn ranking_words(words: Words<'_>) -> Vec<RankingWord<'_>> {
     ranking
 }
 
-/// Returns those of `terms` that tell something; all of them if none does.
+/// Returns `terms` without function words and words that only ask for reviews; all of them if nothing else is left.
 pub(super) fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
     let language = language_of(&terms);
     let telling = terms.iter().filter(|term| is_telling(term, language));
@@ -220,8 +220,8 @@ pub(super) fn telling_terms(terms: Vec<Term<'_>>) -> Vec<Term<'_>> {
     if telling.is_empty() { terms } else { telling }
 }
 
-/// Tells whether `term` is a phrase, or a word that is neither a function word of the language with this bit nor only asks
-/// for reviews.
+/// Tells whether `term` says what the reviews should be about: a phrase always does. A word does not if it is a function word
+/// of the language with this bit, or only asks for reviews.
 fn is_telling(term: &Term<'_>, language: u32) -> bool {
     term.is_quoted || !(is_function_word(term.text, language) || has_word(ASKING, term.text))
 }

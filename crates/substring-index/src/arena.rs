@@ -11,8 +11,8 @@ pub const START: u8 = 0xfe;
 /// Precedes the [`START`] of a word after a rare sign.
 pub const RARE: u8 = 0xfd;
 
-/// The signs after which most words stand that follow no space. A phrase is looked up after each of them; only few of
-/// the listed words follow another sign.
+/// The signs before most of the words that do not follow a space. A phrase is looked up after each of them; few of the
+/// listed words follow another sign.
 pub const COMMON_SIGNS: [u8; 9] = *b"'\"-.,!/(\n";
 
 /// Ends each text.
@@ -21,9 +21,13 @@ pub const END: u8 = 0xff;
 /// Bytes of `END` after the last text, so that eight bytes can be read from any position of a text.
 const PADDING: usize = 8;
 
-/// All folded texts, row after row: [`START`] and the text, then [`START`] and each word of it that
-/// follows a character other than a space, then [`START`] and [`END`]; an empty text is [`END`] alone. A word that
-/// follows a character other than a space and the [`COMMON_SIGNS`] comes last, and [`RARE`] and [`START`] precede it.
+/// All folded texts, row after row. The row of an empty text is [`END`] alone; any other row is, in this order:
+///
+/// 1. [`START`] and the text;
+/// 2. [`START`] and the word, for each word of the text that follows one of the [`COMMON_SIGNS`];
+/// 3. [`START`];
+/// 4. [`RARE`], [`START`], the word and [`START`], for each word that follows any other character than a space;
+/// 5. [`END`].
 ///
 /// So every word is preceded by a space or by [`START`], and two needles find all its occurrences. UTF-8 text contains
 /// none of the marks, so no match spans two texts, and the words listed after a text add no matches to it.

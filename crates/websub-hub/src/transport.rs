@@ -29,8 +29,8 @@ thread_local! {
     static PROGRESS: RefCell<Arc<AtomicU64>> = RefCell::default();
 }
 
-/// How many times a byte of a handshake counts as progress. Our choice: a handshake of 3 KiB, which costs as much of a
-/// core as sending megabytes, is as much progress as a body at a sufficient rate.
+/// A byte of a handshake counts as this many bytes of progress. Our choice: a handshake has some 3 KiB, but takes as much
+/// processor time as sending megabytes, so a connection that is busy with one must not seem to stand still.
 const HANDSHAKE_WEIGHT: u64 = 8;
 
 /// Largest number of TLS sessions kept for resumption; the oldest are dropped.
