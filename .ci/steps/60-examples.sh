@@ -20,9 +20,8 @@ served = {review["id"]: review for review in json.load(sys.stdin)["reviews"]}
 sys.exit(copy != served)' "$ci_dir/copy.json" || fail "the mirror differs from /reviews.json"
 echo "the mirror equals /reviews.json"
 
-export HOME=$ci_dir/examples-home
-mkdir -p "$HOME"
-shown=$(timeout --foreground 60 chromium --headless --no-sandbox --virtual-time-budget=5000 --dump-dom \
+mkdir -p "$ci_dir/examples-home"
+shown=$(HOME=$ci_dir/examples-home timeout --foreground 60 chromium --headless --no-sandbox --virtual-time-budget=5000 --dump-dom \
     "file://$PWD/examples/clients/page.html?service=$base_url" 2>/dev/null | grep -o '<article>' | wc -l)
 [ "$shown" -eq 10 ] || fail "the page shows $shown reviews, not 10"
 echo "the page shows 10 reviews"
