@@ -17,6 +17,7 @@ use super::shape::Shape;
 use super::status::{
     StatusColumn, StatusError, StatusOptions, StatusRule, hides, is_status_name, rule_of,
 };
+use super::text::can_be_typed;
 use reviewd_wire::text::quote;
 
 /// Names in a message.
@@ -724,11 +725,6 @@ fn length(shape: &Shape, at: usize) -> usize {
     let group = ColumnGroup::of(at);
     let texts: Vec<String> = texts(shape, Field::Text, &group).collect();
     texts.iter().map(String::len).sum::<usize>() / texts.len().max(1)
-}
-
-/// Whether a shell reads `name` between single quotes as it stands, and a message may show it whole.
-fn can_be_typed(name: &str) -> bool {
-    name.len() <= 64 && !name.contains(|c: char| c == '\'' || c.is_control())
 }
 
 /// The first names, quoted for a message.

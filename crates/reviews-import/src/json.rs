@@ -321,7 +321,10 @@ fn choose<'t>(
     rules: ListRules<'_>,
 ) -> Result<Vec<ObjectList<'t>>, ReadError> {
     if let Some(asked) = rules.list {
-        let paths: Vec<String> = lists.iter().map(|list| list.path.join(".")).collect();
+        let paths: Vec<String> = lists
+            .iter()
+            .map(|list| on_one_line(&list.path.join(".")))
+            .collect();
         lists.retain(|list| list.path.join(".") == asked);
         if lists.is_empty() {
             let paths = paths.join(", ");
@@ -342,7 +345,7 @@ fn choose<'t>(
     if counts.len() > 1 && !counts.keys().all(|path| is_usual_path(path)) {
         let shown: Vec<String> = counts
             .iter()
-            .map(|(path, count)| format!("{path} ({count})"))
+            .map(|(path, count)| format!("{} ({count})", on_one_line(path)))
             .collect();
         return Err(ReadError::whole(format!(
             "has reviews of several places or lists: choose one with --place KEY or --list PATH: {}",
@@ -350,6 +353,11 @@ fn choose<'t>(
         )));
     }
     Ok(lists)
+}
+
+/// Returns a path for a message: control characters, which no other part of a message contains, become U+FFFD.
+fn on_one_line(path: &str) -> String {
+    path.replace(char::is_control, "\u{fffd}")
 }
 
 /// Whether a key around a list names this place.

@@ -6,7 +6,7 @@
 
 use thiserror::Error;
 
-use super::text::{is_listed, normal};
+use super::text::{can_be_typed, is_listed, normal};
 use reviewd_wire::text::quote;
 
 /// Names of columns in which a positive value means that the review is published.
@@ -196,9 +196,10 @@ pub(super) fn rule_of(
         None if column.has_more && !is_dated => "one of many values",
         None => return Ok(Some(rule)),
     };
+    let name = column.name.trim();
     Err(StatusError {
         column: quote(column.name),
-        name: column.name.trim().to_owned(),
+        name: if can_be_typed(name) { name } else { "COLUMN" }.to_owned(),
         value: quote(unknown),
     })
 }
@@ -411,6 +412,17 @@ mod tests {
             ] {
                 assert!(error.contains(&way), "{error}");
             }
+        }
+    }
+
+    #[test]
+    fn a_name_that_cannot_be_typed_is_not_part_of_a_command() {
+        for name in ["sta\ntus", "sta'tus"] {
+            let error = outcome(name, &["Q7"])
+                .expect_err("not understood")
+                .to_string();
+            assert!(error.contains("--ignore 'COLUMN'"), "{error}");
+            assert!(!error.contains('\n'), "{error}");
         }
     }
 

@@ -122,6 +122,11 @@ pub(super) fn normal(name: &str) -> String {
     letters.flat_map(char::to_lowercase).collect()
 }
 
+/// Whether a shell reads `name` between single quotes as it stands, and a message may show it whole.
+pub(super) fn can_be_typed(name: &str) -> bool {
+    name.len() <= 64 && !name.contains(|c: char| c == '\'' || c.is_control())
+}
+
 /// Whether a list of words contains `word`.
 pub(super) fn is_listed(list: &str, word: &str) -> bool {
     list.split_whitespace().any(|listed| listed == word)
