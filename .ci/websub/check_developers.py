@@ -38,7 +38,9 @@ environment = {
     "CERTIFICATE": certificate,
     "KEY": key,
 }
-subscriber = subprocess.Popen([sys.executable, str(program)], env=environment, stdout=subprocess.PIPE, text=True)
+subscriber = subprocess.Popen(
+    [sys.executable, str(program)], env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+)
 lines = []
 threading.Thread(target=lambda: lines.extend(iter(subscriber.stdout.readline, "")), daemon=True).start()
 
@@ -48,8 +50,8 @@ def said(words):
 
 
 try:
-    wait("the hub takes the request", lambda: said("202 accepted"))
-    wait("the callback is confirmed", lambda: said("subscribed for "))
+    wait("the hub takes the request", lambda: said("202 accepted"), lines)
+    wait("the callback is confirmed", lambda: said("subscribed for "), lines)
     path = pathlib.Path(data) / "reviews.json"
     document = json.loads(path.read_text())
     newest = max((one for one in document["reviews"] if one["verified"]), key=lambda one: (one["date"], one["id"]))
@@ -60,7 +62,7 @@ try:
     beside = path.with_suffix(".new")
     beside.write_text(json.dumps(document))
     beside.rename(path)
-    wait("it tells of the change", lambda: said("changed: "))
+    wait("it tells of the change", lambda: said("changed: "), lines)
     assert any(newest["id"] in line for line in lines if line.startswith("changed: ")), lines
 finally:
     subscriber.terminate()

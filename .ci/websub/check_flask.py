@@ -47,27 +47,40 @@ def change(number):
     beside.rename(path)
 
 
+def wait_for_body(number):
+    """The hub may send a notification again if an answer came late, so that only its presence counts."""
+    wait(
+        f"change {number} arrives with a signature that holds",
+        lambda: any(body_of(number) in body for body in received),
+        received,
+    )
+
+
+def body_of(number):
+    return f"changed {number} times".encode()
+
+
 with app.app_context():
     found = discover(f"{public}/reviews.json")
     assert found["hub_url"] == f"{public}/api/websub/hub", found
     assert found["topic_url"] == f"{public}/reviews.json", found
     # Because the hub is https, the library generates a secret, and passes on only bodies with a valid signature.
     callback = subscriber.subscribe(**found)
-    wait("subscribed", lambda: confirmed == ["subscribe"])
+    wait("subscribed", lambda: "subscribe" in confirmed, confirmed)
     assert subscriber.storage[callback]["secret"]
     time.sleep(1)
     change(1)
-    wait("a notification whose signature holds", lambda: len(received) == 1)
-    assert b"changed 1 times" in received[0]
+    wait_for_body(1)
+    confirmed.clear()
     subscriber.renew(callback)
-    wait("renewed", lambda: confirmed == ["subscribe"] * 2)
+    wait("renewed", lambda: "subscribe" in confirmed, confirmed)
     time.sleep(1.1)
     change(2)
-    wait("a notification after the renewal", lambda: len(received) == 2)
+    wait_for_body(2)
     subscriber.unsubscribe(callback)
-    wait("unsubscribed", lambda: confirmed[-1] == "unsubscribe")
+    wait("unsubscribed", lambda: "unsubscribe" in confirmed, confirmed)
     time.sleep(1.1)
     change(3)
     time.sleep(3)
-    assert len(received) == 2, "a notification after the end"
+    assert not any(body_of(3) in body for body in received), "a notification after the end"
 print("Flask-WebSub: discovered, subscribed, 2 signed notifications, renewed, unsubscribed")

@@ -41,9 +41,10 @@ def terminate_tls(port, target, certificate, key):
     threading.Thread(target=accept, daemon=True).start()
 
 
-def wait(what, condition):
+def wait(what, condition, seen):
+    """Waits a minute for a condition; else ends the program, and says what was `seen` instead."""
     for _ in range(600):
         if condition():
             return
         time.sleep(0.1)
-    sys.exit(f"not within a minute: {what}")
+    sys.exit(f"not within a minute: {what}; seen: {str(seen)[:2000]}")
